@@ -1,0 +1,230 @@
+"""Reading a wide table: one record per row, one metric per column. Shared by every wide dialect.
+
+The C parser of pandas reads the mapped columns only; anything it cannot read as plain numbers comes back as text and
+is converted by the file's own number style. Ragged or damaged tables fall back to the csv module, row by row.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+
+from triage import units
+from triage.errors import BadCapture, UnknownUnit
+from triage.model import Quality
+from triage.source import Source
+
+_NA = ["", *sorted(units.MISSING | {m.upper() for m in units.MISSING} | {"N/A", "NaN", "NA", "Inf", "None"})]
+_BRACKETS = re.compile(r"^(.*?)\s*[\[(]([^\])]*)[\])]\s*$")
+_SUFFIX = re.compile(r"^(.*?)[_ ](ns|us|ms|s|pct|percent|bytes|hz|mhz|ghz|kb|mb|gb)$", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class Wide:
+    """Raw columns of a wide table: floats where numeric was asked, text elsewhere; line of each row."""
+
+    numbers: dict[int, Any]
+    texts: dict[int, Any]
+    lines: Any
+    first_line: int
+    quality: list[Quality]
+
+
+def split_unit(header: str) -> tuple[str, str]:
+    """`GPU Duration (ms)` -> (`GPU Duration`, `ms`); no unit -> (header, "")."""
+    h = header.strip().strip('"')
+    if m := _BRACKETS.match(h):
+        try:
+            units.unit(m[2])
+        except UnknownUnit:
+            return h, ""
+        return m[1].strip(), m[2].strip()
+    return h, ""
+
+
+def split_suffix(header: str) -> tuple[str, str]:
+    """`gpu_time_ms` -> (`gpu_time`, `ms`); `sm_pct` -> (`sm`, `%`)."""
+    if m := _SUFFIX.match(header.strip()):
+        return m[1], "%" if m[2].lower() in ("pct", "percent") else m[2]
+    h = header.strip()
+    return (h[:-1].strip(), "%") if h.endswith("%") else (h, "")
+
+
+def number_style(source: Source, lines: Sequence[str], columns: Sequence[int], wanted: str = "") -> units.Style:
+    """The number style of a wide table from its first lines; raises UnknownUnit when it stays open.
+
+    A comma-delimited table without quoted numbers cannot hold decimal commas, so it needs no evidence.
+    """
+    if wanted:
+        return "eu" if wanted in ("comma", "eu") else "us"
+    plain_commas = source.delimiter == "," and not any(re.search(r'"[\d.,+\-eE]+"', line) for line in lines[1:200])
+    if plain_commas:
+        return "us"
+    texts = []
+    for row in csv.reader(lines[:2000], delimiter=source.delimiter, skipinitialspace=source.skip_space):
+        texts += [row[c] for c in columns if c < len(row)]
+    return units.style(texts, f"{source.path}: ")
+
+
+def read(
+    source: Source,
+    header_line: int,
+    width: int,
+    numeric: Sequence[int],
+    text: Sequence[int],
+    *,
+    style: units.Style = "us",
+    skip: Sequence[int] = (),
+    end_line: int | None = None,
+) -> Wide:
+    """Columns of a wide table by 0-based position.
+
+    header_line: 1-based line of the header. skip: 1-based lines that are not data (unit row, trailers).
+    end_line: last line that belongs to the table. Raises BadCapture when there is no data row.
+    """
+    wanted = sorted({*numeric, *text})
+    try:
+        frame = _fast(source, header_line, width, wanted, set(text), style, end_line)
+    except (pd.errors.ParserError, csv.Error, UnicodeError, ValueError, OverflowError):
+        return _slow(source, header_line, width, numeric, text, style, set(skip), end_line)
+    if any(isinstance(i, tuple) for i in frame.index[:1]):  # more cells than headers: pandas made an index of them
+        return _slow(source, header_line, width, numeric, text, style, set(skip), end_line)
+    first = header_line + 1
+    keep = np.ones(len(frame), dtype=bool)
+    for line in skip:
+        if 0 <= line - first < len(frame):
+            keep[line - first] = False
+    probe = [c for c in wanted if c in frame.columns]
+    empty = np.logical_and.reduce([frame[c].isna().to_numpy() for c in probe]) if probe else ~keep
+    keep &= ~empty
+    if not keep.any():
+        raise BadCapture(f"{source.path}: a header but no rows", "the profiler recorded nothing; capture again")
+    lines = None if keep.all() else np.flatnonzero(keep) + first
+    if lines is not None:
+        frame = frame[keep]
+    quality: list[Quality] = []
+    numbers = {c: _floats(frame[c], style, source, c, quality) for c in numeric}
+    texts = {c: frame[c].fillna("").astype(object).to_numpy() for c in text}
+    return Wide(numbers, texts, lines, first, quality)
+
+
+def _fast(
+    source: Source, header_line: int, width: int, wanted: list[int], text: set[int], style: units.Style, end: int | None
+) -> pd.DataFrame:
+    handle: Any = source.plain_path or source.open()
+    try:
+        return pd.read_csv(
+            handle,
+            sep=source.delimiter,
+            header=None,
+            names=list(range(width)),
+            index_col=False,
+            usecols=wanted,
+            dtype=cast(Any, {c: object for c in text}),
+            skiprows=header_line,
+            nrows=None if end is None else end - header_line,
+            skip_blank_lines=False,
+            skipinitialspace=source.skip_space,
+            keep_default_na=False,
+            na_values=cast(Any, {c: [""] if c in text else _NA for c in wanted}),
+            encoding=source.encoding,
+            encoding_errors="replace",
+            thousands="," if style == "us" else ".",
+            decimal="." if style == "us" else ",",
+            low_memory=False,
+            quoting=csv.QUOTE_MINIMAL if source.delimiter != "\t" else csv.QUOTE_NONE,
+            engine="c",
+        )
+    finally:
+        if source.plain_path is None:
+            handle.close()
+
+
+def _floats(column: pd.Series[Any], style: units.Style, source: Source, c: int, quality: list[Quality]) -> Any:
+    if pd.api.types.is_bool_dtype(column):
+        return column.to_numpy(dtype=np.float64)
+    if pd.api.types.is_numeric_dtype(column):
+        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        if not np.isfinite(values).all():
+            values = np.where(np.isinf(values), np.nan, values)
+        return values
+    raw = column.fillna("").astype(str).to_numpy(object)
+    out = np.full(len(raw), np.nan)
+    odd = ""
+    for i, cell in enumerate(raw):
+        try:
+            value, unit = units.parse_glued(cell, style)
+        except ValueError:
+            odd = odd or cell
+            continue
+        if value is not None:
+            out[i] = value * (units.unit(unit)[1] if unit and unit != "%" else 1.0) if not unit else value
+    if odd:
+        quality.append(Quality("not-a-number", f"column {c + 1} holds text where numbers belong, for example {odd[:40]!r}"))
+    return out
+
+
+def _slow(
+    source: Source,
+    header_line: int,
+    width: int,
+    numeric: Sequence[int],
+    text: Sequence[int],
+    style: units.Style,
+    skip: set[int],
+    end: int | None,
+) -> Wide:
+    """The same with the csv module: tolerates short, long and damaged records, and says so."""
+    body = source.text()
+    reader = csv.reader(
+        io.StringIO("".join(body.split("\n", header_line)[header_line:]) if body.count("\n") >= header_line else ""),
+        delimiter=source.delimiter,
+        skipinitialspace=source.skip_space,
+    )
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    long_rows: list[int] = []
+    before = 0
+    try:
+        for row in reader:
+            start, before = header_line + 1 + before, reader.line_num
+            if start in skip or (end is not None and start > end) or not any(c.strip() for c in row):
+                continue
+            if len(row) > width and any(c.strip() for c in row[width:]):
+                long_rows.append(start)
+            rows.append(row)
+            lines.append(start)
+    except csv.Error as e:
+        raise BadCapture(f"{source.path}:{header_line + before + 1}: damaged table ({e})", "export again") from e
+    if not rows:
+        raise BadCapture(f"{source.path}: a header but no rows", "the profiler recorded nothing; capture again")
+    quality = []
+    if long_rows:
+        quality.append(Quality("ragged-rows", f"{len(long_rows)} rows have more cells than the header, first at line {long_rows[0]}"))
+    numbers: dict[int, Any] = {}
+    for c in numeric:
+        cells = pd.Series([row[c] if c < len(row) else "" for row in rows], dtype=object)
+        numbers[c] = _floats(cells, style, source, c, quality)
+    texts = {c: np.array([row[c].strip() if c < len(row) else "" for row in rows], dtype=object) for c in text}
+    return Wide(numbers, texts, np.array(lines), header_line + 1, quality)
+
+
+def find(headers: Sequence[str], *wanted: str) -> int:
+    """Position of the first header that equals one of `wanted`, ignoring case, spaces and underscores; -1 if none."""
+    from triage.schema import normal
+
+    table = {normal(h): i for i, h in reversed(list(enumerate(headers)))}
+    return next((table[normal(w)] for w in wanted if normal(w) in table), -1)
+
+
+def roles(headers: Sequence[str], table: Mapping[str, Sequence[str]]) -> dict[str, int]:
+    """role -> position, for the roles of `table` (role -> accepted headers) that are present."""
+    found = {role: find(headers, *names) for role, names in table.items()}
+    return {role: c for role, c in found.items() if c >= 0}

@@ -1,0 +1,24 @@
+"""The noun of the schema."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One canonical metric.
+
+    unit: ratio | ns | byte | byte/s | flop/s | hz | cycle | count. better: "high", "low" or "" (neither by itself).
+    aliases: names that mean exactly this in any tool; names that mean it in one tool only belong to its dialect.
+    bounded: a ratio that cannot honestly exceed 1. additive: repeats of a workload add up instead of averaging.
+    """
+
+    id: str
+    unit: str
+    label: str
+    better: str
+    meaning: str
+    aliases: tuple[str, ...] = ()
+    bounded: bool = True
+    additive: bool = False

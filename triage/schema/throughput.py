@@ -1,0 +1,71 @@
+"""Speed-of-light percentages: how close each hardware unit runs to its peak, over elapsed cycles."""
+
+from triage.schema._metric import Metric
+
+
+def _sol(id: str, short: str, meaning: str, *aliases: str) -> Metric:
+    where = id.split(".")[0]
+    return Metric(id, "ratio", f"{short} SOL", "", meaning, (f"{short} SOL%", f"{short} SOL", f"{short} throughput",
+                  f"{where}__throughput.avg.pct_of_peak_sustained_elapsed", f"{where}__sol_pct", *aliases))  # fmt: skip
+
+
+def _pw(unit: str) -> tuple[str, ...]:
+    return (f"{unit}__throughput.avg.pct_of_peak_sustained_elapsed", f"{unit}__throughput.pct")
+
+
+METRICS = (
+    _sol("sm.throughput", "SM", "Achieved share of the SM's peak, the highest of its sub-units (issue, ALU, FMA, ...)",
+         "SM", "SM [%]", "Compute (SM) Throughput", "CU SOL%"),
+    _sol("l1tex.throughput", "TEX", "Achieved share of the L1/TEX cache's peak: tags, data, texture filtering",
+         "TEX", "L1TEX SOL%", "L1 SOL%", "tex__sol_pct", "L1/TEX Cache Throughput", "SOL L1/TEX Cache", "L1TEX"),
+    _sol("l2.throughput", "L2", "Achieved share of the L2 cache's peak",
+         "L2", *_pw("lts"), "lts__sol_pct", "ltc__sol_pct", "L2 Cache Throughput", "SOL L2 Cache"),
+    _sol("vram.throughput", "VRAM", "Achieved share of the video memory's peak bandwidth",
+         "VRAM", "DRAM", "DRAM SOL%", *_pw("dramc"), *_pw("dram"), *_pw("fbpa"), "fbpa__sol_pct", "dram__sol_pct",
+         "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed", "DRAM Throughput", "SOL DRAM", "Memory SOL%"),
+    _sol("crop.throughput", "CROP", "Achieved share of the colour raster operation units' peak: writes and blending",
+         "CROP"),
+    _sol("zrop.throughput", "ZROP", "Achieved share of the depth/stencil raster operation units' peak", "ZROP"),
+    _sol("pd.throughput", "PD", "Achieved share of the primitive distributor's peak: index fetch and distribution",
+         "PD", "IA", "PDA", "IA SOL%", "PDA SOL%", *_pw("pda"), "ia__sol_pct", "pda__sol_pct"),
+    _sol("vaf.throughput", "VAF", "Achieved share of the vertex attribute fetch unit's peak", "VAF"),
+    _sol("vpc.throughput", "VPC", "Achieved share of the viewport/cull unit's peak: clip, cull, perspective",
+         "VPC"),
+    _sol("pes.throughput", "PES", "Achieved share of the primitive engine's shared unit's peak", "PES"),
+    _sol("raster.throughput", "Raster", "Achieved share of the rasteriser's peak", "RASTER"),
+    _sol("prop.throughput", "PROP", "Achieved share of the pre-ROP unit's peak", "PROP"),
+    _sol("rtcore.throughput", "RTCORE", "Achieved share of the ray-tracing core's peak",
+         "rtcore__cycles_executed.avg.pct_of_peak_sustained_elapsed", "RT core throughput"),
+    _sol("pcie.throughput", "PCIe", "Achieved share of the PCI Express link's peak", "PCIE"),
+    Metric("memory.throughput", "ratio", "Memory SOL", "",
+           "The highest share of peak in the whole memory system: L1/TEX, L2, VRAM and the links between them",
+           ("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed", "gpu__compute_memory_sol_pct",
+            "Memory [%]", "Memory throughput [%]")),
+    Metric("memory.access_throughput", "ratio", "Memory request SOL", "",
+           "Share of peak of the memory system's busiest unit, counting requests (Nsight Compute: Mem Busy)",
+           ("gpu__compute_memory_access_throughput.avg.pct_of_peak_sustained_elapsed", "Mem Busy")),
+    Metric("memory.request_throughput", "ratio", "Memory link SOL", "",
+           "Share of peak of the memory system's busiest link (Nsight Compute: Max Bandwidth)",
+           ("gpu__compute_memory_request_throughput.avg.pct_of_peak_sustained_elapsed",
+            "gpu__compute_memory_request_utilization_pct", "Max Bandwidth")),
+    Metric("memory.pipes_busy", "ratio", "Memory pipes busy", "", "Share of peak issue to the SM's memory pipes",
+           ("sm__memory_throughput.avg.pct_of_peak_sustained_elapsed", "Mem Pipes Busy")),
+    Metric("l1tex.throughput_active", "ratio", "TEX SOL (active)", "",
+           "L1/TEX share of peak over the cycles in which it was active",
+           ("l1tex__throughput.avg.pct_of_peak_sustained_active",)),
+    Metric("sm.throughput_active", "ratio", "SM throughput, active", "",
+           "SM share of peak over the cycles in which the SM had a warp (P3 v2: decides case C or D)",
+           ("sm__throughput.avg.pct_of_peak_sustained_active", "sm__active_sol_pct",
+            "SM Throughput for Active Cycles")),
+    Metric("gpu.idle", "ratio", "GPU idle", "low",
+           "Elapsed cycles in which the whole graphics/compute pipeline was empty: the CPU or a synchronous copy held it up",
+           ("gr__idle_pct", "GPU Idle %", "GPU Idle", "Graphics/Compute Idle", "Graphics/Compute Idle%", "idle")),
+    Metric("gpu.active", "ratio", "GPU active", "high", "Elapsed cycles in which the graphics/compute engine had work",
+           ("gr__cycles_active.avg.pct_of_peak_sustained_elapsed", "GPU Active", "GPU Active%")),
+    Metric("copy.sync_active", "ratio", "Synchronous copy active", "low",
+           "Elapsed cycles in which a synchronous copy engine held the graphics/compute queue",
+           ("gpu__engine_cycles_active_any_syncce.avg.pct_of_peak_sustained_elapsed",)),
+    Metric("copy.async_active", "ratio", "Asynchronous copy active", "",
+           "Elapsed cycles in which an asynchronous copy engine ran",
+           ("gpu__engine_cycles_active_any_asyncce.avg.pct_of_peak_sustained_elapsed",)),
+)  # fmt: skip
