@@ -1,0 +1,218 @@
+"""GPUs and their limits: which architecture a device is, what fits on it, how fast it can go.
+
+Three tables lie in triage/data, every row with its source: `nvidia_limits.csv` (per compute
+capability), `amd_limits.csv` (per gfx name) and `gpus.csv` (products as profilers print them).
+They are read on first use. Nothing here needs NumPy or pandas, so asking for a device is cheap.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from triage.devices.limits import AmdLimits, Disagreement, Limits, NvidiaLimits
+from triage.devices.tables import amd_names, amd_rows, families, limits_for, number, nvidia, read, scaled
+from triage.errors import TriageError
+
+__all__ = [
+    "AmdLimits", "Device", "Disagreement", "Limits", "NvidiaLimits", "Peaks", "architecture", "architectures",
+    "find", "is_family", "limits_of", "listing", "require",
+]  # fmt: skip
+
+Vendor = Literal["nvidia", "amd", "intel"]
+
+# Words that vendors and drivers add or drop freely; they never tell two products apart.
+_NOISE = frozenset(
+    ["nvidia", "amd", "ati", "corporation", "geforce", "radeon", "tesla", "quadro", "instinct", "graphics", "gpu", "series", "device", "tm"]
+)
+_NVIDIA_ARCH = re.compile(r"(?:sm|compute|cc)?[ _-]*(?:(\d{1,2})\.(\d)|(\d{2,3}))[af]?")
+
+
+@dataclass(frozen=True, slots=True)
+class Peaks:
+    """Speeds of light of one product; None where no source gives the value."""
+
+    fp32_tflops: float | None = None
+    fp64_tflops: float | None = None
+    fp16_tflops: float | None = None
+    fp16_tensor_tflops: float | None = None
+    dram_bytes_per_s: float | None = None
+    l2_bytes: float | None = None
+    l3_bytes: float | None = None
+    boost_clock_hz: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A GPU product, or an architecture without a product (then `sm_count` is None)."""
+
+    name: str
+    vendor: Vendor
+    arch: str
+    generation: str
+    sm_count: int | None
+    max_warps_per_sm: int
+    warp_size: int
+    limits: Limits
+    peaks: Peaks
+    fp64_ratio: float | None
+    source: str
+    notes: str = ""
+    aliases: tuple[str, ...] = ()
+
+
+def find(name_or_arch: str) -> Device | None:
+    """The device a profiler means by `name_or_arch`, or None when it is not in the tables.
+
+    Accepts product names in any spelling ("NVIDIA GeForce RTX 3080", "AMD Instinct(TM) MI250X")
+    and architectures ("sm_86", "8.6", "gfx90a:sramecc+", "CDNA2"). A memory size must agree where
+    the product is sold with several; without one, the first product of the table is meant.
+    """
+    text = name_or_arch.strip()
+    if not text:
+        return None
+    arch = architecture(text)
+    if arch is not None:
+        return _bare(arch)
+    words, memory = _words(text)
+    if not words:
+        return None
+    for names, sizes, device in _index():
+        if words in names and (memory is None or not sizes or memory in sizes):
+            return device
+    return None
+
+
+def require(name_or_arch: str) -> Device:
+    """Like `find`, but an unknown name raises TriageError with the nearest known ones."""
+    device = find(name_or_arch)
+    if device is not None:
+        return device
+    known = [entry.name for entry in listing()]
+    spelled = {name.casefold(): name for name in [*known, *nvidia(), *amd_names()]}
+    near = difflib.get_close_matches(name_or_arch.casefold(), list(spelled), n=3, cutoff=0.6)
+    hint = "did you mean " + ", ".join(spelled[name] for name in near) + "? " if near else ""
+    raise TriageError(
+        f"unknown device or architecture {name_or_arch!r}", f"{hint}see: triage list devices"
+    )
+
+
+def architecture(text: str) -> str | None:
+    """The canonical name ("sm_86", "gfx90a") of an architecture in any usual spelling, or None.
+
+    Family names stand for one member where that is harmless (GCN, CDNA2, Hopper); an NVIDIA family
+    whose members differ (Ampere) raises TriageError naming them.
+    """
+    plain = text.strip().casefold()
+    if plain.startswith("gfx"):
+        plain = plain.split(":")[0]
+        return plain if plain in amd_names() else None
+    family = families().get(plain.replace(" ", ""))
+    if family is not None:
+        return family
+    match = _NVIDIA_ARCH.fullmatch(plain)
+    if match:
+        found = f"sm_{match[3] or match[1] + match[2]}"
+        return found if found in nvidia() else None
+    members = [limits.arch for limits in nvidia().values() if limits.generation.casefold() == plain]
+    if len(members) > 1:
+        raise TriageError(f"{text} is more than one architecture", f"say which: {', '.join(members)}")
+    return members[0] if members else None
+
+
+def limits_of(arch: str) -> Limits:
+    """The limits of an architecture in any spelling `architecture` knows; TriageError otherwise."""
+    found = architecture(arch)
+    if found is None:
+        return require(arch).limits
+    return limits_for(found)
+
+
+def is_family(text: str) -> bool:
+    """Whether `text` names a family of AMD architectures, of which `architecture` picks one."""
+    return text.strip().casefold().replace(" ", "") in families()
+
+
+def listing() -> tuple[Device, ...]:
+    """Every product of the tables, in table order."""
+    return tuple(device for _, _, device in _index())
+
+
+def architectures() -> tuple[Device, ...]:
+    """Every architecture of the tables, without a product."""
+    return tuple(_bare(arch) for arch in [*nvidia(), *(row.arch for row in amd_rows())])
+
+
+def _words(text: str) -> tuple[tuple[str, ...], str | None]:
+    """The telling words of a product name in order, and its memory size if it has one."""
+    plain = re.sub(r"[®™]|\((?:tm|r)\)", " ", text.casefold())
+    plain = re.sub(r"\(\d+\)\s*$", " ", plain)  # nvprof numbers devices: "TITAN Xp (0)"
+    words: list[str] = []
+    memory = None
+    for word in re.findall(r"[a-z0-9]+", re.sub(r"(\d+)\s*g[bi]b?\b", r" \1gb ", plain)):
+        if re.fullmatch(r"\d+gb", word):
+            memory = word
+        elif word not in _NOISE:
+            words.append(word)
+    return tuple(words), memory
+
+
+@cache
+def _index() -> tuple[tuple[frozenset[tuple[str, ...]], frozenset[str], Device], ...]:
+    """Per product: its names as words, the memory sizes it is told apart by, and the device."""
+    found = []
+    for row in read("gpus.csv"):
+        device = _product(row)
+        spelled = [_words(name) for name in (device.name, *device.aliases)]
+        names = frozenset(words for words, _ in spelled)
+        sizes = frozenset(size for _, size in spelled if size is not None)
+        found.append((names, sizes, device))
+    return tuple(found)
+
+
+def _product(row: dict[str, str]) -> Device:
+    limits = limits_for(row["arch"])
+    fp32, fp64 = number(row["fp32_tflops"]), number(row["fp64_tflops"])
+    ratio = limits.fp64_ratio if isinstance(limits, NvidiaLimits) else None
+    if fp64 is None and fp32 is not None and ratio:
+        fp64 = fp32 / ratio
+    peaks = Peaks(
+        fp32_tflops=fp32,
+        fp64_tflops=fp64,
+        fp16_tflops=number(row["fp16_tflops"]),
+        fp16_tensor_tflops=number(row["fp16_tensor_tflops"]),
+        dram_bytes_per_s=scaled(row["dram_gb_s"], 1e9),
+        l2_bytes=scaled(row["l2_mib"], 2**20),
+        l3_bytes=scaled(row["l3_mib"], 2**20),
+        boost_clock_hz=scaled(row["boost_clock_mhz"], 1e6),
+    )
+    aliases = tuple(part for part in row["aliases"].split("; ") if part)
+    bare = _bare(row["arch"])
+    return dataclasses.replace(
+        bare, name=row["name"], generation=row["generation"], sm_count=int(row["sm_count"]), peaks=peaks,
+        source=row["source"], notes=row["notes"], aliases=aliases,
+    )  # fmt: skip
+
+
+@cache
+def _bare(arch: str) -> Device:
+    limits = limits_for(arch)
+    notes = "; ".join(other.text for other in limits.disagreements)
+    if isinstance(limits, NvidiaLimits):
+        return Device(
+            name=arch, vendor="nvidia", arch=arch, generation=limits.generation, sm_count=None,
+            max_warps_per_sm=limits.max_warps, warp_size=limits.warp_size, limits=limits, peaks=Peaks(),
+            fp64_ratio=limits.fp64_ratio, source=limits.source, notes=notes,
+        )  # fmt: skip
+    return Device(
+        name=arch, vendor="amd", arch=arch, generation=limits.generation, sm_count=None,
+        max_warps_per_sm=limits.waves_per_simd * limits.simds, warp_size=limits.wave_sizes[0],
+        limits=limits, peaks=Peaks(), fp64_ratio=None, source=limits.source,
+        notes=notes,
+    )  # fmt: skip
+
+

@@ -1,0 +1,81 @@
+"""What one SM, CU or WGP of an architecture holds; sizes in bytes, register counts in registers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """Another source gives `value` for the limit `field`; `text` says who says what."""
+
+    field: str
+    value: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class NvidiaLimits:
+    """What one streaming multiprocessor (SM) of a compute capability holds. Sizes in bytes."""
+
+    arch: str
+    generation: str
+    examples: str
+    warp_size: int
+    max_warps: int
+    max_groups: int
+    max_threads_per_group: int
+    registers: int
+    registers_per_group: int
+    registers_per_thread: int
+    registers_per_thread_documented: int
+    register_unit: int
+    sub_partitions: int
+    shared: int
+    shared_per_group: int
+    shared_per_group_optin: int
+    shared_unit: int
+    shared_reserved: int
+    carveouts: tuple[int, ...]
+    barriers: int | None
+    barriers_newer: int | None
+    fp64_ratio: float | None
+    disagreements: tuple[Disagreement, ...]
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class AmdLimits:
+    """What one compute unit (CU) or work-group processor (WGP) of a gfx name holds. Sizes in bytes.
+
+    Register counts are per SIMD; `vgprs` and `vgpr_unit` map the wave size (32, 64) to the number
+    of registers per lane and to the granule they are handed out in.
+    """
+
+    arch: str
+    names: tuple[str, ...]
+    generation: str
+    examples: str
+    wave_sizes: tuple[int, ...]
+    simds: int
+    simds_per_wgp: int | None
+    waves_per_simd: int
+    vgprs: dict[int, int]
+    vgpr_unit: dict[int, int]
+    vgprs_per_wave: int
+    agprs: str
+    sgprs: int | None
+    sgpr_unit: int | None
+    sgprs_per_wave: int
+    lds: int
+    lds_per_wgp: int | None
+    lds_per_group: int
+    lds_unit: int
+    max_threads_per_group: int
+    max_groups: int
+    max_groups_per_wgp: int | None
+    disagreements: tuple[Disagreement, ...]
+    source: str
+
+
+Limits = NvidiaLimits | AmdLimits

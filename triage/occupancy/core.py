@@ -1,0 +1,59 @@
+"""What both calculators share: the result of one evaluation, and exact division by arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int32]
+Bits = NDArray[np.uint8]
+
+LIMITERS = ("waves", "groups", "registers", "shared", "sgprs", "barriers")
+# "This resource never limits": the largest int32, as in NVIDIA's header.
+UNLIMITED = int(np.iinfo(np.int32).max)
+# Operands of `divide` stay below this, see there.
+DIVISIBLE = 1 << 23
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """One evaluation, as int32 arrays of one shape.
+
+    `waves` per group, `limits` (each limiter's own maximum of groups), `groups` (the smallest of
+    them) and `binding`: bit i is set where LIMITERS[i] binds.
+    """
+
+    waves: Ints
+    limits: dict[str, Ints]
+    groups: Ints
+    binding: Bits
+
+
+def conclude(waves: Ints, limits: dict[str, Ints]) -> Core:
+    """Find the smallest limit and who has it.
+
+    As in NVIDIA's header, barriers come last: where they bind, the limiters that would bind without
+    them stay named too.
+    """
+    groups = np.full_like(waves, UNLIMITED)
+    for name, limit in limits.items():
+        if name != "barriers":
+            np.minimum(groups, limit, out=groups)
+    binding = np.zeros(groups.shape, dtype=np.uint8)
+    for name, limit in limits.items():
+        if name == "barriers":
+            groups = np.minimum(groups, limit)
+        binding |= (limit == groups).view(np.uint8) * np.uint8(1 << LIMITERS.index(name))
+    return Core(waves, limits, groups, binding)
+
+
+def divide(numerator: Ints | int, denominator: Ints) -> Ints:
+    """Whole quotients of non-negative by positive numbers, exact for operands below 2**23.
+
+    Four times faster than integer division, and exact: a/b lies at least 1/b below the next whole
+    number, more than half a float32 step as long as a + b < 2**24, so rounding never reaches it.
+    """
+    left = np.float32(numerator) if isinstance(numerator, int) else numerator.astype(np.float32)
+    return (left / denominator.astype(np.float32)).astype(np.int32)

@@ -1,0 +1,173 @@
+"""One architecture with its settings, ready to answer for one launch or for millions."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from triage.devices import AmdLimits, Limits, NvidiaLimits
+from triage.errors import TriageError
+from triage.occupancy import amd, cuda
+from triage.occupancy.amd import AmdOptions
+from triage.occupancy.core import Core, Ints
+from triage.occupancy.cuda import CudaOptions
+
+# Arrays longer than this are worked through in pieces that stay in the processor's cache.
+_CHUNK = 32768
+# Beyond any hardware; larger numbers are cut to these so that products neither overflow nor leave
+# the range in which `divide` is exact.
+_CEILING = {"threads": 1 << 16, "registers": 1 << 12, "shared": 1 << 22, "sgprs": 1 << 12, "agprs": 1 << 12,
+            "barriers": 1 << 12}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What one group asks for: threads, registers per thread, bytes of shared memory (LDS), ...
+
+    `sgprs`, `agprs` (AMD) and `barriers` (NVIDIA) are None where they are not known.
+    """
+
+    threads: int
+    registers: int
+    shared: int = 0
+    sgprs: int | None = None
+    agprs: int | None = None
+    barriers: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Limits of an architecture plus the settings under which a launch is judged."""
+
+    limits: Limits
+    cuda: CudaOptions
+    amd: AmdOptions | None
+
+    @property
+    def nvidia(self) -> bool:
+        """Whether NVIDIA's words and rules apply."""
+        return isinstance(self.limits, NvidiaLimits)
+
+    @property
+    def unit(self) -> str:
+        """What the numbers are per: SM, CU or WGP."""
+        if self.amd is None:
+            return "SM"
+        return self.amd.mode.upper()
+
+    @property
+    def wave_size(self) -> int:
+        """Lanes of a warp or wave."""
+        return self.limits.warp_size if isinstance(self.limits, NvidiaLimits) else self._amd().wave
+
+    @property
+    def slots(self) -> int:
+        """Most warps or waves resident on one unit."""
+        if isinstance(self.limits, NvidiaLimits):
+            return self.limits.max_warps
+        return self.limits.waves_per_simd * amd.simds(self.limits, self._amd())
+
+    @property
+    def words(self) -> dict[str, str]:
+        """The vendor's own names for group, wave, shared memory and registers."""
+        if self.nvidia:
+            return {"group": "block", "wave": "warp", "shared": "shared memory", "registers": "registers"}
+        return {"group": "group", "wave": "wave", "shared": "LDS", "registers": "VGPR"}
+
+    def cap(self, resource: str) -> int:
+        """Most of `resource` (threads, registers, shared, sgprs) that one group or thread may ask for."""
+        limits = self.limits
+        if resource == "threads":
+            return limits.max_threads_per_group
+        if isinstance(limits, NvidiaLimits):
+            caps = {"registers": limits.registers_per_thread, "shared": cuda.shared_cap(limits, self.cuda)}
+        else:
+            caps = {"registers": limits.vgprs_per_wave, "shared": limits.lds_per_group,
+                    "sgprs": amd.sgpr_cap(limits)}  # fmt: skip
+        return caps[resource]
+
+    def run(self, **arguments: object) -> Core:
+        """Evaluate launches given as numbers or arrays that broadcast; raises TriageError.
+
+        Arguments are those of Launch; the arrays of the result have the broadcast shape.
+        """
+        arrays = {name: _whole(name, value) for name, value in arguments.items() if value is not None}
+        arrays.setdefault("shared", np.zeros((), dtype=np.int32))
+        shape = np.broadcast_shapes(*(array.shape for array in arrays.values()))
+        size = int(np.prod(shape))
+        flat = {
+            name: array.reshape(-1) if array.shape == shape else np.broadcast_to(array, shape).reshape(-1)
+            for name, array in arrays.items()
+        }
+        if size <= _CHUNK:
+            core = self._piece(flat)
+        else:
+            core = self._pieces(flat, size)
+        limits = {name: limit.reshape(shape) for name, limit in core.limits.items()}
+        return Core(
+            core.waves.reshape(shape), limits, core.groups.reshape(shape), core.binding.reshape(shape)
+        )
+
+    def _pieces(self, flat: dict[str, Ints], size: int) -> Core:
+        waves, groups = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
+        binding = np.empty(size, dtype=np.uint8)
+        limits: dict[str, Ints] = {}
+        for start in range(0, size, _CHUNK):
+            piece = slice(start, start + _CHUNK)
+            core = self._piece({name: array[piece] for name, array in flat.items()})
+            waves[piece], groups[piece], binding[piece] = core.waves, core.groups, core.binding
+            for name, limit in core.limits.items():
+                if name not in limits:
+                    limits[name] = np.empty(size, dtype=np.int32)
+                limits[name][piece] = limit
+        return Core(waves, limits, groups, binding)
+
+    def _piece(self, flat: dict[str, Ints]) -> Core:
+        threads, registers, shared = flat["threads"], flat["registers"], flat["shared"]
+        if isinstance(self.limits, NvidiaLimits):
+            return cuda.evaluate(self.limits, self.cuda, threads, registers, shared, flat.get("barriers"))
+        return amd.evaluate(
+            self.limits, self._amd(), threads, registers, shared, flat.get("sgprs"), flat.get("agprs")
+        )
+
+    def _amd(self) -> AmdOptions:
+        assert self.amd is not None
+        return self.amd
+
+    def with_limit(self, field: str, value: int) -> Model:
+        """The same model with one hardware limit changed, as another source has it."""
+        changed: dict[str, int] = {field: value}
+        return dataclasses.replace(self, limits=dataclasses.replace(self.limits, **changed))  # type: ignore[arg-type]
+
+
+def model_for(
+    limits: Limits, wave: int | None = None, mode: str | None = None, options: CudaOptions | None = None
+) -> Model:
+    """The model of an architecture; raises TriageError where wave or mode do not exist there."""
+    if isinstance(limits, AmdLimits):
+        return Model(limits, CudaOptions(), amd.options_for(limits, wave, mode))
+    if wave not in (None, limits.warp_size):
+        raise TriageError(f"wave {wave}: {limits.arch} runs warps of {limits.warp_size} threads")
+    if mode is not None:
+        raise TriageError(f"mode {mode!r}: {limits.arch} is an NVIDIA architecture", "cu and wgp are AMD's")
+    return Model(limits, options or CudaOptions(), None)
+
+
+def _whole(name: str, value: object) -> Ints:
+    """`value` as int32, cut to what can matter; refuses fractions, NaN and negative numbers."""
+    array: NDArray[np.generic] = np.asarray(value)
+    least = 1 if name == "threads" else 0
+    if array.dtype.kind == "f" and not bool((array == np.floor(array)).all()):
+        raise TriageError(f"{name}: whole numbers are needed", "drop missing values first")
+    if array.dtype.kind not in "iuf":
+        raise TriageError(f"{name}: {value!r} is not a whole number")
+    if array.size:
+        low, high = array.min(), array.max()
+        if low < least:
+            raise TriageError(f"{name} {int(low)}: must be at least {least}")
+        if high > _CEILING[name]:
+            array = np.minimum(array, np.asarray(_CEILING[name], dtype=array.dtype))
+    return array.astype(np.int32, copy=False)
