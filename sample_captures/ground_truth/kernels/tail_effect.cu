@@ -7,7 +7,7 @@
 #include "common.cuh"
 
 constexpr int kBlock = 1024;   // with more than 32 registers per thread, one such block fills an SM's register file
-constexpr int kLanes = 24;     // independent chains per thread; they are what needs the registers
+constexpr int kLanes = 32;     // independent chains per thread; they are what needs the registers
 constexpr int kSteps = 512, kSlices = 8;
 
 __device__ inline void slice(float* out, int item, float a, float b) {

@@ -1,0 +1,149 @@
+"""Scoreboard of the ground truth: our ranking of kernels whose illness is known, beside NVIDIA's rules.
+
+    python benchmarks/ground_truth.py [FOLDER]     # FOLDER: sample_captures/ground_truth
+
+For each row of truth.csv the exports of the ill and the cured kernel are diagnosed by the command line.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "sample_captures" / "ground_truth"
+PAGES = ("raw", "details")
+# Run-to-run spread of a median of 21 timings; without it a cure that does all it can may miss its bound.
+NOISE = 0.03
+
+
+@dataclass(frozen=True)
+class Score:
+    """How one page of one pair was diagnosed."""
+
+    illness: str
+    page: str
+    rank: int | None  # of the true cause on the ill kernel; None: missed
+    first: str  # what came first instead, or the true cause
+    named_on_cured: bool
+    measured: float
+    low: float | None  # predicted interval of speed-ups, from the finding that names the true cause
+    bound: float | None
+    nvidia: str  # NVIDIA's rules on the same launch
+
+    @property
+    def inside(self) -> bool:
+        """The measured speed-up lies in the predicted interval."""
+        if self.low is None or self.bound is None:
+            return False
+        return self.low * (1 - NOISE) <= self.measured <= self.bound * (1 + NOISE)
+
+
+def diagnose(path: Path) -> dict[str, Any]:
+    """The JSON result for one export, by the public command line."""
+    command = [sys.executable, "-m", "triage", "diagnose", str(path), "-f", "json"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=300)
+    if done.returncode:
+        raise RuntimeError(f"{path.name}: exit status {done.returncode}: {done.stderr.strip()}")
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
+
+
+def rules_in_order(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """The best finding of each rule, by rank: one rule on 32 launches of a kernel is one answer, not 32."""
+    best: dict[str, dict[str, Any]] = {}
+    for finding in sorted(result["findings"], key=lambda f: f["rank"]):
+        best.setdefault(finding["name"], finding)
+    return list(best.values())
+
+
+def rank_of(result: dict[str, Any], expected: Sequence[str]) -> tuple[int | None, dict[str, Any] | None]:
+    """Position of the first finding that names a true cause, and that finding."""
+    for position, finding in enumerate(rules_in_order(result), start=1):
+        if finding["name"] in expected:
+            return position, finding
+    return None, None
+
+
+def interval(finding: dict[str, Any] | None) -> tuple[float | None, float | None]:
+    """Predicted speed-ups: `low` and `bound` are fractions of the workload's time that the cure removes."""
+    gain = (finding or {}).get("gain")
+    if not gain or gain.get("low") is None or gain.get("bound") is None:
+        return None, None
+    low, bound = (1 / (1 - gain[end]) if gain[end] < 1 else float("inf") for end in ("low", "bound"))
+    return low, bound
+
+
+def nvidia_rules(result: dict[str, Any]) -> str:
+    """NVIDIA's own advice on the same report, best estimate first."""
+    best: dict[str, float] = {}
+    for workload in result["workloads"]:
+        for opinion in workload.get("second_opinion") or []:
+            if opinion.get("type") in ("OPT", "WRN"):
+                best[opinion["rule"]] = max(best.get(opinion["rule"], 0.0), opinion.get("speedup") or 0.0)
+    ordered = sorted(best.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{rule} {speedup:g}" if speedup else rule for rule, speedup in ordered)
+
+
+def score(row: dict[str, str], page: str, ill: dict[str, Any], cured: dict[str, Any]) -> Score:
+    """Score one page of one pair."""
+    expected = row["expected_rules"].split()
+    rank, finding = rank_of(ill, expected)
+    order = rules_in_order(ill)
+    low, bound = interval(finding)
+    named = rank_of(cured, expected)[0] is not None
+    first = order[0]["name"] if order else "nothing"
+    measured = float(row["speedup"])
+    return Score(row["illness"], page, rank, first, named, measured, low, bound, nvidia_rules(ill))
+
+
+def truth(folder: Path = FOLDER) -> list[dict[str, str]]:
+    """The rows of truth.csv; none before anything was measured."""
+    path = folder / "truth.csv"
+    if not path.exists():
+        return []
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def scores(folder: Path = FOLDER) -> Iterator[Score]:
+    """Score every measured pair, page by page."""
+    for row in truth(folder):
+        for page in PAGES:
+            sides = [folder / "exports" / f"{row[side]}.{page}.csv" for side in ("kernel", "cured_kernel")]
+            yield score(row, page, *(diagnose(path) for path in sides))
+
+
+def scoreboard(board: Sequence[Score]) -> str:
+    """The table that people read, and the three totals per page."""
+    row = "{:<24}{:<9}{!s:<8}{:<28}{:<7}{:<10}{:<18}{}".format
+    lines = [row("illness", "page", "rank", "first", "cured", "measured", "predicted", "NVIDIA")]
+    for s in board:
+        predicted = f"{s.low:.2f} .. {s.bound:.2f}" if s.low is not None and s.bound is not None else "none"
+        predicted += " ok" if s.inside else ""
+        cured = "NAMED" if s.named_on_cured else "ok"
+        rank, speedup = s.rank or "missed", f"{s.measured:.2f}"
+        lines.append(row(s.illness, s.page, rank, s.first, cured, speedup, predicted, s.nvidia))
+    for page in PAGES:
+        here = [s for s in board if s.page == page]
+        first = sum(s.rank == 1 for s in here)
+        top3 = sum(s.rank is not None and s.rank <= 3 for s in here)
+        missed = sum(s.rank is None for s in here)
+        lines.append(
+            f"{page}: true cause first {first}, in the top three {top3}, missed {missed} of {len(here)}; "
+            f"speed-up inside the interval {sum(s.inside for s in here)}; "
+            f"named on the cured kernel {sum(s.named_on_cured for s in here)}"
+        )
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER
+    board = list(scores(folder))
+    print(scoreboard(board) if board else "no measured exports yet")
