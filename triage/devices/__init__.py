@@ -27,8 +27,9 @@ Vendor = Literal["nvidia", "amd", "intel"]
 
 # Words that vendors and drivers add or drop freely; they never tell two products apart.
 _NOISE = frozenset(
-    ["nvidia", "amd", "ati", "corporation", "geforce", "radeon", "tesla", "quadro", "instinct", "graphics", "gpu", "series", "device", "tm"]
-)
+    ("nvidia", "amd", "ati", "corporation", "geforce", "radeon", "tesla", "quadro", "instinct", "graphics",
+     "gpu", "series", "device", "tm")
+)  # fmt: skip
 _NVIDIA_ARCH = re.compile(r"(?:sm|compute|cc)?[ _-]*(?:(\d{1,2})\.(\d)|(\d{2,3}))[af]?")
 
 
@@ -96,9 +97,7 @@ def require(name_or_arch: str) -> Device:
     spelled = {name.casefold(): name for name in [*known, *nvidia(), *amd_names()]}
     near = difflib.get_close_matches(name_or_arch.casefold(), list(spelled), n=3, cutoff=0.6)
     hint = "did you mean " + ", ".join(spelled[name] for name in near) + "? " if near else ""
-    raise TriageError(
-        f"unknown device or architecture {name_or_arch!r}", f"{hint}see: triage list devices"
-    )
+    raise TriageError(f"unknown device or architecture {name_or_arch!r}", f"{hint}see: triage list devices")
 
 
 def architecture(text: str) -> str | None:
@@ -214,5 +213,3 @@ def _bare(arch: str) -> Device:
         limits=limits, peaks=Peaks(), fp64_ratio=None, source=limits.source,
         notes=notes,
     )  # fmt: skip
-
-

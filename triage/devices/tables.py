@@ -17,9 +17,9 @@ _DATA = Path(__file__).parent.parent / "data"
 @cache
 def limits_for(arch: str) -> Limits:
     """Limits of a canonical architecture name; raises TriageError."""
-    nvidia = nvidia().get(arch)
-    if nvidia is not None:
-        return nvidia
+    known = nvidia().get(arch)
+    if known is not None:
+        return known
     for row in amd_rows():
         if arch in row.names:
             return dataclasses.replace(row, arch=arch)

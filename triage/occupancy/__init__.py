@@ -30,8 +30,8 @@ from triage.occupancy.tile import Tile, tile
 from triage.occupancy.waste import Waste
 
 __all__ = [
-    "LIMITERS", "UNLIMITED", "Change", "Launch", "LaunchShape", "Model", "Occupancy", "OccupancyArray", "Plateau",
-    "Step", "Tile", "Waste", "flat_index", "launch_shape", "occupancy", "tile", "warps_needed",
+    "LIMITERS", "UNLIMITED", "Change", "Launch", "LaunchShape", "Model", "Occupancy", "OccupancyArray",
+    "Plateau", "Step", "Tile", "Waste", "flat_index", "launch_shape", "occupancy", "tile", "warps_needed",
 ]  # fmt: skip
 
 Numbers = NDArray[Any]
@@ -75,7 +75,7 @@ def occupancy(
     if all(np.ndim(value) == 0 for value in given.values()):
         model.run(**given)  # refuses what is not a whole number before it is cut to one
         return single(model, Launch(**{name: int(value) for name, value in given.items()}), arch)
-    return OccupancyArray(model, given, model.run(**given))
+    return OccupancyArray(model, given, *model.count(**given))
 
 
 class _CallableModule(types.ModuleType):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +14,11 @@ from triage.devices import AmdLimits, Limits, NvidiaLimits
 from triage.errors import TriageError
 from triage.occupancy import amd, cuda
 from triage.occupancy.amd import AmdOptions
-from triage.occupancy.core import Core, Ints
+from triage.occupancy.core import Bits, Core, Ints
 from triage.occupancy.cuda import CudaOptions
 
 # Arrays longer than this are worked through in pieces that stay in the processor's cache.
-_CHUNK = 32768
+_CHUNK = 16384
 # Beyond any hardware; larger numbers are cut to these so that products neither overflow nor leave
 # the range in which `divide` is exact.
 _CEILING = {"threads": 1 << 16, "registers": 1 << 12, "shared": 1 << 22, "sgprs": 1 << 12, "agprs": 1 << 12,
@@ -94,43 +96,31 @@ class Model:
 
         Arguments are those of Launch; the arrays of the result have the broadcast shape.
         """
-        arrays = {name: _whole(name, value) for name, value in arguments.items() if value is not None}
-        arrays.setdefault("shared", np.zeros((), dtype=np.int32))
-        shape = np.broadcast_shapes(*(array.shape for array in arrays.values()))
-        size = int(np.prod(shape))
-        flat = {
-            name: array.reshape(-1) if array.shape == shape else np.broadcast_to(array, shape).reshape(-1)
-            for name, array in arrays.items()
-        }
-        if size <= _CHUNK:
-            core = self._piece(flat)
-        else:
-            core = self._pieces(flat, size)
+        flat, shape = _aligned(arguments)
+        core = self._piece(flat)
         limits = {name: limit.reshape(shape) for name, limit in core.limits.items()}
         return Core(
             core.waves.reshape(shape), limits, core.groups.reshape(shape), core.binding.reshape(shape)
         )
 
-    def _pieces(self, flat: dict[str, Ints], size: int) -> Core:
-        waves, groups = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
-        binding = np.empty(size, dtype=np.uint8)
-        limits: dict[str, Ints] = {}
+    def count(self, **arguments: object) -> tuple[Ints, Bits]:
+        """Only `groups` and `binding` of `run`, several times faster for millions of launches."""
+        flat, shape = _aligned(arguments)
+        size = math.prod(shape)
+        groups, binding = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.uint8)
         for start in range(0, size, _CHUNK):
             piece = slice(start, start + _CHUNK)
             core = self._piece({name: array[piece] for name, array in flat.items()})
-            waves[piece], groups[piece], binding[piece] = core.waves, core.groups, core.binding
-            for name, limit in core.limits.items():
-                if name not in limits:
-                    limits[name] = np.empty(size, dtype=np.int32)
-                limits[name][piece] = limit
-        return Core(waves, limits, groups, binding)
+            groups[piece], binding[piece] = core.groups, core.binding
+        return groups.reshape(shape), binding.reshape(shape)
 
-    def _piece(self, flat: dict[str, Ints]) -> Core:
-        threads, registers, shared = flat["threads"], flat["registers"], flat["shared"]
+    def _piece(self, flat: dict[str, NDArray[Any]]) -> Core:
+        ints = {name: array.astype(np.int32, copy=False) for name, array in flat.items()}
+        threads, registers, shared = ints["threads"], ints["registers"], ints["shared"]
         if isinstance(self.limits, NvidiaLimits):
-            return cuda.evaluate(self.limits, self.cuda, threads, registers, shared, flat.get("barriers"))
+            return cuda.evaluate(self.limits, self.cuda, threads, registers, shared, ints.get("barriers"))
         return amd.evaluate(
-            self.limits, self._amd(), threads, registers, shared, flat.get("sgprs"), flat.get("agprs")
+            self.limits, self._amd(), threads, registers, shared, ints.get("sgprs"), ints.get("agprs")
         )
 
     def _amd(self) -> AmdOptions:
@@ -156,9 +146,24 @@ def model_for(
     return Model(limits, options or CudaOptions(), None)
 
 
-def _whole(name: str, value: object) -> Ints:
-    """`value` as int32, cut to what can matter; refuses fractions, NaN and negative numbers."""
-    array: NDArray[np.generic] = np.asarray(value)
+def _aligned(arguments: dict[str, object]) -> tuple[dict[str, NDArray[Any]], tuple[int, ...]]:
+    """The arguments as flat arrays of equal length, and the shape they broadcast to."""
+    arrays = {name: _whole(name, value) for name, value in arguments.items() if value is not None}
+    arrays.setdefault("shared", np.zeros((), dtype=np.int32))
+    try:
+        shape = np.broadcast_shapes(*(array.shape for array in arrays.values()))
+    except ValueError:
+        sizes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+        raise TriageError(f"arrays of different shapes: {sizes}") from None
+    return {
+        name: array.reshape(-1) if array.shape == shape else np.broadcast_to(array, shape).reshape(-1)
+        for name, array in arrays.items()
+    }, shape
+
+
+def _whole(name: str, value: object) -> NDArray[Any]:
+    """`value` as an array of whole numbers that fit int32; raises TriageError for anything else."""
+    array: NDArray[Any] = np.asarray(value)
     least = 1 if name == "threads" else 0
     if array.dtype.kind == "f" and not bool((array == np.floor(array)).all()):
         raise TriageError(f"{name}: whole numbers are needed", "drop missing values first")
@@ -169,5 +174,5 @@ def _whole(name: str, value: object) -> Ints:
         if low < least:
             raise TriageError(f"{name} {int(low)}: must be at least {least}")
         if high > _CEILING[name]:
-            array = np.minimum(array, np.asarray(_CEILING[name], dtype=array.dtype))
-    return array.astype(np.int32, copy=False)
+            array = np.minimum(array, np.asarray(_CEILING[name], dtype=np.int64))
+    return array

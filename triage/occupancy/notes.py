@@ -16,7 +16,7 @@ def disagreements(
     found = []
     arch = model.limits.arch
     if is_family(asked):
-        found.append(f"{asked.strip()} taken as {arch}: members of a family can differ, name the gfx for certainty")
+        found.append(f"{asked.strip()} taken as {arch}; members of a family can differ")
     for other in model.limits.disagreements:
         then = _groups(model.with_limit(other.field, other.value), launch)
         if then != groups:
@@ -54,12 +54,11 @@ def _nvidia(
     model: Model, limits: NvidiaLimits, launch: Launch, groups: int, limiters: tuple[str, ...]
 ) -> list[str]:
     found = []
-    if groups and launch.shared + limits.shared_reserved > limits.shared_per_group and model.cuda.optin:
-        if launch.shared > limits.shared_per_group:
-            found.append(
-                f"{launch.shared:,} B of shared memory need the kernel to opt in to more than "
-                f"{limits.shared_per_group:,} B (dynamic shared memory attribute); taken as done"
-            )
+    if groups and launch.shared > limits.shared_per_group:
+        found.append(
+            f"{launch.shared:,} B of shared memory need the kernel to opt in to more than "
+            f"{limits.shared_per_group:,} B (dynamic shared memory attribute); taken as done"
+        )
     if "barriers" in limiters and len(limiters) > 1:
         found.append("where barriers bind, NVIDIA's header also names what would bind without them")
     return found

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from triage.occupancy import notes as remarks
 from triage.occupancy import steps as sweeps
 from triage.occupancy import waste
-from triage.occupancy.core import LIMITERS, UNLIMITED, Core
+from triage.occupancy.core import LIMITERS, UNLIMITED
 from triage.occupancy.model import Launch, Model
 from triage.occupancy.steps import Plateau, Step
 from triage.occupancy.waste import Waste
@@ -115,48 +115,41 @@ class Occupancy:
 class OccupancyArray:
     """Theoretical occupancy of many launches; every array has the broadcast shape of the arguments.
 
-    `limits` holds int32 arrays in which UNLIMITED stands for "never limits"; bit i of `binding` is
-    set where LIMITERS[i] binds. `at(index)` gives one launch with steps, waste and notes.
+    `groups` (int32) are resident per unit; bit i of `binding` is set where LIMITERS[i] binds.
+    Everything else is worked out when asked for; `at(index)` gives one launch with steps and notes.
     """
 
     model: Model
     arguments: dict[str, Any]
-    core: Core
-
-    @property
-    def groups(self) -> NDArray[np.int32]:
-        """Resident groups per unit."""
-        return self.core.groups
+    groups: NDArray[np.int32]
+    binding: NDArray[np.uint8]
 
     @cached_property
     def waves(self) -> NDArray[np.int32]:
         """Resident warps or waves per unit."""
-        return self.core.groups * self.core.waves
+        threads = np.asarray(self.arguments["threads"])
+        per_group = np.minimum(-(-threads // self.model.wave_size), self.model.slots)
+        waves: NDArray[np.int32] = self.groups * per_group.astype(np.int32)
+        return waves
 
     @cached_property
     def occupancy(self) -> NDArray[np.float64]:
         """Waves over wave slots, 0 to 1."""
         return self.waves / self.model.slots
 
-    @property
+    @cached_property
     def limits(self) -> dict[str, NDArray[np.int32]]:
-        """Each limiter's own maximum of groups."""
-        return self.core.limits
-
-    @property
-    def binding(self) -> NDArray[np.uint8]:
-        """Bit mask of the binding limiters, bit i for LIMITERS[i]."""
-        return self.core.binding
+        """Each limiter's own maximum of groups; UNLIMITED where it never limits."""
+        return self.model.run(**self.arguments).limits
 
     @cached_property
     def limiters(self) -> dict[str, NDArray[np.bool_]]:
         """Per limiter, where it binds."""
-        bits = self.core.binding
-        return {name: (bits & (1 << LIMITERS.index(name))) != 0 for name in self.core.limits}
+        return {name: (self.binding & (1 << bit)) != 0 for bit, name in enumerate(LIMITERS)}
 
     def at(self, index: int | tuple[int, ...]) -> Occupancy:
         """The full answer for one element."""
-        shape = self.core.groups.shape
+        shape = self.groups.shape
         values = {
             name: int(np.broadcast_to(np.asarray(value), shape)[index])
             for name, value in self.arguments.items()

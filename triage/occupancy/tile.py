@@ -72,16 +72,16 @@ class Tile:
         return self.total * element
 
     def groups(self, max_threads: int = 1024) -> tuple[GroupShape, ...]:
-        """Thread-group shapes that cover the tile: per result, halved along one side, per load."""
+        """Thread-group shapes for the tile: one thread per result, then ever fewer, then one per load."""
         shapes = [self.size]
-        while math.prod(shapes[-1]) > 32 and len(shapes) < 6:
+        while math.prod(shapes[-1]) > 32:
             shape = list(shapes[-1])
-            side = max(range(len(shape)), key=lambda axis: (shape[axis] % 2 == 0, axis > 0, shape[axis]))
-            if shape[side] % 2:
-                break
-            shape[side] //= 2
+            # Halve the longest edge but keep x, along which memory is read.
+            side = max(range(len(shape)), key=lambda axis: (axis > 0 and shape[axis] > 1, shape[axis]))
+            shape[side] = -(-shape[side] // 2)
             shapes.append(tuple(shape))
-        found = [self._shape(shape, max_threads) for shape in shapes]
+        small = [shape for shape in shapes[1:] if math.prod(shape) <= max_threads]
+        found = [self._shape(shape, max_threads) for shape in [self.size, *small[:5]]]
         whole = tuple(edge + 2 * self.border for edge in self.size)
         if self.border:
             found.append(self._shape(whole, max_threads))

@@ -1,0 +1,275 @@
+"""`triage occupancy`: what limits a launch, what it wastes, and the smallest change that helps."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from triage.errors import ReportError, TriageError
+
+if TYPE_CHECKING:
+    from triage.devices import Device
+    from triage.occupancy import Model
+    from triage.occupancy.report import Report
+
+_FACTORS = {"": 1, "k": 1024, "m": 1024**2}
+
+
+@click.command("occupancy")
+@click.option("--arch", metavar="NAME", help="Architecture: sm_86, 8.6, gfx906, GCN ...")
+@click.option("--device", metavar="NAME", help='Product instead of --arch: "GeForce RTX 3080".')
+@click.option("--threads", required=True, metavar="N|XxYxZ", help="Threads per block or group.")
+@click.option("--regs", type=int, required=True, metavar="N", help="Registers (VGPR) per thread.")
+@click.option("--shared", default="0", metavar="BYTES", help="Shared memory (LDS) per group: 32768 or 32K.")
+@click.option(
+    "--sgpr", type=int, metavar="N", help="AMD: scalar registers per wave, VCC and the like included."
+)
+@click.option("--agpr", type=int, metavar="N", help="CDNA: accumulation registers per thread.")
+@click.option("--wave", type=click.Choice(["32", "64"]), help="RDNA: lanes of a wave.")
+@click.option("--mode", type=click.Choice(["cu", "wgp"]), help="RDNA: groups per CU or per WGP.")
+@click.option("--barriers", type=int, metavar="N", help="NVIDIA 9.0+: block barriers.")
+@click.option(
+    "--carveout", type=int, default=-1, metavar="PERCENT", help="NVIDIA 7.0+: preferred shared memory."
+)
+@click.option(
+    "--optin/--no-optin", default=True, help="NVIDIA 7.0+: kernel may use more than 48 KiB (default)."
+)
+@click.option("--grid", metavar="N|XxYxZ", help="Groups launched: how they map onto the device.")
+@click.option("--units", type=int, metavar="N", help="SMs (CUs) for --grid where only --arch is given.")
+@click.option("--latency", type=float, metavar="CYCLES", help="Warps needed to hide this latency.")
+@click.option(
+    "--intensity", type=float, default=1.0, metavar="N", help="Instructions per one that waits (1)."
+)
+@click.option("--issue-rate", type=float, metavar="N", help="Warp instructions per cycle and SM.")
+@click.option("-f", "--format", "form", default="terminal", show_default=True,
+              type=click.Choice(["terminal", "markdown", "json", "html"]))  # fmt: skip
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False), metavar="PATH", help="Write here, not to stdout."
+)
+def command(
+    arch: str | None, device: str | None, threads: str, regs: int, shared: str, sgpr: int | None,
+    agpr: int | None, wave: str | None, mode: str | None, barriers: int | None, carveout: int,
+    optin: bool, grid: str | None, units: int | None, latency: float | None, intensity: float,
+    issue_rate: float | None, form: str, output: str | None,
+) -> None:  # fmt: skip
+    """Theoretical occupancy of a launch: limiters, waste, nearest steps.
+
+    \b
+    triage occupancy --arch sm_86 --threads 256 --regs 80
+    triage occupancy --arch gfx906 --threads 1024 --regs 40 --shared 32K
+    triage occupancy --device "GeForce RTX 3080" --threads 16x16 --regs 40 --grid 1000
+    """
+    from triage.occupancy import launch_shape, occupancy
+    from triage.occupancy.launch import parse_shape
+    from triage.occupancy.report import Report, latency_of
+
+    found = _device(arch, device)
+    block = parse_shape(threads, "--threads")
+    size = block[0] * block[1] * block[2]
+    now = occupancy(
+        arch if arch and not device else found.arch,
+        threads=size,
+        registers=regs,
+        shared=parse_bytes(shared, "--shared"),
+        sgprs=sgpr,
+        wave=int(wave) if wave else None,
+        mode=mode,
+        agprs=agpr,
+        barriers=barriers,
+        optin=optin,
+        carveout=carveout,
+    )
+    _check_range(now.model, size, regs, now.launch.shared, sgpr)
+    shape = None
+    if grid is not None:
+        count = units if units is not None else found.sm_count
+        if count is None:
+            raise TriageError(
+                f"--grid needs to know how many {now.unit}s there are", "give --device or --units"
+            )
+        if mode == "wgp" and units is None:
+            count //= 2  # a WGP is two CUs
+        shape = launch_shape(
+            block, parse_shape(grid, "--grid"), count, now.groups, now.model.wave_size, now.unit
+        )
+    hidden = latency_of(now, latency, intensity, issue_rate) if latency is not None else None
+    write(_render(Report(now, found, shape, hidden), form, to_file=output is not None), output)
+
+
+def parse_bytes(text: str, option: str) -> int:
+    """ "32768", "32K", "48 KiB" as bytes; raises TriageError."""
+    match = re.fullmatch(r"(\d+)\s*([km]?)(?:i?b)?", text.strip().lower())
+    if not match:
+        raise TriageError(f"{option} {text!r}: expected bytes, as in 32768 or 32K")
+    return int(match[1]) * _FACTORS[match[2]]
+
+
+def write(text: str, output: str | None) -> None:
+    """The report to stdout or to a file; raises ReportError when it cannot be written."""
+    if output is None or output == "-":
+        click.echo(text, nl=not text.endswith("\n"))
+        return
+    try:
+        Path(output).write_text(text if text.endswith("\n") else text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise ReportError(f"{output}: {error.strerror or error}", "choose another path with -o") from None
+
+
+def console(to_file: bool) -> Any:
+    """A rich console that writes to memory: 80 columns, colour only for a terminal."""
+    from rich.console import Console
+
+    tty = not to_file and sys.stdout.isatty()
+    return Console(
+        file=io.StringIO(), width=80, force_terminal=tty, no_color=not tty, highlight=False, emoji=False
+    )
+
+
+def _device(arch: str | None, name: str | None) -> Device:
+    from triage.devices import require
+
+    if arch is None and name is None:
+        raise TriageError("which GPU?", "give --arch sm_86 or --device NAME; see: triage list devices")
+    if name is None:
+        return require(arch or "")
+    device = require(name)
+    if arch is not None and require(arch).arch != device.arch:
+        raise TriageError(f"{device.name} is {device.arch}, not {arch}", "leave out --arch")
+    return device
+
+
+def _check_range(model: Model, threads: int, regs: int, shared: int, sgpr: int | None) -> None:
+    """Numbers that no launch on this hardware can have are mistakes; TriageError says the range."""
+    words, arch = model.words, model.limits.arch
+    asked = [("--threads", "threads", threads, f"threads per {words['group']}", 1),
+             ("--regs", "registers", regs, f"{words['registers']} per thread", 0),
+             ("--shared", "shared", shared, f"B of {words['shared']} per {words['group']}", 0)]  # fmt: skip
+    if sgpr is not None and not model.nvidia:
+        asked.append(("--sgpr", "sgprs", sgpr, "SGPR per wave", 0))
+    for option, resource, value, what, least in asked:
+        most = model.cap(resource)
+        if not least <= value <= most:
+            raise TriageError(f"{option} {value}: {arch} has {least} to {most:,} {what}")
+
+
+def _render(report: Report, form: str, to_file: bool) -> str:
+    if form == "json":
+        return json.dumps(report.to_dict(), indent=2)
+    if form == "markdown":
+        return _markdown(report)
+    if form == "html":
+        return _html(report)
+    return _terminal(report, to_file)
+
+
+def _terminal(report: Report, to_file: bool) -> str:
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    out = console(to_file)
+    now, words = report.now, report.now.model.words
+
+    def heading(text: str) -> None:
+        out.print()
+        out.print(Text(text, style="bold"))
+
+    def lines(items: list[str]) -> None:
+        for item in items:
+            out.print(Padding(Text(item), (0, 0, 0, 2)))
+
+    out.print(Text(report.title, style="bold"))
+    out.print(Text(report.asked))
+    out.print()
+    out.print(Text(report.verdict, style="bold green" if now.groups else "bold red"))
+    heading(f"Limiters: most {words['group']}s per {now.unit}")
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    for name, most, binds in report.limits:
+        table.add_row("*" if binds else " ", name, Text(most, justify="right"), "binds" if binds else "")
+    out.print(Padding(table, (0, 0, 0, 2)))
+    heading("Wasted")
+    lines(report.wasted)
+    heading("Nearest steps")
+    lines(
+        [f"{direction:5}{text}" for direction, text in report.steps] or ["none: nothing changes the answer"]
+    )
+    heading(f"Neighbouring values ({words['group']}s, {words['wave']}s, occupancy)")
+    for unit, levels in report.neighbours():
+        table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+        for level, here in levels:
+            table.add_row(
+                ">" if here else " ", Text(_range(level.low, level.high), justify="right"), unit,
+                Text(str(level.groups), justify="right"), Text(str(level.waves), justify="right"),
+                Text(_percent(level.occupancy), justify="right"),
+            )  # fmt: skip
+        out.print(Padding(table, (0, 0, 1, 2)))
+    if report.shape_lines:
+        out.print(Text("Launch shape", style="bold"))
+        lines([f"{name + ':':22}{text}" for name, text in report.shape_lines])
+    if report.latency:
+        heading("Latency hiding")
+        lines([f"{words['wave']}s: {report.latency.text}"])
+    if now.notes:
+        heading("Notes")
+        lines([f"- {note}" for note in now.notes])
+    text: str = out.file.getvalue()
+    return "\n".join(line.rstrip() for line in text.rstrip().splitlines())
+
+
+def _markdown(report: Report) -> str:
+    now, words = report.now, report.now.model.words
+    out = [f"# Occupancy: {report.title}", "", report.asked + ".", "", f"**{report.verdict}**", ""]
+    out += [f"| limiter | {words['group']}s | binds |", "| --- | ---: | --- |"]
+    out += [f"| {name} | {most} | {'yes' if binds else ''} |" for name, most, binds in report.limits]
+    out += ["", "## Wasted", "", *(f"- {line}" for line in report.wasted)]
+    out += ["", "## Nearest steps", "", *(f"- {direction}: {text}" for direction, text in report.steps)]
+    out += ["", "## Neighbouring values", "", f"| value | | {words['group']}s | {words['wave']}s | occupancy |"]
+    out += ["| ---: | --- | ---: | ---: | ---: |"]
+    for unit, levels in report.neighbours():
+        for level, here in levels:
+            mark = "**" if here else ""
+            value = f"{mark}{_range(level.low, level.high)}{mark}"
+            out.append(f"| {value} | {unit} | {level.groups} | {level.waves} | {_percent(level.occupancy)} |")
+    if report.shape_lines:
+        out += ["", "## Launch shape", "", *(f"- {name}: `{text}`" for name, text in report.shape_lines)]
+    if report.latency:
+        out += ["", "## Latency hiding", "", f"{words['wave']}s: `{report.latency.text}`"]
+    if now.notes:
+        out += ["", "## Notes", "", *(f"- {note}" for note in now.notes)]
+    return "\n".join(out)
+
+
+def _html(report: Report) -> str:
+    import jinja2
+
+    from triage.occupancy.report import plots
+    from triage.share import share
+
+    loader = jinja2.FileSystemLoader(share("reports"))
+    environment = jinja2.Environment(
+        loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.get_template("occupancy.html.j2").render(
+        report=report,
+        now=report.now,
+        words=report.now.model.words,
+        plots=plots(report),
+        percent=_percent,
+        range_=_range,
+    )
+
+
+def _percent(share: float) -> str:
+    from triage.occupancy.steps import percent
+
+    return percent(share)
+
+
+def _range(low: int, high: int) -> str:
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
