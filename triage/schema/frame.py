@@ -6,11 +6,11 @@ Sources: PresentMon's and the Unreal CSV profiler's documentation. Means over th
 from triage.schema._metric import Metric
 
 METRICS = (
-    Metric("frame.time", "ns", "Frame time", "low", "Time from one frame's start (or present) to the next one's",
+    Metric("present.interval", "ns", "Frame time", "low", "Time from one frame's start (or present) to the next one's",
            ("FrameTime", "MsBetweenPresents", "MsBetweenAppStart")),
-    Metric("frame.gpu_busy", "ratio", "GPU busy in the frame", "",
+    Metric("present.gpu_share", "ratio", "GPU busy in the frame", "",
            "GPU busy time over frame time: near 100 % the GPU sets the frame rate, far below something else does", bounded=False),
-    Metric("frame.cpu_busy", "ratio", "CPU busy in the frame", "",
+    Metric("present.cpu_share", "ratio", "CPU busy in the frame", "",
            "CPU busy time over frame time: near 100 % the CPU sets the frame rate", bounded=False),
     Metric("cpu.busy", "ns", "CPU busy", "low", "Time the CPU worked on the frame before presenting it", ("CPUBusy", "MsCPUBusy")),
     Metric("cpu.wait", "ns", "CPU wait", "low", "Time the CPU waited before it could start the next frame", ("CPUWait", "MsCPUWait")),
@@ -18,7 +18,7 @@ METRICS = (
     Metric("cpu.game_thread", "ns", "Game thread", "low", "Busy time of the game (main) thread", ("GameThreadTime",)),
     Metric("cpu.render_thread", "ns", "Render thread", "low", "Busy time of the render thread", ("RenderThreadTime",)),
     Metric("cpu.rhi_thread", "ns", "RHI thread", "low", "Busy time of the thread that submits to the graphics API", ("RHIThreadTime",)),
-    Metric("frame.gpu_busy_time", "ns", "GPU busy time", "low", "Time at least one GPU engine worked for the frame",
+    Metric("gpu.busy_time", "ns", "GPU busy time", "low", "Time at least one GPU engine worked for the frame",
            ("MsGPUBusy", "MsGPUActive")),
     Metric("gpu.wait", "ns", "GPU wait", "low", "Time the GPU stood idle between the frame's first and last GPU work",
            ("GPUWait", "MsGPUWait")),
