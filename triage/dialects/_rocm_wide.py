@@ -1,0 +1,72 @@
+"""Wide AMD tables: one dispatch per row, one counter per column (rocprof v1 and v2, rocprof-compute)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from triage.dialects import _rocm, _wide
+from triage.dialects._rocm import Export
+from triage.errors import BadCapture
+from triage.model import Column, Table
+from triage.source import Source
+
+
+def is_wide(headers: list[str]) -> bool:
+    """A kernel name with a launch shape or a dispatch number, and no counter-per-row columns."""
+    if _wide.find(headers, "Counter_Name") >= 0:
+        return False
+    return _wide.find(headers, *_rocm.ROLES["name"]) >= 0 and (
+        _wide.find(headers, "grd", "Grid_Size") >= 0 or _wide.find(headers, "Dispatch_ID") >= 0
+    )
+
+
+def load(source: Source, dialect: str, line: int, headers: list[str]) -> tuple[Table, Export, Any, Any]:
+    """The table with its names, the export's columns, and the timestamps as text (None when there are none)."""
+    roles = _wide.roles(headers, _rocm.ROLES)
+    taken = set(roles.values())
+    wanted = _rocm.wanted(headers)
+    counters: dict[str, int] = {}
+    for i, h in enumerate(headers):
+        if h in wanted and i not in taken and h not in counters:
+            counters[h] = i
+    numeric = [c for r, c in roles.items() if r not in ("name", "start", "end")] + list(counters.values())
+    text = [roles[r] for r in ("name", "start", "end") if r in roles]
+    style = _wide.number_style(source, source.head_lines[line:], numeric, "us")
+    repeats = _repeats(source, line)
+    wide = _wide.read(source, line, len(headers), numeric, text, style=style, skip=repeats)
+    table = Table(dialect, [source], _rocm.names(wide.texts[roles["name"]]), {}, first_line=wide.first_line, lines=wide.lines)
+    table.quality += wide.quality
+    table.unmapped = [h for i, h in enumerate(headers) if h and i not in taken and i not in counters.values()]
+    export = Export(source)
+    for role, c in roles.items():
+        if role == "name":
+            continue
+        values = _timestamps(wide.texts[c]) if role in ("start", "end") else wide.numbers[c]
+        export.roles[role] = Column(values, headers[c], c + 1, "ns" if role in ("start", "end", "duration") else "")
+    for name, c in counters.items():
+        export.counters[name] = Column(wide.numbers[c], name, c + 1)
+    if len(table.names) == 1 and not any(np.isfinite(c.values).any() for c in (*export.roles.values(), *export.counters.values())):
+        raise BadCapture(f"{source.path}: the only row holds no number", "the export was cut off; profile again")
+    start, end = (wide.texts[roles[r]] if r in roles else None for r in ("start", "end"))
+    return table, export, start, end
+
+
+def _timestamps(texts: Any) -> Any:
+    """Timestamps as floats, for provenance only (differences are taken on the text)."""
+    out = np.full(len(texts), np.nan)
+    for i, t in enumerate(texts):
+        try:
+            out[i] = float(t)
+        except ValueError:
+            continue
+    return out
+
+
+def _repeats(source: Source, line: int) -> list[int]:
+    """Lines that repeat the header: several runs appended to one file."""
+    first = source.head_lines[line - 1].strip()
+    if first not in "\n".join(source.head_lines[line:]):
+        return []
+    return [i for i, text in enumerate(source.lines(), 1) if i > line and text.strip() == first]

@@ -1,0 +1,68 @@
+"""rocprof v1 and v2 results: one dispatch per row, counters as columns, times in ns where they were traced."""
+
+from __future__ import annotations
+
+from triage.dialects import Match, Options, _rocm, _rocm_metrics, _rocm_wide, _wide
+from triage.errors import BadCapture
+from triage.model import Table
+from triage.source import Source
+
+NAME = "rocprof"
+TITLE = "AMD rocprof v1/v2 results (one dispatch per row)"
+CAPTURE = """\
+Write the counters into a file, one `pmc:` line per pass, and profile with timestamps (without `--timestamp on` a counter
+run carries no time, and nothing can be ranked):
+
+    echo 'pmc: VALUBusy VALUUtilization MemUnitBusy MemUnitStalled L2CacheHit FetchSize WriteSize' > counters.txt
+    rocprof -i counters.txt --timestamp on -o results.csv ./app
+
+`rocprofv2 -i counters.txt -d out ./app` writes the newer spelling of the same table. Newer ROCm: use `rocprofv3`.
+"""
+
+
+def names() -> dict[str, list[str]]:
+    """What rocprof can export, under its own names."""
+    # most shares of time and all shares of peak need the GPU's sizes, which a results file does not carry
+    return _rocm_metrics.exported(()) | LAUNCH_NAMES
+
+
+LAUNCH_NAMES = {
+    "gpu.time": ["DurationNs", "EndNs - BeginNs", "End_Timestamp - Start_Timestamp"],
+    "launch.registers": ["arch_vgpr", "Arch_VGPR", "VGPR_Count"],
+    "launch.accum_registers": ["accum_vgpr", "Accum_VGPR", "Accum_VGPR_Count"],
+    "launch.scalar_registers": ["sgpr", "SGPR", "SGPR_Count"], "launch.shared": ["lds", "LDS_Per_Workgroup", "LDS_Block_Size"],
+    "launch.scratch": ["scr", "Scratch_Per_Workitem", "Scratch_Size"], "launch.block_size": ["wgr", "Workgroup_Size"],
+    "launch.grid_size": ["grd / wgr", "Grid_Size / Workgroup_Size"], "launch.threads": ["grd", "Grid_Size"],
+    "launch.wave_size": ["wave_size", "Wave_Size"],
+}  # fmt: skip
+
+
+def recognise(source: Source) -> Match | None:
+    """The launch columns of rocprof, in either spelling."""
+    if source.is_folder:
+        return None
+    line, headers = _rocm.header(source)
+    if not line or not _rocm_wide.is_wide(headers):
+        return None
+    v1 = _wide.find(headers, "KernelName") >= 0 and _wide.find(headers, "grd") >= 0
+    what = "rocprof v1" if v1 else "rocprof v2"
+    return Match(0.85 if v1 else 0.80, f"{what} launch columns ({headers[0]}, {headers[1]}, ...) on line {line}")
+
+
+def read(source: Source, options: Options) -> Table:
+    """The dispatches; raises BadCapture for a header without rows."""
+    line, headers = _rocm.header(source)
+    if _wide.find(headers, *_rocm.ROLES["name"]) < 0:
+        raise BadCapture(f"{source.path}: no kernel name column", "is this a rocprof results file?")
+    table, export, start, end = _rocm_wide.load(source, NAME, line, headers)
+    _rocm.add_time(table, export, start, end)
+    if "gpu.time" not in table.columns and start is None:
+        table.notes.append("no times in this file: workloads cannot be ranked; profile with: rocprof --timestamp on")
+    return _rocm.finish(table, export)
+
+
+def collect(metrics: list[str]) -> str:
+    """The counter file and command that collect the missing metrics."""
+    wanted = " ".join(dict.fromkeys(c for m in metrics for c in _rocm_metrics.counters(m)))
+    pmc = wanted or "VALUBusy MemUnitBusy L2CacheHit"
+    return f"echo 'pmc: {pmc}' > counters.txt; rocprof -i counters.txt --timestamp on -o results.csv ./app"

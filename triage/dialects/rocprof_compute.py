@@ -1,0 +1,195 @@
+"""ROCm Compute Profiler (rocprof-compute, formerly Omniperf) workloads: a folder, or its pmc_perf.csv.
+
+Percent of peak is computed from the counters and the sizes in sysinfo.csv; where that file is missing those figures stay
+blind. The same file name carries two layouts: wide (a column per counter) and, since the rocpd backend, long.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+from triage.dialects import Match, Options, _rocm, _rocm_long, _rocm_metrics, _rocm_wide, _wide
+from triage.dialects._rocm import Export
+from triage.dialects.rocprof import LAUNCH_NAMES
+from triage.errors import BadCapture, NotTriageable
+from triage.model import Column, Table
+from triage.source import Source
+
+NAME = "rocprof-compute"
+TITLE = "AMD ROCm Compute Profiler / Omniperf workload (folder or pmc_perf.csv)"
+CAPTURE = """\
+Profile, then give triage the workload folder, so that `sysinfo.csv` (clocks, CU count, memory bandwidth) is found and
+percent of peak can be computed:
+
+    rocprof-compute profile -n myapp -- ./app
+    triage diagnose workloads/myapp/MI300X
+
+`-k KERNEL` and `-d DISPATCH` restrict the profile to a kernel, `-b 2 6 11 12 16 17` to the blocks triage reads
+(speed of light, workgroup manager, compute pipeline, LDS, vector L1, L2). Older name: `omniperf profile -n myapp -- ./app`.
+Do not open the CSV files in a spreadsheet: it cuts the timestamps.
+"""
+_RESIDUE = re.compile(r"(wave_size|obj|correlation_id|kernel_id|xcc_index)_\d+", re.IGNORECASE)
+_STUB = ["dispatch id", "kernel name"]
+
+
+def names() -> dict[str, list[str]]:
+    """What the counters of a full profile make."""
+    return _rocm_metrics.exported() | LAUNCH_NAMES
+
+
+def recognise(source: Source) -> Match | None:
+    """Join residue or per-channel counters in a wide table, the rocpd long columns, a sysinfo.csv beside either."""
+    if source.is_folder:
+        found = _workloads(source)
+        return Match(0.95, f"a workload folder with {found[0].name}") if found else None
+    line, headers = _rocm.header(source)
+    if not line:
+        return None
+    low = [_rocm.specs_word(h) for h in headers]
+    if low == _STUB:
+        return Match(0.90, "the header of an unfinished rocprof-compute pass")
+    if _is_sysinfo(headers):
+        return Match(0.90, "the sysinfo.csv of a rocprof-compute workload")
+    beside = (info := source.sibling("sysinfo.csv")) is not None and _is_sysinfo(_rocm.header(info)[1])
+    if _rocm_long.is_long(headers) and "scratch per workitem" in low:
+        return Match(0.92, "rocpd long columns (one row per dispatch and counter)")
+    if _rocm_wide.is_wide(headers):
+        residue = next((h for h in headers if _RESIDUE.fullmatch(h)), "")
+        if residue or any(_rocm.CHANNEL.fullmatch(h) for h in headers):
+            return Match(0.92, f"joined passes ({residue or 'per-channel counters'} among {len(headers)} columns)")
+        if beside:
+            return Match(0.90, "dispatches with a sysinfo.csv beside them")
+    return None
+
+
+def read(source: Source, options: Options) -> Table:
+    """The dispatches of a workload; raises BadCapture for stubs and for folders of several workloads."""
+    main = source
+    if source.is_folder:
+        found = _workloads(source)
+        if len(found) != 1:
+            shown = ", ".join(str(Path(f.path).parent) for f in found[:4])
+            raise BadCapture(f"{source.path}: {len(found)} workloads in this folder ({shown})", "give the folder of one of them")
+        main = found[0]
+    line, headers = _rocm.header(main)
+    if _is_sysinfo(headers):
+        raise NotTriageable(f"{main.path}: this is the sysinfo.csv of a workload, not its counters", "give the folder it lies in")
+    if [_rocm.specs_word(h) for h in headers] == _STUB:
+        raise BadCapture(f"{main.path}: a header but no counters: the profiling pass failed or was cut", "profile again")
+    if _rocm_long.is_long(headers):
+        table, export = _rocm_long.load(main, NAME, line, headers)
+    elif _rocm_wide.is_wide(headers):
+        table, export, start, end = _rocm_wide.load(main, NAME, line, headers)
+        _rocm.add_time(table, export, start, end)
+    else:
+        raise BadCapture(f"{main.path}: no dispatches in it (columns: {', '.join(headers[:4])})", "give the workload folder")
+    _companions(table, export, main)
+    _rocm.finish(table, export)
+    if source.is_folder:  # the folder is what the user typed, so it comes first
+        table.files.insert(0, source)
+        for column in {id(c): c for c in (*table.columns.values(), *table.raw.values())}.values():
+            column.file += 1
+    return table
+
+
+def collect(metrics: list[str]) -> str:
+    """The profile command with the blocks that hold the missing metrics."""
+    blocks = sorted({b for m in metrics for b in _BLOCKS.get(m.split(".")[0], ("2",))}, key=int)
+    return f"rocprof-compute profile -n myapp -b {' '.join(blocks) or '2'} -- ./app"
+
+
+_BLOCKS = {
+    "sched": ("6",), "launch": ("7",), "waves": ("7",), "valu": ("11",), "salu": ("11",), "mfma": ("11",), "flop": ("11",),
+    "inst": ("10",), "lds": ("12",), "l1i": ("13",), "sl1d": ("14",), "mem_unit": ("15",), "l1tex": ("16",), "l2": ("17",),
+    "fabric": ("17",), "vram": ("17",),
+}  # fmt: skip
+
+
+def _workloads(folder: Source) -> list[Source]:
+    """pmc_perf.csv in this folder, else in the folders below it."""
+    here = folder.sibling("pmc_perf.csv")
+    return [here] if here is not None else folder.children("pmc_perf.csv")
+
+
+def _is_sysinfo(headers: list[str]) -> bool:
+    return len(headers) > 8 and _wide.find(headers, "cu_per_gpu", "numCU") >= 0 and _wide.find(headers, "Kernel_Name") < 0
+
+
+def _companions(table: Table, export: Export, main: Source) -> None:
+    """sysinfo.csv, and the pass with wave occupancy, where they lie beside the counters."""
+    n = len(table)
+    info = main.sibling("sysinfo.csv")
+    if info is not None:
+        table.files.append(info)
+        export.specs, export.arch, table.device = _rocm.specs_of(info, len(table.files) - 1, n)
+        wave = export.specs.pop("wave_size", None)
+        if wave is not None and "wave" not in export.roles:
+            export.roles["wave"] = wave
+        lacking = [s for s in ("cu_per_gpu", "max_sclk") if s not in export.specs]
+        if lacking:
+            table.notes.append(f"sysinfo.csv does not state {' and '.join(lacking)}: the percent of peak that needs it stays blind")
+    else:
+        table.notes.append("no sysinfo.csv beside the counters: percent of peak cannot be computed; give the workload folder")
+    if "gpu.time" not in table.columns and (times := main.sibling("timestamps.csv")) is not None:
+        _join_times(table, export, times)
+    levels = main.sibling("SQ_LEVEL_WAVES.csv")
+    if levels is not None and levels.name != main.name:
+        _join_levels(table, export, levels)
+
+
+def _places(table: Table, export: Export, other: Export, count: int) -> np.ndarray[tuple[int], np.dtype[np.int64]] | None:
+    """For each dispatch of the main file its row in the other, -1 when it is not there; None when they cannot be matched."""
+    a, b = export.roles.get("dispatch"), other.roles.get("dispatch")
+    if a is None or b is None:
+        return np.arange(len(table)) if count == len(table) else None
+    where = {float(d): i for i, d in enumerate(b.values)}
+    return np.array([where.get(float(d), -1) for d in a.values], dtype=np.int64)
+
+
+def _pick(column: Column, places: np.ndarray[tuple[int], np.dtype[np.int64]], table: Table, other: Table) -> Column:
+    """A companion's column in the order of the main table, with its own file and lines."""
+    lines = np.array([other.line(int(p)) if p >= 0 else 0 for p in places])
+    values = np.where(places >= 0, column.values[np.maximum(places, 0)], np.nan)
+    return Column(values, column.header, column.column, column.unit, column.factor, len(table.files) - 1, lines)
+
+
+def _join_levels(table: Table, export: Export, source: Source) -> None:
+    line, headers = _rocm.header(source)
+    if not line or not _rocm_wide.is_wide(headers) or "SQ_ACCUM_PREV_HIRES" not in headers:
+        return
+    try:
+        other, more, _, _ = _rocm_wide.load(source, NAME, line, headers)
+    except BadCapture:
+        return
+    places = _places(table, export, more, len(other))
+    if places is None:
+        return
+    table.files.append(source)
+    for name in ("SQ_ACCUM_PREV_HIRES", "GRBM_GUI_ACTIVE"):
+        if name in more.counters:
+            export.counters[f"SQ_LEVEL_WAVES.{name}"] = _pick(more.counters[name], places, table, other)
+
+
+def _join_times(table: Table, export: Export, source: Source) -> None:
+    line, headers = _rocm.header(source)
+    if not line or not _rocm_wide.is_wide(headers):
+        return
+    try:
+        other, more, start, end = _rocm_wide.load(source, NAME, line, headers)
+        _rocm.add_time(other, more, start, end)
+    except BadCapture:
+        return
+    places = _places(table, export, more, len(other))
+    if places is None or "gpu.time" not in other.columns:
+        return
+    table.files.append(source)
+    own = other.columns["gpu.time"]
+    for header in own.inputs:
+        table.raw[header] = _pick(other.raw[header], places, table, other)
+    column = _pick(own, places, table, other)
+    column.formula, column.inputs = own.formula, own.inputs
+    table.columns["gpu.time"] = column
+    table.notes.append("durations come from timestamps.csv")

@@ -1,0 +1,155 @@
+"""Analysis panels of ROCm Compute Profiler / Omniperf saved as CSV (`rocprof-compute analyze`): `201.csv` and its kin.
+
+The Speed-of-Light panel (2.1) has one metric per row with value, peak and percent of peak; it describes all analysed
+dispatches together, so it is one workload. Other panels are averages without times and are refused by name.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from triage import units
+from triage.dialects import Match, Options, _rocm, _wide
+from triage.errors import BadCapture, NotTriageable
+from triage.model import Column, Table
+from triage.source import Source
+
+NAME = "rocprof-compute-panel"
+TITLE = "AMD ROCm Compute Profiler / Omniperf speed-of-light panel (201.csv)"
+CAPTURE = """\
+`rocprof-compute analyze -p workloads/myapp/MI300X -b 2.1 --save-dfs out` saves the System Speed-of-Light panel as CSV. It sums up
+all analysed dispatches without times; the workload folder itself (see rocprof-compute) holds every dispatch and is the better input.
+`-k N` restricts the analysis to one kernel.
+"""
+_PANELS = (
+    ("VGPRs", "7.1 Wavefront Launch Stats"), ("Wave Cycles", "7.2 Wavefront Runtime Stats"), ("Kernel Time", "7.2 Wavefront Runtime Stats"),
+    ("Insufficient SIMD VGPRs", "6.2 Workgroup Manager, Resource Allocation"), ("Dispatched Wavefronts", "6.1 Workgroup Manager"),
+    ("IPC", "11.2 Compute Pipeline Stats"), ("LDS Instrs", "12.2 LDS Stats"), ("VALU - Vector", "10.1 Instruction Mix"),
+    ("VALU", "10.1 Instruction Mix"), ("INT32", "10.2 VALU Arithmetic Instruction Mix"), ("MFMA-I8", "10.4 MFMA Instruction Mix"),
+    ("Total Req", "16.3 vL1D Cache Accesses"), ("Hit Rate", "a cache panel"), ("Req", "a cache access panel"), ("Read BW", "17.2 L2-Fabric Transactions"),
+)  # fmt: skip
+# metric name as printed -> (canonical id, column used: "value" or "pop")
+_SOL: dict[str, tuple[str, str]] = {
+    "VALU Util": ("valu.busy", "value"), "VALU Utilization": ("valu.busy", "value"), "SALU Util": ("salu.busy", "value"),
+    "SALU Utilization": ("salu.busy", "value"), "MFMA Util": ("mfma.busy", "value"), "MFMA Utilization": ("mfma.busy", "value"),
+    "VMEM Util": ("vmem.busy", "value"), "VMEM Utilization": ("vmem.busy", "value"), "Branch Util": ("branch.busy", "value"),
+    "Branch Utilization": ("branch.busy", "value"), "VALU Active Threads/Wave": ("valu.active_threads", "value"),
+    "VALU Active Threads": ("valu.active_threads", "value"), "IPC": ("cu.ipc", "value"), "CU Utilization": ("sm.active", "value"),
+    "LDS Bank Conflict": ("lds.conflicts_per_access", "value"), "LDS Bank Conflicts/Access": ("lds.conflicts_per_access", "value"),
+    "Instr Cache Hit Rate": ("l1i.hit_rate", "value"), "L1I Hit Rate": ("l1i.hit_rate", "value"), "Instr Cache Hit": ("l1i.hit_rate", "value"),
+    "Scalar L1D Cache Hit Rate": ("sl1d.hit_rate", "value"), "sL1D Cache Hit Rate": ("sl1d.hit_rate", "value"),
+    "Vector L1D Cache Hit Rate": ("l1tex.hit_rate", "value"), "vL1D Cache Hit Rate": ("l1tex.hit_rate", "value"),
+    "Vector L1D Cache BW": ("l1tex.throughput", "pop"), "vL1D Cache BW": ("l1tex.throughput", "pop"),
+    "L2 Cache Hit Rate": ("l2.hit_rate", "value"), "L2 Cache BW": ("l2.throughput", "pop"), "L2 Util": ("l2.busy", "value"),
+    "L2 Utilization": ("l2.busy", "value"),
+    "L2-Fabric Read BW": ("fabric.read_throughput", "pop"), "L2-Fabric Write BW": ("fabric.write_throughput", "pop"),
+    "L2-Fabric Write and Atomic BW": ("fabric.write_throughput", "pop"), "L2-Fabric Read Latency": ("fabric.read_latency", "value"),
+    "L2-Fabric Write Latency": ("fabric.write_latency", "value"), "L2-Fabric Write and Atomic Latency": ("fabric.write_latency", "value"),
+    "Wave Occupancy": ("sm.occupancy_elapsed", "pop"), "Wavefront Occupancy": ("sm.occupancy_elapsed", "pop"),
+}  # fmt: skip
+_PARTS = ("valu.busy", "mfma.busy", "salu.busy", "vmem.busy", "branch.busy")
+
+
+def names() -> dict[str, list[str]]:
+    """The rows of the panel."""
+    out: dict[str, list[str]] = {"sm.throughput": ["VALU Utilization", "MFMA Utilization"], "vram.throughput": ["L2-Fabric Read BW", "L2-Fabric Write BW"],
+                                 "valu.utilization": ["VALU Active Threads"]}  # fmt: skip
+    for name, (metric, _) in _SOL.items():
+        out.setdefault(metric, []).append(name)
+    return out
+
+
+def _columns(headers: list[str]) -> dict[str, int]:
+    return _wide.roles(headers, {
+        "metric": ("Metric",), "value": ("Avg", "Value", "Mean"), "unit": ("Unit", "Units"), "peak": ("Peak", "Peak (Empirical)"),
+        "pop": ("Pct of Peak", "PoP"), "min": ("Min",), "max": ("Max",), "expression": ("Expression",),
+    })  # fmt: skip
+
+
+def recognise(source: Source) -> Match | None:
+    """Metric with value, unit, peak and percent of peak; or the columns of the other panels."""
+    if source.is_folder:
+        return None
+    line, headers = _rocm.header(source)
+    found = _columns(headers)
+    if not line or "metric" not in found:
+        return None
+    if {"value", "peak", "pop"} <= set(found):
+        return Match(0.85, f"speed-of-light panel columns ({', '.join(headers[:5])})")
+    if "unit" in found and {"value", "min", "max"} <= set(found) and len(headers) <= 9:
+        return Match(0.75, f"analysis panel columns ({', '.join(headers[:5])})")
+    return None
+
+
+def read(source: Source, options: Options) -> Table:
+    """The speed-of-light panel as one workload; raises NotTriageable naming any other panel."""
+    line, headers = _rocm.header(source)
+    found = _columns(headers)
+    rows: dict[str, tuple[int, list[str]]] = {}
+    for number, cells in sorted(source.records(range(line + 1, line + 400)).items()):
+        if len(cells) > found["metric"] and cells[found["metric"]].strip():
+            rows.setdefault(_plain(cells[found["metric"]]), (number, cells))
+    if not rows:
+        raise BadCapture(f"{source.path}: a header but no rows", "analyze the workload again")
+    if "pop" not in found:
+        panel = next((title for key, title in _PANELS if _plain(key) in rows), "an analysis panel")
+        raise NotTriageable(f"{source.path}: this is panel {panel}: averages over all kernels, without times",
+                            "give the workload folder with pmc_perf.csv, or the panel 2.1 (201.csv)")  # fmt: skip
+    table = Table(NAME, [source], np.array(["all analysed dispatches"], dtype=object), {}, lines=np.array([line + 1]))
+    table.kinds = np.array(["compute"], dtype=object)
+    used = set()
+    for name, (metric, which) in _SOL.items():
+        if _plain(name) not in rows or metric in table.columns:
+            continue
+        number, cells = rows[_plain(name)]
+        column = found[which]
+        value = _value(source, number, column, cells)
+        if value is None:
+            continue
+        used.add(_plain(name))
+        unit = "%" if which == "pop" else _unit(cells, found)
+        factor = 0.01 if unit == "%" else 1.0
+        table.columns[metric] = Column(np.array([value * factor]), f"{cells[found['metric']].strip()} / {headers[column]}", column + 1,
+                                       unit, factor, lines=np.array([number]))  # fmt: skip
+        if metric == "valu.active_threads" and (share := _value(source, number, found["pop"], cells)) is not None:
+            table.columns["valu.utilization"] = Column(np.array([share / 100]), headers[found["pop"]], found["pop"] + 1, "%", 0.01,
+                                                       lines=np.array([number]))  # fmt: skip
+    if not table.columns:
+        raise NotTriageable(f"{source.path}: a panel with percent of peak, but none of its {len(rows)} rows speaks of utilisation",
+                            "give the panel 2.1 (System Speed-of-Light) or the workload folder")  # fmt: skip
+    _sums(table)
+    table.unmapped = [cells[found["metric"]].strip() for key, (_, cells) in rows.items() if key not in used]
+    table.notes.append("the panel sums up all analysed dispatches and states no time: one workload, nothing to rank")
+    return table
+
+
+def _plain(name: str) -> str:
+    """Metric names without case, separators and the maintainers' bulk renaming of LDS."""
+    return re.sub(r"\s+", " ", re.sub(r"[\s_]+", " ", name.replace("LDS_Per_Workgroup", "LDS")).strip().lower())
+
+
+def _value(source: Source, number: int, column: int, cells: list[str]) -> float | None:
+    text = cells[column] if column < len(cells) else ""
+    try:
+        return units.parse(text)
+    except ValueError as e:
+        raise BadCapture(f"{source.path}:{number}: {text[:40]!r} is not a number", "export the panel again") from e
+
+
+def _unit(cells: list[str], found: dict[str, int]) -> str:
+    unit = cells[found["unit"]].strip().lower() if "unit" in found and found["unit"] < len(cells) else ""
+    return "%" if unit in ("pct", "percent", "%", "pct of peak") else ""
+
+
+def _sums(table: Table) -> None:
+    """SM side: its busiest sub-unit. Memory: reads and writes share one bus. Occupancy counts idle CUs too."""
+    parts = [p for p in _PARTS if p in table.columns]
+    if "valu.busy" in parts:
+        values = np.fmax.reduce([table.columns[p].values for p in parts])
+        table.columns["sm.throughput"] = Column(values, "busiest sub-unit", formula=f"max({', '.join(parts)})", inputs=tuple(parts))
+    pair = ("fabric.read_throughput", "fabric.write_throughput")
+    if all(p in table.columns for p in pair):
+        total = table.columns[pair[0]].values + table.columns[pair[1]].values
+        table.columns["vram.throughput"] = Column(total, "reads + writes", formula=" + ".join(pair), inputs=pair)

@@ -1,0 +1,54 @@
+"""rocprofv3 `*_counter_collection.csv`: one row per dispatch and counter; one workload row per dispatch."""
+
+from __future__ import annotations
+
+from triage.dialects import Match, Options, _rocm, _rocm_agents, _rocm_long, _rocm_metrics
+from triage.dialects.rocprof import LAUNCH_NAMES
+from triage.model import Table
+from triage.source import Source
+
+NAME = "rocprofv3-counters"
+TITLE = "AMD rocprofv3 counter collection"
+CAPTURE = """\
+    rocprofv3 --pmc SQ_WAVES VALUBusy MemUnitBusy FETCH_SIZE WRITE_SIZE --kernel-trace -f csv -- ./app
+
+writes `*_counter_collection.csv` (this table), `*_kernel_trace.csv` and `*_agent_info.csv`; keep them together. One run holds
+as many counters as the hardware counts at once; for more, give several `pmc:` lines in an input file (`-i counters.txt`).
+`rocprofv3-avail list --pmc` lists the counters of the GPU.
+"""
+_SIZES = ("cu_per_gpu", "num_xcd", "max_waves_per_cu", "max_sclk")  # what agent_info.csv states
+# rocprofv3 spells some derived metrics of rocprof v1 differently
+_SPELLED = {"FetchSize": "FETCH_SIZE", "WriteSize": "WRITE_SIZE", "Wavefronts": "SQ_WAVES", "L2CacheHit": "TCC_HIT_sum TCC_MISS_sum",
+            "GPUBusy": "GRBM_GUI_ACTIVE GRBM_COUNT"}  # fmt: skip
+
+
+def names() -> dict[str, list[str]]:
+    """What rocprofv3 can export. Peaks of L2 and memory are not in its files."""
+    return _rocm_metrics.exported(_SIZES) | LAUNCH_NAMES
+
+
+def recognise(source: Source) -> Match | None:
+    """Kernel_Name, Counter_Name, Counter_Value and a dispatch."""
+    if source.is_folder:
+        return None
+    line, headers = _rocm.header(source)
+    if not line or not _rocm_long.is_long(headers):
+        return None
+    return Match(0.85, f"one row per dispatch and counter (Counter_Name, Counter_Value) on line {line}")
+
+
+def read(source: Source, options: Options) -> Table:
+    """The dispatches; raises BadCapture for a header without rows."""
+    line, headers = _rocm.header(source)
+    table, export = _rocm_long.load(source, NAME, line, headers)
+    if "gpu.time" not in table.columns:
+        table.notes.append("no timestamps in this file (older rocprofv3): add --kernel-trace, or use a newer version")
+    _rocm_agents.add(table, export, source, "_counter_collection")
+    return _rocm.finish(table, export)
+
+
+def collect(metrics: list[str]) -> str:
+    """The rocprofv3 command for the missing metrics."""
+    wanted = [w for m in metrics for c in _rocm_metrics.counters(m) for w in _SPELLED.get(c, c).split()]
+    pmc = " ".join(dict.fromkeys(wanted)) or "SQ_WAVES VALUBusy MemUnitBusy"
+    return f"rocprofv3 --pmc {pmc} --kernel-trace -f csv -- ./app"

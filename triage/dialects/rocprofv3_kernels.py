@@ -1,0 +1,97 @@
+"""rocprofv3 `*_kernel_trace.csv`: one row per dispatch with times, registers, LDS and launch shape; rows are unsorted."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from triage.dialects import Match, Options, _rocm, _rocm_agents, _wide, rocprofv3_counters
+from triage.dialects._rocm import Export
+from triage.dialects.rocprof import LAUNCH_NAMES
+from triage.model import Column, Table
+from triage.source import Source
+
+NAME = "rocprofv3-kernels"
+TITLE = "AMD rocprofv3 kernel trace"
+CAPTURE = """\
+    rocprofv3 --kernel-trace -f csv -- ./app
+
+writes `*_kernel_trace.csv` (this table) and `*_agent_info.csv`, from which the GPU is known. Add `--pmc COUNTERS` to learn why a
+kernel is slow; the counters land in `*_counter_collection.csv`.
+"""
+_AXES = ("X", "Y", "Z")
+
+
+def names() -> dict[str, list[str]]:
+    """Time, registers, memory and launch shape."""
+    return LAUNCH_NAMES | {
+        "launch.grid_size": ["Grid_Size_X/Y/Z / Workgroup_Size_X/Y/Z"], "launch.block_size": ["Workgroup_Size_X/Y/Z"],
+        "launch.threads": ["Grid_Size_X/Y/Z"],
+    }  # fmt: skip
+
+
+def recognise(source: Source) -> Match | None:
+    """Kernel name, start and end, group size per axis, no counters."""
+    if source.is_folder:
+        return None
+    line, headers = _rocm.header(source)
+    need = ("Kernel_Name", "Start_Timestamp", "End_Timestamp")
+    if not line or any(_wide.find(headers, h) < 0 for h in need) or _wide.find(headers, "Counter_Name") >= 0:
+        return None
+    if _wide.find(headers, "Workgroup_Size_X") < 0 and _wide.find(headers, "Kind") < 0:
+        return None
+    return Match(0.88, f"kernel dispatches with start and end (Kernel_Name, Start_Timestamp, ...) on line {line}")
+
+
+def read(source: Source, options: Options) -> Table:
+    """The dispatches in file order; raises BadCapture for a header without rows."""
+    line, headers = _rocm.header(source)
+    roles = {r: c for r, c in _wide.roles(headers, _rocm.ROLES).items() if r not in ("duration", "dispatch")}
+    axes = {f"{what}_{a}": c for what in ("Workgroup_Size", "Grid_Size") for a in _AXES if (c := _wide.find(headers, f"{what}_{a}")) >= 0}
+    text = [roles[r] for r in ("name", "start", "end")]
+    numeric = [c for r, c in roles.items() if r not in ("name", "start", "end")] + list(axes.values())
+    style = _wide.number_style(source, source.head_lines[line:], numeric, "us")
+    wide = _wide.read(source, line, len(headers), numeric, text, style=style)
+    table = Table(NAME, [source], _rocm.names(wide.texts[roles["name"]]), {}, first_line=wide.first_line, lines=wide.lines)
+    table.quality += wide.quality
+    export = Export(source)
+    for role, c in roles.items():
+        if role in ("start", "end"):
+            values = np.array([_number(t) for t in wide.texts[c]])
+            export.roles[role] = Column(values, headers[c], c + 1, "ns")
+        elif role != "name":
+            export.roles[role] = Column(wide.numbers[c], headers[c], c + 1)
+    _rocm.add_time(table, export, wide.texts[roles["start"]], wide.texts[roles["end"]])
+    _shape(table, {name: Column(wide.numbers[c], headers[c], c + 1) for name, c in axes.items()})
+    _rocm_agents.add(table, export, source, "_kernel_trace")
+    table.unmapped = [h for i, h in enumerate(headers) if h and i not in (*numeric, *text)]
+    return _rocm.finish(table, export)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
+
+
+def _shape(table: Table, axes: dict[str, Column]) -> None:
+    """Group size, work-items and groups from the sizes per axis (the grid counts work-items)."""
+    for what, metric in (("Workgroup_Size", "launch.block_size"), ("Grid_Size", "launch.threads")):
+        parts = [axes[n] for a in _AXES if (n := f"{what}_{a}") in axes]
+        if not parts:
+            continue
+        formula = " * ".join(p.header for p in parts)
+        values = np.prod([p.values for p in parts], axis=0)
+        table.columns[metric] = Column(values, formula, formula=formula, inputs=tuple(p.header for p in parts))
+    pairs = [(axes[f"Grid_Size_{a}"], axes[f"Workgroup_Size_{a}"]) for a in _AXES if {f"Grid_Size_{a}", f"Workgroup_Size_{a}"} <= set(axes)]
+    if pairs:
+        with np.errstate(all="ignore"):
+            values = np.prod([np.ceil(g.values / np.where(w.values > 0, w.values, np.nan)) for g, w in pairs], axis=0)
+        formula = " * ".join(f"ceil({g.header} / {w.header})" for g, w in pairs)
+        table.columns["launch.grid_size"] = Column(values, formula, formula=formula, inputs=tuple(axes))
+    table.raw.update({c.header: c for c in axes.values()})
+
+
+def collect(metrics: list[str]) -> str:
+    """The counter run that answers the question."""
+    return rocprofv3_counters.collect(metrics)
