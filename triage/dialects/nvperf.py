@@ -1,0 +1,102 @@
+"""NVIDIA Nsight Perf SDK report generator: nvperf_metrics.csv and nvperf_metrics_summary.csv."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from triage import schema
+from triage.dialects import Match, Options, _gfx, _pw, _wide
+from triage.errors import BadCapture
+from triage.model import SEP, Column, Table
+from triage.source import Source, cells, delimiter
+
+NAME = "nvperf"
+TITLE = "Nsight Perf SDK report (nvperf_metrics.csv)"
+CAPTURE = """\
+In the application: `nv::perf::profiler::ReportGenerator...`, `PushRange("Shadows")`/`PopRange()` around each pass, then
+`StartCollectionOnNextFrame()`. Leave CSV output on (`outputOptions.enableCsvOutput = true`, the default in the samples) and give
+`nvperf_metrics.csv` of the report folder to `triage diagnose`; `nvperf_metrics_summary.csv` has fewer counters per range.
+Lock the clocks first (`nv::perf::profiler` does so with `SetDeviceClockState`)."""
+
+
+def _header(source: Source) -> tuple[int, list[str]]:
+    for number, line in enumerate(source.head_lines[:20], 1):
+        if line.strip():
+            source.delimiter = delimiter(line)
+            source.skip_space = source.delimiter == "," and '", "' in line
+            return number, [c.strip() for c in cells(line, source.delimiter, source.skip_space)]
+    return 0, []
+
+
+def recognise(source: Source) -> Match | None:
+    """First header `Range Name`, then PerfWorks counters."""
+    if source.is_folder:
+        return None
+    _, headers = _header(source)
+    if not headers or schema.normal(headers[0]) != "range name":
+        return None
+    counters = sum(bool(_pw.counter(h)) for h in headers[1:])
+    if counters and counters >= 0.5 * sum(bool(h) for h in headers[1:]):
+        return Match(0.95, f"header starts with Range Name, then {counters} PerfWorks counters")
+    return None
+
+
+def read(source: Source, options: Options) -> Table:
+    """One row per range; the range's full name is its path. Raises BadCapture without rows or known counters."""
+    line, headers = _header(source)
+    if not headers:
+        raise BadCapture(f"{source.path}: the file is empty", "run the report again")
+    counters = [(i, h) for i, h in enumerate(headers) if i and h]
+    found, unmapped = _gfx.choose(counters, options.mapping)
+    time = next(((i, h) for i, h in counters if _pw.counter(h) in ("gpu__time_duration.sum", "gpu__time_duration.avg",
+                 "gpu__time_duration.max")), None)  # fmt: skip
+    raws = [(i, h) for i, h in counters if _pw.stall_of(h) or _pw.warps_of(h)]
+    numeric = sorted({*(i for i, _, _ in found.values()), *(i for i, _ in raws), *([time[0]] if time else [])})
+    if not numeric:
+        raise BadCapture(f"{source.path}: none of the {len(counters)} counters is known", "see: triage list metrics")
+    style = _wide.number_style(source, source.head_lines[line:], numeric, options.decimal)
+    wide = _wide.read(source, line, len(headers), numeric, [0], style=style)
+    full = wide.texts[0]
+    names, paths = _paths(full)
+    table = Table(NAME, [source], names, {}, paths, first_line=wide.first_line, lines=wide.lines, quality=wide.quality)
+    for metric, (i, header, unit) in found.items():
+        _gfx.column(table, metric, wide.numbers[i], i, header, unit)
+    if time:
+        table.columns["gpu.time"] = Column(wide.numbers[time[0]], time[1], time[0] + 1, "ns")
+    for i, h in raws:
+        unit = _pw.unit_of(h)
+        table.raw[h] = Column(wide.numbers[i] * (0.01 if unit else 1.0), h, i + 1, unit, 0.01 if unit else 1.0)
+    used = {h for _, h in raws} | ({time[1]} if time else set())
+    table.unmapped = [h for h in unmapped if h not in used]
+    _pw.compute(table)
+    table.kinds = _pw.kinds(table)
+    return table
+
+
+def _paths(full: Any) -> tuple[Any, Any]:
+    """Leaf and parents of full range names (`Frame/Shadows/Cascade 0`); a known range wins over a '/' in a name."""
+    known = {str(f) for f in full}
+    names, paths = np.empty(len(full), dtype=object), np.empty(len(full), dtype=object)
+    for row, text in enumerate(full):
+        rest, above = str(text), []
+        at = rest.rfind("/")
+        while at > 0 and rest[:at] not in known:
+            at = rest.rfind("/", 0, at)
+        if at > 0:
+            above, rest = [p for p in rest[:at].split("/") if p], rest[at + 1 :]
+        names[row], paths[row] = rest or f"range {row + 1}", SEP.join(above)
+    return names, paths
+
+
+def names() -> dict[str, list[str]]:
+    """Any PerfWorks counter can be configured."""
+    return {**_pw.names(), "gpu.time": ["gpu__time_duration.sum"]}
+
+
+def collect(metrics: list[str]) -> str:
+    """Counters to add to the report definition."""
+    table = names()
+    wanted = sorted({table[m][0] for m in metrics if m in table})
+    return "add to the report's additional metrics: " + ", ".join(f'"{w}"' for w in wanted)

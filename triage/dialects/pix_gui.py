@@ -1,0 +1,37 @@
+"""PIX on Windows, window: the event list as copied or saved."""
+
+from __future__ import annotations
+
+from triage.dialects import Match, Options, _pix, pix_tool
+from triage.model import Table
+from triage.source import Source
+
+NAME = "pix-gui"
+TITLE = "PIX event list from the PIX window"
+CAPTURE = """\
+Open the GPU capture, Start Analysis, then *Collect Timing Data* (and, for counters, *Counters* pane > tick > *Collect*). In the
+Events view add the columns *EOP to EOP Duration* and the counters, then save the list as text. `pixtool ... save-event-list` (dialect
+pix-tool) exports more and keeps the marker tree."""
+
+
+def recognise(source: Source) -> Match | None:
+    """Name and Global ID columns without Parent."""
+    top = _pix.head(source)
+    if top is None or top.parent >= 0:
+        return None
+    return Match(0.9, "PIX event list: Name and Global ID columns, markers as ranges of Global IDs")
+
+
+def read(source: Source, options: Options) -> Table:
+    """GPU events and markers; raises NotTriageable when timing was not collected."""
+    return _pix.read(source, options, NAME)
+
+
+def names() -> dict[str, list[str]]:
+    """The same counters as pixtool."""
+    return pix_tool.names()
+
+
+def collect(metrics: list[str]) -> str:
+    """Where to tick counters."""
+    return "PIX: Counters pane > tick the counters > Collect, then save the event list; or: " + pix_tool.collect(metrics)

@@ -1,0 +1,60 @@
+"""PIX on Windows, command line: `pixtool ... save-event-list`."""
+
+from __future__ import annotations
+
+import re
+
+from triage import schema
+from triage.dialects import Match, Options, _gfx, _pix, _pw
+from triage.errors import NotTriageable
+from triage.model import Table
+from triage.source import Source
+
+NAME = "pix-tool"
+TITLE = "PIX event list from pixtool"
+CAPTURE = """\
+    pixtool open-capture FRAME.wpix save-event-list events.csv --counters=*
+
+`pixtool` lies in the PIX installation folder; `--counters="D3D*"` and the like take a group only. The counters are those of the
+GPU that replays the capture (NVIDIA: install Nsight's PIX plug-in counters; AMD and Intel: the driver brings them). Each group of
+counters is a replay of its own."""
+_CONSOLE = re.compile(r"pixtool|WinPix|\.wpix|Microsoft\.?PIX|save-event-list", re.IGNORECASE)
+
+
+def recognise(source: Source) -> Match | None:
+    """Name, Global ID, Parent in a header, in any order; or what pixtool printed on the console."""
+    if source.is_folder:
+        return None
+    top = _pix.head(source)
+    if top is not None:
+        return Match(0.95, "PIX event list: Name, Global ID and Parent columns") if top.parent >= 0 else None
+    if len(_CONSOLE.findall("\n".join(source.head_lines[:60]))) >= 2:
+        return Match(0.5, "console output of pixtool")
+    return None
+
+
+def read(source: Source, options: Options) -> Table:
+    """GPU events and markers; raises NotTriageable for console output and lists without times."""
+    if _pix.head(source) is None:
+        raise NotTriageable(
+            f"{source.path}: the console output of pixtool, not an event list", "give the file named after save-event-list"
+        )
+    return _pix.read(source, options, NAME)
+
+
+def names() -> dict[str, list[str]]:
+    """Counters of the NVIDIA, AMD and Intel plug-ins."""
+    out = {m: list(found) for m, found in _pw.names().items()}
+    for table in (_gfx.GPA, _gfx.INTEL):
+        for name, metric in table.items():
+            out.setdefault(metric, []).append(name)
+    for metric in schema.all_metrics().values():
+        if metric.id.split(".")[0] in ("eu", "gti", "l3", "slm", "sampler", "invocations") or metric.id == "gpu.busy":
+            out.setdefault(metric.id, []).extend(a for a in metric.aliases if not a.startswith("XVE"))
+    out["gpu.time"] = ["EOP to EOP Duration (ns)"]
+    return out
+
+
+def collect(metrics: list[str]) -> str:
+    """The pixtool command that exports all counters of the replaying GPU."""
+    return "pixtool open-capture FRAME.wpix save-event-list events.csv --counters=*"
