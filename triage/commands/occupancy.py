@@ -229,7 +229,8 @@ def _markdown(report: Report) -> str:
     out += [f"| {name} | {most} | {'yes' if binds else ''} |" for name, most, binds in report.limits]
     out += ["", "## Wasted", "", *(f"- {line}" for line in report.wasted)]
     out += ["", "## Nearest steps", "", *(f"- {direction}: {text}" for direction, text in report.steps)]
-    out += ["", "## Neighbouring values", "", f"| value | | {words['group']}s | {words['wave']}s | occupancy |"]
+    out += ["", "## Neighbouring values", ""]
+    out += [f"| value | | {words['group']}s | {words['wave']}s | occupancy |"]
     out += ["| ---: | --- | ---: | ---: | ---: |"]
     for unit, levels in report.neighbours():
         for level, here in levels:

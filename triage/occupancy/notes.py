@@ -108,9 +108,10 @@ def _registers(model: Model, launch: Launch) -> str:
     counted = -(-waves // parts) * parts
     if per_warp * counted > limits.registers_per_group:
         rounding = f" (counted as {counted})" if counted != waves else ""
+        family = "; 6.0 refuses what no other Pascal GPU can run" if limits.arch == "sm_60" else ""
         return (
             f"{waves} warps{rounding} x {per_warp:,} registers = {per_warp * counted:,}, "
-            f"a block may have {limits.registers_per_group:,}"
+            f"a block may have {limits.registers_per_group:,}{family}"
         )
     if limits.arch == "sm_60":
         return "a kernel that fits no other Pascal GPU must not run on 6.0 either"
