@@ -1,0 +1,43 @@
+"""Nsight Compute, the table of the GUI's Summary page: a few figures per launch, units in the headers."""
+
+from __future__ import annotations
+
+import re
+
+from triage.dialects import Match, Options, _ncu_names, _ncu_wide
+from triage.model import Table
+from triage.schema import normal
+from triage.source import Source, cells, delimiter
+
+NAME = "ncu-gui"
+TITLE = "Nsight Compute GUI, Summary page export"
+CAPTURE = """\
+Open the report in Nsight Compute, select the *Summary* page and use its *Export to CSV* button (older versions: \
+select all rows and copy).
+
+This table carries durations, the two throughputs and registers only. For a full diagnosis export the raw page: \
+`ncu --import report.ncu-rep --csv --page raw --print-units base > kernels.csv`"""
+
+_HEADER = re.compile(
+    rb'^(?:\xef\xbb\xbf)?(?=[^\n]*"?(?:Function|Demangled) Name"?[,;\t|])(?=[^\n]*(?:Duration|Cycles|Throughput) ?\[)[^\n]*', re.MULTILINE
+)
+
+names = _ncu_names.names
+collect = _ncu_names.collect
+
+
+def recognise(source: Source) -> Match | None:
+    """A header with Function Name or Demangled Name and figures with bracketed units."""
+    if source.is_folder:
+        return None
+    for line in source.head_lines[:200]:
+        if "[" in line and ("Function Name" in line or "Demangled Name" in line):
+            low = [normal(c) for c in cells(line, delimiter(line))]
+            if "id" in low and "metric name" not in low:
+                return Match(0.9, "Nsight Compute GUI columns: ID, Function Name, units in brackets")
+    return None
+
+
+def read(source: Source, options: Options) -> Table:
+    """Every launch in file order; raises UnknownUnit when the decimal sign stays open."""
+    return _ncu_wide.read(source, NAME, _HEADER, brackets=True, decimal=options.decimal)

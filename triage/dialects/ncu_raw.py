@@ -1,0 +1,54 @@
+"""Nsight Compute, raw page as CSV: one record per launch, one column per counter, units in the record below the header.
+
+With Block Size ... CC columns (2023 on) or with Kernel Time (before), PerfWorks or Pascal counter names.
+"""
+
+from __future__ import annotations
+
+import re
+
+from triage.dialects import Match, Options, _ncu_names, _ncu_wide
+from triage.dialects._nv_file import Body
+from triage.model import Table
+from triage.schema import normal
+from triage.source import Source, cells, delimiter
+
+NAME = "ncu-raw"
+TITLE = "Nsight Compute CSV, raw page (wide)"
+CAPTURE = """\
+While profiling: `ncu --set full --csv --page raw --print-units base --log-file kernels.csv ./your-app`
+
+From a report: `ncu --import report.ncu-rep --csv --page raw --print-units base > kernels.csv`
+
+The raw page holds every collected counter under its full name, so it is the export that leaves the fewest blind \
+spots. `--log-file` keeps the application's output out of the table."""
+
+_HEADER = re.compile(rb'^(?:\xef\xbb\xbf)?(?:"?(?:Unnamed: 0)?"?[,;\t|])?"?ID"?[ ]*[,;\t|][ ]*"?Process ID"?[^\n]*', re.MULTILINE)
+_START = re.compile(r'^\ufeff?(?:"?(?:Unnamed: 0)?"?[,;\t|])?"?ID"?\s*[,;\t|]\s*"?Process ID"?')
+
+names = _ncu_names.names
+collect = _ncu_names.collect
+
+
+def recognise(source: Source) -> Match | None:
+    """A header that begins with ID, Process ID and goes on with counters instead of Metric Name."""
+    if source.is_folder:
+        return None
+    line = next((t for t in source.head_lines[:20000] if _START.match(t)), "")
+    if not line and (re.search(r"^==(PROF|WARNING|ERROR)==", source.head_text, re.MULTILINE) or len(source.head_lines) < 2):
+        body = Body(source)
+        m = _HEADER.search(body.data)
+        line = body.line(m.start()) if m else ""
+    if not line:
+        return None
+    found = [c.strip() for c in cells(line, delimiter(line))]
+    low = {normal(h) for h in found}
+    if "metric name" in low or "kernel name" not in low:
+        return None
+    counters = sum("__" in h for h in found)
+    return Match(0.95, f"wide Nsight Compute table: ID, Process ID, Kernel Name and {counters} counters")
+
+
+def read(source: Source, options: Options) -> Table:
+    """Every launch in file order; raises BadCapture when no record follows the header."""
+    return _ncu_wide.read(source, NAME, _HEADER, brackets=False, decimal=options.decimal)

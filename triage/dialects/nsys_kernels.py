@@ -1,0 +1,98 @@
+"""Nsight Systems, summaries per kernel: cuda_gpu_kern_sum, cuda_gpu_sum, and times of NVTX ranges on the GPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from triage.dialects import Match, Options, _nsys
+from triage.errors import BadCapture
+from triage.model import Column, Table
+from triage.source import Source
+
+NAME = "nsys-kernels"
+TITLE = "Nsight Systems, GPU time per kernel"
+CAPTURE = _nsys.CAPTURE
+_READS = ("cuda_gpu_kern_sum", "cuda_gpu_sum", "nvtx_gpu_proj_sum", "nvtx_kern_sum")
+_REFUSED = tuple(r for r in _nsys.REPORTS if r not in (*_READS, "cuda_gpu_trace"))
+_TIMES = {
+    "gpu.time": ("total time", "total proj time"), "gpu.time_median": ("med", "median", "proj med"),
+    "gpu.time_min": ("min", "minimum", "proj min"), "gpu.time_max": ("max", "maximum", "proj max"),
+    "gpu.time_stddev": ("stddev", "proj stddev"),
+}  # fmt: skip
+_NAMES = ("name", "kernel name", "operation", "range")
+collect = _nsys.collect
+
+
+def names() -> dict[str, list[str]]:
+    """canonical id -> header in the reports read here."""
+    return {
+        "gpu.time": ["Total Time (ns)", "Total Proj Time (ns)"], "gpu.time_median": ["Med (ns)"],
+        "gpu.time_min": ["Min (ns)"], "gpu.time_max": ["Max (ns)"], "gpu.time_stddev": ["StdDev (ns)"],
+        "frame.calls": ["Instances", "Kern Inst", "Range Instances"],
+        "launch.grid_size": ["GridXYZ"], "launch.block_size": ["BlockXYZ"],
+    }  # fmt: skip
+
+
+def recognise(source: Source) -> Match | None:
+    """Headers of an `nsys stats` report; those without GPU times are recognised to be refused by name."""
+    if source.is_folder:
+        return None
+    found = _nsys.find(source)
+    usable = next((f for f in found if f.report in _READS), None)
+    if usable:
+        return Match(0.9, f"columns of the nsys stats report {usable.report}")
+    if found and all(f.report in _REFUSED for f in found):
+        return Match(0.85, f"columns of the nsys stats report {found[0].report}")
+    return None
+
+
+def read(source: Source, options: Options) -> Table:
+    """One row per kernel (or per NVTX range projected on the GPU); raises NotTriageable for other reports."""
+    found = _nsys.find(source)
+    usable = [f for f in found if f.report in _READS]
+    if not usable:
+        raise _nsys.refuse(source, found) if found else BadCapture(f"{source.path}: no table", "export again")
+    best = min(usable, key=lambda f: _READS.index(f.report))
+    low = [_nsys.bare(h) for h in best.headers]
+    name = next(low.index(n) for n in ("kernel name", *_NAMES) if n in low)
+    times = {m: low.index(n) for m, accepted in _TIMES.items() for n in reversed(accepted) if n in low}
+    calls = next((low.index(n) for n in ("instances", "kern inst", "range instances", "count") if n in low), -1)
+    shapes = {m: low.index(n) for m, n in (("launch.grid_size", "gridxyz"), ("launch.block_size", "blockxyz")) if n in low}
+    texts = [name, *shapes.values(), *(low.index(n) for n in ("category", "nvtx range") if n in low)]
+    numeric = [*times.values(), *([calls] if calls >= 0 else [])]
+    grid = _nsys.read(source, best, numeric, texts)
+    csv = best.layout == "csv"
+    table = Table(NAME, [source], grid.texts[name], {}, first_line=grid.first_line, lines=grid.lines)
+    table.quality += grid.quality
+    for metric, c in times.items():
+        table.columns[metric] = _nsys.time(source, grid, best, c)
+    if calls >= 0:
+        table.columns["frame.calls"] = Column(grid.numbers[calls], best.headers[calls], calls + 1 if csv else 1)
+    for metric, c in shapes.items():
+        values = np.array([_product(t) for t in grid.texts[c]])
+        table.columns[metric] = Column(values, best.headers[c], c + 1 if csv else 1, "(x, y, z)")
+    if "nvtx range" in low:
+        table.paths = grid.texts[low.index("nvtx range")]
+    table.kinds = _kinds(table.names, best.report)
+    used = {name, *times.values(), calls, *shapes.values(), *texts}
+    table.unmapped = [h for i, h in enumerate(best.headers) if i not in used]
+    table.notes.append(f"nsys stats report {best.report}: times without counters")
+    others = sorted({f.report for f in found} - {best.report})
+    if others:
+        table.notes.append(f"other reports in the file were left out: {', '.join(others)}")
+    return table
+
+
+def _product(text: str) -> float:
+    from triage.dialects._ncu_build import extents
+
+    return extents(" ".join(str(text).split()).replace(" ", ", ") if "," not in str(text) else str(text))
+
+
+def _kinds(labels: Any, report: str) -> Any:
+    if report == "nvtx_gpu_proj_sum":
+        return np.full(len(labels), "marker", dtype=object)
+    copy = np.array([str(n).startswith(("[CUDA mem", "[CUDA Unified")) for n in labels], dtype=bool)
+    return np.where(copy, "copy", "compute").astype(object)

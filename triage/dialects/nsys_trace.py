@@ -1,0 +1,96 @@
+"""Nsight Systems, cuda_gpu_trace: one record per kernel launch and memory operation, with its launch shape."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from triage import units
+from triage.dialects import Match, Options, _nsys
+from triage.model import Column, Table
+from triage.source import Source
+
+NAME = "nsys-trace"
+TITLE = "Nsight Systems, GPU trace (one record per launch)"
+CAPTURE = _nsys.CAPTURE
+_PLAIN = {"launch.registers": ("reg/trd",), "launch.shared_static": ("stcsmem",), "launch.shared_dynamic": ("dymsmem",)}
+_SHAPES = {"launch.grid_size": ("grdx", "grdy", "grdz"), "launch.block_size": ("blkx", "blky", "blkz")}
+collect = _nsys.collect
+
+
+def names() -> dict[str, list[str]]:
+    """canonical id -> header of the trace."""
+    return {
+        "gpu.time": ["Duration (ns)"], "launch.grid_size": ["GrdX x GrdY x GrdZ"],
+        "launch.block_size": ["BlkX x BlkY x BlkZ"], "launch.registers": ["Reg/Trd"],
+        "launch.shared_static": ["StcSMem (MB)"], "launch.shared_dynamic": ["DymSMem (MB)"], "frame.calls": ["(records)"],
+    }  # fmt: skip
+
+
+def recognise(source: Source) -> Match | None:
+    """Start, Duration, GrdX, BlkX and Name in one header."""
+    if source.is_folder:
+        return None
+    if any(f.report == "cuda_gpu_trace" for f in _nsys.find(source)):
+        return Match(0.92, "columns of the nsys stats report cuda_gpu_trace")
+    return None
+
+
+def read(source: Source, options: Options) -> Table:
+    """One row per record in file order; memory operations have kind copy."""
+    found = next(f for f in _nsys.find(source) if f.report == "cuda_gpu_trace")
+    low = [_nsys.bare(h) for h in found.headers]
+    text = [low.index("name"), *([low.index("device")] if "device" in low else [])]
+    numeric = [i for i, h in enumerate(low) if h in ("start", "duration", "grdx", "grdy", "grdz", "blkx", "blky", "blkz",
+                                                     "reg/trd", "stcsmem", "dymsmem")]  # fmt: skip
+    grid = _nsys.read(source, found, numeric, text)
+    table = Table(NAME, [source], grid.texts[low.index("name")], {}, first_line=grid.first_line, lines=grid.lines)
+    table.quality += grid.quality
+    table.columns["gpu.time"] = _nsys.time(source, grid, found, low.index("duration"))
+    at = (lambda c: c + 1) if found.layout == "csv" else (lambda c: 1)
+    for metric, axes in _SHAPES.items():
+        where = [low.index(a) for a in axes if a in low]
+        if len(where) == 3:
+            for c in where:
+                table.raw[found.headers[c]] = Column(grid.numbers[c], found.headers[c], at(c))
+            values = grid.numbers[where[0]] * grid.numbers[where[1]] * grid.numbers[where[2]]
+            heads = tuple(found.headers[c] for c in where)
+            table.columns[metric] = Column(np.where(values > 0, values, np.nan), "", formula=" x ".join(heads), inputs=heads)
+    launched = np.isfinite(table.columns["launch.grid_size"].values) if "launch.grid_size" in table.columns else None
+    for metric, accepted in _PLAIN.items():
+        for c in (i for i, h in enumerate(low) if h in accepted):
+            unit = _nsys.unit_of(found.headers[c])
+            factor = units.factor(unit, "byte") if unit else 1.0
+            values = grid.numbers[c] * factor
+            if launched is not None:
+                values = np.where(launched, values, np.nan)
+            table.columns[metric] = Column(values, found.headers[c], at(c), unit, factor)
+    table.kinds = kinds(table.names)
+    _span(table, source, grid, found, low)
+    if "device" in low:
+        devices = list(dict.fromkeys(str(d) for d in grid.texts[low.index("device")] if d))
+        table.device = re.sub(r"\s*\(\d+\)\s*$", "", devices[0]) if devices else ""
+        if len(devices) > 1:
+            table.notes.append(f"work on {len(devices)} devices ({', '.join(devices[:4])}); the first one's limits are used")
+    used = {*numeric, *text}
+    table.unmapped = [h for i, h in enumerate(found.headers) if i not in used]
+    table.notes.append("nsys stats report cuda_gpu_trace: times and launch shapes without counters")
+    return table
+
+
+def kinds(labels: Any) -> Any:
+    """`copy` for memory operations, `compute` for kernels."""
+    known = {n: "copy" if str(n).startswith("[CUDA ") else "compute" for n in set(labels)}
+    return np.array([known[n] for n in labels], dtype=object)
+
+
+def _span(table: Table, source: Source, grid: _nsys.Grid, found: _nsys.Found, low: list[str]) -> None:
+    """The frame is the span from the first start to the last end: the rest of it the GPU had nothing to do."""
+    if "start" not in low:
+        return
+    start = _nsys.time(source, grid, found, low.index("start")).values
+    end = start + table.columns["gpu.time"].values
+    if np.isfinite(end).any():
+        table.frame_ns = float(np.nanmax(end) - np.nanmin(start))
