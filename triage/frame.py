@@ -57,7 +57,8 @@ def fold(table: Table, codes: Any, members: tuple[Any, Any] | None) -> dict[str,
         if schema.known(metric) and schema.get(metric).additive:
             total = np.bincount(codes, np.where(have, values, 0.0), count)
         else:
-            w = np.where(have, weight, 0.0)
+            plain = schema.known(metric) and schema.get(metric).unit == "ns"  # times of frames: plain means
+            w = np.where(have, 1.0 if plain else weight, 0.0)
             bare = np.bincount(codes, w, count) <= 0  # no time known: plain mean
             w = np.where(bare[codes], have.astype(float), w)
             norm = np.bincount(codes, w, count)

@@ -23,14 +23,19 @@ GPA = {
 }  # fmt: skip
 INTEL = {"AvgGpuCoreFrequencyMHz": "sm.frequency"}
 _FIXED_UNITS = {"sm.frequency": "MHz"}
-_GPA_MARKS = frozenset(("GPUTime", "ExecutionDuration", "GPUBusy", "PSBusy", "CSBusy", "VALUBusy", "TexUnitBusy"))
+_GPA_MARKS = frozenset(
+    ("GPUTime", "ExecutionDuration", "GPUBusy", "PSBusy", "CSBusy", "VALUBusy", "TexUnitBusy")
+)
 _KINDS = (
     ("raytracing", r"DispatchRays|TraceRays|BuildRaytracing|BuildAccelerationStructure|EmitRaytracing|CopyRaytracing"),
     ("compute", r"Dispatch(?!Mesh)"),
     ("draw", r"Draw|MultiDraw|DispatchMesh|ExecuteIndirect\b.*Draw"),
     ("copy", r"Copy|Resolve|Blit|UpdateSubresource|UpdateTileMappings|GenerateMip|FillBuffer|UpdateBuffer|BufferSubData|TexSubImage"),
 )  # fmt: skip
-_API = re.compile(r"(?:ID3D\w+::|vkCmd|vk|gl|IDirect3D\w+::)?(" + "|".join(p for _, p in _KINDS) + r")\w*\s*(?:\(|$)", re.IGNORECASE)
+_API = re.compile(
+    r"(?:ID3D\w+::|vkCmd|vk|gl|IDirect3D\w+::)?(" + "|".join(p for _, p in _KINDS) + r")\w*\s*(?:\(|$)",
+    re.IGNORECASE,
+)
 
 
 def kind(name: str) -> str:
@@ -47,7 +52,9 @@ def metric_of(header: str) -> str:
     return own or _pw.metric_of(header) or schema.by_alias().get(schema.normal(header), "")
 
 
-def choose(headers: Iterable[tuple[int, str]], mapping: Mapping[str, str]) -> tuple[dict[str, tuple[int, str, str]], list[str]]:
+def choose(
+    headers: Iterable[tuple[int, str]], mapping: Mapping[str, str]
+) -> tuple[dict[str, tuple[int, str, str]], list[str]]:
     """(metric -> (column, header, unit text), headers nobody uses) of counter columns. First come, first served."""
     wanted = {schema.normal(k): v for k, v in mapping.items()}
     found: dict[str, tuple[int, str, str]] = {}
@@ -73,7 +80,9 @@ def column(table: Table, metric: str, values: Any, where: int, header: str, unit
         factor = units.factor(unit, target) if unit else 1.0
     except UnknownUnit as e:
         raise UnknownUnit(f"{table.files[file].path}: column {header!r}: {e.message}", e.hint) from e
-    table.columns[metric] = Column(values * factor if factor != 1.0 else values, header, where + 1, unit, factor, file)
+    table.columns[metric] = Column(
+        values * factor if factor != 1.0 else values, header, where + 1, unit, factor, file
+    )
 
 
 def disagree(table: Table, one: Any, other: Any, first: str, second: str) -> None:

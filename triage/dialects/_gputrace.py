@@ -15,10 +15,26 @@ from triage.errors import BadCapture
 from triage.model import SEP, Quality
 from triage.source import Source, delimiter
 
-TOKENS = {"regimes": "GPUTRACE_REGIMES", "events": "D3DPERF_EVENTS", "whole": "GPUTRACE_FRAME", "repro": "REPRO_INFO", "frame": "FRAME"}
+TOKENS = {
+    "regimes": "GPUTRACE_REGIMES",
+    "events": "D3DPERF_EVENTS",
+    "whole": "GPUTRACE_FRAME",
+    "repro": "REPRO_INFO",
+    "frame": "FRAME",
+}
 _SUFFIXES = (".xls", ".tsv", ".txt", ".csv", ".gz")
-_NAMES = re.compile(r"flattened_event_name|(?:event|marker|range|regime|pass|workload)?[ _]?(?:name|text|path)|marker|event|range|regime|region")
-_REPRO = ("metric set", "gpu clocks", "driver version", "device name", "chip name", "process file name", "product version")
+_NAMES = re.compile(
+    r"flattened_event_name|(?:event|marker|range|regime|pass|workload)?[ _]?(?:name|text|path)|marker|event|range|regime|region"
+)
+_REPRO = (
+    "metric set",
+    "gpu clocks",
+    "driver version",
+    "device name",
+    "chip name",
+    "process file name",
+    "product version",
+)
 
 
 @dataclass(slots=True)
@@ -63,10 +79,14 @@ def what(source: Source) -> str:
     low = first.lower()
     if low == "gpu frame time" and rest:
         return "frame"
-    if low in ("event_text", "event text") or (sep == "\t" and low == "event" and rest and re.match(r"time_ms|frame", rest[0], re.I)):
+    if low in ("event_text", "event text") or (
+        sep == "\t" and low == "event" and rest and re.match(r"time_ms|frame", rest[0], re.I)
+    ):
         return "events"
     counters = sum(bool(_pw.counter(c)) for c in rest)
-    if low == "flattened_event_name" or (sep == "\t" and counters and counters >= len(rest) / 2 and _NAMES.fullmatch(low)):
+    if low == "flattened_event_name" or (
+        sep == "\t" and counters and counters >= len(rest) / 2 and _NAMES.fullmatch(low)
+    ):
         return "regimes"
     pairs = [row.split("\t") for row in source.head_lines[number - 1 : number + 40] if row.strip()]
     if sep == "\t" and len(pairs) > 1:
@@ -99,12 +119,22 @@ def locate(source: Source) -> Export | None:
     places += [b for p in _folders(root) for b in _folders(p) if b.name.upper().startswith("BASE")]
     exports = [e for p in places[:200] if (e := _folder(source, p)) is not None]
     if not exports:
-        return Export(source, folder=str(root)) if (root / "ReportGeneratorTags.txt").is_file() or (root / "BASE").is_dir() else None
+        return (
+            Export(source, folder=str(root))
+            if (root / "ReportGeneratorTags.txt").is_file() or (root / "BASE").is_dir()
+            else None
+        )
     exports.sort(key=lambda e: (e.regimes is None, "UNLOCKED" in e.folder.upper(), e.folder))
-    same = [e for e in exports if e.regimes is not None and Path(e.folder).parent == Path(exports[0].folder).parent]
+    same = [
+        e
+        for e in exports
+        if e.regimes is not None and Path(e.folder).parent == Path(exports[0].folder).parent
+    ]
     if len([e for e in exports if e.regimes is not None]) > max(len(same), 1):
         found = ", ".join(Path(e.folder).relative_to(root).as_posix() for e in exports[:4])
-        raise BadCapture(f"{source.path}: holds {len(exports)} GPU Trace exports ({found})", "give one of these folders")
+        raise BadCapture(
+            f"{source.path}: holds {len(exports)} GPU Trace exports ({found})", "give one of these folders"
+        )
     return exports[0]
 
 
@@ -155,7 +185,9 @@ def read_events(source: Source) -> Events:
     head = first.split(sep)
     titled = len(head) > 1 and not _number(head[1])
     stack: list[tuple[int, str]] = []
-    style = units.style((c for line in source.head_lines[start:2000] for c in line.split(sep)[1:]), f"{source.path}: ", "us")
+    style = units.style(
+        (c for line in source.head_lines[start:2000] for c in line.split(sep)[1:]), f"{source.path}: ", "us"
+    )
     for number, line in enumerate(source.lines(), 1):
         if number < start + titled or not line.strip():
             continue
@@ -218,7 +250,11 @@ def levels(paths: list[str], events: Events | None, event: Any) -> tuple[Any, An
             at = path.rfind("/")
             while at > 0 and path[:at] not in known:
                 at = path.rfind("/", 0, at)
-            memo[path] = (*split(path[:at]), path[at + 1 :]) if at > 0 else tuple(p for p in path.split("/") if p) or (path,)
+            memo[path] = (
+                (*split(path[:at]), path[at + 1 :])
+                if at > 0
+                else tuple(p for p in path.split("/") if p) or (path,)
+            )
         return memo[path]
 
     names, parents = np.empty(len(paths), dtype=object), np.empty(len(paths), dtype=object)

@@ -16,8 +16,17 @@ from triage.schema import normal
 from triage.source import Source, cells
 
 DEPRECATED = "<deprecated - use pix3.h instead> "
-_SYNC = re.compile(r"(Signal|Wait|Present|PrepareForPresent|Close|Reset|ExecuteCommandLists|EndQuery|ResolveQueryData)\b")
-_TIMES = (r"eop to eop duration", r"gpu duration", r"duration", r"execution duration", r"top to eop duration", r"gpu time")
+_SYNC = re.compile(
+    r"(Signal|Wait|Present|PrepareForPresent|Close|Reset|ExecuteCommandLists|EndQuery|ResolveQueryData)\b"
+)
+_TIMES = (
+    r"eop to eop duration",
+    r"gpu duration",
+    r"duration",
+    r"execution duration",
+    r"top to eop duration",
+    r"gpu time",
+)
 _HINT = ("in PIX: open the capture, press Start Analysis / Collect Timing Data, then export again; or: "
          "pixtool open-capture X.wpix save-event-list out.csv --counters=*")  # fmt: skip
 
@@ -71,7 +80,10 @@ def read(source: Source, options: Options, dialect: str) -> Table:
                 and not re.search(r"(start time|duration) ?\(", h, re.IGNORECASE)]  # fmt: skip
     found, unmapped = _gfx.choose(counters, options.mapping)
     times = [c for c in (top.time, top.time_top) if c >= 0]
-    second = next((i for i, h in counters if _pw.counter(h) == "gpu__time_duration.sum" or h in ("GPUTime", "GpuTime")), -1)
+    second = next(
+        (i for i, h in counters if _pw.counter(h) == "gpu__time_duration.sum" or h in ("GPUTime", "GpuTime")),
+        -1,
+    )
     numeric = sorted({i for i, _, _ in found.values()} | set(times) | ({second} if second >= 0 else set()))
     texts = [c for c in (top.name, top.global_id, top.row_id, top.parent) if c >= 0]
     style = _wide.number_style(source, source.head_lines[top.line :], numeric, options.decimal)
@@ -84,7 +96,10 @@ def read(source: Source, options: Options, dialect: str) -> Table:
     keep = _work(names, ids, parent, time, [wide.numbers[i] for i, _, _ in found.values()])
     if not keep.any():
         why = "no event has a GPU time" if top.time >= 0 else "no column of GPU times"
-        raise NotTriageable(f"{source.path}: a PIX event list with {count} events, but {why} (timing was not collected)", _HINT)
+        raise NotTriageable(
+            f"{source.path}: a PIX event list with {count} events, but {why} (timing was not collected)",
+            _HINT,
+        )
     rows = np.flatnonzero(keep)
     lines = (wide.lines if wide.lines is not None else np.arange(count) + wide.first_line)[rows]
     table = Table(dialect, [source], names[rows], {}, _levels(names, parent)[rows], _kinds(names, parent, keep)[rows], lines=lines,
@@ -93,9 +108,17 @@ def read(source: Source, options: Options, dialect: str) -> Table:
         _gfx.column(table, metric, wide.numbers[i][rows], i, header, unit)
     _time(table, top, time, wide, rows)
     if second >= 0 and "gpu.time" in table.columns and _pw.counter(top.headers[second]):
-        _gfx.disagree(table, table.columns["gpu.time"].values, wide.numbers[second][rows], top.headers[top.time], top.headers[second])
+        _gfx.disagree(
+            table,
+            table.columns["gpu.time"].values,
+            wide.numbers[second][rows],
+            top.headers[top.time],
+            top.headers[second],
+        )
     if count > len(rows):
-        table.notes.append(f"{count - len(rows)} of {count} events are no timed GPU work (state setting, signals, presents) and left out")
+        table.notes.append(
+            f"{count - len(rows)} of {count} events are no timed GPU work (state setting, signals, presents) and left out"
+        )
     if any(str(n).startswith(DEPRECATED) for n in wide.texts[top.name][:5000]):
         table.notes.append(f"{DEPRECATED.strip()!r} taken off marker names")
     _pw.compute(table)
@@ -105,22 +128,38 @@ def read(source: Source, options: Options, dialect: str) -> Table:
 def _time(table: Table, top: Head, time: Any, wide: _wide.Wide, rows: Any) -> None:
     column, header = top.time, top.headers[top.time] if top.time >= 0 else ""
     if column < 0 or not np.isfinite(time[rows]).any():
-        table.quality.append(Quality("no-times", "the events have counters but no times: findings cannot be ranked by time; " + _HINT))
+        table.quality.append(
+            Quality(
+                "no-times",
+                "the events have counters but no times: findings cannot be ranked by time; " + _HINT,
+            )
+        )
         return
     unit = _wide.split_unit(header)[1]
     if not unit:
-        raise UnknownUnit(f"{table.files[0].path}:{top.line}: column {header!r} does not say its unit", "PIX writes it as (ns)")
+        raise UnknownUnit(
+            f"{table.files[0].path}:{top.line}: column {header!r} does not say its unit",
+            "PIX writes it as (ns)",
+        )
     if column == top.time_top:
         table.quality.append(Quality("overlapping-times", "only TOP-to-EOP durations: they overlap between neighbours, so their "
                              "sum exceeds the frame; export EOP to EOP Duration"))  # fmt: skip
     factor = units.factor(unit, "ns")
     table.columns["gpu.time"] = Column(time[rows] * factor, header, column + 1, unit, factor)
-    table.unmapped += [h for i, h in enumerate(top.headers) if i != column and re.search(r"(start time|duration) ?\(", h, re.IGNORECASE)]
+    table.unmapped += [
+        h
+        for i, h in enumerate(top.headers)
+        if i != column and re.search(r"(start time|duration) ?\(", h, re.IGNORECASE)
+    ]
 
 
 def _by_parent(wide: _wide.Wide, top: Head) -> Any:
     """Row index of every event's parent from the ids of the Parent column."""
-    own = wide.texts[top.row_id] if top.row_id >= 0 else np.array([str(i) for i in range(len(wide.texts[top.name]))], dtype=object)
+    own = (
+        wide.texts[top.row_id]
+        if top.row_id >= 0
+        else np.array([str(i) for i in range(len(wide.texts[top.name]))], dtype=object)
+    )
     where = {str(v).strip(): i for i, v in reversed(list(enumerate(own)))}
     out = np.array([where.get(str(p).strip(), -1) for p in wide.texts[top.parent]], dtype=np.int64)
     out[out == np.arange(len(out))] = -1

@@ -67,7 +67,9 @@ def stall_of(header: str) -> str:
 @cache
 def warps_of(header: str) -> str:
     """`ps`, `cs` or `vtg` for the average number of resident warps per SM and elapsed cycle, else ""."""
-    m = re.fullmatch(r"tpc__warps_active_shader_(ps|cs|vtg)(?:_realtime)?\.avg\.per_cycle_elapsed", counter(header))
+    m = re.fullmatch(
+        r"tpc__warps_active_shader_(ps|cs|vtg)(?:_realtime)?\.avg\.per_cycle_elapsed", counter(header)
+    )
     return m[1] if m else ""
 
 
@@ -82,7 +84,7 @@ def clock_factor(values: Any) -> float | None:
     if not len(seen):
         return 1.0
     low, high = float(seen.min()), float(seen.max())
-    if 10 <= low and high < 1e5:  # no GPU clock runs at 100 kHz or 100 GHz
+    if low >= 10 and high < 1e5:  # no GPU clock runs at 100 kHz or 100 GHz
         return 1e6
     return 1.0 if low >= 1e7 else None
 
@@ -119,15 +121,33 @@ def _warps(table: Table) -> None:
         if active is None and unused is not None:
             active = np.minimum(total + unused, 1.0)
             inputs = (*shares, "sm.unused_slots")
-            add(table, "sm.active", active, f"{' + '.join(inputs)} (every warp slot of an SM that is not idle)", inputs)
+            add(
+                table,
+                "sm.active",
+                active,
+                f"{' + '.join(inputs)} (every warp slot of an SM that is not idle)",
+                inputs,
+            )
         if active is not None:
             name = "sm.active" if "sm.active" in table.columns else "sm.idle"
             share = "sm.active" if name == "sm.active" else "(1 - sm.idle)"
-            add(table, "sm.occupancy", _over(total, active), f"({' + '.join(shares)}) / {share}", (*shares, name))
+            add(
+                table,
+                "sm.occupancy",
+                _over(total, active),
+                f"({' + '.join(shares)}) / {share}",
+                (*shares, name),
+            )
             raws = [h for h in table.raw if warps_of(h)]
             if len(raws) >= 2:
                 warps = sum(table.raw[h].values for h in raws)
-                add(table, "sm.active_warps", _over(warps, active), f"({' + '.join(raws)}) / {share}", (*raws, name))
+                add(
+                    table,
+                    "sm.active_warps",
+                    _over(warps, active),
+                    f"({' + '.join(raws)}) / {share}",
+                    (*raws, name),
+                )
     inst = _get(table, "sm.inst_per_elapsed")
     if inst is not None:
         why = "instructions executed stand for instructions issued"
@@ -135,7 +155,13 @@ def _warps(table: Table) -> None:
         if active is not None:
             name = "sm.active" if "sm.active" in table.columns else "sm.idle"
             text = f"sm.inst_per_elapsed / {'sm.active' if name == 'sm.active' else '(1 - sm.idle)'}: {why}"
-            add(table, "sm.issue_per_active", np.minimum(_over(inst, active), 1.0), text, ("sm.inst_per_elapsed", name))
+            add(
+                table,
+                "sm.issue_per_active",
+                np.minimum(_over(inst, active), 1.0),
+                text,
+                ("sm.inst_per_elapsed", name),
+            )
 
 
 def _over(a: Any, b: Any) -> Any:
@@ -167,7 +193,13 @@ def _stalls(table: Table) -> None:
 def _pixels(table: Table) -> None:
     pixels, prims = _get(table, "pixels.shaded"), _get(table, "prims.input")
     if pixels is not None and prims is not None:
-        add(table, "pixels.per_primitive", _over(pixels, prims), "pixels.shaded / prims.input", ("pixels.shaded", "prims.input"))
+        add(
+            table,
+            "pixels.per_primitive",
+            _over(pixels, prims),
+            "pixels.shaded / prims.input",
+            ("pixels.shaded", "prims.input"),
+        )
     seen, kept = _get(table, "zcull.samples"), _get(table, "zcull.accepted")
     if seen is not None and kept is not None:
         add(table, "zcull.reject_rate", 1 - _over(kept, seen), "1 - zcull.accepted / zcull.samples",

@@ -187,6 +187,7 @@ def _slow(
         io.StringIO("".join(body.split("\n", header_line)[header_line:]) if body.count("\n") >= header_line else ""),
         delimiter=source.delimiter,
         skipinitialspace=source.skip_space,
+        quoting=csv.QUOTE_NONE if source.delimiter == "\t" else csv.QUOTE_MINIMAL,
     )
     rows: list[list[str]] = []
     lines: list[int] = []

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import warnings
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from triage import schema, units
-from triage.dialects import Match, Options, _gputrace, _pw, _wide
+from triage.dialects import Match, Options, _gputrace, _gputrace_columns, _pw
 from triage.dialects._gputrace import Events, Export
+from triage.dialects._gputrace_columns import HOW
 from triage.errors import BadCapture, NotTriageable
 from triage.model import SEP, Column, Quality, Table
 from triage.schema.sm import STALLS
@@ -32,10 +29,7 @@ reasons; `ngfx --help-all` lists the architectures and metric sets of your versi
 writes no tables. In the window: GPU Trace Profiler activity, Lock Clocks to Base, Metric Set *Throughput Metrics* (or
 *Top-Level Triage*), Real-Time Shader Profiler on, Auto Export on. The application must emit markers (PIX events, debug labels, NVTX).
 """
-_CHUNK = 6 << 20  # bytes of text per chunk: keeps the parser's tables small
 _RAW_LIMIT = 8 << 20  # cells kept as inputs of averages over frames
-_HOW = ("export again with: ngfx --activity=\"GPU Trace Profiler\" ... --auto-export, without --multi-pass-metrics, "
-        "and give the folder or its GPUTRACE_REGIMES.xls")  # fmt: skip
 
 
 def recognise(source: Source) -> Match | None:
@@ -62,11 +56,13 @@ def read(source: Source, options: Options) -> Table:
     """
     export = _gputrace.locate(source)
     if export is None:
-        raise BadCapture(f"{source.path}: no table of a GPU Trace export", _HOW)
+        raise BadCapture(f"{source.path}: no table of a GPU Trace export", HOW)
     kind = "folder" if source.is_folder else _gputrace.what(source)
     if kind in ("frame", "repro") or not (export.regimes or export.events or export.whole):
-        which = {"frame": "only the frame time", "repro": "only the capture's settings"}.get(kind, "no tables")
-        raise NotTriageable(f"{source.path}: a GPU Trace export with {which}, no figures per marker", _HOW)
+        which = {"frame": "only the frame time", "repro": "only the capture's settings"}.get(
+            kind, "no tables"
+        )
+        raise NotTriageable(f"{source.path}: a GPU Trace export with {which}, no figures per marker", HOW)
     if kind == "whole" or not (export.regimes or export.events):
         table = _whole(source, export)
     elif export.regimes is None or kind == "events":
@@ -104,8 +100,8 @@ def _markers(source: Source, export: Export, options: Options) -> Table:
     mapping = {schema.normal(k): v for k, v in options.mapping.items()}
     chosen |= {h: mapping[schema.normal(h)] for h in groups if schema.normal(h) in mapping}
     wanted = [c for h in (*chosen, *raws) for c in groups[h]]
-    style = _style(regimes, line, sep, wanted, options)
-    numbers, paths, lines, quality = _columns(regimes, line, len(headers), wanted, style)
+    style = _gputrace_columns.style(regimes, line, sep, wanted, options)
+    numbers, paths, lines, quality = _gputrace_columns.columns(regimes, line, len(headers), wanted, style)
     repeats = max((len(groups[h]) for h in (*chosen, *raws)), default=1)
     events = _gputrace.read_events(export.events) if export.events is not None else None
     event = _gputrace.join(paths, events) if events is not None else np.full(len(paths), -1)
@@ -117,14 +113,18 @@ def _markers(source: Source, export: Export, options: Options) -> Table:
     table = Table(NAME, files, names, {}, paths=parents, first_line=line + 1, lines=lines, quality=quality)
     many = len(paths) * repeats * len(chosen) > _RAW_LIMIT
     for h, metric in chosen.items():
-        table.columns[metric] = _mean(table, h, [numbers.pop(c) for c in groups[h]], groups[h], at, many)
-    _clocks(table)
+        table.columns[metric] = _gputrace_columns.mean(
+            table, h, [numbers.pop(c) for c in groups[h]], groups[h], at, many
+        )
+    _gputrace_columns.clocks(table)
     for h in raws:
-        column = _mean(table, h, [numbers.pop(c) for c in groups[h]], groups[h], at, True)
+        column = _gputrace_columns.mean(table, h, [numbers.pop(c) for c in groups[h]], groups[h], at, True)
         table.raw[h] = column
     table.unmapped = [h for h in groups if h not in chosen and h not in raws]
     if repeats > 1:
-        table.notes.append(f"every counter appears {repeats} times, once per captured frame: values are means over the frames")
+        table.notes.append(
+            f"every counter appears {repeats} times, once per captured frame: values are means over the frames"
+        )
     frames = _gputrace.frame_times(export.frame)
     if events is not None:
         _times(table, events, event, frames, repeats, files.index(export.events) if export.events else 0)
@@ -136,101 +136,13 @@ def _markers(source: Source, export: Export, options: Options) -> Table:
     return table
 
 
-def _style(source: Source, line: int, sep: str, wanted: Sequence[int], options: Options) -> units.Style:
-    if options.decimal:
-        return "eu" if options.decimal in ("comma", "eu") else "us"
-    keep = set(wanted)
-    texts = (c for row in source.head_lines[line : line + 500] for i, c in enumerate(row.split(sep)) if i in keep)
-    # the exporter writes '.' whatever the locale; only proof of the contrary changes that
-    return units.style(texts, f"{source.path}: ", None if sep == "," else "us") if sep != "," else "us"
-
-
-def _columns(
-    source: Source, line: int, width: int, wanted: list[int], style: units.Style
-) -> tuple[dict[int, Any], list[str], Any, list[Quality]]:
-    """(numbers by column, marker paths, explicit lines or None, remarks), chunk by chunk through the C parser."""
-    rows = max(64, _CHUNK // max(8 * width, 1))
-    quality: list[Quality] = []
-    parts: dict[int, list[Any]] = {c: [] for c in wanted}
-    paths: list[str] = []
-    lines: list[Any] = []
-    handle: Any = source.plain_path or source.open()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            reader = pd.read_csv(
-                handle, sep=source.delimiter, header=None, names=list(range(width)), index_col=False,
-                usecols=[0, *wanted], dtype={0: object}, skiprows=line, skip_blank_lines=False, keep_default_na=False,
-                na_values={c: [""] if c == 0 else _wide._NA for c in (0, *wanted)}, encoding=source.encoding,
-                encoding_errors="replace", thousands="," if style == "us" else ".", decimal="." if style == "us" else ",",
-                low_memory=False, engine="c", chunksize=rows,
-                quoting=csv.QUOTE_NONE if source.delimiter == "\t" else csv.QUOTE_MINIMAL,
-            )  # fmt: skip
-            start = line + 1
-            for chunk in reader:
-                keep = ~chunk.isna().all(axis=1).to_numpy()
-                lines.append(np.flatnonzero(keep) + start)
-                start += len(chunk)
-                if not keep.all():
-                    chunk = chunk[keep]
-                paths += [str(p) for p in chunk[0].fillna("")]
-                for c in wanted:
-                    parts[c].append(_wide._floats(chunk[c], style, source, c, quality))
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeError, csv.Error, ValueError, OverflowError) as e:
-        if isinstance(e, pd.errors.EmptyDataError):
-            raise BadCapture(f"{source.path}: a header but no rows", _HOW) from e
-        wide = _wide._slow(source, line, width, wanted, [0], style, set(), None)
-        return wide.numbers, [str(p) for p in wide.texts[0]], wide.lines, wide.quality
-    finally:
-        if source.plain_path is None:
-            handle.close()
-    if not paths:
-        raise BadCapture(f"{source.path}: a header but no markers", "the application emitted no markers, or the export was cut")
-    number = np.concatenate(lines)
-    straight = bool((number == np.arange(line + 1, line + 1 + len(number))).all())
-    unique = {(q.check, q.message): q for q in quality}
-    return ({c: np.concatenate(p) if len(p) > 1 else p[0] for c, p in parts.items()}, paths,
-            None if straight else number, list(unique.values()))  # fmt: skip
-
-
-def _mean(table: Table, header: str, values: list[Any], columns: list[int], file: int, bare: bool) -> Column:
-    """A counter's column; over several frames its mean, with the frames' cells as inputs where memory allows."""
-    unit = _pw.unit_of(header)
-    factor = 0.01 if unit else 1.0
-    if len(values) == 1:
-        return Column(values[0] * factor if unit else values[0], header, columns[0] + 1, unit, factor, file)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        mean = np.nanmean(np.stack(values), axis=0) * factor
-    shown = ", ".join(str(c + 1) for c in columns[:6]) + (", ..." if len(columns) > 6 else "")
-    formula = f"mean of {len(values)} frames, columns {shown}"
-    if bare:
-        return Column(mean, header, columns[0] + 1, unit, factor, file, formula=formula)
-    keys = tuple(f"{header} (frame {k})" for k in range(1, len(values) + 1))
-    for key, c, v in zip(keys, columns, values, strict=True):
-        table.raw[key] = Column(v * factor, header, c + 1, unit, factor, file)
-    return Column(mean, header, 0, unit, factor, file, formula=formula, inputs=keys)
-
-
-def _clocks(table: Table) -> None:
-    """Clock columns come in MHz without saying so; by magnitude, else they are dropped."""
-    for metric in ("sm.frequency", "vram.frequency", "l2.frequency"):
-        column = table.columns.get(metric)
-        if column is None:
-            continue
-        factor = _pw.clock_factor(column.values)
-        if factor is None:
-            table.notes.append(f"{column.header}: neither Hz nor MHz by its size; not used")
-            table.unmapped.append(table.columns.pop(metric).header)
-        elif factor != 1.0:
-            column.values, column.unit, column.factor = column.values * factor, "MHz", factor
-
-
 def _times(table: Table, events: Events, event: Any, frames: list[float], repeats: int, file: int) -> None:
     times, used = _gputrace.durations(events, frames, repeats, table.quality)
     found = event >= 0
     if not found.any():
-        table.quality.append(Quality("no-times", "no marker of D3DPERF_EVENTS has the name of one in GPUTRACE_REGIMES"))
+        table.quality.append(
+            Quality("no-times", "no marker of D3DPERF_EVENTS has the name of one in GPUTRACE_REGIMES")
+        )
         return
     values = np.where(found, times[np.where(found, event, 0)] * 1e6, np.nan)
     lines = np.where(found, np.array(events.lines, dtype=np.int64)[np.where(found, event, 0)], 0)
@@ -242,7 +154,9 @@ def _times(table: Table, events: Events, event: Any, frames: list[float], repeat
                              "they have no time", int(np.flatnonzero(~found)[0])))  # fmt: skip
     extra = len(events.texts) - int(found.sum())
     if extra:
-        table.notes.append(f"{extra} markers of D3DPERF_EVENTS have no counters in GPUTRACE_REGIMES and are left out")
+        table.notes.append(
+            f"{extra} markers of D3DPERF_EVENTS have no counters in GPUTRACE_REGIMES and are left out"
+        )
 
 
 def _times_only(source: Source, export: Export) -> Table:
@@ -250,18 +164,28 @@ def _times_only(source: Source, export: Export) -> Table:
     assert export.events is not None
     events = _gputrace.read_events(export.events)
     if not events.texts:
-        raise BadCapture(f"{export.events.path}: a header but no markers", "the application emitted no markers")
+        raise BadCapture(
+            f"{export.events.path}: a header but no markers", "the application emitted no markers"
+        )
     frames = _gputrace.frame_times(export.frame)
     files = _files(source, export, export.events)
     quality: list[Quality] = []
     most = max(len(c) for c in events.cells)
     times, _ = _gputrace.durations(events, frames, most, quality)
     if not np.isfinite(times).any():
-        raise NotTriageable(f"{export.events.path}: GPU Trace markers without any time", _HOW)
+        raise NotTriageable(f"{export.events.path}: GPU Trace markers without any time", HOW)
     lines = np.array(events.lines)
     names = np.array(events.texts, dtype=object)
     parents = np.array([SEP.join(p) for p in events.parents], dtype=object)
-    time = Column(times * 1e6, "time_ms", 2, "ms", 1e6, len(files) - 1, formula="mean over the frames" if most > 1 else "")
+    time = Column(
+        times * 1e6,
+        "time_ms",
+        2,
+        "ms",
+        1e6,
+        len(files) - 1,
+        formula="mean over the frames" if most > 1 else "",
+    )
     table = Table(NAME, files, names, {"gpu.time": time}, parents, lines=lines, quality=quality)
     table.kinds = np.full(len(names), "", dtype=object)
     table.notes.append("only marker times: counters are in GPUTRACE_REGIMES.xls of the same export")
@@ -293,7 +217,7 @@ def _whole(source: Source, export: Export) -> Table:
             table.raw[head.strip()] = column
         else:
             table.columns[metric] = column
-    _clocks(table)
+    _gputrace_columns.clocks(table)
     frames = _gputrace.frame_times(export.frame)
     if frames:
         span = sum(frames) / len(frames) * 1e6
@@ -311,7 +235,11 @@ def _settings(table: Table, export: Export) -> None:
     info = _gputrace.repro(export.repro)
     table.device = info.get("device name", "")
     table.arch = info.get("chip name", "")
-    shown = [f"{k}: {info[k]}" for k in ("product version", "driver version", "api", "metric set", "real-time shader profiler") if info.get(k)]
+    shown = [
+        f"{k}: {info[k]}"
+        for k in ("product version", "driver version", "api", "metric set", "real-time shader profiler")
+        if info.get(k)
+    ]
     if shown:
         table.notes.append("; ".join(shown))
     clocks = info.get("gpu clocks", "")
@@ -345,7 +273,11 @@ _NOT = ("smsp__warp", "smsp__average", "sm__average", "smsp__sass", "_per_warp_a
 
 def names() -> dict[str, list[str]]:
     """Counters of its metric sets, and what is computed from them."""
-    out = {m: kept for m, found in _pw.names().items() if (kept := [n for n in found if not any(x in n for x in _NOT)])}
+    out = {
+        m: kept
+        for m, found in _pw.names().items()
+        if (kept := [n for n in found if not any(x in n for x in _NOT)])
+    }
     for reason in (*STALLS, "rtcore", "rtcore_throttle"):
         metric = f"stall.{reason}"
         if metric not in out or reason not in ("gmma", "allocation_stall", "tile_allocation_stall"):
@@ -359,6 +291,10 @@ def names() -> dict[str, list[str]]:
 
 def collect(metrics: list[str]) -> str:
     """The ngfx command line that adds the missing metrics."""
-    extra = " --real-time-shader-profiler" if any(m.startswith(("stall.", "launch_stall.", "warps_launched.")) for m in metrics) else ""
+    extra = (
+        " --real-time-shader-profiler"
+        if any(m.startswith(("stall.", "launch_stall.", "warps_launched.")) for m in metrics)
+        else ""
+    )
     return ('ngfx --activity="GPU Trace Profiler" --exe=GAME --output-dir=OUT --start-after-frames=300 --limit-to-frames=1 '
             f'--auto-export --set-gpu-clocks=base --metric-set-name="Throughput Metrics"{extra}')  # fmt: skip

@@ -37,7 +37,8 @@ def read(source: Source, options: Options) -> Table:
     """GPU events and markers; raises NotTriageable for console output and lists without times."""
     if _pix.head(source) is None:
         raise NotTriageable(
-            f"{source.path}: the console output of pixtool, not an event list", "give the file named after save-event-list"
+            f"{source.path}: the console output of pixtool, not an event list",
+            "give the file named after save-event-list",
         )
     return _pix.read(source, options, NAME)
 
@@ -48,9 +49,12 @@ def names() -> dict[str, list[str]]:
     for table in (_gfx.GPA, _gfx.INTEL):
         for name, metric in table.items():
             out.setdefault(metric, []).append(name)
-    for metric in schema.all_metrics().values():
-        if metric.id.split(".")[0] in ("eu", "gti", "l3", "slm", "sampler", "invocations") or metric.id == "gpu.busy":
-            out.setdefault(metric.id, []).extend(a for a in metric.aliases if not a.startswith("XVE"))
+    for entry in schema.all_metrics().values():
+        if (
+            entry.id.split(".")[0] in ("eu", "gti", "l3", "slm", "sampler", "invocations")
+            or entry.id == "gpu.busy"
+        ):
+            out.setdefault(entry.id, []).extend(a for a in entry.aliases if not a.startswith("XVE"))
     out["gpu.time"] = ["EOP to EOP Duration (ns)"]
     return out
 

@@ -1,0 +1,201 @@
+"""PresentMon: CPU, GPU and display timing of every present (versions 1.x, 2.x and later)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from triage import schema
+from triage.dialects import Match, Options, _wide
+from triage.errors import BadCapture, NotTriageable
+from triage.model import Column, Quality, Table
+from triage.source import Source, cells, delimiter
+
+NAME = "presentmon"
+TITLE = "PresentMon frame timing"
+CAPTURE = """\
+    PresentMon.exe --process_name game.exe --timed 30 --output_file frames.csv
+
+GPU columns are on unless `--no_track_gpu` is given (1.x: add `--track_gpu`). Frame timing says whether the CPU or the GPU sets the
+frame rate; capture the frame with GPU Trace, PIX or RenderDoc to see which pass. All PresentMon times are milliseconds."""
+# role -> headers without their optional "ms", as PresentMon 1.x, 2.x and later write them
+_COLUMNS = {
+    "present.interval": ("frametime", "betweenpresents", "betweenappstart"),
+    "cpu.busy": ("cpubusy",), "cpu.wait": ("cpuwait",), "cpu.present": ("inpresentapi",),
+    "gpu.time": ("gputime", "gpuduration"), "gpu.busy_time": ("gpubusy", "gpuactive"), "gpu.wait": ("gpuwait",),
+    "gpu.latency": ("gpulatency",), "gpu.video_busy": ("videobusy", "gpuvideobusy", "gpuvideoactive"),
+    "display.latency": ("displaylatency",), "display.time": ("displayedtime", "betweendisplaychange"),
+}  # fmt: skip
+
+
+def _plain(header: str) -> str:
+    bare = header.strip().lower().replace(" ", "").replace("_", "")
+    return bare.removesuffix("(ms)").removesuffix("[ms]").removeprefix("ms")
+
+
+def _header(source: Source) -> tuple[int, list[str]]:
+    for number, line in enumerate(source.head_lines[:20], 1):
+        if line.strip() and not line.startswith(("//", "#")):
+            source.delimiter = delimiter(line)
+            return number, [c.strip() for c in cells(line, source.delimiter)]
+    return 0, []
+
+
+def recognise(source: Source) -> Match | None:
+    """Application and a swap chain or process, with present timing columns."""
+    if source.is_folder:
+        return None
+    _, headers = _header(source)
+    plain = {_plain(h) for h in headers}
+    who = "application" in plain and plain & {"processid", "swapchainaddress", "swapchain"}
+    timing = [m for m, wanted in _COLUMNS.items() if plain & set(wanted)]
+    if (
+        who
+        and timing
+        and plain & {"frametime", "betweenpresents", "betweenappstart", "cpubusy", "gpubusy", "gpuactive"}
+    ):
+        return Match(0.93, f"PresentMon columns: Application, swap chain and {len(timing)} timings")
+    return None
+
+
+def read(source: Source, options: Options) -> Table:
+    """One row per present, grouped into one workload per application and swap chain.
+
+    Raises NotTriageable when the GPU was not tracked.
+    """
+    line, headers = _header(source)
+    plain = [_plain(h) for h in headers]
+    place = {m: next((plain.index(w) for w in wanted if w in plain), -1) for m, wanted in _COLUMNS.items()}
+    found = {m: i for m, i in place.items() if i >= 0}
+    if not {"gpu.time", "gpu.busy_time"} & found.keys():
+        raise NotTriageable(
+            f"{source.path}: PresentMon frame timing without GPU columns",
+            "record with GPU tracking on (1.x: --track_gpu)",
+        )
+    who = [plain.index(r) if r in plain else -1 for r in ("application", "processid", "swapchainaddress")]
+    texts = [c for c in who if c >= 0]
+    style = _wide.number_style(source, source.head_lines[line:], list(found.values()), options.decimal)
+    repeats = [
+        n
+        for n, text in enumerate(source.head_lines, 1)
+        if n > line and text.startswith(headers[0] + source.delimiter)
+    ]
+    wide = _wide.read(source, line, len(headers), sorted(found.values()), texts, style=style, skip=repeats)
+    table = Table(NAME, [source], _names([wide.texts[c] if c >= 0 else None for c in who]), {}, first_line=wide.first_line,
+                  lines=wide.lines, quality=wide.quality)  # fmt: skip
+    table.kinds = np.full(len(table), "frame", dtype=object)
+    for metric, i in found.items():
+        values = wide.numbers[i] * 1e6
+        table.columns[metric] = Column(np.where(values < 0, np.nan, values), headers[i], i + 1, "ms", 1e6)
+    if not np.isfinite(
+        np.concatenate([table.columns[m].values for m in ("gpu.time", "gpu.busy_time") if m in table.columns])
+    ).any():
+        raise NotTriageable(
+            f"{source.path}: PresentMon frame timing whose GPU columns are all NA",
+            "record with GPU tracking on",
+        )
+    if "gpu.time" not in table.columns:
+        busy = table.columns["gpu.busy_time"]
+        table.columns["gpu.time"] = Column(busy.values, busy.header, busy.column, busy.unit, busy.factor)
+        table.notes.append(
+            f"{busy.header} also stands for the frame's GPU time: this version has no separate one"
+        )
+    _shares(table)
+    taken = {*found.values(), *texts}
+    table.unmapped = [h for i, h in enumerate(headers) if i not in taken and h]
+    count = len(set(table.names))
+    table.notes.append(
+        f"{len(table)} presents of {count} swap chain{'s' if count > 1 else ''}; GPU time is their sum, other times are means"
+    )
+    return table
+
+
+def _names(columns: list[Any]) -> Any:
+    """`game.exe`, with process and swap chain only where the application has several."""
+    app, process, chain = columns
+    if app is None:
+        raise BadCapture("PresentMon table without an Application column", "export again")
+    blank = np.full(len(app), "", dtype=object)
+    process, chain = (blank if c is None else c for c in (process, chain))
+    frame = pd.DataFrame({"app": app, "process": process, "chain": chain}, dtype=object)
+    several = frame.drop_duplicates().groupby("app", sort=False).size()
+    parts = frame.drop_duplicates()
+    shown = {}
+    for a, p, c in parts.itertuples(index=False):
+        name = str(a) or "(unnamed application)"
+        shown[(a, p, c)] = name if several.get(a, 1) == 1 else f"{name} (process {p}, swap chain {c})"
+    return np.array([shown[key] for key in zip(app, process, chain, strict=True)], dtype=object)
+
+
+def _shares(table: Table) -> None:
+    """GPU and CPU shares of the frame per swap chain, and the idle share within the frame's GPU work."""
+    codes, distinct = pd.factorize(table.names)
+
+    def total(metric: str, where: Any) -> Any:
+        column = table.columns.get(metric)
+        if column is None:
+            return None
+        return np.bincount(codes, np.where(where, np.nan_to_num(column.values), 0.0), len(distinct))
+
+    def known(*metrics: str) -> Any:
+        have = [np.isfinite(table.columns[m].values) for m in metrics if m in table.columns]
+        return np.logical_and.reduce(have) if have else np.zeros(len(table), dtype=bool)
+
+    for metric, part, whole in (("present.gpu_share", "gpu.busy_time", "present.interval"), ("gpu.idle", "gpu.wait", "gpu.time"),
+                                ("present.cpu_share", "cpu.busy", "present.interval")):  # fmt: skip
+        if part not in table.columns or whole not in table.columns:
+            continue
+        where = known(part, whole)
+        a, b = total(part, where), total(whole, where)
+        with np.errstate(all="ignore"):
+            share = np.where(b > 0, a / b, np.nan)[codes]
+        table.columns[metric] = Column(share, metric, formula=f"sum of {part} / sum of {whole} over the swap chain's presents",
+                                       inputs=(part, whole))  # fmt: skip
+    _verdict(table, codes, distinct)
+
+
+def _verdict(table: Table, codes: Any, distinct: Any) -> None:
+    gpu, cpu = table.columns.get("present.gpu_share"), table.columns.get("present.cpu_share")
+    if gpu is None:
+        return
+    for code, name in enumerate(distinct[:20]):
+        row = int(np.argmax(codes == code))
+        g = float(gpu.values[row])
+        c = float(cpu.values[row]) if cpu is not None else np.nan
+        if not np.isfinite(g):
+            continue
+        who = (
+            "GPU-bound"
+            if g >= 0.9
+            else "CPU-bound"
+            if c >= 0.9
+            else "neither: a frame cap, V-Sync or a wait"
+            if np.isfinite(c)
+            else "not GPU-bound"
+        )
+        with_cpu = f", the CPU {min(c, 9.99):.0%}" if np.isfinite(c) else ""
+        table.quality.append(
+            Quality(
+                "frame-bound",
+                f"{str(name)[:60]}: the GPU works {min(g, 9.99):.0%} of the frame time{with_cpu}: {who}",
+                row,
+            )
+        )
+
+
+def names() -> dict[str, list[str]]:
+    """Columns as the versions name them."""
+    out = {
+        m: [a for a in schema.get(m).aliases if a.lower().removeprefix("ms") in wanted]
+        for m, wanted in _COLUMNS.items()
+    }
+    return {**out, "gpu.time": ["GPUTime", "MsGPUTime"], "gpu.busy_time": ["GPUBusy", "MsGPUBusy", "msGPUActive"],
+            "gpu.idle": ["GPUWait / GPUTime"], "present.gpu_share": ["GPUBusy / FrameTime"],
+            "present.cpu_share": ["CPUBusy / FrameTime"]}  # fmt: skip
+
+
+def collect(metrics: list[str]) -> str:
+    """Frame timing has no unit counters; the tools that do."""
+    return "PresentMon has no counters of GPU units: capture the frame with Nsight Graphics GPU Trace, PIX or RenderDoc"

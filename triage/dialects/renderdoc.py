@@ -1,0 +1,223 @@
+"""RenderDoc: the Performance Counter Viewer's CSV, alone or joined with the exported event tree."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from triage import schema, units
+from triage.dialects import Match, Options, _gfx, _pw, _rdevents, _wide
+from triage.errors import BadCapture, NotTriageable
+from triage.model import SEP, Column, Quality, Table
+from triage.source import Source
+
+NAME = "renderdoc"
+TITLE = "RenderDoc performance counters"
+CAPTURE = """\
+Window > Performance Counter Viewer > *Capture counters*: tick *GPU Duration* (General) and the vendor's counters (NVIDIA: the
+Nsight Perf library must be installed; AMD and Intel: the driver brings them), then *Save as CSV* to `frame-counters.csv`.
+Event Browser > *Export* to `frame-events.txt` in the same folder gives the events their names and markers:
+
+    triage diagnose frame-counters.csv --events frame-events.txt
+"""
+_HINT = "in RenderDoc: Performance Counter Viewer > Capture counters (tick GPU Duration and vendor counters) > Save as CSV"
+_GROUPS = re.compile(r"Dispatch\w*\(\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\)")
+
+
+def _header(source: Source) -> tuple[int, list[str]]:
+    """1-based line and headers; names are not quoted, so a comma inside brackets does not part two columns."""
+    for number, line in enumerate(source.head_lines[:10], 1):
+        first, comma, rest = line.partition(",")
+        if first.strip().strip('"').upper() == "EID" and comma:
+            source.delimiter = ","
+            headers = ["EID"]
+            for piece in rest.split(","):
+                if headers[-1].count("(") > headers[-1].count(")"):
+                    headers[-1] += "," + piece
+                else:
+                    headers.append(piece.strip().strip('"'))
+            return number, headers
+        if line.strip():
+            break
+    return 0, []
+
+
+def recognise(source: Source) -> Match | None:
+    """Header `EID`, then counter names; or the event tree alone."""
+    if source.is_folder:
+        return None
+    number, headers = _header(source)
+    if number and len(headers) >= 2:
+        return Match(0.95, "header EID, then counter names with units in brackets")
+    if _rdevents.is_events(source):
+        return Match(0.9, "event tree of RenderDoc: EID | Event | Action")
+    return None
+
+
+def read(source: Source, options: Options) -> Table:
+    """One row per action; markers are the path, their time is the sum of the actions below them."""
+    line, headers = _header(source)
+    if not line:
+        raise NotTriageable(
+            f"{source.path}: RenderDoc's event tree without counters",
+            _HINT + "; then give that CSV with --events",
+        )
+    counters = [(i, h) for i, h in enumerate(headers) if i and h]
+    found, unmapped = _gfx.choose(counters, options.mapping)
+    timed = [(i, h, u) for i, h in counters if (u := _time_unit(h))]
+    timed.sort(key=lambda t: schema.normal(_wide.split_unit(t[1])[0]) != "gpu duration")
+    extra = [(i, h) for i, h in counters if _registers(h)]
+    numeric = sorted(
+        {0, *(i for i, _, _ in found.values()), *(i for i, _, _ in timed), *(i for i, _ in extra)}
+    )
+    if len(numeric) == 1:
+        raise NotTriageable(
+            f"{source.path}: none of the {len(counters)} counters says anything about time or GPU units",
+            _HINT,
+        )
+    style = _wide.number_style(source, source.head_lines[line:], numeric, options.decimal)
+    wide = _wide.read(source, line, len(headers), numeric, [], style=style)
+    eids = wide.numbers[0]
+    good = np.isfinite(eids)
+    if not good.any():
+        raise BadCapture(f"{source.path}: no row has an event id", _HINT)
+    rows = np.flatnonzero(good)
+    lines = (wide.lines if wide.lines is not None else np.arange(len(eids)) + wide.first_line)[rows]
+    ids = eids[rows].astype(np.int64)
+    table = Table(
+        NAME,
+        [source],
+        np.array([f"EID {e}" for e in ids], dtype=object),
+        {},
+        lines=lines,
+        quality=wide.quality,
+    )
+    table.leaf_time = True
+    for metric, (i, header, unit) in found.items():
+        _gfx.column(table, metric, wide.numbers[i][rows], i, header, unit)
+    _times(table, timed, wide, rows)
+    _per_thread(table, extra, wide, rows)
+    tree, note = _rdevents.find(source, options.events, {int(e) for e in ids})
+    if note:
+        table.notes.append(note)
+    if tree is not None:
+        _join(table, tree, ids)
+    else:
+        table.notes.append(
+            "no event names: export the Event Browser as text beside this file, or give it with --events"
+        )
+    used = {h for _, h, _ in timed[:1]} | {h for _, h in extra}
+    table.unmapped = [h for h in unmapped if h not in used]
+    _pw.compute(table)
+    table.kinds = _kinds(table)
+    return table
+
+
+def _time_unit(header: str) -> str:
+    """Unit of a GPU time column, "" for any other; PerfWorks and GPUPerfAPI times are ns."""
+    bare, unit = _wide.split_unit(header)
+    if schema.normal(bare) in ("gpu duration", "gputime"):
+        return unit or ("ns" if bare == "GPUTime" else "")
+    return "ns" if _pw.counter(bare) == "gpu__time_duration.sum" else ""
+
+
+def _times(table: Table, timed: list[tuple[int, str, str]], wide: _wide.Wide, rows: Any) -> None:
+    if not timed:
+        table.quality.append(
+            Quality("no-times", "GPU Duration was not captured: findings cannot be ranked by time; " + _HINT)
+        )
+        return
+    i, header, unit = timed[0]
+    factor = units.factor(unit, "ns")
+    time = wide.numbers[i][rows] * factor
+    table.columns["gpu.time"] = Column(time, header, i + 1, unit, factor)
+    for j, other, u in timed[1:]:
+        _gfx.disagree(table, time, wide.numbers[j][rows] * units.factor(u, "ns"), header, other)
+        table.unmapped.append(other)
+
+
+def _registers(header: str) -> str:
+    m = re.fullmatch(
+        r"tpc__average_registers_per_thread_shader_(ps|cs|vtg|3d)\.(?:avg\.)?pct",
+        _pw.counter(_wide.split_unit(header)[0]),
+    )
+    return m[1] if m else ""
+
+
+def _per_thread(table: Table, extra: list[tuple[int, str]], wide: _wide.Wide, rows: Any) -> None:
+    """Registers per thread from their percentage: the peak is 256 (the .ratio column of the same capture says so)."""
+    for i, header in extra:
+        share = wide.numbers[i][rows] * 0.01
+        table.raw[header] = Column(share, header, i + 1, "%", 0.01)
+        _pw.add(table, f"registers_per_thread.{_registers(header)}", np.where(share > 0, share * 256, np.nan),
+                f"{header} x 256 registers", (header,))  # fmt: skip
+
+
+def _join(table: Table, tree: _rdevents.EventTree, ids: Any) -> None:
+    table.files.append(tree.source)
+    paths = np.full(len(ids), "", dtype=object)
+    groups, lines = np.full(len(ids), np.nan), np.zeros(len(ids), dtype=np.int64)
+    missing = 0
+    for row, eid in enumerate(ids):
+        name = tree.names.get(int(eid))
+        if name is None:
+            missing += 1
+            continue
+        table.names[row] = name or table.names[row]
+        paths[row] = SEP.join(tree.parents[int(eid)])
+        lines[row] = tree.lines[int(eid)]
+        if (m := _GROUPS.match(name)) and (count := int(m[1]) * int(m[2]) * int(m[3])):
+            groups[row] = count
+    table.paths = paths
+    if np.isfinite(groups).any():
+        table.columns["launch.grid_size"] = Column(groups, "Event", 2, file=len(table.files) - 1, lines=lines,
+                                                   formula="product of the thread-group counts in the call")  # fmt: skip
+    if missing:
+        table.quality.append(
+            Quality("no-name", f"{missing} of {len(ids)} events are not in {tree.source.name}")
+        )
+
+
+def _kinds(table: Table) -> Any:
+    kinds = np.array([_gfx.kind(str(n)) for n in table.names], dtype=object)
+    cs, ps = (table.columns.get(f"invocations.{s}") for s in ("cs", "ps"))
+    prims = table.columns.get("prims.rasterized")
+    with np.errstate(invalid="ignore"):
+        if cs is not None:
+            kinds[(kinds == "") & (cs.values > 0)] = "compute"
+        if ps is not None and prims is not None:  # one or two triangles over a large part of the screen
+            full = (ps.values > 1e5) & (prims.values <= 2)
+            kinds[full & ((kinds == "draw") | (kinds == ""))] = "fullscreen"
+            kinds[(kinds == "") & (ps.values > 0)] = "draw"
+    return kinds
+
+
+def names() -> dict[str, list[str]]:
+    """RenderDoc's own counters and those of the vendors' plug-ins."""
+    out = {m: list(found) for m, found in _pw.names().items()}
+    for name, metric in _gfx.GPA.items():
+        out.setdefault(metric, []).append(name)
+    for entry in schema.all_metrics().values():
+        plain = [
+            a
+            for a in entry.aliases
+            if entry.id.split(".")[0] in ("prims", "vertices", "invocations", "pixels") and not _pw.counter(a)
+        ]
+        if plain or entry.id.split(".")[0] == "eu":
+            out.setdefault(entry.id, []).extend(plain or entry.aliases[:1])
+    out["gpu.time"] = ["GPU Duration"]
+    out["launch.grid_size"] = ["Dispatch(x, y, z) in the event text"]
+    return out
+
+
+def collect(metrics: list[str]) -> str:
+    """The counters to tick."""
+    table = names()
+    wanted = sorted({table[m][0] for m in metrics if m in table})
+    return (
+        "RenderDoc: Performance Counter Viewer > Capture counters > tick "
+        + ", ".join(wanted[:40])
+        + ("; ..." if len(wanted) > 40 else "")
+    )

@@ -1,0 +1,227 @@
+"""Unreal Engine CSV profiler: frame, thread and GPU pass times per frame."""
+
+from __future__ import annotations
+
+import csv
+import re
+from typing import Any
+
+import numpy as np
+
+from triage import units
+from triage.dialects import Match, Options
+from triage.errors import BadCapture, NotTriageable
+from triage.model import Column, Quality, Table
+from triage.source import Source, cells
+
+NAME = "unreal-csv"
+TITLE = "Unreal Engine CSV profiler"
+CAPTURE = """\
+Run with `-csvGpuStats` (or `r.GPUCsvStatsEnabled 1`), then on the console `csvprofile frames=600` (or `csvprofile start`, `csvprofile
+stop`). The file is in `Saved/Profiling/CSV`. Compressed `.csv.bin` files: convert with `CSVConvert.exe`. Without GPU stats the file
+still says whether the game thread, the render thread or the GPU sets the frame rate."""
+_FRAME = {"frametime": "present.interval", "gamethreadtime": "cpu.game_thread", "renderthreadtime": "cpu.render_thread",
+          "rhithreadtime": "cpu.rhi_thread", "gputime": "gpu.time"}  # fmt: skip
+_PASS = re.compile(r"GPU\d*/(?:Queue\d*/)?(?P<name>.+)", re.IGNORECASE)
+_TOTALS = ("total", "total/gpu", "frame", "gpu")
+_END = re.compile(r"\s*\"?\[\w+\]")  # metadata: [HasHeaderRowAtEnd],1,[Platform],...
+
+
+def recognise(source: Source) -> Match | None:
+    """FrameTime with thread times or GPU/ columns, or the profiler's metadata."""
+    if source.is_folder or not source.head_lines:
+        return None
+    headers = [h.strip().lower() for h in cells(source.head_lines[0], ",")]
+    threads = {"gamethreadtime", "renderthreadtime", "gputime", "rhithreadtime"} & set(headers)
+    passes = sum(bool(_PASS.fullmatch(h)) for h in headers)
+    if "frametime" in headers and "application" not in headers and (threads or passes):
+        return Match(
+            0.94, f"Unreal CSV profiler: FrameTime, {len(threads)} thread times, {passes} GPU passes"
+        )
+    return None
+
+
+def _layout(source: Source) -> tuple[list[str], int, int, bool]:
+    """(headers, first and last data line, complete). The header at the end is the whole one: columns appear mid-capture."""
+    headers = [h.strip() for h in cells(source.head_lines[0], ",")]
+    tail: list[tuple[int, str]] = []
+    number = 0
+    for number, line in enumerate(source.lines(), 1):
+        if line.strip():
+            tail.append((number, line))
+            del tail[:-4]
+    last = number
+    complete = False
+    for place, line in reversed(tail):
+        if place > 1 and (_END.match(line) or _is_header(line)):
+            last = min(last, place - 1)
+            if _is_header(line):
+                headers = [h.strip() for h in cells(line, ",")]
+            else:
+                complete = True
+    return headers, 2, last, complete
+
+
+def _is_header(line: str) -> bool:
+    return any(c.strip().lower() == "frametime" for c in line.split(","))
+
+
+def read(source: Source, options: Options) -> Table:
+    """One workload per GPU pass and one for the frame, times as means over the frames.
+
+    Raises NotTriageable when no GPU time was recorded at all, BadCapture without frames.
+    """
+    headers, first, last, complete = _layout(source)
+    source.delimiter = ","
+    passes: list[tuple[int, str]] = []
+    frame: dict[str, int] = {}
+    total = -1
+    for i, h in enumerate(headers):
+        if h.lower() in _FRAME:
+            frame.setdefault(_FRAME[h.lower()], i)
+        elif m := _PASS.fullmatch(h):
+            if m["name"].lower() in _TOTALS:
+                total = i
+            elif not m["name"].lower().startswith("unaccounted"):
+                passes.append((i, m["name"]))
+    if last < first:
+        raise BadCapture(f"{source.path}: a header but no frames", "record for longer")
+    wanted = sorted({*frame.values(), *(i for i, _ in passes), *([total] if total >= 0 else [])})
+    numbers, count = _numbers(source, headers, wanted, first, last, options)
+    gpu = frame.get("gpu.time", total)
+    if not passes and (gpu < 0 or not (numbers[gpu] > 0).any()):
+        raise NotTriageable(
+            f"{source.path}: an Unreal CSV profile without GPU times",
+            "run with -csvGpuStats, or r.GPUCsvStatsEnabled 1",
+        )
+    mean = {i: _mean(numbers[i]) for i in wanted}
+    names = ["Frame", *(_nice(n) for _, n in passes)]
+    paths = ["", *("Frame" for _ in passes)]
+    table = Table(
+        NAME,
+        [source],
+        np.array(names, dtype=object),
+        {},
+        np.array(paths, dtype=object),
+        lines=np.ones(len(names), dtype=np.int64),
+    )
+    table.group = False
+    table.kinds = np.array(["frame", *[""] * len(passes)], dtype=object)
+    time = np.array([mean[gpu] if gpu >= 0 else np.nan, *(mean[i] for i, _ in passes)]) * 1e6
+    below = np.nansum(time[1:])
+    if not np.isfinite(time[0]) or time[0] < below:  # GPUTime may lag behind the passes by a frame
+        if np.isfinite(time[0]) and below > 1.05 * time[0]:
+            table.quality.append(Quality("times-disagree", f"the GPU passes add up to {units.show(below, 'ns')}, more than the frame's "
+                                 f"GPU time of {units.show(time[0], 'ns')}: passes overlap or are nested", 0))  # fmt: skip
+        time[0] = max(below, time[0]) if np.isfinite(time[0]) else below
+    table.columns["gpu.time"] = Column(time, "GPUTime, GPU/<pass>", 0, "ms", 1e6, formula=f"mean over {count} frames of the column named like "
+                                       "the workload", inputs=tuple(headers[i] for i in (*([gpu] if gpu >= 0 else []), *(i for i, _ in passes))))  # fmt: skip
+    for i in (*([gpu] if gpu >= 0 else []), *(i for i, _ in passes)):
+        table.raw[headers[i]] = Column(
+            np.full(len(names), mean[i] * 1e6),
+            headers[i],
+            i + 1,
+            "ms",
+            1e6,
+            formula=f"mean over {count} frames",
+        )
+    for metric, i in frame.items():
+        if metric != "gpu.time":
+            values = np.full(len(names), np.nan)
+            values[0] = mean[i] * 1e6
+            table.columns[metric] = Column(
+                values, headers[i], i + 1, "ms", 1e6, formula=f"mean over {count} frames"
+            )
+    _bound(table, frame, numbers)
+    table.frame_ns = float(time[0]) if time[0] > 0 else None
+    taken = set(wanted)
+    table.unmapped = [h for i, h in enumerate(headers) if i not in taken and h]
+    table.notes.append(
+        f"{count} frames; every time is a mean over them"
+        + ("" if complete else "; the end of the file is missing")
+    )
+    return table
+
+
+def _mean(values: Any) -> float:
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if len(known) else float("nan")
+
+
+def _nice(name: str) -> str:
+    return name.strip().strip("/")
+
+
+def _numbers(
+    source: Source, headers: list[str], wanted: list[int], first: int, last: int, options: Options
+) -> tuple[dict[int, Any], int]:
+    """Columns of the frames; rows written before a column appeared are short."""
+    rows: list[list[str]] = []
+    for number, line in enumerate(source.lines(), 1):
+        if number > last:
+            break
+        if number >= first and line.strip():
+            rows.append(line.split(",") if '"' not in line else next(csv.reader([line])))
+    if not rows:
+        raise BadCapture(f"{source.path}: a header but no frames", "record for longer")
+    out = {}
+    for i in wanted:
+        values = np.full(len(rows), np.nan)
+        for r, row in enumerate(rows):
+            if i < len(row):
+                try:
+                    value = units.parse(row[i])
+                except ValueError:
+                    value = None
+                if value is not None and value >= 0:
+                    values[r] = value
+        out[i] = values
+    if not any(np.isfinite(v).any() for v in out.values()):
+        raise BadCapture(f"{source.path}: no cell of the {len(rows)} frames holds a number", "record again")
+    return out, len(rows)
+
+
+def _bound(table: Table, frame: dict[str, int], numbers: dict[int, Any]) -> None:
+    """Shares of the frame time, and the one that sets it."""
+    whole = frame.get("present.interval", -1)
+    if whole < 0 or not (base := _mean(numbers[whole])) > 0:
+        return
+    shares = {m: _mean(numbers[i]) / base for m, i in frame.items() if m != "present.interval"}
+    threads = {m: s for m, s in shares.items() if m.startswith("cpu.") and s == s}
+    rows = len(table)
+    for metric, source in (
+        ("present.gpu_share", "gpu.time"),
+        ("present.cpu_share", max(threads, key=lambda m: threads[m], default="")),
+    ):
+        if source in shares and shares[source] == shares[source]:
+            values = np.full(rows, np.nan)
+            values[0] = shares[source]
+            table.columns[metric] = Column(
+                values, metric, formula=f"{source} / present.interval", inputs=(source, "present.interval")
+            )
+    known = {m: s for m, s in shares.items() if s == s}
+    if known:
+        top = max(known, key=lambda m: known[m])
+        label = {"gpu.time": "the GPU", "cpu.game_thread": "the game thread", "cpu.render_thread": "the render thread",
+                 "cpu.rhi_thread": "the RHI thread"}[top]  # fmt: skip
+        word = "GPU-bound" if top == "gpu.time" else "CPU-bound"
+        verdict = (
+            f"{word}, {label} sets the frame rate"
+            if known[top] >= 0.9
+            else "nobody is busy all the time: a frame cap or V-Sync"
+        )
+        table.quality.append(
+            Quality("frame-bound", f"{label} is busy {known[top]:.0%} of the frame time: {verdict}", 0)
+        )
+
+
+def names() -> dict[str, list[str]]:
+    """Columns of the profiler."""
+    return {"gpu.time": ["GPUTime", "GPU/<pass>"], "present.interval": ["FrameTime"], "cpu.game_thread": ["GameThreadTime"],
+            "cpu.render_thread": ["RenderThreadTime"], "cpu.rhi_thread": ["RHIThreadTime"],
+            "present.gpu_share": ["GPUTime / FrameTime"], "present.cpu_share": ["longest thread time / FrameTime"]}  # fmt: skip
+
+
+def collect(metrics: list[str]) -> str:
+    """The profiler has no unit counters; the tools that do."""
+    return "the CSV profiler has no counters of GPU units: capture the frame with Nsight Graphics GPU Trace, PIX or RenderDoc"
