@@ -181,6 +181,9 @@ def test_cannot_run_is_a_report_not_an_error() -> None:
             "is sm_86, not sm_80",
         ),
         (["--arch", "gfx906", "--threads", "64", "--regs", "8", "--latency", "9"], "issue rate of gfx906"),
+        (["--arch", "gfx906", "--threads", "64", "--regs", "8", "--barriers", "1"], "--barriers 1: gfx906"),
+        (["--arch", "sm_86", "--threads", "64", "--regs", "8", "--sgpr", "8"], "--sgpr 8: sm_86"),
+        (["--arch", "sm_86", "--threads", "9999999999x9999999999x9", "--regs", "8"], "sm_86 has 1 to 1,024"),
         (
             ["--arch", "sm_86", "--threads", "64", "--regs", "8", "--latency", "9", "--intensity", "0"],
             "positive",

@@ -148,6 +148,12 @@ def test_arrays_broadcast_and_keep_their_shape() -> None:
     assert occupancy("sm_86", np.asarray([], dtype=int), 32).groups.shape == (0,)
 
 
+def test_unsigned_and_narrow_arrays() -> None:
+    for kind in (np.uint8, np.uint32, np.int16):
+        found = occupancy("sm_86", np.asarray([33, 64], dtype=kind), 32)
+        assert found.waves.tolist() == [32, 32] and found.waves.dtype == np.int32
+
+
 def test_whole_floats_are_taken_and_fractions_refused() -> None:
     assert occupancy("sm_86", np.asarray([256.0]), 32).groups.tolist() == [6]
     for bad in (np.asarray([256.5]), np.asarray([np.nan])):

@@ -85,7 +85,7 @@ def command(
         optin=optin,
         carveout=carveout,
     )
-    _check_range(now.model, size, regs, now.launch.shared, sgpr)
+    _check_range(now.model, size, regs, now.launch.shared, sgpr, barriers)
     shape = None
     if grid is not None:
         count = units if units is not None else found.sm_count
@@ -144,13 +144,19 @@ def _device(arch: str | None, name: str | None) -> Device:
     return device
 
 
-def _check_range(model: Model, threads: int, regs: int, shared: int, sgpr: int | None) -> None:
+def _check_range(
+    model: Model, threads: int, regs: int, shared: int, sgpr: int | None, barriers: int | None
+) -> None:
     """Numbers that no launch on this hardware can have are mistakes; TriageError says the range."""
     words, arch = model.words, model.limits.arch
     asked = [("--threads", "threads", threads, f"threads per {words['group']}", 1),
              ("--regs", "registers", regs, f"{words['registers']} per thread", 0),
              ("--shared", "shared", shared, f"B of {words['shared']} per {words['group']}", 0)]  # fmt: skip
-    if sgpr is not None and not model.nvidia:
+    if model.nvidia and sgpr is not None:
+        raise TriageError(f"--sgpr {sgpr}: {arch} is an NVIDIA architecture, without SGPR")
+    if not model.nvidia and barriers is not None:
+        raise TriageError(f"--barriers {barriers}: {arch} is an AMD architecture, which has no such limit")
+    if sgpr is not None:
         asked.append(("--sgpr", "sgprs", sgpr, "SGPR per wave", 0))
     for option, resource, value, what, least in asked:
         most = model.cap(resource)

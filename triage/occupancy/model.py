@@ -163,12 +163,15 @@ def _aligned(arguments: dict[str, object]) -> tuple[dict[str, NDArray[Any]], tup
 
 def _whole(name: str, value: object) -> NDArray[Any]:
     """`value` as an array of whole numbers that fit int32; raises TriageError for anything else."""
+    if isinstance(value, int):
+        value = min(value, 2 * _CEILING[name])  # NumPy has no integers beyond 64 bits
     array: NDArray[Any] = np.asarray(value)
     least = 1 if name == "threads" else 0
     if array.dtype.kind == "f" and not bool((array == np.floor(array)).all()):
         raise TriageError(f"{name}: whole numbers are needed", "drop missing values first")
     if array.dtype.kind not in "iuf":
-        raise TriageError(f"{name}: {value!r} is not a whole number")
+        what = f"an array of {array.dtype}" if array.ndim else repr(value)
+        raise TriageError(f"{name}: {what} is not a whole number")
     if array.size:
         low, high = array.min(), array.max()
         if low < least:

@@ -127,7 +127,7 @@ class OccupancyArray:
     @cached_property
     def waves(self) -> NDArray[np.int32]:
         """Resident warps or waves per unit."""
-        threads = np.asarray(self.arguments["threads"])
+        threads = np.asarray(self.arguments["threads"]).astype(np.int64)  # may come unsigned
         per_group = np.minimum(-(-threads // self.model.wave_size), self.model.slots)
         waves: NDArray[np.int32] = self.groups * per_group.astype(np.int32)
         return waves
