@@ -1,4 +1,4 @@
-"""File -> Capture: pick the dialect, read, check the data, group repeats, build the marker tree, derive metrics."""
+"""File -> Capture: pick the dialect, read, check the data, group repeats, build the marker tree."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from triage import derive, devices, dialects, frame, quality
+from triage import devices, dialects, frame, quality
 from triage.errors import BadCapture, TriageError
 from triage.model import SEP, Capture, Column, Derived, InputFile, Table
 from triage.source import GZ_BYTES, Source
@@ -22,7 +22,7 @@ def read(
     options: dialects.Options | None = None,
     max_unpacked: int = GZ_BYTES,
 ) -> Capture:
-    """Read one export (file, gz, folder, or "-") into a Capture with derived metrics.
+    """Read one export (file, gz, folder, or "-") into a Capture.
 
     dialect: name of a reader instead of detection. device: GPU name or architecture for exports that do not say.
     marker: glob over workload names and `/`-joined paths. Raises CaptureError and its kin, always in one line.
@@ -64,7 +64,6 @@ def capture(table: Table, module: dialects.Dialect, why: str, device: str = "", 
     out.frame_ns = covered
     if table.frame_ns and not marker and table.frame_ns > covered:
         out.frame_ns, out.uncovered_ns = table.frame_ns, table.frame_ns - covered
-    derive.derive(out)
     return out
 
 

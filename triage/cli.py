@@ -1,0 +1,98 @@
+"""The command line. Verbs live in triage/commands, one file each, and are imported only when used.
+
+Exit codes: 0 done, 1 a --fail-on level or regression was reached or a check failed, 2 could not do it.
+stdout carries the report and nothing else; notes and errors go to stderr, one line each.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+
+import click
+
+from triage import __version__
+from triage.errors import TriageError
+
+VERBS = {
+    # verb -> (module, one line of help); the help stands here so that `triage --help` imports nothing
+    "diagnose": "Rank what to fix in one or more profiler exports.",
+    "batch": "Diagnose many captures; one report each, an index over all.",
+    "compare": "Compare captures before and after a change.",
+    "tickets": "Write one ticket per root cause.",
+    "occupancy": "Theoretical occupancy, its limiter and the nearest steps.",
+    "tile": "Halo overhead of a neighbourhood filter's tile.",
+    "facts": "Show what was read from an export, with units and origins.",
+    "explain": "Explain a rule, metric or term; with --on FILE: why, or why not.",
+    "list": "List rules, metrics, dialects, formats or devices.",
+    "check": "Check rule files: format, tests, edges, the published cases.",
+}
+
+
+class Verbs(click.Group):
+    """A group whose commands are imported on use."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The verbs in the order of a user's day."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Import one verb."""
+        if name not in VERBS:
+            return None
+        command: click.Command = importlib.import_module(f"triage.commands.{name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Help without importing any verb."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(VERBS.items()))
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        """A known verb, or an error that names the likely one."""
+        if args and args[0] not in VERBS and not args[0].startswith("-"):
+            import difflib
+
+            close = difflib.get_close_matches(args[0], VERBS, 1)
+            hint = f" - did you mean {close[0]!r}?" if close else " - see: triage --help"
+            raise click.UsageError(f"no command is called {args[0]!r}{hint}")
+        return super().resolve_command(ctx, args)
+
+
+@click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="triage")
+def triage() -> None:
+    """GPU performance triage: profiler exports in, a ranked and evidenced list of what to fix out."""
+
+
+def main() -> None:
+    """Entry point: every expected failure is one line on stderr and exit code 2."""
+    try:
+        code = triage.main(standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as e:
+        complain(e.format_message())
+        code = 2
+    except TriageError as e:
+        complain(str(e))
+        code = 2
+    except (KeyboardInterrupt, click.Abort):
+        complain("interrupted")
+        code = 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader of a pipe went away
+        code = 0
+    except (MemoryError, RecursionError) as e:
+        complain(f"not enough memory for this input ({type(e).__name__}) - split the export, or use --top")
+        code = 2
+    except OSError as e:
+        complain(f"{e.filename or 'output'}: {e.strerror or e} - check space and permissions")
+        code = 2
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def complain(message: str) -> None:
+    """One line on stderr, without anything a terminal would obey."""
+    text = "".join(c if c.isprintable() else "?" for c in " ".join(message.split()))
+    click.echo(f"triage: {text[:1000]}", err=True)

@@ -1,0 +1,41 @@
+"""`triage check`: rules prove themselves before anyone relies on them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("paths", nargs=-1, metavar="[PATH...]")
+@click.option("--coverage", is_flag=True, help="Also list rules that never fire on a sample and thresholds that no test brackets.")
+def command(paths: tuple[str, ...], coverage: bool) -> int:
+    """Check rule files: format, embedded tests, generated edges, the published P3 cases. Exit 1 on any failure.
+
+    PATH: further rule files or folders; without any, the bundled packs are checked.
+    """
+    from triage import check, rulebook
+    from triage.errors import RuleError
+
+    failures: list[str] = []
+    rules = []
+    for file in rulebook.files([Path(p) for p in paths]):
+        try:
+            rules.append(rulebook.read(file))
+        except RuleError as e:
+            failures.append(str(e))
+    try:
+        book = rulebook.build(rules)
+    except RuleError as e:
+        failures.append(str(e))
+        book = rulebook.Rulebook(tuple(rules))
+    failures += [str(f) for f in check.check(book)]
+    for line in failures:
+        click.echo(line)
+    click.echo(check.summary(book, [f for f in failures if f]))  # type: ignore[misc]
+    if coverage:
+        from triage.coverage import report
+
+        click.echo(report(book))
+    return 1 if failures else 0

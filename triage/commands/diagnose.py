@@ -1,0 +1,54 @@
+"""`triage diagnose`: the main verb."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from typing import Any
+
+import click
+
+from triage.commands import _common
+from triage.errors import TriageError
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("-f", "--format", default="terminal", show_default=True, metavar="FORMAT", help="terminal, markdown, jira, html, json, csv, junit, or a path to a .j2 template.")
+@click.option("-o", "--output", metavar="PATH", help="Write to a file instead of stdout; it appears whole or not at all.")
+@click.option("--top", type=click.IntRange(0), metavar="N", help="Keep the N best findings and the workloads they concern.")
+@click.option("--min-gain", default="0%", metavar="SHARE", help="Least share of the frame a finding must give back, such as 2%.")
+@click.option("--full", is_flag=True, help="Everything, where a format is short by default.")
+@click.option("--fail-on", type=click.Choice(["info", "low", "medium", "high", "critical"]), help="Exit with 1 when a finding reaches this level.")
+@_common.reading
+@_common.knowledge
+def command(files: tuple[str, ...], format: str, output: str | None, top: int | None, min_gain: str, full: bool, fail_on: str | None, **o: Any) -> int:
+    """Rank what to fix in profiler exports, with the evidence and what it would give back.
+
+    FILE is a CSV or text export of any known profiler, a folder that is one export, a .gz of these, or - for stdin.
+    """
+    from triage import cli, output as out, render, result
+    from triage.gain import LEVEL_ORDER
+
+    if not format.endswith(".j2") and format not in render.formats():
+        render._template(format)
+    doctor = _common.diagnostician(o)
+    captures, bad = [], 0
+    for path in files:
+        try:
+            captures.append(_common.capture(path, o))
+        except TriageError as e:
+            cli.complain(str(e))
+            bad += 1
+    if not captures:
+        return 2
+    diagnosis = doctor.diagnose(captures, top=top, min_gain=_common.percent(min_gain))
+    if doctor.workload.note:
+        cli.complain(f"note: {doctor.workload.note}")
+    with out.sink(output) as write:
+        tty = output is None and sys.stdout.isatty()
+        width = shutil.get_terminal_size((80, 24)).columns if tty else 80
+        render.render(diagnosis, format, write, full=full, fail_on=fail_on or "", width=width, color=tty)
+    if bad:
+        return 2
+    return 1 if fail_on and diagnosis.findings and result.worst_level(diagnosis) >= LEVEL_ORDER.index(fail_on) else 0

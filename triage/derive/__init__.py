@@ -1,0 +1,111 @@
+"""Computed metrics: each declares its inputs and its formula, and is computed only where it was not exported.
+
+The modules of this folder hold the derivations by area in a tuple DERIVATIONS; the folder is the registry.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from triage import schema
+from triage.derive._derivation import Derivation
+from triage.model import Capture
+
+__all__ = ["Derivation", "View", "derivations", "leaves"]
+
+
+@cache
+def derivations() -> dict[str, Derivation]:
+    """metric id -> how it is computed."""
+    found: dict[str, Derivation] = {}
+    for info in sorted(pkgutil.iter_modules(__path__), key=lambda i: i.name):
+        if not info.name.startswith("_"):
+            for d in importlib.import_module(f"{__name__}.{info.name}").DERIVATIONS:
+                if d.metric in found or not schema.known(d.metric):
+                    raise ValueError(f"derivation of {d.metric}: twice, or not in the schema")
+                found[d.metric] = d
+    return found
+
+
+@cache
+def leaves(metric: str, collectable: frozenset[str]) -> tuple[str, ...]:
+    """Metrics to collect so that `metric` is known: itself where the tool exports it, else what it is computed from.
+
+    Empty when the tool cannot give it at all: a rule that needs it is not applicable there.
+    """
+    if metric in collectable:
+        return (metric,)
+    d = derivations().get(metric)
+    if d is None:
+        return ()
+    if not d.inputs and not d.ask:  # any one of the optional inputs would do
+        return next((found for o in d.optional if (found := leaves(o, collectable))), ())
+    parts = [leaves(i, collectable) for i in d.ask or d.inputs if not i.startswith("device.")]
+    if d.ask:
+        return tuple(dict.fromkeys(leaf for p in parts for leaf in p))
+    return tuple(dict.fromkeys(leaf for p in parts for leaf in p)) if all(parts) else ()
+
+
+class View:
+    """Facts of some workloads of a capture, exported or derived, as float64 arrays or one NaN when nobody has them.
+
+    rows: a slice or an index array. Results are remembered, so a condition used by ten rules is computed once.
+    """
+
+    def __init__(self, capture: Capture, rows: Any = slice(None)) -> None:
+        self.capture = capture
+        self.rows = rows
+        self.size = len(capture.names[rows])
+        self._memo: dict[str, Any] = {}
+        self.scratch: dict[str, Any] = {}
+
+    def __getitem__(self, metric: str) -> Any:
+        """Values of a metric: array of `size`, or scalar NaN when it is missing everywhere."""
+        if metric not in self._memo:
+            self._memo[metric] = self._load(metric)
+        return self._memo[metric]
+
+    def _load(self, metric: str) -> Any:
+        exported = self.capture.facts.get(metric)
+        values = np.nan if exported is None else exported[self.rows]
+        d = derivations().get(metric)
+        if d is None:
+            return values if exported is not None else self._device(metric)
+        if exported is not None and not np.isnan(values).any():
+            return values
+        computed = self._compute(d)
+        if exported is None:
+            return computed
+        return np.where(np.isnan(values), computed, values)
+
+    def _compute(self, d: Derivation) -> Any:
+        inputs = [self[m] for m in (*d.inputs, *d.optional)]
+        if any(np.ndim(v) == 0 and np.isnan(v) for v in inputs[: len(d.inputs)]):
+            return np.nan
+        if d.optional and not d.inputs and not d.whole and all(np.ndim(v) == 0 and np.isnan(v) for v in inputs):
+            return np.nan
+        with np.errstate(all="ignore"):
+            out = d.function(self) if d.whole else d.function(*inputs)
+        if np.ndim(out) == 0:
+            return out
+        return np.where(np.isinf(out), np.nan, out)
+
+    def _device(self, metric: str) -> Any:
+        if not metric.startswith("device."):
+            return np.nan
+        value = _device_value(self.capture.device, metric)
+        return np.nan if value is None else np.full(self.size, float(value))
+
+
+def _device_value(device: Any, metric: str) -> float | None:
+    if device is None:
+        return None
+    value = getattr(device, metric.partition(".")[2], None)
+    if value is None:
+        value = getattr(device, {"max_warps": "max_warps_per_sm"}.get(metric.partition(".")[2], ""), None)
+    return None if value is None else float(value)

@@ -1,0 +1,25 @@
+"""The noun of this folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """How one metric is computed, element by element over the workloads.
+
+    function gets the inputs, then the optional ones, as float64 arrays (scalar NaN where nobody has them); with
+    whole=True it gets the View instead. formula: what a reader of a report sees. ask: what to collect when it is
+    missing, where that is not simply the inputs.
+    """
+
+    metric: str
+    inputs: tuple[str, ...]
+    formula: str
+    function: Callable[..., Any]
+    optional: tuple[str, ...] = ()
+    whole: bool = False
+    ask: tuple[str, ...] = ()

@@ -1,0 +1,82 @@
+"""SM activity, issue, occupancy and stalls from whichever counter the tool exported."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from triage.derive._derivation import Derivation
+from triage.schema.sm import STALLS
+
+if TYPE_CHECKING:
+    from triage.derive import View
+
+# Reasons that are no loss: the warp issues, or is ready while another one issues.
+BUSY = ("selected", "not_selected")
+REASONS = tuple(r for r in STALLS if r not in BUSY)
+
+
+def _share(reason: str) -> Derivation:
+    def share(cycles: Any, per_issue: Any, *rest: Any) -> Any:
+        total = np.zeros_like(cycles)
+        for v in (cycles, *rest):
+            total = total + np.where(np.isnan(v), 0.0, v)
+        return cycles / np.where(np.isnan(per_issue), total, per_issue)
+
+    others = tuple(f"stall_cycles.{r}" for r in STALLS if r != reason)
+    return Derivation(f"stall.{reason}", (f"stall_cycles.{reason}",), "stall cycles per issue / warp cycles per issue",
+                      share, ("warp.cycles_per_issue", *others))  # fmt: skip
+
+
+def losses(view: View) -> tuple[list[str], Any]:
+    """(reasons measured, their shares as (reasons, workloads)) without the harmless ones."""
+    if "losses" not in view.scratch:
+        have = [r for r in REASONS if np.ndim(view[f"stall.{r}"])]
+        stack = np.stack([np.nan_to_num(view[f"stall.{r}"], nan=-1.0) for r in have]) if have else np.zeros((0, view.size))
+        view.scratch["losses"] = (have, stack)
+    found: tuple[list[str], Any] = view.scratch["losses"]
+    return found
+
+
+def _top_share(view: View) -> Any:
+    have, stack = losses(view)
+    if not have:
+        return np.nan
+    best = stack.max(axis=0)
+    return np.where(best < 0, np.nan, best)
+
+
+def _top_is(reason: str) -> Derivation:
+    def flag(view: View) -> Any:
+        have, stack = losses(view)
+        if reason not in have:
+            return np.nan
+        mine = stack[have.index(reason)]
+        return np.where(mine < 0, np.nan, (mine >= stack.max(axis=0)).astype(float))
+
+    return Derivation(f"stall.top_is_{reason}", (f"stall.{reason}",), f"{reason.replace('_', ' ')} is the largest stall reason", flag, whole=True)
+
+
+def _kind(kind: str) -> Derivation:
+    def flag(view: View) -> Any:
+        kinds = view.capture.kinds[view.rows]
+        known = kinds != ""
+        return np.where(known, (kinds == kind).astype(float), np.nan) if known.any() else np.nan
+
+    return Derivation(f"kind.{kind}", (), f"the workload's kind is {kind}", flag, whole=True)
+
+
+DERIVATIONS = (
+    Derivation("gpu.idle", ("gpu.active",), "1 - GPU active", lambda a: np.clip(1 - a, 0, 1)),
+    Derivation("sm.active", (), "1 - SM idle, else active cycles / elapsed cycles",
+               lambda idle, act, elapsed: np.where(np.isnan(idle), np.minimum(act / elapsed, 1.0), 1 - idle),
+               ("sm.idle", "sm.cycles_active", "sm.cycles_elapsed")),
+    Derivation("sm.occupancy", ("sm.active_warps", "device.max_warps"), "active warps / warp slots per SM", lambda w, m: w / m),
+    Derivation("sm.throughput_active", ("sm.throughput", "sm.active"), "SM SOL / SM active", lambda s, a: np.minimum(s / a, 1.0)),
+    *(_share(r) for r in STALLS),
+    Derivation("stall.top_share", (), "largest stall share", _top_share, whole=True),
+    _top_is("long_scoreboard"),
+    _top_is("barrier"),
+    *(_kind(k) for k in ("fullscreen", "compute", "geometry", "draw", "copy", "raytracing")),
+)  # fmt: skip

@@ -1,0 +1,256 @@
+"""Capture(s) + Rulebook -> Diagnosis: inference in blocks, gains, total order, and details for what is shown.
+
+The first pass walks all workloads in cache-sized blocks and keeps arrays only: which rule fired where, what it would
+save. Objects (findings, evidence, blind spots) are made afterwards, for the workloads that are shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from triage import __version__
+from triage.derive import View
+from triage.engine import Engine
+from triage.evaluate import Lookup, infer
+from triage.gain import fractions
+from triage.model import Capture
+from triage.program import compile_program
+from triage.rule import CONFIDENCE
+from triage.rulebook import Rulebook
+from triage.verdict import judge
+
+if TYPE_CHECKING:
+    from triage.details import Details
+    from triage.findings import Finding
+
+BLOCK = 65_536
+LISTED = 5_000  # findings listed when the user names no number; the rest is counted
+
+
+@dataclass(slots=True)
+class Firings:
+    """Fired rules as parallel arrays: rule index, workload index (-1: the frame), fractions, time saved (ns)."""
+
+    rule: Any
+    workload: Any
+    low: Any
+    likely: Any
+    bound: Any
+    saved: Any
+
+    def __len__(self) -> int:
+        return len(self.rule)
+
+    def take(self, keep: Any) -> Firings:
+        """The firings at some positions."""
+        return Firings(*(getattr(self, f)[keep] for f in ("rule", "workload", "low", "likely", "bound", "saved")))
+
+    @staticmethod
+    def join(parts: Sequence[Firings]) -> Firings:
+        """Several Firings one after another."""
+        if not parts:
+            e = np.empty(0)
+            return Firings(e.astype(np.int64), e.astype(np.int64), e, e, e, e)
+        return Firings(*(np.concatenate([getattr(p, f) for p in parts]) for f in ("rule", "workload", "low", "likely", "bound", "saved")))
+
+
+@dataclass(slots=True)
+class Part:
+    """One capture's share of a diagnosis. limiter, band: codes per workload; recoverable: low, likely, bound in ns."""
+
+    capture: Capture
+    number: int
+    firings: Firings
+    limiter: Any
+    band: Any
+    recoverable: tuple[float, float, float]
+    fired_per_rule: dict[int, int]
+    total: int
+    frame: Capture
+    best: Any
+
+    def workload_id(self, i: int, many: bool) -> str:
+        """`w7`, or `2:w7` when several captures are diagnosed together; `frame` for the whole capture."""
+        name = "frame" if i < 0 else f"w{i + 1}"
+        return f"{self.number + 1}:{name}" if many else name
+
+
+@dataclass
+class Diagnosis:
+    """What triage found. Iterate `findings`; `to_frame()` for pandas; render with triage.render."""
+
+    parts: list[Part]
+    book: Rulebook
+    method: str
+    engine: str
+    order: list[tuple[int, int]]  # (part, position in its firings), best first
+    total: int  # findings before --top and --min-gain
+    top: int | None
+    notes: list[str] = field(default_factory=list)
+    version: str = __version__
+
+    @cached_property
+    def details(self) -> list[Details]:
+        """Per part: outcomes, blind spots and origins of the workloads that are shown."""
+        from triage.details import Details
+
+        return [Details(self, part) for part in self.parts]
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """Finding objects in rank order."""
+        from triage.findings import findings
+
+        return findings(self)
+
+    @property
+    def many(self) -> bool:
+        """Are several captures diagnosed together?"""
+        return len(self.parts) > 1
+
+    def shown(self, part: int) -> Any:
+        """Workload indices of a part that a report lists: all, or with --top those its findings concern."""
+        n = len(self.parts[part].capture)
+        if self.top is None:
+            return np.arange(n)
+        firings = self.parts[part].firings
+        used = {int(firings.workload[k]) for p, k in self.order if p == part}
+        return np.array(sorted(w for w in used if w >= 0), dtype=np.int64)
+
+    @property
+    def frame_ns(self) -> float:
+        """Time of all captures together."""
+        return float(sum(p.capture.frame_ns for p in self.parts))
+
+    @property
+    def recoverable_ns(self) -> tuple[float, float, float]:
+        """Sum over workloads of the best single finding: (low, likely, bound)."""
+        sums = np.sum([p.recoverable for p in self.parts], axis=0) if self.parts else np.zeros(3)
+        return float(sums[0]), float(sums[1]), float(sums[2])
+
+    def to_frame(self) -> Any:
+        """One row per finding, as a pandas DataFrame."""
+        import pandas as pd
+
+        from triage.result import finding_rows
+
+        header, rows = finding_rows(self)
+        return pd.DataFrame(list(rows), columns=header)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON result (schema triage/1) as plain data."""
+        from triage.result import document
+
+        return document(self)
+
+    def _repr_html_(self) -> str:
+        from triage.render import notebook
+
+        return notebook(self)
+
+
+class Diagnostician:
+    """Rules compiled once, ready for many captures; engines remember their signatures between captures."""
+
+    def __init__(self, book: Rulebook, method: str = "v2", engine: str = "") -> None:
+        self.book, self.method = book, method
+        self.workload = Engine(compile_program(book, method, "workload"), engine)
+        frame_program = compile_program(book, method, "frame")
+        self.frame = Engine(frame_program, engine) if frame_program.groups else None
+        self._confidence = np.array([CONFIDENCE[r.gain.confidence] if r.gain else 0.5 for r in book.rules] or [0.5])
+
+    def diagnose(self, captures: Sequence[Capture], top: int | None = None, min_gain: float = 0.0) -> Diagnosis:
+        """Diagnose captures together. top: best findings to keep. min_gain: least share of the frame (0-1) to show."""
+        limit = top if top is not None else LISTED
+        parts = [self._part(c, i, limit, min_gain) for i, c in enumerate(captures)]
+        keys: list[tuple[float, float, str, int, int, int]] = []
+        for p, part in enumerate(parts):
+            f = part.firings
+            rank = np.where(np.isnan(f.saved), np.nan_to_num(f.likely), f.saved)
+            keys += [
+                (-float(rank[k]), -float(self._confidence[f.rule[k]]), self.book.rules[int(f.rule[k])].id, p, int(f.workload[k]), k)
+                for k in range(len(f))
+            ]
+        keys.sort()
+        order = [(key[3], key[5]) for key in keys[:limit]]
+        total = sum(p.total for p in parts)
+        notes = [n for n in {self.workload.note} if n]
+        if total > len(order):
+            notes.append(f"{total - len(order)} of {total} findings are not listed" + ("" if top is not None else "; --top N lists more"))
+        return Diagnosis(parts, self.book, self.method, self.workload.backend.name, order, total, top, notes)
+
+    def _part(self, capture: Capture, number: int, limit: int, min_gain: float) -> Part:
+        n = len(capture)
+        kept: list[Firings] = []
+        band, limiter = np.zeros(n, np.int8), np.zeros(n, np.int8)
+        best = np.zeros((3, n))
+        counts: dict[int, int] = {}
+        total = 0
+        for start in range(0, n, BLOCK):
+            rows = slice(start, min(start + BLOCK, n))
+            view = View(capture, rows)
+            verdict = judge(view)
+            band[rows], limiter[rows] = verdict.band, verdict.limiter
+            block = self._fire(view, self.workload, capture.self_ns[rows], best[:, rows], counts)
+            block.workload += start
+            total += len(block)
+            kept = [self._cut(Firings.join([*kept, block]), limit, min_gain, capture.frame_ns)]
+        from triage.framefacts import frame_capture
+
+        whole = frame_capture(capture, limiter, Firings.join(kept), self.book)
+        if self.frame:
+            view = View(whole)
+            spare = np.zeros((3, 1))
+            found = self._fire(view, self.frame, np.array([capture.frame_ns]), spare, counts)
+            found.workload -= 1
+            total += len(found)
+            kept.append(found)
+        sums = (float(best[0].sum()), float(best[1].sum()), float(best[2].sum()))
+        return Part(capture, number, self._cut(Firings.join(kept), limit, min_gain, capture.frame_ns), limiter, band, sums, counts, total, whole, best[1])
+
+    def _fire(self, view: View, engine: Engine, self_ns: Any, best: Any, counts: dict[int, int]) -> Firings:
+        """Firings of one block with their gains; raises `best` (low, likely, bound) per workload in place."""
+        truth = infer(view, engine)
+        out = []
+        for index in sorted(truth.fired):
+            fired = truth.fired[index]
+            rule = self.book.rules[index]
+            if rule.is_concept or not fired.any():
+                continue
+            where = np.flatnonzero(fired)
+            counts[index] = counts.get(index, 0) + len(where)
+            low, likely, bound = (v[where] for v in fractions(rule, Lookup(rule, view, self.method), view.size))
+            time = self_ns[where]
+            saved = likely * time
+            for row, f in zip(best, (low, likely, bound), strict=True):
+                gained = np.nan_to_num(f * time)
+                row[where] = np.maximum(row[where], gained)
+            out.append(Firings(np.full(len(where), index), where, low, likely, bound, saved))
+        return Firings.join(out)
+
+    def _cut(self, f: Firings, limit: int, min_gain: float, frame_ns: float) -> Firings:
+        """The best `limit` firings that save at least `min_gain` of the frame; ties are kept for the final order."""
+        if min_gain > 0 and len(f):
+            share = np.nan_to_num(f.saved) / frame_ns if frame_ns > 0 else np.nan_to_num(f.likely)
+            f = f.take(np.flatnonzero(share >= min_gain - 1e-12))
+        if len(f) <= limit:
+            return f
+        rank = np.where(np.isnan(f.saved), np.nan_to_num(f.likely), f.saved)
+        edge = np.partition(rank, len(rank) - limit)[len(rank) - limit] if limit else np.inf
+        sure, tied = np.flatnonzero(rank > edge), np.flatnonzero(rank == edge)
+        if len(sure) + len(tied) > limit:
+            ids = np.argsort(np.argsort([r.id for r in self.book.rules]))
+            order = np.lexsort((f.workload[tied], ids[f.rule[tied]], -self._confidence[f.rule[tied]]))
+            tied = tied[order[: limit - len(sure)]]
+        return f.take(np.sort(np.concatenate([sure, tied])))
+
+
+def diagnose(captures: Sequence[Capture] | Capture, book: Rulebook, *, method: str = "v2", engine: str = "", top: int | None = None, min_gain: float = 0.0) -> Diagnosis:
+    """One-shot form of Diagnostician."""
+    found = [captures] if isinstance(captures, Capture) else list(captures)
+    return Diagnostician(book, method, engine).diagnose(found, top, min_gain)

@@ -1,0 +1,125 @@
+"""Conditions as columns, inference per group, vetoes: which rule says what about which workload.
+
+A rule's outcome per workload is fired, silent, blind (it cannot be excluded, but something it needs is missing),
+not applicable (missing, and this profiler cannot export it) or overruled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from triage.derive import View, leaves
+from triage.engine import Engine
+from triage.expression import FALSE, TRUE, UNKNOWN
+from triage.program import Input, reads, sign
+from triage.rule import Rule
+
+FIRED, SILENT, BLIND, NOT_APPLICABLE, OVERRULED = range(5)
+OUTCOMES = ("fired", "silent", "blind", "not applicable", "overruled")
+
+
+@dataclass(slots=True)
+class Truth:
+    """Everything inferred about the workloads of a view. masks per rule index; concepts: three-valued per name."""
+
+    fired: dict[int, Any] = field(default_factory=dict)
+    possible: dict[int, Any] = field(default_factory=dict)  # cannot be excluded: fired or blind
+    overruled: dict[int, list[tuple[str, Any]]] = field(default_factory=dict)  # (by, mask)
+    concepts: dict[str, Any] = field(default_factory=dict)
+
+
+class Lookup:
+    """Names of one rule -> values over a view: thresholds, lets, metrics."""
+
+    def __init__(self, rule: Rule, view: View, method: str) -> None:
+        self.rule, self.view, self.method = rule, view, method
+
+    def __call__(self, name: str) -> Any:
+        if name in self.rule.thresholds:
+            return self.rule.threshold(name, self.method)
+        if name in self.rule.let:
+            # lets of different rules may share a name, never a rule's id
+            key = f"let {self.rule.id} {name}"
+            if key not in self.view.scratch:
+                self.view.scratch[key] = np.nan  # a let that reads itself is missing, not endless
+                self.view.scratch[key] = self.rule.let[name](self)
+            return self.view.scratch[key]
+        return self.view[name]
+
+
+def infer(view: View, engine: Engine) -> Truth:
+    """Run every group of the engine's program over a view, then apply the vetoes."""
+    program, truth = engine.program, Truth()
+    memo: dict[str, Any] = {}
+    size = view.size
+    for rule in program.book.rules:
+        for name in (rule.name, *rule.concludes):
+            truth.concepts.setdefault(name, FALSE)
+    for group in program.groups:
+        digits = [_truth_of(i, view, program.method, truth, memo) for i in group.inputs]
+        bits = engine.infer(group, sign(digits, size))
+        for m, member in enumerate(group.members):
+            fired, possible = bits & np.uint32(1 << m) != 0, bits & np.uint32(1 << (16 + m)) != 0
+            truth.fired[member.index], truth.possible[member.index] = fired, possible
+            if possible.any():
+                three = np.where(fired, TRUE, np.where(possible, UNKNOWN, FALSE)).astype(np.int8)
+                for name in (member.rule.name, *member.rule.concludes):
+                    truth.concepts[name] = _either(truth.concepts[name], three)
+    _veto(engine, truth)
+    return truth
+
+
+def _truth_of(item: Input, view: View, method: str, truth: Truth, memo: dict[str, Any]) -> Any:
+    if item.kind == "given":
+        return truth.concepts[item.name]
+    if item.key not in memo:
+        if item.kind == "have":
+            values = view[item.name]
+            memo[item.key] = np.where(np.isnan(values), UNKNOWN, TRUE).astype(np.int8) if np.ndim(values) else (UNKNOWN if np.isnan(values) else TRUE)
+        else:
+            assert item.condition and item.rule
+            memo[item.key] = item.condition(Lookup(item.rule, view, method))
+    return memo[item.key]
+
+
+def _either(a: Any, b: Any) -> Any:
+    """Three-valued or: true if one is, else unknown if one is."""
+    return np.where((a == TRUE) | (b == TRUE), TRUE, np.where((a == UNKNOWN) | (b == UNKNOWN), UNKNOWN, FALSE)).astype(np.int8)
+
+
+def _veto(engine: Engine, truth: Truth) -> None:
+    """Overrule after the fixpoint. A rule that is itself overruled keeps its veto: the reason it fired still holds."""
+    vetoes = []
+    for index, fired in truth.fired.items():
+        rule = engine.program.book.rules[index]
+        if rule.overruled_by and fired.any():
+            for by in rule.overruled_by:
+                hit = fired & (truth.concepts[by] == TRUE)
+                if hit.any():
+                    vetoes.append((index, by, hit))
+    for index, by, hit in vetoes:
+        truth.overruled.setdefault(index, []).append((by, hit))
+        truth.fired[index] = truth.fired[index] & ~hit
+
+
+def missing(rule: Rule, view: View, method: str) -> list[tuple[str, Any]]:
+    """(metric, mask of workloads where it is missing) for everything the rule itself reads or needs."""
+    when = rule.when.get(method)
+    if when is None:
+        return []
+    wanted = set(rule.needs) | {m for c in when.conditions for m in reads(rule, c.names)}
+    out = []
+    for metric in sorted(wanted):
+        values = view[metric]
+        mask = np.isnan(values) if np.ndim(values) else np.full(view.size, bool(np.isnan(values)))
+        if mask.any():
+            out.append((metric, mask))
+    return out
+
+
+def askable(metric: str, view: View) -> tuple[str, ...]:
+    """What would have to be collected for a missing metric; empty when this profiler cannot give it."""
+    return leaves(metric, view.capture.collectable)

@@ -1,0 +1,202 @@
+"""The little language of rules: arithmetic over named columns, compiled to NumPy, never evaluated as Python.
+
+    sm.throughput > low          1 - used / sector          min(a, b) * (hit or 0)
+
+Names are metric ids, thresholds or `let` names. `a or b` is b where a is missing. A missing value (NaN) makes every
+result missing; division by zero is missing, not infinite. Whitelisted syntax only: no attributes (a dotted name is
+one name), no calls but FUNCTIONS, no powers; length, nodes and nesting are bounded.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+MAX_CHARS, MAX_NODES, MAX_DEPTH = 400, 120, 24
+Lookup = Callable[[str], Any]
+Thunk = Callable[[Lookup], Any]
+
+
+class ExpressionError(ValueError):
+    """What is wrong with an expression, without position (the rulebook adds file and line)."""
+
+
+def _divide(a: Any, b: Any) -> Any:
+    out = np.true_divide(a, b)
+    return np.where(np.isfinite(out), out, np.nan)
+
+
+def _or(a: Any, b: Any) -> Any:
+    return np.where(np.isnan(a), b, a)
+
+
+FUNCTIONS: dict[str, tuple[int, int, Callable[..., Any]]] = {
+    # name: (least arguments, most arguments, function). max/min are missing when any argument is.
+    "min": (2, 8, lambda *a: _fold(np.minimum, a)),
+    "max": (2, 8, lambda *a: _fold(np.maximum, a)),
+    "least": (2, 8, lambda *a: _fold(np.fmin, a)),  # of those present
+    "most": (2, 8, lambda *a: _fold(np.fmax, a)),  # of those present
+    "clamp": (3, 3, lambda x, lo, hi: np.minimum(np.maximum(x, lo), hi)),
+    "abs": (1, 1, np.abs),
+    "ceil": (1, 1, np.ceil),
+    "floor": (1, 1, np.floor),
+    "sqrt": (1, 1, lambda x: np.where(np.asarray(x) >= 0, np.sqrt(np.abs(x)), np.nan)),
+    "remainder": (2, 2, lambda a, b: np.where(np.asarray(b) > 0, np.mod(a, np.where(np.asarray(b) > 0, b, 1)), np.nan)),
+}
+_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: _divide,
+}  # fmt: skip
+OPS: dict[type[ast.cmpop], str] = {
+    ast.Gt: ">", ast.GtE: ">=", ast.Lt: "<", ast.LtE: "<=", ast.Eq: "==", ast.NotEq: "!=",
+}  # fmt: skip
+_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    ">": np.greater, ">=": np.greater_equal, "<": np.less, "<=": np.less_equal, "==": np.equal, "!=": np.not_equal,
+}  # fmt: skip
+FALSE, TRUE, UNKNOWN = 0, 1, 2
+
+
+def _fold(function: Callable[[Any, Any], Any], values: tuple[Any, ...]) -> Any:
+    out = values[0]
+    for v in values[1:]:
+        out = function(out, v)
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A compiled value expression. names: everything it reads. literals: number literals written in it."""
+
+    text: str
+    names: tuple[str, ...]
+    literals: tuple[float, ...]
+    run: Thunk
+
+    def __call__(self, lookup: Lookup) -> Any:
+        """Value over columns: float64 array or scalar, NaN where missing."""
+        with np.errstate(all="ignore"):
+            return self.run(lookup)
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One atomic comparison (or a bare name, true when not 0), three-valued."""
+
+    text: str
+    left: Expression
+    op: str
+    right: Expression | None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Everything it reads."""
+        return tuple(dict.fromkeys((*self.left.names, *(self.right.names if self.right else ()))))
+
+    def __call__(self, lookup: Lookup) -> Any:
+        """FALSE, TRUE or UNKNOWN per workload: int8 array, or one int when it is the same for all."""
+        left = self.left(lookup)
+        right = self.right(lookup) if self.right else 0.0
+        with np.errstate(invalid="ignore"):
+            truth = _COMPARE[self.op](left, right)
+        missing = np.isnan(left) | np.isnan(right)
+        if np.ndim(truth) == 0:
+            return UNKNOWN if missing else int(truth)
+        out = truth.astype(np.int8)
+        if missing.any():
+            out[missing] = UNKNOWN
+        return out
+
+
+def _tree(text: str) -> ast.expr:
+    if len(text) > MAX_CHARS:
+        raise ExpressionError(f"expression longer than {MAX_CHARS} characters")
+    try:
+        node = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as e:
+        reason = e.msg if isinstance(e, SyntaxError) else "too complex"
+        raise ExpressionError(f"cannot read {text!r} ({reason})") from None
+    if sum(1 for _ in ast.walk(node)) > MAX_NODES:
+        raise ExpressionError("expression has too many parts")
+    return node
+
+
+def dotted(node: ast.expr) -> str:
+    """`a.b.c` as one name; "" when the node is no plain dotted name."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute) and (base := dotted(node.value)):
+        return f"{base}.{node.attr}"
+    return ""
+
+
+class _Compiler:
+    def __init__(self) -> None:
+        self.names: dict[str, None] = {}
+        self.literals: list[float] = []
+
+    def build(self, node: ast.expr, depth: int = 0) -> Thunk:
+        if depth > MAX_DEPTH:
+            raise ExpressionError("expression is nested too deeply")
+        if name := dotted(node):
+            self.names[name] = None
+            return lambda get: get(name)
+        match node:
+            case ast.Constant(value=bool()):
+                raise ExpressionError("True and False are no values here")
+            case ast.Constant(value=int() | float() as value):
+                number = float(value)
+                self.literals.append(number)
+                return lambda get: number
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                inner = self.build(operand, depth + 1)
+                return lambda get: -inner(get)
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
+                a, b, f = self.build(left, depth + 1), self.build(right, depth + 1), _BINARY[type(op)]
+                return lambda get: f(a(get), b(get))
+            case ast.BoolOp(op=ast.Or(), values=values):
+                parts = [self.build(v, depth + 1) for v in values]
+                return lambda get: _fold(_or, tuple(p(get) for p in parts))
+            case ast.Call(func=ast.Name(id=called), args=args, keywords=[]) if called in FUNCTIONS:
+                least, most, function = FUNCTIONS[called]
+                if not least <= len(args) <= most:
+                    raise ExpressionError(f"{called}() takes {least}..{most} arguments, got {len(args)}")
+                thunks = [self.build(a, depth + 1) for a in args]
+                return lambda get: function(*(t(get) for t in thunks))
+            case ast.Call(func=ast.Name(id=called)):
+                raise ExpressionError(f"unknown function {called}(); known: {', '.join(sorted(FUNCTIONS))}")
+        raise ExpressionError(f"{type(node).__name__} is not allowed here")
+
+
+@cache
+def value(text: str) -> Expression:
+    """Compile a value expression; raises ExpressionError."""
+    return _value(_tree(text), text.strip())
+
+
+def _value(node: ast.expr, text: str) -> Expression:
+    compiler = _Compiler()
+    run = compiler.build(node)
+    return Expression(text, tuple(compiler.names), tuple(compiler.literals), run)
+
+
+@cache
+def condition(text: str) -> Condition:
+    """Compile an atomic condition: one comparison, or a bare name; raises ExpressionError."""
+    node = _tree(text)
+    if isinstance(node, ast.Compare):
+        if len(node.ops) != 1 or type(node.ops[0]) not in OPS:
+            raise ExpressionError("one comparison with > >= < <= == != per condition")
+        left, right = node.left, node.comparators[0]
+        return Condition(text.strip(), _value(left, ast.unparse(left)), OPS[type(node.ops[0])], _value(right, ast.unparse(right)))
+    if dotted(node):
+        return Condition(text.strip(), _value(node, text.strip()), "!=", None)
+    raise ExpressionError("a condition is one comparison or one name; write `all:` / `any:` instead of and/or/not")
+
+
+def scalars(values: Mapping[str, float]) -> Lookup:
+    """A lookup over plain numbers; what is not there is missing."""
+    return lambda name: values.get(name, np.nan)

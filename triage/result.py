@@ -1,0 +1,267 @@
+"""Diagnosis -> the JSON result (schema triage/1), the one document every report is rendered from.
+
+No timestamps, no paths beyond what the user typed: the same input gives the same bytes. Numbers that are not known
+are null. The big arrays are generated, so that a large result is written in a stream.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from triage.gain import LEVEL_ORDER
+from triage.model import SEP, Check, Origin
+from triage.rule import Cite
+from triage.schema.derived import UNITS
+from triage.units import display
+from triage.verdict import BANDS, CLASSES, grade, unit_names
+
+if TYPE_CHECKING:
+    from triage.details import Details
+    from triage.diagnosis import Diagnosis
+    from triage.findings import Finding
+
+SCHEMA = "triage/1"
+
+
+def number(value: float, digits: int = 6) -> float | int | None:
+    """A JSON number: null for NaN, an int when it is whole."""
+    if value != value or value in (float("inf"), float("-inf")):
+        return None
+    rounded = round(value, digits)
+    return int(rounded) if rounded == int(rounded) and abs(rounded) < 1e15 else rounded
+
+
+def document(d: Diagnosis) -> dict[str, Any]:
+    """The whole result as plain data."""
+    return {key: list(value) if isinstance(value, Iterator) else value for key, value in sections(d)}
+
+
+def sections(d: Diagnosis) -> Iterator[tuple[str, Any]]:
+    """Top-level keys in order; long arrays as iterators."""
+    yield "schema", SCHEMA
+    yield "tool", {"name": "sol-triage", "version": d.version, "rules_sha256": d.book.sha256, "method": d.method}
+    yield "captures", [_capture(part) for part in d.parts]
+    yield "frame", frame(d)
+    yield "workloads", workloads(d)
+    yield "findings", (finding(f, d) for f in d.findings)
+    yield "ruled_out", _ruled_out(d)
+    yield "blind_spots", blind_spots(d)
+    yield "quality", _quality(d)
+
+
+def _capture(part: Any) -> dict[str, Any]:
+    c = part.capture
+    return {
+        "path": c.input.path, "sha256": c.input.sha256, "dialect": c.input.dialect,
+        "device": c.device.name if c.device else (c.table.device or None), "rows": c.input.rows, "workloads": len(c),
+        "unmapped": list(c.table.unmapped), "notes": list(c.notes),
+    }  # fmt: skip
+
+
+def frame(d: Diagnosis) -> dict[str, Any]:
+    """Totals: time, recoverable time, shares by limiter, what was listed and what only counted."""
+    low, likely, bound = d.recoverable_ns
+    shares: dict[str, float] = {}
+    for part in d.parts:
+        own = np.nan_to_num(part.capture.self_ns)
+        for code in np.unique(part.limiter):
+            name = CLASSES[int(code)]
+            shares[name] = shares.get(name, 0.0) + float(own[part.limiter == code].sum())
+    total = d.frame_ns
+    return {
+        "duration_ns": number(total, 3) if total > 0 else None,
+        "workloads": sum(len(p.capture) for p in d.parts),
+        "recoverable_ns": number(likely, 3),
+        "recoverable_low_ns": number(low, 3),
+        "recoverable_bound_ns": number(bound, 3),
+        "uncovered_ns": number(sum(p.capture.uncovered_ns for p in d.parts), 3),
+        "limiters": [
+            {"limiter_class": name, "self_ns": number(ns, 3), "share": number(ns / total) if total > 0 else None}
+            for name, ns in sorted(shares.items(), key=lambda kv: (-kv[1], kv[0]))
+        ],
+        "findings_total": d.total,
+        "findings_listed": len(d.order),
+        "notes": list(d.notes),
+    }
+
+
+def workloads(d: Diagnosis) -> Iterator[dict[str, Any]]:
+    """The shown workloads, in capture order."""
+    best = {}
+    for f in d.findings:
+        best.setdefault((f.part, f.workload), f)
+    for p, details in enumerate(d.details):
+        yield from _workloads(d, p, details, best)
+
+
+def _workloads(d: Diagnosis, p: int, details: Details, best: dict[tuple[int, int], Finding]) -> Iterator[dict[str, Any]]:
+    part, c, view = d.parts[p], d.parts[p].capture, details.view
+    verdict, clusters = details.verdict, details.verdict.clusters
+    rows, total = details.rows, c.frame_ns
+    bound = view["sol.bound"]
+    tex, l2 = view["l1tex.hit_rate"], view["l2.hit_rate"]
+    opinions = _opinions(c)
+    shown = [UNITS[u] for u in clusters.names]
+    for i, w in enumerate(int(w) for w in rows):
+        sol = [{"unit": n, "pct": number(float(clusters.sol[k, i]) * 100, 4)} for k, n in enumerate(shown) if clusters.sol[k, i] == clusters.sol[k, i]]
+        sol.sort(key=lambda s: -(s["pct"] or 0))
+        band = BANDS[int(verdict.band[i])]
+        top = best.get((p, w))
+        grades = {n: g for n, v in (("TEX", tex), ("L2", l2)) if (g := grade(float(v[i]) if np.ndim(v) else float(v), d.method)) != "unknown"}
+        parent = int(c.parent[w])
+        yield {
+            "id": part.workload_id(w, d.many), "capture": c.input.path, "name": str(c.names[w]),
+            "path": str(c.paths[w]).split(SEP) if c.paths[w] else [], "kind": str(c.kinds[w]) or None,
+            "parent": part.workload_id(parent, d.many) if parent >= 0 else None,
+            "calls": number(float(c.calls[w])), "duration_ns": number(float(c.duration_ns[w]), 3), "self_ns": number(float(c.self_ns[w]), 3),
+            "share": number(float(c.self_ns[w]) / total) if total > 0 else None, "sol": sol, "band": band,
+            "primary": unit_names(clusters, clusters.primary, i), "secondary": unit_names(clusters, clusters.secondary, i),
+            "bound_speedup": _bound(bound, i, band), "hit_grades": grades, "limiter_class": CLASSES[int(verdict.limiter[i])],
+            "second_opinion": opinions.get(w, []),
+            "verdict": details.sentence(i, f"{top.rule.title[0].lower()}{top.rule.title[1:]}" if top else ""),
+        }  # fmt: skip
+
+
+def _bound(bound: Any, i: int, band: str) -> float | None:
+    if band not in ("low", "gray") or not np.ndim(bound):
+        return None
+    return None if bound[i] != bound[i] else round(float(bound[i]), 4)
+
+
+def _opinions(c: Any) -> dict[int, list[dict[str, Any]]]:
+    if not c.table.opinions:
+        return {}
+    owner = np.zeros(len(c.table), dtype=np.int64)
+    for w in range(len(c)):
+        owner[c.rows_of(w)] = w
+    out: dict[int, list[dict[str, Any]]] = {}
+    for o in c.table.opinions:
+        entry = {"tool": o.tool, "rule": o.rule, "type": o.type, "text": o.text, "speedup": o.speedup}
+        listed = out.setdefault(int(owner[o.row]), [])
+        if entry not in listed:
+            listed.append(entry)
+    return out
+
+
+def finding(f: Finding, d: Diagnosis) -> dict[str, Any]:
+    """One finding as the contract has it."""
+    g = f.gain
+    return {
+        "rank": f.rank, "rule": f.rule.id, "name": f.rule.name, "title": f.rule.title, "workload": f.workload_id,
+        "level": f.level, "confidence": f.confidence, "message": f.message,
+        "gain": None if g is None else {
+            "fraction": g.fraction, "saved_ns": number(g.saved_ns, 1), "share": g.share, "speedup": g.speedup,
+            "low": g.low, "bound": g.bound, "of": g.scope,
+        },
+        "because": list(f.because), "evidence": [evidence(c) for c in f.evidence], "advice": list(f.advice),
+        "code": [{"language": language, "text": text} for language, text in f.code],
+        "verify": f.rule.verify or None,
+        "caveats": list(f.caveats), "cites": [cite(c) for c in f.cites], "fingerprint": f.fingerprint,
+    }  # fmt: skip
+
+
+def cite(c: Cite) -> dict[str, Any]:
+    """A source."""
+    return {"text": c.text, "url": c.url or None}
+
+
+def evidence(c: Check) -> dict[str, Any]:
+    """A comparison and where its value comes from."""
+    return {
+        "metric": c.metric, "value": number(c.value), "unit": c.unit, "op": c.op,
+        "threshold": None if c.threshold is None else number(c.threshold), "margin": None if c.margin is None else number(c.margin),
+        "source": origin(c.source),
+    }  # fmt: skip
+
+
+def origin(o: Origin) -> dict[str, Any]:
+    """A cell as exported, or a formula over such cells."""
+    if not o.formula:
+        return {"file": o.file, "line": o.line, "column": o.column, "text": o.text}
+    inputs = []
+    for i in o.inputs:
+        value, unit = display(i.value, i.unit)
+        inputs.append({"metric": i.metric, "value": number(value), "unit": unit, "source": origin(i)})
+    return {"formula": o.formula, "inputs": inputs}
+
+
+def _ruled_out(d: Diagnosis) -> list[dict[str, Any]]:
+    out = []
+    for part, details in zip(d.parts, d.details, strict=True):
+        out += [{"rule": r, "workload": part.workload_id(w, d.many), "why": why} for r, w, why in details.ruled_out()]
+    return out
+
+
+def blind_spots(d: Diagnosis) -> list[dict[str, Any]]:
+    """Blind spots of all captures; `workloads` names at most a thousand, `count` is all."""
+    from triage.details import NAMED
+
+    out = []
+    for part, details in zip(d.parts, d.details, strict=True):
+        for s in details.blind_spots:
+            names = [part.workload_id(w, d.many) for w in s.workloads[:NAMED]]
+            out.append({"missing": list(s.missing), "rules": list(s.rules), "workloads": names, "count": len(s.workloads), "collect": s.collect})
+    return out
+
+
+def _quality(d: Diagnosis) -> list[dict[str, Any]]:
+    out = []
+    for part in d.parts:
+        c = part.capture
+        owner: dict[int, int] = {}
+        if any(q.row >= 0 for q in c.quality):
+            for w in range(len(c)):
+                owner.update(dict.fromkeys((int(r) for r in c.rows_of(w)), w))
+        for q in c.quality:
+            w = owner.get(q.row, -1)
+            out.append({"check": q.check, "workload": part.workload_id(w, d.many) if w >= 0 else None, "message": q.message})
+    return out
+
+
+def finding_rows(d: Diagnosis) -> tuple[list[str], Iterator[list[Any]]]:
+    """(header, rows): one row per finding, for CSV, Parquet and pandas."""
+    header = ["rank", "capture", "workload", "path", "name", "limiter_class", "rule", "rule_name", "title", "level", "confidence",
+              "saved_ms", "fraction", "share", "speedup", "message", "evidence", "advice", "fingerprint"]  # fmt: skip
+
+    def rows() -> Iterator[list[Any]]:
+        for f in d.findings:
+            part = d.parts[f.part]
+            c, w, g = part.capture, f.workload, f.gain
+            path = "" if w < 0 else str(c.paths[w]).replace(SEP, "/")
+            limiter = "" if w < 0 else CLASSES[int(part.limiter[w])]
+            yield [
+                f.rank, c.input.path, f.workload_id, path, f.workload_name, limiter, f.rule.id, f.rule.name, f.rule.title, f.level,
+                f.confidence, None if g is None or g.saved_ns != g.saved_ns else round(g.saved_ns / 1e6, 6), g.fraction if g else None,
+                g.share if g else None, g.speedup if g else None, f.message, "; ".join(c.why for c in f.evidence),
+                f.advice[0] if f.advice else "", f.fingerprint,
+            ]  # fmt: skip
+
+    return header, rows()
+
+
+def write_json(d: Diagnosis, write: Any) -> None:
+    """Stream the result as JSON through `write(text)`: one finding or workload per line."""
+    write("{\n")
+    for n, (key, value) in enumerate(sections(d)):
+        write(f"{',' if n else ''}{json.dumps(key)}: " if n == 0 else f",\n{json.dumps(key)}: ")
+        if isinstance(value, Iterator | list) and key != "schema":
+            write("[")
+            for k, item in enumerate(value):
+                write(("," if k else "") + "\n" + _dump(item))
+            write("\n]")
+        else:
+            write(_dump(value))
+    write("\n}\n")
+
+
+def _dump(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(", ", ": ")).encode("utf-8", "replace").decode("utf-8")
+
+
+def worst_level(d: Diagnosis) -> int:
+    """Index into LEVEL_ORDER of the worst finding; 0 when there is none."""
+    return max((LEVEL_ORDER.index(f.level) for f in d.findings), default=0)

@@ -1,0 +1,104 @@
+"""Reading YAML that may come from strangers: plain data only, every key once, bounded, with line numbers.
+
+No tags, no anchors (so no alias bombs), no objects; dates stay text. Errors are RuleErrors with file:line.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from triage.errors import RuleError
+
+MAX_BYTES, MAX_DEPTH, MAX_NODES = 65_536, 12, 5_000
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_SCALARS = {"str", "int", "float", "bool", "null", "timestamp"}
+
+
+class Mapping(dict[str, Any]):
+    """A dict that knows the line of the mapping and of each key."""
+
+    line: int = 0
+    lines: dict[str, int]
+
+
+def load(path: Path, shown: str = "") -> Mapping:
+    """The file's top mapping; raises RuleError with `shown` (or the path) and a line."""
+    name = shown or str(path)
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise RuleError(name, 1, f"larger than {MAX_BYTES >> 10} KiB", "one rule is one short file")
+        text = path.read_text("utf-8")
+    except UnicodeDecodeError:
+        raise RuleError(name, 1, "is not UTF-8 text") from None
+    except OSError as e:
+        raise RuleError(name, 1, f"cannot be read ({e.strerror or e})") from e
+    return loads(text, name)
+
+
+def loads(text: str, name: str) -> Mapping:
+    """The same from text."""
+    loader = _Loader(text)
+    try:
+        node = loader.get_single_node()
+    except yaml.MarkedYAMLError as e:
+        line = e.problem_mark.line + 1 if e.problem_mark else 1
+        raise RuleError(name, line, f"not valid YAML ({e.problem or e.context or 'syntax'})") from None
+    except (yaml.YAMLError, ValueError, RecursionError) as e:
+        raise RuleError(name, 1, f"not valid YAML ({str(e).splitlines()[0]})") from None
+    finally:
+        loader.dispose()
+    if not isinstance(node, yaml.MappingNode):
+        raise RuleError(name, 1, "a rule file is one mapping", "start with `id:`")
+    out: Mapping = _Walk(name).plain(node, 0)
+    return out
+
+
+class _Walk:
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.seen: set[int] = set()
+        self.count = 0
+
+    def plain(self, node: yaml.Node, depth: int) -> Any:
+        line = node.start_mark.line + 1
+        self.count += 1
+        if id(node) in self.seen:
+            raise RuleError(self.name, line, "anchors and aliases are not used in rules", "write the value out")
+        self.seen.add(id(node))
+        if depth > MAX_DEPTH or self.count > MAX_NODES:
+            raise RuleError(self.name, line, "nested too deeply or too large")
+        tag = node.tag.rpartition(":")[2]
+        if isinstance(node, yaml.ScalarNode):
+            if tag not in _SCALARS:
+                raise RuleError(self.name, line, f"tag {node.tag} is not allowed", "plain values only")
+            return self._scalar(tag, node.value, line)
+        if isinstance(node, yaml.SequenceNode):
+            return [self.plain(v, depth + 1) for v in node.value]
+        assert isinstance(node, yaml.MappingNode)
+        out = Mapping()
+        out.line, out.lines = line, {}
+        for key_node, value_node in node.value:
+            at = key_node.start_mark.line + 1
+            if not isinstance(key_node, yaml.ScalarNode):
+                raise RuleError(self.name, at, "keys are plain text")
+            key = str(key_node.value)
+            if key in out:
+                raise RuleError(self.name, at, f"key {key!r} stands twice", "keep one of them")
+            out.lines[key] = at
+            out[key] = self.plain(value_node, depth + 1)
+        return out
+
+    def _scalar(self, tag: str, text: str, line: int) -> Any:
+        try:
+            if tag == "int":
+                return int(text.replace("_", ""), 10)
+            if tag == "float":
+                return float(text.replace("_", ""))
+        except ValueError:
+            return text
+        if tag == "bool":
+            return text.lower() in ("true", "yes", "on")
+        return None if tag == "null" else text
