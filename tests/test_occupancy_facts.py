@@ -173,6 +173,12 @@ def test_d2_d3_a_matrix_in_vector_registers_is_half_a_32_register_budget() -> No
     assert 4 * 4 - 4 * 3 == 4
 
 
+def test_d5_a_bool_is_one_bit_per_lane_in_a_pair_of_scalar_registers() -> None:
+    (lanes,) = gcn().wave_sizes
+    assert lanes / 32 == 2  # 32-bit registers for one bit per lane
+    assert 8 * 4 == 32  # bools that one 32-bit vector register packs
+
+
 def test_e1_warps_and_waves() -> None:
     assert {nvidia(arch).warp_size for arch in ("6.1", "8.6", "9.0", "12.0")} == {32}
     assert gcn().wave_sizes == (64,)
@@ -222,7 +228,8 @@ def test_e9_flattened_index() -> None:
 
 
 def test_f1_f2_kepler_arithmetic_needs_44_warps() -> None:
-    assert warps_needed(11, 4) == 44
+    assert nvidia("3.5").sub_partitions == 4
+    assert warps_needed(11, nvidia("3.5").sub_partitions) == 44
 
 
 def test_f3_f4_memory_latency_needs_40_warps() -> None:
@@ -250,6 +257,12 @@ def test_f8_registers_are_handed_out_per_warp_in_256s() -> None:
     assert waste.rounding == 4 * 16 * (2304 - 65 * 32)
 
 
+def test_f9_double_precision_values_take_two_registers() -> None:
+    doubles = 32
+    assert occupancy("6.1", 512, 2 * doubles).groups == 2
+    assert occupancy("6.1", 512, doubles).groups == 4
+
+
 def test_f10_block_sizes_should_be_multiples_of_32() -> None:
     now = occupancy("8.6", 33, 32)
     assert now.waves_per_group == 2 and now.wasted["lanes"].free == 31
@@ -270,6 +283,12 @@ def test_g2_32_thread_blocks_meet_the_block_limit_on_some_architectures() -> Non
 
 def test_g3_64_warps_is_full_on_a_gtx_1060() -> None:
     assert require("GeForce GTX 1060 6GB").max_warps_per_sm == 64
+
+
+def test_h1_wrong_1024_counts_threads_not_kilobytes_and_is_not_102() -> None:
+    assert occupancy(GCN, 1024, 32).groups == 2
+    assert occupancy(GCN, 1024 * 1024, 32).groups == 0
+    assert occupancy(GCN, 102, 32).groups != 2
 
 
 def test_h2_wrong_the_payload_is_not_four_times_the_overhead() -> None:
