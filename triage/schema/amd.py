@@ -70,6 +70,8 @@ METRICS = (
     Metric("waves.issue_wait", "ratio", "Waves waiting to issue", "low",
            "Share of the waves' life spent ready, waiting for an issue slot"),
     Metric("waves.active", "ratio", "Waves executing", "", "Share of the waves' life spent executing instructions"),
+    Metric("launch.vgpr_spills", "count", "VGPR spills", "low", "Vector registers spilled to memory by the compiler"),
+    Metric("launch.sgpr_spills", "count", "SGPR spills", "low", "Scalar registers spilled by the compiler"),
     *(Metric(f"sched.{id}", "ratio", label, "low", f"Share of {cycles} in which a workgroup could not be placed {why}")
       for id, (label, cycles, why) in _SCHED.items()),
 )  # fmt: skip

@@ -1,0 +1,240 @@
+"""Intel PTI tools: oneprof, finetrace, unitrace and the PTI samples: hardware metrics or times per kernel.
+
+The output is a text with sections (`== Kernel Metrics ==`, `=== Device #0 Metrics ===`), a header per block with units in
+brackets, trailing commas, and what the application printed around it. Kernels are keyed `GEMM[SIMD32 {4; 1024; 1} {256; 1; 1}]`:
+width, groups, threads per group.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from triage import schema
+from triage.dialects import Match, Options, _pti
+from triage.errors import BadCapture, NotTriageable, UnknownUnit
+from triage.model import Column, Quality, Table
+from triage.source import Source
+
+NAME = "intel-pti"
+TITLE = "Intel PTI (unitrace, oneprof, finetrace, PTI samples)"
+CAPTURE = """\
+    unitrace -q -g ComputeBasic -o metrics.csv ./app
+
+queries the hardware metrics of every kernel instance; give triage the `metrics.<pid>.csv` it writes. For kernels of many
+milliseconds `unitrace -k -i 50 ...` samples over time instead (many rows per kernel, weighted by their time). More groups:
+`-g VectorEngineProfile`, `-g MemoryProfile`; `unitrace --metric-list` lists them. Hardware metrics need the FLAT device hierarchy
+(`ZE_FLAT_DEVICE_HIERARCHY=FLAT`). Older: `oneprof -q ./app` (per kernel), `oneprof -k ./app` (sampled).
+`unitrace -d ./app` alone writes times without metrics: enough to rank kernels, not to say why they are slow.
+"""
+_UNITS = {
+    "events": 1.0, "threads": 1.0, "pixels": 1.0, "messages": 1.0, "texels": 1.0, "number": 1.0, "cycles": 1.0, "bytes": 1.0, "ns": 1.0,
+    "us": 1e3, "ms": 1e6, "%": 0.01, "mhz": 1e6, "hz": 1.0, "gbps": 1e9, "mbps": 1e6, "": 1.0, "percent": 0.01,
+}  # fmt: skip
+_METRICS: dict[str, str] = {
+    "GpuTime": "gpu.time", "GPU_TIME": "gpu.time", "Time": "gpu.time", "KernelTime": "gpu.time", "Calls": "frame.calls",
+    "AvgGpuCoreFrequencyMHz": "sm.frequency", "AvgGpuCoreFrequency": "sm.frequency",
+    "EuActive": "eu.active", "EuStall": "eu.stall", "EuIdle": "eu.idle", "XVE_ACTIVE": "eu.active", "XVE_STALL": "eu.stall",
+    "XVE_IDLE": "eu.idle", "EU Active": "eu.active", "EU Stall": "eu.stall", "EU Idle": "eu.idle",
+    "GPU_MEMORY_BYTE_READ": "vram.bytes_read", "GPU_MEMORY_BYTE_WRITE": "vram.bytes_written",
+    "XVE_MULTIPLE_PIPE_ACTIVE": "eu.both_pipes",
+    "SLM Per Work Group": "launch.shared", "SLM_BYTE_READ": "slm.bytes_read",
+}  # fmt: skip
+_FLAGS = {
+    "ReportError": "reports with errors", "ReportInconsistent": "inconsistent reports", "OverrunOccured": "buffer overruns",
+    "ReportLost": "lost reports", "ReportCtxSwitchLost": "reports lost at context switches", "QuerySplitOccurred": "split queries",
+    "ReportWithoutWorkload": "reports without a workload", "CoreFrequencyChanged": "changes of the core clock",
+}  # fmt: skip
+_KEY = re.compile(r"\s*\[\s*(?:SIMD\s*(\d+))?\s*(?:\{([\d; ]+)\})?\s*(?:\{([\d; ]+)\})?\s*\]\s*\Z")
+_COPY = re.compile(r"(?:zeCommandListAppendMemory|clEnqueue(?:Read|Write|Copy|Fill)|zeCommandListAppend(?:Image|Barrier))")
+
+
+def names() -> dict[str, list[str]]:
+    """What ComputeBasic and its kin print."""
+    out: dict[str, list[str]] = {}
+    for name, metric in _METRICS.items():
+        out.setdefault(metric, []).append(name)
+    for m in schema.all_metrics().values():
+        if m.id.split(".")[0] in ("eu", "l3", "slm", "gti", "sampler", "gpu") and m.aliases and m.id not in ("gpu.idle", "gpu.active"):
+            have = out.setdefault(m.id, [])
+            have += [a for a in m.aliases if "__" not in a and " " not in a and a not in have and a != "GPU" and a != "time"]
+    out |= {"launch.wave_size": ["[SIMD..] of the kernel key"], "launch.grid_size": ["first {..} of the kernel key"],
+            "launch.block_size": ["second {..} of the kernel key"], "l3.hit_rate": ["L3_HIT, L3_MISS", "L3Misses, L3Lookups"],
+            "vram.bandwidth": ["GPU_MEMORY_BYTE_READ, GPU_MEMORY_BYTE_WRITE"]}  # fmt: skip
+    return out
+
+
+def recognise(source: Source) -> Match | None:
+    """A header with GpuTime[ns] or Time[ns], a PTI sample's EU columns, or unitrace's timing summary."""
+    if source.is_folder:
+        return None
+    if not any(word in source.head_text for word in ("[ns]", "(ns)")):
+        return None
+    for line, _, cells in _pti.headers(source.head_lines):
+        if _pti.first(cells) in ("Kernel", "SubDeviceId", "Function", "GlobalInstanceId"):
+            strong = any("[" in c for c in cells) or any(c.startswith(("EU ", "XVE")) for c in cells)
+            return Match(0.88 if strong else 0.72, f"PTI columns ({', '.join(cells[:4])}, ...) on line {line}")
+    return None
+
+
+@dataclass(slots=True)
+class _Plan:
+    """Which column of a block becomes what."""
+
+    metrics: dict[str, tuple[int, str, float]] = field(default_factory=dict)
+    flags: dict[str, int] = field(default_factory=dict)
+    extra: dict[str, int] = field(default_factory=dict)
+    unmapped: list[str] = field(default_factory=list)
+
+
+def _plan(headers: list[str], path: str) -> _Plan:
+    plan = _Plan()
+    known = schema.by_alias()
+    for i, header in enumerate(headers):
+        name, unit = _pti.split(header)
+        if not name or name in ("Kernel", "SubDeviceId"):
+            continue
+        if name in _FLAGS:
+            plan.flags[name] = i
+        metric = _METRICS.get(name) or known.get(schema.normal(name), "")
+        if metric == "gpu.time" and unit == "%":
+            metric = ""  # the share of the total, not the time
+        if name in ("GlobalInstanceId", "KernelTime", "L3_HIT", "L3_MISS"):
+            plan.extra[name] = i
+        if not metric or metric in plan.metrics and name != "GpuTime":
+            if name not in plan.extra and name not in plan.flags:
+                plan.unmapped.append(header)
+            continue
+        if unit.lower() not in _UNITS:
+            raise UnknownUnit(f"{path}: unknown unit {unit!r} of {name}", "is this an export of an Intel PTI tool?")
+        if not unit and schema.get(metric).unit in ("ratio", "ns", "hz"):
+            plan.unmapped.append(header)  # without its unit the number could be anything
+            continue
+        plan.metrics[metric] = (i, unit, _UNITS[unit.lower()])
+    return plan
+
+
+def read(source: Source, options: Options) -> Table:
+    """Kernels (one row per record); raises NotTriageable for host calls and for samples without kernels."""
+    blocks = _pti.blocks(source)
+    kernels = [b for b in blocks if _pti.first(b.headers) in ("Kernel", "GlobalInstanceId") and b.lines]
+    if not kernels:
+        _refuse(source, blocks)
+    kernels = [b for b in kernels if _plan(b.headers, source.path).metrics.get("gpu.time")]
+    if not kernels:
+        raise NotTriageable(f"{source.path}: kernels without a time column", "profile with: unitrace -q -o metrics.csv ./app")
+    groups: dict[tuple[str, ...], list[_pti.Block]] = {}
+    for b in kernels:
+        groups.setdefault(tuple(b.headers), []).append(b)
+    best = max(groups.values(), key=lambda g: (len(_plan(g[0].headers, source.path).metrics), sum(len(b.lines) for b in g)))
+    plan = _plan(best[0].headers, source.path)
+    table = _table(source, best, plan)
+    left = sum(len(g) for g in groups.values()) - len(best)
+    if left:
+        table.notes.append(f"{left} other kernel tables of this file hold other columns and were left out")
+    return table
+
+
+def _refuse(source: Source, blocks: list[_pti.Block]) -> None:
+    if any(_pti.first(b.headers) == "SubDeviceId" for b in blocks):
+        raise NotTriageable(f"{source.path}: these are time samples of the whole device (Raw Metrics), not of kernels",
+                            "profile per kernel: unitrace -q -o metrics.csv ./app (oneprof -q)")  # fmt: skip
+    if any(_pti.first(b.headers) == "Function" for b in blocks):
+        raise NotTriageable(f"{source.path}: these are host API calls (host timing), not GPU kernels",
+                            "profile with: unitrace -q -o metrics.csv ./app")  # fmt: skip
+    raise BadCapture(f"{source.path}: a header but no rows", "the profiler recorded nothing; capture again")
+
+
+def _table(source: Source, blocks: list[_pti.Block], plan: _Plan) -> Table:
+    headers = blocks[0].headers
+    at = _pti.at(headers, "Kernel")
+    numeric = sorted({c for c, _, _ in plan.metrics.values()} | set(plan.flags.values()) | set(plan.extra.values()))
+    data = _pti.load(source, blocks, at, numeric)
+    table = Table(NAME, [source], np.array([_name(n) for n in data.names], dtype=object), {}, lines=data.lines)
+    table.quality += data.quality
+    table.kinds = np.array(["copy" if _COPY.match(n) else "compute" for n in data.names], dtype=object)
+    for metric, (c, unit, factor) in plan.metrics.items():
+        values = data.numbers[c] * factor if factor != 1.0 else data.numbers[c]
+        table.columns[metric] = Column(values, headers[c], c + 1, unit, factor)
+    _launch(table, data.names)
+    _derive(table, plan, data, headers)
+    for flag, c in plan.flags.items():
+        bad = np.flatnonzero(np.nan_to_num(data.numbers[c]) != 0)
+        if len(bad):
+            table.quality.append(Quality("profiler-flags", f"{len(bad)} of {len(table)} rows are marked {flag} ({_FLAGS[flag]}): "
+                                         "their metrics may be wrong", int(bad[0])))  # fmt: skip
+    table.unmapped = plan.unmapped
+    return table
+
+
+def _name(key: str) -> str:
+    return (_KEY.sub("", key) if _KEY.search(key) else key).strip() or key
+
+
+def _launch(table: Table, keys: list[str]) -> None:
+    """Width, groups and threads per group from the kernel keys."""
+    known: dict[str, tuple[float, float, float]] = {}
+    for key in set(keys):
+        m = _KEY.search(key)
+        known[key] = (float(m[1]) if m and m[1] else np.nan, _product(m[2]) if m else np.nan, _product(m[3]) if m else np.nan)
+    stack = np.array([known[k] for k in keys]).reshape(-1, 3)
+    for i, (metric, text) in enumerate((("launch.wave_size", "SIMD width in Kernel"), ("launch.grid_size", "first {} of Kernel"),
+                                        ("launch.block_size", "second {} of Kernel"))):  # fmt: skip
+        if np.isfinite(stack[:, i]).any():
+            table.columns[metric] = Column(stack[:, i], text, formula=text)
+
+
+def _product(text: str | None) -> float:
+    numbers = [float(n) for n in re.findall(r"\d+", text or "")]
+    return float(np.prod(numbers)) if numbers else np.nan
+
+
+def _derive(table: Table, plan: _Plan, data: _pti.Data, headers: list[str]) -> None:
+    """Idle time, L3 hits, memory bandwidth; how many calls sampled rows stand for."""
+    c = table.columns
+    if {"eu.active", "eu.stall"} <= set(c) and "eu.idle" not in c:
+        idle = np.maximum(0.0, 1 - c["eu.active"].values - c["eu.stall"].values)
+        c["eu.idle"] = Column(idle, "1 - active - stall", formula="max(0, 1 - eu.active - eu.stall)", inputs=("eu.active", "eu.stall"))
+    with np.errstate(all="ignore"):
+        if {"L3_HIT", "L3_MISS"} <= set(plan.extra):
+            hit, miss = (data.numbers[plan.extra[n]] for n in ("L3_HIT", "L3_MISS"))
+            table.raw |= {n: Column(data.numbers[plan.extra[n]], headers[plan.extra[n]], plan.extra[n] + 1) for n in ("L3_HIT", "L3_MISS")}
+            rate = np.where(hit + miss > 0, hit / (hit + miss), np.nan)
+            c["l3.hit_rate"] = Column(rate, "L3 hits", formula="L3_HIT / (L3_HIT + L3_MISS)", inputs=("L3_HIT", "L3_MISS"))
+        elif {"l3.lookups", "l3.misses"} <= set(c):
+            rate = np.where(c["l3.lookups"].values > 0, 1 - c["l3.misses"].values / c["l3.lookups"].values, np.nan)
+            c["l3.hit_rate"] = Column(rate, "L3 hits", formula="1 - l3.misses / l3.lookups", inputs=("l3.misses", "l3.lookups"))
+        moved = ("vram.bytes_read", "vram.bytes_written")
+        if all(m in c for m in moved):
+            rate = (c[moved[0]].values + c[moved[1]].values) / np.where(c["gpu.time"].values > 0, c["gpu.time"].values, np.nan) * 1e9
+            formula = "(vram.bytes_read + vram.bytes_written) / gpu.time * 1000000000"
+            c["vram.bandwidth"] = Column(rate, formula, formula=formula, inputs=(*moved, "gpu.time"))
+        if "KernelTime" in plan.extra and c["gpu.time"].column != plan.extra["KernelTime"] + 1:
+            kernel = data.numbers[plan.extra["KernelTime"]]
+            off = np.abs(kernel / c["gpu.time"].values - 1) > 0.1
+            if off.any():
+                table.quality.append(Quality("two-times", f"KernelTime and GpuTime differ by more than 10 % in {int(off.sum())} rows", int(np.argmax(off))))
+    if data.sampled and "frame.calls" not in c:
+        share = _samples(data, plan)
+        c["frame.calls"] = Column(share, "1 / samples of the instance", formula="1 / samples of the instance")
+        table.notes.append(f"{len(table)} rows are time samples of {round(float(share.sum()))} kernel instances, weighted by GpuTime")
+
+
+def _samples(data: _pti.Data, plan: _Plan) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """1 / number of samples of each row's kernel instance: by instance number, else by block of the file."""
+    ids = data.numbers[plan.extra["GlobalInstanceId"]] if "GlobalInstanceId" in plan.extra else data.block
+    keys: dict[tuple[str, float], int] = {}
+    codes = np.array([keys.setdefault((n, float(i)), len(keys)) for n, i in zip(data.names, ids, strict=True)])
+    return 1.0 / np.bincount(codes)[codes]
+
+
+def collect(metrics: list[str]) -> str:
+    """The unitrace command with the metric group that holds the missing metrics."""
+    memory = any(m.split(".")[0] in ("l3", "slm", "gti", "vram") for m in metrics)
+    vector = any(m in ("eu.xmx", "eu.pipe0", "eu.pipe1", "eu.send_active") for m in metrics)
+    group = "MemoryProfile" if memory else "VectorEngineProfile" if vector else "ComputeBasic"
+    return f"unitrace -q -g {group} -o metrics.csv ./app"
+
+

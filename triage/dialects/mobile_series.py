@@ -1,0 +1,46 @@
+"""Mobile GPU time series (Snapdragon Profiler, Adreno counters): recognised to be refused, for they name no workload."""
+
+from __future__ import annotations
+
+from triage.dialects import Match, Options, _rocm, _wide
+from triage.errors import NotTriageable
+from triage.model import Table
+from triage.source import Source
+
+NAME = "mobile-series"
+TITLE = "Snapdragon Profiler and Adreno counter series: recognised to be refused"
+CAPTURE = "Not an input for triage: these are series over time of the whole GPU. Per-draw figures of a snapshot can be given as a generic table."
+_HINT = "capture a snapshot with per-draw metrics and give it as a generic table (a name column and one column per metric)"
+
+
+def names() -> dict[str, list[str]]:
+    """Nothing: these tables are refused."""
+    return {}
+
+
+def _which(source: Source) -> str:
+    if source.is_folder:
+        return ""
+    for number, line in enumerate(source.head_lines[:400], 1):
+        if "," not in line:
+            continue
+        if number == 1 or line.startswith("elapsed_s,"):
+            _, headers = (1, _rocm.header(source)[1]) if number == 1 else (number, line.split(","))
+            if all(_wide.find(headers, h) >= 0 for h in ("Process", "Metric", "Timestamp", "Value")):
+                return "a Snapdragon Profiler series: the whole GPU over time, no draws or passes"
+            if all(_wide.find(headers, h) >= 0 for h in ("DrawID", "MetricName", "Value")):
+                return "a Snapdragon per-draw metric list without draw times"
+            if headers[0].strip() == "elapsed_s" and any("BUSY_CYCLES" in h for h in headers):
+                return "Adreno (KGSL) counters over time: the whole GPU, no draws or passes"
+    return ""
+
+
+def recognise(source: Source) -> Match | None:
+    """The columns of one of the series."""
+    what = _which(source)
+    return Match(0.85, what) if what else None
+
+
+def read(source: Source, options: Options) -> Table:
+    """Never: raises NotTriageable naming the series."""
+    raise NotTriageable(f"{source.path}: this is {_which(source) or 'a time series'}", _HINT)

@@ -1,0 +1,107 @@
+"""Radeon Compute Profiler / CodeXL sessions: `# ...` lines, then one kernel dispatch per row with counters."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from triage import units
+from triage.dialects import Match, Options, _rocm, _rocm_metrics, _wide
+from triage.dialects._rocm import Export
+from triage.model import Column, Table
+from triage.source import Source
+
+NAME = "rcp"
+TITLE = "AMD Radeon Compute Profiler / CodeXL session (SESSION.csv)"
+CAPTURE = """\
+    rcprof -P -o session.csv ./app        (older: CodeXLGpuProfiler -p -o session.csv ./app)
+
+collects the counters of every kernel dispatch with its time. `-c counters.txt` chooses counters, `-O` adds kernel occupancy.
+In CodeXL: Profile Mode, GPU: Performance Counters; the session folder holds the CSV.
+"""
+_LAUNCH = {
+    "VGPRs": "launch.registers", "SGPRs": "launch.scalar_registers", "LocalMemSize": "launch.shared",
+    "KernelOccupancy": "occupancy.theoretical",
+}  # fmt: skip
+_DEVICE = re.compile(r"#\s*Device\s*(?:Name)?\s*[=:]?\s*([A-Za-z0-9][\w ()\-]*?)\s*(?:Platform|$)", re.MULTILINE)
+
+
+def names() -> dict[str, list[str]]:
+    """Launch columns and derived counters."""
+    out = {m: [n] for n, m in _LAUNCH.items()} | {
+        "gpu.time": ["Time"], "launch.block_size": ["WorkGroupSize"], "launch.threads": ["GlobalWorkSize"],
+        "launch.grid_size": ["GlobalWorkSize / WorkGroupSize"],
+    }  # fmt: skip
+    for header, (metric, _) in _rocm_metrics.DIRECT.items():
+        if not header.isupper():
+            out.setdefault(metric, []).append(header)
+    return out
+
+
+def recognise(source: Source) -> Match | None:
+    """Method, ExecutionOrder and GlobalWorkSize after the comment lines."""
+    if source.is_folder:
+        return None
+    line, headers = _rocm.header(source)
+    if line and all(_wide.find(headers, h) >= 0 for h in ("Method", "GlobalWorkSize", "WorkGroupSize")):
+        return Match(0.95, f"session columns (Method, ..., GlobalWorkSize) on line {line}")
+    return None
+
+
+def read(source: Source, options: Options) -> Table:
+    """The dispatches; raises BadCapture for a session without any."""
+    line, headers = _rocm.header(source)
+    bare = [_wide.split_unit(h) for h in headers]
+    plain = [b for b, _ in bare]
+    method, time = _wide.find(plain, "Method"), _wide.find(plain, "Time")
+    sizes = {w: c for w in ("GlobalWorkSize", "WorkGroupSize") if (c := _wide.find(plain, w)) >= 0}
+    launch = {m: c for h, m in _LAUNCH.items() if (c := _wide.find(plain, h)) >= 0}
+    counters = {h: i for i, h in enumerate(plain) if h in _rocm_metrics.DIRECT}
+    numeric = [*launch.values(), *counters.values(), *([time] if time >= 0 else [])]
+    style = _wide.number_style(source, source.head_lines[line:], numeric, options.decimal or "us")
+    wide = _wide.read(source, line, len(headers), numeric, [method, *sizes.values()], style=style)
+    table = Table(NAME, [source], _rocm.names(wide.texts[method]), {}, first_line=wide.first_line, lines=wide.lines)
+    table.quality += wide.quality
+    export = Export(source)
+    if time >= 0:
+        unit = bare[time][1] or "ms"  # the tool's only unit for this column
+        factor = units.factor(unit, "ns")
+        table.columns["gpu.time"] = Column(wide.numbers[time] * factor, headers[time], time + 1, unit, factor)
+    for metric, c in launch.items():
+        factor = 0.01 if metric == "occupancy.theoretical" else 1.0
+        table.columns[metric] = Column(wide.numbers[c] * factor, headers[c], c + 1, "%" if factor == 0.01 else "", factor)
+    _sizes(table, wide, headers, sizes)
+    for h, c in counters.items():
+        export.counters[h] = Column(wide.numbers[c], headers[c], c + 1)
+    if m := _DEVICE.search("\n".join(source.head_lines[: line - 1])):
+        table.device = m[1]
+    used = {*numeric, method, *sizes.values()}
+    table.unmapped = [h for i, h in enumerate(headers) if h and i not in used]
+    return _rocm.finish(table, export)
+
+
+def _sizes(table: Table, wide: _wide.Wide, headers: list[str], sizes: dict[str, int]) -> None:
+    """Group size, work-items and groups from cells like `{ 256 16 1 }`."""
+    parts = {w: [_axes(str(t)) for t in wide.texts[c]] for w, c in sizes.items()}
+    for what, metric in (("WorkGroupSize", "launch.block_size"), ("GlobalWorkSize", "launch.threads")):
+        if what in parts:
+            values = np.array([float(np.prod(p)) if p else np.nan for p in parts[what]])
+            formula = f"product of {headers[sizes[what]]}"
+            table.columns[metric] = Column(values, formula, formula=formula)
+    if len(parts) == 2:
+        pairs = list(zip(parts["GlobalWorkSize"], parts["WorkGroupSize"], strict=True))
+        values = np.array([float(np.prod(np.ceil(np.divide(g, w)))) if g and w and len(g) == len(w) and min(w) > 0 else np.nan
+                           for g, w in pairs])  # fmt: skip
+        formula = "GlobalWorkSize / WorkGroupSize per axis"
+        table.columns["launch.grid_size"] = Column(values, formula, formula=formula, inputs=("launch.threads", "launch.block_size"))
+
+
+def _axes(text: str) -> list[float]:
+    return [float(n) for n in re.findall(r"\d+", text)][:3]
+
+
+def collect(metrics: list[str]) -> str:
+    """The session command with the counters."""
+    wanted = [c for m in metrics for c in _rocm_metrics.counters(m)]
+    return f"printf '%s\\n' {' '.join(dict.fromkeys(wanted)) or 'VALUBusy MemUnitBusy'} > counters.txt; rcprof -P -c counters.txt -o session.csv ./app"
