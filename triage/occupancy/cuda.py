@@ -60,7 +60,7 @@ def evaluate(
     if caching:
         halved = divide(limits.max_warps // 2, warps) * 2
         by_warps = np.where(cached, halved, by_warps)
-    by_warps[threads > limits.max_threads_per_group] = 0
+    by_warps *= threads <= limits.max_threads_per_group
     found = {
         "waves": by_warps,
         "groups": np.full_like(by_warps, limits.max_groups),
@@ -129,7 +129,7 @@ def _by_registers(
     # The launch check counts as if warps came in multiples of the sub-partitions.
     assumed = per_warp * ((warps + (parts - 1)) // parts * parts)
     refused = (assumed > limits.registers_per_group) | (registers > limits.registers_per_thread)
-    found[refused] = 0
+    found *= ~refused  # several times faster than assigning through the mask
     return found, cached
 
 
@@ -141,9 +141,9 @@ def _by_shared(limits: NvidiaLimits, options: CudaOptions, shared: Ints) -> Ints
     else:
         found = divide(carveout_for(limits, options, taken), np.maximum(taken, 1))
     found[taken == 0] = UNLIMITED
-    found[taken > shared_cap(limits, options) + limits.shared_reserved] = 0
+    found *= taken <= shared_cap(limits, options) + limits.shared_reserved
     if options.optin:
         # The opt-in size counts only for a block that asks for more than the default allows.
         default = limits.shared_per_group
-        found[(shared + limits.shared_reserved <= default) & (taken > default + limits.shared_reserved)] = 0
+        found *= (shared + limits.shared_reserved > default) | (taken <= default + limits.shared_reserved)
     return found
