@@ -236,7 +236,10 @@ class Source:
                     parts.append(more)
                     if more.count('"') % 2:
                         break
-            row = next(csv.reader(["\n".join(parts)], delimiter=sep, skipinitialspace=self.skip_space), [])
+            try:
+                row = next(csv.reader(["\n".join(parts)], delimiter=sep, skipinitialspace=self.skip_space), [])
+            except csv.Error:  # quotes in the middle of a cell: damaged, so the line is cut as it stands
+                row = line.split(sep)
             out[number] = row
             if not todo:
                 break

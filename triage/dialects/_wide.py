@@ -92,7 +92,7 @@ def read(
     wanted = sorted({*numeric, *text})
     try:
         frame = _fast(source, header_line, width, wanted, set(text), style, end_line)
-    except (pd.errors.ParserError, csv.Error, UnicodeError, ValueError, OverflowError):
+    except (pd.errors.ParserError, csv.Error, UnicodeError, ValueError, OverflowError, IndexError):
         return _slow(source, header_line, width, numeric, text, style, set(skip), end_line)
     if any(isinstance(i, tuple) for i in frame.index[:1]):  # more cells than headers: pandas made an index of them
         return _slow(source, header_line, width, numeric, text, style, set(skip), end_line)
