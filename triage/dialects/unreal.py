@@ -114,7 +114,7 @@ def read(source: Source, options: Options) -> Table:
             table.quality.append(Quality("times-disagree", f"the GPU passes add up to {units.show(below, 'ns')}, more than the frame's "
                                  f"GPU time of {units.show(time[0], 'ns')}: passes overlap or are nested", 0))  # fmt: skip
         time[0] = max(below, time[0]) if np.isfinite(time[0]) else below
-    table.columns["gpu.time"] = Column(time, "GPUTime, GPU/<pass>", 0, "ms", 1e6, formula=f"mean over {count} frames of the column named like "
+    table.columns["gpu.time"] = Column(time, "GPUTime, GPU/<pass>", 0, "ms", 1e6, formula=f"mean over {count} frames (those that have it) of the column named like "
                                        "the workload", inputs=tuple(headers[i] for i in (*([gpu] if gpu >= 0 else []), *(i for i, _ in passes))))  # fmt: skip
     for i in (*([gpu] if gpu >= 0 else []), *(i for i, _ in passes)):
         table.raw[headers[i]] = Column(
