@@ -176,6 +176,18 @@ class Capture:
         order, offsets = self.members
         return order[offsets[workload] : offsets[workload + 1]]
 
+    def owners(self, rows: Any) -> Any:
+        """Workload of each of some table rows; -1 for rows that --marker left out."""
+        import numpy as np
+
+        wanted = np.asarray(rows, dtype=np.int64)
+        if self.members is None:
+            return wanted
+        owner = np.full(len(self.table), -1, dtype=np.int64)
+        order, offsets = self.members
+        owner[order] = np.repeat(np.arange(len(self)), np.diff(offsets))
+        return owner[wanted]
+
 
 @dataclass(frozen=True, slots=True)
 class Check:

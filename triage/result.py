@@ -135,13 +135,10 @@ def _bound(bound: Any, i: int, band: str) -> float | None:
 def _opinions(c: Any) -> dict[int, list[dict[str, Any]]]:
     if not c.table.opinions:
         return {}
-    owner = np.zeros(len(c.table), dtype=np.int64)
-    for w in range(len(c)):
-        owner[c.rows_of(w)] = w
     out: dict[int, list[dict[str, Any]]] = {}
-    for o in c.table.opinions:
+    for o, w in zip(c.table.opinions, c.owners([o.row for o in c.table.opinions]), strict=True):
         entry = {"tool": o.tool, "rule": o.rule, "type": o.type, "text": o.text, "speedup": o.speedup}
-        listed = out.setdefault(int(owner[o.row]), [])
+        listed = out.setdefault(int(w), [])
         if entry not in listed:
             listed.append(entry)
     return out
@@ -212,12 +209,9 @@ def _quality(d: Diagnosis) -> list[dict[str, Any]]:
     out = []
     for part in d.parts:
         c = part.capture
-        owner: dict[int, int] = {}
-        if any(q.row >= 0 for q in c.quality):
-            for w in range(len(c)):
-                owner.update(dict.fromkeys((int(r) for r in c.rows_of(w)), w))
-        for q in c.quality:
-            w = owner.get(q.row, -1)
+        owners = c.owners([max(q.row, 0) for q in c.quality])
+        for q, owner in zip(c.quality, owners, strict=True):
+            w = int(owner) if q.row >= 0 else -1
             out.append({"check": q.check, "workload": part.workload_id(w, d.many) if w >= 0 else None, "message": q.message})
     return out
 

@@ -220,29 +220,60 @@ class Source:
     def records(self, wanted: Iterable[int], delimiter: str | None = None) -> dict[int, list[str]]:
         """Cells of the records that start on the given 1-based lines, in one pass over the file."""
         out: dict[int, list[str]] = {}
-        todo = sorted(set(wanted), reverse=True)
-        if not todo:
-            return out
+        todo = sorted(set(wanted))
         sep = delimiter or self.delimiter
-        it = enumerate(self.lines(), 1)
+        for number, text in self._texts(todo, quotes=sep != "\t").items():
+            out[number] = next(csv.reader([text], delimiter=sep, skipinitialspace=self.skip_space), [])
+        return out
+
+    def _texts(self, todo: list[int], quotes: bool) -> dict[int, str]:
+        """Text of the records that start on the given lines; a quoted line break pulls in the next lines."""
+        if not todo:
+            return {}
+        if self.encoding.startswith("utf-16"):
+            return self._slow_texts(todo, quotes)
+        found: dict[int, bytes] = {}
+        with self.open() as f:
+            number, tail, k = 1, b"", 0  # `tail` is the unfinished last line, which is line `number`
+            open_at = 0  # a wanted record whose quotes are still open
+            while (k < len(todo) or open_at) and (block := f.read(1 << 18)):
+                data = tail + block
+                count = data.count(b"\n")
+                if not open_at and (k >= len(todo) or todo[k] >= number + count) and count:
+                    number, tail = number + count, data[data.rfind(b"\n") + 1 :]
+                    continue
+                *lines, tail = data.split(b"\n")
+                for i, line in enumerate(lines):
+                    at = number + i
+                    if open_at:
+                        found[open_at] += b"\n" + line
+                        open_at = open_at if line.count(b'"') % 2 == 0 else 0
+                    elif k < len(todo) and at == todo[k]:
+                        found[at] = line
+                        k += 1
+                        open_at = at if quotes and line.count(b'"') % 2 else 0
+                number += len(lines)
+            if k < len(todo) and todo[k] == number and tail and not open_at:
+                found[number] = tail
+            elif open_at:
+                found[open_at] += b"\n" + tail
+        if not found and todo:  # a file with bare carriage returns has no such lines
+            return self._slow_texts(todo, quotes)
+        return {n: _lf(raw.removesuffix(b"\r").decode(self.encoding, "replace")).removeprefix("\ufeff") for n, raw in found.items()}
+
+    def _slow_texts(self, todo: list[int], quotes: bool) -> dict[int, str]:
+        out: dict[int, str] = {}
+        wanted, it = set(todo), enumerate(self.lines(), 1)
         for number, line in it:
-            if number != todo[-1]:
+            if number not in wanted:
                 continue
-            while todo and todo[-1] == number:
-                todo.pop()
             parts = [line]
-            if sep != "\t" and line.count('"') % 2:  # the record goes on in the next lines
+            if quotes and line.count('"') % 2:
                 for _, more in it:
                     parts.append(more)
                     if more.count('"') % 2:
                         break
-            try:
-                row = next(csv.reader(["\n".join(parts)], delimiter=sep, skipinitialspace=self.skip_space), [])
-            except csv.Error:  # quotes in the middle of a cell: damaged, so the line is cut as it stands
-                row = line.split(sep)
-            out[number] = row
-            if not todo:
-                break
+            out[number] = "\n".join(parts)
         return out
 
     def sibling(self, name: str) -> Source | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -120,28 +121,29 @@ def _fast(
 ) -> pd.DataFrame:
     handle: Any = source.plain_path or source.open()
     try:
-        return pd.read_csv(
-            handle,
-            sep=source.delimiter,
-            header=None,
-            names=list(range(width)),
-            index_col=False,
-            usecols=wanted,
-            dtype=cast(Any, {c: object for c in text}),
-            skiprows=header_line,
-            nrows=None if end is None else end - header_line,
-            skip_blank_lines=False,
-            skipinitialspace=source.skip_space,
-            keep_default_na=False,
-            na_values=cast(Any, {c: [""] if c in text else _NA for c in wanted}),
-            encoding=source.encoding,
-            encoding_errors="replace",
-            thousands="," if style == "us" else ".",
-            decimal="." if style == "us" else ",",
-            low_memory=False,
-            quoting=csv.QUOTE_MINIMAL if source.delimiter != "\t" else csv.QUOTE_NONE,
-            engine="c",
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", pd.errors.DtypeWarning)  # mixed columns are sorted out below
+            return pd.read_csv(
+                handle,
+                sep=source.delimiter,
+                header=None,
+                names=list(range(width)),
+                index_col=False,
+                usecols=wanted,
+                dtype=cast(Any, {c: object for c in text}),
+                skiprows=header_line,
+                nrows=None if end is None else end - header_line,
+                skip_blank_lines=False,
+                skipinitialspace=source.skip_space,
+                keep_default_na=False,
+                na_values=cast(Any, {c: [""] if c in text else _NA for c in wanted}),
+                encoding=source.encoding,
+                encoding_errors="replace",
+                thousands="," if style == "us" else ".",
+                decimal="." if style == "us" else ",",
+                quoting=csv.QUOTE_MINIMAL if source.delimiter != "\t" else csv.QUOTE_NONE,
+                engine="c",
+            )
     finally:
         if source.plain_path is None:
             handle.close()
@@ -155,10 +157,13 @@ def _floats(column: pd.Series[Any], style: units.Style, source: Source, c: int, 
         if not np.isfinite(values).all():
             values = np.where(np.isinf(values), np.nan, values)
         return values
-    raw = column.fillna("").astype(str).to_numpy(object)
+    raw = column.to_numpy(object)
     out = np.full(len(raw), np.nan)
     odd = ""
     for i, cell in enumerate(raw):
+        if not isinstance(cell, str):  # the parser works in chunks: some of a mixed column are numbers already
+            out[i] = float(cell) if cell is not None and cell == cell else np.nan
+            continue
         try:
             value, unit = units.parse_glued(cell, style)
         except ValueError:
