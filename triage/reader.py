@@ -28,8 +28,9 @@ def read(
     marker: glob over workload names and `/`-joined paths. Raises CaptureError and its kin, always in one line.
     """
     source = path if isinstance(path, Source) else Source(path, max_unpacked=max_unpacked)
-    module, why = dialects.pick(source, dialect)
-    table = module.read(source, options or dialects.Options())
+    options = options or dialects.Options()
+    module, why = dialects.pick(source, dialect, mapped=bool(options.mapping))
+    table = module.read(source, options)
     table.quality += quality.check(table)
     return capture(table, module, why, device, marker)
 

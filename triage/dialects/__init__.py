@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Protocol
 
-from triage.errors import NotTriageable, TriageError, UnknownDialect
+from triage.errors import CaptureError, NotTriageable, TriageError, UnknownDialect
 from triage.model import Table
 from triage.source import Source
 
@@ -68,19 +68,32 @@ def dialects() -> dict[str, Dialect]:
     return found
 
 
-def pick(source: Source, wanted: str = "") -> tuple[Dialect, str]:
-    """The dialect of a source and why; raises UnknownDialect with the columns seen."""
+def pick(source: Source, wanted: str = "", mapped: bool = False) -> tuple[Dialect, str]:
+    """The dialect of a source and why; raises UnknownDialect with the columns seen.
+
+    mapped: the user gave --map, so a table that nobody recognises is read as generic.
+    """
     table = dialects()
     if wanted:
         if wanted not in table:
             raise TriageError(f"no dialect is called {wanted!r}", "see: triage list dialects")
         return table[wanted], "asked for with --dialect"
-    matches = [(m, d) for d in table.values() if (m := d.recognise(source)) is not None]
+    matches, refused = [], None
+    for d in table.values():
+        try:
+            if (m := d.recognise(source)) is not None:
+                matches.append((m, d))
+        except CaptureError as e:  # not text: a dialect of binary files may still know it
+            refused = refused or e
+    if not matches and refused:
+        raise refused
     if not matches:
         if not source.is_folder and not source.head_text.strip():
             raise NotTriageable(f"{source.path}: the file is empty", "export again")
+        if mapped and not source.is_folder:
+            return table["generic"], "columns mapped with --map"
         raise UnknownDialect(
-            f"{source.path}: no dialect recognises {_seen(source)}", "try --dialect NAME, or: triage list dialects"
+            f"{source.path}: no dialect recognises {_seen(source)}", f"see what could be mapped: triage facts {source.path}; or: triage list dialects"
         )
     match, dialect = max(matches, key=lambda m: (m[0].score, m[1].NAME))
     return dialect, match.why

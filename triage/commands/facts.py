@@ -1,0 +1,39 @@
+"""`triage facts`: what was read from an export, with units and origins - and what was not understood."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+from typing import Any
+
+import click
+
+from triage.commands import _common
+from triage.errors import UnknownDialect
+
+
+@click.command()
+@click.argument("file")
+@click.option("--metric", default="*", metavar="GLOB", help="Only metrics whose id matches.")
+@click.option("-f", "--format", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True, help="Output format.")
+@click.option("--all", "everything", is_flag=True, help="Every workload; the table shows twenty otherwise.")
+@_common.reading
+def command(file: str, metric: str, format: str, everything: bool, **o: Any) -> int:
+    """Show what was read from an export: dialect and why, every value with unit, line, column and text as exported."""
+    from triage import factsheet, output
+
+    try:
+        capture = _common.capture(file, o)
+    except UnknownDialect:
+        with output.sink(None) as write:
+            write(factsheet.unknown(file))
+        raise
+    wanted = [m for m in capture.facts if fnmatch.fnmatchcase(m, metric)]
+    with output.sink(None) as write:
+        if format == "json":
+            write(json.dumps(factsheet.as_json(capture, wanted), ensure_ascii=False, indent=1) + "\n")
+        elif format == "csv":
+            factsheet.write_csv(capture, wanted, write)
+        else:
+            write(factsheet.table(capture, wanted, None if everything else 20))
+    return 0
