@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from triage import schema, units
+from triage.dialects import _ncu_more
 from triage.dialects import _ncu_names as ncu
 from triage.errors import BadCapture, UnknownUnit
 from triage.model import SEP, Column, Opinion, Quality, Table
@@ -45,7 +46,11 @@ def codes(part: pd.DataFrame, name: Any) -> tuple[Any, list[str]]:
         column = column.astype("category")
     numbers = column.cat.codes.to_numpy(np.int64)
     words = ["" if w is None or w != w else str(w) for w in column.cat.categories]
-    return (numbers, words) if not (numbers < 0).any() else (np.where(numbers < 0, len(words), numbers), [*words, ""])
+    return (
+        (numbers, words)
+        if not (numbers < 0).any()
+        else (np.where(numbers < 0, len(words), numbers), [*words, ""])
+    )
 
 
 def _join(parts: list[Part]) -> tuple[pd.DataFrame, Any]:
@@ -82,11 +87,20 @@ def number(text: str, style: units.Style, additive: bool = False) -> float:
     return np.nan
 
 
-def build(source: Source, dialect: str, parts: list[Part], separator: str = ",", decimal: str = "", average: bool = False) -> Table:
+def build(
+    source: Source,
+    dialect: str,
+    parts: list[Part],
+    separator: str = ",",
+    decimal: str = "",
+    average: bool = False,
+) -> Table:
     """The table of all parts. average: values are means over `calls` launches of a kernel."""
     frame, lines = _join(parts)
     if not len(frame):
-        raise BadCapture(f"{source.path}: a header but no rows", "the profiler recorded nothing; capture again")
+        raise BadCapture(
+            f"{source.path}: a header but no rows", "the profiler recorded nothing; capture again"
+        )
     key, _ = codes(frame, "key")
     launch, distinct = pd.factorize(key)
     count = len(distinct)
@@ -100,29 +114,37 @@ def build(source: Source, dialect: str, parts: list[Part], separator: str = ",",
     table.kinds = np.full(count, "compute", dtype=object)
     table.unmapped = [h for h in parts[0].unused if h]
     cells = parts[0].cells
-    _metrics(table, frame, launch, np.asarray(lines), cells, separator, decimal)
+    style = _metrics(table, frame, launch, np.asarray(lines), cells, separator, decimal)
     _shapes(table, frame, first, cells)
-    issue_denominator(table)
-    time_from_cycles(table)
-    _opinions(table, frame, launch)
+    _ncu_more.complete(table)
+    _opinions(table, frame, launch, style)
     _nvtx(table, frame, first)
     if average:
-        _totals(table, frame, first, cells)
+        _totals(table, frame, first, cells, style)
     return table
 
 
-def _metrics(table: Table, frame: pd.DataFrame, launch: Any, lines: Any, cells: dict[str, int], separator: str, decimal: str) -> None:
+def _metrics(
+    table: Table,
+    frame: pd.DataFrame,
+    launch: Any,
+    lines: Any,
+    cells: dict[str, int],
+    separator: str,
+    decimal: str,
+) -> units.Style:
     coded = [codes(frame, c) for c in ("section", "label", "metric", "unit")]
     combined = np.zeros(len(frame), dtype=np.int64)
     for at_, words in coded:
         combined = combined * len(words) + at_
     distinct, combo = np.unique(combined, return_inverse=True)
     found, ranks, heads = [], [], []
-    for number_ in distinct:
+    for packed in distinct:
+        rest: int = int(packed)
         words_of = []
         for _, words in reversed(coded):
-            number_, at = divmod(int(number_), len(words))
-            words_of.append(words[at])
+            words_of.append(words[rest % len(words)])
+            rest //= len(words)
         unit, name, _label, section = words_of
         found.append(ncu.metric(name, unit, section) if name else "")
         ranks.append(ncu.rank(name))
@@ -132,8 +154,9 @@ def _metrics(table: Table, frame: pd.DataFrame, launch: Any, lines: Any, cells: 
     which = np.array([number_of.get(m, -1) for m in found])[combo]
     use = np.flatnonzero(which >= 0)
     value, texts = codes(frame.iloc[use] if len(use) < len(frame) else frame, "value")
-    shown = sorted({t for t in (texts[i] for i in np.unique(value))}) if len(use) else []
+    shown = sorted({texts[i] for i in np.unique(value)}) if len(use) else []
     style = decimal_style(table.files[0], shown, separator, decimal) if shown else "us"
+    _ncu_more.damaged_numbers(table, shown)
     parsed = np.array([number(t, style) for t in texts] or [np.nan])
     listed = np.array([";" in t for t in texts] or [False])
     values = parsed[value] if len(use) else np.empty(0)
@@ -145,7 +168,10 @@ def _metrics(table: Table, frame: pd.DataFrame, launch: Any, lines: Any, cells: 
     missing = np.isfinite(values) & ~np.isfinite(scaled)
     if missing.any():
         odd = sorted({heads[combo[use[i]]] for i in np.flatnonzero(missing)})
-        table.quality += [Quality("unit-not-understood", f"{n} in {u!r}: {bad.get((n, u), 'not its unit')}") for n, u in odd[:20]]
+        table.quality += [
+            Quality("unit-not-understood", f"{n} in {u!r}: {bad.get((n, u), 'not its unit')}")
+            for n, u in odd[:20]
+        ]
     good = np.flatnonzero(np.isfinite(scaled))
     order = np.lexsort((use[good], np.array(ranks)[combo[use[good]]], launch[use[good]], which[use[good]]))
     sorted_ = good[order]
@@ -168,6 +194,7 @@ def _metrics(table: Table, frame: pd.DataFrame, launch: Any, lines: Any, cells: 
             column, used[0][0], cells.get("value", 0), "|".join(printed), factor, lines=where
         )
     table.unmapped += sorted({h for (h, _), m in zip(heads, found, strict=True) if h and not m})
+    return style
 
 
 def _factors(heads: list[tuple[str, str]], found: list[str]) -> tuple[Any, dict[tuple[str, str], str]]:
@@ -184,6 +211,10 @@ def _factors(heads: list[tuple[str, str]], found: list[str]) -> tuple[Any, dict[
 def factor(unit: str, metric: str, name: str) -> float:
     """Factor from a printed unit to the metric's canonical one; counters whose name says so need no printed unit."""
     target = schema.get(metric).unit
+    if metric == "branch.ratio":
+        return (
+            1.0  # every version prints the fraction and calls it `%`: 491 of 3,772 instructions are "0.13 %"
+        )
     if not unit.strip() and target == "ratio":
         if re.search(r"\.pct|_pct\b|pct_of_peak", name):
             return 0.01
@@ -199,7 +230,10 @@ def factor(unit: str, metric: str, name: str) -> float:
 
 def extents(text: str) -> float:
     """`(256, 1, 1)`, `256 x 1 x 1` or `256, 1, 1` -> 256; NaN when it is no extent."""
-    parts = [re.sub(r"[.,\s\u00a0]", "", p) for p in re.split(r",\s+|\s*[x\u00d7]\s*|;", text.strip().strip("()[] "))]
+    parts = [
+        re.sub(r"[.,\s\u00a0]", "", p)
+        for p in re.split(r",\s+|\s*[x\u00d7]\s*|;", text.strip().strip("()[] "))
+    ]
     if len(parts) == 1 and text.count(",") == 2:  # (256,1,1)
         parts = text.strip("()[] ").split(",")
     good = 1 <= len(parts) <= 3 and all(p.isdigit() for p in parts)
@@ -225,61 +259,40 @@ def device_of(table: Table, capabilities: list[str], devices: list[str]) -> None
     if seen:
         table.arch = "sm_" + re.sub("[.,]", "", seen[0])
         if len(seen) > 1:
-            table.notes.append(f"launches of several GPU generations (CC {', '.join(seen)}); the first one's limits are used")
+            table.notes.append(
+                f"launches of several GPU generations (CC {', '.join(seen)}); the first one's limits are used"
+            )
     named = [re.sub(r"\s*\(\d+\)\Z", "", d.strip()) for d in devices if re.search("[A-Za-z]", d)]
     table.device = table.device or (named[0] if named else "")
     if len(set(named)) > 1:
-        table.notes.append(f"launches on several devices ({', '.join(dict.fromkeys(named))}); the first one's limits are used")
+        table.notes.append(
+            f"launches on several devices ({', '.join(dict.fromkeys(named))}); the first one's limits are used"
+        )
 
 
-def time_from_cycles(table: Table) -> None:
-    """GPU time where only cycles and clock were collected: both come from one counter, so the quotient is exact."""
-    cycles, clock = table.columns.get("sm.cycles_elapsed"), table.columns.get("sm.frequency")
-    if "gpu.time" in table.columns or cycles is None or clock is None:
-        return
-    with np.errstate(divide="ignore", invalid="ignore"):
-        values = np.where(clock.values > 0, cycles.values / clock.values * 1e9, np.nan)
-    table.columns["gpu.time"] = Column(
-        values, "", unit="ns", formula="elapsed cycles / SM clock", inputs=("sm.cycles_elapsed", "sm.frequency")
-    )
-    table.notes.append("the export has no duration; GPU time is elapsed SM cycles over the SM clock")
-
-
-def issue_denominator(table: Table) -> None:
-    """Some versions print `Issue Slots Busy` over elapsed cycles: tell by the instruction rates beside it."""
-    column = table.columns.get("sm.issue_per_active")
-    active, elapsed = table.columns.get("sm.ipc_issued"), table.columns.get("sm.ipc_elapsed")
-    active = active or table.columns.get("sm.ipc_active")
-    if column is None or active is None or elapsed is None or schema.normal(column.header) != "issue slots busy":
-        return
-    a, e = active.values / 4, elapsed.values / 4  # four schedulers, one issue each, on every SM since 2014 but GP100
-    with np.errstate(invalid="ignore"):
-        over_elapsed = (a > 1.3 * e) & (np.abs(column.values - e) < 0.15 * e + 0.005) & (a > 0.05)
-    if not over_elapsed.any():
-        return
-    moved = Column(np.where(over_elapsed, column.values, np.nan), column.header, column.column, column.unit, column.factor,
-                   lines=column.lines)  # fmt: skip
-    table.columns.setdefault("sm.issue_per_elapsed", moved)
-    column.values = np.where(over_elapsed, np.nan, column.values)
-    table.notes.append("Issue Slots Busy agrees with the IPC over elapsed cycles, so it was read as such")
-    if not np.isfinite(column.values).any():
-        del table.columns["sm.issue_per_active"]
-
-
-def _opinions(table: Table, frame: pd.DataFrame, launch: Any) -> None:
+def _opinions(table: Table, frame: pd.DataFrame, launch: Any, style: units.Style) -> None:
     named, words = codes(frame, "rule")
     rows = np.flatnonzero(np.array([bool(w.strip()) for w in words])[named])
     if not len(rows):
         return
     part = frame.iloc[rows]
-    text = {c: [words_[i] for i in codes_] for c in ("rtype", "rtext", "stype", "speedup") for codes_, words_ in [codes(part, c)]}
+    text = {
+        c: [words_[i] for i in codes_]
+        for c in ("rtype", "rtext", "stype", "speedup")
+        for codes_, words_ in [codes(part, c)]
+    }
     for i, row in enumerate(rows):
-        claim = number(text["speedup"][i], "us")
+        claim = number(text["speedup"][i], style)
         table.opinions.append(
             Opinion(
-                int(launch[row]), TOOL, words[named[row]].strip(), text["rtype"][i].strip(), " ".join(text["rtext"][i].split()),
-                claim / 100 if np.isfinite(claim) else None, text["stype"][i].strip().lower(),
-            )  # fmt: skip
+                int(launch[row]),
+                TOOL,
+                words[named[row]].strip(),
+                text["rtype"][i].strip(),
+                " ".join(text["rtext"][i].split()),
+                claim / 100 if np.isfinite(claim) else None,
+                text["stype"][i].strip().lower(),
+            )
         )
 
 
@@ -300,10 +313,10 @@ def nvtx_path(text: str) -> str:
     return SEP.join(levels)
 
 
-def _totals(table: Table, frame: pd.DataFrame, first: Any, cells: dict[str, int]) -> None:
+def _totals(table: Table, frame: pd.DataFrame, first: Any, cells: dict[str, int], style: units.Style) -> None:
     """A per-kernel summary gives means: what adds up is multiplied by the number of launches."""
     at, words = codes(frame, "calls")
-    calls = np.array([number(w, "us") for w in words])[at[first]]
+    calls = np.array([number(w, style) for w in words])[at[first]]
     if not np.isfinite(calls).any():
         return
     table.columns["frame.calls"] = Column(calls, "Invocations", cells.get("calls", 0))
@@ -311,6 +324,11 @@ def _totals(table: Table, frame: pd.DataFrame, first: Any, cells: dict[str, int]
         if metric != "frame.calls" and schema.get(metric).additive:
             table.raw[column.header] = column
             table.columns[metric] = Column(
-                column.values * calls, column.header, formula="Average x Invocations", inputs=(column.header, "frame.calls")
+                column.values * calls,
+                column.header,
+                formula="Average x Invocations",
+                inputs=(column.header, "frame.calls"),
             )
-    table.notes.append("a summary per kernel: figures are means over its launches; times and counts were multiplied by Invocations")
+    table.notes.append(
+        "a summary per kernel: figures are means over its launches; times and counts were multiplied by Invocations"
+    )

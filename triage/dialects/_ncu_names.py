@@ -10,17 +10,12 @@ import re
 from functools import cache
 
 from triage import schema
-from triage.units import UnknownUnit, unit
+from triage.errors import UnknownUnit
+from triage.units import unit
 
 # label or counter -> canonical id, where the schema's own aliases do not say it. Labels that mean two things are
 # told apart by the unit they come with.
 OWN: dict[str, str] = {
-    "Total SM Elapsed Cycles": "sm.cycles_elapsed_sum",
-    "Total SMSP Elapsed Cycles": "smsp.cycles_elapsed_sum",
-    "Total L1 Elapsed Cycles": "l1tex.cycles_elapsed_sum",
-    "Total L2 Elapsed Cycles": "l2.cycles_elapsed_sum",
-    "Total DRAM Elapsed Cycles": "vram.cycles_elapsed_sum",
-    "Issued Ipc Active": "sm.ipc_issued",
     "Warp Cycles Per Issue Active": "warp.cycles_per_issue",
     "Stall Dispatch Stall": "stall_cycles.dispatch_stall",
     "Stall Dispatch": "stall_cycles.dispatch_stall",
@@ -38,7 +33,6 @@ OWN: dict[str, str] = {
     "gpc__elapsed_cycles_max": "sm.cycles_elapsed",
     "smsp__inst_executed_sum": "inst.executed",
     "smsp__inst_issued_sum": "inst.issued",
-    "sm__inst_issued_avg_per_active_cycle": "sm.ipc_issued",
     "smsp__warp_cycles_per_issue_active": "warp.cycles_per_issue",
     "smsp__thread_inst_executed_pred_on_per_inst_executed.ratio": "warp.unpredicated_threads_per_inst",
     "lts__average_t_sector_hit_rate.pct": "l2.hit_rate",
@@ -79,7 +73,9 @@ def metric(name: str, unit_text: str = "", section: str = "") -> str:
         except UnknownUnit:
             return ""
         if dimension == "count":  # no unit: the section tells the percentage from the bandwidth
-            dimension = {"memory workload analysis": "byte/s"}.get(section.lower(), "ratio" if section else "")
+            dimension = {"memory workload analysis": "byte/s"}.get(
+                section.lower(), "ratio" if section else ""
+            )
         return _BY_UNIT[key].get(dimension, "")
     found = _table().get(key, "")
     if not found and (m := SUFFIX.search(name)):  # --print-metric-name label-name
@@ -120,9 +116,9 @@ def _by_metric() -> dict[str, list[str]]:
     for own, canonical in OWN.items():
         if schema.known(canonical) and own not in table.get(canonical, []):
             table.setdefault(canonical, []).append(own)
-    for label, meant in _BY_UNIT.items():
+    for shown, meant in _BY_UNIT.items():
         for canonical in meant.values():
-            table.setdefault(canonical, []).append(label.title())
+            table.setdefault(canonical, []).append(shown.title())
     return table
 
 
@@ -141,6 +137,11 @@ _LABELS = frozenset(schema.normal(t) for t in (
     "Driver Shared Memory Per Block", "Shared Memory Per Block", "Shared Memory Configuration Size",
     "Theoretical Occupancy", "Theoretical Active Warps per SM", "Achieved Occupancy", "Achieved Active Warps Per SM",
     "Block Limit SM", "Block Limit Registers", "Block Limit Shared Mem", "Block Limit Warps", "Block Limit Barriers",
+    "Issued Ipc Active", "Branch Instructions", "Warp Cycles Per Executed Instruction", "Issued Warp Per Scheduler",
+    "Theoretical DRAM Bytes Accessible",
+    *(f"Predicated-On {x}{op} Thread Instructions Executed Per Cycle" for x in "FD" for op in ("ADD", "MUL", "FMA")),
+    *(f"Theoretical Predicated-On {x}FMA Thread Instructions Executed" for x in "FD"),
+    *(f"Total {u} Elapsed Cycles" for u in ("SM", "SMSP", "L1", "L2", "DRAM")),
     "Local Memory Spilling Requests", "Local Memory Spilling Request Overhead", "DRAM Bandwidth",
 ))  # fmt: skip
 
@@ -160,8 +161,14 @@ _SECTIONS = {
     "launch.": "LaunchStats", "occupancy.": "Occupancy", "stall.": "WarpStateStats", "stall_cycles.": "WarpStateStats",
     "global_access.": "SourceCounters", "shared.access": "SourceCounters", "shared.excess": "SourceCounters",
     "branch.": "SourceCounters", "local.spill": "MemoryWorkloadAnalysis_Tables", "device.": "LaunchStats",
-    "sol_part.": "SpeedOfLight",
+    "stall_samples.": "SourceCounters",
 }  # fmt: skip
+
+
+_MISSES = "lts__t_sectors_srcunit_tex_aperture_{}_lookup_miss.sum"
+_COMPUTED = {
+    "l2.sysmem_traffic": [_MISSES.format(a) for a in ("device", "peer", "sysmem")]
+}  # by us, from these
 
 
 def collect(metrics: list[str]) -> str:
@@ -170,13 +177,21 @@ def collect(metrics: list[str]) -> str:
     sections: set[str] = set()
     for canonical in metrics:
         section = next((s for prefix, s in _SECTIONS.items() if canonical.startswith(prefix)), "")
-        counters = [n for n in _by_metric().get(canonical, []) if _PERFWORKS.match(n) and not _LEGACY.search(n)]
-        if section:
+        counters = [
+            n for n in _by_metric().get(canonical, []) if _PERFWORKS.match(n) and not _LEGACY.search(n)
+        ]
+        if canonical in _COMPUTED:
+            wanted.update(_COMPUTED[canonical])
+        elif section:
             sections.add(section)
         elif counters:
             wanted.add(counters[0])
         elif canonical in _by_metric():
-            sections.add("ComputeWorkloadAnalysis" if canonical.startswith(("sm.", "inst.")) else "MemoryWorkloadAnalysis")
+            sections.add(
+                "ComputeWorkloadAnalysis"
+                if canonical.startswith(("sm.", "inst."))
+                else "MemoryWorkloadAnalysis"
+            )
     if not wanted and not sections:
         return ""
     wanted.add("gpu__time_duration.sum")

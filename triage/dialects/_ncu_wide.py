@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 
 from triage import schema, units
-from triage.dialects import _ncu_build, _wide
+from triage.dialects import _ncu_build, _ncu_more, _wide
 from triage.dialects import _ncu_names as ncu
-from triage.dialects._nv_file import Body, Segment, chatter, frame, record_lines, segments
+from triage.dialects._nv_file import Body, Header, Segment, chatter, frame, record_lines, segments
 from triage.errors import BadCapture, UnknownUnit
 from triage.model import Column, Opinion, Quality, Table
 from triage.source import Source, cells
@@ -36,7 +36,7 @@ class _Piece:
     unmapped: list[str]
 
 
-def read(source: Source, dialect: str, header: re.Pattern[bytes], brackets: bool, decimal: str = "") -> Table:
+def read(source: Source, dialect: str, header: Header, brackets: bool, decimal: str = "") -> Table:
     """Every launch in file order. brackets: units stand in the headers; else in the record below the header."""
     body = Body(source)
     found = segments(body, header)
@@ -58,9 +58,8 @@ def read(source: Source, dialect: str, header: re.Pattern[bytes], brackets: bool
         quality=quality,
     )  # fmt: skip
     table.kinds = np.full(len(table), "compute", dtype=object)
-    _extras(table, pieces, found[0])
-    _ncu_build.issue_denominator(table)
-    _ncu_build.time_from_cycles(table)
+    _extras(table, pieces, found[0], style)
+    _ncu_more.complete(table)
     if not table.columns:
         table.notes.append("no metric of this export is known to triage; see the unmapped names")
     return table
@@ -114,19 +113,23 @@ def _style(source: Source, body: Body, found: list[Segment], brackets: bool, dec
     texts: set[str] = set()
     for seg in found[:3]:
         wanted = [c for cs in _candidates(_headers(seg, body, brackets)).values() for c in cs]
-        sample = bytes(body.data[seg.start : min(seg.end, seg.start + (1 << 20))]).decode(body.encoding, "replace")
+        sample = bytes(body.data[seg.start : min(seg.end, seg.start + (1 << 20))]).decode(
+            body.encoding, "replace"
+        )
         if seg.separator == "," and '"' not in sample:
             return "us" if not decimal else _ncu_build.decimal_style(source, [], ",", decimal)
-        for row in csv.reader(sample.split("\n")[:200], delimiter=seg.separator):
+        for row in csv.reader(sample.replace("\r", "").split("\n")[:200], delimiter=seg.separator):
             texts |= {row[c] for c in wanted if c < len(row)}
     return _ncu_build.decimal_style(source, sorted(texts), found[0].separator, decimal)
 
 
-def _piece(body: Body, seg: Segment, brackets: bool, style: units.Style, quality: list[Quality]) -> _Piece | None:
+def _piece(
+    body: Body, seg: Segment, brackets: bool, style: units.Style, quality: list[Quality]
+) -> _Piece | None:
     headers = _headers(seg, body, brackets)
     low = [schema.normal(n) for n, _ in headers]
     roles = {r: low.index(n) for r, accepted in ROLES.items() for n in reversed(accepted) if n in low}
-    texts = frame(body, seg, list(roles.values()), {c: "category" for c in roles.values()})
+    texts = frame(body, seg, list(roles.values()), dict.fromkeys(roles.values(), "category"))
     lines = record_lines(body, seg, len(texts))
     # a launch has a number; the unit row, a repeated header and stray text have none
     codes, words = _ncu_build.codes(texts, roles["id"])
@@ -147,7 +150,11 @@ def _piece(body: Body, seg: Segment, brackets: bool, style: units.Style, quality
                 break
             used.add(c)
     unmapped = [h for i, h in enumerate(seg.headers) if h and i not in used]
-    out = {r: np.array(words_, dtype=object)[codes_[keep]] for r, c in roles.items() for codes_, words_ in [_ncu_build.codes(texts, c)]}
+    out = {
+        r: np.array(words_, dtype=object)[codes_[keep]]
+        for r, c in roles.items()
+        for codes_, words_ in [_ncu_build.codes(texts, c)]
+    }
     names = out.get("kernel", np.array([f"launch {i}" for i in np.flatnonzero(keep)], dtype=object)).copy()
     blank = names == ""
     names[blank] = [f"launch {i}" for i in np.flatnonzero(blank)]
@@ -167,7 +174,7 @@ def _numbers(body: Body, seg: Segment, wanted: list[int], style: units.Style, ro
     start = body.data.find(b"\n", seg.start, seg.end) + 1 if skip else seg.start
     try:
         with body.slice(start, seg.end, widest) as f:
-            got = pd.read_csv(f, **options)
+            got: pd.DataFrame = pd.read_csv(f, **options)
     except (pd.errors.ParserError, ValueError, OverflowError):
         got = pd.DataFrame()
     if len(got) != rows - skip + 1:
@@ -183,7 +190,13 @@ def _has_unit_row(body: Body, seg: Segment) -> bool:
 
 
 def _column(
-    raw: pd.Series[Any], metric: str, header: tuple[str, str], c: int, style: units.Style, keep: Any, quality: list[Quality]
+    raw: pd.Series[Any],
+    metric: str,
+    header: tuple[str, str],
+    c: int,
+    style: units.Style,
+    keep: Any,
+    quality: list[Quality],
 ) -> Column | None:
     """A metric's values in canonical units, or None when no cell holds a number."""
     name, unit = header
@@ -193,7 +206,9 @@ def _column(
     else:
         additive = schema.get(metric).additive
         texts = raw.astype(object).to_numpy()[keep]
-        known = {t: _ncu_build.number("" if t is None or t != t else str(t), style, additive) for t in set(texts)}
+        known = {
+            t: _ncu_build.number("" if t is None or t != t else str(t), style, additive) for t in set(texts)
+        }
         values = np.array([known[t] for t in texts])
     if not np.isfinite(values).any():
         return None
@@ -210,13 +225,15 @@ def _merge(pieces: list[_Piece]) -> dict[str, Column]:
         return pieces[0].columns
     merged: dict[str, Column] = {}
     for metric in dict.fromkeys(m for p in pieces for m in p.columns):
-        parts = [p.columns[metric].values if metric in p.columns else np.full(len(p.names), np.nan) for p in pieces]
+        parts = [
+            p.columns[metric].values if metric in p.columns else np.full(len(p.names), np.nan) for p in pieces
+        ]
         first = next(p.columns[metric] for p in pieces if metric in p.columns)
         merged[metric] = Column(np.concatenate(parts), first.header, first.column, first.unit, first.factor)
     return merged
 
 
-def _extras(table: Table, pieces: list[_Piece], seg: Segment) -> None:
+def _extras(table: Table, pieces: list[_Piece], seg: Segment, style: units.Style) -> None:
     low = [schema.normal(_bracketed(h)[0]) for h in seg.headers]
 
     def texts(role: str) -> Any:
@@ -229,16 +246,25 @@ def _extras(table: Table, pieces: list[_Piece], seg: Segment) -> None:
         if metric not in table.columns and np.isfinite(values).any():
             at = low.index(f"{role} size")
             table.columns[metric] = Column(values, seg.headers[at], at + 1, "(x, y, z)")
-    whole = [f"{a.split('.')[0]}.{b.split('.')[0]}" for a, b in zip(texts("major"), texts("minor"), strict=True)]
+    whole = [
+        f"{a.split('.')[0]}.{b.split('.')[0]}" for a, b in zip(texts("major"), texts("minor"), strict=True)
+    ]
     generation = [c or w for c, w in zip(texts("cc"), whole, strict=True)]
     _ncu_build.device_of(table, list(dict.fromkeys(generation)), list(dict.fromkeys(texts("device"))))
-    _speedups(table, cast("list[str]", list(texts("speedup"))))
+    _speedups(table, cast("list[str]", list(texts("speedup"))), style)
 
 
-def _speedups(table: Table, words: list[str]) -> None:
+def _speedups(table: Table, words: list[str], style: units.Style) -> None:
     for row, text in enumerate(words):
-        claim = _ncu_build.number(text, "us") if text else np.nan
+        claim = _ncu_build.number(text, style) if text else np.nan
         if np.isfinite(claim) and claim > 0:
             table.opinions.append(
-                Opinion(row, _ncu_build.TOOL, "EstimatedSpeedup", "OPT", "largest estimated speedup of its rules", claim / 100)
+                Opinion(
+                    row,
+                    _ncu_build.TOOL,
+                    "EstimatedSpeedup",
+                    "OPT",
+                    "largest estimated speedup of its rules",
+                    claim / 100,
+                )
             )

@@ -139,7 +139,8 @@ def _csv_end(source: Source, found: Found) -> int | None:
 
 
 def _text_rows(source: Source, found: Found) -> tuple[list[list[str]], list[int]]:
-    rows, lines = [], []
+    rows: list[list[str]] = []
+    lines: list[int] = []
     for number, line in enumerate(source.lines(), 1):
         if number <= found.line:
             continue

@@ -55,7 +55,7 @@ class Body:
         """The text of the line that starts at an offset."""
         end = self.data.find(b"\n", offset)
         raw = self.data[offset : len(self.data) if end < 0 else end]
-        return bytes(raw).decode(self.encoding, "replace").removeprefix("\ufeff").rstrip("\r")
+        return bytes(raw).decode(self.encoding, "replace").removeprefix("\ufeff").replace("\r", "")
 
     def slice(self, start: int, end: int, before: bytes = b"") -> io.BufferedReader:
         """A stream over part of the bytes, after some bytes of our own."""
@@ -93,14 +93,35 @@ class Segment:
     header_line: int
 
 
-def segments(body: Body, header: re.Pattern[bytes], numeric_first: bool = True) -> list[Segment]:
+@dataclass(frozen=True, slots=True)
+class Header:
+    """How a header line is told: bytes that must stand in it (a plain search is fast), and a pattern it must match."""
+
+    needle: bytes
+    line: re.Pattern[str]
+
+    def find(self, body: Body, limit: int = 0) -> list[int]:
+        """Offsets of the header lines of a body, the first `limit` of them (0: all)."""
+        found: list[int] = []
+        at = body.data.find(self.needle)
+        while at >= 0:
+            start = body.data.rfind(b"\n", 0, at) + 1
+            if self.line.match(body.line(start)):
+                found.append(start)
+                if len(found) == limit:
+                    break
+            end = body.data.find(b"\n", at)
+            at = body.data.find(self.needle, end) if end >= 0 else -1
+        return found
+
+
+def segments(body: Body, header: Header, numeric_first: bool = True) -> list[Segment]:
     """Every table of a body, cut where other text interrupts it.
 
-    header: matches at the start of a header line. numeric_first: data records begin with a number; anything else
-    that begins a line outside quotes is other text.
+    numeric_first: data records begin with a number; anything else that begins a line outside quotes is other text.
     """
     found: list[Segment] = []
-    starts = [m.start() for m in header.finditer(body.data)]
+    starts = header.find(body)
     size = len(body.data)
     for i, at in enumerate(starts):
         text = body.line(at)
@@ -146,7 +167,9 @@ def _clean(
         yield Segment(headers, separator, start, stop, first, header_line)
 
 
-def frame(body: Body, seg: Segment, usecols: list[int], dtype: dict[int, Any], width: int = 0) -> pd.DataFrame:
+def frame(
+    body: Body, seg: Segment, usecols: list[int], dtype: dict[int, Any], width: int = 0
+) -> pd.DataFrame:
     """The chosen columns of a segment as text or categories; short records are padded, long ones cut."""
     width = max(width, len(seg.headers) + 3)
     kept = sorted(set(usecols))
@@ -157,10 +180,12 @@ def frame(body: Body, seg: Segment, usecols: list[int], dtype: dict[int, Any], w
     }  # fmt: skip
     if seg.end <= seg.start:
         return pd.DataFrame({c: pd.Series([], dtype=dtype.get(c, object)) for c in kept})
-    widest = seg.separator.encode() * (width - 1) + b"\n"  # tells the parser the width; no real record may have it
+    widest = (
+        seg.separator.encode() * (width - 1) + b"\n"
+    )  # tells the parser the width; no real record may have it
     try:
         with body.slice(seg.start, seg.end, widest) as f:
-            whole = pd.read_csv(f, engine="c", low_memory=False, **options)
+            whole: pd.DataFrame = pd.read_csv(f, engine="c", low_memory=False, **options)
         return whole.iloc[1:].reset_index(drop=True)
     except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError, OverflowError):
         return _by_hand(body, seg, kept, dtype)
@@ -176,7 +201,9 @@ def _by_hand(body: Body, seg: Segment, kept: list[int], dtype: dict[int, Any]) -
     except csv.Error as e:
         raise BadCapture(f"{body.source.path}:{seg.header_line}: damaged table ({e})", "export again") from e
     columns = {c: pd.Series([r[c] if c < len(r) else "" for r in rows], dtype=object) for c in kept}
-    return pd.DataFrame({c: v.astype("category") if dtype.get(c) == "category" else v for c, v in columns.items()})
+    return pd.DataFrame(
+        {c: v.astype("category") if dtype.get(c) == "category" else v for c, v in columns.items()}
+    )
 
 
 def record_lines(body: Body, seg: Segment, count: int) -> Any:

@@ -11,7 +11,9 @@ from triage.schema import normal
 from triage.source import Source, cells, delimiter
 
 _SECTION = re.compile(r"==\d+==\s+(.*?result):")
-_SAID = re.compile(r"^(?:==\d+==\s*)?(No (?:kernels|events/metrics|events|metrics|API activities) were profiled\.?)")
+_SAID = re.compile(
+    r"^(?:==\d+==\s*)?(No (?:kernels|events/metrics|events|metrics|API activities) were profiled\.?)"
+)
 _NAMES = {
     "summary": ({"time(%)", "calls", "avg", "name"}, set[str]()),
     "trace": ({"start", "duration", "grid x", "name"}, set[str]()),
@@ -63,9 +65,15 @@ def find(source: Source) -> list[Found]:
             continue
         source.delimiter = separator
         below = cells(lines[i + 1], separator) if i + 1 < len(lines) else []
-        is_units = bool(below) and not (below[-1].strip() if len(below) >= len(headers) else "") and _all_units(below)
+        is_units = (
+            bool(below)
+            and not (below[-1].strip() if len(below) >= len(headers) else "")
+            and _all_units(below)
+        )
         units = below + [""] * (len(headers) - len(below)) if is_units else [""] * len(headers)
-        end = next((j for j in range(i + 1, len(lines)) if not lines[j].strip() or lines[j].startswith("==")), None)
+        end = next(
+            (j for j in range(i + 1, len(lines)) if not lines[j].strip() or lines[j].startswith("==")), None
+        )
         found.append(Found(kind, i + 1, headers, units, i + 2 + is_units, end))
     return found
 
@@ -112,10 +120,16 @@ def is_text(source: Source) -> bool:
 def refuse(source: Source, found: list[Found]) -> NotTriageable:
     """Why an nvprof output cannot be triaged."""
     if said := chatter(source):
-        return NotTriageable(f"{source.path}: nvprof says: {said}", "check that the application launches kernels; profile again")
+        return NotTriageable(
+            f"{source.path}: nvprof says: {said}",
+            "check that the application launches kernels; profile again",
+        )
     if found:
         kinds = ", ".join(dict.fromkeys(f.kind for f in found))
-        return NotTriageable(f"{source.path}: an nvprof table of {kinds}, without kernels", "nvprof --csv --print-gpu-trace ./app")
+        return NotTriageable(
+            f"{source.path}: an nvprof table of {kinds}, without kernels",
+            "nvprof --csv --print-gpu-trace ./app",
+        )
     return NotTriageable(
         f"{source.path}: nvprof output as aligned text, not as a table",
         "nvprof --csv --log-file kernels.csv --print-gpu-trace ./your-app",

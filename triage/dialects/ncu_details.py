@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from triage.dialects import Match, Options, _ncu_build, _ncu_names
-from triage.dialects._nv_file import Body, Segment, chatter, frame, record_lines, segments
+from triage.dialects._nv_file import Body, Header, Segment, chatter, frame, record_lines, segments
 from triage.errors import BadCapture
 from triage.model import Table
 from triage.schema import normal
@@ -32,7 +32,9 @@ Or a few metrics: `ncu --metrics gpu__time_duration.sum,sm__throughput.avg.pct_o
 `--print-details all` adds the stall reasons and the breakdown of the throughputs. The rule results in the export are \
 shown beside triage's own findings. `--log-file` keeps the application's output out of the table."""
 
-_LONG = re.compile(rb'^(?=[^\n]*"?Metric Name"?[ \t]*[,;\t|])(?=[^\n]*(?:"?Metric Value"?|"?Average"?))[^\n]*', re.MULTILINE)
+_LONG = Header(
+    b"Metric Name", re.compile(r'(?=.*"?Metric Name"?\s*[,;\t|])(?=.*(?:"?Metric Value"?|"?Average"?))')
+)
 _ROLES = {
     "id": ("id",), "pid": ("process id",), "kernel": ("kernel name", "function name", "demangled name"),
     "section": ("section name",), "label": ("body item label",), "metric": ("metric name",), "unit": ("metric unit",),
@@ -63,8 +65,7 @@ def _far_header(source: Source) -> list[str]:
     if not re.search(r"^==(PROF|WARNING|ERROR)==", source.head_text, re.MULTILINE):
         return []
     body = Body(source)
-    m = _LONG.search(body.data)
-    return [c.strip() for c in cells(text, delimiter(text))] if m and (text := body.line(m.start())) else []
+    return [c.strip() for at in _LONG.find(body, 1) for c in cells(body.line(at), delimiter(body.line(at)))]
 
 
 def recognise(source: Source) -> Match | None:
@@ -77,8 +78,13 @@ def recognise(source: Source) -> Match | None:
         return None
     if low & {"metric description", "event name"}:  # nvprof
         return None
-    extra = "with rule results" if "rule name" in low else "a summary" if "average" in low else "no rule results"
-    return Match(0.95, f"long Nsight Compute table: Metric Name and {'Average' if 'average' in low else 'Metric Value'}, {extra}")
+    extra = (
+        "with rule results" if "rule name" in low else "a summary" if "average" in low else "no rule results"
+    )
+    return Match(
+        0.95,
+        f"long Nsight Compute table: Metric Name and {'Average' if 'average' in low else 'Metric Value'}, {extra}",
+    )
 
 
 def read(source: Source, options: Options) -> Table:
@@ -87,7 +93,9 @@ def read(source: Source, options: Options) -> Table:
     found = _segments(body)
     if not found:
         said = chatter(source)
-        raise BadCapture(f"{source.path}: no table" + (f"; the profiler said: {said}" if said else ""), "profile again")
+        raise BadCapture(
+            f"{source.path}: no table" + (f"; the profiler said: {said}" if said else ""), "profile again"
+        )
     parts = [p for s in found if (p := _part(body, s)) is not None]
     if not parts:
         said = chatter(source)
@@ -107,10 +115,10 @@ def read(source: Source, options: Options) -> Table:
 
 
 def _segments(body: Body) -> list[Segment]:
-    first = _LONG.search(body.data)
-    if first is None:
+    first = _LONG.find(body, 1)
+    if not first:
         return []
-    start = normal(cells(body.line(first.start()))[0]) if body.line(first.start()) else ""
+    start = normal(cells(body.line(first[0]))[0])
     return segments(body, _LONG, numeric_first=start in ("id", "process id", "", "unnamed: 0"))
 
 
@@ -119,7 +127,7 @@ def _part(body: Body, seg: Segment) -> _ncu_build.Part | None:
     where = {role: low.index(n) for role, accepted in _ROLES.items() for n in accepted if n in low}
     nvtx = [i for i, h in enumerate(low) if "range:" in h or "push/pop" in h or "start/stop" in h]
     wanted = [*where.values(), *nvtx]
-    raw = frame(body, seg, wanted, {c: "category" for c in wanted})
+    raw = frame(body, seg, wanted, dict.fromkeys(wanted, "category"))
     lines = record_lines(body, seg, len(raw))
     raw = raw.rename(columns={c: role for role, c in where.items()})
     keep = np.ones(len(raw), dtype=bool)

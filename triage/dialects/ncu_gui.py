@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from triage.dialects import Match, Options, _ncu_names, _ncu_wide
+from triage.dialects._nv_file import Header
 from triage.model import Table
 from triage.schema import normal
 from triage.source import Source, cells, delimiter
@@ -18,8 +19,9 @@ select all rows and copy).
 This table carries durations, the two throughputs and registers only. For a full diagnosis export the raw page: \
 `ncu --import report.ncu-rep --csv --page raw --print-units base > kernels.csv`"""
 
-_HEADER = re.compile(
-    rb'^(?:\xef\xbb\xbf)?(?=[^\n]*"?(?:Function|Demangled) Name"?[,;\t|])(?=[^\n]*(?:Duration|Cycles|Throughput) ?\[)[^\n]*', re.MULTILINE
+_HEADER = Header(
+    b"Name",
+    re.compile(r'(?=.*(?:Function|Demangled) Name"?\s*[,;\t|])(?=.*(?:Duration|Cycles|Throughput) ?\[)'),
 )
 
 names = _ncu_names.names

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from triage.dialects import Match, Options, _ncu_names, _ncu_wide
-from triage.dialects._nv_file import Body
+from triage.dialects._nv_file import Body, Header
 from triage.model import Table
 from triage.schema import normal
 from triage.source import Source, cells, delimiter
@@ -23,8 +23,8 @@ From a report: `ncu --import report.ncu-rep --csv --page raw --print-units base 
 The raw page holds every collected counter under its full name, so it is the export that leaves the fewest blind \
 spots. `--log-file` keeps the application's output out of the table."""
 
-_HEADER = re.compile(rb'^(?:\xef\xbb\xbf)?(?:"?(?:Unnamed: 0)?"?[,;\t|])?"?ID"?[ ]*[,;\t|][ ]*"?Process ID"?[^\n]*', re.MULTILINE)
 _START = re.compile(r'^\ufeff?(?:"?(?:Unnamed: 0)?"?[,;\t|])?"?ID"?\s*[,;\t|]\s*"?Process ID"?')
+_HEADER = Header(b"Process ID", _START)
 
 names = _ncu_names.names
 collect = _ncu_names.collect
@@ -35,10 +35,11 @@ def recognise(source: Source) -> Match | None:
     if source.is_folder:
         return None
     line = next((t for t in source.head_lines[:20000] if _START.match(t)), "")
-    if not line and (re.search(r"^==(PROF|WARNING|ERROR)==", source.head_text, re.MULTILINE) or len(source.head_lines) < 2):
+    if not line and (
+        re.search(r"^==(PROF|WARNING|ERROR)==", source.head_text, re.MULTILINE) or len(source.head_lines) < 2
+    ):
         body = Body(source)
-        m = _HEADER.search(body.data)
-        line = body.line(m.start()) if m else ""
+        line = next((body.line(at) for at in _HEADER.find(body, 1)), "")
     if not line:
         return None
     found = [c.strip() for c in cells(line, delimiter(line))]

@@ -15,7 +15,11 @@ from triage.source import Source
 NAME = "nsys-trace"
 TITLE = "Nsight Systems, GPU trace (one record per launch)"
 CAPTURE = _nsys.CAPTURE
-_PLAIN = {"launch.registers": ("reg/trd",), "launch.shared_static": ("stcsmem",), "launch.shared_dynamic": ("dymsmem",)}
+_PLAIN = {
+    "launch.registers": ("reg/trd",),
+    "launch.shared_static": ("stcsmem",),
+    "launch.shared_dynamic": ("dymsmem",),
+}
 _SHAPES = {"launch.grid_size": ("grdx", "grdy", "grdz"), "launch.block_size": ("blkx", "blky", "blkz")}
 collect = _nsys.collect
 
@@ -46,7 +50,9 @@ def read(source: Source, options: Options) -> Table:
     numeric = [i for i, h in enumerate(low) if h in ("start", "duration", "grdx", "grdy", "grdz", "blkx", "blky", "blkz",
                                                      "reg/trd", "stcsmem", "dymsmem")]  # fmt: skip
     grid = _nsys.read(source, found, numeric, text)
-    table = Table(NAME, [source], grid.texts[low.index("name")], {}, first_line=grid.first_line, lines=grid.lines)
+    table = Table(
+        NAME, [source], grid.texts[low.index("name")], {}, first_line=grid.first_line, lines=grid.lines
+    )
     table.quality += grid.quality
     table.columns["gpu.time"] = _nsys.time(source, grid, found, low.index("duration"))
     at = (lambda c: c + 1) if found.layout == "csv" else (lambda c: 1)
@@ -57,8 +63,12 @@ def read(source: Source, options: Options) -> Table:
                 table.raw[found.headers[c]] = Column(grid.numbers[c], found.headers[c], at(c))
             values = grid.numbers[where[0]] * grid.numbers[where[1]] * grid.numbers[where[2]]
             heads = tuple(found.headers[c] for c in where)
-            table.columns[metric] = Column(np.where(values > 0, values, np.nan), "", formula=" x ".join(heads), inputs=heads)
-    launched = np.isfinite(table.columns["launch.grid_size"].values) if "launch.grid_size" in table.columns else None
+            table.columns[metric] = Column(
+                np.where(values > 0, values, np.nan), "", formula=" x ".join(heads), inputs=heads
+            )
+    launched = (
+        np.isfinite(table.columns["launch.grid_size"].values) if "launch.grid_size" in table.columns else None
+    )
     for metric, accepted in _PLAIN.items():
         for c in (i for i, h in enumerate(low) if h in accepted):
             unit = _nsys.unit_of(found.headers[c])
@@ -73,7 +83,9 @@ def read(source: Source, options: Options) -> Table:
         devices = list(dict.fromkeys(str(d) for d in grid.texts[low.index("device")] if d))
         table.device = re.sub(r"\s*\(\d+\)\s*$", "", devices[0]) if devices else ""
         if len(devices) > 1:
-            table.notes.append(f"work on {len(devices)} devices ({', '.join(devices[:4])}); the first one's limits are used")
+            table.notes.append(
+                f"work on {len(devices)} devices ({', '.join(devices[:4])}); the first one's limits are used"
+            )
     used = {*numeric, *text}
     table.unmapped = [h for i, h in enumerate(found.headers) if i not in used]
     table.notes.append("nsys stats report cuda_gpu_trace: times and launch shapes without counters")

@@ -60,7 +60,10 @@ _NOTES = {
 
 def names() -> dict[str, list[str]]:
     """canonical id -> nvprof metrics and events."""
-    table: dict[str, list[str]] = {"frame.calls": ["Invocations"], "vram.bandwidth": ["dram_read_throughput + dram_write_throughput"]}
+    table: dict[str, list[str]] = {
+        "frame.calls": ["Invocations"],
+        "vram.bandwidth": ["dram_read_throughput + dram_write_throughput"],
+    }
     for name, (metric, _) in _MAP.items():
         table.setdefault(metric, []).append(name)
     return {m: n for m, n in table.items() if schema.known(m)}
@@ -84,7 +87,11 @@ def recognise(source: Source) -> Match | None:
     if source.is_folder:
         return None
     kinds = [f.kind for f in _nvprof.find(source) if f.kind in ("metrics", "events")]
-    return Match(0.93, f"nvprof columns: Device, Kernel, Invocations, {kinds[0].title()[:-1]} Name") if kinds else None
+    return (
+        Match(0.93, f"nvprof columns: Device, Kernel, Invocations, {kinds[0].title()[:-1]} Name")
+        if kinds
+        else None
+    )
 
 
 @dataclass(slots=True)
@@ -108,13 +115,24 @@ def read(source: Source, options: Options) -> Table:
         _take(source, part, rows)
     if not rows.keys:
         if said := _nvprof.chatter(source):
-            raise BadCapture(f"{source.path}: nvprof says: {said}", "check that the application launches kernels")
+            raise BadCapture(
+                f"{source.path}: nvprof says: {said}", "check that the application launches kernels"
+            )
         raise BadCapture(f"{source.path}: a header but no rows", "profile again")
     count = len(rows.keys)
-    table = Table(NAME, [source], np.array([k for _, k in rows.keys], dtype=object), {}, lines=np.array(rows.lines), group=False)
+    table = Table(
+        NAME,
+        [source],
+        np.array([k for _, k in rows.keys], dtype=object),
+        {},
+        lines=np.array(rows.lines),
+        group=False,
+    )
     calls = np.array(rows.calls)
     at = [normal(h) for h in found[0].headers]
-    table.columns["frame.calls"] = Column(calls, "Invocations", at.index("invocations") + 1 if "invocations" in at else 0)
+    table.columns["frame.calls"] = Column(
+        calls, "Invocations", at.index("invocations") + 1 if "invocations" in at else 0
+    )
     for name in _MAP:
         _column(table, rows, name, count, calls)
     _bandwidth(table, rows, count)
@@ -122,7 +140,10 @@ def read(source: Source, options: Options) -> Table:
     devices = list(dict.fromkeys(re.sub(r"\s*\(\d+\)\s*$", "", d) for d, _ in rows.keys))
     table.device = devices[0]
     table.unmapped = sorted(rows.unknown)
-    table.notes += [*sorted(rows.notes), "nvprof gives means over the invocations of a kernel; counts were multiplied by them"]
+    table.notes += [
+        *sorted(rows.notes),
+        "nvprof gives means over the invocations of a kernel; counts were multiplied by them",
+    ]
     return table
 
 
@@ -147,7 +168,7 @@ def _take(source: Source, part: _nvprof.Found, rows: _Rows) -> None:
         if name not in _MAP and not name.startswith(("dram_read_throughput", "dram_write_throughput")):
             rows.unknown.add(name)
             continue
-        rows.notes |= {text for word, text in _NOTES.items() if word in name and _LEVEL.search(row[value_at] + row[value_at - 1])
+        rows.notes |= {text for word, text in _NOTES.items() if (word in name and _LEVEL.search(row[value_at] + row[value_at - 1]))
                        or (word == "stall_" and name.startswith(word))}  # fmt: skip
         value, unit = cell(row[value_at])
         rows.cells.setdefault(name, {})[rows.keys[key]] = (value, line)
@@ -167,7 +188,9 @@ def cell(text: str) -> tuple[float, str]:
     return (value * units.unit(unit)[1] if unit else value), unit
 
 
-def _column(table: Table, rows: _Rows, name: str, count: int, calls: np.ndarray[tuple[int], np.dtype[np.float64]]) -> None:
+def _column(
+    table: Table, rows: _Rows, name: str, count: int, calls: np.ndarray[tuple[int], np.dtype[np.float64]]
+) -> None:
     metric, factor = _MAP[name]
     got = rows.cells.get(name)
     if not got or metric in table.columns or not schema.known(metric):
@@ -197,7 +220,7 @@ def _bandwidth(table: Table, rows: _Rows, count: int) -> None:
         values, lines = np.full(count, np.nan), np.zeros(count, dtype=np.int64)
         for row, (value, line) in rows.cells[p].items():
             values[row], lines[row] = value, line
-        header, unit, at = rows.heads[p]
+        _, unit, at = rows.heads[p]
         table.raw[p] = Column(values, p, at, unit, units.unit(unit)[1] if unit else 1.0, lines=lines)
         total = total + values
     table.columns["vram.bandwidth"] = Column(total, "", formula=" + ".join(parts), inputs=parts)

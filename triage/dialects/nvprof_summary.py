@@ -40,7 +40,11 @@ def recognise(source: Source) -> Match | None:
         return Match(0.9, "nvprof summary columns: Time(%), Time, Calls, Avg, Min, Max, Name")
     if not found and _nvprof.is_text(source):
         return Match(0.8, "nvprof output without a CSV table")
-    return Match(0.7, "an nvprof table without kernels") if found and all(f.kind == "unified memory" for f in found) else None
+    return (
+        Match(0.7, "an nvprof table without kernels")
+        if found and all(f.kind == "unified memory" for f in found)
+        else None
+    )
 
 
 def read(source: Source, options: Options) -> Table:
@@ -52,7 +56,11 @@ def read(source: Source, options: Options) -> Table:
     low = [normal(h) for h in best.headers]
     rows = _nvprof.records(source, best)
     of_type = low.index("type") if "type" in low else -1
-    gpu = [(n, r) for n, r in rows if of_type < 0 or not r[of_type].strip() or r[of_type].strip().lower().startswith("gpu")]
+    gpu = [
+        (n, r)
+        for n, r in rows
+        if of_type < 0 or not r[of_type].strip() or r[of_type].strip().lower().startswith("gpu")
+    ]
     name = low.index("name")
     if of_type < 0:  # API tables look the same: their names are C functions of the runtime
         gpu = [(n, r) for n, r in gpu if not r[name].startswith(("cuda", "cu")) or "(" in r[name]]
@@ -61,17 +69,29 @@ def read(source: Source, options: Options) -> Table:
             f"{source.path}: an nvprof summary of {len(rows)} API calls, nothing ran on the GPU",
             "nvprof --csv --print-gpu-summary ./your-app",
         )
-    table = Table(NAME, [source], np.array([r[name] for _, r in gpu], dtype=object), {}, lines=np.array([n for n, _ in gpu]))
+    table = Table(
+        NAME,
+        [source],
+        np.array([r[name] for _, r in gpu], dtype=object),
+        {},
+        lines=np.array([n for n, _ in gpu]),
+    )
     for metric, header in _TIMES.items():
         if header in low:
             c = low.index(header)
             table.columns[metric] = _time(source, best, [r[c] for _, r in gpu], c)
     calls = low.index("calls")
     table.columns["frame.calls"] = Column(
-        np.array([units.parse(r[calls]) or np.nan for _, r in gpu], dtype=float), best.headers[calls], calls + 1
+        np.array([units.parse(r[calls]) or np.nan for _, r in gpu], dtype=float),
+        best.headers[calls],
+        calls + 1,
     )
-    table.kinds = np.array(["copy" if n.startswith("[CUDA ") else "compute" for n in table.names], dtype=object)
-    table.unmapped = [h for i, h in enumerate(best.headers) if h and low[i] not in ("name", "calls", *_TIMES.values())]
+    table.kinds = np.array(
+        ["copy" if n.startswith("[CUDA ") else "compute" for n in table.names], dtype=object
+    )
+    table.unmapped = [
+        h for i, h in enumerate(best.headers) if h and low[i] not in ("name", "calls", *_TIMES.values())
+    ]
     table.notes.append("an nvprof summary: times without counters")
     if len(gpu) < len(rows):
         table.notes.append(f"{len(rows) - len(gpu)} API calls in the table were left out")
@@ -89,7 +109,10 @@ def _time(source: Source, found: _nvprof.Found, texts: list[str], c: int) -> Col
             value, glued = None, ""
         unit = glued or found.units[c]
         if value is not None and not unit:
-            raise UnknownUnit(f"{source.path}:{found.line}: column {found.headers[c]!r} has no unit", "export with nvprof --csv")
+            raise UnknownUnit(
+                f"{source.path}:{found.line}: column {found.headers[c]!r} has no unit",
+                "export with nvprof --csv",
+            )
         values.append(np.nan if value is None else value * units.factor(unit, "ns"))
         seen.add(unit)
     seen.discard("")

@@ -17,8 +17,15 @@ from triage.source import Source
 NAME = "nvprof-trace"
 TITLE = "nvprof CSV, GPU trace (one record per launch)"
 CAPTURE = _nvprof.CAPTURE
-_PLAIN = {"registers per thread": "launch.registers", "static smem": "launch.shared_static", "dynamic smem": "launch.shared_dynamic"}
-_SHAPES = {"launch.grid_size": ("grid x", "grid y", "grid z"), "launch.block_size": ("block x", "block y", "block z")}
+_PLAIN = {
+    "registers per thread": "launch.registers",
+    "static smem": "launch.shared_static",
+    "dynamic smem": "launch.shared_dynamic",
+}
+_SHAPES = {
+    "launch.grid_size": ("grid x", "grid y", "grid z"),
+    "launch.block_size": ("block x", "block y", "block z"),
+}
 
 
 def names() -> dict[str, list[str]]:
@@ -48,7 +55,9 @@ def read(source: Source, options: Options) -> Table:
     """One row per record in file order; memory operations have kind copy."""
     found = next(f for f in _nvprof.find(source) if f.kind == "trace")
     low = [normal(h) for h in found.headers]
-    numeric = [i for i, h in enumerate(low) if h in ("start", "duration", *_PLAIN, *sum(_SHAPES.values(), ()))]
+    numeric = [
+        i for i, h in enumerate(low) if h in ("start", "duration", *_PLAIN, *sum(_SHAPES.values(), ()))
+    ]
     text = [low.index("name"), *([low.index("device")] if "device" in low else [])]
     wide = _wide.read(source, found.first - 1, len(low), numeric, text, end_line=found.end)
     table = Table(NAME, [source], wide.texts[text[0]], {}, first_line=wide.first_line, lines=wide.lines)
@@ -73,7 +82,9 @@ def read(source: Source, options: Options) -> Table:
             # nvprof counts memory in binary steps: 8 KB of 2048 floats are 8192 bytes
             factor = _binary(unit) if unit else 1.0
             table.columns[metric] = Column(wide.numbers[c] * factor, found.headers[c], c + 1, unit, factor)
-    table.kinds = np.array(["copy" if str(n).startswith("[CUDA ") else "compute" for n in table.names], dtype=object)
+    table.kinds = np.array(
+        ["copy" if str(n).startswith("[CUDA ") else "compute" for n in table.names], dtype=object
+    )
     if "start" in low:
         start = _time(source, found, wide, low.index("start")).values
         end = start + table.columns["gpu.time"].values
@@ -104,6 +115,8 @@ def _binary(unit: str) -> float:
 def _time(source: Source, found: _nvprof.Found, wide: _wide.Wide, c: int) -> Column:
     unit = found.units[c].strip()
     if not unit:
-        raise UnknownUnit(f"{source.path}:{found.line}: column {found.headers[c]!r} has no unit", "export with nvprof --csv")
+        raise UnknownUnit(
+            f"{source.path}:{found.line}: column {found.headers[c]!r} has no unit", "export with nvprof --csv"
+        )
     factor = units.factor(unit, "ns")
     return Column(wide.numbers[c] * factor, found.headers[c], c + 1, unit, factor)

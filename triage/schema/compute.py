@@ -30,9 +30,42 @@ def _flops() -> tuple[Metric, ...]:
     return tuple(out)
 
 
+def _rates() -> tuple[Metric, ...]:
+    """Thread-level operations per cycle of the whole GPU, as the roofline section prints them."""
+    out = []
+    for letter, title in (("f", "FP32"), ("d", "FP64")):
+        for op in ("add", "mul", "fma"):
+            counter = f"smsp__sass_thread_inst_executed_op_{letter}{op}_pred_on.sum.per_cycle_elapsed"
+            label = f"Predicated-On {letter}{op}".upper().replace("PREDICATED-ON", "Predicated-On")
+            out.append(Metric(f"inst_rate.{letter}{op}", "count", f"{title} {op} per cycle", "",
+                              f"Thread-level {title} {op} instructions per elapsed cycle, whole GPU",
+                              (counter, f"{label} Thread Instructions Executed Per Cycle"), bounded=False))  # fmt: skip
+        peak = f"sm__sass_thread_inst_executed_op_{letter}fma_pred_on.sum.peak_sustained"
+        shown = f"Theoretical Predicated-On {letter.upper()}FMA Thread Instructions Executed"
+        out.append(Metric(f"peak.{letter}fma_per_cycle", "count", f"Peak {title} fma per cycle", "",
+                          f"Thread-level {title} multiply-adds the GPU can execute per cycle", (peak, shown), bounded=False))  # fmt: skip
+    return tuple(out)
+
+
+def _elapsed() -> tuple[Metric, ...]:
+    units = {"sm": ("sm", "SM"), "smsp": ("smsp", "SMSP"), "l1tex": ("l1tex", "L1"), "l2": ("lts", "L2"), "vram": ("dram", "DRAM")}
+    return tuple(
+        Metric(f"{where}.cycles_elapsed_sum", "cycle", f"{label} elapsed cycles, all", "",
+               f"Elapsed cycles summed over all {label} units; divided by active cycles it shows uneven work",
+               (f"{counter}__cycles_elapsed.sum", f"Total {label} Elapsed Cycles"), bounded=False)
+        for where, (counter, label) in units.items()
+    )  # fmt: skip
+
+
 METRICS = (
     *(m for name, what in _PIPES.items() for m in _pipe(name, what)),
     *_flops(),
+    *_rates(),
+    *_elapsed(),
+    Metric("inst.tensor", "count", "Tensor instructions", "", "Warp-level instructions of the tensor pipe",
+           ("sm__inst_executed_pipe_tensor.sum", "smsp__inst_executed_pipe_tensor.sum"), additive=True),
+    Metric("branch.count", "count", "Branch instructions", "", "Warp-level branch instructions executed",
+           ("Branch Instructions", "smsp__inst_executed_op_branch.sum"), additive=True),
     Metric("flop.rate_fp32", "flop/s", "FP32 rate", "", "FP32 operations per second (a multiply-add counts two)"),
     Metric("flop.rate_fp64", "flop/s", "FP64 rate", "", "FP64 operations per second (a multiply-add counts two)"),
     Metric("inst.executed", "count", "Instructions executed", "low", "Warp-level instructions executed",

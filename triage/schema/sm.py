@@ -28,7 +28,7 @@ STALLS: dict[str, str] = {
 _ALSO = {"no_instruction": ("no_instructions",), "gmma": ("warpgroup_arrive",)}
 
 
-def _stall(reason: str, meaning: str) -> tuple[Metric, Metric]:
+def _stall(reason: str, meaning: str) -> tuple[Metric, Metric, Metric]:
     names = (reason, *_ALSO.get(reason, ()))
     title = reason.replace("_", " ")
     share = tuple(a for r in names for a in (
@@ -46,6 +46,10 @@ def _stall(reason: str, meaning: str) -> tuple[Metric, Metric]:
         Metric(f"stall_cycles.{reason}", "count", f"Stall cycles: {title}", "low",
                f"Warp cycles per issued instruction spent {meaning}", (*cycles, special.get(reason, label)),
                bounded=False),
+        Metric(f"stall_samples.{reason}", "count", f"Stall samples: {title}", "low",
+               f"Program-counter samples of warps {meaning}",
+               tuple(f"smsp__pcsamp_{w}_{r}" for r in names for w in ("warps_issue_stalled", "warp_stall")),
+               bounded=False, additive=True),
     )  # fmt: skip
 
 
@@ -82,6 +86,9 @@ METRICS = (
     Metric("sm.ipc_elapsed", "count", "IPC, elapsed", "high", "Instructions executed per elapsed SM cycle",
            ("Executed Ipc Elapsed", "sm__inst_executed.avg.per_cycle_elapsed",
             "sm__inst_executed_avg_per_elapsed_cycle"), bounded=False),
+    Metric("sm.ipc_issued", "count", "Issued IPC, active", "high", "Instructions issued per active SM cycle, replays included",
+           ("Issued Ipc Active", "sm__inst_issued.avg.per_cycle_active",
+            "sm__inst_issued_avg_per_active_cycle"), bounded=False),
     Metric("sm.active_warps", "count", "Active warps per SM", "",
            "Warps resident per SM and active cycle",
            ("SM Occupancy", "sm__active_warps_avg_per_active_cycle", "sm__warps_active.avg.per_cycle_active",
@@ -105,6 +112,14 @@ METRICS = (
            ("Warp Cycles Per Issued Instruction", "smsp__average_warp_latency_per_inst_issued.ratio",
             "smsp__average_warps_active_per_inst_issued.ratio", "smsp__warp_cycles_per_inst_issued",
             "smsp__average_warps_active_per_issue_active.ratio"), bounded=False),
+    Metric("warp.cycles_per_executed", "count", "Warp cycles per executed instruction", "low",
+           "Cycles between two executed instructions of one warp",
+           ("Warp Cycles Per Executed Instruction", "smsp__average_warps_active_per_inst_executed.ratio",
+            "smsp__warp_cycles_per_inst_executed"), bounded=False),
+    Metric("warp.issued_per_scheduler", "count", "Issued warps per scheduler", "high",
+           "Instructions issued per scheduler and active cycle, at most 1",
+           ("Issued Warp Per Scheduler", "smsp__issue_active.avg.per_cycle_active",
+            "smsp__issue_active_avg_per_active_cycle"), bounded=False),
     Metric("warp.eligible", "count", "Eligible warps per scheduler", "high",
            "Warps ready to issue, per scheduler and active cycle",
            ("Eligible Warps Per Scheduler", "smsp__warps_eligible.avg.per_cycle_active",
