@@ -6,6 +6,7 @@ marker covers add up to the frame.
 
 from __future__ import annotations
 
+import bisect
 from typing import Any
 
 import numpy as np
@@ -75,19 +76,39 @@ def tree(names: Any, paths: Any) -> tuple[Any, Any, Any]:
     if paths is None:
         return parent, np.zeros(n, dtype=np.int64), names
     full = [f"{p}{SEP}{name}" if p else str(name) for p, name in zip(paths, names, strict=True)]
-    where: dict[str, int] = {}
+    where: dict[str, list[int]] = {}
     for i, key in enumerate(full):
-        where.setdefault(key, i)
+        where.setdefault(key, []).append(i)
+    first_child: dict[str, int] = {}
+    for i, path in enumerate(paths):
+        first_child.setdefault(str(path), i)
     for i, path in enumerate(paths):
         key = str(path)
         while key:
-            j = where.get(key, -1)
-            if j >= 0 and j != i:
+            if key in where and (j := _instance(where[key], i, first_child.get(key, n))) != i:
                 parent[i] = j
                 break
             key = key.rpartition(SEP)[0]
     depth = np.array([str(p).count(SEP) + 1 if p else 0 for p in paths], dtype=np.int64)
     return parent, depth, full
+
+
+def _instance(rows: list[int], child: int, first_child: int) -> int:
+    """Which of several markers of one name holds a child: the one begun before it; where ends come first, the next."""
+    if len(rows) == 1:
+        return rows[0]
+    at = bisect.bisect_left(rows, child)
+    if first_child < rows[0]:
+        return rows[min(at, len(rows) - 1)]
+    return rows[max(at - 1, 0)]
+
+
+def spread(times: Any) -> tuple[float, float, float] | None:
+    """(shortest, median, longest) of a workload's repeats in ns; None where none has a time."""
+    known = times[np.isfinite(times)]
+    if not len(known):
+        return None
+    return float(known.min()), float(np.median(known)), float(known.max())
 
 
 def exclusive(duration: Any, parent: Any, depth: Any, leaf_time: bool) -> tuple[Any, Any]:

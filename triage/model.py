@@ -176,6 +176,11 @@ class Capture:
         order, offsets = self.members
         return order[offsets[workload] : offsets[workload + 1]]
 
+    def times(self, workload: int) -> Any:
+        """Times of a workload's repeats as exported, ns; empty when the export has no times."""
+        column = self.table.columns.get("gpu.time")
+        return [] if column is None else column.values[self.rows_of(workload)]
+
     def owners(self, rows: Any) -> Any:
         """Workload of each of some table rows; -1 for rows that --marker left out."""
         import numpy as np

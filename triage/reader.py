@@ -21,17 +21,20 @@ def read(
     marker: str = "",
     options: dialects.Options | None = None,
     max_unpacked: int = GZ_BYTES,
+    unfold: bool = False,
 ) -> Capture:
     """Read one export (file, gz, folder, or "-") into a Capture.
 
     dialect: name of a reader instead of detection. device: GPU name or architecture for exports that do not say.
-    marker: glob over workload names and `/`-joined paths. Raises CaptureError and its kin, always in one line.
+    marker: glob over workload names and `/`-joined paths. unfold: keep repeats apart. Raises CaptureError and its kin, always in one line.
     """
     source = path if isinstance(path, Source) else Source(path, max_unpacked=max_unpacked)
     options = options or dialects.Options()
     module, why = dialects.pick(source, dialect, mapped=bool(options.mapping))
     table = module.read(source, options)
     table.quality += quality.check(table)
+    if unfold:
+        table.group = False
     return capture(table, module, why, device, marker)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from triage.frame import spread as frame_spread
 from triage.gain import LEVEL_ORDER
 from triage.model import SEP, Check, Origin
 from triage.rule import Cite
@@ -117,13 +118,21 @@ def _workloads(d: Diagnosis, p: int, details: Details, best: dict[tuple[int, int
             "id": part.workload_id(w, d.many), "capture": c.input.path, "name": str(c.names[w]),
             "path": str(c.paths[w]).split(SEP) if c.paths[w] else [], "kind": str(c.kinds[w]) or None,
             "parent": part.workload_id(parent, d.many) if parent >= 0 else None,
-            "calls": number(float(c.calls[w])), "duration_ns": number(float(c.duration_ns[w]), 3), "self_ns": number(float(c.self_ns[w]), 3),
+            "calls": number(float(c.calls[w])), "times": _times(c, w), "duration_ns": number(float(c.duration_ns[w]), 3), "self_ns": number(float(c.self_ns[w]), 3),
             "share": number(float(c.self_ns[w]) / total) if total > 0 else None, "sol": sol, "band": band,
             "primary": unit_names(clusters, clusters.primary, i), "secondary": unit_names(clusters, clusters.secondary, i),
             "bound_speedup": _bound(bound, i, band), "hit_grades": grades, "limiter_class": CLASSES[int(verdict.limiter[i])],
             "second_opinion": opinions.get(w, []),
             "verdict": details.sentence(i, f"{top.rule.title[0].lower()}{top.rule.title[1:]}" if top else ""),
         }  # fmt: skip
+
+
+def _times(c: Any, w: int) -> dict[str, Any] | None:
+    """Shortest, median and longest repeat in ns; null for a workload seen once."""
+    rows = c.rows_of(w)
+    if len(rows) < 2 or (found := frame_spread(np.asarray(c.times(w)))) is None:
+        return None
+    return dict(zip(("min", "median", "max"), (number(ns, 3) for ns in found), strict=True))
 
 
 def _bound(bound: Any, i: int, band: str) -> float | None:

@@ -35,6 +35,7 @@ reading = stack(
     click.option("--dialect", default="", metavar="NAME", help="Read as this dialect instead of detecting it."),
     click.option("--device", default="", metavar="NAME", help="GPU (name or sm_86 / gfx90a) for exports that do not say."),
     click.option("--marker", default="", metavar="GLOB", help="Only workloads whose name or path matches."),
+    click.option("--unfold", is_flag=True, help="Keep repeated markers and launches apart instead of grouping them."),
     click.option("--map", "mapping", multiple=True, metavar="COLUMN=METRIC", help="Map a foreign column to a canonical metric (repeatable)."),
     click.option("--map-file", metavar="YAML", help="The same mappings kept in a file, one `Column: metric` per line."),
     click.option("--events", default="", metavar="FILE", help="RenderDoc event tree beside the counters."),
@@ -108,7 +109,7 @@ def capture(path: str, o: dict[str, Any]) -> Capture:
     from triage.source import GZ_BYTES
 
     return reader.read(path, dialect=o["dialect"], device=o["device"], marker=o["marker"], options=reading_options(o),
-                       max_unpacked=size(o["max_unpacked"], GZ_BYTES))  # fmt: skip
+                       max_unpacked=size(o["max_unpacked"], GZ_BYTES), unfold=o.get("unfold", False))  # fmt: skip
 
 
 def percent(text: str) -> float:
