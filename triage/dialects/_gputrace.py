@@ -66,7 +66,8 @@ def header(source: Source) -> tuple[int, str, str]:
     """(1-based line, text, separator) of the first line that is not blank."""
     for number, line in enumerate(source.head_lines[:50], 1):
         if line.strip():
-            return number, line, "\t" if "\t" in line else delimiter(line)
+            source.delimiter = "\t" if "\t" in line else delimiter(line)
+            return number, line, source.delimiter
     return 0, "", "\t"
 
 
@@ -202,9 +203,9 @@ def read_events(source: Source) -> Events:
         values = []
         for cell in cells:
             try:
-                value = units.parse(cell, style)
+                value = float(cell) if style == "us" else units.parse(cell, style)
             except ValueError:
-                value = None
+                value = units.parse(cell, style) if _number(cell) else None
             values.append(np.nan if value is None else value)
         out.cells.append(values)
         stack.append((indent, text.strip()))
@@ -300,22 +301,24 @@ def durations(events: Events, frames: list[float], repeats: int, quality: list[Q
     span = sum(frames)
     count = len(frames) or repeats
     most = max(10 * span, 1.0) if span else 1e7
-    out, used = np.full(len(events.texts), np.nan), np.zeros(len(events.texts), dtype=np.int64)
-    paired = bad = 0
-    for i, cells in enumerate(events.cells):
-        while cells and np.isnan(cells[-1]):
-            cells = cells[:-1]
-        width = len(cells)
-        values = np.array(cells, dtype=np.float64)
-        if width > 1 and width % 2 == 0 and span and np.nansum(np.abs(values)) > 1.3 * span:
-            values, width = values[::2], width // 2
-            paired += 1
-        wrong = (values < 0) | (values > most)
-        bad += bool(wrong.any())
-        values = values[np.isfinite(values) & ~wrong]
-        if len(values):
-            out[i] = values.sum() / count if width > count and width % count == 0 else values.mean()
-            used[i] = len(values)
+    width = max((len(c) for c in events.cells), default=0)
+    table = np.full((len(events.texts), max(width, 1)), np.nan)
+    if width == 1:
+        table[:, 0] = [c[0] if c else np.nan for c in events.cells]
+    else:
+        for i, cells in enumerate(events.cells):
+            table[i, : len(cells)] = cells
+    filled = np.isfinite(table)
+    last = np.where(filled.any(axis=1), width - np.argmax(filled[:, ::-1], axis=1), 0)
+    pairs = (last > 1) & (last % 2 == 0) & (span > 0) & (np.nansum(np.abs(table), axis=1) > 1.3 * span)
+    table[np.ix_(pairs, np.arange(table.shape[1]) % 2 == 1)] = np.nan
+    last = np.where(pairs, last // 2, last)
+    wrong = (table < 0) | (table > most)
+    table[wrong] = np.nan
+    paired, bad = int(pairs.sum()), int(wrong.any(axis=1).sum())
+    used = np.isfinite(table).sum(axis=1)
+    parts = np.where((last > count) & (last % max(count, 1) == 0), count, used)  # instances add up, frames average
+    out = np.where(used > 0, np.nansum(table, axis=1) / np.maximum(parts, 1), np.nan)
     if paired:
         quality.append(Quality("paired-times", f"{paired} marker rows of D3DPERF_EVENTS hold (duration, time stamp) pairs instead "
                        "of durations (their sum exceeds the frame): every second value was used"))  # fmt: skip

@@ -120,7 +120,7 @@ def _markers(source: Source, export: Export, options: Options) -> Table:
     for h in raws:
         column = _gputrace_columns.mean(table, h, [numbers.pop(c) for c in groups[h]], groups[h], at, True)
         table.raw[h] = column
-    table.unmapped = [h for h in groups if h not in chosen and h not in raws]
+    table.unmapped += [h for h in groups if h not in chosen and h not in raws]
     if repeats > 1:
         table.notes.append(
             f"every counter appears {repeats} times, once per captured frame: values are means over the frames"
@@ -198,6 +198,7 @@ def _whole(source: Source, export: Export) -> Table:
     """GPUTRACE_FRAME: averages over the whole capture; one workload, never a marker."""
     whole = export.whole
     assert whole is not None
+    whole.delimiter = "\t"
     files = _files(source, export, whole)
     table = Table(NAME, files, np.array(["whole capture"], dtype=object), {}, lines=np.array([1]))
     for number, text in enumerate(whole.lines(), 1):
@@ -222,6 +223,7 @@ def _whole(source: Source, export: Export) -> Table:
     if frames:
         span = sum(frames) / len(frames) * 1e6
         files.append(export.frame or source)
+        files[-1].delimiter = "\t"
         table.columns["gpu.time"] = Column(np.array([span]), "GPU frame time", 2, "ms", 1e6, len(files) - 1, np.array([1]),
                                            f"mean of {len(frames)} frames" if len(frames) > 1 else "")  # fmt: skip
         table.frame_ns = span

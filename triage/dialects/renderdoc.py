@@ -156,6 +156,7 @@ def _per_thread(table: Table, extra: list[tuple[int, str]], wide: _wide.Wide, ro
 
 
 def _join(table: Table, tree: _rdevents.EventTree, ids: Any) -> None:
+    tree.source.delimiter = "|"
     table.files.append(tree.source)
     paths = np.full(len(ids), "", dtype=object)
     groups, lines = np.full(len(ids), np.nan), np.zeros(len(ids), dtype=np.int64)
