@@ -19,6 +19,7 @@ from triage.source import Source
 
 _SECTION = re.compile(r"\s*={2,}\s*(.*?)\s*={2,}\s*\Z")
 _UNIT = re.compile(r"(.*?)\s*[\[(]([^\])]*)[\])]\s*\Z")
+_UNQUOTED = re.compile(r'\s*([^",]*,[^"]*?\[SIMD\d*[^\]]*\])\s*,')  # an unquoted kernel key with commas in it
 _FIRST = ("Kernel", "SubDeviceId", "Function", "GlobalInstanceId")
 _SAMPLED = ("ReportReason", "StreamMarker")  # columns of reports that a timer, not a kernel, ended
 
@@ -102,7 +103,9 @@ def blocks(source: Source) -> list[Block]:
 def _is_row(line: str, width: int) -> bool:
     """Enough cells, and a number among them."""
     count = line.count(",") + 1
-    return count >= max(2, width - 2) and any(c.isdigit() for c in line.rpartition(",")[0].rpartition(",")[2] + line[-12:])
+    return count >= max(2, width - 2) and any(
+        c.isdigit() for c in line.rpartition(",")[0].rpartition(",")[2] + line[-12:]
+    )
 
 
 @dataclass(slots=True)
@@ -120,33 +123,46 @@ class Data:
 def load(source: Source, group: list[Block], name_at: int, numeric: list[int]) -> Data:
     """The rows of blocks that share one header. Unquoted kernel names with commas are put together again."""
     width = len(group[0].headers)
-    text = [row if row.count(",") == width - 1 else _mend(row, width, name_at) for b in group for row in b.rows]
+    ends = not group[0].headers[-1]
+    text = [_fit(row, width, name_at, ends) for b in group for row in b.rows]
     lines = np.array([n for b in group for n in b.lines])
     block = np.concatenate([np.full(len(b.rows), b.line, dtype=np.float64) for b in group])
     try:
         frame = pd.read_csv(
             io.StringIO("\n".join(text)), header=None, names=list(range(width)), usecols=sorted({name_at, *numeric}),
-            index_col=False, dtype={c: object for c in range(width)}, skipinitialspace=True, keep_default_na=False,
+            index_col=False, dtype=dict.fromkeys(range(width), object), skipinitialspace=True, keep_default_na=False,
             skip_blank_lines=False, engine="c",
         )  # fmt: skip
     except (pd.errors.ParserError, ValueError, csv.Error) as e:
-        raise BadCapture(f"{source.path}:{int(lines[0])}: damaged table ({str(e)[:80]})", "export again") from e
+        raise BadCapture(
+            f"{source.path}:{int(lines[0])}: damaged table ({str(e)[:80]})", "export again"
+        ) from e
     quality: list[Quality] = []
-    numbers = {c: _floats(frame[c].astype(str).to_numpy(object), group[0].headers[c], quality) for c in numeric}
+    numbers = {
+        c: _floats(frame[c].astype(str).to_numpy(object), group[0].headers[c], quality) for c in numeric
+    }
     names = [str(n).strip() for n in frame[name_at]]
     bare = {split(h)[0] for h in group[0].headers}
     aggregated = "aggregat" in group[0].section.lower()
     return Data(names, numbers, lines, block, bool(bare & set(_SAMPLED)) and not aggregated, quality)
 
 
-def _mend(row: str, width: int, name_at: int) -> str:
+def _fit(row: str, width: int, name_at: int, ends: bool) -> str:
+    """A row that the csv rules cut into the header's width."""
+    if m := _UNQUOTED.match(row):
+        row = f'"{m[1].strip()}"{row[m.end(1) :]}'
+        return row if len(cut(row)) == width else _mend(row, width, name_at, ends)
+    return row if row.count(",") == width - 1 else _mend(row, width, name_at, ends)
+
+
+def _mend(row: str, width: int, name_at: int, ends: bool = False) -> str:
     """A row whose kernel name holds commas, or that lacks the header's trailing comma, in the header's width."""
     cells = cut(row)
     while len(cells) < width:
         cells.append("")
     extra = len(cells) - width
     if extra > 0:
-        while extra and not cells[-1]:
+        while extra and not cells[-1] and not ends:
             cells.pop()
             extra -= 1
         cells[name_at : name_at + extra + 1] = [", ".join(cells[name_at : name_at + extra + 1])]
@@ -169,5 +185,7 @@ def _floats(cells: Any, header: str, quality: list[Quality]) -> Any:
             continue
         out[i] = np.nan if value is None else value
     if odd:
-        quality.append(Quality("not-a-number", f"{header} holds text where numbers belong, for example {odd[:40]!r}"))
+        quality.append(
+            Quality("not-a-number", f"{header} holds text where numbers belong, for example {odd[:40]!r}")
+        )
     return out

@@ -17,6 +17,7 @@ import pandas as pd
 
 from triage import schema
 from triage.dialects import _formula, _rocm_metrics
+from triage.errors import NotTriageable
 from triage.model import Column, Quality, Table
 from triage.source import Source, cells, delimiter
 
@@ -41,6 +42,7 @@ LAUNCH = {
 }  # fmt: skip
 CHANNEL = re.compile(r"(.+)\[(\d+)\]\Z")
 _GFX9 = re.compile(r"\b(?:SQ|SQC|SPI|TA|TCP|TCC)_")
+_LEVEL = re.compile(r"SQ\w*_LEVEL")
 _KD = re.compile(r"\s*(?:\[clone \.kd\]|\(\.kd\)|\.kd)\s*\Z")
 
 
@@ -116,7 +118,8 @@ def wanted(headers: Iterable[str]) -> set[str]:
     """Which counters of a file are of use: metrics themselves, inputs of formulas, channels of inputs."""
     needed = set(_rocm_metrics.DIRECT)
     for _, formula in _rocm_metrics.FORMULAS:
-        needed.update(_formula.names(formula))
+        needed.update(n.rpartition(".")[2] for n in _formula.names(formula) if not n.islower())
+    needed.add("SQ_LEVEL_WAVES")
     headers = list(headers)
     have = set(headers)
     out = needed & have
@@ -136,7 +139,7 @@ def add_time(table: Table, export: Export, start: Any, end: Any) -> None:
     values, damaged = elapsed(start, end)
     if damaged:
         table.quality.append(Quality("damaged-timestamps", f"{damaged} of {len(values)} rows hold timestamps whose last digits "
-                             f"are lost (first: {str(start[0])!r}), as a spreadsheet writes them: no duration")) # fmt: skip
+                             f"are lost (first: {str(start[0])!r}), as a spreadsheet writes them: no duration"))  # fmt: skip
     if np.isfinite(values).any():
         a, b = export.roles["start"], export.roles["end"]
         table.columns["gpu.time"] = Column(values, f"{b.header} - {a.header}", 0, "ns", file=a.file,
@@ -168,6 +171,11 @@ def finish(table: Table, export: Export) -> Table:
     parts = [p for p in _rocm_metrics.SM_PARTS if p in table.columns and table.columns[p].formula]
     if "valu.busy" in parts:  # without the vector ALU the maximum would be a guess
         _compute(table, find, "sm.throughput", f"max({', '.join(parts)})")
+    if not table.columns:
+        raise NotTriageable(
+            f"{export.source.path}: a list of {n} dispatches without times, launch shapes or counters",
+            "give the table with the counters (pmc_perf.csv, results.csv)",
+        )
     table.arch = table.arch or export.arch
     if export.arch in _rocm_metrics.INFINITY_CACHE and "vram.throughput" in table.columns:
         table.notes.append("VRAM figures count what L2 asks of the fabric; the Infinity Cache may answer part of it, so "
@@ -216,8 +224,15 @@ class _Lookup:
         for where in (self._table.columns, self._export.counters, self._export.specs, self._table.raw):
             if name in where:
                 return where[name]
-        if name == "SQ_LEVEL_WAVES_ACCUM" and {"SQ_LEVEL_WAVES", "SQ_ACCUM_PREV_HIRES"} <= set(self._export.counters):
-            return self._export.counters["SQ_ACCUM_PREV_HIRES"]  # one pass holds one accumulator: that of SQ_LEVEL_WAVES
+        one = not any(_LEVEL.match(h) for h in self._table.unmapped)
+        if (
+            name == "SQ_LEVEL_WAVES_ACCUM"
+            and one
+            and {"SQ_LEVEL_WAVES", "SQ_ACCUM_PREV_HIRES"} <= set(self._export.counters)
+        ):
+            return self._export.counters[
+                "SQ_ACCUM_PREV_HIRES"
+            ]  # one pass holds one accumulator: that of SQ_LEVEL_WAVES
         if parts := self._channels.get(name):
             parts.sort(key=lambda p: int(p.rpartition("[")[2][:-1]))
             total = np.sum([self._export.counters[p].values for p in parts], axis=0)
@@ -272,7 +287,14 @@ def specs_of(source: Source, file: int, n: int) -> tuple[dict[str, Column], str,
                 found[spec] = Column(np.full(n, value), headers[places[key]], places[key] + 1, file=file,
                                      lines=np.full(n, line + 1))  # fmt: skip
                 break
-    arch = next((texts[specs_word(k)] for k in ("gpu_arch", "gpu_soc") if texts.get(specs_word(k), "").startswith("gfx")), "")
+    arch = next(
+        (
+            texts[specs_word(k)]
+            for k in ("gpu_arch", "gpu_soc")
+            if texts.get(specs_word(k), "").startswith("gfx")
+        ),
+        "",
+    )
     model = next((texts[specs_word(k)] for k in ("gpu_model", "name") if texts.get(specs_word(k))), "")
     return found, arch.split(":")[0], model
 

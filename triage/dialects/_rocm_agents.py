@@ -46,7 +46,9 @@ def add(table: Table, export: Export, source: Source, ending: str) -> None:
     values = {spec: _number(row.get(column)) for spec, column in _SPECS.items()}
     for spec, column in _SPECS.items():
         if values[spec] > 0:
-            export.specs[spec] = Column(np.full(n, values[spec]), column, places[column], file=file, lines=np.full(n, line))
+            export.specs[spec] = Column(
+                np.full(n, values[spec]), column, places[column], file=file, lines=np.full(n, line)
+            )
     waves, simds = _number(row.get("Max_Waves_Per_Simd")), _number(row.get("Simd_Per_Cu"))
     if waves > 0 and simds > 0:
         text = "Max_Waves_Per_Simd * Simd_Per_Cu"

@@ -47,10 +47,18 @@ def load(source: Source, dialect: str, line: int, headers: list[str]) -> tuple[T
     export = Export(source)
     for role, c in launch.items():
         export.roles[role] = Column(wide.numbers[c][first], headers[c], c + 1)
-    _counters(export, table, wide.texts[counter_at], wide.numbers[value_at], dispatch, lines, value_at, len(first))
+    _counters(
+        export, table, wide.texts[counter_at], wide.numbers[value_at], dispatch, lines, value_at, len(first)
+    )
     if "start" in roles and "end" in roles:
         _time(table, export, headers, roles, wide, dispatch, first, lines)
-    named = {*launch.values(), roles["name"], counter_at, value_at, *(roles[r] for r in ("start", "end") if r in roles)}
+    named = {
+        *launch.values(),
+        roles["name"],
+        counter_at,
+        value_at,
+        *(roles[r] for r in ("start", "end") if r in roles),
+    }
     table.unmapped += [h for i, h in enumerate(headers) if h and i not in named]
     return table, export
 
@@ -122,7 +130,9 @@ def _time(
                 chosen[d] = rows[good[(len(good) - 1) // 2]]
                 low, high = took[good[0]], took[good[-1]]
                 spread = max(spread, high / low if low > 0 else 0.0)
-        table.notes.append(f"dispatches were replayed in up to {int(np.diff(at).max())} passes; each one's median duration is used")
+        table.notes.append(
+            f"dispatches were replayed in up to {int(np.diff(at).max())} passes; each one's median duration is used"
+        )
     if spread > SPREAD:
         table.quality.append(Quality("multipass-times", f"the slowest pass of a dispatch took {spread:.1f} times its fastest: "
                                      "the passes did not run alike, so their counters need not fit together"))  # fmt: skip

@@ -116,7 +116,12 @@ FORMULAS: tuple[tuple[str, str], ...] = (
 # sub-units whose busiest is the compute unit's share of peak
 SM_PARTS = ("valu.busy", "mfma.busy", "salu.busy", "vmem.busy", "branch.busy")
 ONE_XCD = ("gfx900", "gfx906", "gfx908", "gfx90a", "gfx90c")  # single-die architectures
-INFINITY_CACHE = ("gfx940", "gfx941", "gfx942", "gfx950")  # fabric traffic may be answered before it reaches HBM
+INFINITY_CACHE = (
+    "gfx940",
+    "gfx941",
+    "gfx942",
+    "gfx950",
+)  # fabric traffic may be answered before it reaches HBM
 SPECS = ("cu_per_gpu", "se_per_gpu", "num_xcd", "max_waves_per_cu", "total_l2_chan", "max_sclk", "hbm_bw")
 
 
@@ -127,7 +132,9 @@ def exported(sizes: tuple[str, ...] = SPECS) -> dict[str, list[str]]:
         out.setdefault(metric, []).append(header)
     for metric, formula in FORMULAS:
         used = names(formula)
-        if all(n in sizes for n in used if n in SPECS) and all(n in out for n in used if n.islower() and n not in SPECS and n not in GIVEN):
+        if all(n in sizes for n in used if n in SPECS) and all(
+            n in out for n in used if n.islower() and n not in SPECS and n not in GIVEN
+        ):
             out.setdefault(metric, []).append(formula)
     if "valu.busy" in out and "cu_per_gpu" in sizes:
         out["sm.throughput"] = [f"max({', '.join(SM_PARTS)})"]

@@ -63,8 +63,17 @@ def read(source: Source, dialect: str, hint: str) -> Table:
     wide = _wide.read(source, line, len(headers), numeric, [roles["name"]], style=style)
     exported = [str(n) for n in wide.texts[roles["name"]]]
     if what := kind(exported):
-        raise NotTriageable(f"{source.path}: these are {what} (first: {exported[0]!r}), not GPU kernels", hint)
-    table = Table(dialect, [source], _rocm.names(wide.texts[roles["name"]]), {}, first_line=wide.first_line, lines=wide.lines)
+        raise NotTriageable(
+            f"{source.path}: these are {what} (first: {exported[0]!r}), not GPU kernels", hint
+        )
+    table = Table(
+        dialect,
+        [source],
+        _rocm.names(wide.texts[roles["name"]]),
+        {},
+        first_line=wide.first_line,
+        lines=wide.lines,
+    )
     table.quality += wide.quality
     table.kinds = np.full(len(table), "compute", dtype=object)
     for role, metric, unit in (("total", "gpu.time", "ns"), ("calls", "frame.calls", "")):

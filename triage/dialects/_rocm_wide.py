@@ -36,7 +36,14 @@ def load(source: Source, dialect: str, line: int, headers: list[str]) -> tuple[T
     style = _wide.number_style(source, source.head_lines[line:], numeric, "us")
     repeats = _repeats(source, line)
     wide = _wide.read(source, line, len(headers), numeric, text, style=style, skip=repeats)
-    table = Table(dialect, [source], _rocm.names(wide.texts[roles["name"]]), {}, first_line=wide.first_line, lines=wide.lines)
+    table = Table(
+        dialect,
+        [source],
+        _rocm.names(wide.texts[roles["name"]]),
+        {},
+        first_line=wide.first_line,
+        lines=wide.lines,
+    )
     table.quality += wide.quality
     table.unmapped = [h for i, h in enumerate(headers) if h and i not in taken and i not in counters.values()]
     export = Export(source)
@@ -44,11 +51,17 @@ def load(source: Source, dialect: str, line: int, headers: list[str]) -> tuple[T
         if role == "name":
             continue
         values = _timestamps(wide.texts[c]) if role in ("start", "end") else wide.numbers[c]
-        export.roles[role] = Column(values, headers[c], c + 1, "ns" if role in ("start", "end", "duration") else "")
+        export.roles[role] = Column(
+            values, headers[c], c + 1, "ns" if role in ("start", "end", "duration") else ""
+        )
     for name, c in counters.items():
         export.counters[name] = Column(wide.numbers[c], name, c + 1)
-    if len(table.names) == 1 and not any(np.isfinite(c.values).any() for c in (*export.roles.values(), *export.counters.values())):
-        raise BadCapture(f"{source.path}: the only row holds no number", "the export was cut off; profile again")
+    if len(table.names) == 1 and not any(
+        np.isfinite(c.values).any() for c in (*export.roles.values(), *export.counters.values())
+    ):
+        raise BadCapture(
+            f"{source.path}: the only row holds no number", "the export was cut off; profile again"
+        )
     start, end = (wide.texts[roles[r]] if r in roles else None for r in ("start", "end"))
     return table, export, start, end
 

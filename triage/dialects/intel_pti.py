@@ -48,7 +48,9 @@ _FLAGS = {
     "ReportWithoutWorkload": "reports without a workload", "CoreFrequencyChanged": "changes of the core clock",
 }  # fmt: skip
 _KEY = re.compile(r"\s*\[\s*(?:SIMD\s*(\d+))?\s*(?:\{([\d; ]+)\})?\s*(?:\{([\d; ]+)\})?\s*\]\s*\Z")
-_COPY = re.compile(r"(?:zeCommandListAppendMemory|clEnqueue(?:Read|Write|Copy|Fill)|zeCommandListAppend(?:Image|Barrier))")
+_COPY = re.compile(
+    r"(?:zeCommandListAppendMemory|clEnqueue(?:Read|Write|Copy|Fill)|zeCommandListAppend(?:Image|Barrier))"
+)
 
 
 def names() -> dict[str, list[str]]:
@@ -57,9 +59,17 @@ def names() -> dict[str, list[str]]:
     for name, metric in _METRICS.items():
         out.setdefault(metric, []).append(name)
     for m in schema.all_metrics().values():
-        if m.id.split(".")[0] in ("eu", "l3", "slm", "gti", "sampler", "gpu") and m.aliases and m.id not in ("gpu.idle", "gpu.active"):
+        if (
+            m.id.split(".")[0] in ("eu", "l3", "slm", "gti", "sampler", "gpu")
+            and m.aliases
+            and m.id not in ("gpu.idle", "gpu.active")
+        ):
             have = out.setdefault(m.id, [])
-            have += [a for a in m.aliases if "__" not in a and " " not in a and a not in have and a != "GPU" and a != "time"]
+            have += [
+                a
+                for a in m.aliases
+                if "__" not in a and " " not in a and a not in have and a != "GPU" and a != "time"
+            ]
     out |= {"launch.wave_size": ["[SIMD..] of the kernel key"], "launch.grid_size": ["first {..} of the kernel key"],
             "launch.block_size": ["second {..} of the kernel key"], "l3.hit_rate": ["L3_HIT, L3_MISS", "L3Misses, L3Lookups"],
             "vram.bandwidth": ["GPU_MEMORY_BYTE_READ, GPU_MEMORY_BYTE_WRITE"]}  # fmt: skip
@@ -75,7 +85,9 @@ def recognise(source: Source) -> Match | None:
     for line, _, cells in _pti.headers(source.head_lines):
         if _pti.first(cells) in ("Kernel", "SubDeviceId", "Function", "GlobalInstanceId"):
             strong = any("[" in c for c in cells) or any(c.startswith(("EU ", "XVE")) for c in cells)
-            return Match(0.88 if strong else 0.72, f"PTI columns ({', '.join(cells[:4])}, ...) on line {line}")
+            return Match(
+                0.88 if strong else 0.72, f"PTI columns ({', '.join(cells[:4])}, ...) on line {line}"
+            )
     return None
 
 
@@ -103,12 +115,14 @@ def _plan(headers: list[str], path: str) -> _Plan:
             metric = ""  # the share of the total, not the time
         if name in ("GlobalInstanceId", "KernelTime", "L3_HIT", "L3_MISS"):
             plan.extra[name] = i
-        if not metric or metric in plan.metrics and name != "GpuTime":
+        if not metric or (metric in plan.metrics and name != "GpuTime"):
             if name not in plan.extra and name not in plan.flags:
                 plan.unmapped.append(header)
             continue
         if unit.lower() not in _UNITS:
-            raise UnknownUnit(f"{path}: unknown unit {unit!r} of {name}", "is this an export of an Intel PTI tool?")
+            raise UnknownUnit(
+                f"{path}: unknown unit {unit!r} of {name}", "is this an export of an Intel PTI tool?"
+            )
         if not unit and schema.get(metric).unit in ("ratio", "ns", "hz"):
             plan.unmapped.append(header)  # without its unit the number could be anything
             continue
@@ -124,11 +138,16 @@ def read(source: Source, options: Options) -> Table:
         _refuse(source, blocks)
     kernels = [b for b in kernels if _plan(b.headers, source.path).metrics.get("gpu.time")]
     if not kernels:
-        raise NotTriageable(f"{source.path}: kernels without a time column", "profile with: unitrace -q -o metrics.csv ./app")
+        raise NotTriageable(
+            f"{source.path}: kernels without a time column", "profile with: unitrace -q -o metrics.csv ./app"
+        )
     groups: dict[tuple[str, ...], list[_pti.Block]] = {}
     for b in kernels:
         groups.setdefault(tuple(b.headers), []).append(b)
-    best = max(groups.values(), key=lambda g: (len(_plan(g[0].headers, source.path).metrics), sum(len(b.lines) for b in g)))
+    best = max(
+        groups.values(),
+        key=lambda g: (len(_plan(g[0].headers, source.path).metrics), sum(len(b.lines) for b in g)),
+    )
     plan = _plan(best[0].headers, source.path)
     table = _table(source, best, plan)
     left = sum(len(g) for g in groups.values()) - len(best)
@@ -150,9 +169,13 @@ def _refuse(source: Source, blocks: list[_pti.Block]) -> None:
 def _table(source: Source, blocks: list[_pti.Block], plan: _Plan) -> Table:
     headers = blocks[0].headers
     at = _pti.at(headers, "Kernel")
-    numeric = sorted({c for c, _, _ in plan.metrics.values()} | set(plan.flags.values()) | set(plan.extra.values()))
+    numeric = sorted(
+        {c for c, _, _ in plan.metrics.values()} | set(plan.flags.values()) | set(plan.extra.values())
+    )
     data = _pti.load(source, blocks, at, numeric)
-    table = Table(NAME, [source], np.array([_name(n) for n in data.names], dtype=object), {}, lines=data.lines)
+    table = Table(
+        NAME, [source], np.array([_name(n) for n in data.names], dtype=object), {}, lines=data.lines
+    )
     table.quality += data.quality
     table.kinds = np.array(["copy" if _COPY.match(n) else "compute" for n in data.names], dtype=object)
     for metric, (c, unit, factor) in plan.metrics.items():
@@ -178,7 +201,11 @@ def _launch(table: Table, keys: list[str]) -> None:
     known: dict[str, tuple[float, float, float]] = {}
     for key in set(keys):
         m = _KEY.search(key)
-        known[key] = (float(m[1]) if m and m[1] else np.nan, _product(m[2]) if m else np.nan, _product(m[3]) if m else np.nan)
+        known[key] = (
+            float(m[1]) if m and m[1] else np.nan,
+            _product(m[2]) if m else np.nan,
+            _product(m[3]) if m else np.nan,
+        )
     stack = np.array([known[k] for k in keys]).reshape(-1, 3)
     for i, (metric, text) in enumerate((("launch.wave_size", "SIMD width in Kernel"), ("launch.grid_size", "first {} of Kernel"),
                                         ("launch.block_size", "second {} of Kernel"))):  # fmt: skip
@@ -196,38 +223,66 @@ def _derive(table: Table, plan: _Plan, data: _pti.Data, headers: list[str]) -> N
     c = table.columns
     if {"eu.active", "eu.stall"} <= set(c) and "eu.idle" not in c:
         idle = np.maximum(0.0, 1 - c["eu.active"].values - c["eu.stall"].values)
-        c["eu.idle"] = Column(idle, "1 - active - stall", formula="max(0, 1 - eu.active - eu.stall)", inputs=("eu.active", "eu.stall"))
+        c["eu.idle"] = Column(
+            idle,
+            "1 - active - stall",
+            formula="max(0, 1 - eu.active - eu.stall)",
+            inputs=("eu.active", "eu.stall"),
+        )
     with np.errstate(all="ignore"):
         if {"L3_HIT", "L3_MISS"} <= set(plan.extra):
             hit, miss = (data.numbers[plan.extra[n]] for n in ("L3_HIT", "L3_MISS"))
-            table.raw |= {n: Column(data.numbers[plan.extra[n]], headers[plan.extra[n]], plan.extra[n] + 1) for n in ("L3_HIT", "L3_MISS")}
+            table.raw |= {
+                n: Column(data.numbers[plan.extra[n]], headers[plan.extra[n]], plan.extra[n] + 1)
+                for n in ("L3_HIT", "L3_MISS")
+            }
             rate = np.where(hit + miss > 0, hit / (hit + miss), np.nan)
-            c["l3.hit_rate"] = Column(rate, "L3 hits", formula="L3_HIT / (L3_HIT + L3_MISS)", inputs=("L3_HIT", "L3_MISS"))
+            c["l3.hit_rate"] = Column(
+                rate, "L3 hits", formula="L3_HIT / (L3_HIT + L3_MISS)", inputs=("L3_HIT", "L3_MISS")
+            )
         elif {"l3.lookups", "l3.misses"} <= set(c):
-            rate = np.where(c["l3.lookups"].values > 0, 1 - c["l3.misses"].values / c["l3.lookups"].values, np.nan)
-            c["l3.hit_rate"] = Column(rate, "L3 hits", formula="1 - l3.misses / l3.lookups", inputs=("l3.misses", "l3.lookups"))
+            rate = np.where(
+                c["l3.lookups"].values > 0, 1 - c["l3.misses"].values / c["l3.lookups"].values, np.nan
+            )
+            c["l3.hit_rate"] = Column(
+                rate, "L3 hits", formula="1 - l3.misses / l3.lookups", inputs=("l3.misses", "l3.lookups")
+            )
         moved = ("vram.bytes_read", "vram.bytes_written")
         if all(m in c for m in moved):
-            rate = (c[moved[0]].values + c[moved[1]].values) / np.where(c["gpu.time"].values > 0, c["gpu.time"].values, np.nan) * 1e9
+            rate = (
+                (c[moved[0]].values + c[moved[1]].values)
+                / np.where(c["gpu.time"].values > 0, c["gpu.time"].values, np.nan)
+                * 1e9
+            )
             formula = "(vram.bytes_read + vram.bytes_written) / gpu.time * 1000000000"
             c["vram.bandwidth"] = Column(rate, formula, formula=formula, inputs=(*moved, "gpu.time"))
         if "KernelTime" in plan.extra and c["gpu.time"].column != plan.extra["KernelTime"] + 1:
             kernel = data.numbers[plan.extra["KernelTime"]]
             off = np.abs(kernel / c["gpu.time"].values - 1) > 0.1
             if off.any():
-                table.quality.append(Quality("two-times", f"KernelTime and GpuTime differ by more than 10 % in {int(off.sum())} rows", int(np.argmax(off))))
+                table.quality.append(
+                    Quality(
+                        "two-times",
+                        f"KernelTime and GpuTime differ by more than 10 % in {int(off.sum())} rows",
+                        int(np.argmax(off)),
+                    )
+                )
     if data.sampled and "frame.calls" not in c:
         share = _samples(data, plan)
         c["frame.calls"] = Column(share, "1 / samples of the instance", formula="1 / samples of the instance")
-        table.notes.append(f"{len(table)} rows are time samples of {round(float(share.sum()))} kernel instances, weighted by GpuTime")
+        table.notes.append(
+            f"{len(table)} rows are time samples of {round(float(share.sum()))} kernel instances, weighted by GpuTime"
+        )
 
 
 def _samples(data: _pti.Data, plan: _Plan) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """1 / number of samples of each row's kernel instance: by instance number, else by block of the file."""
     ids = data.numbers[plan.extra["GlobalInstanceId"]] if "GlobalInstanceId" in plan.extra else data.block
     keys: dict[tuple[str, float], int] = {}
-    codes = np.array([keys.setdefault((n, float(i)), len(keys)) for n, i in zip(data.names, ids, strict=True)])
-    return 1.0 / np.bincount(codes)[codes]
+    codes = np.array(
+        [keys.setdefault((n, float(i)), len(keys)) for n, i in zip(data.names, ids, strict=True)]
+    )
+    return np.asarray(1.0 / np.bincount(codes)[codes], dtype=np.float64)
 
 
 def collect(metrics: list[str]) -> str:
@@ -236,5 +291,3 @@ def collect(metrics: list[str]) -> str:
     vector = any(m in ("eu.xmx", "eu.pipe0", "eu.pipe1", "eu.send_active") for m in metrics)
     group = "MemoryProfile" if memory else "VectorEngineProfile" if vector else "ComputeBasic"
     return f"unitrace -q -g {group} -o metrics.csv ./app"
-
-

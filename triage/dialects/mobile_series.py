@@ -9,7 +9,10 @@ from triage.source import Source
 
 NAME = "mobile-series"
 TITLE = "Snapdragon Profiler and Adreno counter series: recognised to be refused"
-CAPTURE = "Not an input for triage: these are series over time of the whole GPU. Per-draw figures of a snapshot can be given as a generic table."
+CAPTURE = (
+    "Not an input for triage: these are series over time of the whole GPU. Per-draw figures of a snapshot can be given "
+    "as a generic table."
+)
 _HINT = "capture a snapshot with per-draw metrics and give it as a generic table (a name column and one column per metric)"
 
 
@@ -30,7 +33,7 @@ def _which(source: Source) -> str:
                 return "a Snapdragon Profiler series: the whole GPU over time, no draws or passes"
             if all(_wide.find(headers, h) >= 0 for h in ("DrawID", "MetricName", "Value")):
                 return "a Snapdragon per-draw metric list without draw times"
-            if headers[0].strip() == "elapsed_s" and any("BUSY_CYCLES" in h for h in headers):
+            if headers and headers[0].strip() == "elapsed_s" and any("BUSY_CYCLES" in h for h in headers):
                 return "Adreno (KGSL) counters over time: the whole GPU, no draws or passes"
     return ""
 

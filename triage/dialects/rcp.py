@@ -24,7 +24,9 @@ _LAUNCH = {
     "VGPRs": "launch.registers", "SGPRs": "launch.scalar_registers", "LocalMemSize": "launch.shared",
     "KernelOccupancy": "occupancy.theoretical",
 }  # fmt: skip
-_DEVICE = re.compile(r"#\s*Device\s*(?:Name)?\s*[=:]?\s*([A-Za-z0-9][\w ()\-]*?)\s*(?:Platform|$)", re.MULTILINE)
+_DEVICE = re.compile(
+    r"#\s*Device\s*(?:Name)?\s*[=:]?\s*([A-Za-z0-9][\w ()\-]*?)\s*(?:Platform|$)", re.MULTILINE
+)
 
 
 def names() -> dict[str, list[str]]:
@@ -61,7 +63,9 @@ def read(source: Source, options: Options) -> Table:
     numeric = [*launch.values(), *counters.values(), *([time] if time >= 0 else [])]
     style = _wide.number_style(source, source.head_lines[line:], numeric, options.decimal or "us")
     wide = _wide.read(source, line, len(headers), numeric, [method, *sizes.values()], style=style)
-    table = Table(NAME, [source], _rocm.names(wide.texts[method]), {}, first_line=wide.first_line, lines=wide.lines)
+    table = Table(
+        NAME, [source], _rocm.names(wide.texts[method]), {}, first_line=wide.first_line, lines=wide.lines
+    )
     table.quality += wide.quality
     export = Export(source)
     if time >= 0:
@@ -70,7 +74,9 @@ def read(source: Source, options: Options) -> Table:
         table.columns["gpu.time"] = Column(wide.numbers[time] * factor, headers[time], time + 1, unit, factor)
     for metric, c in launch.items():
         factor = 0.01 if metric == "occupancy.theoretical" else 1.0
-        table.columns[metric] = Column(wide.numbers[c] * factor, headers[c], c + 1, "%" if factor == 0.01 else "", factor)
+        table.columns[metric] = Column(
+            wide.numbers[c] * factor, headers[c], c + 1, "%" if factor == 0.01 else "", factor
+        )
     _sizes(table, wide, headers, sizes)
     for h, c in counters.items():
         export.counters[h] = Column(wide.numbers[c], headers[c], c + 1)
@@ -94,7 +100,9 @@ def _sizes(table: Table, wide: _wide.Wide, headers: list[str], sizes: dict[str, 
         values = np.array([float(np.prod(np.ceil(np.divide(g, w)))) if g and w and len(g) == len(w) and min(w) > 0 else np.nan
                            for g, w in pairs])  # fmt: skip
         formula = "GlobalWorkSize / WorkGroupSize per axis"
-        table.columns["launch.grid_size"] = Column(values, formula, formula=formula, inputs=("launch.threads", "launch.block_size"))
+        table.columns["launch.grid_size"] = Column(
+            values, formula, formula=formula, inputs=("launch.threads", "launch.block_size")
+        )
 
 
 def _axes(text: str) -> list[float]:
@@ -104,4 +112,5 @@ def _axes(text: str) -> list[float]:
 def collect(metrics: list[str]) -> str:
     """The session command with the counters."""
     wanted = [c for m in metrics for c in _rocm_metrics.counters(m)]
-    return f"printf '%s\\n' {' '.join(dict.fromkeys(wanted)) or 'VALUBusy MemUnitBusy'} > counters.txt; rcprof -P -c counters.txt -o session.csv ./app"
+    counters = " ".join(dict.fromkeys(wanted)) or "VALUBusy MemUnitBusy"
+    return f"printf '%s\\n' {counters} > counters.txt; rcprof -P -c counters.txt -o session.csv ./app"

@@ -76,11 +76,15 @@ def read(source: Source, options: Options) -> Table:
     if len(set(devices)) == 1:
         table.arch = table.device = devices[0]
     else:
-        table.notes.append(f"statistics for {len(set(devices))} GPUs ({', '.join(dict.fromkeys(devices))}): name one with --device")
+        table.notes.append(
+            f"statistics for {len(set(devices))} GPUs ({', '.join(dict.fromkeys(devices))}): name one with --device"
+        )
         table.names = np.array([f"{stem or 'kernel'} ({d})" for d in devices], dtype=object)
     used = {*found.values(), *axes, device}
     table.unmapped = [h for i, h in enumerate(headers) if h and i not in used]
-    table.notes.append("compiler statistics: no times, so nothing is ranked and no share of the frame is known")
+    table.notes.append(
+        "compiler statistics: no times, so nothing is ranked and no share of the frame is known"
+    )
     return table
 
 
@@ -93,7 +97,9 @@ def _workgroup(table: Table, wide: _wide.Wide, headers: list[str], axes: list[in
         return
     formula = " * ".join(headers[c] for c in axes)
     table.raw |= {headers[c]: Column(wide.numbers[c], headers[c], c + 1) for c in axes}
-    table.columns["launch.block_size"] = Column(values, formula, formula=formula, inputs=tuple(headers[c] for c in axes))
+    table.columns["launch.block_size"] = Column(
+        values, formula, formula=formula, inputs=tuple(headers[c] for c in axes)
+    )
 
 
 def _kernel(file: str, devices: list[str]) -> str:

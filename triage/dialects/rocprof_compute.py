@@ -53,13 +53,17 @@ def recognise(source: Source) -> Match | None:
         return Match(0.90, "the header of an unfinished rocprof-compute pass")
     if _is_sysinfo(headers):
         return Match(0.90, "the sysinfo.csv of a rocprof-compute workload")
+    if _is_roofline(headers):
+        return Match(0.90, "the roofline.csv of a rocprof-compute workload")
     beside = (info := source.sibling("sysinfo.csv")) is not None and _is_sysinfo(_rocm.header(info)[1])
     if _rocm_long.is_long(headers) and "scratch per workitem" in low:
         return Match(0.92, "rocpd long columns (one row per dispatch and counter)")
     if _rocm_wide.is_wide(headers):
         residue = next((h for h in headers if _RESIDUE.fullmatch(h)), "")
         if residue or any(_rocm.CHANNEL.fullmatch(h) for h in headers):
-            return Match(0.92, f"joined passes ({residue or 'per-channel counters'} among {len(headers)} columns)")
+            return Match(
+                0.92, f"joined passes ({residue or 'per-channel counters'} among {len(headers)} columns)"
+            )
         if beside:
             return Match(0.90, "dispatches with a sysinfo.csv beside them")
     return None
@@ -72,20 +76,36 @@ def read(source: Source, options: Options) -> Table:
         found = _workloads(source)
         if len(found) != 1:
             shown = ", ".join(str(Path(f.path).parent) for f in found[:4])
-            raise BadCapture(f"{source.path}: {len(found)} workloads in this folder ({shown})", "give the folder of one of them")
+            raise BadCapture(
+                f"{source.path}: {len(found)} workloads in this folder ({shown})",
+                "give the folder of one of them",
+            )
         main = found[0]
     line, headers = _rocm.header(main)
     if _is_sysinfo(headers):
-        raise NotTriageable(f"{main.path}: this is the sysinfo.csv of a workload, not its counters", "give the folder it lies in")
+        raise NotTriageable(
+            f"{main.path}: this is the sysinfo.csv of a workload, not its counters",
+            "give the folder it lies in",
+        )
+    if _is_roofline(headers):
+        raise NotTriageable(
+            f"{main.path}: these are measured peaks of the GPU (roofline.csv), not counters",
+            "give the folder it lies in",
+        )
     if [_rocm.specs_word(h) for h in headers] == _STUB:
-        raise BadCapture(f"{main.path}: a header but no counters: the profiling pass failed or was cut", "profile again")
+        raise BadCapture(
+            f"{main.path}: a header but no counters: the profiling pass failed or was cut", "profile again"
+        )
     if _rocm_long.is_long(headers):
         table, export = _rocm_long.load(main, NAME, line, headers)
     elif _rocm_wide.is_wide(headers):
         table, export, start, end = _rocm_wide.load(main, NAME, line, headers)
         _rocm.add_time(table, export, start, end)
     else:
-        raise BadCapture(f"{main.path}: no dispatches in it (columns: {', '.join(headers[:4])})", "give the workload folder")
+        raise BadCapture(
+            f"{main.path}: no dispatches in it (columns: {', '.join(headers[:4])})",
+            "give the workload folder",
+        )
     _companions(table, export, main)
     _rocm.finish(table, export)
     if source.is_folder:  # the folder is what the user typed, so it comes first
@@ -115,7 +135,15 @@ def _workloads(folder: Source) -> list[Source]:
 
 
 def _is_sysinfo(headers: list[str]) -> bool:
-    return len(headers) > 8 and _wide.find(headers, "cu_per_gpu", "numCU") >= 0 and _wide.find(headers, "Kernel_Name") < 0
+    return (
+        len(headers) > 8
+        and _wide.find(headers, "cu_per_gpu", "numCU") >= 0
+        and _wide.find(headers, "Kernel_Name") < 0
+    )
+
+
+def _is_roofline(headers: list[str]) -> bool:
+    return _wide.find(headers, "device") >= 0 and _wide.find(headers, "HBMBw") >= 0
 
 
 def _companions(table: Table, export: Export, main: Source) -> None:
@@ -130,9 +158,13 @@ def _companions(table: Table, export: Export, main: Source) -> None:
             export.roles["wave"] = wave
         lacking = [s for s in ("cu_per_gpu", "max_sclk") if s not in export.specs]
         if lacking:
-            table.notes.append(f"sysinfo.csv does not state {' and '.join(lacking)}: the percent of peak that needs it stays blind")
+            table.notes.append(
+                f"sysinfo.csv does not state {' and '.join(lacking)}: the percent of peak that needs it stays blind"
+            )
     else:
-        table.notes.append("no sysinfo.csv beside the counters: percent of peak cannot be computed; give the workload folder")
+        table.notes.append(
+            "no sysinfo.csv beside the counters: percent of peak cannot be computed; give the workload folder"
+        )
     if "gpu.time" not in table.columns and (times := main.sibling("timestamps.csv")) is not None:
         _join_times(table, export, times)
     levels = main.sibling("SQ_LEVEL_WAVES.csv")
@@ -140,7 +172,9 @@ def _companions(table: Table, export: Export, main: Source) -> None:
         _join_levels(table, export, levels)
 
 
-def _places(table: Table, export: Export, other: Export, count: int) -> np.ndarray[tuple[int], np.dtype[np.int64]] | None:
+def _places(
+    table: Table, export: Export, other: Export, count: int
+) -> np.ndarray[tuple[int], np.dtype[np.int64]] | None:
     """For each dispatch of the main file its row in the other, -1 when it is not there; None when they cannot be matched."""
     a, b = export.roles.get("dispatch"), other.roles.get("dispatch")
     if a is None or b is None:
@@ -149,11 +183,15 @@ def _places(table: Table, export: Export, other: Export, count: int) -> np.ndarr
     return np.array([where.get(float(d), -1) for d in a.values], dtype=np.int64)
 
 
-def _pick(column: Column, places: np.ndarray[tuple[int], np.dtype[np.int64]], table: Table, other: Table) -> Column:
+def _pick(
+    column: Column, places: np.ndarray[tuple[int], np.dtype[np.int64]], table: Table, other: Table
+) -> Column:
     """A companion's column in the order of the main table, with its own file and lines."""
     lines = np.array([other.line(int(p)) if p >= 0 else 0 for p in places])
     values = np.where(places >= 0, column.values[np.maximum(places, 0)], np.nan)
-    return Column(values, column.header, column.column, column.unit, column.factor, len(table.files) - 1, lines)
+    return Column(
+        values, column.header, column.column, column.unit, column.factor, len(table.files) - 1, lines
+    )
 
 
 def _join_levels(table: Table, export: Export, source: Source) -> None:

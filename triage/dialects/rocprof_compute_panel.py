@@ -97,7 +97,9 @@ def read(source: Source, options: Options) -> Table:
         panel = next((title for key, title in _PANELS if _plain(key) in rows), "an analysis panel")
         raise NotTriageable(f"{source.path}: this is panel {panel}: averages over all kernels, without times",
                             "give the workload folder with pmc_perf.csv, or the panel 2.1 (201.csv)")  # fmt: skip
-    table = Table(NAME, [source], np.array(["all analysed dispatches"], dtype=object), {}, lines=np.array([line + 1]))
+    table = Table(
+        NAME, [source], np.array(["all analysed dispatches"], dtype=object), {}, lines=np.array([line + 1])
+    )
     table.kinds = np.array(["compute"], dtype=object)
     used = set()
     for name, (metric, which) in _SOL.items():
@@ -113,7 +115,10 @@ def read(source: Source, options: Options) -> Table:
         factor = 0.01 if unit == "%" else 1.0
         table.columns[metric] = Column(np.array([value * factor]), f"{cells[found['metric']].strip()} / {headers[column]}", column + 1,
                                        unit, factor, lines=np.array([number]))  # fmt: skip
-        if metric == "valu.active_threads" and (share := _value(source, number, found["pop"], cells)) is not None:
+        if (
+            metric == "valu.active_threads"
+            and (share := _value(source, number, found["pop"], cells)) is not None
+        ):
             table.columns["valu.utilization"] = Column(np.array([share / 100]), headers[found["pop"]], found["pop"] + 1, "%", 0.01,
                                                        lines=np.array([number]))  # fmt: skip
     if not table.columns:
@@ -121,13 +126,17 @@ def read(source: Source, options: Options) -> Table:
                             "give the panel 2.1 (System Speed-of-Light) or the workload folder")  # fmt: skip
     _sums(table)
     table.unmapped = [cells[found["metric"]].strip() for key, (_, cells) in rows.items() if key not in used]
-    table.notes.append("the panel sums up all analysed dispatches and states no time: one workload, nothing to rank")
+    table.notes.append(
+        "the panel sums up all analysed dispatches and states no time: one workload, nothing to rank"
+    )
     return table
 
 
 def _plain(name: str) -> str:
     """Metric names without case, separators and the maintainers' bulk renaming of LDS."""
-    return re.sub(r"\s+", " ", re.sub(r"[\s_]+", " ", name.replace("LDS_Per_Workgroup", "LDS")).strip().lower())
+    return re.sub(
+        r"\s+", " ", re.sub(r"[\s_]+", " ", name.replace("LDS_Per_Workgroup", "LDS")).strip().lower()
+    )
 
 
 def _value(source: Source, number: int, column: int, cells: list[str]) -> float | None:
@@ -135,7 +144,9 @@ def _value(source: Source, number: int, column: int, cells: list[str]) -> float 
     try:
         return units.parse(text)
     except ValueError as e:
-        raise BadCapture(f"{source.path}:{number}: {text[:40]!r} is not a number", "export the panel again") from e
+        raise BadCapture(
+            f"{source.path}:{number}: {text[:40]!r} is not a number", "export the panel again"
+        ) from e
 
 
 def _unit(cells: list[str], found: dict[str, int]) -> str:
@@ -148,8 +159,12 @@ def _sums(table: Table) -> None:
     parts = [p for p in _PARTS if p in table.columns]
     if "valu.busy" in parts:
         values = np.fmax.reduce([table.columns[p].values for p in parts])
-        table.columns["sm.throughput"] = Column(values, "busiest sub-unit", formula=f"max({', '.join(parts)})", inputs=tuple(parts))
+        table.columns["sm.throughput"] = Column(
+            values, "busiest sub-unit", formula=f"max({', '.join(parts)})", inputs=tuple(parts)
+        )
     pair = ("fabric.read_throughput", "fabric.write_throughput")
     if all(p in table.columns for p in pair):
         total = table.columns[pair[0]].values + table.columns[pair[1]].values
-        table.columns["vram.throughput"] = Column(total, "reads + writes", formula=" + ".join(pair), inputs=pair)
+        table.columns["vram.throughput"] = Column(
+            total, "reads + writes", formula=" + ".join(pair), inputs=pair
+        )

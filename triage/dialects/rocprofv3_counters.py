@@ -42,7 +42,9 @@ def read(source: Source, options: Options) -> Table:
     line, headers = _rocm.header(source)
     table, export = _rocm_long.load(source, NAME, line, headers)
     if "gpu.time" not in table.columns:
-        table.notes.append("no timestamps in this file (older rocprofv3): add --kernel-trace, or use a newer version")
+        table.notes.append(
+            "no timestamps in this file (older rocprofv3): add --kernel-trace, or use a newer version"
+        )
     _rocm_agents.add(table, export, source, "_counter_collection")
     return _rocm.finish(table, export)
 

@@ -39,19 +39,33 @@ def recognise(source: Source) -> Match | None:
         return None
     if _wide.find(headers, "Workgroup_Size_X") < 0 and _wide.find(headers, "Kind") < 0:
         return None
-    return Match(0.88, f"kernel dispatches with start and end (Kernel_Name, Start_Timestamp, ...) on line {line}")
+    return Match(
+        0.88, f"kernel dispatches with start and end (Kernel_Name, Start_Timestamp, ...) on line {line}"
+    )
 
 
 def read(source: Source, options: Options) -> Table:
     """The dispatches in file order; raises BadCapture for a header without rows."""
     line, headers = _rocm.header(source)
     roles = {r: c for r, c in _wide.roles(headers, _rocm.ROLES).items() if r not in ("duration", "dispatch")}
-    axes = {f"{what}_{a}": c for what in ("Workgroup_Size", "Grid_Size") for a in _AXES if (c := _wide.find(headers, f"{what}_{a}")) >= 0}
+    axes = {
+        f"{what}_{a}": c
+        for what in ("Workgroup_Size", "Grid_Size")
+        for a in _AXES
+        if (c := _wide.find(headers, f"{what}_{a}")) >= 0
+    }
     text = [roles[r] for r in ("name", "start", "end")]
     numeric = [c for r, c in roles.items() if r not in ("name", "start", "end")] + list(axes.values())
     style = _wide.number_style(source, source.head_lines[line:], numeric, "us")
     wide = _wide.read(source, line, len(headers), numeric, text, style=style)
-    table = Table(NAME, [source], _rocm.names(wide.texts[roles["name"]]), {}, first_line=wide.first_line, lines=wide.lines)
+    table = Table(
+        NAME,
+        [source],
+        _rocm.names(wide.texts[roles["name"]]),
+        {},
+        first_line=wide.first_line,
+        lines=wide.lines,
+    )
     table.quality += wide.quality
     export = Export(source)
     for role, c in roles.items():
@@ -82,11 +96,19 @@ def _shape(table: Table, axes: dict[str, Column]) -> None:
             continue
         formula = " * ".join(p.header for p in parts)
         values = np.prod([p.values for p in parts], axis=0)
-        table.columns[metric] = Column(values, formula, formula=formula, inputs=tuple(p.header for p in parts))
-    pairs = [(axes[f"Grid_Size_{a}"], axes[f"Workgroup_Size_{a}"]) for a in _AXES if {f"Grid_Size_{a}", f"Workgroup_Size_{a}"} <= set(axes)]
+        table.columns[metric] = Column(
+            values, formula, formula=formula, inputs=tuple(p.header for p in parts)
+        )
+    pairs = [
+        (axes[f"Grid_Size_{a}"], axes[f"Workgroup_Size_{a}"])
+        for a in _AXES
+        if {f"Grid_Size_{a}", f"Workgroup_Size_{a}"} <= set(axes)
+    ]
     if pairs:
         with np.errstate(all="ignore"):
-            values = np.prod([np.ceil(g.values / np.where(w.values > 0, w.values, np.nan)) for g, w in pairs], axis=0)
+            values = np.prod(
+                [np.ceil(g.values / np.where(w.values > 0, w.values, np.nan)) for g, w in pairs], axis=0
+            )
         formula = " * ".join(f"ceil({g.header} / {w.header})" for g, w in pairs)
         table.columns["launch.grid_size"] = Column(values, formula, formula=formula, inputs=tuple(axes))
     table.raw.update({c.header: c for c in axes.values()})

@@ -68,19 +68,34 @@ def read(source: Source, options: Options) -> Table:
     names = np.array([str(t) or f"encoder {i + 1}" for i, t in enumerate(wide.texts[label])], dtype=object)
     table = Table(NAME, [source], names, {}, first_line=wide.first_line, lines=wide.lines, group=False)
     table.quality += wide.quality
-    parents = [[str(wide.texts[c][i]).strip("/").replace("/", SEP) for c in (buffer, group) if c >= 0] for i in range(len(table))]
+    parents = [
+        [str(wide.texts[c][i]).strip("/").replace("/", SEP) for c in (buffer, group) if c >= 0]
+        for i in range(len(table))
+    ]
     table.paths = np.array([SEP.join(p for p in levels if p) for levels in parents], dtype=object)
     for h, c in wanted.items():
         others = [wide.numbers[o] for o in again.get(h, [])]
         if any(not np.array_equal(o, wide.numbers[c], equal_nan=True) for o in others):
-            table.quality.append(Quality("ambiguous-counter", f"{h!r} stands {1 + len(others)} times with different values: not used"))
+            table.quality.append(
+                Quality(
+                    "ambiguous-counter",
+                    f"{h!r} stands {1 + len(others)} times with different values: not used",
+                )
+            )
             continue
         _column(table, h, c, wide.numbers[c])
     if not table.columns:
-        raise BadCapture(f"{source.path}: no counter that triage knows holds a number", "profile the capture in Xcode, then export again")
+        raise BadCapture(
+            f"{source.path}: no counter that triage knows holds a number",
+            "profile the capture in Xcode, then export again",
+        )
     used = {c.column - 1 for c in (*table.columns.values(), *table.raw.values())}
-    table.unmapped = [h for i, h in enumerate(headers) if h and i not in used and i not in text]
-    table.notes.append("the export states no units; rates were read as percent, and times were left out, so nothing is ranked")
+    table.unmapped = [
+        h for i, h in enumerate(headers) if h and i not in used and i not in text and first[h] not in used
+    ]
+    table.notes.append(
+        "the export states no units; rates were read as percent, and times were left out, so nothing is ranked"
+    )
     return table
 
 
