@@ -79,20 +79,16 @@ def check(book: Rulebook) -> list[Failure]:
         prefix = rule.id.rstrip("0123456789")
         if prefixes.setdefault(rule.pack, prefix) != prefix:
             out.append(Failure(rule.file, rule.line, f"id {rule.id}: pack {rule.pack!r} uses the prefix {prefixes[rule.pack]}"))
-        out += [Failure(rule.file, rule.line, p) for p in (*_house(rule, book), *_tests(rule), *_edges(rule))]
+        out += [Failure(rule.file, rule.line, p) for p in (*_house(rule), *_tests(rule), *_edges(rule))]
     return out
 
 
-def _house(rule: Rule, book: Rulebook) -> Iterator[str]:
+def _house(rule: Rule) -> Iterator[str]:
     """House rules that reading alone does not enforce."""
     outcomes = {str(t.get("expect")) for t in rule.tests if isinstance(t, dict)}
-    wanted = {"fires", "silent"} | ({"blind"} if rule.needs and _can_be_blind(rule) else set())
+    wanted = {"fires", "silent"} | ({"blind"} if rule.needs else set())
     if missing := sorted(wanted - outcomes):
         yield f"tests: no case expects {', '.join(missing)}"
-    used = {t.cite for t in rule.thresholds.values()}
-    for c in rule.cites:
-        if c.key not in used and rule.thresholds and len(rule.cites) > 1 and not any(t.cite for t in rule.thresholds.values()):
-            yield f"cite {c.key!r} is used by nothing"
     read = set()
     for when in rule.when.values():
         for c in when.conditions:
@@ -112,10 +108,6 @@ def _house(rule: Rule, book: Rulebook) -> Iterator[str]:
             for c in when.conditions:
                 if c.right and c.right.text == t.name and schema.known(c.left.text) and schema.get(c.left.text).unit != t.unit:
                     yield f"{c.text}: {c.left.text} is a {schema.get(c.left.text).unit}, {t.name} a {t.unit}"
-
-
-def _can_be_blind(rule: Rule) -> bool:
-    return True
 
 
 def _tests(rule: Rule) -> Iterator[str]:

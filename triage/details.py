@@ -40,10 +40,7 @@ class Details:
     @cached_property
     def truth(self) -> Any:
         """Everything inferred about the shown workloads (signatures are cached: this is cheap)."""
-        from triage.diagnosis import Diagnostician
-
-        engine = Diagnostician(self.d.book, self.d.method, self.d.engine).workload
-        return infer(self.view, engine)
+        return infer(self.view, self.d.inference)
 
     @cached_property
     def verdict(self) -> Any:

@@ -9,24 +9,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from triage import __version__
 from triage.derive import View
+from triage.details import Details
 from triage.engine import Engine
 from triage.evaluate import Lookup, infer
+from triage.findings import Finding, findings
+from triage.framefacts import frame_capture
 from triage.gain import fractions
 from triage.model import Capture
 from triage.program import compile_program
 from triage.rule import CONFIDENCE
 from triage.rulebook import Rulebook
 from triage.verdict import judge
-
-if TYPE_CHECKING:
-    from triage.details import Details
-    from triage.findings import Finding
 
 BLOCK = 65_536
 LISTED = 5_000  # findings listed when the user names no number; the rest is counted
@@ -88,6 +87,7 @@ class Diagnosis:
     book: Rulebook
     method: str
     engine: str
+    inference: Engine  # kept for its signatures: details infer the shown workloads again
     order: list[tuple[int, int]]  # (part, position in its firings), best first
     total: int  # findings before --top and --min-gain
     top: int | None
@@ -97,15 +97,11 @@ class Diagnosis:
     @cached_property
     def details(self) -> list[Details]:
         """Per part: outcomes, blind spots and origins of the workloads that are shown."""
-        from triage.details import Details
-
         return [Details(self, part) for part in self.parts]
 
     @cached_property
     def findings(self) -> list[Finding]:
         """Finding objects in rank order."""
-        from triage.findings import findings
-
         return findings(self)
 
     @property
@@ -182,7 +178,7 @@ class Diagnostician:
         notes = [n for n in {self.workload.note} if n]
         if total > len(order):
             notes.append(f"{total - len(order)} of {total} findings are not listed" + ("" if top is not None else "; --top N lists more"))
-        return Diagnosis(parts, self.book, self.method, self.workload.backend.name, order, total, top, notes)
+        return Diagnosis(parts, self.book, self.method, self.workload.backend.name, self.workload, order, total, top, notes)
 
     def _part(self, capture: Capture, number: int, limit: int, min_gain: float) -> Part:
         n = len(capture)
@@ -200,8 +196,6 @@ class Diagnostician:
             block.workload += start
             total += len(block)
             kept = [self._cut(Firings.join([*kept, block]), limit, min_gain, capture.frame_ns)]
-        from triage.framefacts import frame_capture
-
         whole = frame_capture(capture, limiter, Firings.join(kept), self.book)
         if self.frame:
             view = View(whole)

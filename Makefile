@@ -1,0 +1,46 @@
+# Two commands do everything: `make demo` and `make test`. Both set up .venv on first use.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN     = $(VENV)/bin
+# durable-rules 2.0.28 calls a function that Python 3.13 removed; this name for its successor makes it build there.
+export CPPFLAGS += -DPyEval_CallObject=PyObject_CallObject
+DEMO    = sample_captures/gpu-trace/demo_frame
+
+.PHONY: demo test check lint docs golden bench hard screenshots clean
+
+$(BIN)/triage: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet -e '.[test]' || $(BIN)/python -m pip install --quiet -e '.[test]' --no-deps
+	-$(BIN)/python -m pip install --quiet 'durable-rules==2.0.28'
+	@touch $@
+
+demo: $(BIN)/triage  ## triage a bundled frame, show the ranked result, write out/demo.html
+	$(BIN)/triage diagnose $(DEMO)
+	@mkdir -p out && $(BIN)/triage diagnose $(DEMO) -f html -o out/demo.html && echo "the same as a page: out/demo.html"
+
+test: $(BIN)/triage  ## all tests
+	$(BIN)/python -m pytest $(ARGS)
+
+check: $(BIN)/triage  ## every rule proves itself
+	$(BIN)/triage check --coverage
+
+lint: $(BIN)/triage  ## ruff and mypy --strict
+	@$(BIN)/python -c 'import ruff, mypy' 2>/dev/null || $(BIN)/python -m pip install --quiet -e '.[lint]'
+	$(BIN)/ruff check triage tests benchmarks docs
+	$(BIN)/mypy
+
+docs: $(BIN)/triage  ## regenerate docs/{rules,metrics,cli,capturing,glossary}.md
+	$(BIN)/python docs/generate.py
+
+golden: $(BIN)/triage  ## rewrite tests/golden from today's output; read the diff before committing
+	$(BIN)/python tests/regolden.py
+
+bench: $(BIN)/triage  ## ratios against pandas.read_csv and friends, one run, table and JSON
+	$(BIN)/python benchmarks/bench.py
+
+hard: $(BIN)/triage  ## fuzz totals, fault matrix, engine agreement (minutes, bounded)
+	$(BIN)/python benchmarks/hard.py
+
+clean:
+	rm -rf $(VENV) out dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,59 @@
+"""Shared helpers of the tests."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SAMPLES = ROOT / "sample_captures"
+CORPUS = ROOT.parent / "shared" / "corpus"
+
+
+def run(*args: object, input: str | None = None, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    """The real command line, in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "triage", *map(str, args)], capture_output=True, text=True, timeout=300, input=input,
+        env={**os.environ, **(env or {})}, cwd=ROOT, encoding="utf-8",
+    )  # fmt: skip
+
+
+def generic(path: Path, rows: list[dict[str, Any]]) -> Path:
+    """A generic table: ratios in percent, times in ms, the rest bare."""
+    from triage import schema
+
+    heads = ["name", *sorted({k for r in rows for k in r} - {"name"})]
+
+    def unit(h: str) -> str:
+        if not schema.known(h):
+            return ""
+        return {"ratio": " [%]", "ns": " [ms]"}.get(schema.get(h).unit, "")
+
+    with path.open("w", newline="", encoding="utf-8") as f:
+        w = csv.writer(f)
+        w.writerow([h + unit(h) for h in heads])
+        w.writerows([r.get(h, "") for h in heads] for r in rows)
+    return path
+
+
+def diagnose(*args: object) -> dict[str, Any]:
+    """`triage diagnose ... -f json`, parsed."""
+    p = run("diagnose", *args, "-f", "json")
+    assert p.returncode in (0, 1), p.stderr
+    result: dict[str, Any] = json.loads(p.stdout)
+    return result
+
+
+@pytest.fixture(scope="session")
+def book() -> Any:
+    """The bundled rules."""
+    from triage import rulebook
+
+    return rulebook.load()

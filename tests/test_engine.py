@@ -1,0 +1,147 @@
+"""The rule engine against a plain evaluation, and the two engines against each other."""
+
+from __future__ import annotations
+
+import gc
+import resource
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+from triage import schema
+from triage.derive import View
+from triage.engine import Engine, backend
+from triage.errors import TriageError
+from triage.evaluate import Lookup, infer
+from triage.expression import FALSE, TRUE, UNKNOWN
+from triage.model import Capture, InputFile, Table
+from triage.program import compile_program, layers, reads, sign, unsign
+from triage.rulebook import Rulebook
+
+WORKLOADS = 20_000
+
+
+def random_capture(book: Rulebook, n: int, seed: int) -> Capture:
+    """Workloads with every metric that any rule reads, log-uniform or uniform, a fifth of the cells missing."""
+    rng = np.random.default_rng(seed)
+    metrics = sorted({m for r in book.rules for w in r.when.values() for c in w.conditions for m in reads(r, c.names)} | {m for r in book.rules for m in r.needs})
+    facts = {}
+    for m in metrics:
+        ratio = schema.get(m).unit == "ratio"
+        values = rng.random(n) if ratio else 10 ** rng.uniform(-1, 7, n)
+        values[rng.random(n) < 0.2] = np.nan
+        facts[m] = values
+    names = np.array([f"w{i}" for i in range(n)], dtype=object)
+    one = np.zeros(n, dtype=np.int64)
+    return Capture(
+        InputFile("random", "", "test", "", n), Table("test", [], names, {}), names, np.full(n, "", dtype=object),
+        np.full(n, "", dtype=object), np.ones(n), one - 1, one, np.ones(n), np.ones(n), facts, {}, None, frozenset(facts),
+    )  # fmt: skip
+
+
+def plain(view: View, book: Rulebook, method: str, scope: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """(fired, possible) per rule name by Kleene's min and max over columns; no engine, no signatures."""
+    order = {FALSE: 0.0, UNKNOWN: 0.5, TRUE: 1.0}
+    lut = np.array([order[FALSE], order[TRUE], order[UNKNOWN]])
+    concepts: dict[str, Any] = {}
+    fired, possible = {}, {}
+    for layer in layers(book.rules, method):
+        todo: dict[str, Any] = {}
+        for rule in layer:
+            truth = np.zeros(view.size)
+            if rule.scope == scope and method in rule.methods and method in rule.when:
+                when, lookup = rule.when[method], Lookup(rule, view, method)
+                parts = [np.broadcast_to(concepts.get(g, 0.0), view.size) for g in when.given]
+                parts += [np.broadcast_to(lut[c(lookup)], view.size) for c in when.all_of]
+                if when.any_of:
+                    parts.append(np.max([np.broadcast_to(lut[c(lookup)], view.size) for c in when.any_of], axis=0))
+                parts += [np.where(np.isnan(np.broadcast_to(view[m], view.size)), 0.5, 1.0) for m in rule.needs]
+                truth = np.min(parts, axis=0)
+                fired[rule.name], possible[rule.name] = truth == 1.0, truth > 0.0
+            for name in (rule.name, *rule.concludes):
+                todo[name] = np.maximum(todo.get(name, 0.0), truth)
+        for name, truth in todo.items():
+            concepts[name] = np.maximum(concepts.get(name, 0.0), truth)
+    return fired, possible
+
+
+@pytest.mark.parametrize("method", ["v1", "v2"])
+@pytest.mark.parametrize("scope", ["workload", "frame"])
+def test_engine_agrees_with_plain_evaluation(book: Rulebook, method: str, scope: str) -> None:
+    capture = random_capture(book, WORKLOADS if scope == "workload" else 2_000, seed=1)
+    engine = Engine(compile_program(book, method, scope))
+    view = View(capture)
+    truth = infer(view, engine)
+    fired, possible = plain(view, book, method, scope)
+    total = 0
+    for index, got in truth.possible.items():
+        rule = book.rules[index]
+        vetoed = np.logical_or.reduce([hit for _, hit in truth.overruled.get(index, ())] or [np.zeros(view.size, dtype=bool)])
+        assert np.array_equal(truth.fired[index] | vetoed, fired[rule.name]), rule.name
+        assert np.array_equal(got, possible[rule.name]), rule.name
+        total += int(fired[rule.name].sum())
+    assert set(fired) == {book.rules[i].name for i in truth.possible}
+    assert total > view.size / 10 or scope == "frame"  # the comparison must have had something to compare
+
+
+def test_both_engines_agree_on_random_signatures(book: Rulebook) -> None:
+    program = compile_program(book, "v2", "workload")
+    engines = [Engine(program, name) for name in ("durable", "clips")]
+    rng = np.random.default_rng(2)
+    for group in program.groups:
+        codes = rng.integers(0, 3 ** len(group.inputs), 60).astype(np.int32)
+        a, b = (e.infer(group, codes) for e in engines)
+        assert np.array_equal(a, b), group.number
+
+
+def test_signatures_survive_packing() -> None:
+    digits = np.random.default_rng(3).integers(0, 3, (7, 50))
+    codes = sign([d.astype(np.int8) for d in digits], 50)
+    assert [unsign(int(c), 7) for c in codes] == digits.T.tolist()
+
+
+def test_memory_and_threads_stay_flat(book: Rulebook) -> None:
+    """Ten thousand signatures leave no threads behind and no memory that grows with them."""
+    program = compile_program(book, "v2", "workload")
+    engine = Engine(program)
+    threads = threading.active_count()
+    group = max(program.groups, key=lambda g: len(g.inputs))
+    rng = np.random.default_rng(4)
+
+    def burn(n: int) -> None:
+        for code in rng.integers(0, 3 ** len(group.inputs), n):
+            engine._signature(group, int(code))
+
+    burn(2_000)
+    gc.collect()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    burn(10_000)
+    assert threading.active_count() == threads
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20_000  # KiB
+
+
+def test_results_do_not_depend_on_how_many_signatures_came_before(book: Rulebook) -> None:
+    program = compile_program(book, "v2", "workload")
+    fresh, used = Engine(program), Engine(program)
+    group = program.groups[0]
+    codes = np.arange(3 ** len(group.inputs), dtype=np.int32)[:2_000]
+    used.infer(group, codes[::-1].copy())
+    assert np.array_equal(fresh.infer(group, codes), used.infer(group, codes))
+
+
+def test_unknown_engine_is_one_clear_line() -> None:
+    with pytest.raises(TriageError, match="durable, clips"):
+        backend("prolog", [])
+
+
+def test_blocks_do_not_change_results(book: Rulebook, monkeypatch: pytest.MonkeyPatch) -> None:
+    from triage import diagnosis
+
+    capture = random_capture(book, 3_000, seed=5)
+    whole = diagnosis.diagnose(capture, book, top=50)
+    monkeypatch.setattr(diagnosis, "BLOCK", 257)
+    parts = diagnosis.diagnose(capture, book, top=50)
+    a, b = (([(d.parts[p].firings.rule[k], d.parts[p].firings.workload[k]) for p, k in d.order], d.total) for d in (whole, parts))
+    assert a == b
