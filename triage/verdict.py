@@ -64,6 +64,7 @@ def _limiter(view: View) -> Any:
     sm, mem = _array(view, "sm.side"), _array(view, "memory.side")
     front, rop = _array(view, "frontend.side"), _array(view, "rop.side")
     waves, idle = _array(view, "launch.waves"), _array(view, "gpu.idle")
+    waves = np.where(np.isnan(waves), _array(view, "launch.waves_estimate"), waves)
     with np.errstate(invalid="ignore"):
         # with one side missing the other can still decide when it is high; below that nothing can be said
         best = np.fmax(np.fmax(sm, mem), np.fmax(front, rop))

@@ -1,0 +1,185 @@
+"""Launch shape and occupancy theory: what the launch asks for against what the device holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from triage.derive._derivation import Derivation
+from triage.devices import AmdLimits, Device, listing
+from triage.errors import TriageError
+from triage.occupancy.core import UNLIMITED
+from triage.occupancy.model import Model, model_for
+from triage.schema.kernel import LIMITERS
+
+if TYPE_CHECKING:
+    from triage.derive import View
+
+SAME_PEAK = 0.06  # products of one generation whose bandwidths differ by less are not told apart
+# metric -> name of the limiter in triage.occupancy
+LIMITS = {"registers": "registers", "shared": "shared", "groups": "groups", "warps": "waves", "barriers": "barriers"}
+_HELD = ("occupancy.limit_registers", "occupancy.limit_shared", "occupancy.limit_groups", "occupancy.limit_warps",
+         "occupancy.limit_barriers")  # fmt: skip
+_ASKED = ("launch.block_size", "launch.registers")
+
+
+def _least(*values: Any) -> Any:
+    out = values[0]
+    for v in values[1:]:
+        out = np.fmin(out, v)
+    return out
+
+
+def _full(value: Any, size: int) -> Any:
+    return value if np.ndim(value) else np.full(size, float(value))
+
+
+def shared_asked(view: View) -> Any:
+    """Bytes of shared memory a group asks for, without what the driver adds; 0 where the export does not say."""
+    own = view["launch.shared_static"] + np.nan_to_num(view["launch.shared_dynamic"])
+    whole = view["launch.shared"] - np.nan_to_num(view["launch.shared_driver"])
+    return np.maximum(np.nan_to_num(np.where(np.isnan(own), whole, own)), 0.0)
+
+
+def model_of(device: Device | None, wave: float = np.nan) -> Model | None:
+    """The occupancy model of a device, for waves of the exported width where the hardware has several."""
+    if device is None:
+        return None
+    limits = device.limits
+    try:
+        if isinstance(limits, AmdLimits):
+            return model_for(limits, int(wave) if wave == wave else None)
+        return model_for(limits)
+    except TriageError:
+        return None
+
+
+def arguments(view: View) -> tuple[Any, dict[str, Any]] | None:
+    """(positions with a complete launch, arguments of the occupancy model there); None when there are none."""
+    threads, registers = (_full(view[m], view.size) for m in _ASKED)
+    at = np.flatnonzero((threads >= 1) & (registers >= 0) & (threads == np.floor(threads)) & (registers == np.floor(registers)))
+    if not len(at):
+        return None
+    found = {"threads": threads[at], "registers": registers[at], "shared": np.floor(_full(shared_asked(view), view.size)[at])}
+    if view.capture.device is not None and view.capture.device.vendor == "amd":
+        for metric, name in (("launch.scalar_registers", "sgprs"), ("launch.accum_registers", "agprs")):
+            values = _full(view[metric], view.size)[at]
+            if np.isfinite(values).all():
+                found[name] = np.floor(values)
+    return at, {k: v.astype(np.int64) for k, v in found.items()}
+
+
+def _theory(view: View) -> dict[str, Any]:
+    """Limits in groups per SM, and occupancy, as the calculators have them; empty when they cannot run."""
+    if "occupancy theory" not in view.scratch:
+        view.scratch["occupancy theory"] = _calculate(view)
+    found: dict[str, Any] = view.scratch["occupancy theory"]
+    return found
+
+
+def _calculate(view: View) -> dict[str, Any]:
+    wave = view["launch.wave_size"] if not _computed(view) else np.nan
+    width = float(np.nanmax(wave)) if np.isfinite(wave).any() else np.nan
+    model, asked = model_of(view.capture.device, width), arguments(view)
+    if model is None or asked is None:
+        return {}
+    at, launch = asked
+    core = model.run(**launch)
+    out = {}
+    for metric, name in LIMITS.items():
+        if name in core.limits:
+            column = np.full(view.size, np.nan)
+            column[at] = np.where(core.limits[name] == UNLIMITED, np.nan, core.limits[name])
+            out[metric] = column
+    column = np.full(view.size, np.nan)
+    column[at] = core.groups * np.minimum(core.waves, model.slots) / model.slots
+    out["occupancy"] = column
+    return out
+
+
+def _computed(view: View) -> bool:
+    return "launch.wave_size" not in view.capture.facts
+
+
+def _limit(which: str) -> Derivation:
+    return Derivation(f"occupancy.limit_{which}", _ASKED, f"occupancy model of the device: groups per SM that {LIMITERS[which]} allow",
+                      lambda view: _theory(view).get(which, np.nan), ("launch.shared", "launch.shared_static", "launch.shared_dynamic"), whole=True)  # fmt: skip
+
+
+def _limited(which: str) -> Derivation:
+    def flag(mine: Any, *rest: Any) -> Any:
+        least = _least(mine, *rest)
+        return np.where(np.isnan(mine), np.nan, (mine <= least).astype(float))
+
+    others = tuple(m for m in _HELD if m != f"occupancy.limit_{which}")
+    return Derivation(f"limited_by.{which}", (f"occupancy.limit_{which}",), "its limit is the smallest of the occupancy limits", flag, others)
+
+
+def _sms(view: View) -> Any:
+    """SMs of the device: its table, the ratio of summed to single elapsed cycles, or the one product with such a peak."""
+    device = view.capture.device
+    if device is not None and device.sm_count:
+        return np.full(view.size, float(device.sm_count))
+    counted = np.round(view["sm.cycles_elapsed_sum"] / view["sm.cycles_elapsed"])
+    if np.ndim(counted) and np.isfinite(counted).all():
+        return counted
+    measured = view["vram.bandwidth"] / np.where(view["vram.throughput"] > 0.02, view["vram.throughput"], np.nan)
+    peak = float(np.nanmedian(measured)) if np.isfinite(measured).any() else np.nan
+    if device is None or peak != peak:
+        return counted
+    same = [d for d in listing() if d.arch == device.arch and d.peaks.dram_bytes_per_s and abs(d.peaks.dram_bytes_per_s / peak - 1) < SAME_PEAK]
+    counts = {d.sm_count for d in same if d.sm_count}
+    return np.full(view.size, float(counts.pop())) if len(counts) == 1 else counted
+
+
+def _estimate(view: View) -> Any:
+    device, sms = view.capture.device, view["device.sm_count"]
+    if device is None:
+        return np.nan
+    if not np.isfinite(sms).any():
+        known = [d.sm_count for d in listing() if d.arch == device.arch and d.sm_count]
+        if not known:
+            return np.nan
+        sms = float(min(known))
+    model = model_of(device)
+    threads = _full(view["launch.block_size"], view.size)
+    if model is None or not np.isfinite(threads).any():
+        return np.nan
+    warps = np.ceil(threads / model.wave_size)
+    most = getattr(model.limits, "max_groups", np.inf)
+    return view["launch.grid_size"] / (sms * np.minimum(np.floor(model.slots / np.maximum(warps, 1)), most))
+
+
+def _wave_size(view: View) -> Any:
+    device = view.capture.device
+    return np.nan if device is None else np.full(view.size, float(device.warp_size))
+
+
+def _tail(waves: Any) -> Any:
+    """Empty share of all slots of all begun waves, where at least one wave is full."""
+    return np.where(waves >= 1, 1 - waves / np.ceil(waves - 1e-6), np.nan)
+
+
+DERIVATIONS = (
+    Derivation("device.sm_count", (), "device table, else summed / single elapsed cycles, else the product with the measured peak bandwidth",
+               _sms, whole=True),
+    Derivation("launch.wave_size", (), "warp width of the architecture", _wave_size, whole=True),
+    Derivation("launch.group_warps", ("launch.block_size", "launch.wave_size"), "threads per group / warp width, rounded up", lambda b, w: np.ceil(b / w)),
+    Derivation("launch.idle_lanes", ("launch.block_size", "launch.wave_size"), "1 - threads / (warps x warp width)",
+               lambda b, w: 1 - b / (np.ceil(b / w) * w)),
+    Derivation("launch.threads", ("launch.block_size", "launch.grid_size"), "threads per group x groups", lambda b, g: b * g),
+    *(_limit(w) for w in LIMITS),
+    *(_limited(w) for w in LIMITS),
+    Derivation("launch.resident_groups", (), "the smallest of the occupancy limits", _least, _HELD, ask=("occupancy.theoretical",)),
+    Derivation("occupancy.theoretical", _ASKED, "occupancy model of the device for threads, registers and shared memory of a group",
+               lambda view: _theory(view).get("occupancy", np.nan), ("launch.shared", "launch.shared_static", "launch.shared_dynamic"),
+               whole=True, ask=_ASKED),
+    Derivation("launch.waves", ("launch.grid_size", "launch.resident_groups", "device.sm_count"), "groups / (SMs x groups that fit on one)",
+               lambda g, r, n: np.where(r > 0, g / (n * np.where(r > 0, r, 1)), np.nan), ask=("launch.grid_size", *_ASKED)),
+    Derivation("launch.waves_estimate", ("launch.grid_size", "launch.block_size"),
+               "groups / (SMs x groups that the group size alone allows); SMs of the smallest product of the generation where unknown", _estimate, whole=True),
+    Derivation("launch.tail_loss", ("launch.waves",), "1 - waves / waves rounded up", _tail),
+    Derivation("launch.idle_sms", ("launch.grid_size", "device.sm_count"), "1 - groups / SMs", lambda g, n: np.clip(1 - g / n, 0.0, 1.0)),
+    Derivation("occupancy.gap", ("occupancy.theoretical", "sm.occupancy"), "theoretical - achieved occupancy", lambda t, a: t - a),
+)  # fmt: skip
