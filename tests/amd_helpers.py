@@ -27,7 +27,7 @@ def read(what: Source | Path | bytes | str, name: str = "") -> Table:
     )
     module, _ = dialects.pick(source)
     if name:
-        assert module.NAME == name
+        assert name == module.NAME
     return module.read(source, Options())
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from amd_helpers import check_provenance
 
+from tests.amd_helpers import check_provenance
 from triage import dialects
 from triage.dialects import Options
 from triage.errors import CaptureError
@@ -78,7 +78,7 @@ def test_read(path: str) -> None:
     name, rows, metrics = READ[path]
     source = Source(str(CORPUS / path))
     module, _ = dialects.pick(source)
-    assert module.NAME == name
+    assert name == module.NAME
     t = module.read(source, Options())
     assert len(t) == rows
     for metric in metrics:

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from amd_helpers import SAMPLES, check_provenance, read
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.amd_helpers import SAMPLES, check_provenance, read
 from triage.dialects import _pti, intel_pti
 from triage.errors import BadCapture, NotTriageable, TriageError, UnknownUnit
 

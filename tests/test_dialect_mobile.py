@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from amd_helpers import SAMPLES, check_provenance, read
 
+from tests.amd_helpers import SAMPLES, check_provenance, read
 from triage.errors import BadCapture, NotTriageable
 from triage.model import SEP
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from amd_helpers import SAMPLES, check_provenance, read
 
+from tests.amd_helpers import SAMPLES, check_provenance, read
 from triage.errors import BadCapture
 
 RGA = SAMPLES / "rga" / "gfx1100_reduce_stats.csv"

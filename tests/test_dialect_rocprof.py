@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from amd_helpers import SAMPLES, check_provenance, read
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.amd_helpers import SAMPLES, check_provenance, read
 from triage.dialects import _formula, _rocm, _rocm_metrics, rocprof, rocprofv3_counters
 from triage.errors import BadCapture, NotTriageable
 from triage.source import Source
