@@ -46,6 +46,8 @@ def metric_of(header: str, mapping: dict[str, str] | None = None) -> tuple[str, 
     if mapping and schema.normal(header) in mapping:
         return mapping[schema.normal(header)], _wide.split_unit(header)[1]
     bare, unit = _wide.split_unit(header)
+    if bare == header.strip() and (m := re.fullmatch(r"(.+?)\s*\[([^\[\]]+)\]", header.strip())):
+        bare, unit = m[1], m[2]  # an unknown unit on a known metric must be refused, not passed over
     for name, u in ((header, ""), (bare, unit), (schema.perfworks(bare), unit), _wide.split_suffix(bare)):
         if (found := table.get(schema.normal(name))) and name:
             if not u and (name.endswith(("%", ".pct")) or re.search(r"(_|\.)pct($|_|\.)", name)):
