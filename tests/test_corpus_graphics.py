@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from graphics_help import check_cells, load, refusal
 
+from tests.graphics_help import check_cells, load, refusal
 from triage import reader
 
 CORPUS = Path(__file__).parent.parent.parent / "shared" / "corpus"

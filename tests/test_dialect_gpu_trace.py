@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from graphics_help import SAMPLES, check_cells, load, load_bytes, refusal
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.graphics_help import SAMPLES, check_cells, load, load_bytes, refusal
 from triage import reader, schema
 from triage.dialects import _gputrace, _pw, gpu_trace
 from triage.model import SEP
@@ -196,7 +196,7 @@ def test_negative_and_sentinel_times_are_missing(tmp_path: Path) -> None:
                    D3DPERF_EVENTS="event_text\ttime_ms\r\na\t-1\r\nb\t1.84467e+13\r\nc\t0.5\r\n")  # fmt: skip
     table = load(folder)
     assert np.isnan(table.columns["gpu.time"].values[:2]).all() and table.columns["gpu.time"].values[2] == 5e5
-    assert [q.message for q in table.quality if q.check == "no-duration"][0].startswith("2 markers")
+    assert next(q.message for q in table.quality if q.check == "no-duration").startswith("2 markers")
 
 
 def test_all_zero_sampler_is_unavailable() -> None:

@@ -72,7 +72,8 @@ class Table:
     names: leaf names as exported. paths: parent levels joined with SEP, or None when the export is flat.
     kinds: words of KINDS or "" per row, or None. first_line: line of row 0 when rows follow line by line; lines: explicit
     1-based line numbers otherwise. leaf_time: gpu.time is a leaf's own, parents must be summed. frame_ns: the frame's
-    time where the export states it. raw: exported counters kept only as inputs of computed columns.
+    time where the export states it. raw: exported counters kept only as inputs of computed columns. collectable: metrics
+    this capture's tool can give, where that is less than its dialect knows (the counters of one vendor's GPU).
     """
 
     dialect: str
@@ -93,6 +94,7 @@ class Table:
     frame_ns: float | None = None
     leaf_time: bool = False
     group: bool = True
+    collectable: frozenset[str] | None = None
 
     def __len__(self) -> int:
         return len(self.names)

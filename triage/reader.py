@@ -59,7 +59,8 @@ def capture(table: Table, module: dialects.Dialect, why: str, device: str = "", 
         input=InputFile(source.path, source.sha256, module.NAME, why, len(table)),
         table=table, names=names, paths=np.full(len(names), "", dtype=object) if paths is None else paths, kinds=kinds,
         calls=calls, parent=parent, depth=depth, duration_ns=inclusive, self_ns=own, facts=facts, sources=sources,
-        device=_device(device, table), collectable=frozenset(module.names()), members=members,
+        device=_device(device, table), members=members,
+        collectable=frozenset(module.names()) if table.collectable is None else table.collectable,
         notes=list(table.notes), quality=list(table.quality), collect=getattr(module, "collect", None),
     )  # fmt: skip
     if marker:

@@ -95,3 +95,51 @@ def disagree(table: Table, one: Any, other: Any, first: str, second: str) -> Non
         worst = int(np.nanargmax(np.where(off, np.abs(np.log(np.maximum(ratio, 1e-9))), -1)))
         table.quality.append(Quality("times-disagree", f"{first} and {second} differ by more than 1.5x in {int(off.sum())} of "
                              f"{int(both.sum())} events: they come from different replays; {first} is used", worst))  # fmt: skip
+
+
+def vendor_names(vendor: str) -> dict[str, list[str]]:
+    """canonical id -> counter names of one vendor's plug-in: `nvidia`, `amd`, `intel`."""
+    if vendor == "nvidia":
+        return _pw.names()
+    out: dict[str, list[str]] = {}
+    if vendor == "amd":
+        for name, metric in GPA.items():
+            out.setdefault(metric, []).append(name)
+        return out
+    for entry in schema.all_metrics().values():
+        if entry.id.split(".")[0] in ("eu", "gti", "l3", "slm", "sampler") or entry.id == "gpu.busy":
+            out[entry.id] = [a for a in entry.aliases if a.isidentifier() and not a.isupper()]
+    return out | {metric: [name] for name, metric in INTEL.items()}
+
+
+def all_names() -> dict[str, list[str]]:
+    """Every vendor's counters, and those of the graphics API itself."""
+    out: dict[str, list[str]] = {}
+    for vendor in ("nvidia", "amd", "intel"):
+        for metric, found in vendor_names(vendor).items():
+            out.setdefault(metric, []).extend(found)
+    for entry in schema.all_metrics().values():
+        plain = [
+            a
+            for a in entry.aliases
+            if entry.id.split(".")[0] in ("prims", "vertices", "invocations", "pixels") and "__" not in a
+        ]
+        if plain:
+            out.setdefault(entry.id, []).extend(plain)
+    return out
+
+
+def collectable(headers: Iterable[str], everything: Mapping[str, list[str]]) -> frozenset[str] | None:
+    """What the GPU behind these counters can give: its vendor's counters; None when no counter tells the vendor."""
+    bare = {_wide.split_unit(h)[0] for h in headers}
+    if any(_pw.counter(b) for b in bare):
+        vendor = "nvidia"
+    elif bare & {"EuActive", "EuStall", "GpuCoreClocks", "GtiReadThroughput"}:
+        vendor = "intel"
+    elif len(bare & _GPA_MARKS) >= 2 or bare & {"L2CacheHit", "VALUBusy", "L0CacheHit"}:
+        vendor = "amd"
+    else:
+        return None
+    mine = set(vendor_names(vendor))
+    others = set().union(*(vendor_names(v) for v in ("nvidia", "amd", "intel") if v != vendor)) - mine
+    return frozenset(set(everything) - others)

@@ -317,7 +317,9 @@ def durations(events: Events, frames: list[float], repeats: int, quality: list[Q
     table[wrong] = np.nan
     paired, bad = int(pairs.sum()), int(wrong.any(axis=1).sum())
     used = np.isfinite(table).sum(axis=1)
-    parts = np.where((last > count) & (last % max(count, 1) == 0), count, used)  # instances add up, frames average
+    parts = np.where(
+        (last > count) & (last % max(count, 1) == 0), count, used
+    )  # instances add up, frames average
     out = np.where(used > 0, np.nansum(table, axis=1) / np.maximum(parts, 1), np.nan)
     if paired:
         quality.append(Quality("paired-times", f"{paired} marker rows of D3DPERF_EVENTS hold (duration, time stamp) pairs instead "

@@ -65,6 +65,12 @@ def head(source: Source) -> Head | None:
     return None
 
 
+def headers(source: Source) -> list[str]:
+    """The header cells; [] when there is no event list."""
+    top = head(source)
+    return [] if top is None else top.headers
+
+
 def clean(name: str) -> str:
     """A marker's own name."""
     return name.strip().removeprefix(DEPRECATED).strip()

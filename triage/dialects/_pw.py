@@ -228,10 +228,40 @@ def kinds(table: Table) -> Any:
     return out
 
 
+_UNITS = frozenset(
+    (
+        "sm",
+        "smsp",
+        "l1tex",
+        "lts",
+        "dram",
+        "dramc",
+        "crop",
+        "zrop",
+        "pda",
+        "vaf",
+        "vpc",
+        "pes",
+        "raster",
+        "prop",
+        "rtcore",
+        "pcie",
+        "fe",
+        "gr",
+        "gpc",
+        "gpu",
+        "tpc",
+    )
+)
+
+
 def names() -> dict[str, list[str]]:
-    """canonical id -> PerfWorks names, for every metric that has one or follows from some."""
-    out = {m.id: found for m in schema.all_metrics().values()
-           if (found := [a for a in m.aliases if counter(a) and not a.startswith("launch__")])}  # fmt: skip
-    for name, metric in _LOCAL.items():
-        out.setdefault(metric, []).append(name)
+    """canonical id -> PerfWorks names, for every metric that has one (names of old tools left out)."""
+    out: dict[str, list[str]] = {}
+    for metric in schema.all_metrics().values():
+        found = [a for a in metric.aliases if "." in a and counter(a).partition("__")[0] in _UNITS]
+        if found:
+            out[metric.id] = sorted(found, key=lambda a: a.startswith("dramc__"))
+    for name, target in _LOCAL.items():
+        out.setdefault(target, []).append(name)
     return out

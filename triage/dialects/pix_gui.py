@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from triage.dialects import Match, Options, _pix, pix_tool
+from triage.dialects import Match, Options, _gfx, _pix, pix_tool
 from triage.model import Table
 from triage.source import Source
 
@@ -24,7 +24,9 @@ def recognise(source: Source) -> Match | None:
 
 def read(source: Source, options: Options) -> Table:
     """GPU events and markers; raises NotTriageable when timing was not collected."""
-    return _pix.read(source, options, NAME)
+    table = _pix.read(source, options, NAME)
+    table.collectable = _gfx.collectable(_pix.headers(source), names())
+    return table
 
 
 def names() -> dict[str, list[str]]:

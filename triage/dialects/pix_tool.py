@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from triage import schema
-from triage.dialects import Match, Options, _gfx, _pix, _pw
+from triage.dialects import Match, Options, _gfx, _pix
 from triage.errors import NotTriageable
 from triage.model import Table
 from triage.source import Source
@@ -40,23 +39,14 @@ def read(source: Source, options: Options) -> Table:
             f"{source.path}: the console output of pixtool, not an event list",
             "give the file named after save-event-list",
         )
-    return _pix.read(source, options, NAME)
+    table = _pix.read(source, options, NAME)
+    table.collectable = _gfx.collectable(_pix.headers(source), names())
+    return table
 
 
 def names() -> dict[str, list[str]]:
     """Counters of the NVIDIA, AMD and Intel plug-ins."""
-    out = {m: list(found) for m, found in _pw.names().items()}
-    for table in (_gfx.GPA, _gfx.INTEL):
-        for name, metric in table.items():
-            out.setdefault(metric, []).append(name)
-    for entry in schema.all_metrics().values():
-        if (
-            entry.id.split(".")[0] in ("eu", "gti", "l3", "slm", "sampler", "invocations")
-            or entry.id == "gpu.busy"
-        ):
-            out.setdefault(entry.id, []).extend(a for a in entry.aliases if not a.startswith("XVE"))
-    out["gpu.time"] = ["EOP to EOP Duration (ns)"]
-    return out
+    return {**_gfx.all_names(), "gpu.time": ["EOP to EOP Duration (ns)"]}
 
 
 def collect(metrics: list[str]) -> str:

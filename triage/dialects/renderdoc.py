@@ -112,6 +112,7 @@ def read(source: Source, options: Options) -> Table:
     table.unmapped = [h for h in unmapped if h not in used]
     _pw.compute(table)
     table.kinds = _kinds(table)
+    table.collectable = _gfx.collectable(headers, names())
     return table
 
 
@@ -197,20 +198,11 @@ def _kinds(table: Table) -> Any:
 
 def names() -> dict[str, list[str]]:
     """RenderDoc's own counters and those of the vendors' plug-ins."""
-    out = {m: list(found) for m, found in _pw.names().items()}
-    for name, metric in _gfx.GPA.items():
-        out.setdefault(metric, []).append(name)
-    for entry in schema.all_metrics().values():
-        plain = [
-            a
-            for a in entry.aliases
-            if entry.id.split(".")[0] in ("prims", "vertices", "invocations", "pixels") and not _pw.counter(a)
-        ]
-        if plain or entry.id.split(".")[0] == "eu":
-            out.setdefault(entry.id, []).extend(plain or entry.aliases[:1])
-    out["gpu.time"] = ["GPU Duration"]
-    out["launch.grid_size"] = ["Dispatch(x, y, z) in the event text"]
-    return out
+    return {
+        **_gfx.all_names(),
+        "gpu.time": ["GPU Duration"],
+        "launch.grid_size": ["Dispatch(x, y, z) in the event text"],
+    }
 
 
 def collect(metrics: list[str]) -> str:
