@@ -250,7 +250,7 @@ def test_units_change_from_row_to_row_and_missing_is_missing() -> None:
             ("0/1", "dram__bytes_read.sum", "Mbyte", "2.33"),
             ("1/1", "dram__bytes_read.sum", "", "n/a"),
             ("0/1", "gpu__made_up.sum", "", "7.50"),
-        )  # fmt: skip
+        )
     )
     assert values(table) == {"gpu.time": [6750, 1250000], "vram.bytes_read": [2330000, None]}
     assert "gpu__made_up.sum" in table.unmapped and table.columns["gpu.time"].unit == "ms|us"

@@ -74,7 +74,7 @@ def find(source: Source) -> list[Found]:
     for i, line in enumerate(lines[:20000]):
         if "Name" not in line and "Range" not in line and "Operation" not in line:
             continue
-        if "," in line and not line.lstrip().startswith("|"):
+        if any(d in line for d in ",;\t") and not line.lstrip().startswith("|"):
             headers = [c.strip() for c in cells(line, delimiter(line))]
             if report := _report(headers):
                 found.append(Found(report, i + 1, "csv", headers, []))
@@ -108,8 +108,9 @@ def read(source: Source, found: Found, numeric: list[int], text: list[int]) -> G
     """The chosen columns of a report; raises BadCapture when it has no rows."""
     if found.layout == "csv":
         source.delimiter = delimiter(source.head_lines[found.line - 1])
+        style = _wide.number_style(source, source.head_lines[found.line :], numeric)
         end = _csv_end(source, found)
-        wide = _wide.read(source, found.line, len(found.headers), numeric, text, end_line=end)
+        wide = _wide.read(source, found.line, len(found.headers), numeric, text, style=style, end_line=end)
         return Grid(wide.numbers, wide.texts, wide.lines, wide.first_line, wide.quality)
     rows, lines = _text_rows(source, found)
     if not rows:
