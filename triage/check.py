@@ -186,8 +186,8 @@ def _edges(rule: Rule) -> Iterator[str]:
                     yield f"{c.text} is wrong at {value:g} ({method})"
 
 
-def summary(book: Rulebook, failures: Sequence[Failure]) -> str:
-    """One line for people."""
+def summary(book: Rulebook, failures: Sequence[object], published: int = 0) -> str:
+    """One line for people. published: how many of the article's cases ran."""
     tests = sum(len(r.tests) for r in book.rules)
     edges = sum(3 * len(plain_edges(r)) for r in book.rules)
-    return f"{len(book.rules)} rules, {tests} tests, {edges} edge tests: {len(failures)} failures"
+    return f"{len(book.rules)} rules, {tests} tests, {edges} edge tests, {published} published cases: {len(failures)} failures"

@@ -15,7 +15,7 @@ def command(paths: tuple[str, ...], coverage: bool) -> int:
 
     PATH: further rule files or folders; without any, the bundled packs are checked.
     """
-    from triage import check, rulebook
+    from triage import check, published, rulebook
     from triage.errors import RuleError
 
     failures: list[str] = []
@@ -31,9 +31,14 @@ def command(paths: tuple[str, ...], coverage: bool) -> int:
         failures.append(str(e))
         book = rulebook.Rulebook(tuple(rules))
     failures += [str(f) for f in check.check(book)]
+    ran = 0
+    if not failures and published.applicable(book):
+        for case, wrong in published.run(book):
+            ran += 1
+            failures += [f"{case.label} ({case.method}): {w}" for w in wrong]
     for line in failures:
         click.echo(line)
-    click.echo(check.summary(book, [f for f in failures if f]))  # type: ignore[misc]
+    click.echo(check.summary(book, failures, ran))
     if coverage:
         from triage.coverage import report
 
