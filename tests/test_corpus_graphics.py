@@ -12,22 +12,60 @@ from triage import reader
 CORPUS = Path(__file__).parent.parent.parent / "shared" / "corpus"
 pytestmark = pytest.mark.skipif(not CORPUS.is_dir(), reason="the real exports are not at hand")
 
-SOL = {"sm.throughput", "l2.throughput", "vram.throughput", "crop.throughput", "zrop.throughput", "pd.throughput", "vaf.throughput",
-       "raster.throughput", "pcie.throughput", "l1tex.hit_rate", "l2.hit_rate", "gpu.active", "sm.active", "sm.occupancy"}  # fmt: skip
+SOL = {
+    "sm.throughput",
+    "l2.throughput",
+    "vram.throughput",
+    "crop.throughput",
+    "zrop.throughput",
+    "pd.throughput",
+    "vaf.throughput",
+    "raster.throughput",
+    "pcie.throughput",
+    "l1tex.hit_rate",
+    "l2.hit_rate",
+    "gpu.active",
+    "sm.active",
+    "sm.occupancy",
+}
 # path below the corpus -> (dialect, rows, workloads, metrics that must be there)
 READ = {
     "nsight_graphics/scan-tile-throughput": ("gpu-trace", 1, 1, SOL | {"gpu.time", "l1tex.throughput"}),
     "nsight_graphics/scan-tile-throughput/BASE/GPUTRACE_REGIMES.xls": ("gpu-trace", 1, 1, SOL | {"gpu.time"}),
     "nsight_graphics/scan-tile-throughput/BASE/GPUTRACE_FRAME.xls": ("gpu-trace", 1, 1, SOL | {"gpu.time"}),
     "nsight_graphics/scan-tile-throughput/BASE/D3DPERF_EVENTS.xls": ("gpu-trace", 1, 1, {"gpu.time"}),
-    "nsight_graphics/scan-rts-shader-profiler": ("gpu-trace", 1, 1, SOL | {"gpu.time", "stall.long_scoreboard", "stall.barrier"}),
-    "nsight_graphics/xorshift-subset/64-GPUTRACE_REGIMES.xls.tsv": ("gpu-trace", 3, 1, {"gpu.time", "warp.threads_per_inst"}),
+    "nsight_graphics/scan-rts-shader-profiler": (
+        "gpu-trace",
+        1,
+        1,
+        SOL | {"gpu.time", "stall.long_scoreboard", "stall.barrier"},
+    ),
+    "nsight_graphics/xorshift-subset/64-GPUTRACE_REGIMES.xls.tsv": (
+        "gpu-trace",
+        3,
+        1,
+        {"gpu.time", "warp.threads_per_inst"},
+    ),
     "nsight_graphics/xorshift-subset/64-D3DPERF_EVENTS.xls.tsv": ("gpu-trace", 3, 1, {"gpu.time"}),
-    "pix/pixtool-intel-mode0__test.csv.csv": ("pix-tool", 12, 8, {"gpu.time", "eu.active", "eu.stall", "sampler.busy", "gti.bytes_read"}),
-    "presentmon/gold1-v2__test_case_1_v2.csv": ("presentmon", 50, 4, {"gpu.time", "gpu.idle", "present.interval", "cpu.busy"}),
+    "pix/pixtool-intel-mode0__test.csv.csv": (
+        "pix-tool",
+        12,
+        8,
+        {"gpu.time", "eu.active", "eu.stall", "sampler.busy", "gti.bytes_read"},
+    ),
+    "presentmon/gold1-v2__test_case_1_v2.csv": (
+        "presentmon",
+        50,
+        4,
+        {"gpu.time", "gpu.idle", "present.interval", "cpu.busy"},
+    ),
     "renderdoc/unity-frame/example-counters.csv": (
-        "renderdoc", 3491, 794, {"gpu.time", "l1tex.hit_rate", "l2.hit_rate", "stall.long_scoreboard", "registers_per_thread.ps"}),
-}  # fmt: skip
+        "renderdoc",
+        3491,
+        794,
+        {"gpu.time", "l1tex.hit_rate", "l2.hit_rate", "stall.long_scoreboard", "registers_per_thread.ps"},
+    ),
+}
 REFUSED = {
     "nsight_graphics/scan-tile-throughput/BASE/FRAME.xls": "only the frame time",
     "nsight_graphics/scan-tile-throughput/BASE/REPRO_INFO.xls": "only the capture's settings",

@@ -42,12 +42,21 @@ def test_means_are_not_weighted_by_gpu_time() -> None:
     assert capture.duration_ns[game] == pytest.approx(table.columns["gpu.time"].values[:10].sum())
 
 
-@pytest.mark.parametrize("head, row, want", [
-    ("Application,ProcessID,SwapChainAddress,Runtime,Dropped,TimeInSeconds,msInPresentAPI,msBetweenPresents,msGPUActive",
-     "a.exe,1,0x1,DXGI,0,1.5,0.1,16.0,8.0", {"present.interval": 16e6, "gpu.busy_time": 8e6, "gpu.time": 8e6, "cpu.present": 1e5}),
-    ("Application,ProcessID,SwapChainAddress,MsBetweenPresents,MsCPUBusy,MsCPUWait,MsGPULatency,MsGPUTime,MsGPUBusy,MsGPUWait",
-     "a.exe,1,0x1,16,15.5,0.5,1,9,8,1", {"present.interval": 16e6, "gpu.time": 9e6, "gpu.busy_time": 8e6, "gpu.wait": 1e6}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "head, row, want",
+    [
+        (
+            "Application,ProcessID,SwapChainAddress,Runtime,Dropped,TimeInSeconds,msInPresentAPI,msBetweenPresents,msGPUActive",
+            "a.exe,1,0x1,DXGI,0,1.5,0.1,16.0,8.0",
+            {"present.interval": 16e6, "gpu.busy_time": 8e6, "gpu.time": 8e6, "cpu.present": 1e5},
+        ),
+        (
+            "Application,ProcessID,SwapChainAddress,MsBetweenPresents,MsCPUBusy,MsCPUWait,MsGPULatency,MsGPUTime,MsGPUBusy,MsGPUWait",
+            "a.exe,1,0x1,16,15.5,0.5,1,9,8,1",
+            {"present.interval": 16e6, "gpu.time": 9e6, "gpu.busy_time": 8e6, "gpu.wait": 1e6},
+        ),
+    ],
+)
 def test_versions_of_presentmon(head: str, row: str, want: dict[str, float]) -> None:
     table = load_bytes(f"{head}\n{row}\n".encode())
     assert {m: table.columns[m].values[0] for m in want} == pytest.approx(want)
@@ -126,7 +135,9 @@ def test_names_promise_only_known_metrics(module: object) -> None:
 
 @given(st.binary(max_size=300))
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:
-    for name, head in (("presentmon", b"Application,ProcessID,SwapChainAddress,FrameTime,GPUBusy,CPUBusy\n"),
-                       ("unreal-csv", b"FrameTime,GameThreadTime,GPUTime,GPU/A\n")):  # fmt: skip
+    for name, head in (
+        ("presentmon", b"Application,ProcessID,SwapChainAddress,FrameTime,GPUBusy,CPUBusy\n"),
+        ("unreal-csv", b"FrameTime,GameThreadTime,GPUTime,GPU/A\n"),
+    ):
         with contextlib.suppress(TriageError):
             load_bytes(head + data, dialect=name)

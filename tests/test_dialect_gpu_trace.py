@@ -153,8 +153,11 @@ def write(folder: Path, **files: str | bytes) -> Path:
 
 
 def test_names_with_slashes_and_colons_come_from_the_events(tmp_path: Path) -> None:
-    folder = write(tmp_path / "BASE", GPUTRACE_REGIMES=regimes("A: b/c\t1\t99", "A: b/c/D/E\t2\t98", "X/Y\t3\t97"),
-                   D3DPERF_EVENTS="event_text\ttime_ms\r\nA: b/c\t2\r\n        D/E\t1.5\r\nX/Y\t0.25\r\n")  # fmt: skip
+    folder = write(
+        tmp_path / "BASE",
+        GPUTRACE_REGIMES=regimes("A: b/c\t1\t99", "A: b/c/D/E\t2\t98", "X/Y\t3\t97"),
+        D3DPERF_EVENTS="event_text\ttime_ms\r\nA: b/c\t2\r\n        D/E\t1.5\r\nX/Y\t0.25\r\n",
+    )
     table = load(folder)
     assert list(table.names) == ["A: b/c", "D/E", "X/Y"] and list(table.paths) == ["", "A: b/c", ""]
     assert table.columns["gpu.time"].values == pytest.approx([2e6, 1.5e6, 0.25e6])
@@ -163,12 +166,22 @@ def test_names_with_slashes_and_colons_come_from_the_events(tmp_path: Path) -> N
 
 def test_other_layouts_of_the_same_tables(tmp_path: Path) -> None:
     """Header words, more events than counters, another order: joined by path."""
-    folder = write(tmp_path / "out", **{
-        "trace.nsight.GPUTRACE_REGIMES": regimes("Replay\t55\t81", "Replay/composite\t57\t83", "Copy\t99\t99",
-                                                 header=f"Marker\tsm__throughput{P}\tdramc__throughput{P}"),
-        "trace.nsight.D3DPERF_EVENTS": "Event\tFrame 0\tFrame 1\r\nCopy\t2\t2\r\nReplay\t5\t6\r\n        composite\t4\t5\r\nTail\t20\t20\r\n",
-        "trace.nsight.FRAME": "GPU frame time\t27\t28",
-    })  # fmt: skip
+    folder = write(
+        tmp_path / "out",
+        **{
+            "trace.nsight.GPUTRACE_REGIMES": regimes(
+                "Replay\t55\t81",
+                "Replay/composite\t57\t83",
+                "Copy\t99\t99",
+                header=f"Marker\tsm__throughput{P}\tdramc__throughput{P}",
+            ),
+            "trace.nsight.D3DPERF_EVENTS": (
+                "Event\tFrame 0\tFrame 1\r\nCopy\t2\t2\r\nReplay\t5\t6\r\n       "
+                " composite\t4\t5\r\nTail\t20\t20\r\n"
+            ),
+            "trace.nsight.FRAME": "GPU frame time\t27\t28",
+        },
+    )
     table = load(folder)
     assert table.columns["gpu.time"].values == pytest.approx([5.5e6, 4.5e6, 2e6])
     assert any("1 markers of D3DPERF_EVENTS have no counters" in n for n in table.notes)
@@ -176,24 +189,34 @@ def test_other_layouts_of_the_same_tables(tmp_path: Path) -> None:
 
 
 def test_repeated_instances_are_rows_of_one_workload(tmp_path: Path) -> None:
-    folder = write(tmp_path / "BASE", GPUTRACE_REGIMES=regimes("p\t10\t99", "p\t20\t99", "p\t30\t99"),
-                   D3DPERF_EVENTS="event_text\ttime_ms\np\t1\np\t2\np\t3\n")  # fmt: skip
+    folder = write(
+        tmp_path / "BASE",
+        GPUTRACE_REGIMES=regimes("p\t10\t99", "p\t20\t99", "p\t30\t99"),
+        D3DPERF_EVENTS="event_text\ttime_ms\np\t1\np\t2\np\t3\n",
+    )
     capture = reader.read(str(folder))
     assert (capture.input.rows, len(capture), capture.calls[0]) == (3, 1, 3)
     assert capture.duration_ns[0] == pytest.approx(6e6)
 
 
 def test_duration_and_stamp_pairs_are_told_apart(tmp_path: Path) -> None:
-    folder = write(tmp_path / "BASE", GPUTRACE_REGIMES=regimes("a\t10\t99", "b\t20\t99"), FRAME="GPU frame time\t16",
-                   D3DPERF_EVENTS="event_text\ttime_ms\r\na\t2\t19.5\r\nb\t3\t20.5\r\n")  # fmt: skip
+    folder = write(
+        tmp_path / "BASE",
+        GPUTRACE_REGIMES=regimes("a\t10\t99", "b\t20\t99"),
+        FRAME="GPU frame time\t16",
+        D3DPERF_EVENTS="event_text\ttime_ms\r\na\t2\t19.5\r\nb\t3\t20.5\r\n",
+    )
     table = load(folder)
     assert table.columns["gpu.time"].values == pytest.approx([2e6, 3e6])
     assert "paired-times" in [q.check for q in table.quality]
 
 
 def test_negative_and_sentinel_times_are_missing(tmp_path: Path) -> None:
-    folder = write(tmp_path / "BASE", GPUTRACE_REGIMES=regimes("a\t10\t99", "b\t20\t99", "c\t1\t1"),
-                   D3DPERF_EVENTS="event_text\ttime_ms\r\na\t-1\r\nb\t1.84467e+13\r\nc\t0.5\r\n")  # fmt: skip
+    folder = write(
+        tmp_path / "BASE",
+        GPUTRACE_REGIMES=regimes("a\t10\t99", "b\t20\t99", "c\t1\t1"),
+        D3DPERF_EVENTS="event_text\ttime_ms\r\na\t-1\r\nb\t1.84467e+13\r\nc\t0.5\r\n",
+    )
     table = load(folder)
     assert np.isnan(table.columns["gpu.time"].values[:2]).all() and table.columns["gpu.time"].values[2] == 5e5
     assert next(q.message for q in table.quality if q.check == "no-duration").startswith("2 markers")
@@ -235,10 +258,17 @@ def test_clock_of_no_plausible_size_is_not_used() -> None:
     assert "vram.frequency" not in table.columns and "dramc__cycles_elapsed.avg.per_second" in table.unmapped
 
 
-@pytest.mark.parametrize("change", [
-    lambda b: b"\xef\xbb\xbf" + b, lambda b: b.replace(b"\r\n", b"\n"), lambda b: b.replace(b"\r\n", b"\r\r\n"),
-    lambda b: b.decode().encode("utf-16"), lambda b: b.replace(b"\r\n", b"\t\r\n"), lambda b: b"\r\n" + b,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda b: b"\xef\xbb\xbf" + b,
+        lambda b: b.replace(b"\r\n", b"\n"),
+        lambda b: b.replace(b"\r\n", b"\r\r\n"),
+        lambda b: b.decode().encode("utf-16"),
+        lambda b: b.replace(b"\r\n", b"\t\r\n"),
+        lambda b: b"\r\n" + b,
+    ],
+)
 def test_encodings_and_line_ends(change: object) -> None:
     table = load_bytes(change(regimes('say "hi"\t10\t99', "ß\t20\t98")))  # type: ignore[operator]
     assert list(table.names) == ['say "hi"', "ß"]

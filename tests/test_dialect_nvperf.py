@@ -27,10 +27,16 @@ def test_ranges_are_a_tree() -> None:
     assert check_cells(table) == 5 * 16 and table.unmapped == ["idc__request_hit_rate.pct"]
 
 
-@pytest.mark.parametrize("change", [
-    lambda b: b"\xef\xbb\xbf" + b, lambda b: b.replace(b"\n", b"\r\n"), lambda b: b.replace(b",\n", b"\n"),
-    lambda b: b.replace(b'",', b'";').replace(b",", b";"), lambda b: b.decode().encode("utf-16"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda b: b"\xef\xbb\xbf" + b,
+        lambda b: b.replace(b"\n", b"\r\n"),
+        lambda b: b.replace(b",\n", b"\n"),
+        lambda b: b.replace(b'",', b'";').replace(b",", b";"),
+        lambda b: b.decode().encode("utf-16"),
+    ],
+)
 def test_variants(change: object) -> None:
     table = load_bytes(change(FILE.read_bytes()))  # type: ignore[operator]
     assert len(table) == 5 and table.columns["vram.throughput"].values[4] == pytest.approx(0.871)
@@ -51,7 +57,8 @@ def test_decimal_commas_by_evidence() -> None:
 
 def test_missing_cells_and_nan() -> None:
     table = load_bytes(
-        b'"Range Name","sm__throughput.avg.pct_of_peak_sustained_elapsed","lts__t_sector_hit_rate.pct",\n"a",nan,5,\n"b",7,,\n'
+        b'"Range Name","sm__throughput.avg.pct_of_peak_sustained_elapsed",'
+        b'"lts__t_sector_hit_rate.pct",\n"a",nan,5,\n"b",7,,\n'
     )
     assert np.isnan(table.columns["sm.throughput"].values[0]) and np.isnan(
         table.columns["l2.hit_rate"].values[1]

@@ -21,8 +21,15 @@ GUI = SAMPLES / "pix-gui" / "event-list.txt"
 
 def test_tool_keeps_gpu_work_and_its_markers() -> None:
     table = load(TOOL)
-    assert list(table.names) == ["Opaque", "DrawIndexedInstanced", "AccessModePass[Graphics] (Textures: 0, Buffers: 2)",
-                                 "ResourceBarrier", "SSAO", "Dispatch", "DrawInstanced"]  # fmt: skip
+    assert list(table.names) == [
+        "Opaque",
+        "DrawIndexedInstanced",
+        "AccessModePass[Graphics] (Textures: 0, Buffers: 2)",
+        "ResourceBarrier",
+        "SSAO",
+        "Dispatch",
+        "DrawInstanced",
+    ]
     assert list(table.paths) == ["", "Opaque", "Opaque", "", "", "SSAO", ""]
     assert list(table.kinds) == ["draw", "draw", "", "", "compute", "compute", "draw"]
     assert (
@@ -36,23 +43,36 @@ def test_tool_keeps_gpu_work_and_its_markers() -> None:
 
 def test_gui_ranges_are_markers() -> None:
     table = load(GUI)
-    assert [n.split("(")[0] for n in table.names] == ["GBuffer", "DrawIndexedInstanced", "DrawIndexedInstanced", "ResourceBarrier",
-                                                      "Tonemap", "DrawInstanced"]  # fmt: skip
+    assert [n.split("(")[0] for n in table.names] == [
+        "GBuffer",
+        "DrawIndexedInstanced",
+        "DrawIndexedInstanced",
+        "ResourceBarrier",
+        "Tonemap",
+        "DrawInstanced",
+    ]
     assert list(table.paths) == ["", "GBuffer", "GBuffer", "GBuffer", "", "Tonemap"]
     assert check_cells(table) == 6
 
 
-@pytest.mark.parametrize("change", [
-    lambda b: b.removeprefix(b"\xef\xbb\xbf"), lambda b: b.replace(b"\r\n", b"\n"), lambda b: b.decode("utf-8-sig").encode("utf-16"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda b: b.removeprefix(b"\xef\xbb\xbf"),
+        lambda b: b.replace(b"\r\n", b"\n"),
+        lambda b: b.decode("utf-8-sig").encode("utf-16"),
+    ],
+)
 def test_encodings(change: object) -> None:
     table = load_bytes(change(TOOL.read_bytes()))  # type: ignore[operator]
     assert len(table) == 7 and table.columns["gpu.time"].values[4] == 803_000
 
 
 def test_columns_in_another_order() -> None:
-    table = load_bytes(b"Name, GPU Duration (us), Global ID, Parent, Queue ID, EuActive\n"
-                       b"March, 26.5, , -1, 0, 98\nDispatch, 26.5, 1, 0, 1, 98\n")  # fmt: skip
+    table = load_bytes(
+        b"Name, GPU Duration (us), Global ID, Parent, Queue ID, EuActive\n"
+        b"March, 26.5, , -1, 0, 98\nDispatch, 26.5, 1, 0, 1, 98\n"
+    )
     assert list(table.paths) == ["", "March"] and table.columns["gpu.time"].values == pytest.approx(
         [26500, 26500]
     )
@@ -60,8 +80,10 @@ def test_columns_in_another_order() -> None:
 
 
 def test_amd_counters() -> None:
-    table = load_bytes(b"Queue ID, Parent, Name, Global ID, EOP to EOP Duration (ns), L2CacheHit, FetchSize, MemUnitBusy, PSBusy\n"
-                       b"0, -1, DrawInstanced, 1, 5000, 71, 4096, 44, 90\n")  # fmt: skip
+    table = load_bytes(
+        b"Queue ID, Parent, Name, Global ID, EOP to EOP Duration (ns), L2CacheHit, FetchSize, MemUnitBusy,"
+        b" PSBusy\n0, -1, DrawInstanced, 1, 5000, 71, 4096, 44, 90\n"
+    )
     assert {m: c.values[0] for m, c in table.columns.items()} == pytest.approx(
         {"gpu.time": 5000, "l2.hit_rate": 0.71, "vram.bytes_read": 4096, "mem_unit.busy": 0.44}
     )
@@ -82,7 +104,8 @@ def test_a_duration_without_unit_is_not_guessed() -> None:
 
 def test_parents_that_loop_do_not_hang() -> None:
     table = load_bytes(
-        b"Queue ID, Parent, Name, Global ID, EOP to EOP Duration (ns)\n0, 1, A, 1, 5000\n1, 0, B, 2, 6000\n1, 1, C, 3, 7\n"
+        b"Queue ID, Parent, Name, Global ID, EOP to EOP Duration (ns)\n0, 1, A, 1, 5000\n1, 0, B, 2, 6000\n1,"
+        b" 1, C, 3, 7\n"
     )
     assert len(table) == 3
 
@@ -95,16 +118,28 @@ def test_untimed_list_is_refused() -> None:
 def test_console_output_is_refused(tmp_path: object) -> None:
     path = tmp_path / "out.csv"  # type: ignore[operator]
     path.write_text(
-        "Microsoft.PIX 2507.11\nRunning: pixtool open-capture frame.wpix save-event-list out.csv\nOpening capture...\n"
+        "Microsoft.PIX 2507.11\nRunning: pixtool open-capture frame.wpix save-event-list out.csv\nOpening"
+        " capture...\n"
     )
     assert "console output of pixtool" in refusal(path)
 
 
-@pytest.mark.parametrize("call, kind", [
-    ("DrawIndexed(6)", "draw"), ("ID3D12GraphicsCommandList::Dispatch(1, 2, 3)", "compute"), ("vkCmdDispatch(4, 4, 1)", "compute"),
-    ("DispatchMesh(8)", "draw"), ("DispatchRays()", "raytracing"), ("glDrawElements(3)", "draw"), ("CopyTextureRegion()", "copy"),
-    ("ResolveSubresource()", "copy"), ("Draw the scene", ""), ("ClearRenderTargetView()", ""), ("DispatchIndirect(<0, 1, 1>)", "compute"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "call, kind",
+    [
+        ("DrawIndexed(6)", "draw"),
+        ("ID3D12GraphicsCommandList::Dispatch(1, 2, 3)", "compute"),
+        ("vkCmdDispatch(4, 4, 1)", "compute"),
+        ("DispatchMesh(8)", "draw"),
+        ("DispatchRays()", "raytracing"),
+        ("glDrawElements(3)", "draw"),
+        ("CopyTextureRegion()", "copy"),
+        ("ResolveSubresource()", "copy"),
+        ("Draw the scene", ""),
+        ("ClearRenderTargetView()", ""),
+        ("DispatchIndirect(<0, 1, 1>)", "compute"),
+    ],
+)
 def test_kinds_of_calls(call: str, kind: str) -> None:
     assert _gfx.kind(call) == kind
 
@@ -121,8 +156,10 @@ def test_ranges_nest(ranges: list[tuple[int, int]]) -> None:
 
 @given(st.binary(max_size=300))
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:
-    for name, head in (("pix-tool", b"Queue ID, Parent, Name, Global ID, EOP to EOP Duration (ns), EuActive\n"),
-                       ("pix-gui", b"Global ID\tName\tQueue ID\tEOP to EOP Duration (ns)\r\n")):  # fmt: skip
+    for name, head in (
+        ("pix-tool", b"Queue ID, Parent, Name, Global ID, EOP to EOP Duration (ns), EuActive\n"),
+        ("pix-gui", b"Global ID\tName\tQueue ID\tEOP to EOP Duration (ns)\r\n"),
+    ):
         with contextlib.suppress(TriageError):
             load_bytes(head + data, dialect=name)
 

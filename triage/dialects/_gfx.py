@@ -1,4 +1,6 @@
-"""What graphics profilers share: vendor counters by name, API calls as kinds of work, two clocks for one event."""
+"""What graphics profilers share: vendor counters by name, API calls as kinds of work, two clocks for one
+event.
+"""
 
 from __future__ import annotations
 
@@ -15,23 +17,41 @@ from triage.model import Column, Quality, Table
 
 # AMD GPUPerfAPI names (RenderDoc and PIX plug-ins); percent and byte meanings from its counter tables
 GPA = {
-    "L2CacheHit": "l2.hit_rate", "L0CacheHit": "l1tex.hit_rate", "FetchSize": "vram.bytes_read", "WriteSize": "vram.bytes_written",
-    "VALUBusy": "valu.busy", "VALUUtilization": "valu.utilization", "SALUBusy": "salu.busy", "MemUnitBusy": "mem_unit.busy",
-    "MemUnitStalled": "mem_unit.stalled", "WriteUnitStalled": "mem_unit.write_stalled", "LDSBankConflict": "lds.bank_conflict_stall",
-    "CSLDSBankConflict": "lds.bank_conflict_stall", "Wavefronts": "waves.launched", "PSPixelsIn": "pixels.shaded",
-    "PrimitivesIn": "prims.rasterized", "WaveOccupancyPct": "sm.occupancy_elapsed",
-}  # fmt: skip
+    "L2CacheHit": "l2.hit_rate",
+    "L0CacheHit": "l1tex.hit_rate",
+    "FetchSize": "vram.bytes_read",
+    "WriteSize": "vram.bytes_written",
+    "VALUBusy": "valu.busy",
+    "VALUUtilization": "valu.utilization",
+    "SALUBusy": "salu.busy",
+    "MemUnitBusy": "mem_unit.busy",
+    "MemUnitStalled": "mem_unit.stalled",
+    "WriteUnitStalled": "mem_unit.write_stalled",
+    "LDSBankConflict": "lds.bank_conflict_stall",
+    "CSLDSBankConflict": "lds.bank_conflict_stall",
+    "Wavefronts": "waves.launched",
+    "PSPixelsIn": "pixels.shaded",
+    "PrimitivesIn": "prims.rasterized",
+    "WaveOccupancyPct": "sm.occupancy_elapsed",
+}
 INTEL = {"AvgGpuCoreFrequencyMHz": "sm.frequency"}
 _FIXED_UNITS = {"sm.frequency": "MHz"}
 _GPA_MARKS = frozenset(
     ("GPUTime", "ExecutionDuration", "GPUBusy", "PSBusy", "CSBusy", "VALUBusy", "TexUnitBusy")
 )
 _KINDS = (
-    ("raytracing", r"DispatchRays|TraceRays|BuildRaytracing|BuildAccelerationStructure|EmitRaytracing|CopyRaytracing"),
+    (
+        "raytracing",
+        r"DispatchRays|TraceRays|BuildRaytracing|BuildAccelerationStructure|EmitRaytracing|CopyRaytracing",
+    ),
     ("compute", r"Dispatch(?!Mesh)"),
     ("draw", r"Draw|MultiDraw|DispatchMesh|ExecuteIndirect\b.*Draw"),
-    ("copy", r"Copy|Resolve|Blit|UpdateSubresource|UpdateTileMappings|GenerateMip|FillBuffer|UpdateBuffer|BufferSubData|TexSubImage"),
-)  # fmt: skip
+    (
+        "copy",
+        r"Copy|Resolve|Blit|UpdateSubresource|UpdateTileMappings|GenerateMip|FillBuffer|UpdateBuffer"
+        r"|BufferSubData|TexSubImage",
+    ),
+)
 _API = re.compile(
     r"(?:ID3D\w+::|vkCmd|vk|gl|IDirect3D\w+::)?(" + "|".join(p for _, p in _KINDS) + r")\w*\s*(?:\(|$)",
     re.IGNORECASE,
@@ -39,7 +59,9 @@ _API = re.compile(
 
 
 def kind(name: str) -> str:
-    """Kind of work of an API call such as `DrawIndexed(6)` or `vkCmdDispatch(4, 4, 1)`; "" for anything else."""
+    """Kind of work of an API call such as `DrawIndexed(6)` or `vkCmdDispatch(4, 4, 1)`; "" for anything
+    else.
+    """
     if not _API.match(name.strip()):
         return ""
     bare = re.sub(r"^(?:ID3D\w+::|vkCmd|vk|gl)", "", name.strip())
@@ -55,7 +77,9 @@ def metric_of(header: str) -> str:
 def choose(
     headers: Iterable[tuple[int, str]], mapping: Mapping[str, str]
 ) -> tuple[dict[str, tuple[int, str, str]], list[str]]:
-    """(metric -> (column, header, unit text), headers nobody uses) of counter columns. First come, first served."""
+    """(metric -> (column, header, unit text), headers nobody uses) of counter columns. First come, first
+    served.
+    """
     wanted = {schema.normal(k): v for k, v in mapping.items()}
     found: dict[str, tuple[int, str, str]] = {}
     unmapped = []
@@ -93,8 +117,14 @@ def disagree(table: Table, one: Any, other: Any, first: str, second: str) -> Non
         off = both & ((ratio > 1.5) | (ratio < 1 / 1.5))
     if both.any() and off.sum() > 0.01 * both.sum():
         worst = int(np.nanargmax(np.where(off, np.abs(np.log(np.maximum(ratio, 1e-9))), -1)))
-        table.quality.append(Quality("times-disagree", f"{first} and {second} differ by more than 1.5x in {int(off.sum())} of "
-                             f"{int(both.sum())} events: they come from different replays; {first} is used", worst))  # fmt: skip
+        table.quality.append(
+            Quality(
+                "times-disagree",
+                f"{first} and {second} differ by more than 1.5x in {int(off.sum())} of "
+                f"{int(both.sum())} events: they come from different replays; {first} is used",
+                worst,
+            )
+        )
 
 
 def vendor_names(vendor: str) -> dict[str, list[str]]:
@@ -130,7 +160,9 @@ def all_names() -> dict[str, list[str]]:
 
 
 def collectable(headers: Iterable[str], everything: Mapping[str, list[str]]) -> frozenset[str] | None:
-    """What the GPU behind these counters can give: its vendor's counters; None when no counter tells the vendor."""
+    """What the GPU behind these counters can give: its vendor's counters; None when no counter tells the
+    vendor.
+    """
     bare = {_wide.split_unit(h)[0] for h in headers}
     if any(_pw.counter(b) for b in bare):
         vendor = "nvidia"

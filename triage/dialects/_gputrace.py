@@ -1,4 +1,6 @@
-"""The files of a GPU Trace auto-export: which is which (by content), which belong together, markers and their times."""
+"""The files of a GPU Trace auto-export: which is which (by content), which belong together, markers and
+their times.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ TOKENS = {
 }
 _SUFFIXES = (".xls", ".tsv", ".txt", ".csv", ".gz")
 _NAMES = re.compile(
-    r"flattened_event_name|(?:event|marker|range|regime|pass|workload)?[ _]?(?:name|text|path)|marker|event|range|regime|region"
+    r"flattened_event_name|(?:event|marker|range|regime|pass|workload)?["
+    r" _]?(?:name|text|path)|marker|event|range|regime|region"
 )
 _REPRO = (
     "metric set",
@@ -106,7 +109,9 @@ def _number(text: str) -> bool:
 
 
 def locate(source: Source) -> Export | None:
-    """The export a file or folder belongs to; None when it is none. Raises BadCapture when a folder holds several."""
+    """The export a file or folder belongs to; None when it is none. Raises BadCapture when a folder holds
+    several.
+    """
     if not source.is_folder:
         kind = what(source)
         if not kind:
@@ -180,7 +185,9 @@ def _companions(export: Export, source: Source, kind: str) -> None:
 
 
 def read_events(source: Source) -> Events:
-    """Markers in order, with the nesting that indentation gives them (8 spaces per level, any step is understood)."""
+    """Markers in order, with the nesting that indentation gives them (8 spaces per level, any step is
+    understood).
+    """
     out = Events()
     start, first, sep = header(source)
     head = first.split(sep)
@@ -213,7 +220,9 @@ def read_events(source: Source) -> Events:
 
 
 def join(paths: list[str], events: Events) -> Any:
-    """Event of every REGIMES row, -1 for none: row by row when counts and leaf names agree, else by path and order."""
+    """Event of every REGIMES row, -1 for none: row by row when counts and leaf names agree, else by path and
+    order.
+    """
     n = len(paths)
     if n == len(events.texts) and all(_ends(p, t) for p, t in zip(paths, events.texts, strict=True)):
         return np.arange(n)
@@ -242,7 +251,9 @@ def _ends(path: str, text: str) -> bool:
 
 
 def levels(paths: list[str], events: Events | None, event: Any) -> tuple[Any, Any]:
-    """(leaf names, parent levels joined with SEP). Names may hold '/': known ancestors and event texts decide."""
+    """(leaf names, parent levels joined with SEP). Names may hold '/': known ancestors and event texts
+    decide.
+    """
     known = set(paths)
     memo: dict[str, tuple[str, ...]] = {}
 
@@ -294,7 +305,8 @@ def repro(source: Source | None) -> dict[str, str]:
 
 
 def durations(events: Events, frames: list[float], repeats: int, quality: list[Quality]) -> tuple[Any, Any]:
-    """(ms per event, number of cells used) from one cell per frame, instance, or the exporter's (duration, start) pairs.
+    """(ms per event, number of cells used) from one cell per frame, instance, or the exporter's (duration,
+    start) pairs.
 
     Negative and absurd times are missing. frames: FRAME.xls; repeats: values per metric in GPUTRACE_REGIMES.
     """
@@ -322,9 +334,18 @@ def durations(events: Events, frames: list[float], repeats: int, quality: list[Q
     )  # instances add up, frames average
     out = np.where(used > 0, np.nansum(table, axis=1) / np.maximum(parts, 1), np.nan)
     if paired:
-        quality.append(Quality("paired-times", f"{paired} marker rows of D3DPERF_EVENTS hold (duration, time stamp) pairs instead "
-                       "of durations (their sum exceeds the frame): every second value was used"))  # fmt: skip
+        quality.append(
+            Quality(
+                "paired-times",
+                f"{paired} marker rows of D3DPERF_EVENTS hold (duration, time stamp) pairs instead "
+                "of durations (their sum exceeds the frame): every second value was used",
+            )
+        )
     if bad:
-        quality.append(Quality("no-duration", f"{bad} markers have negative or impossible times in D3DPERF_EVENTS: "
-                       "treated as not measured"))  # fmt: skip
+        quality.append(
+            Quality(
+                "no-duration",
+                f"{bad} markers have negative or impossible times in D3DPERF_EVENTS: treated as not measured",
+            )
+        )
     return out, used

@@ -1,4 +1,6 @@
-"""Columns of a GPUTRACE_REGIMES table: chunk by chunk, mapped columns only, one mean per repeated (per-frame) counter."""
+"""Columns of a GPUTRACE_REGIMES table: chunk by chunk, mapped columns only, one mean per repeated (per-
+frame) counter.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,10 @@ from triage.model import Column, Quality, Table
 from triage.source import Source
 
 _CHUNK = 6 << 20  # bytes of text per chunk: keeps the parser's tables small
-HOW = ("export again with: ngfx --activity=\"GPU Trace Profiler\" ... --auto-export, without --multi-pass-metrics, "
-       "and give the folder or its GPUTRACE_REGIMES.xls")  # fmt: skip
+HOW = (
+    'export again with: ngfx --activity="GPU Trace Profiler" ... --auto-export, without --multi-pass-metrics,'
+    " and give the folder or its GPUTRACE_REGIMES.xls"
+)
 
 
 def style(source: Source, line: int, sep: str, wanted: Sequence[int], options: Options) -> units.Style:
@@ -36,7 +40,9 @@ def style(source: Source, line: int, sep: str, wanted: Sequence[int], options: O
 def columns(
     source: Source, line: int, width: int, wanted: list[int], style: units.Style
 ) -> tuple[dict[int, Any], list[str], Any, list[Quality]]:
-    """(numbers by column, marker paths, explicit lines or None, remarks), chunk by chunk through the C parser."""
+    """(numbers by column, marker paths, explicit lines or None, remarks), chunk by chunk through the C
+    parser.
+    """
     rows = max(64, _CHUNK // max(8 * width, 1))
     quality: list[Quality] = []
     parts: dict[int, list[Any]] = {c: [] for c in wanted}
@@ -47,13 +53,26 @@ def columns(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             reader = pd.read_csv(
-                handle, sep=source.delimiter, header=None, names=list(range(width)), index_col=False,
-                usecols=[0, *wanted], dtype=cast(Any, {0: object}), skiprows=line, skip_blank_lines=False, keep_default_na=False,
-                na_values=cast(Any, {c: [""] if c == 0 else _wide._NA for c in (0, *wanted)}), encoding=source.encoding,
-                encoding_errors="replace", thousands="," if style == "us" else ".", decimal="." if style == "us" else ",",
-                low_memory=False, engine="c", chunksize=rows,
+                handle,
+                sep=source.delimiter,
+                header=None,
+                names=list(range(width)),
+                index_col=False,
+                usecols=[0, *wanted],
+                dtype=cast(Any, {0: object}),
+                skiprows=line,
+                skip_blank_lines=False,
+                keep_default_na=False,
+                na_values=cast(Any, {c: [""] if c == 0 else _wide._NA for c in (0, *wanted)}),
+                encoding=source.encoding,
+                encoding_errors="replace",
+                thousands="," if style == "us" else ".",
+                decimal="." if style == "us" else ",",
+                low_memory=False,
+                engine="c",
+                chunksize=rows,
                 quoting=csv.QUOTE_NONE if source.delimiter == "\t" else csv.QUOTE_MINIMAL,
-            )  # fmt: skip
+            )
             start = line + 1
             for chunk in reader:
                 keep = ~chunk.isna().all(axis=1).to_numpy()
@@ -87,12 +106,18 @@ def columns(
     number = np.concatenate(lines)
     straight = bool((number == np.arange(line + 1, line + 1 + len(number))).all())
     unique = {(q.check, q.message): q for q in quality}
-    return ({c: np.concatenate(p) if len(p) > 1 else p[0] for c, p in parts.items()}, paths,
-            None if straight else number, list(unique.values()))  # fmt: skip
+    return (
+        {c: np.concatenate(p) if len(p) > 1 else p[0] for c, p in parts.items()},
+        paths,
+        None if straight else number,
+        list(unique.values()),
+    )
 
 
 def mean(table: Table, header: str, values: list[Any], columns: list[int], file: int, bare: bool) -> Column:
-    """A counter's column; over several frames its mean, with the frames' cells as inputs where memory allows."""
+    """A counter's column; over several frames its mean, with the frames' cells as inputs where memory
+    allows.
+    """
     unit = _pw.unit_of(header)
     factor = 0.01 if unit else 1.0
     if len(values) == 1:

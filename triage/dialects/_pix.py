@@ -1,4 +1,6 @@
-"""PIX event lists: header roles, markers and GPU events, shared by pixtool's CSV and the table of the PIX window."""
+"""PIX event lists: header roles, markers and GPU events, shared by pixtool's CSV and the table of the PIX
+window.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +29,10 @@ _TIMES = (
     r"top to eop duration",
     r"gpu time",
 )
-_HINT = ("in PIX: open the capture, press Start Analysis / Collect Timing Data, then export again; or: "
-         "pixtool open-capture X.wpix save-event-list out.csv --counters=*")  # fmt: skip
+_HINT = (
+    "in PIX: open the capture, press Start Analysis / Collect Timing Data, then export again; or: "
+    "pixtool open-capture X.wpix save-event-list out.csv --counters=*"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +64,16 @@ def head(source: Source) -> Head | None:
         bare = {normal(_wide.split_unit(h)[0]): i for i, h in reversed(list(enumerate(headers)))}
         time = next((bare[t] for t in _TIMES if t in bare), -1)
         source.delimiter, source.skip_space = sep, sep == ","
-        return Head(number, headers, place["name"], place["global id"], place.get("queue id", -1),
-                    place.get("parent", place.get("parent id", -1)), time, bare.get("top to eop duration", -1))  # fmt: skip
+        return Head(
+            number,
+            headers,
+            place["name"],
+            place["global id"],
+            place.get("queue id", -1),
+            place.get("parent", place.get("parent id", -1)),
+            time,
+            bare.get("top to eop duration", -1),
+        )
     return None
 
 
@@ -82,8 +94,14 @@ def read(source: Source, options: Options, dialect: str) -> Table:
     if top is None:
         raise BadCapture(f"{source.path}: no PIX event list", _HINT)
     meta = {top.name, top.global_id, top.row_id, top.parent}
-    counters = [(i, h) for i, h in enumerate(top.headers) if i not in meta and i != top.time and h
-                and not re.search(r"(start time|duration) ?\(", h, re.IGNORECASE)]  # fmt: skip
+    counters = [
+        (i, h)
+        for i, h in enumerate(top.headers)
+        if i not in meta
+        and i != top.time
+        and h
+        and not re.search(r"(start time|duration) ?\(", h, re.IGNORECASE)
+    ]
     found, unmapped = _gfx.choose(counters, options.mapping)
     times = [c for c in (top.time, top.time_top) if c >= 0]
     second = next(
@@ -108,8 +126,17 @@ def read(source: Source, options: Options, dialect: str) -> Table:
         )
     rows = np.flatnonzero(keep)
     lines = (wide.lines if wide.lines is not None else np.arange(count) + wide.first_line)[rows]
-    table = Table(dialect, [source], names[rows], {}, _levels(names, parent)[rows], _kinds(names, parent, keep)[rows], lines=lines,
-                  quality=wide.quality, unmapped=unmapped)  # fmt: skip
+    table = Table(
+        dialect,
+        [source],
+        names[rows],
+        {},
+        _levels(names, parent)[rows],
+        _kinds(names, parent, keep)[rows],
+        lines=lines,
+        quality=wide.quality,
+        unmapped=unmapped,
+    )
     for metric, (i, header, unit) in found.items():
         _gfx.column(table, metric, wide.numbers[i][rows], i, header, unit)
     _time(table, top, time, wide, rows)
@@ -123,7 +150,8 @@ def read(source: Source, options: Options, dialect: str) -> Table:
         )
     if count > len(rows):
         table.notes.append(
-            f"{count - len(rows)} of {count} events are no timed GPU work (state setting, signals, presents) and left out"
+            f"{count - len(rows)} of {count} events are no timed GPU work (state setting, signals, presents)"
+            " and left out"
         )
     if any(str(n).startswith(DEPRECATED) for n in wide.texts[top.name][:5000]):
         table.notes.append(f"{DEPRECATED.strip()!r} taken off marker names")
@@ -148,8 +176,13 @@ def _time(table: Table, top: Head, time: Any, wide: _wide.Wide, rows: Any) -> No
             "PIX writes it as (ns)",
         )
     if column == top.time_top:
-        table.quality.append(Quality("overlapping-times", "only TOP-to-EOP durations: they overlap between neighbours, so their "
-                             "sum exceeds the frame; export EOP to EOP Duration"))  # fmt: skip
+        table.quality.append(
+            Quality(
+                "overlapping-times",
+                "only TOP-to-EOP durations: they overlap between neighbours, so their "
+                "sum exceeds the frame; export EOP to EOP Duration",
+            )
+        )
     factor = units.factor(unit, "ns")
     table.columns["gpu.time"] = Column(time[rows] * factor, header, column + 1, unit, factor)
     table.unmapped += [
@@ -176,7 +209,9 @@ def _by_parent(wide: _wide.Wide, top: Head) -> Any:
 
 
 def _by_range(ids: Any) -> Any:
-    """Row index of every event's parent where a marker's Global ID is the range of its events (`4-5`, or `4` repeated)."""
+    """Row index of every event's parent where a marker's Global ID is the range of its events (`4-5`, or `4`
+    repeated).
+    """
     out = np.full(len(ids), -1, dtype=np.int64)
     stack: list[tuple[int, int, int]] = []
     for i, text in enumerate(ids):
@@ -192,7 +227,9 @@ def _by_range(ids: Any) -> Any:
 
 
 def _work(names: Any, ids: Any, parent: Any, time: Any, counters: list[Any]) -> Any:
-    """Events to keep: with a Global ID or children, and something measured; signals and presents only when they took time."""
+    """Events to keep: with a Global ID or children, and something measured; signals and presents only when
+    they took time.
+    """
     measured = np.isfinite(time)
     if not measured.any() and counters:
         measured = np.logical_or.reduce([np.isfinite(c) for c in counters])

@@ -1,4 +1,5 @@
-"""PerfWorks counters as NVIDIA's graphics tools print them: which metric a header means, and what follows from them.
+"""PerfWorks counters as NVIDIA's graphics tools print them: which metric a header means, and what follows
+from them.
 
 Shared by GPU Trace, the Nsight Perf SDK, and the NVIDIA plug-ins of RenderDoc and PIX.
 """
@@ -30,11 +31,14 @@ _LOCAL = {
     "gpu__time_duration": "gpu.time",
 }
 _REASONS = {
-    "long_scoreboard_pipe_l1tex": "stall.long_scoreboard", "long_scoreboard": "stall.long_scoreboard",
-    "long_scoreboard_pipe_rtcore": "stall.rtcore", "mio_throttle_pipe_mio": "stall.mio_throttle",
-    "mio_throttle": "stall.mio_throttle", "mio_throttle_pipe_rtcore": "stall.rtcore_throttle",
+    "long_scoreboard_pipe_l1tex": "stall.long_scoreboard",
+    "long_scoreboard": "stall.long_scoreboard",
+    "long_scoreboard_pipe_rtcore": "stall.rtcore",
+    "mio_throttle_pipe_mio": "stall.mio_throttle",
+    "mio_throttle": "stall.mio_throttle",
+    "mio_throttle_pipe_rtcore": "stall.rtcore_throttle",
     "no_instructions": "stall.no_instruction",
-}  # fmt: skip
+}
 _WARPS = ("ps", "cs", "vtg")
 _WORLD = re.compile(r"(?:World|Screen)Pipe_throughput\.avg\.pct_of_peak_sustained_elapsed\Z")
 
@@ -79,7 +83,9 @@ def unit_of(header: str) -> str:
 
 
 def clock_factor(values: Any) -> float | None:
-    """Factor to Hz of a clock column whose unit nobody printed: MHz or Hz by magnitude; None when neither fits."""
+    """Factor to Hz of a clock column whose unit nobody printed: MHz or Hz by magnitude; None when neither
+    fits.
+    """
     seen = values[np.isfinite(values) & (values > 0)]
     if not len(seen):
         return 1.0
@@ -96,7 +102,9 @@ def add(table: Table, metric: str, values: Any, formula: str, inputs: tuple[str,
 
 
 def compute(table: Table) -> None:
-    """Metrics that follow from exported counters; each keeps its formula. Only where the tool did not export them."""
+    """Metrics that follow from exported counters; each keeps its formula. Only where the tool did not export
+    them.
+    """
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         _warps(table)
@@ -180,14 +188,24 @@ def _stalls(table: Table) -> None:
         share = np.where(dead, np.nan, table.raw[h].values / np.where(dead, 1.0, total))
         add(table, stall_of(h), share, f"{h} / sum of the {len(headers)} stall reasons", tuple(headers))
     if dead.all():
-        table.quality.append(Quality("stalls-unavailable", f"all {len(headers)} PC-sampler stall columns are 0 for every "
-                             "range: the sampler recorded nothing; unavailable, not zero"))  # fmt: skip
+        table.quality.append(
+            Quality(
+                "stalls-unavailable",
+                f"all {len(headers)} PC-sampler stall columns are 0 for every "
+                "range: the sampler recorded nothing; unavailable, not zero",
+            )
+        )
     elif dead.any():
         rows = np.flatnonzero(dead)
         names = ", ".join(str(table.names[r])[:40] for r in rows[:3])
-        table.quality.append(Quality("stalls-unavailable", f"all {len(headers)} stall columns are 0 for {len(rows)} of "
-                             f"{len(dead)} ranges ({names}{', ...' if len(rows) > 3 else ''}): unavailable, not zero",
-                             int(rows[0])))  # fmt: skip
+        table.quality.append(
+            Quality(
+                "stalls-unavailable",
+                f"all {len(headers)} stall columns are 0 for {len(rows)} of "
+                f"{len(dead)} ranges ({names}{', ...' if len(rows) > 3 else ''}): unavailable, not zero",
+                int(rows[0]),
+            )
+        )
 
 
 def _pixels(table: Table) -> None:
@@ -202,8 +220,13 @@ def _pixels(table: Table) -> None:
         )
     seen, kept = _get(table, "zcull.samples"), _get(table, "zcull.accepted")
     if seen is not None and kept is not None:
-        add(table, "zcull.reject_rate", 1 - _over(kept, seen), "1 - zcull.accepted / zcull.samples",
-            ("zcull.accepted", "zcull.samples"))  # fmt: skip
+        add(
+            table,
+            "zcull.reject_rate",
+            1 - _over(kept, seen),
+            "1 - zcull.accepted / zcull.samples",
+            ("zcull.accepted", "zcull.samples"),
+        )
 
 
 def kinds(table: Table) -> Any:

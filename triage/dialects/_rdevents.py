@@ -30,7 +30,9 @@ def is_events(source: Source) -> bool:
 
 
 def parse(source: Source) -> EventTree:
-    """The tree; depth is half the indent, rounded up: first children stand at odd indents (`\\-`), later ones at even (`-`)."""
+    """The tree; depth is half the indent, rounded up: first children stand at odd indents (`\\-`), later
+    ones at even (`-`).
+    """
     tree = EventTree(source)
     stack: list[str] = []
     started = False
@@ -61,7 +63,8 @@ def parse(source: Source) -> EventTree:
 
 
 def find(source: Source, wanted: str, ids: set[int]) -> tuple[EventTree | None, str]:
-    """The event tree of a counters file, and a note: the one asked for, else the only one beside it that fits.
+    """The event tree of a counters file, and a note: the one asked for, else the only one beside it that
+    fits.
 
     Raises BadCapture when the file asked for is no event tree.
     """
@@ -73,9 +76,11 @@ def find(source: Source, wanted: str, ids: set[int]) -> tuple[EventTree | None, 
         share = len(ids & tree.names.keys()) / max(len(ids), 1)
         return (
             tree,
-            ""
-            if share > 0.5
-            else f"only {share:.0%} of the events are in {wanted}: is it of the same capture?",
+            (
+                ""
+                if share > 0.5
+                else f"only {share:.0%} of the events are in {wanted}: is it of the same capture?"
+            ),
         )
     if source.path == "-":
         return None, ""

@@ -18,16 +18,19 @@ from triage.source import Source, cells
 NAME = "gpu-trace"
 TITLE = "Nsight Graphics GPU Trace auto-export"
 CAPTURE = """\
-Nsight Graphics 2024 or newer, from a command line (the folder `BASE` below the output folder is the export):
+Nsight Graphics 2024 or newer, from a command line (the folder `BASE` below the output folder is the
+export):
 
     ngfx --activity="GPU Trace Profiler" --exe=GAME --dir=FOLDER --output-dir=OUT --start-after-frames=300 \\
          --limit-to-frames=1 --auto-export --set-gpu-clocks=base --architecture="Ampere GA10x" \\
          --metric-set-name="Throughput Metrics" --real-time-shader-profiler --no-timeout
 
-Then `triage diagnose OUT`. `--set-gpu-clocks=base` makes two captures comparable; `--real-time-shader-profiler` adds the stall
-reasons; `ngfx --help-all` lists the architectures and metric sets of your version. Do not add `--multi-pass-metrics`: it
-writes no tables. In the window: GPU Trace Profiler activity, Lock Clocks to Base, Metric Set *Throughput Metrics* (or
-*Top-Level Triage*), Real-Time Shader Profiler on, Auto Export on. The application must emit markers (PIX events, debug labels, NVTX).
+Then `triage diagnose OUT`. `--set-gpu-clocks=base` makes two captures comparable;
+`--real-time-shader-profiler` adds the stall reasons; `ngfx --help-all` lists the architectures and metric
+sets of your version. Leave `--multi-pass-metrics` out: with it, several versions write no tables. In the
+window: GPU Trace Profiler activity, Lock Clocks to Base, Metric Set *Throughput Metrics* (or *Top-Level
+Triage*), Real-Time Shader Profiler on, Auto Export on. The application must emit markers (PIX events,
+debug labels, NVTX).
 """
 _RAW_LIMIT = 8 << 20  # cells kept as inputs of averages over frames
 
@@ -52,7 +55,8 @@ def recognise(source: Source) -> Match | None:
 def read(source: Source, options: Options) -> Table:
     """One row per marker instance; counters from GPUTRACE_REGIMES, times from D3DPERF_EVENTS.
 
-    Raises NotTriageable for the export's side files and for exports without tables, BadCapture for empty ones.
+    Raises NotTriageable for the export's side files and for exports without tables, BadCapture for empty
+    ones.
     """
     export = _gputrace.locate(source)
     if export is None:
@@ -123,14 +127,20 @@ def _markers(source: Source, export: Export, options: Options) -> Table:
     table.unmapped += [h for h in groups if h not in chosen and h not in raws]
     if repeats > 1:
         table.notes.append(
-            f"every counter appears {repeats} times, once per captured frame: values are means over the frames"
+            f"every counter appears {repeats} times, once per captured frame: values are means over the"
+            " frames"
         )
     frames = _gputrace.frame_times(export.frame)
     if events is not None:
         _times(table, events, event, frames, repeats, files.index(export.events) if export.events else 0)
     else:
-        table.quality.append(Quality("no-times", "D3DPERF_EVENTS.xls is not beside this file: markers have no times, so "
-                             "findings cannot be ranked by the time they would save; give the whole export folder"))  # fmt: skip
+        table.quality.append(
+            Quality(
+                "no-times",
+                "D3DPERF_EVENTS.xls is not beside this file: markers have no times, so "
+                "findings cannot be ranked by the time they would save; give the whole export folder",
+            )
+        )
     if frames:
         table.frame_ns = sum(frames) / len(frames) * 1e6
     return table
@@ -150,8 +160,13 @@ def _times(table: Table, events: Events, event: Any, frames: list[float], repeat
     formula = "" if most <= 1 else "mean over the frames of the time_ms cells on this line"
     table.columns["gpu.time"] = Column(values, "time_ms", 2, "ms", 1e6, file, lines, formula)
     if not found.all():
-        table.quality.append(Quality("no-times", f"{int((~found).sum())} of {len(found)} markers are not in D3DPERF_EVENTS: "
-                             "they have no time", int(np.flatnonzero(~found)[0])))  # fmt: skip
+        table.quality.append(
+            Quality(
+                "no-times",
+                f"{int((~found).sum())} of {len(found)} markers are not in D3DPERF_EVENTS: they have no time",
+                int(np.flatnonzero(~found)[0]),
+            )
+        )
     extra = len(events.texts) - int(found.sum())
     if extra:
         table.notes.append(
@@ -212,8 +227,16 @@ def _whole(source: Source, export: Export) -> Table:
         unit = _pw.unit_of(head.strip())
         factor = 0.01 if unit else 1.0
         formula = f"mean of {len(values)} frames" if len(values) > 1 else ""
-        column = Column(np.array([sum(values) / len(values) * factor]), head.strip(), 2, unit, factor, len(files) - 1,
-                        np.array([number]), formula)  # fmt: skip
+        column = Column(
+            np.array([sum(values) / len(values) * factor]),
+            head.strip(),
+            2,
+            unit,
+            factor,
+            len(files) - 1,
+            np.array([number]),
+            formula,
+        )
         if raw:
             table.raw[head.strip()] = column
         else:
@@ -224,12 +247,25 @@ def _whole(source: Source, export: Export) -> Table:
         span = sum(frames) / len(frames) * 1e6
         files.append(export.frame or source)
         files[-1].delimiter = "\t"
-        table.columns["gpu.time"] = Column(np.array([span]), "GPU frame time", 2, "ms", 1e6, len(files) - 1, np.array([1]),
-                                           f"mean of {len(frames)} frames" if len(frames) > 1 else "")  # fmt: skip
+        table.columns["gpu.time"] = Column(
+            np.array([span]),
+            "GPU frame time",
+            2,
+            "ms",
+            1e6,
+            len(files) - 1,
+            np.array([1]),
+            f"mean of {len(frames)} frames" if len(frames) > 1 else "",
+        )
         table.frame_ns = span
     table.kinds = np.array(["frame"], dtype=object)
-    table.quality.append(Quality("whole-capture", "these are averages over the whole capture, all passes mixed: they show "
-                         "what the frame is like, not which pass is slow; GPUTRACE_REGIMES.xls has the markers"))  # fmt: skip
+    table.quality.append(
+        Quality(
+            "whole-capture",
+            "these are averages over the whole capture, all passes mixed: they show "
+            "what the frame is like, not which pass is slow; GPUTRACE_REGIMES.xls has the markers",
+        )
+    )
     return table
 
 
@@ -248,8 +284,13 @@ def _settings(table: Table, export: Export) -> None:
     path = f"{export.folder}/{export.typed.name}".upper()
     if "BASE_UNLOCKED" in path or (clocks and not clocks.lower().startswith("locked")):
         said = f" ({clocks})" if clocks else ""
-        table.quality.append(Quality("unlocked-clocks", f"the GPU clocks were not locked{said}: times and SOL% of two captures "
-                             "are not comparable; capture with --set-gpu-clocks=base"))  # fmt: skip
+        table.quality.append(
+            Quality(
+                "unlocked-clocks",
+                f"the GPU clocks were not locked{said}: times and SOL% of two captures "
+                "are not comparable; capture with --set-gpu-clocks=base",
+            )
+        )
     elif clocks:
         table.notes.append(f"GPU clocks: {clocks}")
 
@@ -260,17 +301,48 @@ def _remarks(table: Table) -> None:
         with np.errstate(invalid="ignore"):
             mixed = np.logical_or.reduce([table.columns[m].values > 0.05 for m in busy])
         if mixed.any():
-            table.quality.append(Quality("async-active", f"an asynchronous queue or copy engine worked during {int(mixed.sum())} of "
-                                 f"{len(table)} ranges: GPU Trace counts the whole GPU, so their counters may mix concurrent work",
-                                 int(np.argmax(mixed))))  # fmt: skip
+            table.quality.append(
+                Quality(
+                    "async-active",
+                    f"an asynchronous queue or copy engine worked during {int(mixed.sum())} of {len(table)}"
+                    " ranges: GPU Trace counts the whole GPU, so their counters may mix concurrent work",
+                    int(np.argmax(mixed)),
+                )
+            )
 
 
 _EXPORTS = (
-    "gpu.time", "gpu.idle", "sm.active", "sm.occupancy", "sm.active_warps", "sm.occupancy_elapsed", "sm.issue_per_elapsed",
-    "sm.issue_per_active", "sm.throughput_active", "pixels.per_primitive", "zcull.reject_rate",
-)  # fmt: skip
-_NOT = ("smsp__warp", "smsp__average", "sm__average", "smsp__sass", "_per_warp_active", "_srcunit_tex_aperture", "derived__", "memory_",
-        "gpu__compute", "_op_ld", "_op_st", "device__", "smsp__cycles", "smsp__branches", "sm__cycles", "_cycles_active.max", "sol_pct")  # fmt: skip
+    "gpu.time",
+    "gpu.idle",
+    "sm.active",
+    "sm.occupancy",
+    "sm.active_warps",
+    "sm.occupancy_elapsed",
+    "sm.issue_per_elapsed",
+    "sm.issue_per_active",
+    "sm.throughput_active",
+    "pixels.per_primitive",
+    "zcull.reject_rate",
+)
+_NOT = (
+    "smsp__warp",
+    "smsp__average",
+    "sm__average",
+    "smsp__sass",
+    "_per_warp_active",
+    "_srcunit_tex_aperture",
+    "derived__",
+    "memory_",
+    "gpu__compute",
+    "_op_ld",
+    "_op_st",
+    "device__",
+    "smsp__cycles",
+    "smsp__branches",
+    "sm__cycles",
+    "_cycles_active.max",
+    "sol_pct",
+)
 
 
 def names() -> dict[str, list[str]]:
@@ -283,8 +355,12 @@ def names() -> dict[str, list[str]]:
     for reason in (*STALLS, "rtcore", "rtcore_throttle"):
         metric = f"stall.{reason}"
         if metric not in out or reason not in ("gmma", "allocation_stall", "tile_allocation_stall"):
-            reason = {"long_scoreboard": "long_scoreboard_pipe_l1tex", "mio_throttle": "mio_throttle_pipe_mio",
-                      "rtcore": "long_scoreboard_pipe_rtcore", "rtcore_throttle": "mio_throttle_pipe_rtcore"}.get(reason, reason)  # fmt: skip
+            reason = {
+                "long_scoreboard": "long_scoreboard_pipe_l1tex",
+                "mio_throttle": "mio_throttle_pipe_mio",
+                "rtcore": "long_scoreboard_pipe_rtcore",
+                "rtcore_throttle": "mio_throttle_pipe_rtcore",
+            }.get(reason, reason)
             out[metric] = [f"GPUTrace.PCSampler.{_pw.STALL}{reason}{_pw.PCT} / sum of reasons"]
     for metric in _EXPORTS:
         out.setdefault(metric, ["time_ms (D3DPERF_EVENTS)" if metric == "gpu.time" else "computed"])
@@ -298,5 +374,8 @@ def collect(metrics: list[str]) -> str:
         if any(m.startswith(("stall.", "launch_stall.", "warps_launched.")) for m in metrics)
         else ""
     )
-    return ('ngfx --activity="GPU Trace Profiler" --exe=GAME --output-dir=OUT --start-after-frames=300 --limit-to-frames=1 '
-            f'--auto-export --set-gpu-clocks=base --metric-set-name="Throughput Metrics"{extra}')  # fmt: skip
+    return (
+        'ngfx --activity="GPU Trace Profiler" --exe=GAME --output-dir=OUT --start-after-frames=300'
+        ' --limit-to-frames=1 --auto-export --set-gpu-clocks=base --metric-set-name="Throughput'
+        f' Metrics"{extra}'
+    )

@@ -15,10 +15,12 @@ from triage.source import Source, cells, delimiter
 NAME = "nvperf"
 TITLE = "Nsight Perf SDK report (nvperf_metrics.csv)"
 CAPTURE = """\
-In the application: `nv::perf::profiler::ReportGenerator...`, `PushRange("Shadows")`/`PopRange()` around each pass, then
-`StartCollectionOnNextFrame()`. Leave CSV output on (`outputOptions.enableCsvOutput = true`, the default in the samples) and give
-`nvperf_metrics.csv` of the report folder to `triage diagnose`; `nvperf_metrics_summary.csv` has fewer counters per range.
-Lock the clocks first (`nv::perf::profiler` does so with `SetDeviceClockState`)."""
+In the application: `nv::perf::profiler::ReportGenerator...`, `PushRange("Shadows")`/`PopRange()` around
+each pass, then `StartCollectionOnNextFrame()`. Leave CSV output on (`outputOptions.enableCsvOutput = true`,
+the default in the samples) and give `nvperf_metrics.csv` of the report folder to `triage diagnose`;
+`nvperf_metrics_summary.csv` has fewer counters per range. Lock the clocks first (`nv::perf::profiler` does
+so with `SetDeviceClockState`).
+"""
 
 
 def _header(source: Source) -> tuple[int, list[str]]:
@@ -44,14 +46,23 @@ def recognise(source: Source) -> Match | None:
 
 
 def read(source: Source, options: Options) -> Table:
-    """One row per range; the range's full name is its path. Raises BadCapture without rows or known counters."""
+    """One row per range; the range's full name is its path. Raises BadCapture without rows or known
+    counters.
+    """
     line, headers = _header(source)
     if not headers:
         raise BadCapture(f"{source.path}: the file is empty", "run the report again")
     counters = [(i, h) for i, h in enumerate(headers) if i and h]
     found, unmapped = _gfx.choose(counters, options.mapping)
-    time = next(((i, h) for i, h in counters if _pw.counter(h) in ("gpu__time_duration.sum", "gpu__time_duration.avg",
-                 "gpu__time_duration.max")), None)  # fmt: skip
+    time = next(
+        (
+            (i, h)
+            for i, h in counters
+            if _pw.counter(h)
+            in ("gpu__time_duration.sum", "gpu__time_duration.avg", "gpu__time_duration.max")
+        ),
+        None,
+    )
     raws = [(i, h) for i, h in counters if _pw.stall_of(h) or _pw.warps_of(h)]
     numeric = sorted(
         {*(i for i, _, _ in found.values()), *(i for i, _ in raws), *([time[0]] if time else [])}
@@ -84,7 +95,9 @@ def read(source: Source, options: Options) -> Table:
 
 
 def _paths(full: Any) -> tuple[Any, Any]:
-    """Leaf and parents of full range names (`Frame/Shadows/Cascade 0`); a known range wins over a '/' in a name."""
+    """Leaf and parents of full range names (`Frame/Shadows/Cascade 0`); a known range wins over a '/' in a
+    name.
+    """
     known = {str(f) for f in full}
     names, paths = np.empty(len(full), dtype=object), np.empty(len(full), dtype=object)
     for row, text in enumerate(full):

@@ -14,9 +14,10 @@ TITLE = "PIX event list from pixtool"
 CAPTURE = """\
     pixtool open-capture FRAME.wpix save-event-list events.csv --counters=*
 
-`pixtool` lies in the PIX installation folder; `--counters="D3D*"` and the like take a group only. The counters are those of the
-GPU that replays the capture (NVIDIA: install Nsight's PIX plug-in counters; AMD and Intel: the driver brings them). Each group of
-counters is a replay of its own."""
+`pixtool` lies in the PIX installation folder; `--counters="D3D*"` and the like take a group only. The
+counters are those of the GPU that replays the capture (NVIDIA: install Nsight's PIX plug-in counters; AMD
+and Intel: the driver brings them). Each group of counters is a replay of its own.
+"""
 _CONSOLE = re.compile(r"pixtool|WinPix|\.wpix|Microsoft\.?PIX|save-event-list", re.IGNORECASE)
 
 

@@ -18,16 +18,24 @@ TITLE = "PresentMon frame timing"
 CAPTURE = """\
     PresentMon.exe --process_name game.exe --timed 30 --output_file frames.csv
 
-GPU columns are on unless `--no_track_gpu` is given (1.x: add `--track_gpu`). Frame timing says whether the CPU or the GPU sets the
-frame rate; capture the frame with GPU Trace, PIX or RenderDoc to see which pass. All PresentMon times are milliseconds."""
+GPU columns are on unless `--no_track_gpu` is given (1.x: add `--track_gpu`). Frame timing says whether the
+CPU or the GPU sets the frame rate; capture the frame with GPU Trace, PIX or RenderDoc to see which pass.
+All PresentMon times are milliseconds.
+"""
 # role -> headers without their optional "ms", as PresentMon 1.x, 2.x and later write them
 _COLUMNS = {
     "present.interval": ("frametime", "betweenpresents", "betweenappstart"),
-    "cpu.busy": ("cpubusy",), "cpu.wait": ("cpuwait",), "cpu.present": ("inpresentapi",),
-    "gpu.time": ("gputime", "gpuduration"), "gpu.busy_time": ("gpubusy", "gpuactive"), "gpu.wait": ("gpuwait",),
-    "gpu.latency": ("gpulatency",), "gpu.video_busy": ("videobusy", "gpuvideobusy", "gpuvideoactive"),
-    "display.latency": ("displaylatency",), "display.time": ("displayedtime", "betweendisplaychange"),
-}  # fmt: skip
+    "cpu.busy": ("cpubusy",),
+    "cpu.wait": ("cpuwait",),
+    "cpu.present": ("inpresentapi",),
+    "gpu.time": ("gputime", "gpuduration"),
+    "gpu.busy_time": ("gpubusy", "gpuactive"),
+    "gpu.wait": ("gpuwait",),
+    "gpu.latency": ("gpulatency",),
+    "gpu.video_busy": ("videobusy", "gpuvideobusy", "gpuvideoactive"),
+    "display.latency": ("displaylatency",),
+    "display.time": ("displayedtime", "betweendisplaychange"),
+}
 
 
 def _plain(header: str) -> str:
@@ -83,8 +91,15 @@ def read(source: Source, options: Options) -> Table:
         if n > line and text.startswith(headers[0] + source.delimiter)
     ]
     wide = _wide.read(source, line, len(headers), sorted(found.values()), texts, style=style, skip=repeats)
-    table = Table(NAME, [source], _names([wide.texts[c] if c >= 0 else None for c in who]), {}, first_line=wide.first_line,
-                  lines=wide.lines, quality=wide.quality)  # fmt: skip
+    table = Table(
+        NAME,
+        [source],
+        _names([wide.texts[c] if c >= 0 else None for c in who]),
+        {},
+        first_line=wide.first_line,
+        lines=wide.lines,
+        quality=wide.quality,
+    )
     table.kinds = np.full(len(table), "frame", dtype=object)
     for metric, i in found.items():
         values = wide.numbers[i] * 1e6
@@ -107,7 +122,8 @@ def read(source: Source, options: Options) -> Table:
     table.unmapped = [h for i, h in enumerate(headers) if i not in taken and h]
     count = len(set(table.names))
     table.notes.append(
-        f"{len(table)} presents of {count} swap chain{'s' if count > 1 else ''}; GPU time is their sum, other times are means"
+        f"{len(table)} presents of {count} swap chain{'s' if count > 1 else ''}; GPU time is their sum, other"
+        " times are means"
     )
     return table
 
@@ -143,16 +159,23 @@ def _shares(table: Table) -> None:
         have = [np.isfinite(table.columns[m].values) for m in metrics if m in table.columns]
         return np.logical_and.reduce(have) if have else np.zeros(len(table), dtype=bool)
 
-    for metric, part, whole in (("present.gpu_share", "gpu.busy_time", "present.interval"), ("gpu.idle", "gpu.wait", "gpu.time"),
-                                ("present.cpu_share", "cpu.busy", "present.interval")):  # fmt: skip
+    for metric, part, whole in (
+        ("present.gpu_share", "gpu.busy_time", "present.interval"),
+        ("gpu.idle", "gpu.wait", "gpu.time"),
+        ("present.cpu_share", "cpu.busy", "present.interval"),
+    ):
         if part not in table.columns or whole not in table.columns:
             continue
         where = known(part, whole)
         a, b = total(part, where), total(whole, where)
         with np.errstate(all="ignore"):
             share = np.where(b > 0, a / b, np.nan)[codes]
-        table.columns[metric] = Column(share, metric, formula=f"sum of {part} / sum of {whole} over the swap chain's presents",
-                                       inputs=(part, whole))  # fmt: skip
+        table.columns[metric] = Column(
+            share,
+            metric,
+            formula=f"sum of {part} / sum of {whole} over the swap chain's presents",
+            inputs=(part, whole),
+        )
     _verdict(table, codes, distinct)
 
 
@@ -169,11 +192,13 @@ def _verdict(table: Table, codes: Any, distinct: Any) -> None:
         who = (
             "GPU-bound"
             if g >= 0.9
-            else "CPU-bound"
-            if c >= 0.9
-            else "neither: a frame cap, V-Sync or a wait"
-            if np.isfinite(c)
-            else "not GPU-bound"
+            else (
+                "CPU-bound"
+                if c >= 0.9
+                else "neither: a frame cap, V-Sync or a wait"
+                if np.isfinite(c)
+                else "not GPU-bound"
+            )
         )
         with_cpu = f", the CPU {min(c, 9.99):.0%}" if np.isfinite(c) else ""
         table.quality.append(
@@ -191,11 +216,19 @@ def names() -> dict[str, list[str]]:
         m: [a for a in schema.get(m).aliases if a.lower().removeprefix("ms") in wanted]
         for m, wanted in _COLUMNS.items()
     }
-    return {**out, "gpu.time": ["GPUTime", "MsGPUTime"], "gpu.busy_time": ["GPUBusy", "MsGPUBusy", "msGPUActive"],
-            "gpu.idle": ["GPUWait / GPUTime"], "present.gpu_share": ["GPUBusy / FrameTime"],
-            "present.cpu_share": ["CPUBusy / FrameTime"]}  # fmt: skip
+    return {
+        **out,
+        "gpu.time": ["GPUTime", "MsGPUTime"],
+        "gpu.busy_time": ["GPUBusy", "MsGPUBusy", "msGPUActive"],
+        "gpu.idle": ["GPUWait / GPUTime"],
+        "present.gpu_share": ["GPUBusy / FrameTime"],
+        "present.cpu_share": ["CPUBusy / FrameTime"],
+    }
 
 
 def collect(metrics: list[str]) -> str:
     """Frame timing has no unit counters; the tools that do."""
-    return "PresentMon has no counters of GPU units: capture the frame with Nsight Graphics GPU Trace, PIX or RenderDoc"
+    return (
+        "PresentMon has no counters of GPU units: capture the frame with Nsight Graphics GPU Trace, PIX or"
+        " RenderDoc"
+    )

@@ -16,18 +16,22 @@ from triage.source import Source
 NAME = "renderdoc"
 TITLE = "RenderDoc performance counters"
 CAPTURE = """\
-Window > Performance Counter Viewer > *Capture counters*: tick *GPU Duration* (General) and the vendor's counters (NVIDIA: the
-Nsight Perf library must be installed; AMD and Intel: the driver brings them), then *Save as CSV* to `frame-counters.csv`.
-Event Browser > *Export* to `frame-events.txt` in the same folder gives the events their names and markers:
+Window > Performance Counter Viewer > *Capture counters*: tick *GPU Duration* (General) and the vendor's
+counters (NVIDIA: the Nsight Perf library must be installed; AMD and Intel: the driver brings them), then
+*Save as CSV* to `frame-counters.csv`. Event Browser > *Export* to `frame-events.txt` in the same folder
+gives the events their names and markers:
 
     triage diagnose frame-counters.csv --events frame-events.txt
 """
-_HINT = "in RenderDoc: Performance Counter Viewer > Capture counters (tick GPU Duration and vendor counters) > Save as CSV"
+_HINT = (
+    "in RenderDoc: Performance Counter Viewer > Capture counters (tick GPU Duration and vendor counters) >"
+    " Save as CSV"
+)
 _GROUPS = re.compile(r"Dispatch\w*\(\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\)")
 
 
 def _header(source: Source) -> tuple[int, list[str]]:
-    """1-based line and headers; names are not quoted, so a comma inside brackets does not part two columns."""
+    """1-based line and headers; unquoted, so a comma inside brackets does not part two columns."""
     for number, line in enumerate(source.head_lines[:10], 1):
         first, comma, rest = line.partition(",")
         if first.strip().strip('"').upper() == "EID" and comma:
@@ -148,12 +152,19 @@ def _registers(header: str) -> str:
 
 
 def _per_thread(table: Table, extra: list[tuple[int, str]], wide: _wide.Wide, rows: Any) -> None:
-    """Registers per thread from their percentage: the peak is 256 (the .ratio column of the same capture says so)."""
+    """Registers per thread from their percentage: the peak is 256 (the .ratio column of the same capture
+    says so).
+    """
     for i, header in extra:
         share = wide.numbers[i][rows] * 0.01
         table.raw[header] = Column(share, header, i + 1, "%", 0.01)
-        _pw.add(table, f"registers_per_thread.{_registers(header)}", np.where(share > 0, share * 256, np.nan),
-                f"{header} x 256 registers", (header,))  # fmt: skip
+        _pw.add(
+            table,
+            f"registers_per_thread.{_registers(header)}",
+            np.where(share > 0, share * 256, np.nan),
+            f"{header} x 256 registers",
+            (header,),
+        )
 
 
 def _join(table: Table, tree: _rdevents.EventTree, ids: Any) -> None:
@@ -174,8 +185,14 @@ def _join(table: Table, tree: _rdevents.EventTree, ids: Any) -> None:
             groups[row] = count
     table.paths = paths
     if np.isfinite(groups).any():
-        table.columns["launch.grid_size"] = Column(groups, "Event", 2, file=len(table.files) - 1, lines=lines,
-                                                   formula="product of the thread-group counts in the call")  # fmt: skip
+        table.columns["launch.grid_size"] = Column(
+            groups,
+            "Event",
+            2,
+            file=len(table.files) - 1,
+            lines=lines,
+            formula="product of the thread-group counts in the call",
+        )
     if missing:
         table.quality.append(
             Quality("no-name", f"{missing} of {len(ids)} events are not in {tree.source.name}")

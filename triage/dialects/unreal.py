@@ -17,11 +17,18 @@ from triage.source import Source, cells
 NAME = "unreal-csv"
 TITLE = "Unreal Engine CSV profiler"
 CAPTURE = """\
-Run with `-csvGpuStats` (or `r.GPUCsvStatsEnabled 1`), then on the console `csvprofile frames=600` (or `csvprofile start`, `csvprofile
-stop`). The file is in `Saved/Profiling/CSV`. Compressed `.csv.bin` files: convert with `CSVConvert.exe`. Without GPU stats the file
-still says whether the game thread, the render thread or the GPU sets the frame rate."""
-_FRAME = {"frametime": "present.interval", "gamethreadtime": "cpu.game_thread", "renderthreadtime": "cpu.render_thread",
-          "rhithreadtime": "cpu.rhi_thread", "gputime": "gpu.time"}  # fmt: skip
+Run with `-csvGpuStats` (or `r.GPUCsvStatsEnabled 1`), then on the console `csvprofile frames=600` (or
+`csvprofile start`, `csvprofile stop`). The file is in `Saved/Profiling/CSV`. Compressed `.csv.bin` files:
+convert with `CSVConvert.exe`. Without GPU stats the file still says whether the game thread, the render
+thread or the GPU sets the frame rate.
+"""
+_FRAME = {
+    "frametime": "present.interval",
+    "gamethreadtime": "cpu.game_thread",
+    "renderthreadtime": "cpu.render_thread",
+    "rhithreadtime": "cpu.rhi_thread",
+    "gputime": "gpu.time",
+}
 _PASS = re.compile(r"GPU\d*/(?:Queue\d*/)?(?P<name>.+)", re.IGNORECASE)
 _TOTALS = ("total", "total/gpu", "frame", "gpu")
 _END = re.compile(r"\s*\"?\[\w+\]")  # metadata: [HasHeaderRowAtEnd],1,[Platform],...
@@ -42,7 +49,9 @@ def recognise(source: Source) -> Match | None:
 
 
 def _layout(source: Source) -> tuple[list[str], int, int, bool]:
-    """(headers, first and last data line, complete). The header at the end is the whole one: columns appear mid-capture."""
+    """(headers, first and last data line, complete). The header at the end is the whole one: columns appear
+    mid-capture.
+    """
     headers = [h.strip() for h in cells(source.head_lines[0], ",")]
     tail: list[tuple[int, str]] = []
     number = 0
@@ -111,11 +120,24 @@ def read(source: Source, options: Options) -> Table:
     below = np.nansum(time[1:])
     if not np.isfinite(time[0]) or time[0] < below:  # GPUTime may lag behind the passes by a frame
         if np.isfinite(time[0]) and below > 1.05 * time[0]:
-            table.quality.append(Quality("times-disagree", f"the GPU passes add up to {units.show(below, 'ns')}, more than the frame's "
-                                 f"GPU time of {units.show(time[0], 'ns')}: passes overlap or are nested", 0))  # fmt: skip
+            table.quality.append(
+                Quality(
+                    "times-disagree",
+                    f"the GPU passes add up to {units.show(below, 'ns')}, more than the frame's "
+                    f"GPU time of {units.show(time[0], 'ns')}: passes overlap or are nested",
+                    0,
+                )
+            )
         time[0] = max(below, time[0]) if np.isfinite(time[0]) else below
-    table.columns["gpu.time"] = Column(time, "GPUTime, GPU/<pass>", 0, "ms", 1e6, formula=f"mean over {count} frames (those that have it) of the column named like "
-                                       "the workload", inputs=tuple(headers[i] for i in (*([gpu] if gpu >= 0 else []), *(i for i, _ in passes))))  # fmt: skip
+    table.columns["gpu.time"] = Column(
+        time,
+        "GPUTime, GPU/<pass>",
+        0,
+        "ms",
+        1e6,
+        formula=f"mean over {count} frames (those that have it) of the column named like the workload",
+        inputs=tuple(headers[i] for i in (*([gpu] if gpu >= 0 else []), *(i for i, _ in passes))),
+    )
     for i in (*([gpu] if gpu >= 0 else []), *(i for i, _ in passes)):
         table.raw[headers[i]] = Column(
             np.full(len(names), mean[i] * 1e6),
@@ -202,8 +224,12 @@ def _bound(table: Table, frame: dict[str, int], numbers: dict[int, Any]) -> None
     known = {m: s for m, s in shares.items() if s == s}
     if known:
         top = max(known, key=lambda m: known[m])
-        label = {"gpu.time": "the GPU", "cpu.game_thread": "the game thread", "cpu.render_thread": "the render thread",
-                 "cpu.rhi_thread": "the RHI thread"}[top]  # fmt: skip
+        label = {
+            "gpu.time": "the GPU",
+            "cpu.game_thread": "the game thread",
+            "cpu.render_thread": "the render thread",
+            "cpu.rhi_thread": "the RHI thread",
+        }[top]
         word = "GPU-bound" if top == "gpu.time" else "CPU-bound"
         verdict = (
             f"{word}, {label} sets the frame rate"
@@ -217,11 +243,20 @@ def _bound(table: Table, frame: dict[str, int], numbers: dict[int, Any]) -> None
 
 def names() -> dict[str, list[str]]:
     """Columns of the profiler."""
-    return {"gpu.time": ["GPUTime", "GPU/<pass>"], "present.interval": ["FrameTime"], "cpu.game_thread": ["GameThreadTime"],
-            "cpu.render_thread": ["RenderThreadTime"], "cpu.rhi_thread": ["RHIThreadTime"],
-            "present.gpu_share": ["GPUTime / FrameTime"], "present.cpu_share": ["longest thread time / FrameTime"]}  # fmt: skip
+    return {
+        "gpu.time": ["GPUTime", "GPU/<pass>"],
+        "present.interval": ["FrameTime"],
+        "cpu.game_thread": ["GameThreadTime"],
+        "cpu.render_thread": ["RenderThreadTime"],
+        "cpu.rhi_thread": ["RHIThreadTime"],
+        "present.gpu_share": ["GPUTime / FrameTime"],
+        "present.cpu_share": ["longest thread time / FrameTime"],
+    }
 
 
 def collect(metrics: list[str]) -> str:
     """The profiler has no unit counters; the tools that do."""
-    return "the CSV profiler has no counters of GPU units: capture the frame with Nsight Graphics GPU Trace, PIX or RenderDoc"
+    return (
+        "the CSV profiler has no counters of GPU units: capture the frame with Nsight Graphics GPU Trace, PIX"
+        " or RenderDoc"
+    )

@@ -1,6 +1,7 @@
 """Frame-level timing: what the CPU, the GPU and the display did between two presents.
 
-Sources: PresentMon's and the Unreal CSV profiler's documentation. Means over the frames unless said otherwise.
+Sources: PresentMon's and the Unreal CSV profiler's documentation. Means over the frames unless said
+otherwise.
 """
 
 from triage.schema._metric import Metric
@@ -19,7 +20,8 @@ METRICS = (
         "ratio",
         "GPU busy in the frame",
         "",
-        "GPU busy time over frame time: near 100 % the GPU sets the frame rate, far below something else does",
+        "GPU busy time over frame time: near 100 % the GPU sets the frame rate, far below something else"
+        " does",
         bounded=False,
     ),
     Metric(

@@ -1,30 +1,55 @@
-"""Shader-side counters of NVIDIA graphics profilers: L2 traffic by source, PCIe, registers, launch, L1 stages."""
+"""Shader-side counters of NVIDIA graphics profilers: L2 traffic by source, PCIe, registers, launch, L1
+stages.
+"""
 
 from triage.schema._metric import Metric
 from triage.schema.graphics import _count, _share
 
 _L2_SOURCES = {
-    "tex": "the L1/TEX caches (shader reads and writes)", "crop": "the colour ROPs", "zrop": "the depth ROPs",
-    "raster": "the rasteriser (ZCULL)", "pe": "the primitive engines (vertex and index fetch)",
+    "tex": "the L1/TEX caches (shader reads and writes)",
+    "crop": "the colour ROPs",
+    "zrop": "the depth ROPs",
+    "raster": "the rasteriser (ZCULL)",
+    "pe": "the primitive engines (vertex and index fetch)",
     "gcc": "the constant and instruction caches",
-}  # fmt: skip
-_PIPES = {"alu": "integer and logic", "fma": "FP32 multiply-add", "fmaheavy": "heavy FP32", "fp16": "half precision",
-          "xu": "special functions", "lsu": "load/store", "tex": "texture", "tensor": "tensor", "fp64": "double precision"}  # fmt: skip
+}
+_PIPES = {
+    "alu": "integer and logic",
+    "fma": "FP32 multiply-add",
+    "fmaheavy": "heavy FP32",
+    "fp16": "half precision",
+    "xu": "special functions",
+    "lsu": "load/store",
+    "tex": "texture",
+    "tensor": "tensor",
+    "fp64": "double precision",
+}
 _STAGES = {"ps": "pixel", "cs": "compute", "vtg": "vertex, tessellation and geometry", "3d": "graphics"}
 _LAUNCH = {
-    "register_allocation": "free registers", "warp_allocation": "a free warp slot", "cta_allocation": "a free group slot",
-    "shmem_allocation": "free shared memory", "barrier_allocation": "a free barrier", "attr_allocation": "attribute space",
+    "register_allocation": "free registers",
+    "warp_allocation": "a free warp slot",
+    "cta_allocation": "a free group slot",
+    "shmem_allocation": "free shared memory",
+    "barrier_allocation": "a free barrier",
+    "attr_allocation": "attribute space",
     "ooo_warp_completion": "an older pixel warp to finish first (out-of-order completion)",
-}  # fmt: skip
+}
 
 
 def _launch_stalls() -> tuple[Metric, ...]:
     out = []
     for stage in ("ps", "cs", "vtg"):
         for reason, what in _LAUNCH.items():
-            out.append(_share(f"launch_stall.{stage}_{reason}", f"{stage.upper()} launch stall: {reason.replace('_', ' ')}", "low",
-                              f"Elapsed cycles in which a {_STAGES[stage]} shader warp could not start for want of {what}",
-                              f"tpc__warp_launch_cycles_stalled_shader_{stage}_reason_{reason}"))  # fmt: skip
+            out.append(
+                _share(
+                    f"launch_stall.{stage}_{reason}",
+                    f"{stage.upper()} launch stall: {reason.replace('_', ' ')}",
+                    "low",
+                    f"Elapsed cycles in which a {_STAGES[stage]} shader warp could not start for want of"
+                    f" {what}",
+                    f"tpc__warp_launch_cycles_stalled_shader_{stage}_reason_{reason}",
+                )
+            )
     return tuple(out)
 
 
@@ -159,7 +184,8 @@ METRICS = (
         "launch_stall.vtg_isbe",
         "Launch stall: ISBE",
         "low",
-        "Elapsed cycles in which vertex, tessellation or geometry warps waited for space for their output attributes",
+        "Elapsed cycles in which vertex, tessellation or geometry warps waited for space for their output"
+        " attributes",
         "tpc__pe2sm_vtg_isbe_allocation_cycles_stalled",
     ),
     _share(
