@@ -1,3 +1,4 @@
+# ruff: noqa: E501, E731, T201 - the table of passes reads best in long lines
 """Write the synthetic demo frame: python sample_captures/gpu-trace/make_demo.py
 
 A 4K game frame of about 14 ms on a fictional capture of an RTX 3080, in the layout of a GPU Trace auto-export. No figure was
@@ -14,17 +15,51 @@ OUT = Path(__file__).parent / "demo_frame" / "BASE"
 GHZ, SLOTS, SMS = 1.440, 48, 68
 P = ".avg.pct_of_peak_sustained_elapsed"
 UNITS = {
-    "sm": "GPUTrace.sm__throughput", "tex": "SM_A.TriageSCG.l1tex__throughput", "l2": "LTS.TriageSCG.lts__throughput",
-    "vram": "FBSP.TriageSCG.dramc__throughput", "crop": "ROP.TriageSCG.crop__throughput", "zrop": "ROP.TriageSCG.zrop__throughput",
-    "pd": "HUB_B.TriageSCG.pda__throughput", "vaf": "TPC.TriageSCG.vaf__throughput", "vpc": "GPC_B.TriageSCG.vpc__throughput",
-    "pes": "GPC_B.TriageSCG.pes__throughput", "raster": "GPC_A.TriageSCG.raster__throughput",
-    "prop": "GPC_A.TriageSCG.prop__throughput", "pcie": "PCI.TriageSCG.pcie__throughput",
+    "sm": "GPUTrace.sm__throughput",
+    "tex": "SM_A.TriageSCG.l1tex__throughput",
+    "l2": "LTS.TriageSCG.lts__throughput",
+    "vram": "FBSP.TriageSCG.dramc__throughput",
+    "crop": "ROP.TriageSCG.crop__throughput",
+    "zrop": "ROP.TriageSCG.zrop__throughput",
+    "pd": "HUB_B.TriageSCG.pda__throughput",
+    "vaf": "TPC.TriageSCG.vaf__throughput",
+    "vpc": "GPC_B.TriageSCG.vpc__throughput",
+    "pes": "GPC_B.TriageSCG.pes__throughput",
+    "raster": "GPC_A.TriageSCG.raster__throughput",
+    "prop": "GPC_A.TriageSCG.prop__throughput",
+    "pcie": "PCI.TriageSCG.pcie__throughput",
 }
-STALLS = ("long_scoreboard_pipe_l1tex", "short_scoreboard", "barrier", "wait", "math_pipe_throttle", "tex_throttle", "lg_throttle",
-          "mio_throttle_pipe_mio", "no_instruction", "not_selected", "selected", "dispatch_stall", "branch_resolving", "imc_miss",
-          "drain", "membar", "sleeping", "misc")
-SHORT = {"long": "long_scoreboard_pipe_l1tex", "short": "short_scoreboard", "math": "math_pipe_throttle", "tex": "tex_throttle",
-         "lg": "lg_throttle", "mio": "mio_throttle_pipe_mio", "noinst": "no_instruction", "notsel": "not_selected", "sel": "selected"}
+STALLS = (
+    "long_scoreboard_pipe_l1tex",
+    "short_scoreboard",
+    "barrier",
+    "wait",
+    "math_pipe_throttle",
+    "tex_throttle",
+    "lg_throttle",
+    "mio_throttle_pipe_mio",
+    "no_instruction",
+    "not_selected",
+    "selected",
+    "dispatch_stall",
+    "branch_resolving",
+    "imc_miss",
+    "drain",
+    "membar",
+    "sleeping",
+    "misc",
+)
+SHORT = {
+    "long": "long_scoreboard_pipe_l1tex",
+    "short": "short_scoreboard",
+    "math": "math_pipe_throttle",
+    "tex": "tex_throttle",
+    "lg": "lg_throttle",
+    "mio": "mio_throttle_pipe_mio",
+    "noinst": "no_instruction",
+    "notsel": "not_selected",
+    "sel": "selected",
+}
 # path | ms | kind | units SOL % | TEX hit, L2 hit | GPU active %, SM active %, occupancy % of active | issue % of active | stalls % of
 # resident warps | extras: registers stall (ps/cs launch), wfi, draws, prims, Mpix, groups, isbe
 LEAVES = """
@@ -93,8 +128,8 @@ def leaf(line: str) -> tuple[str, float, dict[str, float]]:
     """One leaf's path, time in ms and exported counters by column name."""
     path, ms, kind, sol, hits, active, issue, stalls, extra = (c.strip() for c in line.split("|"))
     rng = random.Random(path)
-    near = lambda v: max(0.0, v * (1 + rng.uniform(-0.004, 0.004)))  # noqa: E731
-    pairs = lambda text: {k: float(v) for k, v in zip(text.split()[::2], text.split()[1::2], strict=True)}  # noqa: E731
+    near = lambda v: max(0.0, v * (1 + rng.uniform(-0.004, 0.004)))
+    pairs = lambda text: {k: float(v) for k, v in zip(text.split()[::2], text.split()[1::2], strict=True)}
     sol_, more, t = pairs(sol), pairs(extra), float(ms)
     sol_.setdefault("pes", 0.72 * sol_.get("vpc", 0.0))
     word, *numbers = kind.split()
@@ -133,18 +168,28 @@ def leaf(line: str) -> tuple[str, float, dict[str, float]]:
     out["dramc__cycles_elapsed.avg.per_second"] = 9251.0
     warps = occ * sm / 100
     for stage in ("vtg", "ps", "cs"):
-        mix = {"geo": {"vtg": 0.35, "ps": 0.65}, "draw": {"vtg": 0.04, "ps": 0.96}, "full": {"ps": 1.0}}.get(word, {"cs": 1.0}).get(stage, 0.0)
-        out[f"TPC.TriageSCG.tpc__warps_active_shader_{stage}_realtime.avg.per_cycle_elapsed"] = warps * mix / 100 * SLOTS
+        mix = {"geo": {"vtg": 0.35, "ps": 0.65}, "draw": {"vtg": 0.04, "ps": 0.96}, "full": {"ps": 1.0}}.get(
+            word, {"cs": 1.0}
+        ).get(stage, 0.0)
+        out[f"TPC.TriageSCG.tpc__warps_active_shader_{stage}_realtime.avg.per_cycle_elapsed"] = (
+            warps * mix / 100 * SLOTS
+        )
         out[f"TPC.TriageSCG.tpc__warps_active_shader_{stage}_realtime{P}"] = warps * mix
     out[f"TriageSCG.tpc__warps_inactive_sm_active_realtime{P}"] = sm - warps
     out[f"TriageSCG.tpc__warps_inactive_sm_idle_realtime{P}"] = 100 - sm
-    out[f"tpc__warp_launch_cycles_stalled_shader_ps_reason_register_allocation{P}"] = near(more.get("ps_reg", 0.0))
-    out[f"tpc__warp_launch_cycles_stalled_shader_cs_reason_register_allocation{P}"] = near(more.get("cs_reg", 0.0))
+    out[f"tpc__warp_launch_cycles_stalled_shader_ps_reason_register_allocation{P}"] = near(
+        more.get("ps_reg", 0.0)
+    )
+    out[f"tpc__warp_launch_cycles_stalled_shader_cs_reason_register_allocation{P}"] = near(
+        more.get("cs_reg", 0.0)
+    )
     out[f"tpc__pe2sm_vtg_isbe_allocation_cycles_stalled{P}"] = near(more.get("isbe", 0.0))
     inst = float(issue) * sm / 100
     out[f"SM_A.TriageSCG.sm__inst_executed_realtime{P}"] = inst
     out["SM_A.TriageSCG.sm__inst_executed_realtime.sum"] = inst / 100 * 4 * SMS * t * GHZ * 1e6
-    out["smsp__thread_inst_executed_per_inst_executed.ratio"] = 0.0 if word == "copy" else near(24.0 if "Trace" in path else 30.1)
+    out["smsp__thread_inst_executed_per_inst_executed.ratio"] = (
+        0.0 if word == "copy" else near(24.0 if "Trace" in path else 30.1)
+    )
     named = {SHORT.get(k, "branch_resolving" if k == "branch" else k): v for k, v in pairs(stalls).items()}
     rest = [s for s in STALLS if s not in named and s not in ("membar", "sleeping")]
     weights = [rng.uniform(0.5, 1.5) for _ in rest]
@@ -176,8 +221,10 @@ def main() -> None:
         rows.append((level, total, values))
     frame = rows[0][1] + UNCOVERED_MS
     OUT.mkdir(parents=True, exist_ok=True)
-    number = lambda v: f"{v:.6g}"  # noqa: E731
-    write = lambda name, lines, end="\r\n": (OUT / name).write_bytes((end.join(lines) + (end if end == "\r\n" else "")).encode())  # noqa: E731
+    number = lambda v: f"{v:.6g}"
+    write = lambda name, lines, end="\r\n": (OUT / name).write_bytes(
+        (end.join(lines) + (end if end == "\r\n" else "")).encode()
+    )
     write("GPUTRACE_REGIMES.xls", ["\t".join(["flattened_event_name", *columns]),
           *("\t".join([level, *map(number, values)]) for level, _, values in rows)])  # fmt: skip
     write("D3DPERF_EVENTS.xls", ["event_text\ttime_ms",
@@ -189,7 +236,7 @@ def main() -> None:
             "Limited To": "1 Frames", "GPU Clocks": "Locked to Base", "Metric Set": "Throughput Metrics", "Real-Time Shader Profiler": "Enabled",
             "Multi-Pass Metrics": "Disabled"}  # fmt: skip
     write("REPRO_INFO.xls", [f"{k}\t{v}" for k, v in info.items()])
-    print(f"{len(leaves)} leaves, {len(rows)} markers, {len(columns)} counters, {frame:.3f} ms")  # noqa: T201
+    print(f"{len(leaves)} leaves, {len(rows)} markers, {len(columns)} counters, {frame:.3f} ms")
 
 
 if __name__ == "__main__":
