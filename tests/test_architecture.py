@@ -16,7 +16,7 @@ PACKAGE = ROOT / "triage"
 ORDER = [
     "errors", "units", "schema", "model", "share", "yamlfile", "devices", "occupancy", "source", "dialects", "expression", "frame",
     "quality", "reader", "derive", "launchfacts", "verdict", "rule", "rulebook", "program", "engine", "evaluate", "gain", "labels",
-    "origins", "check", "published", "glossary", "findings", "framefacts", "details", "diagnosis", "result", "summary", "causes",
+    "origins", "check", "glossary", "findings", "framefacts", "details", "diagnosis", "result", "published", "summary", "causes",
     "charts", "junit", "terminal", "templating", "render", "factsheet", "output", "compare", "trackers", "tickets", "farm", "batch",
     "coverage", "api", "commands", "cli", "__main__",
 ]  # fmt: skip
