@@ -14,16 +14,6 @@ WIDEST = 16.0  # sectors of a warp's perfectly coalesced 16-byte access: more is
 _EPS = 0.05
 
 
-def _zero(v: Any) -> Any:
-    return np.where(np.isnan(v), 0.0, v)
-
-
-def _both(*values: Any) -> Any:
-    """Sum of what is there, missing where nothing is."""
-    total = sum(_zero(v) for v in values)
-    return np.where(np.logical_and.reduce([np.isnan(v) for v in values]), np.nan, total)
-
-
 def _first(*values: Any) -> Any:
     out = values[0]
     for v in values[1:]:
@@ -61,23 +51,23 @@ def _store_waste(used: Any, mine: Any, other: Any, other_used: Any, share: Any, 
 
 
 def _all_waste(load: Any, store: Any, share: Any, excess: Any, total: Any, ideal: Any) -> Any:
-    mixed = share * load + (1 - share) * _zero(store)
+    mixed = share * load + (1 - share) * store
     return _first(_excess(excess, total, ideal), mixed, np.fmax(load, store))
 
 
 def _conflicts(total: Any, load: Any, store: Any, waves: Any, load_waves: Any, store_waves: Any) -> Any:
-    lost = _first(total, _both(load, store))
-    work = _first(waves, _both(load_waves, store_waves))
+    lost = _first(total, load + store)
+    work = _first(waves, load_waves + store_waves)
     return np.clip(np.where(work > 0, lost / np.where(work > 0, work, 1), np.where(lost == 0, 0.0, np.nan)), 0.0, 1.0)
 
 
 def _local(local: Any, gl: Any, gs: Any) -> Any:
-    everything = local + _zero(_both(gl, gs))
+    everything = local + gl + gs
     return np.where(everything > 0, local / np.where(everything > 0, everything, 1), np.where(local == 0, 0.0, np.nan))
 
 
 def _of(part: Any, *rest: Any) -> Any:
-    total = _zero(part) + sum(_zero(v) for v in rest)
+    total = part + sum(rest)
     return np.where(total > 0, part / np.where(total > 0, total, 1), np.nan)
 
 
@@ -107,17 +97,17 @@ DERIVATIONS = (
     Derivation("global_load.share", ("global_load.sectors", "global_store.sectors"), "load sectors / (load + store sectors)", _of),
     Derivation("global_access.waste", (), "excess sectors / sectors, else the waste of loads and stores by their sectors", _all_waste,
                ("global_load.waste", "global_store.waste", "global_load.share", *_EXCESS), ask=_EXCESS[1:]),
-    Derivation("local.sectors", (), "local load + local store sectors", _both, ("local_load.sectors", "local_store.sectors")),
-    Derivation("local.share", ("local.sectors", "global_load.sectors"), "local sectors / (local + global sectors)", _local,
-               ("global_store.sectors",)),
+    Derivation("local.sectors", ("local_load.sectors", "local_store.sectors"), "local load + local store sectors", np.add),
+    Derivation("local.share", ("local.sectors", "global_load.sectors", "global_store.sectors"),
+               "local sectors / (local + global sectors)", _local),
     Derivation("shared.conflict_share", (), "bank conflicts / wavefronts of shared memory", _conflicts, _CONFLICTS,
                ask=("shared.bank_conflicts", "shared.wavefronts")),
     Derivation("shared.excess_share", (), "excess / all shared wavefronts", _shared_excess,
                ("shared.excess_wavefronts", "shared.access_wavefronts", "shared.access_wavefronts_ideal"),
                ask=("shared.access_wavefronts", "shared.access_wavefronts_ideal")),
-    Derivation("atomics.share", ("l2.sectors",), "(atomic + reduction sectors) / L2 sectors",
-               lambda t, a, r: np.clip(np.where(t > 0, _both(a, r) / np.where(t > 0, t, 1), np.nan), 0.0, 1.0),
-               ("atomics.l2_sectors", "atomics.l2_red_sectors"), ask=("atomics.l2_sectors", "atomics.l2_red_sectors", "l2.sectors")),
+    Derivation("atomics.share", ("l2.sectors", "atomics.l2_sectors", "atomics.l2_red_sectors"),
+               "(atomic + reduction sectors) / L2 sectors",
+               lambda t, a, r: np.clip(np.where(t > 0, (a + r) / np.where(t > 0, t, 1), np.nan), 0.0, 1.0)),
     Derivation("l2.far_share", _FAR, "(system + peer misses) / all L2 misses",
                lambda s, p, d: np.where(s + p + d > 0, (s + p) / np.where(s + p + d > 0, s + p + d, 1), np.nan)),
     Derivation("l2.sysmem_share", _FAR, "system misses / all L2 misses",
