@@ -156,7 +156,7 @@ def _test(rule: Rule, case: Any, name: str) -> Iterator[str]:
             yield f"test {name!r} ({method}): expected {expect}, got {got}"
         elif "gain" in case:
             want = quantity(case["gain"])[0]
-            have = float(gain.fractions(rule, Lookup(rule, view, method), 1)[1][0])
+            have = float(gain.fractions(rule, Lookup(rule, view, method), np.array([0]))[1][0])
             if not abs(have - want) <= 0.0051:
                 yield f"test {name!r} ({method}): expected a gain of {want:.1%}, got {have:.1%}"
 

@@ -154,7 +154,7 @@ class Details:
         flip = {">": "<=", ">=": "<", "<": ">=", "<=": ">", "==": "!=", "!=": "=="}
         lookup = self.lookup(index)
         for c in rule.when[self.d.method].conditions:
-            truth = c(lookup)
+            truth = lookup.once(c)
             if int(truth[i] if np.ndim(truth) else truth) == FALSE and c.right is not None:
                 found = check(rule, c, lookup, i, lambda m: Origin(m, 0.0, "count"))
                 text = found.why.rpartition(" (")[0] if found.why.endswith(")") else found.why

@@ -192,40 +192,42 @@ class Diagnostician:
             view = View(capture, rows)
             verdict = judge(view)
             band[rows], limiter[rows] = verdict.band, verdict.limiter
-            block = self._fire(view, self.workload, capture.self_ns[rows], best[:, rows], counts)
-            block.workload += start
-            total += len(block)
-            kept = [self._cut(Firings.join([*kept, block]), limit, min_gain, capture.frame_ns)]
+            total += self._fire(view, self.workload, capture.self_ns[rows], best[:, rows], counts, kept, start, limit)
+            kept = [self._cut(Firings.join(kept), limit, min_gain, capture.frame_ns)]
         whole = frame_capture(capture, limiter, Firings.join(kept), self.book)
         if self.frame:
             view = View(whole)
             spare = np.zeros((3, 1))
-            found = self._fire(view, self.frame, np.array([capture.frame_ns]), spare, counts)
-            found.workload -= 1
-            total += len(found)
-            kept.append(found)
+            total += self._fire(view, self.frame, np.array([capture.frame_ns]), spare, counts, kept, -1, limit)
         sums = (float(best[0].sum()), float(best[1].sum()), float(best[2].sum()))
         return Part(capture, number, self._cut(Firings.join(kept), limit, min_gain, capture.frame_ns), limiter, band, sums, counts, total, whole, best[1])
 
-    def _fire(self, view: View, engine: Engine, self_ns: Any, best: Any, counts: dict[int, int]) -> Firings:
-        """Firings of one block with their gains; raises `best` (low, likely, bound) per workload in place."""
+    def _fire(
+        self, view: View, engine: Engine, self_ns: Any, best: Any, counts: dict[int, int], kept: list[Firings], offset: int, limit: int
+    ) -> int:
+        """Infer one block: append its firings with their gains to `kept`, raise `best` (low, likely, bound) per workload.
+
+        Returns how many fired. `kept` is cut as it grows, so that a million workloads need no list of all firings.
+        """
         truth = infer(view, engine)
-        out = []
+        total = pending = 0
         for index in sorted(truth.fired):
-            fired = truth.fired[index]
             rule = self.book.rules[index]
-            if rule.is_concept or not fired.any():
+            where = np.flatnonzero(truth.fired[index]) if not rule.is_concept else ()
+            if not len(where):
                 continue
-            where = np.flatnonzero(fired)
+            total += len(where)
             counts[index] = counts.get(index, 0) + len(where)
-            low, likely, bound = (v[where] for v in fractions(rule, Lookup(rule, view, self.method), view.size))
+            low, likely, bound = fractions(rule, Lookup(rule, view, self.method), where)
             time = self_ns[where]
-            saved = likely * time
             for row, f in zip(best, (low, likely, bound), strict=True):
-                gained = np.nan_to_num(f * time)
-                row[where] = np.maximum(row[where], gained)
-            out.append(Firings(np.full(len(where), index), where, low, likely, bound, saved))
-        return Firings.join(out)
+                row[where] = np.fmax(row[where], f * time)
+            kept.append(Firings(np.full(len(where), index), where + offset, low, likely, bound, likely * time))
+            pending += len(where)
+            if pending > max(4 * limit, 4 * BLOCK):
+                kept[:] = [self._cut(Firings.join(kept), limit, 0.0, 0.0)]
+                pending = 0
+        return total
 
     def _cut(self, f: Firings, limit: int, min_gain: float, frame_ns: float) -> Firings:
         """The best `limit` firings that save at least `min_gain` of the frame; ties are kept for the final order."""

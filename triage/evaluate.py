@@ -49,6 +49,13 @@ class Lookup:
             return self.view.scratch[key]
         return self.view[name]
 
+    def once(self, expression: Any) -> Any:
+        """An expression's or condition's value over the view, computed once however many workloads ask."""
+        key = f"once {type(expression).__name__} {self.rule.id} {self.method} {expression.text}"
+        if key not in self.view.scratch:
+            self.view.scratch[key] = expression(self)
+        return self.view.scratch[key]
+
 
 def infer(view: View, engine: Engine) -> Truth:
     """Run every group of the engine's program over a view, then apply the vetoes."""

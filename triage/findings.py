@@ -97,7 +97,7 @@ class _Maker:
         lookup = self.lookups.setdefault(index, Lookup(rule, self.view, self.d.method))
         gain = self._gain(rule, f, k)
         checks = tuple(self._checks(rule, lookup, 0 if workload < 0 else workload, i))
-        advice = [(a, sentence(a.text, rule, lookup, i)) for a in rule.advice if a.only_if is None or _at(a.only_if(lookup), i) != 0]
+        advice = [(a, sentence(a.text, rule, lookup, i)) for a in rule.advice if a.only_if is None or _at(lookup.once(a.only_if), i) != 0]
         advice = [(a, text) for a, text in advice if NOT_MEASURED not in text]
         name = "frame" if workload < 0 else str(self.part.capture.names[workload])
         because = [f"{c.why}" for c in checks]
@@ -129,7 +129,7 @@ class _Maker:
         for c in when.all_of:
             out.append(self._check(rule, c, lookup, workload, i))
         for c in when.any_of:
-            if _at(c(lookup), i) == TRUE:
+            if _at(lookup.once(c), i) == TRUE:
                 out.append(self._check(rule, c, lookup, workload, i))
         return out
 
@@ -153,8 +153,8 @@ def _at(values: Any, i: int) -> Any:
 
 def check(rule: Rule, c: Condition, lookup: Lookup, i: int, origin: Any) -> Check:
     """One comparison with its numbers, units and origin."""
-    value = float(_at(c.left(lookup), i))
-    bound = float(_at(c.right(lookup), i)) if c.right else None
+    value = float(_at(lookup.once(c.left), i))
+    bound = float(_at(lookup.once(c.right), i)) if c.right else None
     names = list(reads(rule, c.left.names))
     plain = len(c.left.names) == 1 and c.left.text == c.left.names[0] and schema.known(c.left.text)
     unit = _unit(rule, c)

@@ -14,26 +14,33 @@ from triage.evaluate import Lookup
 from triage.rule import Rule
 
 CAP = 0.99
-DIGITS = 4  # of a fraction: a tenth of a permille is already false precision
+QUANTA = 10_000  # a tenth of a permille is already false precision
 LEVELS = ((0.10, "critical"), (0.03, "high"), (0.01, "medium"), (0.0, "low"))  # share of the frame given back
 LEVEL_ORDER = ("info", "low", "medium", "high", "critical")
 
 
-def fractions(rule: Rule, lookup: Lookup, size: int) -> tuple[Any, Any, Any]:
-    """(low, likely, bound) fractions of the workloads' time, NaN where the model lacks an input."""
-    nothing = np.full(size, np.nan)
+def fractions(rule: Rule, lookup: Lookup, where: Any) -> tuple[Any, Any, Any]:
+    """(low, likely, bound) fractions of the time of the workloads at positions `where`, NaN where an input is missing.
+
+    low is 0 and bound the likely value where their own formulas lack an input.
+    """
     if rule.gain is None:
+        nothing = np.full(len(where), np.nan)
         return nothing, nothing, nothing
-    bound = np.clip(_full(rule.gain.at_most(lookup), size), 0.0, CAP)
-    likely = np.clip(_full(rule.gain.saves(lookup), size), 0.0, CAP)
-    likely = np.where(np.isnan(bound), likely, np.minimum(likely, bound))
-    low = np.fmin(np.clip(_full(rule.gain.low(lookup), size), 0.0, CAP), likely)
-    bound = np.fmax(bound, likely)
-    return np.round(np.where(np.isnan(low), 0.0, low), DIGITS), np.round(likely, DIGITS), np.round(bound, DIGITS)
+    bound = _at(rule.gain.at_most(lookup), where)
+    saves = _at(rule.gain.saves(lookup), where)
+    likely = _rounded(np.where(np.isnan(bound), saves, np.minimum(saves, bound)))
+    low = np.fmin(_rounded(_at(rule.gain.low(lookup), where)), likely)
+    return np.where(np.isnan(low), 0.0, low), likely, np.fmax(_rounded(bound), likely)
 
 
-def _full(values: Any, size: int) -> Any:
-    return values if np.ndim(values) else np.full(size, float(values))
+def _at(values: Any, where: Any) -> Any:
+    out = values[where] if np.ndim(values) else np.full(len(where), float(values))
+    return np.clip(out, 0.0, CAP)
+
+
+def _rounded(values: Any) -> Any:
+    return np.rint(values * QUANTA) / QUANTA
 
 
 def speedup(fraction: float) -> float:
