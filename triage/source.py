@@ -223,7 +223,10 @@ class Source:
         todo = sorted(set(wanted))
         sep = delimiter or self.delimiter
         for number, text in self._texts(todo, quotes=sep != "\t").items():
-            out[number] = next(csv.reader([text], delimiter=sep, skipinitialspace=self.skip_space), [])
+            try:
+                out[number] = next(csv.reader([text], delimiter=sep, skipinitialspace=self.skip_space), [])
+            except csv.Error:  # quotes in the middle of a cell: damaged, so the first line is cut as it stands
+                out[number] = text.split("\n", 1)[0].split(sep)
         return out
 
     def _texts(self, todo: list[int], quotes: bool) -> dict[int, str]:
