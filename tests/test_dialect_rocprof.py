@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.amd_helpers import SAMPLES, check_provenance, read
 from triage.dialects import _formula, _rocm, _rocm_metrics, rocprof, rocprofv3_counters
-from triage.errors import BadCapture, NotTriageable
+from triage.errors import BadCapture, NotTriageable, UnknownUnit
 from triage.source import Source
 
 V1 = SAMPLES / "rocprof" / "results.csv"
@@ -256,3 +258,38 @@ def test_nothing_is_read_from_an_empty_file() -> None:
     for data in (b"", b"\n\n", b"\xff\xfe"):
         with pytest.raises(TriageError):
             read(Source("x.csv", data))
+
+
+def test_output_folders_of_rocprofv3(tmp_path: Path) -> None:
+    import shutil
+
+    for file in (LONG, TRACE, LONG.parent / "4711_agent_info.csv"):
+        (tmp_path / "host").mkdir(exist_ok=True)
+        shutil.copy(file, tmp_path / "host")
+    t = read(tmp_path, "rocprofv3-counters")
+    assert len(t) == 4
+    assert t.files[0].path == str(tmp_path)
+    check_provenance(t)
+    (tmp_path / "host" / LONG.name).unlink()
+    t = read(tmp_path, "rocprofv3-kernels")
+    assert t.device == "AMD Instinct MI210"
+    check_provenance(t)
+    shutil.copy(TRACE, tmp_path)
+    with pytest.raises(BadCapture, match="2 runs"):
+        read(tmp_path)
+
+
+def test_decimal_commas_are_read_where_they_are_proven() -> None:
+    t = read("Index;KernelName;grd;wgr;VALUBusy;DurationNs\n0;f;1024;64;94,8125;5000\n", "rocprof")
+    assert t.columns["valu.busy"].values[0] == pytest.approx(0.948125)
+    with pytest.raises(UnknownUnit):
+        read("Index;KernelName;grd;wgr;VALUBusy;DurationNs\n0;f;1024;64;94,812;5000\n")
+
+
+def test_first_rocprofv3_names_of_memory() -> None:
+    t = read('"Kind","Agent_Id","Kernel_Name","Start_Timestamp","End_Timestamp","Private_Segment_Size","Group_Segment_Size",'
+             '"Workgroup_Size_X","Workgroup_Size_Y","Workgroup_Size_Z","Grid_Size_X","Grid_Size_Y","Grid_Size_Z"\n'
+             '"KERNEL_DISPATCH",4,"k",5,25,16,4096,64,1,1,130,1,1\n', "rocprofv3-kernels")  # fmt: skip
+    assert t.columns["launch.shared"].values[0] == 4096
+    assert t.columns["launch.scratch"].values[0] == 16
+    assert t.columns["launch.grid_size"].values[0] == 3  # a last, partly filled group counts

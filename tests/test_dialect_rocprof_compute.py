@@ -247,3 +247,16 @@ def test_kernel_summary_with_any_time_unit() -> None:
 def test_a_list_of_dispatches_is_no_profile() -> None:
     with pytest.raises(NotTriageable, match="list of 1 dispatches"):
         read("Dispatch_ID,Kernel_Name,GPU_ID\n0,k,2\n")
+
+
+def test_a_folder_whose_passes_are_not_joined(tmp_path: Path) -> None:
+    shutil.copy(FOLDER / "sysinfo.csv", tmp_path)
+    with pytest.raises(BadCapture, match="not joined"):
+        read(tmp_path)
+
+
+def test_a_panel_with_decimal_commas() -> None:
+    t = read(
+        "Metric;Avg;Unit;Peak;Pct of Peak\nVALU Utilization;37,84;pct;100;37,84\n", "rocprof-compute-panel"
+    )
+    assert t.columns["valu.busy"].values[0] == pytest.approx(0.3784)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from triage.dialects import _rocm
+from triage.dialects import Match, _rocm
 from triage.dialects._rocm import Export
-from triage.errors import TriageError
+from triage.errors import BadCapture, TriageError
 from triage.model import Column, Table
 from triage.source import Source
 
@@ -19,9 +19,47 @@ _SPECS = {"cu_per_gpu": "Cu_Count", "num_xcd": "Num_Xcc", "max_sclk": "Max_Engin
 def beside(source: Source, ending: str) -> Source | None:
     """The agent table of the same run: the same name with another ending."""
     stem = Path(source.name.removesuffix(".gz")).stem
+    if stem == ending.lstrip("_"):
+        return source.sibling("agent_info.csv")
     if not stem.endswith(ending):
         return None
     return source.sibling(f"{stem.removesuffix(ending)}_agent_info.csv")
+
+
+def found(source: Source, ending: str) -> list[Source]:
+    """The tables of one kind in an output folder of rocprofv3."""
+    return source.children(f"*{ending.lstrip('_')}.csv")
+
+
+def folder(source: Source, ending: str) -> Match | None:
+    """An output folder that holds tables of this kind."""
+    files = found(source, ending)
+    if not files or source.sibling("pmc_perf.csv") is not None:
+        return None
+    return Match(0.90, f"a folder with {files[0].name}")
+
+
+def only(source: Source, ending: str) -> Source:
+    """The one table of this kind in a folder, or the file itself; raises BadCapture when the folder holds several."""
+    if not source.is_folder:
+        return source
+    files = found(source, ending)
+    if len(files) != 1:
+        shown = ", ".join(f.path for f in files[:3])
+        raise BadCapture(
+            f"{source.path}: {len(files)} runs or passes in this folder ({shown})",
+            "give one of these files by itself",
+        )
+    return files[0]
+
+
+def under(folder: Source, table: Table) -> Table:
+    """Where a folder was given, it comes first among the files, for it is what the user typed."""
+    if folder.is_folder:
+        table.files.insert(0, folder)
+        for column in {id(c): c for c in (*table.columns.values(), *table.raw.values())}.values():
+            column.file += 1
+    return table
 
 
 def add(table: Table, export: Export, source: Source, ending: str) -> None:

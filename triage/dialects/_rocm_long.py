@@ -26,7 +26,9 @@ def is_long(headers: list[str]) -> bool:
     return all(_wide.find(headers, h) >= 0 for h in ("Kernel_Name", "Counter_Name", "Counter_Value"))
 
 
-def load(source: Source, dialect: str, line: int, headers: list[str]) -> tuple[Table, Export]:
+def load(
+    source: Source, dialect: str, line: int, headers: list[str], decimal: str = ""
+) -> tuple[Table, Export]:
     """The dispatches with launch shape, counters and time; raises BadCapture without rows."""
     roles = {r: c for r, c in _wide.roles(headers, _rocm.ROLES).items() if r not in ("duration", "dispatch")}
     counter_at, value_at = _wide.find(headers, "Counter_Name"), _wide.find(headers, "Counter_Value")
@@ -36,7 +38,7 @@ def load(source: Source, dialect: str, line: int, headers: list[str]) -> tuple[T
     launch = {r: c for r, c in roles.items() if r not in ("name", "start", "end")}
     text = {roles["name"], counter_at, *keys, *(roles[r] for r in ("start", "end") if r in roles)}
     numeric = [*launch.values(), value_at]
-    style = _wide.number_style(source, source.head_lines[line:], [value_at], "us")
+    style = _wide.number_style(source, source.head_lines[line:], [value_at], decimal)
     wide = _wide.read(source, line, len(headers), numeric, sorted(text), style=style)
     count = len(wide.numbers[value_at])
     lines = wide.lines if wide.lines is not None else np.arange(count) + wide.first_line

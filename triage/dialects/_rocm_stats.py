@@ -52,14 +52,14 @@ def kind(names: list[str]) -> str:
     return max(set(known), key=known.count) if known and len(known) * 2 > len(told) else ""
 
 
-def read(source: Source, dialect: str, hint: str) -> Table:
+def read(source: Source, dialect: str, hint: str, decimal: str = "") -> Table:
     """Kernels with calls and total time; raises NotTriageable for host-side tables, naming them."""
     line, headers = header(source)
     if not line:
         raise BadCapture(f"{source.path}: not a rocprof stats table", "see: triage facts FILE")
     roles = _wide.roles(headers, ROLES)
     numeric = [roles["calls"], roles["total"]]
-    style = _wide.number_style(source, source.head_lines[line:], numeric, "us")
+    style = _wide.number_style(source, source.head_lines[line:], numeric, decimal)
     wide = _wide.read(source, line, len(headers), numeric, [roles["name"]], style=style)
     exported = [str(n) for n in wide.texts[roles["name"]]]
     if what := kind(exported):

@@ -22,7 +22,9 @@ def is_wide(headers: list[str]) -> bool:
     )
 
 
-def load(source: Source, dialect: str, line: int, headers: list[str]) -> tuple[Table, Export, Any, Any]:
+def load(
+    source: Source, dialect: str, line: int, headers: list[str], decimal: str = ""
+) -> tuple[Table, Export, Any, Any]:
     """The table with its names, the export's columns, and the timestamps as text (None when there are none)."""
     roles = _wide.roles(headers, _rocm.ROLES)
     taken = set(roles.values())
@@ -33,7 +35,7 @@ def load(source: Source, dialect: str, line: int, headers: list[str]) -> tuple[T
             counters[h] = i
     numeric = [c for r, c in roles.items() if r not in ("name", "start", "end")] + list(counters.values())
     text = [roles[r] for r in ("name", "start", "end") if r in roles]
-    style = _wide.number_style(source, source.head_lines[line:], numeric, "us")
+    style = _wide.number_style(source, source.head_lines[line:], numeric, decimal)
     repeats = _repeats(source, line)
     wide = _wide.read(source, line, len(headers), numeric, text, style=style, skip=repeats)
     table = Table(

@@ -40,7 +40,7 @@ _METRICS: dict[str, str] = {
     "XVE_IDLE": "eu.idle", "EU Active": "eu.active", "EU Stall": "eu.stall", "EU Idle": "eu.idle",
     "GPU_MEMORY_BYTE_READ": "vram.bytes_read", "GPU_MEMORY_BYTE_WRITE": "vram.bytes_written",
     "XVE_MULTIPLE_PIPE_ACTIVE": "eu.both_pipes",
-    "SLM Per Work Group": "launch.shared", "SLM_BYTE_READ": "slm.bytes_read",
+    "SLM_BYTE_READ": "slm.bytes_read",
 }  # fmt: skip
 _FLAGS = {
     "ReportError": "reports with errors", "ReportInconsistent": "inconsistent reports", "OverrunOccured": "buffer overruns",

@@ -61,7 +61,7 @@ def read(source: Source, options: Options) -> Table:
     launch = {m: c for h, m in _LAUNCH.items() if (c := _wide.find(plain, h)) >= 0}
     counters = {h: i for i, h in enumerate(plain) if h in _rocm_metrics.DIRECT}
     numeric = [*launch.values(), *counters.values(), *([time] if time >= 0 else [])]
-    style = _wide.number_style(source, source.head_lines[line:], numeric, options.decimal or "us")
+    style = _wide.number_style(source, source.head_lines[line:], numeric, options.decimal)
     wide = _wide.read(source, line, len(headers), numeric, [method, *sizes.values()], style=style)
     table = Table(
         NAME, [source], _rocm.names(wide.texts[method]), {}, first_line=wide.first_line, lines=wide.lines

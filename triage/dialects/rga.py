@@ -56,7 +56,7 @@ def read(source: Source, options: Options) -> Table:
     device = _wide.find(headers, "DEVICE")
     if device < 0 or not found:
         raise BadCapture(f"{source.path}: not an RGA statistics table", "see: triage facts FILE")
-    style = _wide.number_style(source, source.head_lines[line:], [*found.values()], "us")
+    style = _wide.number_style(source, source.head_lines[line:], [*found.values()], options.decimal)
     wide = _wide.read(source, line, len(headers), [*found.values(), *axes], [device], style=style)
     devices = [str(d).strip() for d in wide.texts[device]]
     stem = _kernel(source.name, devices)

@@ -56,7 +56,7 @@ def read(source: Source, options: Options) -> Table:
     line, headers = _rocm.header(source)
     if _wide.find(headers, *_rocm.ROLES["name"]) < 0:
         raise BadCapture(f"{source.path}: no kernel name column", "is this a rocprof results file?")
-    table, export, start, end = _rocm_wide.load(source, NAME, line, headers)
+    table, export, start, end = _rocm_wide.load(source, NAME, line, headers, options.decimal)
     _rocm.add_time(table, export, start, end)
     if "gpu.time" not in table.columns and start is None:
         table.notes.append(

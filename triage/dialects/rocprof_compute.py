@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from triage.dialects import Match, Options, _rocm, _rocm_long, _rocm_metrics, _rocm_wide, _wide
+from triage.dialects import Match, Options, _rocm, _rocm_agents, _rocm_long, _rocm_metrics, _rocm_wide, _wide
 from triage.dialects._rocm import Export
 from triage.dialects.rocprof import LAUNCH_NAMES
 from triage.errors import BadCapture, NotTriageable
@@ -44,7 +44,12 @@ def recognise(source: Source) -> Match | None:
     """Join residue or per-channel counters in a wide table, the rocpd long columns, a sysinfo.csv beside either."""
     if source.is_folder:
         found = _workloads(source)
-        return Match(0.95, f"a workload folder with {found[0].name}") if found else None
+        if found:
+            return Match(0.95, f"a workload folder with {found[0].name}")
+        info = source.sibling("sysinfo.csv")
+        if info is not None and _is_sysinfo(_rocm.header(info)[1]):
+            return Match(0.90, "a workload folder with sysinfo.csv")
+        return None
     line, headers = _rocm.header(source)
     if not line:
         return None
@@ -74,6 +79,11 @@ def read(source: Source, options: Options) -> Table:
     main = source
     if source.is_folder:
         found = _workloads(source)
+        if not found:
+            raise BadCapture(
+                f"{source.path}: a workload folder without pmc_perf.csv: its passes are not joined yet",
+                f"run: rocprof-compute analyze -p {source.path}",
+            )
         if len(found) != 1:
             shown = ", ".join(str(Path(f.path).parent) for f in found[:4])
             raise BadCapture(
@@ -97,9 +107,9 @@ def read(source: Source, options: Options) -> Table:
             f"{main.path}: a header but no counters: the profiling pass failed or was cut", "profile again"
         )
     if _rocm_long.is_long(headers):
-        table, export = _rocm_long.load(main, NAME, line, headers)
+        table, export = _rocm_long.load(main, NAME, line, headers, options.decimal)
     elif _rocm_wide.is_wide(headers):
-        table, export, start, end = _rocm_wide.load(main, NAME, line, headers)
+        table, export, start, end = _rocm_wide.load(main, NAME, line, headers, options.decimal)
         _rocm.add_time(table, export, start, end)
     else:
         raise BadCapture(
@@ -108,11 +118,7 @@ def read(source: Source, options: Options) -> Table:
         )
     _companions(table, export, main)
     _rocm.finish(table, export)
-    if source.is_folder:  # the folder is what the user typed, so it comes first
-        table.files.insert(0, source)
-        for column in {id(c): c for c in (*table.columns.values(), *table.raw.values())}.values():
-            column.file += 1
-    return table
+    return _rocm_agents.under(source, table)
 
 
 def collect(metrics: list[str]) -> str:

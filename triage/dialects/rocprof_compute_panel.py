@@ -102,12 +102,13 @@ def read(source: Source, options: Options) -> Table:
     )
     table.kinds = np.array(["compute"], dtype=object)
     used = set()
+    style = _style(source, rows, [found["value"], found["pop"]], options.decimal)
     for name, (metric, which) in _SOL.items():
         if _plain(name) not in rows or metric in table.columns:
             continue
         number, cells = rows[_plain(name)]
         column = found[which]
-        value = _value(source, number, column, cells)
+        value = _value(source, number, column, cells, style)
         if value is None:
             continue
         used.add(_plain(name))
@@ -117,7 +118,7 @@ def read(source: Source, options: Options) -> Table:
                                        unit, factor, lines=np.array([number]))  # fmt: skip
         if (
             metric == "valu.active_threads"
-            and (share := _value(source, number, found["pop"], cells)) is not None
+            and (share := _value(source, number, found["pop"], cells, style)) is not None
         ):
             table.columns["valu.utilization"] = Column(np.array([share / 100]), headers[found["pop"]], found["pop"] + 1, "%", 0.01,
                                                        lines=np.array([number]))  # fmt: skip
@@ -139,10 +140,21 @@ def _plain(name: str) -> str:
     )
 
 
-def _value(source: Source, number: int, column: int, cells: list[str]) -> float | None:
+def _style(
+    source: Source, rows: dict[str, tuple[int, list[str]]], columns: list[int], wanted: str
+) -> units.Style:
+    """Decimal point or comma; only a panel that is not cut by commas can hold the latter."""
+    if source.delimiter == "," and not wanted:
+        return "us"
+    if wanted:
+        return "eu" if wanted in ("comma", "eu") else "us"
+    return units.style([r[c] for _, r in rows.values() for c in columns if c < len(r)], f"{source.path}: ")
+
+
+def _value(source: Source, number: int, column: int, cells: list[str], style: units.Style) -> float | None:
     text = cells[column] if column < len(cells) else ""
     try:
-        return units.parse(text)
+        return units.parse(text, style)
     except ValueError as e:
         raise BadCapture(
             f"{source.path}:{number}: {text[:40]!r} is not a number", "export the panel again"

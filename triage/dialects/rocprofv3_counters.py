@@ -16,6 +16,7 @@ writes `*_counter_collection.csv` (this table), `*_kernel_trace.csv` and `*_agen
 as many counters as the hardware counts at once; for more, give several `pmc:` lines in an input file (`-i counters.txt`).
 `rocprofv3-avail list --pmc` lists the counters of the GPU.
 """
+ENDING = "_counter_collection"
 _SIZES = ("cu_per_gpu", "num_xcd", "max_waves_per_cu", "max_sclk")  # what agent_info.csv states
 # rocprofv3 spells some derived metrics of rocprof v1 differently
 _SPELLED = {"FetchSize": "FETCH_SIZE", "WriteSize": "WRITE_SIZE", "Wavefronts": "SQ_WAVES", "L2CacheHit": "TCC_HIT_sum TCC_MISS_sum",
@@ -30,7 +31,7 @@ def names() -> dict[str, list[str]]:
 def recognise(source: Source) -> Match | None:
     """Kernel_Name, Counter_Name, Counter_Value and a dispatch."""
     if source.is_folder:
-        return None
+        return _rocm_agents.folder(source, ENDING)
     line, headers = _rocm.header(source)
     if not line or not _rocm_long.is_long(headers):
         return None
@@ -39,14 +40,15 @@ def recognise(source: Source) -> Match | None:
 
 def read(source: Source, options: Options) -> Table:
     """The dispatches; raises BadCapture for a header without rows."""
+    folder, source = source, _rocm_agents.only(source, ENDING)
     line, headers = _rocm.header(source)
-    table, export = _rocm_long.load(source, NAME, line, headers)
+    table, export = _rocm_long.load(source, NAME, line, headers, options.decimal)
     if "gpu.time" not in table.columns:
         table.notes.append(
             "no timestamps in this file (older rocprofv3): add --kernel-trace, or use a newer version"
         )
-    _rocm_agents.add(table, export, source, "_counter_collection")
-    return _rocm.finish(table, export)
+    _rocm_agents.add(table, export, source, ENDING)
+    return _rocm_agents.under(folder, _rocm.finish(table, export))
 
 
 def collect(metrics: list[str]) -> str:

@@ -18,6 +18,7 @@ CAPTURE = """\
 writes `*_kernel_trace.csv` (this table) and `*_agent_info.csv`, from which the GPU is known. Add `--pmc COUNTERS` to learn why a
 kernel is slow; the counters land in `*_counter_collection.csv`.
 """
+ENDING = "_kernel_trace"
 _AXES = ("X", "Y", "Z")
 
 
@@ -31,8 +32,12 @@ def names() -> dict[str, list[str]]:
 
 def recognise(source: Source) -> Match | None:
     """Kernel name, start and end, group size per axis, no counters."""
-    if source.is_folder:
-        return None
+    if source.is_folder:  # counters, where there are any, say more than the trace
+        return (
+            None
+            if _rocm_agents.found(source, rocprofv3_counters.ENDING)
+            else _rocm_agents.folder(source, ENDING)
+        )
     line, headers = _rocm.header(source)
     need = ("Kernel_Name", "Start_Timestamp", "End_Timestamp")
     if not line or any(_wide.find(headers, h) < 0 for h in need) or _wide.find(headers, "Counter_Name") >= 0:
@@ -46,6 +51,7 @@ def recognise(source: Source) -> Match | None:
 
 def read(source: Source, options: Options) -> Table:
     """The dispatches in file order; raises BadCapture for a header without rows."""
+    folder, source = source, _rocm_agents.only(source, ENDING)
     line, headers = _rocm.header(source)
     roles = {r: c for r, c in _wide.roles(headers, _rocm.ROLES).items() if r not in ("duration", "dispatch")}
     axes = {
@@ -56,7 +62,7 @@ def read(source: Source, options: Options) -> Table:
     }
     text = [roles[r] for r in ("name", "start", "end")]
     numeric = [c for r, c in roles.items() if r not in ("name", "start", "end")] + list(axes.values())
-    style = _wide.number_style(source, source.head_lines[line:], numeric, "us")
+    style = _wide.number_style(source, source.head_lines[line:], numeric, options.decimal)
     wide = _wide.read(source, line, len(headers), numeric, text, style=style)
     table = Table(
         NAME,
@@ -76,9 +82,9 @@ def read(source: Source, options: Options) -> Table:
             export.roles[role] = Column(wide.numbers[c], headers[c], c + 1)
     _rocm.add_time(table, export, wide.texts[roles["start"]], wide.texts[roles["end"]])
     _shape(table, {name: Column(wide.numbers[c], headers[c], c + 1) for name, c in axes.items()})
-    _rocm_agents.add(table, export, source, "_kernel_trace")
+    _rocm_agents.add(table, export, source, ENDING)
     table.unmapped = [h for i, h in enumerate(headers) if h and i not in (*numeric, *text)]
-    return _rocm.finish(table, export)
+    return _rocm_agents.under(folder, _rocm.finish(table, export))
 
 
 def _number(text: str) -> float:

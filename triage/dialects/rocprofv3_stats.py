@@ -31,7 +31,7 @@ def recognise(source: Source) -> Match | None:
 
 def read(source: Source, options: Options) -> Table:
     """The kernels; raises NotTriageable for API, domain and copy stats."""
-    return _rocm_stats.read(source, NAME, HINT)
+    return _rocm_stats.read(source, NAME, HINT, options.decimal)
 
 
 def collect(metrics: list[str]) -> str:
