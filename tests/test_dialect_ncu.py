@@ -206,6 +206,12 @@ def test_text_around_and_between_tables() -> None:
     assert cells_agree(read(interrupted)) > 100
 
 
+@pytest.mark.parametrize("path", [DETAILS, RAW], ids=["details", "raw"])
+def test_header_behind_application_output_on_one_line(path: Path) -> None:
+    table = read(path.read_text().replace('"ID","Process ID"', 'loss 0.3, step 1 "ID","Process ID"', 1))
+    assert values(table) == values(read(path.read_bytes()))
+
+
 HEAD = '"ID","Process ID","Process Name","Host Name","Kernel Name",{}"Context","Stream","Section Name","Metric Name","Metric Unit","Metric Value"\n'
 ROW = '"{id}","{pid}","a","127.0.0.1","{k}",{x}"1","7","Command line profiler metrics","{m}","{u}","{v}"\n'
 

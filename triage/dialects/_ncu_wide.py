@@ -244,8 +244,8 @@ def _extras(table: Table, pieces: list[_Piece], seg: Segment, style: units.Style
         known = {w: _ncu_build.extents(w) for w in set(words)}
         values = np.array([known[w] for w in words])
         if metric not in table.columns and np.isfinite(values).any():
-            at = low.index(f"{role} size")
-            table.columns[metric] = Column(values, seg.headers[at], at + 1, "(x, y, z)")
+            at = low.index(f"{role} size") if f"{role} size" in low else -1
+            table.columns[metric] = Column(values, f"{role.title()} Size", at + 1, "(x, y, z)")
     whole = [
         f"{a.split('.')[0]}.{b.split('.')[0]}" for a, b in zip(texts("major"), texts("minor"), strict=True)
     ]

@@ -115,6 +115,12 @@ class Header:
         return found
 
 
+def header_text(line: str) -> str:
+    """A header without what the application printed on the same line: `loss 0.3"ID","Process ID",...`."""
+    at = line.find('"ID","Process ID"')
+    return line[at:] if at > 0 and line[:at].strip('",') else line
+
+
 def segments(body: Body, header: Header, numeric_first: bool = True) -> list[Segment]:
     """Every table of a body, cut where other text interrupts it.
 
@@ -124,7 +130,7 @@ def segments(body: Body, header: Header, numeric_first: bool = True) -> list[Seg
     starts = header.find(body)
     size = len(body.data)
     for i, at in enumerate(starts):
-        text = body.line(at)
+        text = header_text(body.line(at))
         separator = delimiter(text)
         headers = tuple(c.strip() for c in cells(text, separator))
         begin = body.data.find(b"\n", at) + 1

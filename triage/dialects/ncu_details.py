@@ -13,7 +13,16 @@ import numpy as np
 import pandas as pd
 
 from triage.dialects import Match, Options, _ncu_build, _ncu_names
-from triage.dialects._nv_file import Body, Header, Segment, chatter, frame, record_lines, segments
+from triage.dialects._nv_file import (
+    Body,
+    Header,
+    Segment,
+    chatter,
+    frame,
+    header_text,
+    record_lines,
+    segments,
+)
 from triage.errors import BadCapture
 from triage.model import Table
 from triage.schema import normal
@@ -54,6 +63,7 @@ def header_of(source: Source) -> list[str]:
     """Cells of the first long header among the first lines, else []."""
     for line in source.head_lines[:20000]:
         if "Metric Name" in line and ("Metric Value" in line or "Average" in line):
+            line = header_text(line)
             found = [c.strip() for c in cells(line, delimiter(line))]
             if "Metric Name" in found and ("Metric Value" in found or "Average" in found):
                 return found
@@ -118,7 +128,7 @@ def _segments(body: Body) -> list[Segment]:
     first = _LONG.find(body, 1)
     if not first:
         return []
-    start = normal(cells(body.line(first[0]))[0])
+    start = normal(cells(header_text(body.line(first[0])))[0])
     return segments(body, _LONG, numeric_first=start in ("id", "process id", "", "unnamed: 0"))
 
 
@@ -147,12 +157,14 @@ def _part(body: Body, seg: Segment) -> _ncu_build.Part | None:
         raw, lines = raw[keep].reset_index(drop=True), lines[keep]
     if not len(raw):
         return None
-    raw["key"] = _keys(raw)
     if nvtx:
         texts = raw[nvtx[0]].astype(object).fillna("")
         for c in nvtx[1:]:
             texts = texts + " " + raw[c].astype(object).fillna("")
+        if low[nvtx[0]].startswith("range:"):  # the domain has a column of its own
+            texts = ":" + texts
         raw["nvtx"] = texts.astype("category")
+    raw["key"] = _keys(raw)
     used = set(wanted)
     unused = [h for i, h in enumerate(seg.headers) if i not in used]
     return _ncu_build.Part(raw, lines, {role: c + 1 for role, c in where.items()}, unused)
@@ -166,7 +178,7 @@ def _empty(column: Any) -> Any:
 def _keys(raw: pd.DataFrame) -> pd.Series[Any]:
     """What tells launches apart: (Process ID, ID); a summary's kernel and shape; else where a metric comes again."""
     if "calls" in raw or "id" not in raw:
-        columns = [c for c in ("pid", "kernel", "block", "grid") if c in raw]
+        columns = [c for c in ("pid", "nvtx", "kernel", "block", "grid") if c in raw]
         if "calls" not in raw:
             return _runs(raw)
     else:

@@ -13,10 +13,10 @@ from triage.source import Source, cells, delimiter
 NAME = "ncu-gui"
 TITLE = "Nsight Compute GUI, Summary page export"
 CAPTURE = """\
-Open the report in Nsight Compute, select the *Summary* page and use its *Export to CSV* button (older versions: \
-select all rows and copy).
+Open the report in Nsight Compute and export the table of the *Raw* page to CSV; the table of the *Summary* page is \
+read too.
 
-This table carries durations, the two throughputs and registers only. For a full diagnosis export the raw page: \
+The Summary table carries durations, the two throughputs and registers only. For a full diagnosis export the raw page: \
 `ncu --import report.ncu-rep --csv --page raw --print-units base > kernels.csv`"""
 
 _HEADER = Header(

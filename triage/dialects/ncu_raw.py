@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from triage.dialects import Match, Options, _ncu_names, _ncu_wide
-from triage.dialects._nv_file import Body, Header
+from triage.dialects._nv_file import Body, Header, header_text
 from triage.model import Table
 from triage.schema import normal
 from triage.source import Source, cells, delimiter
@@ -23,7 +23,9 @@ From a report: `ncu --import report.ncu-rep --csv --page raw --print-units base 
 The raw page holds every collected counter under its full name, so it is the export that leaves the fewest blind \
 spots. `--log-file` keeps the application's output out of the table."""
 
-_START = re.compile(r'^\ufeff?(?:"?(?:Unnamed: 0)?"?[,;\t|])?"?ID"?\s*[,;\t|]\s*"?Process ID"?')
+_START = re.compile(
+    r'(?:\ufeff?(?:"?(?:Unnamed: 0)?"?[,;\t|])?"?ID"?|.{0,2000}"ID")\s*[,;\t|]\s*"?Process ID"?', re.DOTALL
+)
 _HEADER = Header(b"Process ID", _START)
 
 names = _ncu_names.names
@@ -42,6 +44,7 @@ def recognise(source: Source) -> Match | None:
         line = next((body.line(at) for at in _HEADER.find(body, 1)), "")
     if not line:
         return None
+    line = header_text(line)
     found = [c.strip() for c in cells(line, delimiter(line))]
     low = {normal(h) for h in found}
     if "metric name" in low or "kernel name" not in low:

@@ -8,6 +8,7 @@ import numpy as np
 
 from triage import units
 from triage.dialects import Match, Options, _nvprof
+from triage.dialects._ncu_build import number
 from triage.errors import NotTriageable, UnknownUnit
 from triage.model import Column, Table
 from triage.schema import normal
@@ -82,7 +83,7 @@ def read(source: Source, options: Options) -> Table:
             table.columns[metric] = _time(source, best, [r[c] for _, r in gpu], c)
     calls = low.index("calls")
     table.columns["frame.calls"] = Column(
-        np.array([units.parse(r[calls]) or np.nan for _, r in gpu], dtype=float),
+        np.array([number(r[calls], "us") for _, r in gpu], dtype=float),
         best.headers[calls],
         calls + 1,
     )
