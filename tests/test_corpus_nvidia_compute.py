@@ -60,7 +60,7 @@ FIGURES = {
     },
     "ncu/n12": {"gpu.time": (0, 6750), "vram.bytes_read": (0, 2.33e6), "vram.bandwidth": (0, 345.14e9)},
     "ncu/n22": {"gpu.time": (0, 692652.85 / 1311047944.43 * 1e9)},
-    "ncu/n28": {"vram.bytes_read": (0, 7552), "gpu.time": (0, 2720)},
+    "ncu/n28": {"vram.bytes_read": (0, 7552), "gpu.time": (0, 2720), "sm.issue_per_active": (0, 0.032)},
     "ncu_text/t02": {"gpu.time": (0, 10940), "sm.cycles_elapsed": (0, 14495), "vram.bandwidth": (0, 11.27e9)},
     "nvprof/v01": {"vram.bandwidth": (0, 4.455447e9 + 9.667128e9), "sm.active": (0, 0.87266877)},
     "nvprof/v10": {"gpu.time_max": (0, 1791976), "gpu.time_min": (0, 43106)},

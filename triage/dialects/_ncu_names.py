@@ -87,7 +87,7 @@ def metric(name: str, unit_text: str = "", section: str = "") -> str:
 def rank(name: str) -> int:
     """Preference among names of one metric: lower wins."""
     key = schema.normal(name)
-    if key in _WEAKER:
+    if key in {schema.normal(w) for w in _WEAKER}:
         return 900
     found = _table().get(key, "")
     if not found:
