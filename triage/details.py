@@ -9,7 +9,7 @@ import numpy as np
 
 from triage.derive import View
 from triage.evaluate import BLIND, FIRED, NOT_APPLICABLE, OVERRULED, SILENT, Lookup, askable, infer, missing
-from triage.expression import FALSE, TRUE
+from triage.expression import FALSE, UNKNOWN
 from triage.findings import check
 from triage.labels import sentence
 from triage.model import BlindSpot, Origin
@@ -59,8 +59,7 @@ class Details:
             rule = self.d.book.rules[index]
             own = [(askable(metric, self.view), mask) for metric, mask in missing(rule, self.view, self.d.method)]
             for concept in rule.when[self.d.method].given:
-                unknown = self.truth.concepts[concept]
-                unknown = (unknown != TRUE) & (unknown != FALSE)
+                unknown = self.truth.concept(concept) == UNKNOWN
                 for maker in makers[concept]:
                     own += [(ask, mask & unknown & self._blind_mask(maker)) for ask, mask in out.get(maker, ())]
             out[index] = [(a, m) for a, m in own if m.any()]

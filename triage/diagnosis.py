@@ -213,8 +213,8 @@ class Diagnostician:
         total = pending = 0
         for index in sorted(truth.fired):
             rule = self.book.rules[index]
-            where = np.flatnonzero(truth.fired[index]) if not rule.is_concept else ()
-            if not len(where):
+            where = np.flatnonzero(truth.fired[index])
+            if rule.is_concept or not len(where):
                 continue
             total += len(where)
             counts[index] = counts.get(index, 0) + len(where)

@@ -14,7 +14,7 @@ import numpy as np
 from triage.derive import View, leaves
 from triage.engine import Engine
 from triage.expression import FALSE, TRUE, UNKNOWN
-from triage.program import Input, reads, sign
+from triage.program import RULES, Input, reads, sign
 from triage.rule import Rule
 
 FIRED, SILENT, BLIND, NOT_APPLICABLE, OVERRULED = range(5)
@@ -23,12 +23,30 @@ OUTCOMES = ("fired", "silent", "blind", "not applicable", "overruled")
 
 @dataclass(slots=True)
 class Truth:
-    """Everything inferred about the workloads of a view. masks per rule index; concepts: three-valued per name."""
+    """Everything inferred about the workloads of a view. fired, possible: masks per rule index."""
 
     fired: dict[int, Any] = field(default_factory=dict)
     possible: dict[int, Any] = field(default_factory=dict)  # cannot be excluded: fired or blind
     overruled: dict[int, list[tuple[str, Any]]] = field(default_factory=dict)  # (by, mask)
-    concepts: dict[str, Any] = field(default_factory=dict)
+    concluded: dict[str, tuple[Any, Any]] = field(default_factory=dict)  # concept -> (true, cannot be excluded)
+
+    def conclude(self, name: str, fired: Any, possible: Any) -> None:
+        """One more rule says this of a concept: true if one does, unknown if one might."""
+        if name in self.concluded:
+            before = self.concluded[name]
+            fired, possible = before[0] | fired, before[1] | possible
+        self.concluded[name] = (fired, possible)
+
+    def concept(self, name: str) -> Any:
+        """A concept three-valued: int8 array, or FALSE when nothing might conclude it."""
+        if name not in self.concluded:
+            return FALSE
+        fired, possible = self.concluded[name]
+        return UNKNOWN * possible.view(np.int8) - fired.view(np.int8)  # fired implies possible: 2 - 1 is TRUE
+
+    def holds(self, name: str) -> Any:
+        """Where a concept is true."""
+        return self.concluded[name][0] if name in self.concluded else False
 
 
 class Lookup:
@@ -62,26 +80,25 @@ def infer(view: View, engine: Engine) -> Truth:
     program, truth = engine.program, Truth()
     memo: dict[str, Any] = {}
     size = view.size
-    for rule in program.book.rules:
-        for name in (rule.name, *rule.concludes):
-            truth.concepts.setdefault(name, FALSE)
+    nothing = np.zeros(size, dtype=bool)
     for group in program.groups:
         digits = [_truth_of(i, view, program.method, truth, memo) for i in group.inputs]
         bits = engine.infer(group, sign(digits, size))
+        seen = int(np.bitwise_or.reduce(bits)) if size else 0
         for m, member in enumerate(group.members):
-            fired, possible = bits & np.uint32(1 << m) != 0, bits & np.uint32(1 << (16 + m)) != 0
+            fired = bits & np.uint32(1 << m) != 0 if seen >> m & 1 else nothing
+            possible = bits & np.uint32(1 << (RULES + m)) != 0 if seen >> (RULES + m) & 1 else nothing
             truth.fired[member.index], truth.possible[member.index] = fired, possible
-            if possible.any():
-                three = np.where(fired, TRUE, np.where(possible, UNKNOWN, FALSE)).astype(np.int8)
+            if possible is not nothing:
                 for name in (member.rule.name, *member.rule.concludes):
-                    truth.concepts[name] = _either(truth.concepts[name], three)
+                    truth.conclude(name, fired, possible)
     _veto(engine, truth)
     return truth
 
 
 def _truth_of(item: Input, view: View, method: str, truth: Truth, memo: dict[str, Any]) -> Any:
     if item.kind == "given":
-        return truth.concepts[item.name]
+        return truth.concept(item.name)
     if item.key not in memo:
         if item.kind == "have":
             values = view[item.name]
@@ -92,11 +109,6 @@ def _truth_of(item: Input, view: View, method: str, truth: Truth, memo: dict[str
     return memo[item.key]
 
 
-def _either(a: Any, b: Any) -> Any:
-    """Three-valued or: true if one is, else unknown if one is."""
-    return np.where((a == TRUE) | (b == TRUE), TRUE, np.where((a == UNKNOWN) | (b == UNKNOWN), UNKNOWN, FALSE)).astype(np.int8)
-
-
 def _veto(engine: Engine, truth: Truth) -> None:
     """Overrule after the fixpoint. A rule that is itself overruled keeps its veto: the reason it fired still holds."""
     vetoes = []
@@ -104,7 +116,7 @@ def _veto(engine: Engine, truth: Truth) -> None:
         rule = engine.program.book.rules[index]
         if rule.overruled_by and fired.any():
             for by in rule.overruled_by:
-                hit = fired & (truth.concepts[by] == TRUE)
+                hit = fired & truth.holds(by)
                 if hit.any():
                     vetoes.append((index, by, hit))
     for index, by, hit in vetoes:
