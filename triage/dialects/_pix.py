@@ -30,7 +30,7 @@ _TIMES = (
     r"gpu time",
 )
 _HINT = (
-    "in PIX: open the capture, press Start Analysis / Collect Timing Data, then export again; or: "
+    "in PIX: open the capture, press Collect Timing Data, then export again; or: "
     "pixtool open-capture X.wpix save-event-list out.csv --counters=*"
 )
 

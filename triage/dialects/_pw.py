@@ -184,9 +184,11 @@ def _stalls(table: Table) -> None:
     stack = np.stack([table.raw[h].values for h in headers])
     total = np.nansum(stack, axis=0)
     dead = ~(total > 0)
+    every = f"sum of the {len(headers)} stall reasons"
+    table.raw[every] = Column(total, every, formula=f"{headers[0]} + ... + {headers[-1]}")
     for h in headers:
         share = np.where(dead, np.nan, table.raw[h].values / np.where(dead, 1.0, total))
-        add(table, stall_of(h), share, f"{h} / sum of the {len(headers)} stall reasons", tuple(headers))
+        add(table, stall_of(h), share, f"{h} / {every}", (h, every))
     if dead.all():
         table.quality.append(
             Quality(

@@ -93,8 +93,9 @@ def _markers(source: Source, export: Export, options: Options) -> Table:
     headers = [c.strip() for c in (text.split("\t") if sep == "\t" else cells(text, sep))]
     groups: dict[str, list[int]] = {}  # header -> its columns, one per frame
     for i, h in enumerate(headers[1:], 1):
+        bare, _, number = h.rpartition(".")  # a data-frame library numbers repeated headers: x, x.1, x.2
         if h:
-            groups.setdefault(h, []).append(i)
+            groups.setdefault(bare if number.isdigit() and bare in groups else h, []).append(i)
     chosen: dict[str, str] = {}
     raws = [h for h in groups if _pw.stall_of(h) or _pw.warps_of(h)]
     for h in groups:
@@ -133,7 +134,7 @@ def _markers(source: Source, export: Export, options: Options) -> Table:
     frames = _gputrace.frame_times(export.frame)
     if events is not None:
         _times(table, events, event, frames, repeats, files.index(export.events) if export.events else 0)
-    else:
+    elif "gpu.time" not in table.columns:
         table.quality.append(
             Quality(
                 "no-times",

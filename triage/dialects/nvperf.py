@@ -15,11 +15,11 @@ from triage.source import Source, cells, delimiter
 NAME = "nvperf"
 TITLE = "Nsight Perf SDK report (nvperf_metrics.csv)"
 CAPTURE = """\
-In the application: `nv::perf::profiler::ReportGenerator...`, `PushRange("Shadows")`/`PopRange()` around
-each pass, then `StartCollectionOnNextFrame()`. Leave CSV output on (`outputOptions.enableCsvOutput = true`,
-the default in the samples) and give `nvperf_metrics.csv` of the report folder to `triage diagnose`;
-`nvperf_metrics_summary.csv` has fewer counters per range. Lock the clocks first (`nv::perf::profiler` does
-so with `SetDeviceClockState`).
+In the application: a `ReportGenerator` of the Nsight Perf SDK with `outputOptions.enableCsvReport =
+true`, `PushRange("Shadows")` and `PopRange()` around each pass, `SetNumNestingLevels` for nested ranges,
+then `StartCollectionOnNextFrame()`. Give `nvperf_metrics.csv` of the report folder to `triage diagnose`;
+`nvperf_metrics_summary.csv` has fewer counters per range. Lock the GPU clocks first
+(`SetDeviceClockState`).
 """
 
 

@@ -9,9 +9,10 @@ from triage.source import Source
 NAME = "pix-gui"
 TITLE = "PIX event list from the PIX window"
 CAPTURE = """\
-Open the GPU capture, Start Analysis, then *Collect Timing Data* (and, for counters, *Counters* pane > tick
-> *Collect*). In the Events view add the columns *EOP to EOP Duration* and the counters, then save the list
-as text. `pixtool ... save-event-list` (dialect pix-tool) exports more and keeps the marker tree.
+Open the GPU capture; in the Events view press *Collect Timing Data*; for counters tick them in the
+Counters view and collect them. Show the columns *EOP to EOP Duration* and the counters in the Events
+view, then save or copy the list as text. `pixtool ... save-event-list` (dialect pix-tool) exports more
+and keeps the marker tree.
 """
 
 

@@ -22,6 +22,7 @@ GPU columns are on unless `--no_track_gpu` is given (1.x: add `--track_gpu`). Fr
 CPU or the GPU sets the frame rate; capture the frame with GPU Trace, PIX or RenderDoc to see which pass.
 All PresentMon times are milliseconds.
 """
+_TRACK = "record with GPU tracking on (1.x: --track_gpu)"
 # role -> headers without their optional "ms", as PresentMon 1.x, 2.x and later write them
 _COLUMNS = {
     "present.interval": ("frametime", "betweenpresents", "betweenappstart"),
@@ -71,17 +72,14 @@ def recognise(source: Source) -> Match | None:
 def read(source: Source, options: Options) -> Table:
     """One row per present, grouped into one workload per application and swap chain.
 
-    Raises NotTriageable when the GPU was not tracked.
+    Raises NotTriageable when there are no times at all.
     """
     line, headers = _header(source)
     plain = [_plain(h) for h in headers]
     place = {m: next((plain.index(w) for w in wanted if w in plain), -1) for m, wanted in _COLUMNS.items()}
     found = {m: i for m, i in place.items() if i >= 0}
-    if not {"gpu.time", "gpu.busy_time"} & found.keys():
-        raise NotTriageable(
-            f"{source.path}: PresentMon frame timing without GPU columns",
-            "record with GPU tracking on (1.x: --track_gpu)",
-        )
+    if not {"present.interval", "gpu.time", "gpu.busy_time"} & found.keys():
+        raise NotTriageable(f"{source.path}: PresentMon table without frame or GPU times", _TRACK)
     who = [plain.index(r) if r in plain else -1 for r in ("application", "processid", "swapchainaddress")]
     texts = [c for c in who if c >= 0]
     style = _wide.number_style(source, source.head_lines[line:], list(found.values()), options.decimal)
@@ -104,22 +102,22 @@ def read(source: Source, options: Options) -> Table:
     for metric, i in found.items():
         values = wide.numbers[i] * 1e6
         table.columns[metric] = Column(np.where(values < 0, np.nan, values), headers[i], i + 1, "ms", 1e6)
-    if not np.isfinite(
-        np.concatenate([table.columns[m].values for m in ("gpu.time", "gpu.busy_time") if m in table.columns])
-    ).any():
-        raise NotTriageable(
-            f"{source.path}: PresentMon frame timing whose GPU columns are all NA",
-            "record with GPU tracking on",
-        )
-    if "gpu.time" not in table.columns:
+    for metric in ("gpu.time", "gpu.busy_time", "gpu.wait"):
+        if metric in table.columns and not np.isfinite(table.columns[metric].values).any():
+            table.unmapped.append(table.columns.pop(metric).header)
+    if "gpu.time" not in table.columns and "gpu.busy_time" in table.columns:
         busy = table.columns["gpu.busy_time"]
         table.columns["gpu.time"] = Column(busy.values, busy.header, busy.column, busy.unit, busy.factor)
         table.notes.append(
             f"{busy.header} also stands for the frame's GPU time: this version has no separate one"
         )
+    if "gpu.time" not in table.columns:
+        table.quality.append(
+            Quality("no-times", f"the GPU was not tracked, only the CPU's side is known; {_TRACK}")
+        )
     _shares(table)
     taken = {*found.values(), *texts}
-    table.unmapped = [h for i, h in enumerate(headers) if i not in taken and h]
+    table.unmapped += [h for i, h in enumerate(headers) if i not in taken and h]
     count = len(set(table.names))
     table.notes.append(
         f"{len(table)} presents of {count} swap chain{'s' if count > 1 else ''}; GPU time is their sum, other"

@@ -34,7 +34,8 @@ def _header(source: Source) -> tuple[int, list[str]]:
     """1-based line and headers; unquoted, so a comma inside brackets does not part two columns."""
     for number, line in enumerate(source.head_lines[:10], 1):
         first, comma, rest = line.partition(",")
-        if first.strip().strip('"').upper() == "EID" and comma:
+        word = schema.normal(first).replace(" ", "")
+        if comma and (word == "eid" or (word == "eventid" and "gpu duration" in rest.lower())):
             source.delimiter = ","
             headers = ["EID"]
             for piece in rest.split(","):
