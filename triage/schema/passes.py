@@ -1,0 +1,28 @@
+"""What a render pass does per draw, dispatch, primitive and pixel; computed in triage/derive/passes.py."""
+
+from triage.schema._metric import Metric
+
+METRICS = (
+    Metric("pass.dispatch_time", "ns", "Time per dispatch", "", "GPU time of the range over its dispatches"),
+    Metric("pass.draw_time", "ns", "Time per draw", "", "GPU time of the range over its draws"),
+    Metric("pass.drain_interval", "ns", "Time between drains", "high",
+           "GPU time of the range over the commands that drain the queue"),
+    Metric("pass.switch_interval", "ns", "Time between switches", "high",
+           "GPU time of the range over its switches between graphics and compute"),
+    Metric("prims.culled", "ratio", "Primitives culled", "low", "Primitives fetched that never reached the rasteriser"),
+    Metric("vertices.per_primitive", "count", "Vertices shaded per primitive", "low",
+           "Vertex shader invocations per primitive; about 0.6 with good reuse, 3 without any", bounded=False),
+    Metric("target.pixels", "count", "Pixels of the target", "", "Width times height of the render target",
+           ("Target Pixels", "Render Target Pixels")),
+    Metric("pixels.overdraw", "count", "Overdraw", "low", "Pixels shaded per pixel of the render target", ("Overdraw",),
+           bounded=False),
+    Metric("l2_share.tex", "ratio", "L2 traffic of shaders", "", "L1/TEX misses and shader writes as a share of all L2 traffic"),
+    Metric("l2_share.crop", "ratio", "L2 traffic of colour targets", "", "Colour ROP traffic as a share of all L2 traffic"),
+    Metric("l2_share.zrop", "ratio", "L2 traffic of depth", "", "Depth ROP traffic as a share of all L2 traffic"),
+    Metric("l2_share.gcc", "ratio", "L2 traffic of constants", "low",
+           "Misses of the constant and instruction caches as a share of all L2 traffic"),
+    Metric("launch_stall.worst", "ratio", "Worst launch stall", "low",
+           "The largest share of cycles in which warps of one stage could not start for want of one resource"),
+    Metric("ray.stalls", "ratio", "Stalls on ray tracing", "low",
+           "Share of the active warps' cycles waiting for the ray-tracing core or its queue"),
+)  # fmt: skip
