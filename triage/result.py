@@ -17,6 +17,7 @@ from triage.gain import LEVEL_ORDER
 from triage.model import SEP, Check, Origin
 from triage.rule import Cite
 from triage.schema.derived import UNITS
+from triage.summary import lower_first
 from triage.units import display
 from triage.verdict import BANDS, CLASSES, grade, unit_names
 
@@ -123,7 +124,7 @@ def _workloads(d: Diagnosis, p: int, details: Details, best: dict[tuple[int, int
             "primary": unit_names(clusters, clusters.primary, i), "secondary": unit_names(clusters, clusters.secondary, i),
             "bound_speedup": _bound(bound, i, band), "hit_grades": grades, "limiter_class": CLASSES[int(verdict.limiter[i])],
             "second_opinion": opinions.get(w, []),
-            "verdict": details.sentence(i, f"{top.rule.title[0].lower()}{top.rule.title[1:]}" if top else ""),
+            "verdict": details.sentence(i, lower_first(top.rule.title) if top else ""),
         }  # fmt: skip
 
 
