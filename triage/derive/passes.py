@@ -43,10 +43,10 @@ def _l2_share(unit: str) -> Derivation:
 
 
 DERIVATIONS = (
-    _per("pass.dispatch_time", "gpu.time", "dispatch.count", "GPU time / dispatches"),
-    _per("pass.draw_time", "gpu.time", "draw.count", "GPU time / draws"),
-    _per("pass.drain_interval", "gpu.time", "wfi.go_idle", "GPU time / drains"),
-    _per("pass.switch_interval", "gpu.time", "wfi.switches", "GPU time / switches"),
+    _per("range.dispatch_time", "gpu.time", "dispatch.count", "GPU time / dispatches"),
+    _per("range.draw_time", "gpu.time", "draw.count", "GPU time / draws"),
+    _per("range.drain_interval", "gpu.time", "wfi.go_idle", "GPU time / drains"),
+    _per("range.switch_interval", "gpu.time", "wfi.switches", "GPU time / switches"),
     _per("pixels.overdraw", "pixels.shaded", "target.pixels", "pixels shaded / pixels of the target"),
     _per("vertices.per_primitive", "invocations.vs", "prims.input", "VS invocations / primitives in"),
     _per("pixels.per_primitive", "pixels.shaded", "prims.input", "pixels from the rasteriser / primitives in"),

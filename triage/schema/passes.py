@@ -3,11 +3,11 @@
 from triage.schema._metric import Metric
 
 METRICS = (
-    Metric("pass.dispatch_time", "ns", "Time per dispatch", "", "GPU time of the range over its dispatches"),
-    Metric("pass.draw_time", "ns", "Time per draw", "", "GPU time of the range over its draws"),
-    Metric("pass.drain_interval", "ns", "Time between drains", "high",
+    Metric("range.dispatch_time", "ns", "Time per dispatch", "", "GPU time of the range over its dispatches"),
+    Metric("range.draw_time", "ns", "Time per draw", "", "GPU time of the range over its draws"),
+    Metric("range.drain_interval", "ns", "Time between drains", "high",
            "GPU time of the range over the commands that drain the queue"),
-    Metric("pass.switch_interval", "ns", "Time between switches", "high",
+    Metric("range.switch_interval", "ns", "Time between switches", "high",
            "GPU time of the range over its switches between graphics and compute"),
     Metric("prims.culled", "ratio", "Primitives culled", "low", "Primitives fetched that never reached the rasteriser"),
     Metric("vertices.per_primitive", "count", "Vertices shaded per primitive", "low",
