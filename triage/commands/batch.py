@@ -1,0 +1,137 @@
+"""`triage batch`: last night's captures."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from triage.commands import _common
+
+if TYPE_CHECKING:
+    from triage.farm import Outcome, Settings
+
+EVERY = 5.0  # seconds between progress lines when stderr is no terminal
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.option("-o", "--output", required=True, metavar="DIR", help="Folder for the reports and the index.")
+@click.option(
+    "-f", "--format", "formats", multiple=True, metavar="FORMAT", help="Report format (repeatable); default html."
+)
+@click.option("--jobs", type=click.IntRange(1), metavar="N", help="Processes; default one per CPU core.")
+@click.option("--resume", is_flag=True, help="Finish only what an interrupted batch left undone.")
+@click.option("--strict", is_flag=True, help="Exit with 2 when any capture could not be read.")
+@click.option("--dask", default="", metavar="ADDRESS", help="Run on a Dask cluster, such as tcp://host:8786.")
+@click.option("--top", type=click.IntRange(0), metavar="N", help="Keep the N best findings of each capture.")
+@click.option("--min-gain", default="0%", metavar="SHARE", help="Least share of a frame a finding must give back.")
+@click.option("--full", is_flag=True, help="Everything, where a format is short by default.")
+@_common.reading
+@_common.knowledge
+def command(
+    paths: tuple[str, ...], output: str, jobs: int | None, resume: bool, strict: bool, dask: str, **o: Any
+) -> int:
+    """Diagnose many captures: a report for each, an index over all, findings.csv and errors.csv.
+
+    PATH is a file, a folder (searched; a folder that is one export is one capture), a glob, or an address that fsspec
+    understands. A file that cannot be read is one line of errors.csv; the others are done.
+    """
+    from triage import batch, cli, gather
+
+    settings = _settings(o)
+    found = gather.gather(paths, output)
+    if found.other:
+        cli.complain(f"note: {found.other} files that are no profiler exports were passed over")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    show = _bar if sys.stderr.isatty() else _lines
+    with show(len(found.captures)) as progress:
+        done = batch.run(
+            found.captures, settings, Path(output), jobs=jobs or cores, resume=resume, dask=dask, progress=progress
+        )
+    cli.complain(f"{done.line()} -> {output}")
+    batch.refuse(done)
+    return 2 if strict and done.errors else 0
+
+
+def _settings(o: dict[str, Any]) -> Settings:
+    from triage import render
+    from triage.farm import Settings
+    from triage.source import GZ_BYTES
+
+    formats = tuple(dict.fromkeys(_common.words(o["formats"]))) or ("html",)
+    for name in formats:
+        if name.endswith(".j2") or name not in render.formats():
+            render._template(name)
+    options = _common.reading_options(o)
+    return Settings(
+        formats=formats, top=o["top"], min_gain=_common.percent(o["min_gain"]), full=o["full"], method=o["method"], engine=o["engine"],
+        rules=tuple(o["folders"]), select=tuple(_common.words(o["select"])), ignore=tuple(_common.words(o["ignore"])),
+        sets=tuple(o["sets"]), experimental=o["experimental"], dialect=o["dialect"], device=o["device"], marker=o["marker"],
+        unfold=o["unfold"], mapping=tuple(sorted(options.mapping.items())), events=options.events, decimal=options.decimal,
+        max_unpacked=_common.size(o["max_unpacked"], GZ_BYTES),
+    )  # fmt: skip
+
+
+class _lines:
+    """Progress as plain lines, a few per minute."""
+
+    def __init__(self, total: int) -> None:
+        self.total, self.bad = total, 0
+        self.start = self.last = time.monotonic()
+
+    def __enter__(self) -> _lines:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def __call__(self, outcome: Outcome, done: int) -> None:
+        """Count one capture; say so when it is time."""
+        from triage import cli
+
+        self.bad += bool(outcome.error)
+        if outcome.error:
+            cli.complain(outcome.error)
+        now = time.monotonic()
+        if now - self.last >= EVERY:
+            self.last = now
+            rate = done / (now - self.start)
+            left = (self.total - done) / rate
+            cli.complain(f"{done} of {self.total} captures, {self.bad} bad, {rate:.1f} per second, {left:.0f} s left")
+
+
+class _bar:
+    """Progress as a bar with rate and time left, for a terminal."""
+
+    def __init__(self, total: int) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self.bar = Progress(
+            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"), TimeRemainingColumn(),
+            console=Console(stderr=True), transient=True,
+        )  # fmt: skip
+        self.task = self.bar.add_task("captures", total=total, rate="")
+        self.start = time.monotonic()
+
+    def __enter__(self) -> _bar:
+        self.bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.bar.stop()
+
+    def __call__(self, outcome: Outcome, done: int) -> None:
+        """Advance by one capture; a bad one is named above the bar."""
+        from rich.markup import escape
+
+        if outcome.error:
+            text = "".join(c if c.isprintable() else "?" for c in outcome.error)
+            self.bar.console.print(escape(text), style="yellow", highlight=False)
+        rate = done / max(time.monotonic() - self.start, 1e-6)
+        self.bar.update(self.task, advance=1, rate=f"{rate:.1f}/s")
