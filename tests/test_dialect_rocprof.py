@@ -293,3 +293,10 @@ def test_first_rocprofv3_names_of_memory() -> None:
     assert t.columns["launch.shared"].values[0] == 4096
     assert t.columns["launch.scratch"].values[0] == 16
     assert t.columns["launch.grid_size"].values[0] == 3  # a last, partly filled group counts
+
+
+@pytest.mark.parametrize("text", ["1e999999999", "-1e-999999999", "nan", "inf", "1_000"])
+def test_absurd_timestamps_are_missing_at_once(text: str) -> None:
+    values, _ = _rocm.elapsed(np.array(["1.5", text], dtype=object), np.array(["3.5", "12"], dtype=object))
+    assert values[0] == 2
+    assert text == "1_000" or np.isnan(values[1])

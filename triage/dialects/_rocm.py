@@ -76,6 +76,8 @@ def _exact(text: str) -> tuple[int, float, bool]:
     """A timestamp as whole ns, the fraction, and whether its digits were lost (`8.1097E+14`)."""
     value = Decimal(text)
     exponent = value.as_tuple().exponent
+    if not value.is_finite() or abs(value.adjusted()) > 30:
+        raise ValueError(text)  # no clock counts that far, and as a whole number it would fill the memory
     whole = int(value)
     return whole, float(value - whole), isinstance(exponent, int) and exponent > 0
 
