@@ -10,16 +10,21 @@ import numpy as np
 from triage.derive import View
 from triage.evaluate import BLIND, FIRED, NOT_APPLICABLE, OVERRULED, SILENT, Lookup, askable, infer, missing
 from triage.expression import FALSE, UNKNOWN
-from triage.findings import check
+from triage.findings import title_of, unit_of
 from triage.labels import sentence
-from triage.model import BlindSpot, Origin
+from triage.model import BlindSpot
 from triage.rule import Rule
+from triage.units import show
 from triage.verdict import CLASSES, PHRASES, judge
 
 if TYPE_CHECKING:
     from triage.diagnosis import Diagnosis, Part
 
 NAMED = 1_000  # workloads named per blind spot; beyond that only the count is given
+EXPLAINED = 2_000  # workloads up to which all get their `ruled out`; of more, those that a listed finding is about
+
+
+FLIP = {">": "<=", ">=": "<", "<": ">=", "<=": ">", "==": "!=", "!=": "=="}
 
 
 class Details:
@@ -125,17 +130,17 @@ class Details:
     def ruled_out(self) -> list[tuple[str, int, str]]:
         """(rule id, workload index, why) for overruled findings and for excluded causes worth naming."""
         out = []
+        chosen = np.ones(self.view.size, dtype=bool)
+        if self.view.size > EXPLAINED:
+            chosen = np.isin(self.rows, list(self.d.concerned(self.part.number)))
         for index in self.truth.fired:
             rule = self.d.book.rules[index]
             if rule.is_concept:
                 continue
             for by, hit in self.truth.overruled.get(index, ()):
-                out += [(rule.id, int(self.rows[i]), self._overruled(rule, by, int(i))) for i in np.flatnonzero(hit)]
+                out += [(rule.id, int(self.rows[i]), self._overruled(rule, by, int(i))) for i in np.flatnonzero(hit & chosen)]
             if rule.rules_out:
-                silent = self.outcome(index) == SILENT
-                for i in np.flatnonzero(silent):
-                    if why := self._excluded(rule, index, int(i)):
-                        out.append((rule.id, int(self.rows[i]), why))
+                out += self._excluded(rule, index, (self.outcome(index) == SILENT) & chosen)
         out.sort(key=lambda r: (r[1], r[0]))
         return out
 
@@ -148,17 +153,21 @@ class Details:
                 return f"{rule.title}: overruled, because {reason[0].lower() + reason[1:] if reason[:2].istitle() else reason}"
         return f"{rule.title}: overruled by {by}"
 
-    def _excluded(self, rule: Rule, index: int, i: int) -> str:
-        """`CPU-bound: GPU idle 0.0 % <= 1 %`: the comparison that failed, turned round."""
-        flip = {">": "<=", ">=": "<", "<": ">=", "<=": ">", "==": "!=", "!=": "=="}
-        lookup = self.lookup(index)
+    def _excluded(self, rule: Rule, index: int, silent: Any) -> list[tuple[str, int, str]]:
+        """`CPU-bound: GPU idle 0.0 % <= 1 %`: the first comparison that failed, turned round."""
+        lookup, left, out = self.lookup(index), silent.copy(), []
         for c in rule.when[self.d.method].conditions:
-            truth = lookup.once(c)
-            if int(truth[i] if np.ndim(truth) else truth) == FALSE and c.right is not None:
-                found = check(rule, c, lookup, i, lambda m: Origin(m, 0.0, "count"))
-                text = found.why.rpartition(" (")[0] if found.why.endswith(")") else found.why
-                return f"{rule.rules_out}: {text.replace(f' {c.op} ', f' {flip[c.op]} ', 1)}"
-        return ""
+            if c.right is None:
+                continue
+            failed = left & np.broadcast_to(lookup.once(c) == FALSE, self.view.size)
+            left &= ~failed
+            unit, title = unit_of(rule, c), title_of(c)
+            value, limit = (np.broadcast_to(lookup.once(e), self.view.size) for e in (c.left, c.right))
+            out += [
+                (rule.id, int(self.rows[i]), f"{rule.rules_out}: {title} {show(float(value[i]), unit)} {FLIP[c.op]} {show(float(limit[i]), unit)}")
+                for i in np.flatnonzero(failed)
+            ]
+        return out
 
     def sentence(self, i: int, best: str) -> str:
         """One-sentence verdict of the i-th shown workload."""

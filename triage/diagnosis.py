@@ -28,7 +28,7 @@ from triage.rulebook import Rulebook
 from triage.verdict import judge
 
 BLOCK = 65_536
-LISTED = 5_000  # findings listed when the user names no number; the rest is counted
+ALL, LISTED = 5_000, 1_000  # without --top: up to ALL findings are all listed, of more the LISTED best; the rest is counted
 
 
 @dataclass(slots=True)
@@ -114,9 +114,12 @@ class Diagnosis:
         n = len(self.parts[part].capture)
         if self.top is None:
             return np.arange(n)
+        return np.array(sorted(w for w in self.concerned(part) if w >= 0), dtype=np.int64)
+
+    def concerned(self, part: int) -> set[int]:
+        """Workload indices of a part that a listed finding is about."""
         firings = self.parts[part].firings
-        used = {int(firings.workload[k]) for p, k in self.order if p == part}
-        return np.array(sorted(w for w in used if w >= 0), dtype=np.int64)
+        return {int(firings.workload[k]) for p, k in self.order if p == part}
 
     @property
     def frame_ns(self) -> float:
@@ -162,7 +165,7 @@ class Diagnostician:
 
     def diagnose(self, captures: Sequence[Capture], top: int | None = None, min_gain: float = 0.0) -> Diagnosis:
         """Diagnose captures together. top: best findings to keep. min_gain: least share of the frame (0-1) to show."""
-        limit = top if top is not None else LISTED
+        limit = top if top is not None else ALL
         parts = [self._part(c, i, limit, min_gain) for i, c in enumerate(captures)]
         keys: list[tuple[float, float, str, int, int, int]] = []
         for p, part in enumerate(parts):
@@ -173,8 +176,9 @@ class Diagnostician:
                 for k in range(len(f))
             ]
         keys.sort()
-        order = [(key[3], key[5]) for key in keys[:limit]]
         total = sum(p.total for p in parts)
+        listed = LISTED if top is None and total > ALL else limit
+        order = [(key[3], key[5]) for key in keys[:listed]]
         notes = [n for n in {self.workload.note} if n]
         if total > len(order):
             notes.append(f"{total - len(order)} of {total} findings are not listed" + ("" if top is not None else "; --top N lists more"))

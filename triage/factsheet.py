@@ -108,7 +108,8 @@ def unknown(path: str) -> str:
 
 def as_json(capture: Capture, metrics: Sequence[str]) -> dict[str, Any]:
     """Everything as plain data, every workload and every unmapped column."""
-    from triage.result import number, origin
+    from triage.result import origin
+    from triage.roster import number
 
     c = capture
     rows: list[dict[str, Any]] = []

@@ -17,7 +17,7 @@ from triage.labels import NOT_MEASURED, sentence
 from triage.model import SEP, Check, Gain, Origin
 from triage.origins import Origins
 from triage.program import reads
-from triage.rule import CONFIDENCE, Cite, Rule
+from triage.rule import Cite, Rule
 from triage.units import display, show
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def check(rule: Rule, c: Condition, lookup: Lookup, i: int, origin: Any) -> Chec
     bound = float(_at(lookup.once(c.right), i)) if c.right else None
     names = list(reads(rule, c.left.names))
     plain = len(c.left.names) == 1 and c.left.text == c.left.names[0] and schema.known(c.left.text)
-    unit = _unit(rule, c)
+    unit = unit_of(rule, c)
     if plain:
         source = origin(c.left.text)
         name = c.left.text
@@ -168,7 +168,7 @@ def check(rule: Rule, c: Condition, lookup: Lookup, i: int, origin: Any) -> Chec
     shown, shown_unit = display(value, unit)
     limit = None if bound is None else display(bound, unit)[0]
     margin = None if limit is None else round(shown - limit, 6)
-    title = schema.get(name).label if schema.known(name) else name.replace("_", " ")
+    title = title_of(c)
     if c.right is None:
         why = f"{title}: yes" if value else f"{title}: no"
     else:
@@ -178,7 +178,13 @@ def check(rule: Rule, c: Condition, lookup: Lookup, i: int, origin: Any) -> Chec
     return Check(name, round(shown, 6), shown_unit, c.op if c.right else "is", limit if c.right else 1.0, margin, source, why)
 
 
-def _unit(rule: Rule, c: Condition) -> str:
+def title_of(c: Condition) -> str:
+    """The left side of a comparison as people read it."""
+    return schema.get(c.left.text).label if schema.known(c.left.text) else c.left.text.replace("_", " ")
+
+
+def unit_of(rule: Rule, c: Condition) -> str:
+    """Canonical unit of a comparison: the metric's own, else that of the threshold or metric on the right."""
     if schema.known(c.left.text):
         return schema.get(c.left.text).unit
     if c.right is not None:

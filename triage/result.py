@@ -12,29 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from triage.frame import spread as frame_spread
 from triage.gain import LEVEL_ORDER
 from triage.model import SEP, Check, Origin
+from triage.roster import number, workloads
 from triage.rule import Cite
-from triage.schema.derived import UNITS
-from triage.summary import lower_first
 from triage.units import display
-from triage.verdict import BANDS, CLASSES, grade, unit_names
+from triage.verdict import CLASSES
 
 if TYPE_CHECKING:
-    from triage.details import Details
     from triage.diagnosis import Diagnosis
     from triage.findings import Finding
 
 SCHEMA = "triage/1"
-
-
-def number(value: float, digits: int = 6) -> float | int | None:
-    """A JSON number: null for NaN, an int when it is whole."""
-    if value != value or value in (float("inf"), float("-inf")):
-        return None
-    rounded = round(value, digits)
-    return int(rounded) if rounded == int(rounded) and abs(rounded) < 1e15 else rounded
 
 
 def document(d: Diagnosis) -> dict[str, Any]:
@@ -89,69 +78,6 @@ def frame(d: Diagnosis) -> dict[str, Any]:
         "findings_listed": len(d.order),
         "notes": list(d.notes),
     }
-
-
-def workloads(d: Diagnosis) -> Iterator[dict[str, Any]]:
-    """The shown workloads, in capture order."""
-    best = {}
-    for f in d.findings:
-        best.setdefault((f.part, f.workload), f)
-    for p, details in enumerate(d.details):
-        yield from _workloads(d, p, details, best)
-
-
-def _workloads(d: Diagnosis, p: int, details: Details, best: dict[tuple[int, int], Finding]) -> Iterator[dict[str, Any]]:
-    part, c, view = d.parts[p], d.parts[p].capture, details.view
-    verdict, clusters = details.verdict, details.verdict.clusters
-    rows, total = details.rows, c.frame_ns
-    bound = view["sol.bound"]
-    tex, l2 = view["l1tex.hit_rate"], view["l2.hit_rate"]
-    opinions = _opinions(c)
-    shown = [UNITS[u] for u in clusters.names]
-    for i, w in enumerate(int(w) for w in rows):
-        sol = [{"unit": n, "pct": number(float(clusters.sol[k, i]) * 100, 4)} for k, n in enumerate(shown) if clusters.sol[k, i] == clusters.sol[k, i]]
-        sol.sort(key=lambda s: -(s["pct"] or 0))
-        band = BANDS[int(verdict.band[i])]
-        top = best.get((p, w))
-        grades = {n: g for n, v in (("TEX", tex), ("L2", l2)) if (g := grade(float(v[i]) if np.ndim(v) else float(v), d.method)) != "unknown"}
-        parent = int(c.parent[w])
-        yield {
-            "id": part.workload_id(w, d.many), "capture": c.input.path, "name": str(c.names[w]),
-            "path": str(c.paths[w]).split(SEP) if c.paths[w] else [], "kind": str(c.kinds[w]) or None,
-            "parent": part.workload_id(parent, d.many) if parent >= 0 else None,
-            "calls": number(float(c.calls[w])), "times": _times(c, w), "duration_ns": number(float(c.duration_ns[w]), 3), "self_ns": number(float(c.self_ns[w]), 3),
-            "share": number(float(c.self_ns[w]) / total) if total > 0 else None, "sol": sol, "band": band,
-            "primary": unit_names(clusters, clusters.primary, i), "secondary": unit_names(clusters, clusters.secondary, i),
-            "bound_speedup": _bound(bound, i, band), "hit_grades": grades, "limiter_class": CLASSES[int(verdict.limiter[i])],
-            "second_opinion": opinions.get(w, []),
-            "verdict": details.sentence(i, lower_first(top.rule.title) if top else ""),
-        }  # fmt: skip
-
-
-def _times(c: Any, w: int) -> dict[str, Any] | None:
-    """Shortest, median and longest repeat in ns; null for a workload seen once."""
-    rows = c.rows_of(w)
-    if len(rows) < 2 or (found := frame_spread(np.asarray(c.times(w)))) is None:
-        return None
-    return dict(zip(("min", "median", "max"), (number(ns, 3) for ns in found), strict=True))
-
-
-def _bound(bound: Any, i: int, band: str) -> float | None:
-    if band not in ("low", "gray") or not np.ndim(bound):
-        return None
-    return None if bound[i] != bound[i] else round(float(bound[i]), 4)
-
-
-def _opinions(c: Any) -> dict[int, list[dict[str, Any]]]:
-    if not c.table.opinions:
-        return {}
-    out: dict[int, list[dict[str, Any]]] = {}
-    for o, w in zip(c.table.opinions, c.owners([o.row for o in c.table.opinions]), strict=True):
-        entry = {"tool": o.tool, "rule": o.rule, "type": o.type, "text": o.text, "speedup": o.speedup}
-        listed = out.setdefault(int(w), [])
-        if entry not in listed:
-            listed.append(entry)
-    return out
 
 
 def finding(f: Finding, d: Diagnosis) -> dict[str, Any]:
@@ -262,8 +188,12 @@ def write_json(d: Diagnosis, write: Any) -> None:
     write("\n}\n")
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+
+
 def _dump(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(", ", ": ")).encode("utf-8", "replace").decode("utf-8")
+    text = _ENCODER.encode(value)
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")  # lone surrogates
 
 
 def worst_level(d: Diagnosis) -> int:

@@ -1,0 +1,86 @@
+"""Deterministic inputs for the benchmarks: the same bytes on every machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+MAPPED = (
+    "sm.throughput l1tex.throughput l2.throughput vram.throughput crop.throughput zrop.throughput pd.throughput "
+    "vaf.throughput vpc.throughput raster.throughput pcie.throughput l1tex.hit_rate l2.hit_rate gpu.idle sm.active "
+    "sm.issue_per_elapsed sm.issue_per_active sm.throughput_active sm.occupancy stall.long_scoreboard stall.barrier"
+).split()
+
+
+def generic(folder: Path, n: int, independent: bool) -> Path:
+    """n workloads x 40 columns. independent: every metric random by itself; else driven by one hidden load."""
+    path = folder / f"generic-{n}-{'independent' if independent else 'correlated'}.csv"
+    if not path.exists():
+        r = np.random.default_rng(0)
+        load = r.random(n)
+        data: dict[str, object] = {"name": [f"m{i % 5000}_{i}" for i in range(n)], "gpu.time [ms]": r.gamma(2, 1, n).round(4)}
+        for k, m in enumerate([*MAPPED, *(f"other{k}" for k in range(40 - len(MAPPED) - 2))]):
+            noise = r.random(n)
+            values = noise if independent else np.clip(load * (0.3 + 0.03 * k) + 0.1 * noise, 0, 1)
+            data[m + (" [%]" if m in MAPPED else "")] = (values * 100).round(2)
+        _write(pd.DataFrame(data), path, ",")
+    return path
+
+
+def gpu_trace(folder: Path, markers: int, metrics: int) -> Path:
+    """A GPU Trace REGIMES table with its D3DPERF_EVENTS beside it, in a BASE folder."""
+    base = folder / f"gpu-trace-{markers}x{metrics}" / "BASE"
+    path = base / "GPUTRACE_REGIMES.xls"
+    if not path.exists():
+        base.mkdir(parents=True, exist_ok=True)
+        r = np.random.default_rng(1)
+        known = [
+            "TriageSCG.sm__throughput", "SM_A.TriageSCG.l1tex__throughput", "LTS.TriageSCG.lts__throughput", "FBSP.TriageSCG.dramc__throughput",
+            "ROP.TriageSCG.crop__throughput", "ROP.TriageSCG.zrop__throughput", "PCI.TriageSCG.pcie__throughput", "TriageSCG.pda__throughput",
+            "TriageSCG.vaf__throughput", "TriageSCG.raster__throughput", "FE_B.TriageSCG.gr__cycles_active",
+            "TriageSCG.tpc__warps_inactive_sm_idle_realtime",
+        ]  # fmt: skip
+        names = [f"{k}.avg.pct_of_peak_sustained_elapsed" for k in known]
+        names += ["SM_B.TriageSCG.l1tex__t_sector_hit_rate.pct", "LTS.TriageSCG.lts__average_t_sector_hit_rate_realtime.pct"]
+        names += [f"GPC_A.TriageSCG.unit{k}__counter_{k}.sum" for k in range(metrics - len(names))]
+        markers_named = [f"Frame/Pass{i // 100}/Draw {i}" for i in range(markers)]
+        data: dict[str, object] = {"flattened_event_name": markers_named}
+        for name in names:
+            data[name] = (r.random(markers) * 100).round(4)
+        _write(pd.DataFrame(data), path, "\t")
+        events = pd.DataFrame({"event_text": [" " * 16 + f"Draw {i}" for i in range(markers)], "time_ms": r.gamma(2, 0.002, markers).round(6)})
+        _write(events, base / "D3DPERF_EVENTS.xls", "\t")
+    return path
+
+
+def ncu_raw(folder: Path, launches: int, columns: int) -> Path:
+    """An Nsight Compute raw page: header, unit row, quoted cells."""
+    path = folder / f"ncu-raw-{launches}x{columns}.csv"
+    if not path.exists():
+        r = np.random.default_rng(2)
+        ids = ["ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Context", "Stream", "Block Size", "Grid Size", "Device", "CC"]
+        known = {
+            "gpu__time_duration.sum": "ns", "sm__throughput.avg.pct_of_peak_sustained_elapsed": "%",
+            "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed": "%", "l1tex__throughput.avg.pct_of_peak_sustained_elapsed": "%",
+            "lts__throughput.avg.pct_of_peak_sustained_elapsed": "%", "dram__throughput.avg.pct_of_peak_sustained_elapsed": "%",
+            "l1tex__t_sector_hit_rate.pct": "%", "lts__t_sector_hit_rate.pct": "%", "launch__registers_per_thread": "register/thread",
+            "launch__waves_per_multiprocessor": "", "sm__warps_active.avg.pct_of_peak_sustained_active": "%",
+        }  # fmt: skip
+        names = [*known, *(f"unit{k}__metric_{k}.sum" for k in range(columns - len(ids) - len(known)))]
+        with path.open("w", newline="") as f:
+            f.write(",".join(f'"{c}"' for c in [*ids, *names]) + "\n")
+            f.write(",".join(f'"{c}"' for c in [""] * len(ids) + [known.get(n, "") for n in names]) + "\n")
+            for i in range(launches):
+                head = [i, 4711, "app", "127.0.0.1", f"kernel_{i % 40}(float*, int)", 1, 7, "(256, 1, 1)", f"({100 + i % 40}, 1, 1)", 0, "8.6"]
+                body = [f"{v:.2f}" for v in r.random(len(names)) * 100]
+                body[0] = f"{1000 + 9e6 * float(r.random()):.0f}"
+                f.write(",".join(f'"{c}"' for c in [*head, *body]) + "\n")
+    return path
+
+
+def _write(frame: pd.DataFrame, path: Path, sep: str) -> None:
+    part = path.with_suffix(".part")
+    frame.to_csv(part, sep=sep, index=False)
+    part.rename(path)
