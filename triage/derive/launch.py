@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from triage.derive import View
 
 SAME_PEAK = 0.06  # products of one generation whose bandwidths differ by less are not told apart
+HALF = 0.0051  # waves are printed with two decimals
 # metric -> name of the limiter in triage.occupancy
 LIMITS = {"registers": "registers", "shared": "shared", "groups": "groups", "warps": "waves", "barriers": "barriers"}
 _HELD = ("occupancy.limit_registers", "occupancy.limit_shared", "occupancy.limit_groups", "occupancy.limit_warps",
@@ -124,6 +125,9 @@ def _sms(view: View) -> Any:
     counted = np.round(view["sm.cycles_elapsed_sum"] / view["sm.cycles_elapsed"])
     if np.ndim(counted) and np.isfinite(counted).all():
         return counted
+    fitting = _fitting(view)
+    if fitting:
+        return np.full(view.size, float(fitting))
     measured = view["vram.bandwidth"] / np.where(view["vram.throughput"] > 0.02, view["vram.throughput"], np.nan)
     peak = float(np.nanmedian(measured)) if np.isfinite(measured).any() else np.nan
     if device is None or peak != peak:
@@ -131,6 +135,21 @@ def _sms(view: View) -> Any:
     same = [d for d in listing() if d.arch == device.arch and d.peaks.dram_bytes_per_s and abs(d.peaks.dram_bytes_per_s / peak - 1) < SAME_PEAK]
     counts = {d.sm_count for d in same if d.sm_count}
     return np.full(view.size, float(counts.pop())) if len(counts) == 1 else counted
+
+
+def _fitting(view: View) -> int:
+    """The one SM count that agrees with every printed wave count (two decimals), 0 when none or several do."""
+    exported = {m: view.capture.facts[m][view.rows] for m in ("launch.waves", "launch.grid_size") if m in view.capture.facts}
+    if len(exported) < 2:
+        return 0
+    per_sm = view["launch.resident_groups"]
+    waves, groups = exported["launch.waves"], exported["launch.grid_size"] / per_sm
+    use = (waves >= 0.02) & np.isfinite(groups)
+    if not use.any():
+        return 0
+    low, high = (groups[use] / (waves[use] + HALF)).max(), (groups[use] / (waves[use] - HALF)).min()
+    least = int(np.ceil(low - 1e-9))
+    return least if least == int(np.floor(high + 1e-9)) else 0
 
 
 def _estimate(view: View) -> Any:
@@ -156,6 +175,11 @@ def _wave_size(view: View) -> Any:
     return np.nan if device is None else np.full(view.size, float(device.warp_size))
 
 
+def _per_call(view: View) -> Any:
+    time = view["gpu.time"]
+    return time / np.maximum(view.capture.calls[view.rows], 1) if np.ndim(time) else np.nan
+
+
 def _tail(waves: Any) -> Any:
     """Empty share of all slots of all begun waves, where at least one wave is full."""
     return np.where(waves >= 1, 1 - waves / np.ceil(waves - 1e-6), np.nan)
@@ -168,6 +192,7 @@ DERIVATIONS = (
     Derivation("launch.group_warps", ("launch.block_size", "launch.wave_size"), "threads per group / warp width, rounded up", lambda b, w: np.ceil(b / w)),
     Derivation("launch.idle_lanes", ("launch.block_size", "launch.wave_size"), "1 - threads / (warps x warp width)",
                lambda b, w: 1 - b / (np.ceil(b / w) * w)),
+    Derivation("launch.time", ("gpu.time",), "GPU time / calls", _per_call, whole=True),
     Derivation("launch.threads", ("launch.block_size", "launch.grid_size"), "threads per group x groups", lambda b, g: b * g),
     *(_limit(w) for w in LIMITS),
     *(_limited(w) for w in LIMITS),
@@ -180,6 +205,8 @@ DERIVATIONS = (
     Derivation("launch.waves_estimate", ("launch.grid_size", "launch.block_size"),
                "groups / (SMs x groups that the group size alone allows); SMs of the smallest product of the generation where unknown", _estimate, whole=True),
     Derivation("launch.tail_loss", ("launch.waves",), "1 - waves / waves rounded up", _tail),
-    Derivation("launch.idle_sms", ("launch.grid_size", "device.sm_count"), "1 - groups / SMs", lambda g, n: np.clip(1 - g / n, 0.0, 1.0)),
+    Derivation("launch.idle_sms", (), "1 - groups / SMs, else 1 - waves x groups that fit on one SM",
+               lambda g, n, w, r: np.clip(1 - np.where(np.isnan(g / n), w * r, g / n), 0.0, 1.0),
+               ("launch.grid_size", "device.sm_count", "launch.waves", "launch.resident_groups"), ask=("launch.grid_size", "launch.waves")),
     Derivation("occupancy.gap", ("occupancy.theoretical", "sm.occupancy"), "theoretical - achieved occupancy", lambda t, a: t - a),
 )  # fmt: skip

@@ -60,6 +60,7 @@ METRICS = (
     _share("pipe.top_other", "Busiest other pipe", "", "The fullest of the math pipes other than the special-function and FP64 pipes"),
     _flag("name.matrix_like", "Matrix-like name", "1 when the name suggests matrix multiplication, convolution or attention; a hint, not a fact"),
     # launch shape
+    _number("launch.time", "Time of one launch", "low", "GPU time of one launch of the kernel, averaged over its repeats", "ns"),
     _number("launch.resident_groups", "Groups per SM", "", "Groups that fit on one SM at a time"),
     _number("launch.waves_estimate", "Waves per SM, estimated", "",
             "Launch size in full waves if only the group size limits what fits on an SM, and the device is the smallest of its generation"),
