@@ -41,7 +41,7 @@ def label(name: str, view: View, i: int) -> str:
         return str(view.capture.names[rows[i]])
     if name == "kind":
         return str(view.capture.kinds[rows[i]]) or "unknown"
-    return _hooks().get(name, lambda v, k: "")(view, i)
+    return str(_hooks().get(name, lambda v, k: "")(view, i))
 
 
 def _hooks() -> dict[str, Any]:
@@ -55,6 +55,8 @@ def sentence(template: str, rule: Rule, lookup: Lookup, i: int) -> str:
 
     def fill(m: re.Match[str]) -> str:
         name, spec = m[1], m[2]
+        if name == "detail" and rule.scope == "frame":  # the workloads behind the first needed fact
+            return str(getattr(lookup.view.capture.sources.get(rule.needs[0]), "formula", ""))
         if not (name in rule.thresholds or name in rule.let or schema.known(name)):
             return label(name, lookup.view, i)
         values = lookup(name)
