@@ -13,6 +13,7 @@ $(BIN)/triage: pyproject.toml
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet -e '.[test]' || $(BIN)/python -m pip install --quiet -e '.[test]' --no-deps
 	-$(BIN)/python -m pip install --quiet 'durable-rules==2.0.28'
+	@$(BIN)/python -m compileall -q triage  # some machines forbid Python to write bytecode at run time
 	@touch $@
 
 demo: $(BIN)/triage  ## triage a bundled frame, show the ranked result, write out/demo.html

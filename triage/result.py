@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import orjson
 
 from triage.gain import LEVEL_ORDER
 from triage.model import SEP, Check, Origin
@@ -177,7 +178,7 @@ def write_json(d: Diagnosis, write: Any) -> None:
     """Stream the result as JSON through `write(text)`: one finding or workload per line."""
     write("{\n")
     for n, (key, value) in enumerate(sections(d)):
-        write(f"{',' if n else ''}{json.dumps(key)}: " if n == 0 else f",\n{json.dumps(key)}: ")
+        write((",\n" if n else "") + f'"{key}":')
         if isinstance(value, Iterator | list) and key != "schema":
             write("[")
             for k, item in enumerate(value):
@@ -188,12 +189,12 @@ def write_json(d: Diagnosis, write: Any) -> None:
     write("\n}\n")
 
 
-_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
-
-
 def _dump(value: Any) -> str:
-    text = _ENCODER.encode(value)
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")  # lone surrogates
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:  # a lone surrogate in a path, an integer beyond 64 bits
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def worst_level(d: Diagnosis) -> int:
