@@ -20,6 +20,8 @@ IDLE = 0.20
 # P3 v2 section 4.3 (v1: 80 %): hit rates above 90 % are great, below 70 % poor.
 GREAT, GOOD = 0.90, {"v1": 0.80, "v2": 0.70}
 
+_EPS = 1e-9  # 70.5 % lies 10 points above 60.5 %, whatever binary fractions say
+
 BANDS = ("unknown", "low", "gray", "high")
 CLASSES = ("unknown", "compute", "memory", "balanced", "latency", "small-grid", "front-end", "rop", "cpu")
 PHRASES = {
@@ -78,7 +80,7 @@ def _limiter(view: View) -> Any:
             (rop > 0) & (rop >= best) & ~(core >= rop),
             both & ~high & (waves < 1),
             both & ~high,
-            both & high & (np.abs(gap) < BALANCED),
+            both & high & (np.abs(gap) < BALANCED - _EPS),
             both & high & (gap > 0),
             both & high,
             ~both & (sm >= LOW),
