@@ -82,6 +82,8 @@ FORMULAS: tuple[tuple[str, str], ...] = (
     ("l1tex.hit_rate", f"max(0, 1 - {_L1_MISSES} / TCP_TOTAL_CACHE_ACCESSES_sum)"),
     ("l1tex.busy", "TCP_GATE_EN2_sum / TCP_GATE_EN1_sum"),
     ("l1tex.stalled_l2", "TCP_PENDING_STALL_CYCLES_sum / TCP_GATE_EN1_sum"),
+    ("l1tex.coalescing", "64 * TA_TOTAL_WAVEFRONTS_sum / (4 * TCP_TOTAL_ACCESSES_sum)"),
+    ("l1tex.tag_stall", "TCP_READ_TAGCONFLICT_STALL_CYCLES_sum / TCP_GATE_EN1_sum"),
     # one cache line per CU and clock is the vector L1's peak, one request per channel and clock that of L2
     ("l1tex.throughput", f"TCP_TOTAL_CACHE_ACCESSES_sum / (cu_per_gpu * {_CLOCKS})"),
     ("l2.throughput", f"TCC_REQ_sum / (total_l2_chan * {_CLOCKS})"),

@@ -6,6 +6,8 @@ Active, stalled and idle are shares of the vector engines' time and add up to 10
 from triage.schema._metric import Metric
 
 METRICS = (
+    Metric("device.is_intel", "count", "Intel GPU", "",
+           "1 when the device is Intel's or the export has counters only Intel has, else 0", bounded=False),
     Metric("eu.active", "ratio", "EU active", "", "Time in which at least one pipe of a vector engine executed",
            ("EuActive", "XVE_ACTIVE", "EU Active", "EU Array Active")),
     Metric("eu.stall", "ratio", "EU stalled", "low",

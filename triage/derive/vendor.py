@@ -1,0 +1,44 @@
+"""Whose GPU it is, as facts: rules about one vendor's hardware ask before they speak."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from triage.derive._derivation import Derivation
+
+if TYPE_CHECKING:
+    from triage.derive import View
+
+# counters that no other vendor's profiler exports
+_OWN: dict[str, tuple[str, ...]] = {
+    "amd": ("sched.", "valu.", "salu.", "mfma.", "lds.", "mem_unit.", "waves.", "fabric.", "launch.scalar_registers",
+            "launch.accum_registers", "launch.vgpr_spills"),
+    "intel": ("eu.", "sampler.", "slm.", "gti.", "l3.bytes", "l3.lookups"),
+}  # fmt: skip
+_RDNA = ("gfx10", "gfx11", "gfx12")
+
+
+def _is(vendor: str) -> Derivation:
+    def flag(view: View) -> Any:
+        device = view.capture.device
+        if device is not None:
+            return np.full(view.size, float(device.vendor == vendor))
+        return np.full(view.size, float(any(m.startswith(_OWN[vendor]) for m in view.capture.facts)))
+
+    return Derivation(
+        f"device.is_{vendor}", (), "the device's vendor, or counters that only this vendor has", flag, whole=True
+    )
+
+
+def _rdna(view: View) -> Any:
+    device = view.capture.device
+    return np.full(view.size, float(device is not None and device.arch.startswith(_RDNA)))
+
+
+DERIVATIONS = (
+    _is("amd"),
+    _is("intel"),
+    Derivation("device.is_rdna", (), "the device's architecture is gfx10 or later", _rdna, whole=True),
+)
