@@ -6,6 +6,7 @@ stdout carries the report and nothing else; notes and errors go to stderr, one l
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import sys
@@ -68,6 +69,7 @@ def triage() -> None:
 
 def main() -> None:
     """Entry point: every expected failure is one line on stderr and exit code 2."""
+    gc.set_threshold(200_000, 20, 50)  # results are trees of plain data: the default collects them over and over
     try:
         code = triage.main(standalone_mode=False)
         sys.stdout.flush()

@@ -117,7 +117,7 @@ class Details:
         out = []
         for (rule_ids, key), metrics in merged.items():
             rows = self.rows[np.flatnonzero(masks[key])]
-            out.append(BlindSpot(tuple(sorted(metrics)), rule_ids, tuple(int(r) for r in rows), self.collect(sorted(metrics))))
+            out.append(BlindSpot(tuple(sorted(metrics)), rule_ids, tuple(rows.tolist()), self.collect(sorted(metrics))))
         out.sort(key=lambda s: (-len(s.rules), -len(s.workloads), s.missing))
         return out
 
