@@ -17,7 +17,7 @@ ORDER = [
     "errors", "units", "schema", "model", "share", "yamlfile", "devices", "occupancy", "source", "dialects", "expression", "frame",
     "quality", "reader", "derive", "launchfacts", "verdict", "rule", "rulebook", "program", "engine", "evaluate", "gain", "labels",
     "origins", "check", "glossary", "findings", "framefacts", "details", "diagnosis", "result", "published", "summary", "causes",
-    "charts", "junit", "terminal", "templating", "render", "factsheet", "output", "compare", "trackers", "tickets", "gather", "farm", "batchindex", "batch",
+    "charts", "junit", "terminal", "templating", "render", "factsheet", "output", "matching", "readings", "compare", "comparereport", "trackers", "tickets", "gather", "farm", "batchindex", "batch",
     "coverage", "api", "commands", "cli", "__main__",
 ]  # fmt: skip
 # Imports upward, each with its reason.

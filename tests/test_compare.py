@@ -1,0 +1,293 @@
+"""Before and after: the article's tables, matching, noise, what became of findings and predictions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import triage
+from tests.conftest import SAMPLES
+from triage import comparereport
+from triage.compare import compare
+from triage.matching import Item, likeness, match
+from triage.readings import Move, reading
+
+TABLES = SAMPLES / "compare"
+HEAD = "path,name,kind,gpu.time [ms],sm.throughput [%],l1tex.throughput [%],vram.throughput [%],sm.active_warps"
+
+
+def both(before: Path | list[Path], after: Path | list[Path], **options: Any) -> dict[str, Any]:
+    return compare(triage.diagnose(before), triage.diagnose(after), **options)
+
+
+def table(path: Path, rows: list[str]) -> Path:
+    path.write_text("\n".join([HEAD, *rows]) + "\n")
+    return path
+
+
+def run(*args: object) -> Result:
+    from triage.cli import triage as verbs
+
+    return CliRunner().invoke(verbs, ["compare", *map(str, args)], standalone_mode=False)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "gain", "verdict"),
+    [
+        ("table1_before", "table1_after", None, "slower"),
+        ("table2_before", "table2_after", 18.8, "faster"),
+        ("table3_v1_before", "table3_v1_after", 23.5, "faster"),
+        ("table3_v2_before", "table3_v2_after", 23.5, "faster"),
+        ("table2_before", "table3_v2_after", 46.8, "faster"),
+        ("early_exit_before", "early_exit_after", 21.0, "faster"),
+        ("ssr_before", "ssr_batch2", 28.6, "faster"),
+        ("ssr_before", "ssr_batch4", 63.6, "faster"),
+    ],
+)
+def test_the_articles_percentages(before: str, after: str, gain: float | None, verdict: str) -> None:
+    (pair,) = both(TABLES / f"{before}.csv", TABLES / f"{after}.csv")["pairs"]
+    assert pair["verdict"] == verdict
+    if gain is not None:
+        assert pair["gain"] * 100 == pytest.approx(gain, abs=0.06)
+        assert f"{gain} % gain" in pair["reading"]
+
+
+def test_table_1_without_its_misprints() -> None:
+    doc = both(TABLES / "table1_before.csv", TABLES / "table1_after.csv")
+    ratio = {c["metric"]: c["ratio"] for c in doc["pairs"][0]["changes"]}
+    assert ratio["l1tex.throughput"] == pytest.approx(0.98, abs=0.005)
+    assert ratio["gpu.time"] == pytest.approx(7.21, abs=0.005)
+    assert ratio["sm.throughput"] == pytest.approx(1.16, abs=0.005)
+    assert ratio["sm.active_warps"] == pytest.approx(1.68, abs=0.005)
+    text = {c["metric"]: c["reading"] for c in doc["pairs"][0]["changes"]}
+    assert "occupancy alone is not speed" in text["sm.active_warps"]
+    assert "7.21x as long" in doc["pairs"][0]["reading"]
+
+
+@pytest.mark.parametrize("revision", ["v1", "v2"])
+def test_table_3_lower_occupancy_is_no_regression(revision: str) -> None:
+    doc = both(TABLES / f"table3_{revision}_before.csv", TABLES / f"table3_{revision}_after.csv", threshold=0.0)
+    changes = {c["metric"]: c for c in doc["pairs"][0]["changes"]}
+    warps = changes["sm.active_warps"]
+    assert (warps["before"], warps["after"]) == (62.8, 45.2 if revision == "v1" else 45.6)
+    assert "not a regression" in warps["reading"]
+    assert warps["sense"] == "neutral"
+    assert "not a regression" in changes["l2.hit_rate"]["reading"]
+    assert changes["l1tex.throughput"]["sense"] == changes["l1tex.hit_rate"]["sense"] == "good"
+    assert doc["regressions"] == []
+
+
+def test_the_contract() -> None:
+    doc = json.loads(run(TABLES / "table2_before.csv", TABLES / "table2_after.csv", "-f", "json").stdout)
+    assert doc["schema"] == "triage-compare/1"
+    assert doc["unmatched"] == []
+    (pair,) = doc["pairs"]
+    assert {
+        "name",
+        "path",
+        "before_ns",
+        "after_ns",
+        "speedup",
+        "verdict",
+        "changes",
+        "fixed",
+        "remaining",
+        "new",
+        "predicted",
+    } <= set(pair)
+    assert pair["before_ns"] == 5_050_000
+    assert pair["speedup"] == pytest.approx(5.05 / 4.25, abs=1e-6)
+    for change in pair["changes"]:
+        assert {"metric", "before", "after", "ratio", "reading"} <= set(change)
+    p = pair["predicted"]
+    assert 1 <= p["low"] <= p["likely"] <= p["bound"]
+    assert p["came_true"] in ("below", "within", "above")
+    for rule in (*pair["fixed"], *pair["remaining"], *pair["new"]):
+        assert rule in doc["rules"]
+
+
+def test_findings_fixed_remaining_new_and_not_to_be_told(tmp_path: Path) -> None:
+    a = table(tmp_path / "a.csv", [",Pass,fullscreen,2,40,30,20,30"])
+    b = table(tmp_path / "b.csv", [",Pass,fullscreen,1,93,40,20,30"])
+    pair = both(a, b)["pairs"][0]
+    assert "SOL002" in pair["fixed"]
+    assert "SOL001" in pair["new"]
+    again = both(a, a)["pairs"][0]
+    assert "SOL002" in again["remaining"]
+    assert again["fixed"] == again["new"] == []
+    blind = tmp_path / "blind.csv"
+    blind.write_text("name,kind,gpu.time [ms]\nPass,fullscreen,1\n")
+    pair = both(a, blind)["pairs"][0]
+    assert pair["fixed"] == []
+    assert "SOL002" in pair["unknown"]
+
+
+def test_renames_need_the_same_parent_and_likeness(tmp_path: Path) -> None:
+    a = table(
+        tmp_path / "a.csv",
+        [
+            "Frame,ShadowMap_v1,geometry,2,40,30,20,30",
+            "Frame,Blur,compute,1,80,70,20,30",
+            "Frame,Sky,draw,1,10,10,10,10",
+        ],
+    )
+    b = table(
+        tmp_path / "b.csv",
+        [
+            "Frame,ShadowMap_v2,geometry,1,42,31,20,30",
+            "Frame,Blur,compute,1,80,70,20,30",
+            "Frame,Particles,compute,1,90,5,90,60",
+        ],
+    )
+    doc = both(a, b)
+    names = {p["name"]: p["was"] for p in doc["pairs"]}
+    assert names["ShadowMap_v2"] == {"name": "ShadowMap_v1", "path": ["Frame"]}
+    assert names["Blur"] is None
+    assert {(u["side"], u["name"]) for u in doc["unmatched"]} == {("before", "Sky"), ("after", "Particles")}
+
+
+def test_children_of_a_renamed_marker_are_matched(tmp_path: Path) -> None:
+    a = table(
+        tmp_path / "a.csv",
+        [
+            ",Lighting pass,marker,5,40,30,20,30",
+            "Lighting pass,Tiles,compute,2,40,30,20,30",
+            "Lighting pass,Resolve,compute,2,40,30,20,30",
+        ],
+    )
+    b = table(
+        tmp_path / "b.csv",
+        [
+            ",Lighting passes,marker,4,40,30,20,30",
+            "Lighting passes,Tiles,compute,1,40,30,20,30",
+            "Lighting passes,Resolve,compute,2,40,30,20,30",
+        ],
+    )
+    doc = both(a, b)
+    assert {p["name"] for p in doc["pairs"]} == {"Lighting passes", "Tiles", "Resolve"}
+    assert doc["unmatched"] == []
+
+
+def test_the_only_workload_of_each_side_is_one_pair(tmp_path: Path) -> None:
+    a = table(tmp_path / "a.csv", [",sgemm_naive,compute,5,40,30,20,30"])
+    b = table(tmp_path / "b.csv", [",cutlass_80,compute,1,90,30,20,30"])
+    doc = both(a, b)
+    assert doc["pairs"][0]["was"]["name"] == "sgemm_naive"
+    assert doc["pairs"][0]["speedup"] == 5
+
+
+def item(name: str, order: float = 0.0, kind: str = "draw", path: str = "") -> Item:
+    return Item(path, name, kind, "", 0, order)
+
+
+@given(st.lists(st.sampled_from("abcdefgh"), max_size=8), st.lists(st.sampled_from("abcdefgh"), max_size=8))
+@settings(max_examples=100, deadline=None)
+def test_matching_uses_every_workload_once(before: list[str], after: list[str]) -> None:
+    left, right = [item(n, i / 8) for i, n in enumerate(before)], [item(n, i / 8) for i, n in enumerate(after)]
+    pairs, gone, new = match(left, right)
+    assert sorted(id(x) for x in [*(p.before for p in pairs), *gone]) == sorted(map(id, left))
+    assert sorted(id(x) for x in [*(p.after for p in pairs), *new]) == sorted(map(id, right))
+    assert sum(not p.how for p in pairs) == sum(min(before.count(n), after.count(n)) for n in set(before))
+
+
+def test_other_kinds_are_never_taken_for_a_rename() -> None:
+    assert likeness(item("Blur1", kind="compute"), item("Blur2", kind="draw")) == 0
+    pairs, gone, new = match([item("Blur1", kind="compute"), item("x")], [item("Blur2", kind="draw"), item("x")])
+    assert len(pairs) == 1
+    assert (gone[0].name, new[0].name) == ("Blur1", "Blur2")
+
+
+def test_repeats_make_the_noise_floor(tmp_path: Path) -> None:
+    def times(tag: str, values: list[float]) -> list[Path]:
+        return [table(tmp_path / f"{tag}{i}.csv", [f",Pass,fullscreen,{t},40,30,20,30"]) for i, t in enumerate(values)]
+
+    noisy = both(times("a", [1.0, 1.1, 1.2]), times("b", [1.0, 1.02, 1.05]))["pairs"][0]
+    assert noisy["verdict"] == "same"
+    assert noisy["noise"] == pytest.approx(0.2 / 1.1, abs=1e-4)
+    assert noisy["before_ns"] == 1_100_000
+    calm = both(times("c", [1.1, 1.101, 1.102]), times("d", [1.0, 1.001, 1.002]))["pairs"][0]
+    assert calm["verdict"] == "faster"
+    assert calm["repeats"] == [3, 3]
+    tiny = both(times("e", [1.0]), times("f", [1.005]))["pairs"][0]
+    assert tiny["verdict"] == "same"
+    assert both(times("e", [1.0]), times("f", [1.005]), floor=0.001)["pairs"][0]["verdict"] == "slower"
+
+
+def test_lists_and_folders_are_repeats(tmp_path: Path) -> None:
+    for tag, t in (("a", 2.0), ("b", 1.0)):
+        (tmp_path / tag).mkdir()
+        for i in range(3):
+            table(tmp_path / tag / f"{i}.csv", [f",Pass,fullscreen,{t + i / 1000},40,30,20,30"])
+    listed = ",".join(str(tmp_path / "a" / f"{i}.csv") for i in range(3))
+    one = run(listed, tmp_path / "b", "-f", "json")
+    two = run(tmp_path / "a", tmp_path / "b", "-f", "json")
+    assert one.exit_code == 0, one.exception
+    assert json.loads(one.stdout) == json.loads(two.stdout)
+    assert len(json.loads(one.stdout)["before"]) == 3
+    assert json.loads(one.stdout)["pairs"][0]["speedup"] == pytest.approx(2.001 / 1.001)
+
+
+def test_fail_on_regression(tmp_path: Path) -> None:
+    a = table(tmp_path / "a.csv", [",Pass,fullscreen,1,40,30,20,30", ",Other,fullscreen,1,40,30,20,30"])
+    b = table(tmp_path / "b.csv", [",Pass,fullscreen,1.08,40,30,20,30", ",Other,fullscreen,0.5,40,30,20,30"])
+    assert run(a, b).return_value == 0
+    assert run(a, b, "--fail-on-regression", "5%").return_value == 1
+    assert run(a, b, "--fail-on-regression", "10%").return_value == 0
+    root = ElementTree.fromstring(run(a, b, "-f", "junit", "--fail-on-regression", "5%").stdout)
+    suite = root.find("testsuite")
+    assert suite is not None
+    assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
+    assert root.find(".//failure").get("type") == "regression"  # type: ignore[union-attr]
+
+
+def test_every_format_says_the_verdict(tmp_path: Path) -> None:
+    a = table(tmp_path / "a.csv", [",P|<b>&`x`,fullscreen,2,40,30,20,30"])
+    b = table(tmp_path / "b.csv", [",P|<b>&`x`,fullscreen,1,90,30,20,30"])
+    doc = both(a, b)
+    for name in comparereport.FORMATS:
+        text = comparereport.render(doc, name)
+        assert "faster" in text or "gain" in text
+        assert text == comparereport.render(both(a, b), name)
+    assert "<b>" not in comparereport.render(doc, "html").replace("<body>", "")
+    assert max(map(len, comparereport.render(doc, "terminal").splitlines())) <= 80
+    ElementTree.fromstring(comparereport.render(doc, "junit"))
+
+
+def test_without_times_there_is_no_verdict(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("name,sm.throughput [%],vram.throughput [%]\nk,40,50\n")
+    doc = both(path, path)
+    assert doc["pairs"][0]["speedup"] is None
+    assert "no verdict" in doc["pairs"][0]["reading"].lower()
+    for name in comparereport.FORMATS:
+        comparereport.render(doc, name)
+
+
+@pytest.mark.parametrize(
+    ("metric", "before", "after", "verdict", "words", "sense"),
+    [
+        ("l1tex.hit_rate", 0.8, 0.9, "faster", "close by", "good"),
+        ("l2.hit_rate", 0.9, 0.8, "slower", "slower memory", "bad"),
+        ("vram.throughput", 0.8, 0.6, "faster", "less work", "good"),
+        ("vram.throughput", 0.8, 0.6, "slower", "kept waiting", ""),
+        ("sm.issue_per_active", 0.5, 0.7, "faster", "fewer cycles", "good"),
+        ("sm.issue_per_active", 0.7, 0.5, "slower", "waits more", "bad"),
+        ("stall.long_scoreboard", 0.6, 0.3, "faster", "wait less", "good"),
+        ("inst.executed", 1e6, 5e5, "same", "low", "good"),
+        ("sm.active_warps", 40, 20, "slower", "fewer warps", "bad"),
+        ("sm.active_warps", 20, 40, "faster", "hide more latency", "good"),
+        ("l1tex.hit_rate", 0.8, 0.805, "faster", "unchanged", ""),
+        ("launch.registers", 32, 64, "same", "launch shape", ""),
+    ],
+)
+def test_readings(metric: str, before: float, after: float, verdict: str, words: str, sense: str) -> None:
+    text, found = reading(Move(metric, before, after, verdict, {metric: before}, {metric: after}))
+    assert words in text
+    assert found == sense

@@ -1,0 +1,170 @@
+"""What a counter's movement means beside the time: the table of readings.
+
+The duration decides; a counter only explains it. The readings follow the article's three experiments
+(NVIDIA, The Peak-Performance-Percentage Analysis Method, Nov 2018, tables 1 to 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from triage import schema
+
+Sense = str  # "good", "bad" or "" when the movement is neither by itself
+FASTER, SLOWER, SAME = "faster", "slower", "same"
+POINTS = 0.01  # a ratio that moves by less than one point has not moved
+SHARE = 0.02  # nor has another counter that moves by less than this part of itself
+OCCUPANCY = ("sm.active_warps", "sm.occupancy", "sm.occupancy_elapsed", "sm.warps_cs", "sm.warps_ps", "sm.warps_vtg",
+             "occupancy.compute", "occupancy.fragment", "occupancy.vertex", "eu.occupancy", "warp.active_per_scheduler")  # fmt: skip
+ISSUE = ("sm.issue_per_active", "sm.issue_per_elapsed", "sm.throughput_active", "sm.throughput", "sm.ipc_active", "sm.ipc_elapsed",
+         "sm.busy", "sm.inst_per_elapsed")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One counter before and after (canonical units), with the verdict on time and all counters of both sides."""
+
+    metric: str
+    before: float
+    after: float
+    verdict: str
+    first: Mapping[str, float]
+    second: Mapping[str, float]
+
+    @property
+    def up(self) -> bool:
+        """Did it rise?"""
+        return self.after > self.before
+
+    def issue(self) -> str:
+        """The issue-rate metric that rose, "" when none is known to."""
+        return next(
+            (m for m in ISSUE if m in self.first and m in self.second and self.second[m] > self.first[m] + POINTS), ""
+        )
+
+
+def moved(metric: str, before: float, after: float, noise: float = 0.0) -> bool:
+    """Is the movement more than noise? noise: relative spread of the repeats."""
+    ratio = schema.known(metric) and schema.get(metric).unit == "ratio"
+    if ratio and abs(after - before) < POINTS:
+        return False
+    return abs(after - before) > max(noise, 0.0 if ratio else SHARE) * max(abs(before), abs(after))
+
+
+def reading(move: Move, noise: float = 0.0) -> tuple[str, Sense]:
+    """(sentence, sense) for one counter."""
+    if not moved(move.metric, move.before, move.after, noise):
+        return "unchanged", ""
+    for kind, function in _READINGS:
+        if kind(move.metric):
+            return function(move)
+    return _by_schema(move)
+
+
+def _time(m: Move) -> tuple[str, Sense]:
+    return {FASTER: ("the time fell", "good"), SLOWER: ("the time rose", "bad")}.get(
+        m.verdict, ("within the noise", "")
+    )
+
+
+def _occupancy(m: Move) -> tuple[str, Sense]:
+    issue = m.issue()
+    if not m.up:
+        if m.verdict == FASTER:
+            why = f" and {schema.get(issue).label} rose" if issue else ""
+            return (
+                f"not a regression: fewer warps, but the time fell{why}; latency is now hidden inside each warp (as in table 3)",
+                "",
+            )
+        if issue:
+            label = schema.get(issue).label
+            return (
+                f"not a regression by itself: {label} rose, so fewer warps keep the schedulers busier (as in table 3)",
+                "",
+            )
+        return "fewer warps to hide latency with, and nothing else made up for it", "bad" if m.verdict == SLOWER else ""
+    if m.verdict == SLOWER:
+        return "more warps in flight, but occupancy alone is not speed: the time rose (as in table 1)", ""
+    if m.verdict == FASTER:
+        return "more warps in flight hide more latency", "good"
+    return "more warps in flight, without effect on the time", ""
+
+
+def _issue(m: Move) -> tuple[str, Sense]:
+    if m.up:
+        return {
+            FASTER: ("the SM wastes fewer cycles", "good"), SLOWER: ("the SM issues more, yet takes longer: it executes more instructions", "bad"),
+        }.get(m.verdict, ("the SM issues more in the same time: it executes more instructions", ""))  # fmt: skip
+    if m.verdict == FASTER:
+        return "less is issued per cycle in less time: instructions were saved", "good"
+    return "the SM issues less often: it waits more", "bad" if m.verdict == SLOWER else ""
+
+
+def _throughput(m: Move) -> tuple[str, Sense]:
+    if m.up:
+        return {
+            FASTER: ("the same work in less time brings the unit closer to its peak", "good"),
+            SLOWER: ("more work goes through this unit", "bad"),
+        }.get(m.verdict, ("this unit is busier in the same time", ""))
+    return {
+        FASTER: ("less work is sent to this unit", "good"),
+        SLOWER: ("the unit is kept waiting: its share of peak falls because the time rose", ""),
+    }.get(m.verdict, ("this unit is less busy in the same time", ""))
+
+
+def _hit_rate(m: Move) -> tuple[str, Sense]:
+    if m.up:
+        return "more requests are served close by", "good"
+    if m.verdict == FASTER:
+        return (
+            "not a regression: the time fell; a better cache before this one leaves it the harder requests (as in tables 2 and 3)",
+            "",
+        )
+    return "more requests go on to slower memory", "bad"
+
+
+def _stall(m: Move) -> tuple[str, Sense]:
+    if m.up:
+        if m.verdict == FASTER:
+            return "a larger share of shorter waiting: other stalls shrank more than this one", ""
+        return "warps wait more for this", "bad"
+    return (
+        ("warps wait less for this", "good") if m.verdict != SLOWER else ("a smaller share: other stalls grew more", "")
+    )
+
+
+def _shape(m: Move) -> tuple[str, Sense]:
+    return "another launch shape or build: the work is cut differently", ""
+
+
+def _by_schema(m: Move) -> tuple[str, Sense]:
+    better = schema.get(m.metric).better if schema.known(m.metric) else ""
+    word = "more" if m.up else "less"
+    if not better:
+        return f"{word} than before; neither good nor bad by itself", ""
+    good = (better == "high") == m.up
+    if good:
+        return f"{word} of what should be {'high' if better == 'high' else 'low'}", "good"
+    if m.verdict == FASTER:
+        return f"{word}, which costs something, but the time fell: not a regression", ""
+    return f"{word} of what should be {'high' if better == 'high' else 'low'}", "bad"
+
+
+def _is(*names: str) -> Callable[[str], bool]:
+    return lambda metric: metric in names
+
+
+def _ends(*tails: str) -> Callable[[str], bool]:
+    return lambda metric: metric.endswith(tails)
+
+
+_READINGS: tuple[tuple[Callable[[str], bool], Callable[[Move], tuple[str, Sense]]], ...] = (
+    (_is("gpu.time"), _time),
+    (_is(*OCCUPANCY), _occupancy),
+    (_is(*(m for m in ISSUE if m != "sm.throughput")), _issue),
+    (_ends(".hit_rate"), _hit_rate),
+    (_ends("throughput"), _throughput),
+    (lambda metric: metric.startswith(("stall.", "stall_cycles.")), _stall),
+    (lambda metric: metric.startswith(("launch.", "occupancy.")), _shape),
+)
