@@ -17,6 +17,7 @@ import pandas as pd
 from triage import schema, units
 from triage.dialects import _ncu_more
 from triage.dialects import _ncu_names as ncu
+from triage.dialects import _ncu_said
 from triage.errors import BadCapture, UnknownUnit
 from triage.model import SEP, Column, Opinion, Quality, Table
 from triage.source import Source
@@ -118,6 +119,7 @@ def build(
     _shapes(table, frame, first, cells)
     _ncu_more.complete(table)
     _opinions(table, frame, launch, style)
+    _ncu_said.add(table)
     _nvtx(table, frame, first)
     if average:
         _totals(table, frame, first, cells, style)
