@@ -127,7 +127,7 @@ class Path:
                 continue
             g = grade(rate, self.d.method)
             poor = 0.80 if self.v1 else 0.70
-            edge = {"great": f"> {show(GREAT, 'ratio')}", "poor": f"< {show(poor, 'ratio')}", "good": f"{poor:.0%} to {GREAT:.0%}"}[g]
+            edge = {"great": f"> {show(GREAT, 'ratio')}", "poor": f"< {show(poor, 'ratio')}", "good": f"{poor * 100:.0f} % to {GREAT * 100:.0f} %"}[g]
             answer = {"great": "great", "good": "good", "poor": "poor: the access pattern is a suspect"}[g]
             out.append(_step(f"{name} hit rate?", metric, show(rate, "ratio"), edge, answer, BAD if g == "poor" else GOOD))
         return out

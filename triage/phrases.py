@@ -77,13 +77,13 @@ def limiters(s: dict[str, Any], most: int = 9) -> str:
     return ", ".join(known[:most])
 
 
-def cause(c: dict[str, Any]) -> str:
-    """`43 workloads, 1.19 ms together (8.3 %)`: what a root cause concerns and gives back."""
+def cause(c: dict[str, Any], brief: bool = False) -> str:
+    """`43 workloads, 1.19 ms together (8.3 %)`: what a root cause concerns and gives back; brief: where the gain stands beside it."""
     where = "the whole frame" if set(c["workloads"]) == {"frame"} else plural(c["count"], "workload")
     if c["saved_ns"] is None:
         return f"{where}, {percent(c['fraction'])} of its time" if c["fraction"] else where
-    text = f"{where}, {time(c['saved_ns'])}{' together' if c['count'] > 1 else ''}"
-    if c["share"]:
+    text = where if brief else f"{where}, {time(c['saved_ns'])}{' together' if c['count'] > 1 else ''}"
+    if c["share"] and not brief:
         text += f" ({percent(c['share'])} of the frame)"
     if c["saved_ns"] and c["adds_ns"] < 0.95 * c["saved_ns"]:
         text += f", {time(c['adds_ns']) if c['adds_ns'] else 'nothing'} beyond the items above"

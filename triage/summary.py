@@ -30,6 +30,7 @@ def summarise(doc: dict[str, Any]) -> dict[str, Any]:
         "first": found[:FIRST],
         "markers": worst,
         "blind": blind(doc),
+        "waiting": len({r for spot in doc["blind_spots"] for r in spot["rules"]}),
         "headline": headline(doc, found),
         "unlisted": frame["findings_total"] - frame["findings_listed"],
         "untimed": not total,
