@@ -14,6 +14,7 @@ from triage.findings import title_of, unit_of
 from triage.labels import sentence
 from triage.model import BlindSpot
 from triage.rule import Rule
+from triage.summary import lower_first
 from triage.units import show
 from triage.verdict import CLASSES, PHRASES, judge
 
@@ -144,14 +145,24 @@ class Details:
         out.sort(key=lambda r: (r[1], r[0]))
         return out
 
-    def _overruled(self, rule: Rule, by: str, i: int) -> str:
+    @cached_property
+    def _makers(self) -> dict[str, list[tuple[int, Any]]]:
+        """concept -> (rule index, where that rule held, overruled or not)."""
+        out: dict[str, list[tuple[int, Any]]] = {}
         for index, fired in self.truth.fired.items():
-            other = self.d.book.rules[index]
-            held = fired[i] or any(hit[i] for _, hit in self.truth.overruled.get(index, ()))
-            if by in (other.name, *other.concludes) and held:
-                reason = sentence(other.finding, other, self.lookup(index), i) if other.finding else other.title
-                return f"{rule.title}: overruled, because {reason[0].lower() + reason[1:] if reason[:2].istitle() else reason}"
-        return f"{rule.title}: overruled by {by}"
+            held = np.logical_or.reduce([fired, *(hit for _, hit in self.truth.overruled.get(index, ()))])
+            rule = self.d.book.rules[index]
+            for name in (rule.name, *rule.concludes) if held.any() else ():
+                out.setdefault(name, []).append((index, held))
+        return out
+
+    def _overruled(self, rule: Rule, by: str, i: int) -> str:
+        index = next((k for k, held in self._makers.get(by, ()) if held[i]), None)
+        if index is None:
+            return f"{rule.title}: overruled by {by}"
+        other = self.d.book.rules[index]
+        reason = sentence(other.finding, other, self.lookup(index), i) if other.finding else other.title
+        return f"{rule.title}: overruled, because {lower_first(reason)}"
 
     def _excluded(self, rule: Rule, index: int, silent: Any) -> list[tuple[str, int, str]]:
         """`CPU-bound: GPU idle 0.0 % <= 1 %`: the first comparison that failed, turned round."""

@@ -5,6 +5,7 @@ No tags, no anchors (so no alias bombs), no objects; dates stay text. Errors are
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ import yaml
 from triage.errors import RuleError
 
 MAX_BYTES, MAX_DEPTH, MAX_NODES = 65_536, 12, 5_000
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_SCALARS = {"str", "int", "float", "bool", "null", "timestamp"}
+_Loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # text only: what a plain scalar means is decided below
+_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?\Z")
+_WORDS = {"true": True, "false": False, "yes": True, "no": False, "on": True, "off": False, "null": None, "~": None, "": None}
 
 
 class Mapping(dict[str, Any]):
@@ -70,11 +72,10 @@ class _Walk:
         self.seen.add(id(node))
         if depth > MAX_DEPTH or self.count > MAX_NODES:
             raise RuleError(self.name, line, "nested too deeply or too large")
-        tag = node.tag.rpartition(":")[2]
+        if not node.tag.startswith("tag:yaml.org,2002:") or node.tag[18:] not in ("str", "seq", "map", "null"):
+            raise RuleError(self.name, line, f"tag {node.tag} is not allowed", "plain values only")
         if isinstance(node, yaml.ScalarNode):
-            if tag not in _SCALARS:
-                raise RuleError(self.name, line, f"tag {node.tag} is not allowed", "plain values only")
-            return self._scalar(tag, node.value, line)
+            return node.value if node.style else _plain(node.value)
         if isinstance(node, yaml.SequenceNode):
             return [self.plain(v, depth + 1) for v in node.value]
         assert isinstance(node, yaml.MappingNode)
@@ -91,14 +92,11 @@ class _Walk:
             out[key] = self.plain(value_node, depth + 1)
         return out
 
-    def _scalar(self, tag: str, text: str, line: int) -> Any:
-        try:
-            if tag == "int":
-                return int(text.replace("_", ""), 10)
-            if tag == "float":
-                return float(text.replace("_", ""))
-        except ValueError:
-            return text
-        if tag == "bool":
-            return text.lower() in ("true", "yes", "on")
-        return None if tag == "null" else text
+
+def _plain(text: str) -> Any:
+    """An unquoted scalar: a number, true/false, nothing, or text."""
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
+    if _NUMBER.match(text):
+        return float(text) if set(text) & set(".eE") else int(text)
+    return text

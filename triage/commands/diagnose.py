@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import click
@@ -32,14 +33,16 @@ def command(files: tuple[str, ...], format: str, output: str | None, top: int | 
 
     if not format.endswith(".j2") and format not in render.formats():
         render._template(format)
-    doctor = _common.diagnostician(o)
     captures, bad = [], 0
-    for path in files:
-        try:
-            captures.append(_common.capture(path, o))
-        except TriageError as e:
-            cli.complain(str(e))
-            bad += 1
+    with ThreadPoolExecutor(1) as pool:  # rules compile while the table parser, which needs no interpreter, reads
+        compiling = pool.submit(_common.diagnostician, o)
+        for path in files:
+            try:
+                captures.append(_common.capture(path, o))
+            except TriageError as e:
+                cli.complain(str(e))
+                bad += 1
+        doctor = compiling.result()
     if not captures:
         return 2
     diagnosis = doctor.diagnose(captures, top=top, min_gain=_common.percent(min_gain))
