@@ -14,13 +14,14 @@ from triage import schema
 from triage.model import Quality, Table
 from triage.units import show
 
+ABSURD = 1e20  # 64-bit counters end at 1.8e19
 MOST = 20  # remarks of one kind that name their row; the rest is counted
 
 
 def check(table: Table) -> list[Quality]:
     """Run every check over a reader's table."""
     found: list[Quality] = []
-    for test in (_zero_stalls, _above_100, _no_time, _short_ranges):
+    for test in (_absurd, _zero_stalls, _above_100, _no_time, _short_ranges):
         found += test(table)
     return found
 
@@ -30,6 +31,19 @@ def _rows(table: Table, check_name: str, bad: Any, message: str) -> list[Quality
     out = [Quality(check_name, f"{str(table.names[r])[:80]}: {message}", int(r)) for r in rows[:MOST]]
     if len(rows) > MOST:
         out.append(Quality(check_name, f"{len(rows) - MOST} more workloads: {message}"))
+    return out
+
+
+def _absurd(table: Table) -> list[Quality]:
+    """Figures that no machine can have measured are damage: make them missing, before they overflow a product."""
+    out: list[Quality] = []
+    for column in (*table.columns.values(), *table.raw.values()):
+        with np.errstate(invalid="ignore"):
+            bad = np.abs(column.values) > ABSURD
+        if bad.any():
+            out.append(Quality("absurd-value", f"{column.header[:80]}: {int(bad.sum())} of {len(table)} figures are beyond anything measurable "
+                               "(more than 1e20); taken as missing", int(np.argmax(bad))))  # fmt: skip
+            column.values = np.where(bad, np.nan, column.values)
     return out
 
 

@@ -31,7 +31,15 @@ def read(
     source = path if isinstance(path, Source) else Source(path, max_unpacked=max_unpacked)
     options = options or dialects.Options()
     module, why = dialects.pick(source, dialect, mapped=bool(options.mapping))
-    table = module.read(source, options)
+    with np.errstate(all="ignore"):  # damaged cells may overflow or divide by zero; what comes out is checked below
+        try:
+            table = module.read(source, options)
+        except (LookupError, StopIteration, TypeError, AttributeError, ValueError) as e:
+            if not dialect or module.recognise(source) is not None:
+                raise
+            raise BadCapture(f"{source.path}: cannot be read as {dialect}, whose columns it does not have", "leave --dialect away") from e
+    for file in table.files:
+        file.unchanged()
     table.quality += quality.check(table)
     if unfold:
         table.group = False

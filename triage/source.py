@@ -10,8 +10,11 @@ import csv
 import gzip
 import hashlib
 import io
+import itertools
 import re
+import stat
 import sys
+import zlib
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +25,7 @@ from triage.errors import BadCapture, CaptureError
 HEAD = 1 << 18
 GZ_RATIO = 300  # real exports compress 5-40 times; a bomb 1000 times
 GZ_BYTES = 8 << 30
+MOST_FILES = 20_000  # of a folder that is one export; a home folder given by mistake is not walked for minutes
 _BINARY = (
     (b"\x89PNG", "a PNG picture"), (b"\xff\xd8\xff", "a JPEG picture"), (b"GIF8", "a GIF picture"),
     (b"%PDF", "a PDF document"), (b"PK\x03\x04", "a ZIP archive or spreadsheet workbook"),
@@ -37,8 +41,8 @@ class _Bounded(io.RawIOBase):
 
     def __init__(self, path: str, compressed: int, limit: int) -> None:
         self._name = path
-        self._inner = gzip.open(path, "rb")
-        self._limit = min(limit, max(compressed * GZ_RATIO, 1 << 20)) if limit == GZ_BYTES else limit
+        self._inner = gzip.open(path, "rb")  # noqa: SIM115 - closed with the stream
+        self._limit = _unpacked_limit(compressed, limit)
         self._seen = 0
 
     def readable(self) -> bool:
@@ -48,14 +52,11 @@ class _Bounded(io.RawIOBase):
         view = memoryview(cast(bytearray, buffer))
         try:
             data = self._inner.read(len(view))
-        except (OSError, EOFError) as e:
+        except (OSError, EOFError, zlib.error) as e:
             raise BadCapture(f"{self._name}: the gz data is damaged ({e})", "copy or export the file again") from e
         self._seen += len(data)
         if self._seen > self._limit:
-            raise BadCapture(
-                f"{self._name}: unpacks to more than {self._limit >> 20} MB, which no export compresses to",
-                "unpack it yourself, or raise --max-unpacked",
-            )
+            raise _bomb(self._name, self._limit)
         view[: len(data)] = data
         return len(data)
 
@@ -82,8 +83,11 @@ class Source:
                     raise CaptureError(f"{path}: no such file or folder", "check the path")
                 self._stat = p.stat()
                 if not p.is_dir():
-                    with p.open("rb"):
-                        pass
+                    with p.open("rb") as f:
+                        if not stat.S_ISREG(self._stat.st_mode):  # a pipe such as <(zcat x.gz) can be read only once
+                            self._data = bounded(f, path)
+            except ValueError as e:  # a NUL in the name
+                raise CaptureError(f"{path}: no such file or folder", "check the path") from e
             except OSError as e:
                 raise CaptureError(f"{path}: cannot be read ({e.strerror or e})", "check its permissions") from e
 
@@ -104,13 +108,14 @@ class Source:
     def _gz(self) -> bool:
         if self._data is not None:
             if self._data[:2] == b"\x1f\x8b":
+                limit = _unpacked_limit(len(self._data), self._max)
                 with gzip.GzipFile(fileobj=io.BytesIO(self._data)) as f:
                     try:
-                        plain = f.read(min(self._max, max(len(self._data) * GZ_RATIO, 1 << 20)) + 1)
-                    except (OSError, EOFError) as e:
+                        plain = b"".join(itertools.islice(iter(lambda: f.read(1 << 20), b""), (limit >> 20) + 1))
+                    except (OSError, EOFError, zlib.error) as e:
                         raise BadCapture(f"{self.path}: the gz data is damaged ({e})", "copy it again") from e
-                if len(plain) > max(len(self._data) * GZ_RATIO, 1 << 20):
-                    raise BadCapture(f"{self.path}: unpacks to more than any export does", "unpack it yourself")
+                if len(plain) > limit:
+                    raise _bomb(self.path, limit)
                 self._data = plain
             return False
         if self.is_folder:
@@ -135,6 +140,18 @@ class Source:
         """A path that pandas can open by itself (not packed, not piped), else None."""
         return self.path if self._data is None and not self._gz and not self.is_folder else None
 
+    def unchanged(self) -> None:
+        """Raise BadCapture when the file was written to, cut or replaced since it was first looked at."""
+        if self._data is not None or self.is_folder:
+            return
+        try:
+            now = Path(self.path).stat()
+        except OSError:
+            now = None
+        then = self._stat
+        if now is None or (now.st_size, now.st_mtime_ns, now.st_ino) != (then.st_size, then.st_mtime_ns, then.st_ino):
+            raise BadCapture(f"{self.path}: changed while it was being read", "run again when nothing writes to it any more")
+
     @cached_property
     def size(self) -> int:
         """Bytes on disk."""
@@ -145,9 +162,8 @@ class Source:
         """Digest of the file as it is on disk; of a folder, over its files' names and digests."""
         h = hashlib.sha256()
         if self.is_folder:
-            for p in sorted(Path(self.path).rglob("*")):
-                if p.is_file():
-                    h.update(f"{p.relative_to(self.path).as_posix()} {Source(str(p)).sha256}\n".encode())
+            for p in self._walk("*"):
+                h.update(f"{p.relative_to(self.path).as_posix()} {Source(str(p)).sha256}\n".encode("utf-8", "surrogateescape"))
             return h.hexdigest()
         if self._data is not None:
             return hashlib.sha256(self._data).hexdigest()
@@ -206,9 +222,7 @@ class Source:
     def text(self, limit: int = 1 << 30) -> str:
         """The whole file decoded with \\n line ends; raises BadCapture above `limit` bytes."""
         with self.open() as f:
-            data = f.read(limit + 1)
-        if len(data) > limit:
-            raise BadCapture(f"{self.path}: larger than {limit >> 20} MB, too large for this layout", "split the export")
+            data = bounded(f, self.path, limit)
         return _lf(data.decode(self.encoding, "replace").removeprefix("\ufeff"))
 
     def lines(self) -> Iterator[str]:
@@ -219,6 +233,7 @@ class Source:
 
     def records(self, wanted: Iterable[int], delimiter: str | None = None) -> dict[int, list[str]]:
         """Cells of the records that start on the given 1-based lines, in one pass over the file."""
+        self.unchanged()
         out: dict[int, list[str]] = {}
         todo = sorted(set(wanted))
         sep = delimiter or self.delimiter
@@ -289,8 +304,33 @@ class Source:
         """The files of a folder (recursive), sorted by path; [] for a file."""
         if not self.is_folder:
             return []
-        found = sorted(p for p in Path(self.path).rglob(pattern) if p.is_file())
-        return [Source(str(p), max_unpacked=self._max) for p in found[:5000]]
+        return [Source(str(p), max_unpacked=self._max) for p in self._walk(pattern)]
+
+    def _walk(self, pattern: str) -> list[Path]:
+        seen = list(itertools.islice(Path(self.path).rglob(pattern), MOST_FILES + 1))
+        if len(seen) > MOST_FILES:
+            raise BadCapture(f"{self.path}: a folder of more than {MOST_FILES:,} files is no export", "name the export's own folder")
+        return sorted(p for p in seen if p.is_file())
+
+
+def bounded(f: BinaryIO, path: str, limit: int = 1 << 30) -> bytes:
+    """All of a stream, in pieces (one big read would claim the whole limit at once); raises BadCapture above `limit` bytes."""
+    parts, seen = [], 0
+    while block := f.read(1 << 20):
+        parts.append(block)
+        seen += len(block)
+        if seen > limit:
+            raise BadCapture(f"{path}: larger than {limit >> 20} MB, too large for this layout", "split the export")
+    return b"".join(parts)
+
+
+def _unpacked_limit(packed: int, wanted: int) -> int:
+    return min(wanted, max(packed * GZ_RATIO, 1 << 20)) if wanted == GZ_BYTES else wanted
+
+
+def _bomb(path: str, limit: int) -> BadCapture:
+    return BadCapture(f"{path}: unpacks to more than {limit >> 20} MB, which no export compresses to",
+                      "unpack it yourself, or raise --max-unpacked")  # fmt: skip
 
 
 def _lf(text: str) -> str:

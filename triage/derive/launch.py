@@ -68,7 +68,7 @@ def arguments(view: View) -> tuple[Any, dict[str, Any]] | None:
             values = _full(view[metric], view.size)[at]
             if np.isfinite(values).all():
                 found[name] = np.floor(values)
-    return at, {k: v.astype(np.int64) for k, v in found.items()}
+    return at, {k: np.minimum(v, 2.0**53).astype(np.int64) for k, v in found.items()}  # beyond any limit, but no overflow
 
 
 def _theory(view: View) -> dict[str, Any]:

@@ -49,6 +49,7 @@ def columns(
     paths: list[str] = []
     lines: list[Any] = []
     handle: Any = source.plain_path or source.open()
+    reader: Any = None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -96,6 +97,8 @@ def columns(
         wide = _wide._slow(source, line, width, wanted, [0], style, set(), None)
         return wide.numbers, [str(p) for p in wide.texts[0]], wide.lines, wide.quality
     finally:
+        if reader is not None:
+            reader.close()
         if source.plain_path is None:
             handle.close()
     if not paths:

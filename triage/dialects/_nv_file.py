@@ -18,9 +18,10 @@ import numpy as np
 import pandas as pd
 
 from triage.errors import BadCapture
-from triage.source import Source, cells, delimiter
+from triage.source import Source, bounded, cells, delimiter
 
 _MAX = 4 << 30
+_MAPPED = 512 << 20  # larger files are mapped: cutting a mapped file while it is read kills the reader
 _CHATTER = re.compile(r"==(?:\d+)?(?:ERROR|WARNING|PROF)?==\s*(.*)")
 
 
@@ -32,14 +33,12 @@ class Body:
         self.encoding = "cp1252" if source.encoding == "cp1252" else "utf-8"
         path = source.plain_path
         self.data: Any
-        if path is not None and not source.encoding.startswith("utf-16") and source.size:
+        if path is not None and not source.encoding.startswith("utf-16") and source.size > _MAPPED:
             with Path(path).open("rb") as f:
                 self.data = mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ)
         else:
             with source.open() as f:
-                raw = f.read(_MAX + 1)
-            if len(raw) > _MAX:
-                raise BadCapture(f"{source.path}: larger than {_MAX >> 30} GB", "split the export")
+                raw = bounded(f, source.path, _MAX)
             self.data = raw.decode(source.encoding, "replace").encode() if "16" in source.encoding else raw
 
     def lines_before(self, offset: int) -> int:
@@ -150,14 +149,16 @@ def _clean(
     record = rb'(?:"[\d.,  -]*"|[\d.]+)' + sep if numeric else rb"(?!==)[^\r\n]"
     odd = re.compile(rb"^(?!" + record + rb")", re.MULTILINE)
     data, start, header_line, first = body.data, begin, line, line + 1
-    at = begin
+    at = counted = begin
     made = False
+    quotes = 0  # between start and counted: counting anew from start for every odd line would be quadratic
     while at < stop:
         m = odd.search(data, at, stop)
         if m is None or m.start() >= stop:
             break
         here = m.start()
-        if data[start:here].count(b'"') % 2:  # inside quotes: the record goes on
+        quotes, counted = quotes + data[counted:here].count(b'"'), here
+        if quotes % 2:  # inside quotes: the record goes on
             at = max(data.find(b"\n", here, stop) + 1, here + 1)
             if data.find(b"\n", here, stop) < 0:
                 break
@@ -168,7 +169,8 @@ def _clean(
         go = re.compile(rb"^" + record, re.MULTILINE).search(data, here, stop)
         nxt = go.start() if go else stop
         first += data[start:nxt].count(b"\n")
-        start = at = nxt
+        start = at = counted = nxt
+        quotes = 0
     if start < stop or not made:
         yield Segment(headers, separator, start, stop, first, header_line)
 

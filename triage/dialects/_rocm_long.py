@@ -30,6 +30,8 @@ def load(
     source: Source, dialect: str, line: int, headers: list[str], decimal: str = ""
 ) -> tuple[Table, Export]:
     """The dispatches with launch shape, counters and time; raises BadCapture without rows."""
+    if not is_long(headers):
+        raise BadCapture(f"{source.path}: no kernel, counter and value columns", "copy or export the file again")
     roles = {r: c for r, c in _wide.roles(headers, _rocm.ROLES).items() if r not in ("duration", "dispatch")}
     counter_at, value_at = _wide.find(headers, "Counter_Name"), _wide.find(headers, "Counter_Value")
     keys = [c for k in _KEYS if (c := _wide.find(headers, k)) >= 0]

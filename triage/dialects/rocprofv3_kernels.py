@@ -7,6 +7,7 @@ import numpy as np
 from triage.dialects import Match, Options, _rocm, _rocm_agents, _wide, rocprofv3_counters
 from triage.dialects._rocm import Export
 from triage.dialects.rocprof import LAUNCH_NAMES
+from triage.errors import BadCapture
 from triage.model import Column, Table
 from triage.source import Source
 
@@ -20,6 +21,7 @@ kernel is slow; the counters land in `*_counter_collection.csv`.
 """
 ENDING = "_kernel_trace"
 _AXES = ("X", "Y", "Z")
+_NEED = ("Kernel_Name", "Start_Timestamp", "End_Timestamp")
 
 
 def names() -> dict[str, list[str]]:
@@ -39,8 +41,7 @@ def recognise(source: Source) -> Match | None:
             else _rocm_agents.folder(source, ENDING)
         )
     line, headers = _rocm.header(source)
-    need = ("Kernel_Name", "Start_Timestamp", "End_Timestamp")
-    if not line or any(_wide.find(headers, h) < 0 for h in need) or _wide.find(headers, "Counter_Name") >= 0:
+    if not line or any(_wide.find(headers, h) < 0 for h in _NEED) or _wide.find(headers, "Counter_Name") >= 0:
         return None
     if _wide.find(headers, "Workgroup_Size_X") < 0 and _wide.find(headers, "Kind") < 0:
         return None
@@ -53,6 +54,8 @@ def read(source: Source, options: Options) -> Table:
     """The dispatches in file order; raises BadCapture for a header without rows."""
     folder, source = source, _rocm_agents.only(source, ENDING)
     line, headers = _rocm.header(source)
+    if lost := [h for h in _NEED if _wide.find(headers, h) < 0]:
+        raise BadCapture(f"{source.path}: no column {lost[0]}", "copy or export the file again")
     roles = {r: c for r, c in _wide.roles(headers, _rocm.ROLES).items() if r not in ("duration", "dispatch")}
     axes = {
         f"{what}_{a}": c
