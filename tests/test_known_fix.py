@@ -55,13 +55,44 @@ AFTER = BEFORE | {
 }
 COALESCING = {"uncoalesced-global-loads", "uncoalesced-global-stores"}
 # advice that must come later, or be ruled out: double precision, issue slots, occupancy
-LATER = {"fp64-on-slow-pipe", "idle-issue-slots", "issue-stalls", "low-occupancy-sm", "low-theoretical-occupancy", "achieved-occupancy-gap"}
+LATER = {
+    "fp64-on-slow-pipe",
+    "idle-issue-slots",
+    "issue-stalls",
+    "low-occupancy-sm",
+    "low-theoretical-occupancy",
+    "achieved-occupancy-gap",
+}
 
 
 def ncu_raw(counters: dict[str, tuple[str, float]], path: Path) -> Path:
     """A raw page as `ncu --csv --page raw` prints it."""
-    head = ["ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Context", "Stream", "Block Size", "Grid Size", "Device", "CC"]
-    row = ["0", "4711", "app", "localhost", "addConst(int, double3 *)", "1", "7", "(256, 1, 1)", "(12288, 1, 1)", "0", "8.6"]
+    head = [
+        "ID",
+        "Process ID",
+        "Process Name",
+        "Host Name",
+        "Kernel Name",
+        "Context",
+        "Stream",
+        "Block Size",
+        "Grid Size",
+        "Device",
+        "CC",
+    ]
+    row = [
+        "0",
+        "4711",
+        "app",
+        "localhost",
+        "addConst(int, double3 *)",
+        "1",
+        "7",
+        "(256, 1, 1)",
+        "(12288, 1, 1)",
+        "0",
+        "8.6",
+    ]
     with path.open("w", encoding="utf-8", newline="") as file:
         out = csv.writer(file, quoting=csv.QUOTE_ALL)
         out.writerow([*head, *counters])

@@ -27,7 +27,9 @@ STALL = (
         ("an immediate constant cache (IMC) miss", "stall.imc_miss"),
     ],
 )
-@pytest.mark.parametrize(("start", "what", "stall"), [("On average,", "workload", "stall type"), ("On average", "kernel", "")])
+@pytest.mark.parametrize(
+    ("start", "what", "stall"), [("On average,", "workload", "stall type"), ("On average", "kernel", "")]
+)
 def test_stall_reasons(start: str, what: str, stall: str, reason: str, metric: str) -> None:
     text = STALL.format(start=start, what=what, stall=stall, reason=reason, cycles="491.9", share="52.7", total="933.1")
     assert dict(figures("CPIStall", text)) == {metric: pytest.approx(0.527), "warp.cycles_per_issue": 933.1}
@@ -43,10 +45,16 @@ def test_counts_shares_and_pipes() -> None:
     assert said("a total of 83886570 excessive wavefronts (27% of the \n total 313672287 wavefronts)") == {
         "shared.excess_wavefronts": 83886570, "shared.access_wavefronts": 313672287,
     }  # fmt: skip
-    assert said("286727 bank conflicts, which represent 72.87% of the overall 393480 wavefronts for shared loads.") == {"shared.conflict_share": 0.7287}
+    assert said("286727 bank conflicts, which represent 72.87% of the overall 393480 wavefronts for shared loads.") == {
+        "shared.conflict_share": 0.7287
+    }
     assert said("FP64 is the highest-utilized pipeline (85.2%) based on active cycles") == {"pipe.fp64": 0.852}
-    assert said("One or more L2 Slices have a much higher number of active cycles than the average number of active cycles. Maximum instance value is 40.63% above the average") == {"l2.cycles_active_max": pytest.approx(1.4063)}
-    assert said("The grid executes only 64 blocks, which is less than the GPU's 108 multiprocessors.") == {"device.sm_count": 108}
+    assert said(
+        "One or more L2 Slices have a much higher number of active cycles than the average number of active cycles. Maximum instance value is 40.63% above the average"
+    ) == {"l2.cycles_active_max": pytest.approx(1.4063)}
+    assert said("The grid executes only 64 blocks, which is less than the GPU's 108 multiprocessors.") == {
+        "device.sm_count": 108
+    }
     assert said("Nothing to report.") == {}
 
 

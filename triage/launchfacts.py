@@ -28,7 +28,10 @@ def limiter(view: View, i: int) -> str:
 
 def next_step(view: View, i: int) -> str:
     """The smallest change that lets more groups fit: `40 -> 32 registers: 1 -> 2 blocks, 40 % -> 80 %`."""
-    one = View(view.capture, view.rows[i : i + 1] if not isinstance(view.rows, slice) else [range(len(view.capture))[view.rows][i]])
+    one = View(
+        view.capture,
+        view.rows[i : i + 1] if not isinstance(view.rows, slice) else [range(len(view.capture))[view.rows][i]],
+    )
     asked, model = arguments(one), model_of(view.capture.device, _value(view, "launch.wave_size", i))
     if asked is None or model is None:
         return UNKNOWN

@@ -13,7 +13,10 @@ from triage.derive.units import RAISED
 if TYPE_CHECKING:
     from triage.derive import View
 
-_MATRIX = re.compile(r"gemm|matmul|mat_mul|mmul|conv\dd?|convolution|attention|flash|wgmma|cutlass|xmma|winograd|fprop|dgrad|wgrad", re.IGNORECASE)
+_MATRIX = re.compile(
+    r"gemm|matmul|mat_mul|mmul|conv\dd?|convolution|attention|flash|wgmma|cutlass|xmma|winograd|fprop|dgrad|wgrad",
+    re.IGNORECASE,
+)
 _LETTER = {"fp32": "f", "fp64": "d"}
 PIPES = ("alu", "fma", "fp16", "lsu", "tensor", "tex")
 

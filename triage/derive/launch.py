@@ -59,16 +59,24 @@ def model_of(device: Device | None, wave: float = np.nan) -> Model | None:
 def arguments(view: View) -> tuple[Any, dict[str, Any]] | None:
     """(positions with a complete launch, arguments of the occupancy model there); None when there are none."""
     threads, registers = (_full(view[m], view.size) for m in _ASKED)
-    at = np.flatnonzero((threads >= 1) & (registers >= 0) & (threads == np.floor(threads)) & (registers == np.floor(registers)))
+    at = np.flatnonzero(
+        (threads >= 1) & (registers >= 0) & (threads == np.floor(threads)) & (registers == np.floor(registers))
+    )
     if not len(at):
         return None
-    found = {"threads": threads[at], "registers": registers[at], "shared": np.floor(_full(shared_asked(view), view.size)[at])}
+    found = {
+        "threads": threads[at],
+        "registers": registers[at],
+        "shared": np.floor(_full(shared_asked(view), view.size)[at]),
+    }
     if view.capture.device is not None and view.capture.device.vendor == "amd":
         for metric, name in (("launch.scalar_registers", "sgprs"), ("launch.accum_registers", "agprs")):
             values = _full(view[metric], view.size)[at]
             if np.isfinite(values).all():
                 found[name] = np.floor(values)
-    return at, {k: np.minimum(v, 2.0**53).astype(np.int64) for k, v in found.items()}  # beyond any limit, but no overflow
+    return at, {
+        k: np.minimum(v, 2.0**53).astype(np.int64) for k, v in found.items()
+    }  # beyond any limit, but no overflow
 
 
 def _theory(view: View) -> dict[str, Any]:
@@ -114,7 +122,13 @@ def _limited(which: str) -> Derivation:
         return np.where(np.isnan(mine), np.nan, (mine <= least).astype(float))
 
     others = tuple(m for m in _HELD if m != f"occupancy.limit_{which}")
-    return Derivation(f"limited_by.{which}", (f"occupancy.limit_{which}",), "its limit is the smallest of the occupancy limits", flag, others)
+    return Derivation(
+        f"limited_by.{which}",
+        (f"occupancy.limit_{which}",),
+        "its limit is the smallest of the occupancy limits",
+        flag,
+        others,
+    )
 
 
 def _sms(view: View) -> Any:
@@ -132,14 +146,20 @@ def _sms(view: View) -> Any:
     peak = float(np.nanmedian(measured)) if np.isfinite(measured).any() else np.nan
     if device is None or peak != peak:
         return counted
-    same = [d for d in listing() if d.arch == device.arch and d.peaks.dram_bytes_per_s and abs(d.peaks.dram_bytes_per_s / peak - 1) < SAME_PEAK]
+    same = [
+        d
+        for d in listing()
+        if d.arch == device.arch and d.peaks.dram_bytes_per_s and abs(d.peaks.dram_bytes_per_s / peak - 1) < SAME_PEAK
+    ]
     counts = {d.sm_count for d in same if d.sm_count}
     return np.full(view.size, float(counts.pop())) if len(counts) == 1 else counted
 
 
 def _fitting(view: View) -> int:
     """The one SM count that agrees with every printed wave count (two decimals), 0 when none or several do."""
-    exported = {m: view.capture.facts[m][view.rows] for m in ("launch.waves", "launch.grid_size") if m in view.capture.facts}
+    exported = {
+        m: view.capture.facts[m][view.rows] for m in ("launch.waves", "launch.grid_size") if m in view.capture.facts
+    }
     if len(exported) < 2:
         return 0
     per_sm = view["launch.resident_groups"]

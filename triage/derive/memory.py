@@ -35,18 +35,24 @@ def _waste(used: Any, mine: Any, other: Any, other_used: Any, share: Any, excess
     # sectors per request tell which kind is dense; a dense kind wastes nothing worth naming, so the other has it all
     sparse_other = (other > DENSE + _EPS) | (np.isnan(other) & ~(other_used >= SECTOR))
     alone = np.clip(whole / share, 0.0, 1.0)
-    laid = np.where(np.isnan(mine), np.nan, np.where(mine <= DENSE + _EPS, 0.0, np.where(sparse_other, whole, _first(alone, whole))))
+    laid = np.where(
+        np.isnan(mine), np.nan, np.where(mine <= DENSE + _EPS, 0.0, np.where(sparse_other, whole, _first(alone, whole)))
+    )
     sure = np.where(mine > WIDEST, 1 - WIDEST / mine, np.nan)
     return _first(measured, laid, sure)
 
 
-def _load_waste(used: Any, mine: Any, other: Any, other_used: Any, share: Any, excess: Any, total: Any, ideal: Any) -> Any:
+def _load_waste(
+    used: Any, mine: Any, other: Any, other_used: Any, share: Any, excess: Any, total: Any, ideal: Any
+) -> Any:
     # where nothing tells loads from stores, loads are meant: most accesses are
     found = _waste(used, mine, other, other_used, share, excess, total, ideal)
     return _first(found, np.where(np.isnan(mine), _excess(excess, total, ideal), np.nan))
 
 
-def _store_waste(used: Any, mine: Any, other: Any, other_used: Any, share: Any, excess: Any, total: Any, ideal: Any) -> Any:
+def _store_waste(
+    used: Any, mine: Any, other: Any, other_used: Any, share: Any, excess: Any, total: Any, ideal: Any
+) -> Any:
     return _waste(used, mine, other, other_used, 1 - share, excess, total, ideal)
 
 

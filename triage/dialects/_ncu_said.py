@@ -36,21 +36,38 @@ _WAITS = (
     ("dispatch", "dispatch_stall"),
     ("sleep", "sleeping"),
 )
-_STALL = re.compile(r"stalled? waiting (?:for |on )?(.{5,160}?)\. .*?represents about ([\d.]+)% of the total average of ([\d.]+)", re.DOTALL)
-_UNITS = {"sms": "sm", "smsps": "smsp", "l1 slices": "l1tex", "l2 slices": "l2", "drams": "vram", "dram channels": "vram"}
+_STALL = re.compile(
+    r"stalled? waiting (?:for |on )?(.{5,160}?)\. .*?represents about ([\d.]+)% of the total average of ([\d.]+)",
+    re.DOTALL,
+)
+_UNITS = {
+    "sms": "sm",
+    "smsps": "smsp",
+    "l1 slices": "l1tex",
+    "l2 slices": "l2",
+    "drams": "vram",
+    "dram channels": "vram",
+}
 _UNEVEN = re.compile(r"One or more ([\w ]+?) have a much .*?Maximum instance value is ([\d.]+)% above", re.DOTALL)
-_PIPE = re.compile(r"\b(ALU|FMA|FP16|FP64|XU|LSU|TEX|Tensor)\b[^.]{0,30}? is the highest-utilized pipeline \(([\d.]+)%\)", re.IGNORECASE)
+_PIPE = re.compile(
+    r"\b(ALU|FMA|FP16|FP64|XU|LSU|TEX|Tensor)\b[^.]{0,30}? is the highest-utilized pipeline \(([\d.]+)%\)",
+    re.IGNORECASE,
+)
 # pattern -> metric of each group; counts as printed
 _COUNTS = (
-    (r"([\d,]+) excessive sectors \([\d.]+% of the\s+total ([\d,]+) sectors", ("global_access.excess_sectors", "global_access.sectors_l2")),
-    (r"([\d,]+) excessive wavefronts \([\d.]+% of the\s+total ([\d,]+) wavefronts", ("shared.excess_wavefronts", "shared.access_wavefronts")),
+    (
+        r"([\d,]+) excessive sectors \([\d.]+% of the\s+total ([\d,]+) sectors",
+        ("global_access.excess_sectors", "global_access.sectors_l2"),
+    ),
+    (
+        r"([\d,]+) excessive wavefronts \([\d.]+% of the\s+total ([\d,]+) wavefronts",
+        ("shared.excess_wavefronts", "shared.access_wavefronts"),
+    ),
     (r"global loads[^.]*\..*?only ([\d.]+) of the 32 bytes", ("global_load.bytes_per_sector",)),
     (r"global stores[^.]*\..*?only ([\d.]+) of the 32 bytes", ("global_store.bytes_per_sector",)),
     (r"less than the (?:GPU's )?([\d,]+) multiprocessors", ("device.sm_count",)),
 )
-_SHARES = (
-    (r"which represent ([\d.]+)% of the overall [\d,]+ wavefronts for shared", "shared.conflict_share"),
-)
+_SHARES = ((r"which represent ([\d.]+)% of the overall [\d,]+ wavefronts for shared", "shared.conflict_share"),)
 
 
 def figures(rule: str, text: str) -> Iterator[tuple[str, float]]:
