@@ -1,0 +1,132 @@
+"""`triage explain` and `triage list` from outside, and the glossary."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.conftest import SAMPLES, run
+from triage import glossary, schema
+from triage.schema.derived import UNITS
+from triage.schema.sm import STALLS
+
+WORKLOADS = SAMPLES / "rocprof-compute" / "four_kernels_mi210"
+WORDS = (
+    "SOL SOL% warp wavefront wave subgroup SM CU WGP Xe-core thread lane invocation work-item block workgroup LDS SLM VGPR SGPR AGPR occupancy "
+    "TEX L1 L2 VRAM CROP ZROP PD IA VAF VPC PES raster PROP PCIe RTCORE WFI barrier coherent divergence coalescing sector roofline tail spill "
+    "scratch marker workload dispatch draw launch frame confidence compute memory balanced latency small-grid front-end rop cpu high gray low "
+    "v1 v2 MFMA EU XVE stall visibility availability"
+).split() + ["thread group", "local workgroup", "shared memory", "theoretical occupancy", "achieved occupancy", "issue slot", "async compute",
+             "control barrier", "memory barrier", "bank conflict", "arithmetic intensity", "exclusive time", "inclusive time", "recoverable time",
+             "blind spot", "ruled out", "tensor core"]  # fmt: skip
+
+
+@pytest.mark.parametrize("word", [*WORDS, *STALLS, *UNITS.values()])
+def test_every_word_of_a_report_is_explained(word: str) -> None:
+    if word == "MEM":
+        word = "memory"
+    entry = glossary.find(word)
+    assert entry is not None, word
+    assert 20 < len(entry.meaning) < 420, f"{entry.term}: one to three sentences"
+
+
+def test_glossary_entries_point_at_entries_and_cite() -> None:
+    terms = {e.term for e in glossary.entries()}
+    assert len(terms) == len(glossary.entries())
+    for e in glossary.entries():
+        assert set(e.see) <= terms, e.term
+        assert all(url.startswith("https://") for _, url in e.cites), e.term
+        assert not e.names or e.cites, f"{e.term}: names across vendors need a source"
+    assert glossary.find("SUBGROUPS") is glossary.find("subgroup")
+    assert glossary.find("nothing of the kind") is None
+
+
+def test_memory_words_do_not_repeat_known_mistakes() -> None:
+    spill, shared, sm = (glossary.find(w) for w in ("spill", "shared memory", "SM"))
+    assert spill and shared and sm
+    assert "Only registers spill" in spill.meaning  # too much shared memory fails to launch instead
+    assert "never spills" in shared.meaning
+    assert "four schedulers" in sm.meaning  # not: an SM contains four warps
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "SOL001",
+        "busy-top-unit",
+        "sol001",
+        "issue-saturated",
+        "sm.throughput",
+        "SM Active",
+        "warp",
+        "LDS",
+        "barrier",
+        "stall.barrier",
+    ],
+)
+def test_explain_knows_rules_metrics_and_terms(name: str) -> None:
+    p = run("explain", name)
+    assert p.returncode == 0, p.stderr
+    assert all(len(line) <= 80 or " " not in line.strip() or line.startswith("  ") for line in p.stdout.splitlines())
+    assert "\x1b" not in p.stdout
+
+
+def test_explain_rule_shows_everything_the_file_says() -> None:
+    text = run("explain", "low-occupancy-sm").stdout
+    for part in (
+        "When",
+        "Thresholds",
+        "Gain",
+        "Advice",
+        "It worked if",
+        "Does not apply",
+        "Sources",
+        "house judgement",
+        "saturated = 80.0 %",
+    ):
+        assert part in text, part
+
+
+def test_explain_metric_names_tools_and_readers() -> None:
+    text = run("explain", "sm.occupancy").stdout
+    assert "SOL007 low-occupancy-sm" in text
+    assert "ncu-raw: " in text
+    assert "active warps / warp slots" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [("bussy-top-unit", "busy-top-unit"), ("sm.throughputs", "sm.throughput"), ("qqqq", "triage list")],
+)
+def test_unknown_names_are_one_line_with_close_matches(name: str, says: str) -> None:
+    p = run("explain", name)
+    assert (p.returncode, p.stdout) == (2, "")
+    assert len(p.stderr.strip().splitlines()) == 1
+    assert says in p.stderr
+
+
+def test_why_and_why_not() -> None:
+    p = run("explain", "vgpr-limited-waves", "--on", WORKLOADS, "--marker", "*big_registers*")
+    assert p.returncode == 0, p.stderr
+    assert "fires" in p.stdout
+    assert "Insufficient VGPRs" in p.stdout or "sched.insufficient_vgprs" in p.stdout
+    p = run("explain", "AMD001", "--on", WORKLOADS, "--marker", "*sgemm*")
+    assert "silent" in p.stdout
+    assert ">= 75.0 %" in p.stdout
+    p = run("explain", "cpu-bound-workload", "--on", SAMPLES / "rocprofv3-stats" / "4711_kernel_stats.csv")
+    assert "blind" in p.stdout or "not applicable" in p.stdout
+    p = run("explain", "warp", "--on", WORKLOADS)
+    assert p.returncode == 2
+
+
+@pytest.mark.parametrize("what", ["rules", "metrics", "dialects", "formats", "devices", "terms"])
+def test_list(what: str) -> None:
+    table, data = run("list", what), run("list", what, "-f", "json")
+    rows = json.loads(data.stdout)
+    assert table.returncode == data.returncode == 0
+    assert len(table.stdout.splitlines()) == len(rows) + 1
+    if what == "metrics":
+        assert [r["id"] for r in rows] == list(schema.all_metrics())
+    if what == "devices":
+        assert {"nvidia", "amd"} <= {r["vendor"] for r in rows}

@@ -1,0 +1,164 @@
+"""A rule, metric or term as plain text, 80 columns: what `triage explain` prints."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable
+from functools import cache
+from typing import TYPE_CHECKING
+
+from triage.units import show
+
+if TYPE_CHECKING:
+    from triage.glossary import Entry
+    from triage.rule import Advice, Rule, Threshold, When
+    from triage.rulebook import Rulebook
+
+WIDTH = 80
+NAMES = 6  # foreign names listed per dialect
+
+
+def wrap(text: str, first: str = "", rest: str | None = None) -> str:
+    """Text wrapped at 80 columns behind a lead; long words (addresses, names) are never broken."""
+    lead = " " * len(first) if rest is None else rest
+    return textwrap.fill(
+        " ".join(text.split()),
+        WIDTH,
+        initial_indent=first,
+        subsequent_indent=lead,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def block(title: str, lines: Iterable[str]) -> list[str]:
+    """A heading and its lines, or nothing."""
+    found = [line for line in lines if line]
+    return ["", title, *found] if found else []
+
+
+def quantity(t: Threshold) -> str:
+    """A threshold's value, both where the revisions differ."""
+    values = {m: show(v, t.unit) for m, v in t.values.items()}
+    return (
+        next(iter(values.values()))
+        if len(set(values.values())) == 1
+        else ", ".join(f"{v} ({m})" for m, v in values.items())
+    )
+
+
+def source(rule: Rule, t: Threshold) -> str:
+    """Why a threshold is what it is."""
+    cite = next((c.text for c in rule.cites if c.key == t.cite), "")
+    return "; ".join(x for x in (t.why, f"source: {cite}" if cite else "house judgement") if x)
+
+
+def conditions(when: When) -> list[str]:
+    """The conditions of one revision as lines."""
+    lines = [wrap(g, "  concept  ") for g in when.given]
+    lines += [wrap(c.text, "  all of   ") for c in when.all_of]
+    return lines + [wrap(c.text, "  any of   ") for c in when.any_of]
+
+
+def _advice(a: Advice) -> list[str]:
+    lines = [wrap(a.text, "  - ")]
+    if a.only_if:
+        lines.append(wrap(f"only if {a.only_if.text}", "    "))
+    return lines + [f"      {line}" for line in a.code.splitlines()]
+
+
+def rule_text(rule: Rule, book: Rulebook) -> str:
+    """Everything a rule file says, for people."""
+    kind = "concept" if rule.is_concept else "rule"
+    out = [wrap(f"{rule.id} {rule.name} - {rule.title}"),
+           wrap(f"{kind} of pack {rule.pack}, {rule.status} since {rule.since}, scope {rule.scope}" + ("" if len(rule.methods) > 1 else f", method {rule.methods[0]} only"))]  # fmt: skip
+    if rule.summary:
+        out += ["", wrap(rule.summary)]
+    if rule.finding:
+        out += block("Finding", [wrap(rule.finding, "  ")])
+    texts = {m: conditions(w) for m, w in rule.when.items()}
+    if len({tuple(v) for v in texts.values()}) == 1:
+        out += block("When", next(iter(texts.values())))
+    else:
+        for method, lines in texts.items():
+            out += block(f"When (method {method})", lines)
+    out += block("Where", [wrap(e.text, f"  {name} = ", "      ") for name, e in rule.let.items()])
+    out += block(
+        "Thresholds",
+        [wrap(source(rule, t), f"  {t.name} = {quantity(t)}: ", "      ") for t in rule.thresholds.values()],
+    )
+    out += block("Reads", [wrap(", ".join(rule.needs), "  needs    "), wrap(", ".join(rule.uses), "  uses     ")] if rule.needs and rule.uses else
+                 [wrap(", ".join(rule.needs or rule.uses), "  needs    " if rule.needs else "  uses     ")] if rule.needs or rule.uses else [])  # fmt: skip
+    if rule.gain:
+        g = rule.gain
+        out += block("Gain (fraction of the time)", [
+            wrap(g.saves.text, "  likely   "), wrap(g.low.text, "  at least ") if g.low.text != "0" else "", wrap(g.at_most.text, "  at most  "),
+            wrap(f"{g.because} (confidence: {g.confidence})", "  because  ")])  # fmt: skip
+    out += block("Advice", [line for a in rule.advice for line in _advice(a)])
+    out += block("It worked if", [wrap(rule.verify, "  ")] if rule.verify else [])
+    out += block("Does not apply", [wrap(c, "  - ") for c in rule.caveats])
+    out += block("Tell apart", [wrap(f"{t.rule}, by {t.by}: {t.how}", "  - ") for t in rule.tell_apart])
+    out += block("Concludes", [wrap(", ".join(rule.concludes), "  ")] if rule.concludes else [])
+    out += block("Overruled by", [wrap(", ".join(rule.overruled_by), "  ")] if rule.overruled_by else [])
+    used = [r.id for r in book.rules if any(set(w.given) & {rule.name, *rule.concludes} for w in r.when.values())]
+    out += block("Premise of", [wrap(", ".join(used), "  ")] if used else [])
+    out += block("Sources", [wrap(f"{c.text}{' <' + c.url + '>' if c.url else ''}", "  - ") for c in rule.cites])
+    return "\n".join(out) + "\n"
+
+
+@cache
+def exported_as() -> dict[str, dict[str, list[str]]]:
+    """metric -> dialect -> names in that tool; dialects that cannot say are left out."""
+    from triage import dialects
+
+    out: dict[str, dict[str, list[str]]] = {}
+    for name, d in dialects.dialects().items():
+        for metric, names in d.names().items():
+            out.setdefault(metric, {})[name] = list(dict.fromkeys(names))
+    return out
+
+
+def better(word: str) -> str:
+    """`better` of a metric in words."""
+    return {"high": "higher is better", "low": "lower is better"}.get(word, "neither high nor low is better by itself")
+
+
+def metric_text(id: str, book: Rulebook) -> str:
+    """A metric: unit, meaning, where it comes from, who reads it."""
+    from triage import schema
+    from triage.derive import derivations
+    from triage.program import reads
+
+    m = schema.get(id)
+    out = [
+        wrap(f"{m.id} - {m.label}"),
+        wrap(f"metric in {m.unit}, {better(m.better)}" + ("; repeats add up" if m.additive else "")),
+        "",
+        wrap(m.meaning + "."),
+    ]
+    if d := derivations().get(id):
+        inputs = ", ".join((*d.inputs, *d.optional)[:12])
+        out += block(
+            "Computed where it is not exported",
+            [wrap(d.formula, "  = "), wrap(f"from {inputs}", "  ") if inputs else ""],
+        )
+    out += block("Known in any tool as", [wrap(a, "  ") for a in m.aliases])
+    tools = exported_as().get(id, {})
+    out += block("Exported by", [
+        wrap(", ".join(n[:NAMES]) + (f" and {len(n) - NAMES} more" if len(n) > NAMES else ""), f"  {tool}: ", "      ") for tool, n in sorted(tools.items()) if tool != "generic"])  # fmt: skip
+    readers = [
+        f"{r.id} {r.name}"
+        for r in book.rules
+        if id in {*r.needs, *r.uses, *(x for w in r.when.values() for c in w.conditions for x in reads(r, c.names))}
+    ]
+    out += block("Read by", [f"  {r}" for r in readers])
+    return "\n".join(out) + "\n"
+
+
+def term_text(entry: Entry) -> str:
+    """A glossary entry."""
+    out = [entry.term, "", wrap(entry.meaning)]
+    out += block("Called", [wrap(names, f"  {who}: ") for who, names in entry.names])
+    out += block("See also", [wrap(", ".join(entry.see), "  ")] if entry.see else [])
+    out += block("Sources", [wrap(f"{text}{' <' + url + '>' if url else ''}", "  - ") for text, url in entry.cites])
+    return "\n".join(out) + "\n"

@@ -1,0 +1,83 @@
+"""`triage explain`: what a rule, metric or term means; with --on FILE: why a rule speaks there, or why not."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from triage.commands import _common
+from triage.errors import TriageError
+
+if TYPE_CHECKING:
+    from triage.rulebook import Rulebook
+
+
+@click.command()
+@click.argument("name", metavar="RULE|METRIC|TERM")
+@click.option(
+    "--on", metavar="FILE", help="Show each condition of the rule with its value on this export's longest workloads."
+)
+@_common.reading
+@_common.knowledge
+def command(name: str, on: str | None, **o: Any) -> int:
+    """Explain a rule (id or name), a metric id or a word of the reports.
+
+    With --on FILE: the rule's conditions one by one, with the values of the five workloads that take the most time;
+    --marker GLOB chooses others.
+    """
+    from triage import glossary, output, rulebook, schema
+    from triage.commands import _describe
+
+    # experimental rules are explained too: a report may have been made with --experimental
+    book = (
+        rulebook.select(_common.rulebook(o | {"select": (), "ignore": ()}), experimental=o["experimental"])
+        if on
+        else _all(o)
+    )
+    rule = book.find(name)
+    with output.sink(None) as write:
+        if on:
+            if rule is None:
+                known = schema.known(name) or glossary.find(name)
+                raise TriageError(
+                    f"--on explains rules; {name!r} is " + ("none" if not known else "a metric or term"),
+                    "see: triage list rules",
+                )
+            from triage.commands import _why
+            from triage.diagnosis import Diagnostician
+
+            doctor = Diagnostician(book, o["method"], o["engine"])
+            write(_why.why(rule, _common.capture(on, o), doctor, o["method"]))
+        elif rule is not None:
+            write(_describe.rule_text(rule, book))
+        elif schema.known(name.lower()):
+            write(_describe.metric_text(name.lower(), book))
+        elif metric := schema.by_alias().get(schema.normal(name)) if glossary.find(name) is None else None:
+            write(_describe.metric_text(metric, book))
+        elif concept := [r for r in book.rules if name.lower() in r.concludes]:
+            write("\n".join(_describe.rule_text(r, book) for r in concept))
+        elif entry := glossary.find(name):
+            write(_describe.term_text(entry))
+        else:
+            raise TriageError(f"no rule, metric or term is called {name!r}", _hint(name, book))
+    return 0
+
+
+def _all(o: dict[str, Any]) -> Rulebook:
+    return _common.rulebook({**o, "select": (), "ignore": (), "experimental": True})
+
+
+def _hint(name: str, book: Rulebook) -> str:
+    from triage import glossary, schema
+
+    words = [w for r in book.rules for w in (r.id, r.name)] + [c for r in book.rules for c in r.concludes]
+    spelled = {w.lower(): w for w in words}
+    close = [spelled[w] for w in difflib.get_close_matches(name.lower(), list(spelled), 2, 0.6)]
+    close += schema.close(name)[:2] + glossary.close(name)[:2]
+    return (
+        "did you mean " + ", ".join(repr(c) for c in dict.fromkeys(close)) + "?"
+        if close
+        else "see: triage list rules|metrics|terms"
+    )

@@ -1,0 +1,97 @@
+"""`triage list`: what there is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+Rows = list[dict[str, Any]]
+
+
+@click.command("list")
+@click.argument("what", type=click.Choice(["rules", "metrics", "dialects", "formats", "devices", "terms"]))
+@click.option(
+    "-f", "--format", type=click.Choice(["table", "json"]), default="table", show_default=True, help="Output format."
+)
+@click.option("--rules", "folders", multiple=True, metavar="DIR", help="Further rule files (repeatable).")
+def command(what: str, format: str, folders: tuple[str, ...]) -> int:
+    """List rules, metrics, dialects (what can be read), report formats, devices or terms."""
+    from triage import output
+
+    rows = _rules(folders) if what == "rules" else LISTS[what]()
+    with output.sink(None) as write:
+        write(json.dumps(rows, ensure_ascii=False, indent=1) + "\n" if format == "json" else table(rows))
+    return 0
+
+
+def table(rows: Rows) -> str:
+    """Aligned columns; the last one is left as long as it is."""
+    if not rows:
+        return ""
+    heads = list(rows[0])
+    cells = [heads, *([_text(r[h]) for h in heads] for r in rows)]
+    widths = [max(len(c[i]) for c in cells) for i in range(len(heads) - 1)]
+    return "".join(
+        "  ".join([*(c.ljust(w) for c, w in zip(line, widths, strict=False)), line[-1]]).rstrip() + "\n"
+        for line in cells
+    )
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    if isinstance(value, float):
+        return f"{value:g}"
+    return "-" if value is None or value == "" else str(value)
+
+
+def _rules(folders: tuple[str, ...]) -> Rows:
+    from pathlib import Path
+
+    from triage import rulebook
+
+    return [{"id": r.id, "name": r.name, "status": r.status, "kind": "concept" if r.is_concept else r.scope, "title": r.title}
+            for r in rulebook.load([Path(f) for f in folders]).rules]  # fmt: skip
+
+
+def _metrics() -> Rows:
+    from triage import schema
+
+    return [
+        {"id": m.id, "unit": m.unit, "better": m.better, "meaning": m.meaning} for m in schema.all_metrics().values()
+    ]
+
+
+def _dialects() -> Rows:
+    from triage import dialects
+
+    return [{"name": n, "metrics": len(d.names()), "title": d.TITLE} for n, d in dialects.dialects().items()]
+
+
+def _formats() -> Rows:
+    from triage import render
+
+    files = render.templates()
+    return [{"name": n, "made by": f"reports/{files[n].name}" if n in files else "built in"} for n in render.formats()]
+
+
+def _devices() -> Rows:
+    from triage import devices
+
+    return [{"name": d.name, "vendor": d.vendor, "arch": d.arch, "generation": d.generation, "SMs": d.sm_count,
+             "warps": d.max_warps_per_sm, "warp": d.warp_size, "GB/s": d.peaks.dram_bytes_per_s and round(d.peaks.dram_bytes_per_s / 1e9)}
+            for d in (*devices.listing(), *devices.architectures())]  # fmt: skip
+
+
+def _terms() -> Rows:
+    from triage import glossary
+
+    return [{"term": e.term, "meaning": e.meaning} for e in glossary.entries()]
+
+
+LISTS: dict[str, Callable[[], Rows]] = {
+    "metrics": _metrics, "dialects": _dialects, "formats": _formats, "devices": _devices, "terms": _terms,
+}  # fmt: skip
