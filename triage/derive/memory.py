@@ -36,7 +36,9 @@ def _waste(used: Any, mine: Any, other: Any, other_used: Any, share: Any, excess
     sparse_other = (other > DENSE + _EPS) | (np.isnan(other) & ~(other_used >= SECTOR))
     alone = np.clip(whole / share, 0.0, 1.0)
     laid = np.where(
-        np.isnan(mine), np.nan, np.where(mine <= DENSE + _EPS, 0.0, np.where(sparse_other, whole, _first(alone, whole)))
+        np.isnan(mine) | np.isnan(whole),
+        np.nan,
+        np.where(mine <= DENSE + _EPS, 0.0, np.where(sparse_other, whole, _first(alone, whole))),
     )
     sure = np.where(mine > WIDEST, 1 - WIDEST / mine, np.nan)
     return _first(measured, laid, sure)
