@@ -1,0 +1,104 @@
+"""`triage tickets`: file the bugs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from triage.commands import _common
+from triage.errors import TriageError
+
+if TYPE_CHECKING:
+    from triage.tickets import Ticket
+
+TRACKERS = ("github", "gitlab", "jira", "redmine")
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("-o", "--output", required=True, metavar="DIR", help="Folder for the tickets and their attachments.")
+@click.option("--since", metavar="FILE", help="Last run's tickets.json: says what is gone, keeps what only wavers.")
+@click.option(
+    "--scope", default="", metavar="NAME", help="What was captured, such as the game's name; default its root marker."
+)
+@click.option(
+    "--min-saving",
+    default="1%",
+    show_default=True,
+    metavar="SHARE",
+    help="Least share of the frame a root cause must give back.",
+)
+@click.option("--post", type=click.Choice(TRACKERS), help="File or update the tickets in a tracker, by fingerprint.")
+@click.option(
+    "--project", default="", metavar="NAME", help="OWNER/REPO, project path, key or identifier in the tracker."
+)
+@click.option("--url", default="", metavar="URL", help="The tracker's address, where it is not the public one.")
+@click.option(
+    "--markup", type=click.Choice(["markdown", "jira"]), help="Text markup, where a tracker can be set to another."
+)
+@click.option(
+    "--send/--dry-run", default=False, show_default="dry-run", help="Really post; otherwise print what would be sent."
+)
+@_common.reading
+@_common.knowledge
+def command(
+    files: tuple[str, ...], output: str, since: str | None, scope: str, min_saving: str, post: str | None,
+    project: str, url: str, markup: str | None, send: bool, **o: Any,
+) -> int:  # fmt: skip
+    """Write one ticket per root cause: title, one screen of text, evidence, attachments.
+
+    The same problem in tomorrow's capture has the same fingerprint. Tokens for --post --send come from the environment
+    only: GITHUB_TOKEN, GITLAB_TOKEN, JIRA_TOKEN (with JIRA_USER for Jira Cloud), REDMINE_API_KEY.
+    """
+    from triage import cli, tickets
+
+    if send and not post:
+        raise TriageError("--send needs --post", "say which tracker: --post github|gitlab|jira|redmine")
+    old = tickets.read_old(Path(since)) if since else []
+    doctor = _common.diagnostician(o)
+    captures, bad = [], 0
+    for path in files:
+        try:
+            captures.append(_common.capture(path, o))
+        except TriageError as e:
+            cli.complain(str(e))
+            bad += 1
+    if not captures:
+        return 2
+    d = doctor.diagnose(captures)
+    found = tickets.make(d, scope, _common.percent(min_saving), old)
+    gone = tickets.write(found, d, Path(output), old)
+    for t in found:
+        click.echo(f"{t.fingerprint}  {t.title}")
+    for g in gone:
+        click.echo(f"{g['fingerprint']}  gone: {g['title']}")
+    if post:
+        _post(found, gone, Path(output), post, project, url, markup, send)
+    return 2 if bad else 0
+
+
+def _post(
+    found: list[Ticket],
+    gone: list[dict[str, Any]],
+    out: Path,
+    post: str,
+    project: str,
+    url: str,
+    markup: str | None,
+    send: bool,
+) -> None:
+    from triage import trackers
+
+    if not send:
+        for t in found:
+            click.echo(trackers.preview(t, post, project, markup))
+        return
+    tracker = trackers.connect(post, project, url, markup)
+    for t in found:
+        done = trackers.sync(tracker, t, out)
+        click.echo(f"{t.fingerprint}  {done}")
+    for g in gone:
+        if done := trackers.farewell(tracker, g["fingerprint"]):
+            click.echo(f"{g['fingerprint']}  {done}")
