@@ -1,0 +1,30 @@
+"""`triage check --coverage` sees what samples and tests exercise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.conftest import run
+from triage import coverage
+
+
+def test_report_of_the_bundled_rules(book: Any) -> None:
+    c = coverage.measure(book)
+    assert c.captures >= 20
+    assert c.fired <= {r.id for r in book.rules}
+    assert len(c.fired) > 0.5 * len(book.rules)
+    assert not c.fired - c.possible
+    assert not [r for r, _ in c.unbracketed if r.startswith(("AMD", "INT"))], (
+        "both sides of every threshold of these packs are tested"
+    )
+
+
+def test_the_verb_prints_it_and_still_passes() -> None:
+    p = run("check", "--coverage")
+    assert p.returncode == 0, p.stdout
+    assert "rules fire on at least one of" in p.stdout
+    assert "thresholds in conditions have a test on either side" in p.stdout
+
+
+def test_a_threshold_is_bracketed_by_values_on_both_sides(book: Any) -> None:
+    assert coverage.unbracketed(book.by_name["high-sol"]) == []
