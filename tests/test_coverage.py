@@ -12,7 +12,7 @@ def test_report_of_the_bundled_rules(book: Any) -> None:
     c = coverage.measure(book)
     assert c.captures >= 20
     assert c.fired <= {r.id for r in book.rules}
-    assert len(c.fired) > 0.5 * len(book.rules)
+    assert len(c.fired) > 0.4 * len(book.rules)
     assert not c.fired - c.possible
     assert not [r for r, _ in c.unbracketed if r.startswith(("AMD", "INT"))], (
         "both sides of every threshold of these packs are tested"

@@ -1,0 +1,53 @@
+"""The generated pages say what the program says today, and their links lead somewhere."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from typing import Any
+
+import pytest
+
+from tests.conftest import ROOT
+from triage import cli
+
+
+@pytest.fixture(scope="module")
+def generator() -> Any:
+    spec = importlib.util.spec_from_file_location("docs_generate", ROOT / "docs" / "generate.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def pages(generator: Any) -> dict[str, str]:
+    return {name: make() for name, make in generator.PAGES.items()}
+
+
+def test_the_pages_are_fresh(generator: Any, pages: dict[str, str]) -> None:
+    stale = [
+        n
+        for n, text in pages.items()
+        if (path := generator.HERE / f"{n}.md").is_file() and path.read_text("utf-8") != text
+    ]
+    missing = [n for n in pages if not (generator.HERE / f"{n}.md").is_file()]
+    assert not stale + missing, "run: python docs/generate.py"
+
+
+def test_links_within_a_page_lead_to_its_anchors(pages: dict[str, str]) -> None:
+    for name, text in pages.items():
+        anchors = re.findall(r'<a id="([^"]+)">', text)
+        assert len(anchors) == len(set(anchors)), name
+        assert set(re.findall(r"\]\(#([^)]+)\)", text)) <= set(anchors), name
+
+
+def test_every_rule_metric_verb_and_dialect_has_its_section(pages: dict[str, str], book: Any) -> None:
+    from triage import dialects, glossary, schema
+
+    assert all(f'<a id="{r.id.lower()}">' in pages["rules"] for r in book.rules)
+    assert all(f'<a id="{m}">' in pages["metrics"] for m in schema.all_metrics())
+    assert all(f"## triage {verb}\n" in pages["cli"] for verb in cli.VERBS)
+    assert all(f'<a id="{d}">' in pages["capturing"] for d in dialects.dialects())
+    assert pages["glossary"].count("\n## ") == len(glossary.entries())
