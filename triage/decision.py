@@ -154,7 +154,7 @@ def rooflines(d: Diagnosis) -> dict[str, dict[str, Any]]:
         view = details.view
         names = {"intensity": "roofline.intensity", "fp32": "flop.rate_fp32", "fp64": "flop.rate_fp64", "peak32": "flop.fp32_peak",
                  "peak64": "flop.fp64_peak", "bandwidth": "vram.peak_bandwidth", "moved": "vram.bandwidth"}  # fmt: skip
-        columns = {k: view[m] if schema.known(m) else np.nan for k, m in names.items()}
+        columns: dict[str, Any] = {k: view[m] if schema.known(m) else np.nan for k, m in names.items()}
         for i, w in enumerate(details.rows):
             row = {k: float(v[i]) if np.ndim(v) else float(v) for k, v in columns.items()}
             rate = float(np.nansum([row["fp32"], row["fp64"]]))

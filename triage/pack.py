@@ -96,7 +96,8 @@ class Cells:
     """The cells and formulas behind one workload's findings, each once."""
 
     def __init__(self, packer: Packer) -> None:
-        self.p, self.rows, self.line = packer, [], 0
+        self.p, self.line = packer, 0
+        self.rows: list[list[Any]] = []
         self.seen: dict[str, int] = {}
 
     def add(self, metric: str, value: float | None, unit: str, source: dict[str, Any]) -> int:

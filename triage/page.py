@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
@@ -44,17 +46,21 @@ def _hash(text: str) -> str:
 def glossary(data: dict[str, Any]) -> list[dict[str, str]]:
     """Every unit and metric the page mentions, with its meaning."""
     terms = {row[1]: {"term": row[1], "id": row[0], "meaning": row[3]} for row in data["M"] if row[3]}
-    try:
-        from triage import glossary as words
-    except ImportError:
-        words = None
-    for term, meaning in getattr(words, "TERMS", {}).items() if words else ():
-        terms.setdefault(str(term), {"term": str(term), "id": "", "meaning": str(getattr(meaning, "meaning", meaning))})
+    for term, meaning in _terms().items():
+        terms.setdefault(term, {"term": term, "id": "", "meaning": meaning})
     for name, text in (("SOL%", "Speed of light: achieved throughput of a unit as a share of its peak, over elapsed cycles"),
                        ("Own time", "Exclusive time: a marker's time without the markers inside it"),
                        ("Recoverable", "Sum over workloads of the best single finding; gains on one workload are alternatives and never add")):  # fmt: skip
         terms.setdefault(name, {"term": name, "id": "", "meaning": text})
     return sorted(terms.values(), key=lambda t: (t["term"].lower(), t["id"]))
+
+
+def _terms() -> dict[str, str]:
+    """Words of the trade, where the glossary is part of this installation."""
+    with contextlib.suppress(ImportError):
+        words = importlib.import_module("triage.glossary")
+        return {str(term): str(getattr(entry, "meaning", entry)) for term, entry in getattr(words, "TERMS", {}).items()}
+    return {}
 
 
 def _rules(d: Diagnosis, doc: dict[str, Any]) -> list[dict[str, Any]]:

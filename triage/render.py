@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from triage import result
 from triage.errors import ReportError
+from triage.escape import clean
 from triage.share import share
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def inert(value: Any) -> Any:
     """A cell that no spreadsheet takes for a formula."""
     if not isinstance(value, str):
         return value
-    text = "".join(c if c >= " " or c in "\t" else " " for c in value.replace("\r", " ").replace("\n", " "))
+    text = clean(value)
     return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t") else text
 
 

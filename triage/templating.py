@@ -110,9 +110,17 @@ def context(d: Diagnosis, full: bool) -> dict[str, Any]:
     return {
         **{k: v for k, v in doc.items() if k != "schema"}, "result": doc, "summary": summary.summarise(doc), "say": Phrases(),
         "full": full, "listed": len(doc["findings"]) if full or d.top is not None else min(SHORT, len(doc["findings"])),
-        "by_id": {w["id"]: w for w in doc["workloads"]}, "decision": lazily("steps", decision.decisions),
+        "by_id": {w["id"]: w for w in [*_frames(doc), *doc["workloads"]]}, "decision": lazily("steps", decision.decisions),
         "roofline": lazily("roofs", decision.rooflines), "ruled_out_of": ruled_out,
     }  # fmt: skip
+
+
+def _frames(doc: dict[str, Any]) -> list[dict[str, Any]]:
+    """Stand-ins for the whole frame, which findings may concern: a template can ask for any finding's workload."""
+    ids = dict.fromkeys(f["workload"] for f in doc["findings"] if f["workload"].endswith("frame"))
+    blank = {"name": "frame", "path": [], "kind": "frame", "calls": 1, "sol": [], "band": "unknown", "primary": [], "secondary": [], "hit_grades": {},
+             "limiter_class": "unknown", "duration_ns": doc["frame"]["duration_ns"], "self_ns": None, "share": None}  # fmt: skip
+    return [{"id": i, **blank} for i in ids]
 
 
 class Phrases:

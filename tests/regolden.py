@@ -1,0 +1,95 @@
+"""Rewrite tests/golden from today's output: python tests/regolden.py [NAME...]. The diff is the review."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+GOLDEN = ROOT / "tests" / "golden"
+SAMPLES = "sample_captures"
+FORMATS = ("terminal", "markdown", "jira", "html", "json", "csv", "junit")
+BESIDE = {".md", ".txt", ".py", ".toml", ".yaml", ".tsv", ".nsys-rep", ".ncu-rep"}  # notes and tools beside the samples
+LARGEST = 2_000_000  # bytes of an export whose reports are kept
+
+
+@functools.cache
+def samples() -> list[tuple[str, str]]:
+    """(name, path from the project's root) of every bundled export; a folder that is one export counts once."""
+    out = []
+    for dialect in sorted(p for p in (ROOT / SAMPLES).iterdir() if p.is_dir()):
+        for entry in sorted(dialect.iterdir()):
+            if entry.name.startswith((".", "_")) or (entry.is_file() and (entry.suffix in BESIDE - {".txt"} or entry.stem.isupper())):
+                continue
+            size = entry.stat().st_size if entry.is_file() else 0
+            if size <= LARGEST and _readable(str(entry.relative_to(ROOT))):
+                out.append((f"{dialect.name}.{entry.stem}".replace(" ", "-"), str(entry.relative_to(ROOT))))
+    return out
+
+
+@functools.cache
+def _readable(path: str) -> bool:
+    from triage import api
+    from triage.errors import TriageError
+
+    here = Path.cwd()
+    os.chdir(ROOT)  # reports name the path as the user typed it
+    try:
+        return len(api.read(path)) > 0
+    except TriageError:
+        return False
+    finally:
+        os.chdir(here)
+
+
+@functools.cache
+def _diagnosed(path: str) -> Any:
+    from triage import api
+
+    here = Path.cwd()
+    os.chdir(ROOT)
+    try:
+        d = api.diagnose(path)
+        d.findings, d.details  # noqa: B018 - evidence is read from the file now, while the path holds
+        return d
+    finally:
+        os.chdir(here)
+
+
+def made(path: str, format: str) -> str:
+    """A sample's report as it is today."""
+    from triage import render
+
+    parts: list[str] = []
+    here = Path.cwd()
+    os.chdir(ROOT)
+    try:
+        render.render(_diagnosed(path), format, parts.append)
+    finally:
+        os.chdir(here)
+    return "".join(parts)
+
+
+def main(names: list[str]) -> None:
+    """Write the golden files of the named samples, or of all; files of samples that are gone are removed."""
+    GOLDEN.mkdir(exist_ok=True)
+    written = set()
+    for name, path in samples():
+        if names and name not in names:
+            continue
+        for format in FORMATS:
+            target = GOLDEN / f"{name}.{format}"
+            target.write_bytes(made(path, format).encode())
+            written.add(target.name)
+    gone = [] if names else [p for p in GOLDEN.glob("*") if p.suffix[1:] in FORMATS and p.name not in written]
+    for p in gone:
+        p.unlink()
+    sys.stdout.write(f"{len(written)} golden files written, {len(gone)} removed\n")
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
+    main(sys.argv[1:])

@@ -1,0 +1,217 @@
+"""Every format over ordinary and hostile frames: well-formed, inert, the same bytes twice."""
+
+from __future__ import annotations
+
+import csv
+import html.parser
+import io
+import json
+import re
+import xml.dom.minidom
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from markdown_it import MarkdownIt
+
+from tests.conftest import ROOT, run
+from tests.report_help import DEMO, FORMATS, HOSTILE, diagnosed, frame, hostile, jira_faults, text
+
+
+@pytest.fixture(scope="module")
+def ordinary(tmp_path_factory: Any) -> str:
+    return str(frame(tmp_path_factory.mktemp("frames") / "frame.csv", 60))
+
+
+@pytest.fixture(scope="module")
+def nasty(tmp_path_factory: Any) -> str:
+    return str(hostile(tmp_path_factory.mktemp("frames") / "hostile.csv"))
+
+
+def schema() -> Any:
+    return json.loads((ROOT / "triage" / "result.schema.json").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("which", ["ordinary", "nasty", "demo"])
+def test_json_matches_the_shipped_schema(which: str, request: Any) -> None:
+    d = diagnosed(str(DEMO) if which == "demo" else request.getfixturevalue(which))
+    jsonschema.Draft202012Validator(schema()).validate(json.loads(text(d, "json")))
+
+
+def test_the_schema_is_valid_itself_and_refuses() -> None:
+    jsonschema.Draft202012Validator.check_schema(schema())
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({"schema": "triage/1"}, schema())
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_same_bytes_twice_and_with_other_rule_order(format: str, ordinary: str) -> None:
+    from triage import api, diagnosis, rulebook
+
+    book = rulebook.select(rulebook.load())
+    first = text(diagnosis.diagnose(api.read(ordinary), book), format)
+    assert text(diagnosis.diagnose(api.read(ordinary), book), format) == first
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("full", [False, True])
+def test_hostile_names_break_no_format(format: str, full: bool, nasty: str) -> None:
+    out = text(diagnosed(nasty), format, full=full)
+    assert "\x1b" not in out and "\x07" not in out
+    if format != "json":  # a data format keeps what it was given, escaped
+        assert "\u202e" not in out
+    assert "49" not in out or "{{ 7*7 }}" in out or "7*7" in out  # a name is never evaluated as a template
+
+
+def tables(markdown: str) -> list[list[int]]:
+    """Cells per row of every table, as a CommonMark+GFM parser sees them."""
+    out: list[list[int]] = []
+    for token in MarkdownIt("commonmark", {"html": True}).enable("table").parse(markdown):
+        if token.type == "table_open":
+            out.append([])
+        elif token.type == "tr_open":
+            out[-1].append(0)
+        elif token.type in ("td_open", "th_open"):
+            out[-1][-1] += 1
+    return out
+
+
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("which", ["ordinary", "nasty"])
+def test_markdown_parses_and_names_stay_text(which: str, full: bool, request: Any) -> None:
+    out = text(diagnosed(request.getfixturevalue(which)), "markdown", full=full)
+    found = tables(out)
+    assert len(found) >= 3 and all(len(set(rows)) == 1 for rows in found), "rows of one table differ in cells"
+    tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(out)
+    inline = [c for t in tokens for c in t.children or ()]
+    raw = [t.content for t in [*tokens, *inline] if t.type in ("html_block", "html_inline")]
+    assert all(re.fullmatch(r"\s*(</?details>|<summary>|</summary>|.*</summary>)*\s*", re.sub(r"<summary>[^<]*", "<summary>", r)) for r in raw), raw[:3]
+    assert not [c for c in inline if c.type == "image"]
+    assert all(str(c.attrs["href"]).startswith("https://") for c in inline if c.type == "link_open")
+    opens, closes = out.count("<details>"), out.count("</details>")
+    assert opens == closes > 0
+    assert sum(t.type == "heading_open" for t in tokens) == len([line for line in out.split("\n") if re.match(r"#+ ", line)])
+
+
+def test_markdown_is_short_by_default(ordinary: str) -> None:
+    short, full = text(diagnosed(ordinary), "markdown"), text(diagnosed(ordinary), "markdown", full=True)
+    assert short.count("<details><summary>") < 10 < full.count("<details><summary>")
+    assert "more not listed here" in short and len(short) < 30_000
+
+
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("which", ["ordinary", "nasty"])
+def test_jira_markup_is_balanced(which: str, full: bool, request: Any) -> None:
+    assert jira_faults(text(diagnosed(request.getfixturevalue(which)), "jira", full=full)) == []
+
+
+def test_the_jira_checker_finds_faults() -> None:
+    assert jira_faults("{code}\nx") and jira_faults("a {b}") and jira_faults("||a||b||\n|x|") and not jira_faults("||a||b||\n|x\\|y|z|")
+
+
+@pytest.mark.parametrize("which", ["ordinary", "nasty"])
+def test_csv_opens_clean_in_a_spreadsheet(which: str, request: Any) -> None:
+    d = diagnosed(request.getfixturevalue(which))
+    rows = list(csv.reader(io.StringIO(text(d, "csv"))))
+    assert len({len(r) for r in rows}) == 1 and len(rows) == len(d.findings) + 1
+    assert not [c for r in rows for c in r if c[:1] in "=+@-" and c and not re.fullmatch(r"[+-]?[\d.]+(e[+-]?\d+)?", c)]
+    assert len(d.to_frame()) == len(d.findings)
+
+
+@pytest.mark.parametrize("which", ["ordinary", "nasty"])
+def test_junit_has_one_case_per_workload(which: str, request: Any) -> None:
+    d = diagnosed(request.getfixturevalue(which))
+    tree = xml.dom.minidom.parseString(text(d, "junit", fail_on="low").encode())
+    doc = d.to_dict()
+    whole = any(f["workload"] == "frame" for f in doc["findings"])
+    assert len(tree.getElementsByTagName("testcase")) == len(doc["workloads"]) + whole
+    bad = {f["workload"] for f in doc["findings"] if f["level"] != "info"}
+    assert len(tree.getElementsByTagName("failure")) == len(bad) == int(tree.documentElement.getAttribute("failures"))
+    assert not xml.dom.minidom.parseString(text(d, "junit").encode()).getElementsByTagName("failure")
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+@pytest.mark.parametrize("which", ["ordinary", "nasty"])
+def test_terminal_fits(which: str, width: int, request: Any) -> None:
+    from rich.cells import cell_len
+
+    out = text(diagnosed(request.getfixturevalue(which)), "terminal", width=width)
+    assert max(cell_len(line) for line in out.split("\n")) <= width
+    assert "Do first" in out and "Markers, worst first" in out
+
+
+def test_colour_only_where_it_is_wanted(ordinary: str, monkeypatch: Any) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert "\x1b[" in text(diagnosed(ordinary), "terminal", color=True)
+    assert "\x1b" not in text(diagnosed(ordinary), "terminal")
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in text(diagnosed(ordinary), "terminal", color=True)
+
+
+class Page(html.parser.HTMLParser):
+    """Elements with their attributes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+
+@pytest.mark.parametrize("which", ["ordinary", "nasty"])
+def test_html_is_one_inert_file(which: str, request: Any) -> None:
+    import base64
+    import hashlib
+
+    out = text(diagnosed(request.getfixturevalue(which)), "html")
+    page = Page()
+    page.feed(out)
+    assert [t for t, _ in page.tags].count("script") == 2 and [t for t, _ in page.tags].count("style") == 1
+    assert not [a for _, a in page.tags if any(k.startswith("on") or k == "style" for k in a)]
+    assert not [t for t, _ in page.tags if t in ("img", "iframe", "object", "embed", "base")]
+    assert all(str(a.get("href", "")).startswith("data:") for t, a in page.tags if t == "link")
+    assert all(re.match(r"#|https?://|docs/", a.get("href") or "") for t, a in page.tags if t == "a")
+    ids = [a["id"] for _, a in page.tags if "id" in a]
+    assert len(ids) == len(set(ids))
+    policy = next(a["content"] for t, a in page.tags if t == "meta" and a.get("http-equiv") == "Content-Security-Policy") or ""
+    for tag, rule in (("script", r"<script>(.*?)</script>"), ("style", r"<style>(.*?)</style>")):
+        inline = re.search(rule, out, re.DOTALL)
+        assert inline and base64.b64encode(hashlib.sha256(inline[1].encode()).digest()).decode() in policy, tag
+    assert "unsafe" not in policy and "default-src 'none'" in policy
+    data = re.search(r'<script id="data" type="application/json">(.*?)</script>', out, re.DOTALL)
+    assert data and len(json.loads(data[1])["W"]) == len(diagnosed(request.getfixturevalue(which)).to_dict()["workloads"])
+
+
+@pytest.mark.parametrize(("count", "most"), [(300, 1_000_000), (5_000, 6_000_000)])
+def test_html_stays_small(count: int, most: int, tmp_path: Path) -> None:
+    out = text(diagnosed(str(frame(tmp_path / "big.csv", count))), "html")
+    assert len(out.encode()) < most and "<svg" in out
+
+
+def test_notebook_shows_the_report(ordinary: str) -> None:
+    shown = diagnosed(ordinary)._repr_html_()
+    assert shown.startswith("<iframe") and "sandbox=" in shown and "<script" not in shown
+
+
+def test_the_command_line_writes_every_format(ordinary: str, tmp_path: Path) -> None:
+    for format in FORMATS:
+        target = tmp_path / f"r.{format}"
+        p = run("diagnose", ordinary, "-f", format, "-o", target)
+        assert p.returncode == 0 and p.stdout == "" and target.stat().st_size > 500, p.stderr
+
+
+def test_json_imports_no_template_engine() -> None:
+    import subprocess
+    import sys
+
+    code = "import sys; from triage import render, result; print([m for m in ('jinja2', 'rich', 'click') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True).stdout.strip() == "[]"
+
+
+def test_long_names_are_shortened_in_the_middle() -> None:
+    from triage.escape import clean, short
+
+    name = max(HOSTILE, key=len)
+    assert len(short(name, 60)) == 60 and short("abc", 60) == "abc" and "\u202e" not in clean("\u202ex")

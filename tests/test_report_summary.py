@@ -1,0 +1,125 @@
+"""The frame at a glance: root causes, honest sums, the way through the tree."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.conftest import generic
+from tests.report_help import DEMO, diagnosed, frame
+from triage import summary
+from triage.gain import level
+
+
+def document(findings: list[tuple[str, str, float]], own: float = 1e6) -> dict[str, Any]:
+    """A small result document: (rule, workload, saved ns) per finding, best first."""
+    ids = sorted({w for _, w, _ in findings})
+    total = own * max(1, len(ids))
+    rows = [{"rank": k + 1, "rule": r, "name": r.lower(), "title": f"Title of {r}", "workload": w, "level": level(s / total), "confidence": "medium",
+             "message": "m", "advice": [], "caveats": [], "cites": [], "gain": {"fraction": s / own, "saved_ns": s, "share": s / total, "speedup": 1.0, "low": 0.0, "bound": 0.9}}
+            for k, (r, w, s) in enumerate(sorted(findings, key=lambda f: -f[2]))]  # fmt: skip
+    workloads = [{"id": w, "name": f"name of {w}", "self_ns": own, "limiter_class": "memory", "path": []} for w in ids]
+    return {"frame": {"duration_ns": total, "workloads": len(ids), "recoverable_ns": 0, "recoverable_low_ns": 0, "recoverable_bound_ns": 0, "limiters": [],
+                      "findings_total": len(rows), "findings_listed": len(rows)}, "workloads": workloads, "findings": rows, "blind_spots": []}  # fmt: skip
+
+
+def test_findings_of_one_rule_are_one_item() -> None:
+    found = summary.causes(document([("A", "w1", 100_000), ("A", "w2", 300_000), ("B", "w1", 50_000)]))
+    assert [(c["rule"], c["count"], c["saved_ns"], c["adds_ns"]) for c in found] == [("A", 2, 400_000, 400_000), ("B", 1, 50_000, 0)]
+    assert found[0]["names"] == ["name of w2", "name of w1"]
+
+
+def test_alternatives_on_one_workload_are_not_added() -> None:
+    found = summary.causes(document([("A", "w1", 300_000), ("B", "w1", 290_000), ("C", "w2", 10_000)]))
+    assert [c["rule"] for c in found] == ["A", "C", "B"], "B gives nothing beyond A"
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from("ABCDE"), st.sampled_from(["w1", "w2", "w3", "w4"]), st.integers(0, 990_000)), max_size=18, unique_by=lambda f: f[:2]))
+def test_what_the_causes_add_is_the_best_per_workload(findings: list[tuple[str, str, float]]) -> None:
+    found = summary.causes(document(findings))
+    best: dict[str, float] = {}
+    for _, w, s in findings:
+        best[w] = max(best.get(w, 0), s)
+    assert sum(c["adds_ns"] for c in found) == pytest.approx(sum(best.values()))
+    assert [c["adds_ns"] for c in found] == sorted((c["adds_ns"] for c in found), reverse=True)
+    assert sum(c["count"] for c in found) == len(findings)
+
+
+def test_the_demo_frame_adds_up() -> None:
+    doc = diagnosed(str(DEMO)).to_dict()
+    s = summary.summarise(doc)
+    local = [c for c in s["causes"] if set(c["workloads"]) != {"frame"}]
+    assert sum(c["adds_ns"] for c in local) <= doc["frame"]["recoverable_ns"] * 1.001
+    assert len(s["first"]) == 5 and s["markers"][0]["workload"]["self_ns"] == max(w["self_ns"] for w in doc["workloads"])
+    assert sum(x["share"] for x in s["limiters"]) <= 1.001
+
+
+def test_blind_spots_of_one_command_are_one_step() -> None:
+    doc = document([("A", "w1", 1)])
+    spot = {"workloads": ["w1"], "count": 1, "collect": "do this"}
+    doc["blind_spots"] = [{"missing": ["b.x"], "rules": ["R1"], **spot}, {"missing": ["a.y"], "rules": ["R2", "R1"], **spot}]
+    assert summary.blind(doc) == [{"collect": "do this", "missing": ["a.y", "b.x"], "rules": ["R1", "R2"], "workloads": 1}]
+
+
+@pytest.mark.parametrize(("title", "low"), [("SMs without any warp", "SMs without any warp"), ("L2 limits", "L2 limits"), ("The GPU waits", "the GPU waits"), ("A", "A"), ("", "")])
+def test_titles_within_sentences(title: str, low: str) -> None:
+    assert summary.lower_first(title) == low
+
+
+def steps(tmp_path: Path, **facts: float) -> dict[str, dict[str, Any]]:
+    from triage import api, decision
+
+    row = {"name": "A", "kind": "fullscreen", "gpu.time": 1, "sm.throughput": 40.7, "l1tex.throughput": 39.8, "l2.throughput": 36.3, "vram.throughput": 20, **facts}
+    d = api.diagnose(generic(tmp_path / "one.csv", [row]))
+    return {s["ask"]: s for s in decision.decisions(d)["w1"]}
+
+
+def test_the_path_of_a_latency_bound_pass(tmp_path: Path) -> None:
+    found = steps(tmp_path, **{"gpu.idle": 0.2, "sm.active": 98, "sm.throughput_active": 41, "sm.occupancy": 57, "stall.long_scoreboard": 63.5,
+                               "stall.barrier": 1, "stall.math_pipe_throttle": 2, "l1tex.hit_rate": 60})  # fmt: skip
+    assert found["Top SOL"]["answer"].startswith("B") and found["Top SOL"]["edge"] == "< 60.0 %"
+    assert found["GPU idle?"]["state"] == "passes" and found["GPU idle?"]["value"] == "0.2 %"
+    assert found["How busy is the SM while active?"]["answer"].startswith("D")
+    assert found["D1: warp slots used?"]["state"] == "limits"
+    assert "long scoreboard" in found["D2: what do warps wait for?"]["value"]
+    assert found["TEX hit rate?"]["state"] == "limits"
+
+
+def test_the_path_says_what_was_not_measured(tmp_path: Path) -> None:
+    found = steps(tmp_path)
+    assert found["GPU idle?"]["state"] == "not measured" and found["How busy is the SM while active?"]["state"] == "not measured"
+
+
+def test_the_path_of_an_issue_limited_pass(tmp_path: Path) -> None:
+    found = steps(tmp_path, **{"sm.throughput": 92, "l1tex.throughput": 50, "sm.throughput_active": 93})
+    assert found["Top SOL"]["answer"].startswith("A") and "GPU idle?" not in found
+    assert found["How busy is the SM while active?"]["answer"].startswith("C")
+
+
+def test_a_frame_without_times_still_reports(tmp_path: Path) -> None:
+    from tests.report_help import FORMATS, text
+
+    rows = [{"name": f"P{i}", "sm.throughput": 40, "l1tex.throughput": 39, "l2.throughput": 30, "vram.throughput": 20} for i in range(3)]
+    d = diagnosed(str(generic(tmp_path / "untimed.csv", rows)))
+    assert "without times" in summary.summarise(d.to_dict())["headline"]
+    assert all(text(d, f, full=full) for f in FORMATS for full in (False, True))
+
+
+def test_several_captures_share_a_report(tmp_path: Path) -> None:
+    from tests.report_help import FORMATS, text
+    from triage import api
+
+    d = api.diagnose([frame(tmp_path / "a.csv", 5), frame(tmp_path / "b.csv", 5, seed=8)])
+    assert all(text(d, f) for f in FORMATS)
+
+
+def test_an_empty_selection_still_reports(tmp_path: Path) -> None:
+    from tests.report_help import FORMATS, text
+
+    d = diagnosed(str(frame(tmp_path / "a.csv", 5)), 0)
+    assert all(text(d, f) for f in FORMATS)
