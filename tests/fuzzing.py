@@ -45,8 +45,8 @@ def seeds(*roots: Path) -> list[Seed]:
                 continue
             found.append(Seed(label, {path.name: shorten(path.read_bytes())}, path.name))
         for folder in sorted({p.parent for p in root.rglob("*.csv")} - {root}):
-            if 1 < len(files := [p for p in sorted(folder.iterdir()) if p.is_file() and p.stat().st_size < 1 << 20]) < 40:
-                found.append(Seed(folder.relative_to(root).as_posix(), {p.name: shorten(p.read_bytes()) for p in files}, ""))  # noqa: PERF401
+            files = {p.name: shorten(p.read_bytes()) for p in sorted(folder.iterdir()) if p.is_file() and p.stat().st_size < 1 << 20}
+            found += [Seed(folder.relative_to(root).as_posix(), files, "")] if 1 < len(files) < 40 else []
     return found
 
 

@@ -72,7 +72,7 @@ def arguments(view: View) -> tuple[Any, dict[str, Any]] | None:
     if view.capture.device is not None and view.capture.device.vendor == "amd":
         for metric, name in (("launch.scalar_registers", "sgprs"), ("launch.accum_registers", "agprs")):
             values = _full(view[metric], view.size)[at]
-            if np.isfinite(values).all():
+            if np.isfinite(values).all() and (values >= 0).all():
                 found[name] = np.floor(values)
     return at, {
         k: np.minimum(v, 2.0**53).astype(np.int64) for k, v in found.items()

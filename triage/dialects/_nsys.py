@@ -53,12 +53,12 @@ class Found:
 
 def bare(header: str) -> str:
     """`Total Time (ns)` -> `total time`; `Time(%)` -> `time`."""
-    return normal(re.sub(r"\s*[(\[][^)\]]*[)\]]\s*$", "", header))
+    return normal(re.sub(r"\s*[(\[][^)\]]*[)\]]\s*$", "", header[: _wide.LONGEST]))
 
 
 def unit_of(header: str) -> str:
     """The unit in a header; times of older versions have none and are ns."""
-    m = re.search(r"[(\[]([^)\]]*)[)\]]\s*$", header)
+    m = re.search(r"[(\[]([^)\]]*)[)\]]\s*$", header[: _wide.LONGEST])
     return m[1] if m else ""
 
 

@@ -114,7 +114,7 @@ def is_text(source: Source) -> bool:
     """nvprof's output for people: its chatter and aligned columns, no CSV."""
     head = source.head_text[:65536]
     return bool(re.search(r"^==\d+==.*(?:NVPROF|Profiling (?:result|application))|NVPROF is profiling process", head, re.MULTILINE)
-                or re.search(r"^\s*(?:Type\s+)?Time\(%\)\s+Time\s+Calls\s+Avg\s+Min\s+Max\s+Name", head, re.MULTILINE))  # fmt: skip
+                or re.search(r"^[ \t]*(?:Type[ \t]+)?Time\(%\)[ \t]+Time[ \t]+Calls[ \t]+Avg[ \t]+Min[ \t]+Max[ \t]+Name", head, re.MULTILINE))  # fmt: skip
 
 
 def refuse(source: Source, found: list[Found]) -> NotTriageable:

@@ -23,6 +23,7 @@ from triage.model import Quality
 from triage.source import Source
 
 _NA = ["", *sorted(units.MISSING | {m.upper() for m in units.MISSING} | {"N/A", "NaN", "NA", "Inf", "None"})]
+LONGEST = 400  # characters of a header that is looked into; searching a hostile one takes its length squared
 _BRACKETS = re.compile(r"^(.*?)\s*[\[(]([^\])]*)[\])]\s*$")
 _SUFFIX = re.compile(r"^(.*?)[_ ](ns|us|ms|s|pct|percent|bytes|hz|mhz|ghz|kb|mb|gb)$", re.IGNORECASE)
 
@@ -41,6 +42,8 @@ class Wide:
 def split_unit(header: str) -> tuple[str, str]:
     """`GPU Duration (ms)` -> (`GPU Duration`, `ms`); no unit -> (header, "")."""
     h = header.strip().strip('"')
+    if len(h) > LONGEST:
+        return h, ""
     if m := _BRACKETS.match(h):
         try:
             units.unit(m[2])
@@ -52,9 +55,9 @@ def split_unit(header: str) -> tuple[str, str]:
 
 def split_suffix(header: str) -> tuple[str, str]:
     """`gpu_time_ms` -> (`gpu_time`, `ms`); `sm_pct` -> (`sm`, `%`)."""
-    if m := _SUFFIX.match(header.strip()):
-        return m[1], "%" if m[2].lower() in ("pct", "percent") else m[2]
     h = header.strip()
+    if len(h) <= LONGEST and (m := _SUFFIX.match(h)):
+        return m[1], "%" if m[2].lower() in ("pct", "percent") else m[2]
     return (h[:-1].strip(), "%") if h.endswith("%") else (h, "")
 
 
@@ -162,7 +165,7 @@ def _floats(column: pd.Series[Any], style: units.Style, source: Source, c: int, 
     odd = ""
     for i, cell in enumerate(raw):
         if not isinstance(cell, str):  # the parser works in chunks: some of a mixed column are numbers already
-            out[i] = float(cell) if cell is not None and cell == cell else np.nan
+            out[i] = _number(cell)
             continue
         try:
             value, unit = units.parse_glued(cell, style)
@@ -174,6 +177,13 @@ def _floats(column: pd.Series[Any], style: units.Style, source: Source, c: int, 
     if odd:
         quality.append(Quality("not-a-number", f"column {c + 1} holds text where numbers belong, for example {odd[:40]!r}"))
     return out
+
+
+def _number(cell: Any) -> float:
+    try:
+        return float(cell) if cell is not None and abs(cell) != float("inf") else np.nan
+    except OverflowError:  # an integer of four hundred digits
+        return float("nan")
 
 
 def _slow(

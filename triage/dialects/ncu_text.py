@@ -38,7 +38,7 @@ def recognise(source: Source) -> Match | None:
     if source.is_folder:
         return None
     head = source.head_text
-    if re.search(r"^\s+Section: ", head, re.MULTILINE) and _launches(source, 1):
+    if re.search(r"^[ \t]+Section: ", head, re.MULTILINE) and _launches(source, 1):
         return Match(0.8, "console output of ncu: launches with aligned sections")
     if re.search(r"^==(?:PROF|ERROR|WARNING)==", head, re.MULTILINE):
         return Match(0.4, "messages of ncu without a table")
