@@ -1,6 +1,6 @@
 #!/bin/bash
 # Start a throw-away Redmine from Debian's packages (apt-get install redmine redmine-sqlite) for tests/test_trackers.py.
-# usage: start.sh FOLDER PORT     prints "ready http://127.0.0.1:PORT API-KEY" and serves until it is stopped.
+# usage: start.sh FOLDER PORT     prints "ready http://127.0.0.1:PORT API-KEY", then listens until it is stopped.
 set -euo pipefail
 folder=$1 port=$2
 [ -d /usr/share/redmine ] || { echo "Redmine is not installed: apt-get install redmine redmine-sqlite" >&2; exit 3; }
@@ -10,6 +10,7 @@ cd "$folder/app"
 for link in config/database.yml Gemfile.lock instances public/plugin_assets; do rm -rf "$link"; done
 mkdir -p instances/default/{config,log,tmp,files} public/plugin_assets
 printf 'production:\n  adapter: sqlite3\n  database: %s/redmine.sqlite\n' "$folder" | tee config/database.yml > instances/default/config/database.yml
+echo 'gem "webrick"' >> Gemfile  # the server this script runs; the package leaves the choice open
 find . -type l ! -exec test -e {} \; -delete
 export RAILS_ENV=production REDMINE_LANG=en SECRET_KEY_BASE=0123456789abcdef0123456789abcdef SCHEMA=$folder/schema.rb
 { bundle exec rake db:migrate && bundle exec rake redmine:load_default_data; } > "$folder/setup.log" 2>&1

@@ -90,7 +90,8 @@ def errors(name: str) -> Iterator[None]:
     except (TriageError, ImportError):
         raise
     except Exception as e:
-        text = " ".join(f"{type(e).__name__}: {e}".split())
+        said = getattr(e, "text", "") or str(e)  # the jira library's str() prints whole responses
+        text = " ".join(f"{type(e).__name__}: {said}".split())
         for variable in TOKENS.values():
             if secret := os.environ.get(variable):
                 text = text.replace(secret, "***")
