@@ -14,6 +14,7 @@ from typing import Any
 from triage import phrases, schema
 from triage.escape import clean, short
 from triage.gain import LEVEL_ORDER
+from triage.schema.derived import UNITS
 
 HOLE = "\x7f"  # stands for a number in a skeleton; clean() removes it from everything else
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:[eE][+-]?\d+)?")
@@ -118,6 +119,12 @@ class Cells:
         return self.seen[key]
 
 
+def _unit_meaning(shown: str) -> str:
+    """What a unit's speed of light measures."""
+    metric = next((f"{prefix}.throughput" for prefix, name in UNITS.items() if name == shown), "")
+    return schema.get(metric).meaning if schema.known(metric) else ""
+
+
 def _round(value: float | None, digits: int = 6) -> Any:
     if value is None:
         return None
@@ -177,7 +184,7 @@ def pack(doc: dict[str, Any], nodes: list[list[Any]], decision: Any, roofline: A
         classes.setdefault(name, len(classes))
     return {
         "total": doc["frame"]["duration_ns"], "levels": list(LEVEL_ORDER), "confidence": list(CONFIDENCE), "bands": list(BANDS), "states": list(STATES),
-        "bandText": [phrases.BANDS[b] for b in BANDS], "units": list(units), "classes": list(classes),
+        "bandText": [phrases.BANDS[b] for b in BANDS], "units": list(units), "unitText": [_unit_meaning(u) for u in units], "classes": list(classes),
         "classNames": [phrases.CLASS_NAMES[c] for c in classes], "classText": [phrases.CLASS_MEANINGS[c] for c in classes],
         "nodes": [[n[0], p.s(short(n[1], LONG)), *n[2:], classes[c]] for n, c in zip(nodes, leaders(doc, nodes), strict=True)], "W": rows, "F": findings, "frameCells": spare.rows, "frameLine": spare.line,
         "R": rule_rows, "K": [list(k) for k in p.conditions], "tails": p.tail_rows, "M": p.metric_rows, "files": list(p.files), "S": list(p.strings),
