@@ -7,6 +7,7 @@ is concluded before the groups that build on it and enters them as one more cond
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,6 +21,7 @@ from triage.rulebook import Rulebook, layers
 WIDTH = 9  # conditions per group; a rule that needs more gets a group of its own
 WIDEST = 13  # 3**13 signatures: the largest table a group may need
 RULES = 16  # two bits per rule and group in one uint32
+_FORGIVING = re.compile(r"\bor\b|\bmost\(|\bleast\(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,8 @@ def _inputs(rule: Rule, method: str) -> tuple[list[Input], list[Input]]:
         return Input(spelled(rule, c.text, c.names, method), "condition", c, rule)
 
     base = [Input(f"given {g}", "given", name=g) for g in when.given] + [atom(c) for c in when.all_of]
-    read = {m for c in when.conditions for m in reads(rule, c.names)}
+    # a condition that forgives missing inputs does not prove that a need is there
+    read = {m for c in when.conditions if not _FORGIVING.search(spelled(rule, c.text, c.names, method)) for m in reads(rule, c.names)}
     base += [Input(f"have {m}", "have", name=m) for m in rule.needs if m not in read]
     return base, [atom(c) for c in when.any_of]
 
