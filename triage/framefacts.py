@@ -132,8 +132,11 @@ def _pairs(capture: Capture, own: Any, leaf: Any, total: float) -> Facts:
         rows = np.sort(rows[np.argpartition(-own[rows], LONGEST)[:LONGEST]])
     view = View(capture, rows)
     units = [u for u in UNITS if u != "memory" and np.ndim(view[f"{u}.throughput"])]
-    if len(units) < 3 or len(rows) < 2:
+    if len(units) < 3:
         return {}
+    if len(rows) < 2:
+        why = f"no two passes take {MATTERS:.0%} of the frame each"
+        return {"frame.pair_share": (0.0, why), "frame.pairs": (0.0, why)}
     sol = np.stack([view[f"{u}.throughput"] for u in units])
     core = [units.index(u) for u in ("sm", "l2") if u in units]
     whole = np.isfinite(sol[core]).all(axis=0) & (len(core) == 2)
