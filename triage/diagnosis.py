@@ -19,7 +19,7 @@ from triage.details import Details
 from triage.engine import Engine
 from triage.evaluate import Lookup, infer
 from triage.findings import Finding, findings
-from triage.framefacts import frame_capture
+from triage.framefacts import UMBRELLA, frame_capture
 from triage.gain import fractions
 from triage.model import Capture
 from triage.program import compile_program
@@ -189,6 +189,7 @@ class Diagnostician:
         kept: list[Firings] = []
         band, limiter = np.zeros(n, np.int8), np.zeros(n, np.int8)
         best = np.zeros((3, n))
+        lead = (np.zeros(n), np.full(n, -1, dtype=np.int64))
         counts: dict[int, int] = {}
         total = 0
         for start in range(0, n, BLOCK):
@@ -196,9 +197,9 @@ class Diagnostician:
             view = View(capture, rows)
             verdict = judge(view)
             band[rows], limiter[rows] = verdict.band, verdict.limiter
-            total += self._fire(view, self.workload, capture.self_ns[rows], best[:, rows], counts, kept, start, limit)
+            total += self._fire(view, self.workload, capture.self_ns[rows], best[:, rows], counts, kept, start, limit, (lead[0][rows], lead[1][rows]))
             kept = [self._cut(Firings.join(kept), limit, min_gain, capture.frame_ns)]
-        whole = frame_capture(capture, limiter, Firings.join(kept), self.book)
+        whole = frame_capture(capture, limiter, lead, self.book)
         if self.frame:
             view = View(whole)
             spare = np.zeros((3, 1))
@@ -207,9 +208,18 @@ class Diagnostician:
         return Part(capture, number, self._cut(Firings.join(kept), limit, min_gain, capture.frame_ns), limiter, band, sums, counts, total, whole, best[1])
 
     def _fire(
-        self, view: View, engine: Engine, self_ns: Any, best: Any, counts: dict[int, int], kept: list[Firings], offset: int, limit: int
+        self,
+        view: View,
+        engine: Engine,
+        self_ns: Any,
+        best: Any,
+        counts: dict[int, int],
+        kept: list[Firings],
+        offset: int,
+        limit: int,
+        lead: tuple[Any, Any] | None = None,
     ) -> int:
-        """Infer one block: append its firings with their gains to `kept`, raise `best` (low, likely, bound) per workload.
+        """Infer one block: append its firings with their gains to `kept`, raise `best` (low, likely, bound) and `lead`.
 
         Returns how many fired. `kept` is cut as it grows, so that a million workloads need no list of all firings.
         """
@@ -226,6 +236,9 @@ class Diagnostician:
             time = self_ns[where]
             for row, f in zip(best, (low, likely, bound), strict=True):
                 row[where] = np.fmax(row[where], f * time)
+            if lead is not None and rule.name not in UMBRELLA:
+                ahead = likely * time > lead[0][where]
+                lead[0][where[ahead]], lead[1][where[ahead]] = (likely * time)[ahead], index
             kept.append(Firings(np.full(len(where), index), where + offset, low, likely, bound, likely * time))
             pending += len(where)
             if pending > max(4 * limit, 4 * BLOCK):

@@ -7,7 +7,7 @@ is the formula of the first metric it needs. Everything is vectorised; only pair
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +17,6 @@ from triage.rulebook import Rulebook
 from triage.schema.derived import UNITS
 from triage.units import show
 from triage.verdict import CLASSES
-
-if TYPE_CHECKING:
-    from triage.diagnosis import Firings
 
 TINY_NS = 10_000.0  # Nsight Compute and GPU Trace guidance: ranges below 10 µs are dominated by their start and end
 LONGEST = 200  # passes considered for pairing: 20,000 pairs, whatever the size of the capture
@@ -33,8 +30,11 @@ _FUSED = ("fullscreen", "compute")
 Facts = dict[str, tuple[float, str]]  # metric -> (value, formula)
 
 
-def frame_capture(capture: Capture, limiter: Any, firings: Firings, book: Rulebook) -> Capture:
-    """A one-row Capture of frame-level facts. Their sources are formulas over the workloads."""
+def frame_capture(capture: Capture, limiter: Any, lead: tuple[Any, Any], book: Rulebook) -> Capture:
+    """A one-row Capture of frame-level facts. Their sources are formulas over the workloads.
+
+    lead: per workload, the time its best finding saves and that finding's rule index (-1: none), umbrella rules left out.
+    """
     own = np.nan_to_num(capture.self_ns)
     leaf = np.ones(len(capture), dtype=bool)
     leaf[capture.parent[capture.parent >= 0]] = False
@@ -49,7 +49,7 @@ def frame_capture(capture: Capture, limiter: Any, firings: Firings, book: Rulebo
         known |= _weighted(capture, own, leaf, total)
         known |= _merge(capture, own, leaf, total)
         known |= _pairs(capture, own, leaf, total)
-        known |= _common(firings, book, total)
+        known |= _common(lead, book, total)
     if total <= 0:
         known.pop("frame.time")
     one = np.array([0])
@@ -151,6 +151,8 @@ def _pairs(capture: Capture, own: Any, leaf: Any, total: float) -> Facts:
     hidden = time[:, None] + time[None, :] - np.maximum(together, longest)
     compute = capture.kinds[rows] == "compute"
     allowed = whole[:, None] & whole[None, :] & (compute[:, None] | compute[None, :])
+    leader = np.nan_to_num(sol).argmax(axis=0)
+    allowed &= leader[:, None] != leader[None, :]  # two passes that lead with one unit do not complement each other
     hidden = np.triu(np.where(allowed, hidden, 0.0), 1)
     saved, texts = 0.0, []
     for _ in range(PAIRS):
@@ -169,17 +171,14 @@ def _passage(capture: Capture, row: int, time: float, unit: str) -> str:
     return f"“{capture.names[row]}” ({show(time, 'ns')}, {UNITS[unit]} leads)"
 
 
-def _common(firings: Firings, book: Rulebook, total: float) -> Facts:
+def _common(lead: tuple[Any, Any], book: Rulebook, total: float) -> Facts:
     """The rule that is the best finding of most time, umbrella statements left out."""
-    skip = [i for i, r in enumerate(book.rules) if r.name in UMBRELLA]
-    keep = np.flatnonzero(~np.isin(firings.rule, skip) & (np.nan_to_num(firings.saved) > 0))
-    if not len(keep):
+    saved, rule = lead
+    some = (rule >= 0) & (saved > 0)
+    if not some.any():
         return {}
-    order = keep[np.lexsort((firings.rule[keep], -firings.saved[keep], firings.workload[keep]))]
-    workload = firings.workload[order]
-    best = order[np.concatenate([[True], workload[1:] != workload[:-1]])]
-    sums = np.bincount(firings.rule[best], weights=firings.saved[best])
-    counts = np.bincount(firings.rule[best])
+    sums = np.bincount(rule[some], weights=saved[some])
+    counts = np.bincount(rule[some])
     sums[counts < 2] = 0.0
     top = int(sums.argmax())
     title = book.rules[top].title
