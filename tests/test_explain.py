@@ -22,7 +22,7 @@ WORDS = [
     *"""
     thread group, local workgroup, shared memory, theoretical occupancy, achieved occupancy, issue slot, async compute, control barrier,
     memory barrier, bank conflict, arithmetic intensity, exclusive time, inclusive time, recoverable time, blind spot, ruled out, tensor core
-    """.split(","),
+    """.split(","),  # noqa: SIM905
 ]
 
 
