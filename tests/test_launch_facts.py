@@ -41,7 +41,7 @@ def test_occupancy_is_the_calculators(device: str, registers: int, shared: int, 
 
 def test_article_example_is_named_in_the_advice(tmp_path: Path) -> None:
     """Groups of 1024 threads with 40 registers on GCN: one fits; with 32 two do."""
-    facts = {"launch.block_size": 1024, "launch.registers": 40, "launch.grid_size": 6000, **WAITING}
+    facts = {"launch.block_size": 1024, "launch.registers": 40, "launch.shared": 0, "launch.grid_size": 6000, **WAITING}
     capture = read(
         generic(tmp_path / "k.csv", [{"name": "kernel", "kind": "compute", "gpu.time": 1.0, **facts}]), device="gfx906"
     )
@@ -55,7 +55,7 @@ def test_waves_and_tail(tmp_path: Path) -> None:
     v = view(
         tmp_path / "k.csv",
         "NVIDIA H100 80GB HBM3",
-        **{"launch.block_size": 1024, "launch.registers": 64, "launch.grid_size": 148},
+        **{"launch.block_size": 1024, "launch.registers": 64, "launch.shared": 0, "launch.grid_size": 148},
     )
     assert float(v["device.sm_count"][0]) == 132
     assert float(v["launch.waves"][0]) == pytest.approx(148 / 132)
@@ -74,6 +74,11 @@ def test_sm_count_from_what_an_export_does_say(tmp_path: Path) -> None:
     assert float(by_waves["device.sm_count"][0]) == 82
     by_peak = view(tmp_path / "c.csv", "sm_120", **{"vram.bandwidth": 345.14e9, "vram.throughput": 19.66})
     assert float(by_peak["device.sm_count"][0]) == 170
+
+
+def test_shared_memory_that_nobody_exported_is_not_zero(tmp_path: Path) -> None:
+    v = view(tmp_path / "k.csv", "sm_86", **{"launch.block_size": 256, "launch.registers": 72, "launch.grid_size": 100})
+    assert np.isnan(v["occupancy.theoretical"]).all()
 
 
 def test_nothing_known_nothing_derived(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from triage.derive import View
 
 SAME_PEAK = 0.06  # products of one generation whose bandwidths differ by less are not told apart
+SAMPLE = 4096  # rows of a capture that are asked what the device is
 HALF = 0.0051  # waves are printed with two decimals
 # metric -> name of the limiter in triage.occupancy
 LIMITS = {"registers": "registers", "shared": "shared", "groups": "groups", "warps": "waves", "barriers": "barriers"}
@@ -37,10 +38,10 @@ def _full(value: Any, size: int) -> Any:
 
 
 def shared_asked(view: View) -> Any:
-    """Bytes of shared memory a group asks for, without what the driver adds; 0 where the export does not say."""
+    """Bytes of shared memory a group asks for, without what the driver adds; missing where the export does not say."""
     own = view["launch.shared_static"] + np.nan_to_num(view["launch.shared_dynamic"])
     whole = view["launch.shared"] - np.nan_to_num(view["launch.shared_driver"])
-    return np.maximum(np.nan_to_num(np.where(np.isnan(own), whole, own)), 0.0)
+    return np.maximum(np.where(np.isnan(own), whole, own), 0.0)
 
 
 def model_of(device: Device | None, wave: float = np.nan) -> Model | None:
@@ -59,21 +60,21 @@ def model_of(device: Device | None, wave: float = np.nan) -> Model | None:
 def arguments(view: View) -> tuple[Any, dict[str, Any]] | None:
     """(positions with a complete launch, arguments of the occupancy model there); None when there are none."""
     threads, registers = (_full(view[m], view.size) for m in _ASKED)
-    at = np.flatnonzero(
-        (threads >= 1) & (registers >= 0) & (threads == np.floor(threads)) & (registers == np.floor(registers))
-    )
+    shared = np.floor(_full(shared_asked(view), view.size))
+    whole = (threads == np.floor(threads)) & (registers == np.floor(registers))
+    at = np.flatnonzero((threads >= 1) & (registers >= 0) & (shared >= 0) & whole)
     if not len(at):
         return None
     found = {
         "threads": threads[at],
         "registers": registers[at],
-        "shared": np.floor(_full(shared_asked(view), view.size)[at]),
+        "shared": shared[at],
     }
     if view.capture.device is not None and view.capture.device.vendor == "amd":
         for metric, name in (("launch.scalar_registers", "sgprs"), ("launch.accum_registers", "agprs")):
-            values = _full(view[metric], view.size)[at]
-            if np.isfinite(values).all() and (values >= 0).all():
-                found[name] = np.floor(values)
+            column = view.capture.facts.get(metric)
+            if column is not None and bool((column >= 0).all()):  # of the whole capture, whichever rows are looked at
+                found[name] = np.floor(column[view.rows][at])
     return at, {
         k: np.minimum(v, 2.0**53).astype(np.int64) for k, v in found.items()
     }  # beyond any limit, but no overflow
@@ -88,8 +89,8 @@ def _theory(view: View) -> dict[str, Any]:
 
 
 def _calculate(view: View) -> dict[str, Any]:
-    wave = view["launch.wave_size"] if not _computed(view) else np.nan
-    width = float(np.nanmax(wave)) if np.isfinite(wave).any() else np.nan
+    wave = view.capture.facts.get("launch.wave_size", np.full(1, np.nan))
+    width = float(np.nanmax(wave)) if np.isfinite(wave).any() else np.nan  # of the whole capture
     model, asked = model_of(view.capture.device, width), arguments(view)
     if model is None or asked is None:
         return {}
@@ -105,10 +106,6 @@ def _calculate(view: View) -> dict[str, Any]:
     column[at] = core.groups * np.minimum(core.waves, model.slots) / model.slots
     out["occupancy"] = column
     return out
-
-
-def _computed(view: View) -> bool:
-    return "launch.wave_size" not in view.capture.facts
 
 
 def _limit(which: str) -> Derivation:
@@ -132,44 +129,51 @@ def _limited(which: str) -> Derivation:
 
 
 def _sms(view: View) -> Any:
-    """SMs of the device: its table, the ratio of summed to single elapsed cycles, or the one product with such a peak."""
+    """SMs of the device: its table, the ratio of summed to single elapsed cycles, what the printed waves say, or the one
+    product with such a peak bandwidth. One number per capture, from its first rows, whichever rows are looked at."""
     device = view.capture.device
     if device is not None and device.sm_count:
         return np.full(view.size, float(device.sm_count))
-    counted = np.round(view["sm.cycles_elapsed_sum"] / view["sm.cycles_elapsed"])
-    if np.ndim(counted) and np.isfinite(counted).all():
-        return counted
-    fitting = _fitting(view)
-    if fitting:
-        return np.full(view.size, float(fitting))
-    measured = view["vram.bandwidth"] / np.where(view["vram.throughput"] > 0.02, view["vram.throughput"], np.nan)
-    peak = float(np.nanmedian(measured)) if np.isfinite(measured).any() else np.nan
+    sample = type(view)(view.capture, slice(0, SAMPLE))
+    counted = np.round(_full(sample["sm.cycles_elapsed_sum"] / sample["sm.cycles_elapsed"], sample.size))
+    for count in (_middle(counted), _fitting(sample), _by_peak(sample)):
+        if count == count:
+            return np.full(view.size, count)
+    return np.nan
+
+
+def _middle(values: Any) -> float:
+    known = values[np.isfinite(values)]
+    return float(np.median(known)) if len(known) else np.nan
+
+
+def _by_peak(view: View) -> float:
+    """SMs of the only product of the architecture that has the measured peak bandwidth."""
+    device, used = view.capture.device, view["vram.throughput"]
+    peak = _middle(_full(view["vram.bandwidth"] / np.where(used > 0.02, used, np.nan), view.size))
     if device is None or peak != peak:
-        return counted
-    same = [
-        d
+        return np.nan
+    counts = {
+        d.sm_count
         for d in listing()
         if d.arch == device.arch and d.peaks.dram_bytes_per_s and abs(d.peaks.dram_bytes_per_s / peak - 1) < SAME_PEAK
-    ]
-    counts = {d.sm_count for d in same if d.sm_count}
-    return np.full(view.size, float(counts.pop())) if len(counts) == 1 else counted
+    } - {None}
+    return float(counts.pop() or np.nan) if len(counts) == 1 else np.nan
 
 
-def _fitting(view: View) -> int:
-    """The one SM count that agrees with every printed wave count (two decimals), 0 when none or several do."""
-    exported = {
-        m: view.capture.facts[m][view.rows] for m in ("launch.waves", "launch.grid_size") if m in view.capture.facts
-    }
-    if len(exported) < 2:
-        return 0
-    per_sm = view["launch.resident_groups"]
-    waves, groups = exported["launch.waves"], exported["launch.grid_size"] / per_sm
+def _fitting(view: View) -> float:
+    """The one SM count that agrees with every printed wave count (two decimals), NaN when none or several do."""
+    facts = view.capture.facts
+    if "launch.waves" not in facts or "launch.grid_size" not in facts:
+        return np.nan
+    waves = facts["launch.waves"][view.rows]
+    groups = facts["launch.grid_size"][view.rows] / view["launch.resident_groups"]
     use = (waves >= 0.02) & np.isfinite(groups)
     if not use.any():
-        return 0
+        return np.nan
     low, high = (groups[use] / (waves[use] + HALF)).max(), (groups[use] / (waves[use] - HALF)).min()
-    least = int(np.ceil(low - 1e-9))
-    return least if least == int(np.floor(high + 1e-9)) else 0
+    least = float(np.ceil(low - 1e-9))
+    return least if least == float(np.floor(high + 1e-9)) else np.nan
 
 
 def _estimate(view: View) -> Any:
