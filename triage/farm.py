@@ -243,7 +243,7 @@ def cluster(todo: Sequence[Found], settings: Settings, address: str) -> Generato
                 new.append(future)
             return new
 
-        queue = distributed.as_completed(more(ahead))
+        queue = distributed.as_completed(more(ahead), loop=client.loop)
         for future in queue:
             found = names.pop(future.key)
             try:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "triage-tickets/1"
 LEAST = 0.01  # share of the frame below which a root cause gets no ticket: nobody would work on it
+CLEAR = 0.05  # a value closer to its threshold than this part of it may be across it tomorrow
 KEEP = 0.5  # a ticket of the last run stays down to this part of LEAST, so that noise does not close and reopen it
 UNTIMED = 0.05  # without times: the fraction of a workload that its best finding must save
 TITLE = 200  # every tracker takes 255 characters, and the fingerprint may have to fit too
@@ -109,7 +110,8 @@ def _cell(e: dict[str, Any]) -> str:
 def make(d: Diagnosis, scope: str = "", least: float = LEAST, old: Sequence[dict[str, Any]] = ()) -> list[Ticket]:
     """Tickets of a diagnosis, largest saving first. scope: replaces the captured root. old: last run's entries.
 
-    least: share of the frame (0-1) a root cause must give back; one that had a ticket keeps it down to half of that.
+    least: share of the frame (0-1) a root cause must give back, counting only what stands clear of its thresholds; one
+    that had a ticket keeps it down to half of that.
     """
     doc = d.to_dict()
     known = {t.get("fingerprint") for t in old}
@@ -117,7 +119,7 @@ def make(d: Diagnosis, scope: str = "", least: float = LEAST, old: Sequence[dict
     for root, part in _by_root(doc).items():
         for c in summary.causes(part):
             mark = fingerprint(c["rule"], scope or root)
-            if mark in out or not _worth(c, least * (KEEP if mark in known else 1.0)):
+            if mark in out or not _worth(c, part, least, mark in known):
                 continue
             by_id = {w["id"]: w for w in part["workloads"]}
             names = [phrases.path(by_id[w], 120) if w in by_id else "frame" for w in c["workloads"]]
@@ -154,10 +156,24 @@ def _by_root(doc: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return out
 
 
-def _worth(c: dict[str, Any], least: float) -> bool:
-    if c["share"] is not None:
-        return bool(c["share"] >= least)
-    return bool(c["fraction"] and c["fraction"] >= UNTIMED * least / LEAST)
+def _worth(c: dict[str, Any], doc: dict[str, Any], least: float, known: bool) -> bool:
+    """Does a root cause deserve a ticket? A new one must stand clear of its thresholds, a known one may waver."""
+    ranks = set(c["ranks"])
+    found = [f for f in doc["findings"] if f["rank"] in ranks and (known or _clear_cut(f))]
+    if known:
+        least *= KEEP
+    gains = [f["gain"] for f in found if f["gain"]]
+    total = doc["frame"]["duration_ns"]
+    if not gains or not total:
+        return any((g["fraction"] or 0.0) >= UNTIMED * least / LEAST for g in gains)
+    return bool(sum(g["saved_ns"] or 0.0 for g in gains) >= least * total)
+
+
+def _clear_cut(f: dict[str, Any]) -> bool:
+    return all(
+        e["margin"] is None or not e["threshold"] or abs(e["margin"]) >= CLEAR * abs(e["threshold"])
+        for e in f["evidence"] if e["op"] in ("<", "<=", ">", ">=")
+    )  # fmt: skip
 
 
 def title(c: dict[str, Any], doc: dict[str, Any]) -> str:
@@ -193,8 +209,11 @@ def saving(c: dict[str, Any]) -> str:
 
 def calm(body: str) -> str:
     """Markdown in which no text outside code calls a person or another issue."""
-    pieces = re.split(r"(`+[^`].*?`+|<https?://[^>\s]+>)", body)
-    return "".join(p if n % 2 else re.sub(r"([@#])(?=\w)", "\\1\u200b", p) for n, p in enumerate(pieces))
+    return _ALIVE.sub(lambda m: f"{m[3]}\u200b" if m[3] else m[0], body)
+
+
+# a code span | a link in angle brackets | what would call somebody
+_ALIVE = re.compile(r"((?<!`)(`+)(?!`).*?(?<!`)\2(?!`)|<https?://[^>\s]+>)|([@#])(?=\w)")
 
 
 def read_old(path: Path) -> list[dict[str, Any]]:
