@@ -253,16 +253,11 @@ def _markdown(report: Report) -> str:
 
 
 def _html(report: Report) -> str:
-    import jinja2
-
     from triage.occupancy.report import plots
-    from triage.share import share
+    from triage.templating import render
 
-    loader = jinja2.FileSystemLoader(share("reports"))
-    environment = jinja2.Environment(
-        loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    return environment.get_template("occupancy.html.j2").render(
+    return render(
+        "occupancy.html.j2",
         report=report,
         now=report.now,
         words=report.now.model.words,
