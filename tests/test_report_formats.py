@@ -215,3 +215,18 @@ def test_long_names_are_shortened_in_the_middle() -> None:
 
     name = max(HOSTILE, key=len)
     assert len(short(name, 60)) == 60 and short("abc", 60) == "abc" and "\u202e" not in clean("\u202ex")
+
+
+def test_a_device_or_pipe_is_written_not_replaced(ordinary: str, tmp_path: Path) -> None:
+    import os
+    import stat
+    import threading
+
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    got: list[str] = []
+    reader = threading.Thread(target=lambda: got.append(pipe.read_text("utf-8")), daemon=True)
+    reader.start()
+    p = run("diagnose", ordinary, "-f", "markdown", "-o", pipe)
+    reader.join(30)
+    assert p.returncode == 0 and stat.S_ISFIFO(pipe.stat().st_mode) and got and got[0].startswith("# GPU triage")

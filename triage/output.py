@@ -22,8 +22,23 @@ def sink(path: str | None) -> Iterator[Write]:
         sys.stdout.flush()
         return
     assert path is not None
-    with atomic(Path(path)) as write:
+    target = Path(path)
+    if target.exists() and not target.is_file() and not target.is_dir():
+        with _device(target) as write:
+            yield write
+        return
+    with atomic(target) as write:
         yield write
+
+
+@contextlib.contextmanager
+def _device(path: Path) -> Iterator[Write]:
+    """Write into a device or pipe: renaming a file over /dev/null would take the device away from everybody."""
+    try:
+        with path.open("w", encoding="utf-8", newline="", errors="replace") as f:
+            yield f.write
+    except OSError as e:
+        raise ReportError(f"{path}: cannot be written ({e.strerror or e})", "choose another -o") from e
 
 
 def _stdout(text: str) -> object:

@@ -65,6 +65,8 @@ await page.keyboard.press("ArrowRight");
 await page.keyboard.press("Enter");
 check(/Selected|Focused/.test(await page.textContent("#said")), "icicle: Enter does nothing");
 check((await page.locator("#marker h3").count()) === 1, "marker: no panel");
+// down to a leaf: its panel shows the way through the method
+for (let i = 0; i < 5 && !(await page.locator("#marker .steps li").count()); i++) { await page.keyboard.press("ArrowDown"); await page.keyboard.press("Enter"); }
 check((await page.locator("#marker .steps li").count()) > 0, "marker: no decision path");
 await page.locator("#frame").scrollIntoViewIfNeeded();
 await shot("marker");
