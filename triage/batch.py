@@ -28,6 +28,8 @@ from triage import __version__, batchindex, farm, output, render, templating
 from triage.errors import CaptureError, ReportError, TriageError
 from triage.farm import Outcome, Settings
 from triage.gather import STATE, Found
+from triage.phrases import time
+from triage.summary import plural
 
 SUFFIX = {
     "markdown": ".md",
@@ -54,12 +56,12 @@ class Batch:
 
     def line(self) -> str:
         """One line: what was done."""
-        ms = sum(c["recoverable_ns"] or 0 for c in self.captures) / 1e6
-        parts = [f"{len(self.captures)} captures", f"{self.findings} findings", f"{ms:.3g} ms recoverable"]
+        ns = sum(c["recoverable_ns"] or 0 for c in self.captures)
+        parts = [plural(len(self.captures), "capture"), plural(self.findings, "finding"), f"{time(ns)} recoverable"]
         if self.kept:
             parts.append(f"{self.kept} kept from before")
         if self.errors:
-            parts.append(f"{len(self.errors)} warnings: could not be read, see errors.csv")
+            parts.append(f"{plural(len(self.errors), 'warning')}: could not be read, see errors.csv")
         return ", ".join(parts)
 
 
