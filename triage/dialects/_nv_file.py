@@ -41,9 +41,9 @@ class Body:
                 raw = bounded(f, source.path, _MAX)
             self.data = raw.decode(source.encoding, "replace").encode() if "16" in source.encoding else raw
 
-    def lines_before(self, offset: int) -> int:
-        """Number of line ends before an offset."""
-        count, at = 0, 0
+    def lines_before(self, offset: int, since: tuple[int, int] = (0, 0)) -> int:
+        """Number of line ends before an offset. since: an earlier offset and its number, to count on from there."""
+        at, count = since
         while at < offset:
             end = min(offset, at + (1 << 24))
             count += self.data[at:end].count(b"\n")
@@ -128,6 +128,7 @@ def segments(body: Body, header: Header, numeric_first: bool = True) -> list[Seg
     found: list[Segment] = []
     starts = header.find(body)
     size = len(body.data)
+    counted = (0, 0)
     for i, at in enumerate(starts):
         text = header_text(body.line(at))
         separator = delimiter(text)
@@ -136,7 +137,8 @@ def segments(body: Body, header: Header, numeric_first: bool = True) -> list[Seg
         if begin == 0:
             begin = size
         stop = starts[i + 1] if i + 1 < len(starts) else size
-        line = body.lines_before(at) + 1
+        counted = at, body.lines_before(at, counted)
+        line = counted[1] + 1
         found += _clean(body, headers, separator, begin, stop, line, numeric_first)
     return found
 

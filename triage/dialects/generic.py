@@ -45,6 +45,8 @@ def metric_of(header: str, mapping: dict[str, str] | None = None) -> tuple[str, 
     table = schema.by_alias()
     if mapping and schema.normal(header) in mapping:
         return mapping[schema.normal(header)], _wide.split_unit(header)[1]
+    if len(header) > _wide.LONGEST:
+        return "", ""
     bare, unit = _wide.split_unit(header)
     if bare == header.strip() and (m := re.fullmatch(r"(.+?)\s*\[([^\[\]]+)\]", header.strip())):
         bare, unit = m[1], m[2]  # an unknown unit on a known metric must be refused, not passed over
