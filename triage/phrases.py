@@ -103,6 +103,8 @@ def gain(f: dict[str, Any]) -> str:
     g = f["gain"]
     if not g:
         return "no estimate"
+    if f["workload"].endswith("frame"):
+        return f"{time(g['saved_ns'])} ({percent(g['fraction'])} of the frame)" if g["saved_ns"] is not None else f"{percent(g['fraction'])} of the frame"
     own = f"{percent(g['fraction'])} of the {g.get('of') or 'workload'}, {g['speedup']:.2f}x"
     if g["saved_ns"] is None:
         return own
@@ -121,7 +123,9 @@ def saves(f: dict[str, Any]) -> str:
 @cache
 def label(metric: str) -> str:
     """What people call a metric."""
-    return schema.get(metric).label if schema.known(metric) else clean(metric).replace("_", " ")
+    if schema.known(metric):
+        return schema.get(metric).label
+    return clean(metric) if "." in metric else clean(metric).replace("_", " ")  # a dotted name is a column's
 
 
 def check(e: dict[str, Any]) -> str:
