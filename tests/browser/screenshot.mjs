@@ -1,0 +1,15 @@
+// Pictures of a report for the README: node screenshot.mjs REPORT.html OUT_PREFIX CHROMIUM. Light and dark, the first screen and the frame.
+import { chromium } from "playwright-core";
+import { pathToFileURL } from "node:url";
+import path from "node:path";
+
+const [file, prefix, executablePath] = process.argv.slice(2);
+const browser = await chromium.launch({ executablePath, args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"] });
+for (const colorScheme of ["light", "dark"]) {
+  const page = await browser.newPage({ viewport: { width: 1280, height: 900 }, colorScheme });
+  await page.goto(pathToFileURL(path.resolve(file)).href);
+  await page.screenshot({ path: `${prefix}-${colorScheme}.png` });
+  await page.evaluate(() => document.getElementById("frame").scrollIntoView());
+  await page.screenshot({ path: `${prefix}-${colorScheme}-frame.png` });
+}
+await browser.close();
