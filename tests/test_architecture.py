@@ -16,7 +16,7 @@ PACKAGE = ROOT / "triage"
 ORDER = [
     "errors", "units", "escape", "names", "schema", "model", "share", "yamlfile", "devices", "occupancy", "source", "dialects",
     "expression", "frame", "quality", "reader", "derive", "launchfacts", "verdict", "rule", "rulebook", "program", "engine",
-    "evaluate", "gain", "labels", "origins", "check", "glossary", "summary", "decision", "findings", "framefacts", "details",
+    "evaluate", "gain", "ledger", "labels", "origins", "check", "glossary", "summary", "decision", "findings", "framefacts", "details",
     "diagnosis", "published", "roster", "result", "phrases", "pack", "charts", "page", "junit", "terminal", "templating", "render",
     "factsheet", "output", "gather", "matching", "readings", "compare", "comparereport", "trackers", "tickets", "batchindex", "farm",
     "batch", "coverage", "api", "commands", "cli", "__main__",

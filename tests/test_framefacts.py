@@ -10,7 +10,6 @@ import pytest
 
 from tests.conftest import SAMPLES, generic
 from triage import api
-from triage.diagnosis import Firings
 from triage.framefacts import frame_capture
 from triage.model import Capture, InputFile, Table
 from triage.rulebook import Rulebook
@@ -33,7 +32,7 @@ def frame(rows: dict[str, list[float]], kinds: list[str], ms: list[float], **ext
 
 def facts(capture: Capture, book: Rulebook) -> dict[str, tuple[float, str]]:
     nothing = np.zeros(len(capture), dtype=np.int8)
-    whole = frame_capture(capture, nothing, Firings.join([]), book)
+    whole = frame_capture(capture, nothing, (np.zeros(len(capture)), np.full(len(capture), -1)), book)
     return {m: (float(v[0]), whole.sources[m].formula) for m, v in whole.facts.items()}
 
 

@@ -56,7 +56,7 @@ class Details:
     @cached_property
     def _asks(self) -> dict[int, list[tuple[tuple[str, ...], Any]]]:
         """Per rule: (metrics to collect, mask of workloads that miss them). An empty tuple: cannot be collected."""
-        out = {}
+        out: dict[int, list[tuple[tuple[str, ...], Any]]] = {}
         makers: dict[str, list[int]] = {}
         for index, rule in enumerate(self.d.book.rules):
             for name in (rule.name, *rule.concludes):
@@ -141,9 +141,14 @@ class Details:
             for by, hit in self.truth.overruled.get(index, ()):
                 out += [(rule.id, int(self.rows[i]), self._overruled(rule, by, int(i))) for i in np.flatnonzero(hit & chosen)]
             if rule.rules_out:
-                out += self._excluded(rule, index, (self.outcome(index) == SILENT) & chosen)
+                out += self._excluded(rule, index, (self.outcome(index) == SILENT) & chosen & self._relevant(rule))
         out.sort(key=lambda r: (r[1], r[0]))
         return out
+
+    def _relevant(self, rule: Rule) -> Any:
+        """Where nothing the rule is given is known to be false: a cause out of the question needs no excluding."""
+        given = [self.truth.concept(c) != FALSE for c in rule.when[self.d.method].given]
+        return np.logical_and.reduce([np.broadcast_to(g, self.view.size) for g in given]) if given else True
 
     @cached_property
     def _makers(self) -> dict[str, list[tuple[int, Any]]]:

@@ -21,6 +21,7 @@ from triage.evaluate import Lookup, infer
 from triage.findings import Finding, findings
 from triage.framefacts import UMBRELLA, frame_capture
 from triage.gain import fractions
+from triage.ledger import Firings, Ledger
 from triage.model import Capture
 from triage.program import compile_program
 from triage.rule import CONFIDENCE
@@ -32,33 +33,6 @@ ALL, LISTED = 5_000, 1_000  # without --top: up to ALL findings are all listed, 
 
 
 @dataclass(slots=True)
-class Firings:
-    """Fired rules as parallel arrays: rule index, workload index (-1: the frame), fractions, time saved (ns)."""
-
-    rule: Any
-    workload: Any
-    low: Any
-    likely: Any
-    bound: Any
-    saved: Any
-
-    def __len__(self) -> int:
-        return len(self.rule)
-
-    def take(self, keep: Any) -> Firings:
-        """The firings at some positions."""
-        return Firings(*(getattr(self, f)[keep] for f in ("rule", "workload", "low", "likely", "bound", "saved")))
-
-    @staticmethod
-    def join(parts: Sequence[Firings]) -> Firings:
-        """Several Firings one after another."""
-        if not parts:
-            e = np.empty(0)
-            return Firings(e.astype(np.int64), e.astype(np.int64), e, e, e, e)
-        return Firings(*(np.concatenate([getattr(p, f) for p in parts]) for f in ("rule", "workload", "low", "likely", "bound", "saved")))
-
-
-@dataclass(slots=True)
 class Part:
     """One capture's share of a diagnosis. limiter, band: codes per workload; recoverable: low, likely, bound in ns."""
 
@@ -67,7 +41,7 @@ class Part:
     firings: Firings
     limiter: Any
     band: Any
-    recoverable: tuple[float, float, float]
+    recoverable: tuple[float, ...]
     fired_per_rule: dict[int, int]
     total: int
     frame: Capture
@@ -161,6 +135,7 @@ class Diagnostician:
         self.workload = Engine(compile_program(book, method, "workload"), engine)
         frame_program = compile_program(book, method, "frame")
         self.frame = Engine(frame_program, engine) if frame_program.groups else None
+        self._id_order = np.argsort(np.argsort([r.id for r in book.rules]))
         self._confidence = np.array([CONFIDENCE[r.gain.confidence] if r.gain else 0.5 for r in book.rules] or [0.5])
 
     def diagnose(self, captures: Sequence[Capture], top: int | None = None, min_gain: float = 0.0) -> Diagnosis:
@@ -170,7 +145,7 @@ class Diagnostician:
         keys: list[tuple[float, float, str, int, int, int]] = []
         for p, part in enumerate(parts):
             f = part.firings
-            rank = np.where(np.isnan(f.saved), np.nan_to_num(f.likely), f.saved)
+            rank = f.rank
             keys += [
                 (-float(rank[k]), -float(self._confidence[f.rule[k]]), self.book.rules[int(f.rule[k])].id, p, int(f.workload[k]), k)
                 for k in range(len(f))
@@ -186,81 +161,29 @@ class Diagnostician:
 
     def _part(self, capture: Capture, number: int, limit: int, min_gain: float) -> Part:
         n = len(capture)
-        kept: list[Firings] = []
+        ledger = Ledger(n, limit, min_gain, capture.frame_ns, self._confidence, self._id_order)
         band, limiter = np.zeros(n, np.int8), np.zeros(n, np.int8)
-        best = np.zeros((3, n))
-        lead = (np.zeros(n), np.full(n, -1, dtype=np.int64))
-        counts: dict[int, int] = {}
-        total = 0
         for start in range(0, n, BLOCK):
             rows = slice(start, min(start + BLOCK, n))
             view = View(capture, rows)
             verdict = judge(view)
             band[rows], limiter[rows] = verdict.band, verdict.limiter
-            total += self._fire(view, self.workload, capture.self_ns[rows], best[:, rows], counts, kept, start, limit, (lead[0][rows], lead[1][rows]))
-            kept = [self._cut(Firings.join(kept), limit, min_gain, capture.frame_ns)]
-        whole = frame_capture(capture, limiter, lead, self.book)
+            self._fire(view, self.workload, capture.self_ns[rows], ledger, start)
+        whole = frame_capture(capture, limiter, ledger.lead, self.book)
         if self.frame:
-            view = View(whole)
-            spare = np.zeros((3, 1))
-            total += self._fire(view, self.frame, np.array([capture.frame_ns]), spare, counts, kept, -1, limit)
-        sums = (float(best[0].sum()), float(best[1].sum()), float(best[2].sum()))
-        return Part(capture, number, self._cut(Firings.join(kept), limit, min_gain, capture.frame_ns), limiter, band, sums, counts, total, whole, best[1])
+            self._fire(View(whole), self.frame, np.array([capture.frame_ns]), ledger, -1)
+        sums = tuple(float(row.sum()) for row in ledger.best)
+        return Part(capture, number, ledger.firings(), limiter, band, sums, ledger.counts, ledger.total, whole, ledger.best[1])
 
-    def _fire(
-        self,
-        view: View,
-        engine: Engine,
-        self_ns: Any,
-        best: Any,
-        counts: dict[int, int],
-        kept: list[Firings],
-        offset: int,
-        limit: int,
-        lead: tuple[Any, Any] | None = None,
-    ) -> int:
-        """Infer one block: append its firings with their gains to `kept`, raise `best` (low, likely, bound) and `lead`.
-
-        Returns how many fired. `kept` is cut as it grows, so that a million workloads need no list of all firings.
-        """
+    def _fire(self, view: View, engine: Engine, self_ns: Any, ledger: Ledger, offset: int) -> None:
+        """Infer one block and enter its firings, with their gains, into the ledger."""
         truth = infer(view, engine)
-        total = pending = 0
         for index in sorted(truth.fired):
             rule = self.book.rules[index]
             where = np.flatnonzero(truth.fired[index])
-            if rule.is_concept or not len(where):
-                continue
-            total += len(where)
-            counts[index] = counts.get(index, 0) + len(where)
-            low, likely, bound = fractions(rule, Lookup(rule, view, self.method), where)
-            time = self_ns[where]
-            for row, f in zip(best, (low, likely, bound), strict=True):
-                row[where] = np.fmax(row[where], f * time)
-            if lead is not None and rule.name not in UMBRELLA:
-                ahead = likely * time > lead[0][where]
-                lead[0][where[ahead]], lead[1][where[ahead]] = (likely * time)[ahead], index
-            kept.append(Firings(np.full(len(where), index), where + offset, low, likely, bound, likely * time))
-            pending += len(where)
-            if pending > max(4 * limit, 4 * BLOCK):
-                kept[:] = [self._cut(Firings.join(kept), limit, 0.0, 0.0)]
-                pending = 0
-        return total
-
-    def _cut(self, f: Firings, limit: int, min_gain: float, frame_ns: float) -> Firings:
-        """The best `limit` firings that save at least `min_gain` of the frame; ties are kept for the final order."""
-        if min_gain > 0 and len(f):
-            share = np.nan_to_num(f.saved) / frame_ns if frame_ns > 0 else np.nan_to_num(f.likely)
-            f = f.take(np.flatnonzero(share >= min_gain - 1e-12))
-        if len(f) <= limit:
-            return f
-        rank = np.where(np.isnan(f.saved), np.nan_to_num(f.likely), f.saved)
-        edge = np.partition(rank, len(rank) - limit)[len(rank) - limit] if limit else np.inf
-        sure, tied = np.flatnonzero(rank > edge), np.flatnonzero(rank == edge)
-        if len(sure) + len(tied) > limit:
-            ids = np.argsort(np.argsort([r.id for r in self.book.rules]))
-            order = np.lexsort((f.workload[tied], ids[f.rule[tied]], -self._confidence[f.rule[tied]]))
-            tied = tied[order[: limit - len(sure)]]
-        return f.take(np.sort(np.concatenate([sure, tied])))
+            if not rule.is_concept and len(where):
+                gains = fractions(rule, Lookup(rule, view, self.method), where)
+                ledger.add(index, where + offset, gains, self_ns[where], umbrella=rule.name in UMBRELLA)
 
 
 def diagnose(captures: Sequence[Capture] | Capture, book: Rulebook, *, method: str = "v2", engine: str = "", top: int | None = None, min_gain: float = 0.0) -> Diagnosis:

@@ -28,17 +28,20 @@ def command(files: tuple[str, ...], format: str, output: str | None, top: int | 
 
     FILE is a CSV or text export of any known profiler, a folder that is one export, a .gz of these, or - for stdin.
     """
-    from triage import cli, output as out, render, result
+    from triage import cli, render, result
+    from triage import output as out
     from triage.gain import LEVEL_ORDER
 
     if not format.endswith(".j2") and format not in render.formats():
         render._template(format)
     captures, bad = [], 0
-    with ThreadPoolExecutor(1) as pool:  # rules compile while the table parser, which needs no interpreter, reads
+    with ThreadPoolExecutor(1) as pool:  # beside the table parser, which needs no interpreter: compile rules, hash inputs
         compiling = pool.submit(_common.diagnostician, o)
         for path in files:
             try:
-                captures.append(_common.capture(path, o))
+                source = _common.source(path, o)
+                pool.submit(getattr, source, "sha256")
+                captures.append(_common.capture(source, o))
             except TriageError as e:
                 cli.complain(str(e))
                 bad += 1

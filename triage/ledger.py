@@ -1,0 +1,115 @@
+"""What fired, kept as arrays while blocks of workloads pass: the best firings, and sums over all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+_FIELDS = ("rule", "workload", "low", "likely", "bound", "saved")
+SLACK = 32_768  # firings gathered before the ledger is cut back to its limit
+
+
+@dataclass(slots=True)
+class Firings:
+    """Fired rules as parallel arrays: rule index, workload index (-1: the frame), fractions, time saved (ns)."""
+
+    rule: Any
+    workload: Any
+    low: Any
+    likely: Any
+    bound: Any
+    saved: Any
+
+    def __len__(self) -> int:
+        return len(self.rule)
+
+    @property
+    def rank(self) -> Any:
+        """What firings are ordered by: time saved, or the fraction where no time is known."""
+        return np.where(np.isnan(self.saved), np.nan_to_num(self.likely), self.saved)
+
+    def take(self, keep: Any) -> Firings:
+        """The firings at some positions."""
+        return Firings(*(getattr(self, f)[keep] for f in _FIELDS))
+
+    @staticmethod
+    def join(parts: Sequence[Firings]) -> Firings:
+        """Several Firings one after another."""
+        if not parts:
+            e = np.empty(0)
+            return Firings(e.astype(np.int64), e.astype(np.int64), e, e, e, e)
+        return Firings(*(np.concatenate([getattr(p, f) for p in parts]) for f in _FIELDS))
+
+
+class Ledger:
+    """Collects firings of one capture.
+
+    limit: most firings kept; ties at the edge are decided by confidence, rule id and workload, so the result does not
+    depend on how the capture was cut into blocks. least: (fraction, time) below which a firing is counted, not kept.
+    best: (low, likely, bound) time saved per workload by its best finding. lead: per workload, the time its best
+    finding saves and that finding's rule (-1: none), umbrella rules left out.
+    """
+
+    def __init__(self, size: int, limit: int, least: float, frame_ns: float, confidence: Any, id_order: Any) -> None:
+        self.limit, self.least, self.frame_ns = limit, least, frame_ns
+        self.confidence, self.id_order = confidence, id_order
+        self.best = np.zeros((3, size))
+        self.lead = (np.zeros(size), np.full(size, -1, dtype=np.int64))
+        self.counts: dict[int, int] = {}
+        self.total = 0
+        self._kept: list[Firings] = []
+        self._pending = 0
+        self._edge = -np.inf
+
+    def add(self, rule: int, workload: Any, fractions: tuple[Any, Any, Any], time: Any, *, umbrella: bool = False) -> None:
+        """Firings of one rule. workload: indices, or -1 for the frame; time: exclusive ns of each."""
+        low, likely, bound = fractions
+        saved = likely * time
+        self.total += len(workload)
+        self.counts[rule] = self.counts.get(rule, 0) + len(workload)
+        if len(workload) and workload[0] >= 0:
+            self._sum(rule, workload, fractions, time, saved, umbrella)
+        fresh = Firings(np.full(len(workload), rule), workload, low, likely, bound, saved)
+        rank = fresh.rank
+        keep = rank >= self._edge
+        if self.least > 0:
+            share = np.nan_to_num(saved) / self.frame_ns if self.frame_ns > 0 else np.nan_to_num(likely)
+            keep &= share >= self.least - 1e-12
+        if keep.all():
+            self._kept.append(fresh)
+        elif keep.any():
+            self._kept.append(fresh.take(np.flatnonzero(keep)))
+        self._pending += int(keep.sum())
+        if self._pending > max(2 * self.limit, SLACK):
+            self._cut()
+
+    def _sum(self, rule: int, workload: Any, fractions: tuple[Any, Any, Any], time: Any, saved: Any, umbrella: bool) -> None:
+        low, _, bound = fractions
+        for row, gained in ((self.best[0], low * time if low.any() else None), (self.best[1], saved), (self.best[2], bound * time)):
+            if gained is not None:
+                row[workload] = np.fmax(row[workload], gained)
+        if not umbrella:
+            ahead = saved > self.lead[0][workload]
+            where = workload[ahead]
+            self.lead[0][where], self.lead[1][where] = saved[ahead], rule
+
+    def firings(self) -> Firings:
+        """The best ones so far, at most `limit`."""
+        self._cut()
+        return Firings.join(self._kept)
+
+    def _cut(self) -> None:
+        f = Firings.join(self._kept)
+        if len(f) > self.limit:
+            rank = f.rank
+            at = len(rank) - self.limit
+            self._edge = float(np.partition(rank, at)[at]) if self.limit else np.inf
+            sure, tied = np.flatnonzero(rank > self._edge), np.flatnonzero(rank == self._edge)
+            if len(sure) + len(tied) > self.limit:
+                order = np.lexsort((f.workload[tied], self.id_order[f.rule[tied]], -self.confidence[f.rule[tied]]))
+                tied = tied[order[: self.limit - len(sure)]]
+            f = f.take(np.sort(np.concatenate([sure, tied])))
+        self._kept, self._pending = [f], 0
