@@ -99,6 +99,25 @@ def test_two_runs_that_file_at_one_time_leave_one_ticket(tmp_path: Path, fake: t
     assert any("uplicate" in c for c in store.issues[2]["comments"])
 
 
+def test_jira_cloud_whose_search_lags_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("jira")
+    monkeypatch.setenv("JIRA_TOKEN", TOKEN)
+    monkeypatch.setenv("JIRA_USER", "me@example.org")
+    found = tickets.make(triage.diagnose(capture(tmp_path / "a.csv")))
+    for t in found:
+        t.files = []
+    with serve("jira") as (url, store):
+        store.cloud = True
+        tracker = trackers.connect("jira", "GPU", url)
+        assert all("created" in trackers.sync(tracker, t, tmp_path) for t in found)
+        twin = trackers.marker(found[0].fingerprint)  # what another run filed meanwhile, unseen
+        store.add("twin", "theirs", [twin])
+        store.add("something else", "", [])
+        assert all("updated" in trackers.sync(tracker, t, tmp_path) for t in found)
+        assert [i["number"] for i in store.labelled(twin)] == [1]
+        assert len(store.issues) == len(found) + 2
+
+
 def test_a_problem_that_is_gone_is_said_in_its_ticket(tmp_path: Path, fake: tuple[str, str, Store]) -> None:
     name, url, store = fake
     options = ("--post", name, "--project", PROJECTS[name], "--url", url, "--send")

@@ -68,6 +68,8 @@ def command(
     if not captures:
         return 2
     d = doctor.diagnose(captures)
+    for note in d.notes:
+        cli.complain(f"note: {note}")
     found = tickets.make(d, scope, _common.percent(min_saving), old)
     gone = tickets.write(found, d, Path(output), old)
     for t in found:

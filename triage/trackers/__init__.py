@@ -2,7 +2,7 @@
 
 A ticket is found again by its fingerprint, which stands in a label (GitHub, GitLab, Jira) or in the subject (Redmine):
 these can be listed exactly, where a full-text search lags behind. Two runs that file the same ticket at one time both
-look again after creating; the oldest stays, the younger one is marked as its duplicate.
+look again after creating; the oldest stays, younger ones are marked as its duplicates, now or by the next run.
 
 Tokens come from the environment only and are never printed.
 """
@@ -37,6 +37,9 @@ class Tracker(Protocol):
 
     def find(self, fingerprint: str) -> list[str]:
         """Keys of the tickets with a fingerprint, closed ones included."""
+
+    def carries(self, key: str, fingerprint: str) -> bool:
+        """Does this ticket carry the marker? Asked of the ticket itself, since a search may lag behind."""
 
     def create(self, fingerprint: str, title: str, body: str) -> str:
         """File a ticket; returns its key."""
@@ -111,19 +114,20 @@ def sync(tracker: Tracker, t: Ticket, out: Path) -> str:
     """File or update one ticket; returns what was done, in words."""
     body = t.body(tracker.markup, LIMITS[tracker.name], tracker.attaches)
     with errors(tracker.name):
-        if found := tracker.find(t.fingerprint):
-            key, word = found[0], "updated"
-            tracker.update(key, t.fingerprint, t.title, body)
-        else:
-            key, word = tracker.create(t.fingerprint, t.title, body), "created"
-            now = tracker.find(t.fingerprint)
-            if key not in now:
-                raise TriageError(f"{tracker.name}: {key} was filed, but cannot be found by {marker(t.fingerprint)}",
+        found = tracker.find(t.fingerprint)
+        word = "updated" if found else "created"
+        if not found:
+            mine = tracker.create(t.fingerprint, t.title, body)
+            if not tracker.carries(mine, t.fingerprint):
+                raise TriageError(f"{tracker.name}: {mine} was filed, but could not be marked {marker(t.fingerprint)}",
                                   "the token must be allowed to set labels")  # fmt: skip
-            if now[0] != key:  # another run was quicker
-                tracker.duplicate(key, now[0])
-                key, word = now[0], "updated (filed twice at one time; the younger one is marked)"
-                tracker.update(key, t.fingerprint, t.title, body)
+            found = sorted({mine, *tracker.find(t.fingerprint)}, key=number)
+        key, *younger = found
+        if word == "updated" or younger:
+            tracker.update(key, t.fingerprint, t.title, body)
+        for other in younger:  # two runs filed it at one time
+            tracker.duplicate(other, key)
+            word = f"updated ({other} was its duplicate)"
         if tracker.attaches:
             tracker.attach(key, [out / name for name in t.files if name.endswith((".html", "evidence.json"))])
     return f"{word} {key}"
@@ -140,8 +144,8 @@ def farewell(tracker: Tracker, fingerprint: str) -> str:
 
 
 def number(key: str) -> int:
-    """`#12` -> 12."""
-    return int(re.sub(r"\D", "", key) or 0)
+    """`#12` or `GPU-12` -> 12."""
+    return int(re.search(r"\d*\Z", key)[0] or 0)  # type: ignore[index]
 
 
 def client(module: str) -> Any:

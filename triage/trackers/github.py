@@ -21,6 +21,10 @@ class GitHub:
         found = self.repository.get_issues(state="all", labels=[marker(fingerprint)])
         return [f"#{n}" for n in sorted(i.number for i in found if i.pull_request is None)]
 
+    def carries(self, key: str, fingerprint: str) -> bool:
+        """Does it have the label?"""
+        return marker(fingerprint) in [label.name for label in self.repository.get_issue(number(key)).labels]
+
     def create(self, fingerprint: str, title: str, body: str) -> str:
         """A new issue."""
         issue = self.repository.create_issue(title=title, body=body, labels=[LABEL, marker(fingerprint)])

@@ -21,6 +21,10 @@ class GitLab:
         found = self.issues.list(labels=[marker(fingerprint)], state="all", get_all=True)
         return [f"#{n}" for n in sorted(i.iid for i in found)]
 
+    def carries(self, key: str, fingerprint: str) -> bool:
+        """Does it have the label?"""
+        return marker(fingerprint) in self.issues.get(number(key)).labels
+
     def create(self, fingerprint: str, title: str, body: str) -> str:
         """A new issue."""
         issue = self.issues.create({"title": title, "description": body, "labels": f"{LABEL},{marker(fingerprint)}"})

@@ -25,6 +25,10 @@ class Jira:
         found = self.server.search_issues(query, maxResults=50, fields="key")
         return sorted((str(i.key) for i in found), key=lambda k: int(k.rpartition("-")[2]))
 
+    def carries(self, key: str, fingerprint: str) -> bool:
+        """Does it have the label? Jira Cloud's search may not know a new issue for some seconds."""
+        return marker(fingerprint) in self.server.issue(key).fields.labels
+
     def create(self, fingerprint: str, title: str, body: str) -> str:
         """A new issue of type JIRA_ISSUE_TYPE, else Task."""
         kind = os.environ.get("JIRA_ISSUE_TYPE", "Task")

@@ -26,6 +26,10 @@ class Redmine:
         found = self.server.issue.filter(project_id=self.project, status_id="*", subject=f"~{mark}")
         return [f"#{n}" for n in sorted(i.id for i in found if mark in i.subject)]
 
+    def carries(self, key: str, fingerprint: str) -> bool:
+        """Is the marker in its subject?"""
+        return marker(fingerprint) in self.server.issue.get(number(key)).subject
+
     def create(self, fingerprint: str, title: str, body: str) -> str:
         """A new issue in the project's first tracker."""
         issue = self.server.issue.create(
