@@ -216,6 +216,14 @@ def test_json_imports_no_template_engine() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True).stdout.strip() == "[]"
 
 
+def test_kernel_names_keep_what_tells_them_apart() -> None:
+    from triage.escape import short
+
+    assert short("void transpose_naive<float>(const float *, float *, int, int)", 40) == "transpose_naive<float>(…)"
+    assert short("void ns::Kernel<Bar<Baz, 3>, float>::run<int>(int (*)(long), char)", 24) == "ns::Kernel<…>::run<…>(…)"
+    assert len(short("a<b" * 50, 30)) == 30 and len(short("operator()(" * 9, 30)) == 30
+
+
 def test_long_names_are_shortened_in_the_middle() -> None:
     from triage.escape import clean, short
 

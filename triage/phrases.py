@@ -92,6 +92,8 @@ def cause(c: dict[str, Any], brief: bool = False) -> str:
 
 def where(c: dict[str, Any], most: int = 3, long: int = 40) -> list[str]:
     """Names of the workloads a cause concerns, largest saving first, and how many more."""
+    if all(w.endswith("frame") for w in c["workloads"]):
+        return []
     names = [short(n, long) for n in c["names"][:most]]
     if c["count"] > most:
         names[-1] += f" and {c['count'] - most} more"

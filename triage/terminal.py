@@ -127,7 +127,7 @@ class _Page:
             room = self.wide - 4 - len(back) - 10
             line = Text.assemble(f" {n}  ", (short(c["title"], room).ljust(room), "bold"), f"{back} ", (c["level"].rjust(9), LEVELS[c["level"]]))
             self.console.print(line)
-            self.say(phrases.cause(c) + ": " + ", ".join(phrases.where(c, 3, 28)), indent=4)
+            self.say(": ".join(filter(None, (phrases.cause(c), ", ".join(phrases.where(c, 3, 28))))), indent=4)
             if c["advice"]:
                 self.say(f"Try: {clean(c['advice'][0])}", indent=4)
         more = len(self.s["causes"]) - len(self.s["first"])
@@ -169,9 +169,9 @@ class _Page:
             self.console.print()
             back = phrases.saves(f)
             left = f"{f['rank']:>2}  {f['rule']}  "
-            room = self.wide - len(left) - len(back) - 10
+            room = self.wide - len(left) - len(back) - 11
             who = short(self.names.get(f["workload"], "frame"), room)
-            self.console.print(Text.assemble(left, (who + " " * max(0, room - Text(who).cell_len), "bold"), f"{back} ", (f["level"].rjust(9), LEVELS[f["level"]])))
+            self.console.print(Text.assemble(left, (who + " " * max(0, room - Text(who).cell_len), "bold"), f" {back} ", (f["level"].rjust(9), LEVELS[f["level"]])))
             self.say(clean(f["message"]), indent=4)
             for e in f["evidence"]:
                 self.say(f"• {phrases.check(e)}", indent=4)
