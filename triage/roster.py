@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from triage.derive.units import RAISED
 from triage.frame import spread
 from triage.model import SEP
 from triage.schema.derived import UNITS
@@ -58,8 +59,8 @@ def _workloads(d: Diagnosis, p: int, details: Details, best: dict[tuple[int, int
     order = np.argsort(-np.nan_to_num(clusters.sol, nan=-1.0), axis=0, kind="stable").T.tolist() if units else [[]] * size
     primary, secondary = clusters.primary.tolist(), clusters.secondary.tolist()
     tex, l2 = (_grades(view[m], size, d.method) for m in ("l1tex.hit_rate", "l2.hit_rate"))
-    raise_to = view["sol.bound"]
-    bound = numbers(raise_to, 4) if np.ndim(raise_to) else [None] * size
+    with np.errstate(all="ignore"):
+        bound = numbers(RAISED / clusters.top, 4)
     bands = [BANDS[k] for k in details.verdict.band.tolist()]
     classes = [CLASSES[k] for k in details.verdict.limiter.tolist()]
     calls, duration, own = (numbers(v[rows], 3) for v in (c.calls, c.duration_ns, c.self_ns))

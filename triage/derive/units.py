@@ -33,12 +33,17 @@ class Clusters:
     sol: Any
     top: Any
     top_index: Any
+    complete: Any
     primary: Any
     secondary: Any
 
 
 def clusters(view: View) -> Clusters:
-    """First and second cluster of every workload; needs two measured units, else top is NaN and nothing is primary."""
+    """First and second cluster of every workload; needs two measured units, else top is NaN and nothing is primary.
+
+    These describe what was measured. Rules read sol.top and the flags below, which are missing where an unmeasured
+    unit might be the real top.
+    """
     if "clusters" in view.scratch:
         found: Clusters = view.scratch["clusters"]
         return found
@@ -47,7 +52,8 @@ def clusters(view: View) -> Clusters:
         have.remove("memory")  # it repeats the busiest of the others
     if not have:
         empty = np.zeros((0, view.size), dtype=bool)
-        out = Clusters([], np.zeros((0, view.size)), np.full(view.size, np.nan), np.full(view.size, -1), empty, empty)
+        no = np.zeros(view.size, dtype=bool)
+        out = Clusters([], np.zeros((0, view.size)), np.full(view.size, np.nan), np.full(view.size, -1), no, empty, empty)
     else:
         sol = np.stack([view[f"{u}.throughput"] for u in have])
         filled = np.where(np.isnan(sol), -1.0, sol)
@@ -57,9 +63,21 @@ def clusters(view: View) -> Clusters:
         rest = np.where(primary, -1.0, filled)
         leader = rest.max(axis=0)
         secondary = (rest >= leader - DELTA - _EPS) & (rest > 0) & enough
-        out = Clusters(have, sol, np.where(enough, top, np.nan), np.where(enough, filled.argmax(axis=0), -1), primary, secondary)
+        out = Clusters(have, sol, np.where(enough, top, np.nan), np.where(enough, filled.argmax(axis=0), -1), enough & _complete(have, filled), primary, secondary)
     view.scratch["clusters"] = out
     return out
+
+
+def _complete(have: list[str], filled: Any) -> Any:
+    """Where the top SOL is certain: the four main units, SM and the whole memory system, or a list of the top units.
+
+    Profilers list the five units with the highest SOL, tables in articles the top two; whatever is missing from such a
+    list is lower than what is on it. Otherwise the missing unit might be the top one, and not seeing is not passing.
+    """
+    seen = dict(zip(have, filled >= 0, strict=True))
+    nowhere = np.zeros(filled.shape[1], dtype=bool)
+    main = np.logical_and.reduce([seen.get(u, nowhere) for u in ("sm", *_MEMORY)])
+    return main | (seen.get("sm", nowhere) & seen.get("memory", nowhere)) | np.isin((filled >= 0).sum(axis=0), (2, 5))
 
 
 def _primary(unit: str) -> Derivation:
@@ -68,7 +86,7 @@ def _primary(unit: str) -> Derivation:
         if unit not in c.names:
             return np.nan
         i = c.names.index(unit)
-        return np.where(np.isnan(c.sol[i]) | np.isnan(c.top), np.nan, c.primary[i].astype(float))
+        return np.where(np.isnan(c.sol[i]) | ~c.complete, np.nan, c.primary[i].astype(float))
 
     return Derivation(f"primary.{unit}", (f"{unit}.throughput",), f"{UNITS[unit]} SOL within 10 points of the top SOL", flags, whole=True)
 
@@ -79,7 +97,7 @@ def _involved(unit: str) -> Derivation:
         if unit not in c.names:
             return np.nan
         i = c.names.index(unit)
-        return np.where(np.isnan(c.sol[i]) | np.isnan(c.top), np.nan, (c.primary[i] | c.secondary[i]).astype(float))
+        return np.where(np.isnan(c.sol[i]) | ~c.complete, np.nan, (c.primary[i] | c.secondary[i]).astype(float))
 
     return Derivation(f"involved.{unit}", (f"{unit}.throughput",), f"{UNITS[unit]} SOL in the first or second cluster", flags, whole=True)
 
@@ -89,7 +107,7 @@ def _next(view: View) -> Any:
     if not c.names:
         return np.nan
     rest = np.where(c.primary | np.isnan(c.sol), -1.0, c.sol).max(axis=0)
-    return np.where(np.isnan(c.top) | (rest < 0), np.nan, rest)
+    return np.where(~c.complete | (rest < 0), np.nan, rest)
 
 
 def _top(unit: str) -> Derivation:
@@ -98,7 +116,7 @@ def _top(unit: str) -> Derivation:
         if unit not in c.names:
             return np.nan
         i = c.names.index(unit)
-        return np.where(np.isnan(c.sol[i]) | np.isnan(c.top), np.nan, (c.top_index == i).astype(float))
+        return np.where(np.isnan(c.sol[i]) | ~c.complete, np.nan, (c.top_index == i).astype(float))
 
     return Derivation(f"top.{unit}", (f"{unit}.throughput",), f"{UNITS[unit]} has the highest SOL", flags, whole=True)
 
@@ -121,7 +139,7 @@ def _side(metric: str, units: tuple[str, ...], first: str = "") -> Derivation:
 MAIN = ("sm.throughput", "l1tex.throughput", "l2.throughput", "vram.throughput")
 ALL = tuple(f"{u}.throughput" for u in UNITS)
 DERIVATIONS = (
-    Derivation("sol.top", (), "highest unit SOL", lambda view: clusters(view).top if clusters(view).names else np.nan, ALL, whole=True, ask=MAIN),
+    Derivation("sol.top", (), "highest unit SOL", lambda view: np.where(clusters(view).complete, clusters(view).top, np.nan) if clusters(view).names else np.nan, ALL, whole=True, ask=MAIN),
     Derivation("sol.count", (), "units with a SOL", lambda view: np.isfinite(clusters(view).sol).sum(axis=0).astype(float)
                if clusters(view).names else np.nan, ALL, whole=True, ask=MAIN),
     Derivation("sol.next", (), "highest SOL outside the first cluster", _next, ALL, whole=True, ask=MAIN),
