@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import importlib
 import os
+import signal
 import sys
 
 import click
@@ -70,6 +71,9 @@ def triage() -> None:
 def main() -> None:
     """Entry point: every expected failure is one line on stderr and exit code 2."""
     gc.set_threshold(200_000, 20, 50)  # results are trees of plain data: the default collects them over and over
+    if sys.stdout is None:  # started with stdout closed
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+    signal.signal(signal.SIGTERM, _terminate)
     try:
         code = triage.main(standalone_mode=False)
         sys.stdout.flush()
@@ -83,8 +87,9 @@ def main() -> None:
         complain("interrupted")
         code = 130
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader of a pipe went away
-        code = 0
+        code = _nobody_reads()
+    except SystemExit as e:
+        code = 143 if e.code == 143 else _nobody_reads()  # click itself ends so when the pipe is closed
     except (MemoryError, RecursionError) as e:
         complain(f"not enough memory for this input ({type(e).__name__}) - split the export, or use --top")
         code = 2
@@ -92,6 +97,16 @@ def main() -> None:
         complain(f"{e.filename or 'output'}: {e.strerror or e} - check space and permissions")
         code = 2
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _terminate(*_: object) -> None:
+    raise SystemExit(143)  # unwinds, so that no temporary file stays behind
+
+
+def _nobody_reads() -> int:
+    """The reader of a pipe went away (`| head -1`): it has what it wanted."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
 
 
 def complain(message: str) -> None:

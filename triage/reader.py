@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from triage import devices, dialects, frame, quality
-from triage.errors import BadCapture, TriageError
+from triage.errors import BadCapture, CaptureError, TriageError
 from triage.model import SEP, Capture, Column, Derived, InputFile, Table
 from triage.source import GZ_BYTES, Source
 
@@ -34,6 +34,8 @@ def read(
     with np.errstate(all="ignore"):  # damaged cells may overflow or divide by zero; what comes out is checked below
         try:
             table = module.read(source, options)
+        except OSError as e:  # removed, or a share that went away, since it was first looked at
+            raise CaptureError(f"{source.path}: cannot be read any more ({e.strerror or e})", "check that it is still there") from e
         except (LookupError, StopIteration, TypeError, AttributeError, ValueError) as e:
             if not dialect or module.recognise(source) is not None:
                 raise
