@@ -68,8 +68,7 @@ def _tiny(capture: Capture, own: Any, leaf: Any, total: float) -> Facts:
     if not timed.any():
         return {}
     tiny = timed & (own / calls < TINY_NS)
-    blocks = capture.facts.get("launch.block_size")
-    kernel = np.zeros(len(capture), dtype=bool) if blocks is None else np.isfinite(blocks)
+    kernel = _launches(capture)
     out: Facts = {}
     for name, mask in (("tiny", tiny), ("tiny_marker", tiny & ~kernel)):
         out[f"frame.{name}_count"] = (float(calls[mask].sum()), "leaf ranges below 10 µs")
@@ -104,7 +103,7 @@ def _merge(capture: Capture, own: Any, leaf: Any, total: float) -> Facts:
         other = capture.facts.get(f"{unit}.throughput")
         if other is not None and unit not in ("vram", "memory"):
             lead &= ~(other > vram)
-    good = leaf & lead & np.isin(capture.kinds, _FUSED) & (own > 0)
+    good = leaf & lead & np.isin(capture.kinds, _FUSED) & (own > 0) & ~_launches(capture)
     joined = good[1:] & good[:-1] & (capture.parent[1:] == capture.parent[:-1])
     part = np.zeros(len(capture), dtype=bool)
     part[1:] |= joined
@@ -121,12 +120,15 @@ def _merge(capture: Capture, own: Any, leaf: Any, total: float) -> Facts:
     return {"frame.merge_share": (float(own[part].sum() / total), text), "frame.merge_passes": (float(len(where)), text)}
 
 
+def _launches(capture: Capture) -> Any:
+    """Launches of a compute API: their order is the program's, not the frame's."""
+    blocks = capture.facts.get("launch.block_size")
+    return np.zeros(len(capture), dtype=bool) if blocks is None else np.isfinite(blocks)
+
+
 def _pairs(capture: Capture, own: Any, leaf: Any, total: float) -> Facts:
     """The passes that would hide each other best, judged by every unit's work: SOL x time of both must fit in one time."""
-    blocks = capture.facts.get("launch.block_size")
-    usable = leaf & (own >= MATTERS * total) & ~np.isin(capture.kinds, ("marker", "frame", "cpu", "copy"))
-    if blocks is not None:
-        usable &= ~np.isfinite(blocks)  # launches of a compute API: their order is the program's, not the frame's
+    usable = leaf & (own >= MATTERS * total) & ~np.isin(capture.kinds, ("marker", "frame", "cpu", "copy")) & ~_launches(capture)
     rows = np.flatnonzero(usable)
     if len(rows) > LONGEST:
         rows = np.sort(rows[np.argpartition(-own[rows], LONGEST)[:LONGEST]])

@@ -164,24 +164,30 @@ def parse_glued(text: str, style: Style = "us") -> tuple[float | None, str]:
     return parse(t, style), ""
 
 
+_SCALES = (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3))
+
+
+def _three(value: float) -> str:
+    """Three significant digits, never in powers of ten."""
+    return f"{value:.3g}" if abs(value) < 999.5 else f"{value:,.0f}"
+
+
 def show(value: float, unit: str) -> str:
     """A canonical value as people read it: 0.472 ratio -> `47.2 %`, 1.23e6 ns -> `1.23 ms`."""
     if value != value:
         return "not measured"
     if unit == "ratio":
         return f"{value * 100:.1f} %" if abs(value) < 0.9995 or abs(value) > 1.0005 else f"{value * 100:.0f} %"
-    if unit == "ns":
-        for name, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
-            if abs(value) >= size:
-                return f"{value / size:.3g} {name}" if abs(value) < 999.5 * size else f"{value / size:,.0f} {name}"
-        return f"{value:.3g} ns"
-    if unit in ("byte", "byte/s", "flop/s", "hz"):
-        tail = {"byte": "B", "byte/s": "B/s", "flop/s": "FLOP/s", "hz": "Hz"}[unit]
-        for name, size in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
-            if abs(value) >= size:
-                return f"{value / size:.3g} {name}{tail}"
-        return f"{value:.4g} {tail}"
-    text = f"{value:,.0f}" if value == int(value) and abs(value) < 1e15 else f"{value:,.4g}"
+    scales = {"ns": ("ns", (("s", 1e9), ("ms", 1e6), ("µs", 1e3))), "byte": ("B", _SCALES), "byte/s": ("B/s", _SCALES),
+              "flop/s": ("FLOP/s", _SCALES), "hz": ("Hz", _SCALES)}  # fmt: skip
+    if unit in scales:
+        base, steps = scales[unit]
+        for name, size in steps:
+            if abs(value) >= 0.9995 * size:  # what would round to 1,000 of the smaller unit
+                return f"{_three(value / size)} {name if unit == 'ns' else name + base}"
+        return f"{_three(value)} {base}"
+    whole = abs(value) < 1e15 and (value == int(value) or abs(value) >= 1e4)
+    text = f"{value:,.0f}" if whole else f"{value:,.4g}"
     return text + (" cycles" if unit == "cycle" else "")
 
 

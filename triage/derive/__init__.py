@@ -38,9 +38,10 @@ def leaves(metric: str, collectable: frozenset[str]) -> tuple[str, ...]:
 
     Empty when the tool cannot give it at all: a rule that needs it is not applicable there.
     """
-    if metric in collectable:
-        return (metric,)
     d = derivations().get(metric)
+    computed_only = d is not None and schema.known(metric) and not schema.get(metric).aliases
+    if metric in collectable and not computed_only:
+        return (metric,)
     if d is None:
         return ()
     if not d.inputs and not d.ask:  # any one of the optional inputs would do
