@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -57,3 +58,19 @@ def book() -> Any:
     from triage import rulebook
 
     return rulebook.load()
+
+
+@cache
+def doctor() -> Any:
+    """The bundled rules, compiled once for all tests that diagnose in this process."""
+    from triage import rulebook
+    from triage.diagnosis import Diagnostician
+
+    return Diagnostician(rulebook.select(rulebook.load()))
+
+
+def diagnosis(*paths: Path) -> Any:
+    """A Diagnosis of captures together, without loading the rules again."""
+    from triage import reader
+
+    return doctor().diagnose([reader.read(str(p)) for p in paths])

@@ -12,23 +12,24 @@ from click.testing import CliRunner, Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import triage
-from tests.conftest import SAMPLES
+from tests.conftest import SAMPLES, diagnosis
 from triage import comparereport
 from triage.compare import compare
 from triage.matching import Item, likeness, match
 from triage.readings import Move, reading
 
 TABLES = SAMPLES / "compare"
-HEAD = "path,name,kind,gpu.time [ms],sm.throughput [%],l1tex.throughput [%],vram.throughput [%],sm.active_warps"
+# the method needs every main unit; L2 and CROP stay out of the way here
+HEAD = "path,name,kind,gpu.time [ms],sm.throughput [%],l1tex.throughput [%],vram.throughput [%],sm.active_warps,l2.throughput [%],crop.throughput [%]"
 
 
 def both(before: Path | list[Path], after: Path | list[Path], **options: Any) -> dict[str, Any]:
-    return compare(triage.diagnose(before), triage.diagnose(after), **options)
+    first, second = (side if isinstance(side, list) else [side] for side in (before, after))
+    return compare(diagnosis(*first), diagnosis(*second), **options)
 
 
 def table(path: Path, rows: list[str]) -> Path:
-    path.write_text("\n".join([HEAD, *rows]) + "\n")
+    path.write_text("\n".join([HEAD, *(f"{row},5,5" for row in rows)]) + "\n")
     return path
 
 
@@ -106,27 +107,47 @@ def test_the_contract() -> None:
     assert pair["speedup"] == pytest.approx(5.05 / 4.25, abs=1e-6)
     for change in pair["changes"]:
         assert {"metric", "before", "after", "ratio", "reading"} <= set(change)
-    p = pair["predicted"]
-    assert 1 <= p["low"] <= p["likely"] <= p["bound"]
-    assert p["came_true"] in ("below", "within", "above")
+    if p := pair["predicted"]:
+        assert 1 <= p["low"] <= p["likely"] <= p["bound"]
+        assert p["came_true"] in ("below", "within", "above")
     for rule in (*pair["fixed"], *pair["remaining"], *pair["new"]):
         assert rule in doc["rules"]
 
 
 def test_findings_fixed_remaining_new_and_not_to_be_told(tmp_path: Path) -> None:
-    a = table(tmp_path / "a.csv", [",Pass,fullscreen,2,40,30,20,30"])
-    b = table(tmp_path / "b.csv", [",Pass,fullscreen,1,93,40,20,30"])
+    a = table(tmp_path / "a.csv", [",Pass,fullscreen,2,20,25,90,30"])
+    b = table(tmp_path / "b.csv", [",Pass,fullscreen,1,94,93,20,30"])
+    before, after = ({f.rule.id for f in diagnosis(p).findings if f.workload >= 0} for p in (a, b))
+    assert before - after
+    assert after - before
     pair = both(a, b)["pairs"][0]
-    assert "SOL002" in pair["fixed"]
-    assert "SOL001" in pair["new"]
+    assert pair["fixed"] == sorted(before - after)
+    assert pair["new"] == sorted(after - before)
+    assert pair["remaining"] == sorted(before & after)
     again = both(a, a)["pairs"][0]
-    assert "SOL002" in again["remaining"]
-    assert again["fixed"] == again["new"] == []
+    assert again["remaining"] == sorted(before)
+    assert again["fixed"] == again["new"] == again["unknown"] == []
     blind = tmp_path / "blind.csv"
     blind.write_text("name,kind,gpu.time [ms]\nPass,fullscreen,1\n")
     pair = both(a, blind)["pairs"][0]
     assert pair["fixed"] == []
-    assert "SOL002" in pair["unknown"]
+    assert set(pair["unknown"]) == before
+
+
+def test_the_prediction_of_what_was_fixed_is_held_against_the_time(tmp_path: Path) -> None:
+    def starved(name: str, ms: float, idle: float) -> Path:
+        path = tmp_path / name
+        path.write_text(f"name,kind,gpu.time [ms],gpu.idle [%]\nPass,fullscreen,{ms},{idle}\n")
+        return path
+
+    p = both(starved("a.csv", 2, 45), starved("b.csv", 1.2, 0))["pairs"][0]["predicted"]
+    assert p["rule"] == "SOL003"
+    assert (p["low"], p["likely"], p["bound"]) == (1.29, 1.82, 1.82)
+    assert p["achieved"] == pytest.approx(2 / 1.2, abs=1e-5)
+    assert p["came_true"] == "within"
+    less = both(starved("a.csv", 2, 45), starved("c.csv", 1.9, 0))["pairs"][0]["predicted"]
+    more = both(starved("a.csv", 2, 45), starved("d.csv", 0.5, 0))["pairs"][0]["predicted"]
+    assert (less["came_true"], more["came_true"]) == ("below", "above")
 
 
 def test_renames_need_the_same_parent_and_likeness(tmp_path: Path) -> None:

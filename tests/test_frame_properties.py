@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import triage
+from tests.conftest import diagnosis, doctor
 from triage import frame, reader, result
 from triage.model import SEP
 
@@ -75,22 +75,20 @@ def test_recoverable_time_never_exceeds_the_frame(
 ) -> None:
     path = tmp_path_factory.mktemp("frame") / "frame.csv"
     write(path, *tree[:3], np.random.default_rng(seed))
-    d = triage.diagnose(path)
+    d = diagnosis(path)
     low, likely, bound = d.recoverable_ns
     assert 0 <= low <= likely <= bound <= d.frame_ns * (1 + 1e-9)
     f = result.frame(d)
-    assert sum(s["self_ns"] for s in f["limiters"]) + f["uncovered_ns"] == pytest.approx(
-        d.frame_ns, rel=1e-6, abs=1
-    )
+    assert sum(s["self_ns"] for s in f["limiters"]) + f["uncovered_ns"] == pytest.approx(d.frame_ns, rel=1e-6, abs=1)
 
 
-def write(
-    path: Path, names: list[str], paths: list[str], times: np.ndarray, rng: np.random.Generator
-) -> None:
+def write(path: Path, names: list[str], paths: list[str], times: np.ndarray, rng: np.random.Generator) -> None:
     """A generic export of a marker tree with random SOL figures; times in ns."""
-    lines = ["path,name,kind,gpu.time [ns],sm.throughput [%],l1tex.throughput [%],vram.throughput [%]"]
+    lines = [
+        "path,name,kind,gpu.time [ns],sm.throughput [%],l1tex.throughput [%],vram.throughput [%],l2.throughput [%],crop.throughput [%]"
+    ]
     for name, levels, t in zip(names, paths, times, strict=True):
-        sol = ",".join(f"{v:.2f}" for v in rng.uniform(1, 99, 3))
+        sol = ",".join(f"{v:.2f}" for v in rng.uniform(1, 99, 5))
         lines.append(f"{levels.replace(SEP, '/')},{name},fullscreen,{t + 1:.3f},{sol}")
     path.write_text("\n".join(lines) + "\n")
 
@@ -110,7 +108,7 @@ def test_five_thousand_nested_markers(tmp_path: Path) -> None:
     capture = reader.read(str(path))
     assert capture.depth.max() > 50
     assert capture.self_ns.sum() == pytest.approx(inclusive[0], rel=1e-9)
-    d = triage.diagnose(capture)
+    d = doctor().diagnose([capture])
     assert d.frame_ns == pytest.approx(inclusive[0], rel=1e-9)
     assert d.recoverable_ns[2] <= d.frame_ns
 
@@ -123,7 +121,7 @@ def test_real_frames_add_up(export: Path) -> None:
     roots = capture.parent < 0
     assert np.nansum(capture.self_ns) + capture.uncovered_ns == pytest.approx(capture.frame_ns, rel=1e-9)
     assert np.nansum(capture.self_ns) >= np.nansum(capture.duration_ns[roots]) * (1 - 1e-9)
-    d = triage.diagnose(capture)
+    d = doctor().diagnose([capture])
     assert d.recoverable_ns[2] <= d.frame_ns * (1 + 1e-9)
 
 
@@ -140,7 +138,7 @@ Frame/Pass,Draw,45,50
 def test_repeats_fold_into_one_workload_with_their_spread(tmp_path: Path) -> None:
     path = tmp_path / "r.csv"
     path.write_text(REPEATS)
-    found = {w["name"]: w for w in triage.diagnose(path).to_dict()["workloads"]}
+    found = {w["name"]: w for w in diagnosis(path).to_dict()["workloads"]}
     assert found["Draw"]["calls"] == 3
     assert found["Draw"]["times"] == {"min": 10_000, "median": 15_000, "max": 45_000}
     assert found["Draw"]["duration_ns"] == 70_000

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-import triage
-from tests.conftest import generic
+from tests.conftest import diagnosis, generic
 from triage import tickets
 from triage.errors import TriageError
 
@@ -73,7 +72,7 @@ def frame(path: Path, noise: float = 0.0, seed: int = 0) -> Path:
 
 
 def prints(path: Path, **options: Any) -> list[str]:
-    return [t.fingerprint for t in tickets.make(triage.diagnose(path), **options)]
+    return [t.fingerprint for t in tickets.make(diagnosis(path), **options)]
 
 
 def test_fingerprints_stay_under_five_percent_noise(tmp_path: Path) -> None:
@@ -86,10 +85,9 @@ def test_fingerprints_stay_under_five_percent_noise(tmp_path: Path) -> None:
 
 
 def test_a_value_at_its_threshold_opens_no_ticket_but_keeps_one(tmp_path: Path) -> None:
-    rows = [{"name": "Pass", "gpu.time": 1, "sm.throughput": 30, "vram.throughput": 61, "gpu.idle": 0}]
-    d = triage.diagnose(generic(tmp_path / "a.csv", rows))
-    near = {f.rule.id for f in d.findings if any(e.margin and abs(e.margin) < 2 for e in f.evidence)}
-    assert near
+    d = diagnosis(generic(tmp_path / "a.csv", [{"name": "Pass", "gpu.time": 1, "gpu.idle": 1.02}]))  # SOL003: above 1 %
+    near = {f.rule.id for f in d.findings}
+    assert near == {"SOL003"}
     fresh = {t.rule for t in tickets.make(d, least=0.001)}
     assert not near & fresh
     old = [{"fingerprint": tickets.fingerprint(r, ""), "title": "x"} for r in near]
@@ -101,7 +99,7 @@ def test_with_since_what_only_wavers_stays(tmp_path: Path) -> None:
     assert first.exit_code == 0, first.exception
     listed = tickets.read_old(tmp_path / "t0" / "tickets.json")
     edge = sorted(t["share"] for t in listed)[0]
-    d = triage.diagnose(frame(tmp_path / "a.csv"))
+    d = diagnosis(frame(tmp_path / "a.csv"))
     above = edge * 1.5
     assert len(tickets.make(d, least=above)) < len(listed)
     assert {t.fingerprint for t in tickets.make(d, least=above, old=listed)} >= {
@@ -175,7 +173,7 @@ def test_scope_and_root_keep_projects_apart(tmp_path: Path) -> None:
 
 def test_several_captures_of_one_frame_make_one_ticket_per_cause(tmp_path: Path) -> None:
     paths = [frame(tmp_path / f"{i}.csv", 0.01, i) for i in range(3)]
-    found = tickets.make(triage.diagnose(list(paths)))
+    found = tickets.make(diagnosis(*paths))
     assert {t.fingerprint for t in found} == set(prints(paths[0]))
     assert max(len(t.workloads) for t in found) > len(PASSES)
 
@@ -184,8 +182,8 @@ HOSTILE = "a|b `c` @everyone #12 <script>alert(1)</script> [x](http://evil) {pan
 
 
 def test_names_cannot_break_tables_call_people_or_link_issues(tmp_path: Path) -> None:
-    rows = [{**p, "name": f"{HOSTILE} {i}", "gpu.time": 1.0} for i, p in enumerate(PASSES)]
-    for t in tickets.make(triage.diagnose(generic(tmp_path / "a.csv", rows))):
+    rows = [{**p, "name": f"{HOSTILE} {i}", "gpu.time": 1.0, "crop.throughput": 5} for i, p in enumerate(PASSES)]
+    for t in tickets.make(diagnosis(generic(tmp_path / "a.csv", rows))):
         body = t.body("markdown", 65_536)
         table = [line for line in body.splitlines() if line.startswith("| `")]
         assert table
@@ -206,8 +204,11 @@ def test_names_cannot_break_tables_call_people_or_link_issues(tmp_path: Path) ->
 
 @pytest.mark.parametrize("limit", [65_536, 32_767, 6_000, 3_500, 2_200])
 def test_bodies_fit_by_folding_whole_rows(tmp_path: Path, limit: int) -> None:
-    rows = [{**PASSES[i % len(PASSES)], "name": f"{'very long pass name ' * 8}{i}", "gpu.time": 1.0} for i in range(60)]
-    for t in tickets.make(triage.diagnose(generic(tmp_path / "a.csv", rows))):
+    rows = [
+        {**PASSES[i % len(PASSES)], "name": f"{'very long pass name ' * 8}{i}", "gpu.time": 1.0, "crop.throughput": 5}
+        for i in range(60)
+    ]
+    for t in tickets.make(diagnosis(generic(tmp_path / "a.csv", rows))):
         for markup in ("markdown", "jira"):
             body = t.body(markup, limit)
             assert len(body) <= limit
@@ -221,7 +222,7 @@ def test_bodies_fit_by_folding_whole_rows(tmp_path: Path, limit: int) -> None:
 
 
 def test_bodies_that_cannot_fit_are_an_error(tmp_path: Path) -> None:
-    t = tickets.make(triage.diagnose(frame(tmp_path / "a.csv")))[0]
+    t = tickets.make(diagnosis(frame(tmp_path / "a.csv")))[0]
     with pytest.raises(TriageError, match="does not fit"):
         t.body("markdown", 100)
 
@@ -259,7 +260,7 @@ def test_a_bad_file_is_said_and_the_others_are_filed(tmp_path: Path) -> None:
 
 def test_captures_without_times_still_give_tickets(tmp_path: Path) -> None:
     path = generic(tmp_path / "a.csv", [{"name": "k", "sm.throughput": 20, "vram.throughput": 15, "gpu.idle": 40}])
-    found = tickets.make(triage.diagnose(path))
+    found = tickets.make(diagnosis(path))
     assert found
     assert all(t.saved_ns is None for t in found)
     assert "None" not in "".join(t.body("markdown", 65_536) + t.title for t in found)

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-import triage
+from tests.conftest import diagnosis
 from tests.tracker_fakes import TOKEN, Store, serve
 from triage import tickets, trackers
 from triage.errors import TriageError
@@ -28,12 +28,12 @@ NAMES = ("github", "gitlab", "jira", "redmine")
 PROJECTS = {"github": "o/r", "gitlab": "g/p", "jira": "GPU", "redmine": "frames"}
 LIBRARIES = {"github": "github", "gitlab": "gitlab", "jira": "jira", "redmine": "redminelib"}
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the client libraries
-HEAD = "path,name,kind,gpu.time [ms],sm.throughput [%],l1tex.throughput [%],vram.throughput [%],gpu.idle [%]"
+HEAD = "path,name,kind,gpu.time [ms],sm.throughput [%],l1tex.throughput [%],vram.throughput [%],l2.throughput [%],crop.throughput [%],gpu.idle [%]"
 
 
 def capture(path: Path, shift: float = 0.0) -> Path:
     rows = [
-        f"Frame,Pass{i},fullscreen,{2 + i / 10 + shift},{30 + i},{20 + i},{25 + i},{0 if i else 40 + shift}"
+        f"Frame,Pass{i},fullscreen,{2 + i / 10 + shift},{30 + i},{20 + i},{25 + i},9,5,{0 if i else 40 + shift}"
         for i in range(6)
     ]
     path.write_text("\n".join([HEAD, *rows]) + "\n")
@@ -78,7 +78,7 @@ def test_posting_twice_leaves_one_ticket_updated(tmp_path: Path, fake: tuple[str
 
 
 def one(tmp_path: Path) -> tickets.Ticket:
-    return tickets.make(triage.diagnose(capture(tmp_path / "a.csv")))[0]
+    return tickets.make(diagnosis(capture(tmp_path / "a.csv")))[0]
 
 
 def test_two_runs_that_file_at_one_time_leave_one_ticket(tmp_path: Path, fake: tuple[str, str, Store]) -> None:
@@ -103,7 +103,7 @@ def test_jira_cloud_whose_search_lags_behind(tmp_path: Path, monkeypatch: pytest
     pytest.importorskip("jira")
     monkeypatch.setenv("JIRA_TOKEN", TOKEN)
     monkeypatch.setenv("JIRA_USER", "me@example.org")
-    found = tickets.make(triage.diagnose(capture(tmp_path / "a.csv")))
+    found = tickets.make(diagnosis(capture(tmp_path / "a.csv")))
     for t in found:
         t.files = []
     with serve("jira") as (url, store):
@@ -123,7 +123,7 @@ def test_a_problem_that_is_gone_is_said_in_its_ticket(tmp_path: Path, fake: tupl
     options = ("--post", name, "--project", PROJECTS[name], "--url", url, "--send")
     assert file(capture(tmp_path / "a.csv"), "-o", tmp_path / "t", *options).exit_code == 0
     calm = tmp_path / "b.csv"
-    calm.write_text(f"{HEAD}\nFrame,Pass0,fullscreen,2,95,20,20,0\nFrame,Pass1,fullscreen,2,95,20,20,0\n")
+    calm.write_text(f"{HEAD}\nFrame,Pass0,fullscreen,2,95,20,20,9,5,0\nFrame,Pass1,fullscreen,2,95,20,20,9,5,0\n")
     done = file(calm, "-o", tmp_path / "u", "--since", tmp_path / "t" / "tickets.json", *options)
     assert done.exit_code == 0, done.exception
     assert "gone" in done.stdout

@@ -225,7 +225,7 @@ def cluster(todo: Sequence[Found], settings: Settings, address: str) -> Generato
     except ImportError as e:
         raise TriageError("--dask needs Dask", "pip install 'sol-triage[dask]'") from e
     try:
-        client = distributed.Client(address, timeout=20, set_as_default=False)
+        client = distributed.Client(address, timeout=10, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as e:
         raise TriageError(
             f"--dask {address}: no scheduler answers ({type(e).__name__})", "start one with: dask scheduler"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from triage.commands import _common
+from triage.errors import CaptureError
 
 if TYPE_CHECKING:
     from triage.farm import Outcome, Settings
@@ -47,6 +48,8 @@ def command(
     found = gather.gather(paths, output)
     if found.other:
         cli.complain(f"note: {found.other} files that are no profiler exports were passed over")
+    if not found.captures:
+        raise CaptureError(f"{', '.join(paths)}: no captures found", "name files, or a folder that holds exports")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     show = _bar if sys.stderr.isatty() else _lines
     with show(len(found.captures)) as progress:
