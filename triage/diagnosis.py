@@ -154,7 +154,7 @@ class Diagnostician:
         total = sum(p.total for p in parts)
         listed = LISTED if top is None and total > ALL else limit
         order = [(key[3], key[5]) for key in keys[:listed]]
-        notes = [n for n in {self.workload.note} if n]
+        notes = []  # which engine inferred is said on stderr: the result is the same
         if total > len(order):
             notes.append(f"{total - len(order)} of {total} findings are not listed" + ("" if top is not None else "; --top N lists more"))
         return Diagnosis(parts, self.book, self.method, self.workload.backend.name, self.workload, order, total, top, notes)

@@ -74,7 +74,7 @@ def _headers(seg: Segment, body: Body, brackets: bool) -> list[tuple[str, str]]:
 
 
 def _bracketed(header: str) -> tuple[str, str]:
-    m = re.fullmatch(r"(.*?)\s*\[([^\]]*)\]\s*", header)
+    m = re.fullmatch(r"(.*?)\s*\[([^\]]*)\]\s*", header) if len(header) <= _wide.LONGEST else None
     return (m[1], m[2].strip()) if m else (header, "")
 
 
