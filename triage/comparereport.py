@@ -35,7 +35,7 @@ def render(doc: dict[str, Any], format: str, full: bool = False) -> str:
     names = {
         "listed": [_pair(p, full) for p in pairs],
         "hidden": len(doc["pairs"]) - len(pairs),
-        "headline": headline(doc),
+        "headline": textwrap.fill(headline(doc), 80) if format == "terminal" else headline(doc),
     }
     return templating.render(_TEMPLATES[format], **{**doc, **names})
 

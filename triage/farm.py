@@ -23,7 +23,7 @@ from triage.errors import CaptureError, TriageError
 from triage.gather import Found
 
 if TYPE_CHECKING:
-    from triage.diagnosis import Diagnosis, Diagnostician
+    from triage.diagnosis import Diagnostician
     from triage.rulebook import Rulebook
 
 AHEAD = 4  # captures handed to each worker in advance; more would only hold results in memory
