@@ -19,12 +19,12 @@ from triage.details import Details
 from triage.engine import Engine
 from triage.evaluate import Lookup, infer
 from triage.findings import Finding, findings
-from triage.framefacts import UMBRELLA, frame_capture
+from triage.framefacts import frame_capture
 from triage.gain import fractions
 from triage.ledger import Firings, Ledger
 from triage.model import Capture
 from triage.program import compile_program
-from triage.rule import CONFIDENCE
+from triage.rule import CONFIDENCE, UMBRELLA
 from triage.rulebook import Rulebook
 from triage.verdict import judge
 

@@ -24,7 +24,6 @@ PAIRS = 3  # pairs worth naming; each needs its own fences
 MATTERS = 0.01  # house judgement: a pass below 1 % of the frame is not worth a second queue
 PRACTICAL = 0.9  # P3: what a unit reaches in practice; two passes together cannot use more
 BANDWIDTH = 0.6  # P3, section 5.3.1: VRAM above 60 % is limited by bandwidth
-UMBRELLA = ("busy-top-unit", "underused-top-unit")  # true of almost every workload, so no common cause
 _FUSED = ("fullscreen", "compute")
 
 Facts = dict[str, tuple[float, str]]  # metric -> (value, formula)

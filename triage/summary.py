@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from triage.gain import LEVEL_ORDER, level
+from triage.rule import UMBRELLA
 
 FIRST = 5  # things to do first
 NEVER = float("-inf")
@@ -41,7 +42,8 @@ def causes(doc: dict[str, Any]) -> list[dict[str, Any]]:
     """Root causes: findings of one rule are one item, over all workloads they concern.
 
     Gains on one workload are alternatives, so the order is greedy: each next item is the one that adds most to what
-    the items before it already give back (`adds_ns`). `saved_ns` is the item taken alone.
+    the items before it already give back (`adds_ns`). `saved_ns` is the item taken alone. Causes by name come before
+    umbrella statements, whatever they save.
     """
     groups: dict[str, list[dict[str, Any]]] = {}
     for f in doc["findings"]:
@@ -57,8 +59,8 @@ def causes(doc: dict[str, Any]) -> list[dict[str, Any]]:
         for f in group:
             touches.setdefault(f["workload"], []).append(rule)
     while rest:
-        # ties: what saves more alone, then the rule seen first in the ranking
-        rule = min(rest, key=lambda r: (-adds[r], -sum(_saved(f) for f in rest[r]), rest[r][0]["rank"]))
+        # statements that are true of almost any workload come last; ties: what saves more alone, then the better ranked
+        rule = min(rest, key=lambda r: (rest[r][0]["name"] in UMBRELLA, -adds[r], -sum(_saved(f) for f in rest[r]), rest[r][0]["rank"]))
         group = rest.pop(rule)
         out.append(_cause(group, names, adds[rule], total))
         stale: set[str] = set()
