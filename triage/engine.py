@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from triage.errors import TriageError
-from triage.expression import FALSE, TRUE
+from triage.expression import FALSE, TRUE, UNKNOWN
 from triage.program import RULES, Group, Program, unsign
 
 BACKENDS = ("durable", "clips")
@@ -178,14 +178,13 @@ class Engine:
 
     def _signature(self, group: Group, code: int) -> int:
         self.signatures += 1
-        literals = []
-        for i, truth in enumerate(unsign(code, len(group.inputs))):
-            if truth != FALSE:
-                literals.append(f"{group.number}.{i}P")
-            if truth == TRUE:
-                literals.append(f"{group.number}.{i}T")
+        digits = unsign(code, len(group.inputs))
+        certain = UNKNOWN not in digits  # then what fires and what cannot be excluded are the same: ask once
+        literals = [f"{group.number}.{i}T" for i, truth in enumerate(digits) if truth == TRUE]
+        if not certain:
+            literals += [f"{group.number}.{i}P" for i, truth in enumerate(digits) if truth != FALSE]
         bits = 0
         for name in self.backend.run(literals):
             member = name.partition(".")[2].partition("#")[0]
             bits |= 1 << (int(member[:-1]) + (0 if member[-1] == "T" else RULES))
-        return bits
+        return bits | bits << RULES if certain else bits
