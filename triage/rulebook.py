@@ -73,9 +73,9 @@ def files(folders: Sequence[Path] = ()) -> list[Path]:
     return found
 
 
-def load(folders: Sequence[Path] = (), *, only: Iterable[Path] | None = None) -> Rulebook:
-    """Read and compile rule files; raises RuleError for the first mistake."""
-    rules = [read(p) for p in (files(folders) if only is None else only)]
+def load(folders: Sequence[Path] = (), *, only: Iterable[Path] | None = None, tests: bool = False) -> Rulebook:
+    """Read and compile rule files; raises RuleError for the first mistake. tests: keep the embedded tests too."""
+    rules = [read(p, tests) for p in (files(folders) if only is None else only)]
     return build(rules)
 
 
@@ -174,9 +174,9 @@ def _declared(rule: Rule, name: str, known: set[str], where: str) -> None:
         raise RuleError(rule.file, rule.line, f"{where}: nothing concludes {name!r}", f"did you mean {close[0]!r}?" if close else "")
 
 
-def read(path: Path) -> Rule:
+def read(path: Path, tests: bool = True) -> Rule:
     """One rule file -> Rule; raises RuleError with file:line."""
-    return _Reader(yamlfile.load(path), str(path), path).rule()
+    return _Reader(yamlfile.load(path, skip="" if tests else "tests"), str(path), path).rule()
 
 
 class _Reader:

@@ -26,9 +26,13 @@ class Mapping(dict[str, Any]):
     lines: dict[str, int]
 
 
-def load(path: Path, shown: str = "") -> Mapping:
-    """The file's top mapping; raises RuleError with `shown` (or the path) and a line."""
-    name = shown or str(path)
+def load(path: Path, skip: str = "") -> Mapping:
+    """The file's top mapping; raises RuleError with the path and a line.
+
+    skip: a top-level key whose block is not even parsed. A rule's tests are a third of its text, and only `triage
+    check` reads them.
+    """
+    name = str(path)
     try:
         if path.stat().st_size > MAX_BYTES:
             raise RuleError(name, 1, f"larger than {MAX_BYTES >> 10} KiB", "one rule is one short file")
@@ -37,7 +41,12 @@ def load(path: Path, shown: str = "") -> Mapping:
         raise RuleError(name, 1, "is not UTF-8 text") from None
     except OSError as e:
         raise RuleError(name, 1, f"cannot be read ({e.strerror or e})") from e
-    return loads(text, name)
+    return loads(re.sub(rf"^{skip}:.*?(?=^[^\s#-]|\Z)", _blank, text, flags=re.M | re.S) if skip else text, name)
+
+
+def _blank(block: re.Match[str]) -> str:
+    """As many empty lines, so that later line numbers stay right."""
+    return "\n" * block[0].count("\n")
 
 
 def loads(text: str, name: str) -> Mapping:
