@@ -6,7 +6,7 @@ BIN     = $(VENV)/bin
 export CPPFLAGS += -DPyEval_CallObject=PyObject_CallObject
 DEMO    = sample_captures/gpu-trace/demo_frame
 
-.PHONY: demo test check lint docs golden bench hard screenshots clean
+.PHONY: demo test check lint docs golden bench hard readme clean
 
 $(BIN)/triage: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -42,6 +42,9 @@ bench: $(BIN)/triage  ## ratios against pandas.read_csv and friends, one run, ta
 
 hard: $(BIN)/triage  ## fuzz totals, fault matrix, engine agreement (minutes, bounded)
 	$(BIN)/python benchmarks/hard.py
+
+readme: $(BIN)/triage  ## refresh the terminal output and the picture that README shows
+	$(BIN)/python docs/readme.py
 
 clean:
 	rm -rf $(VENV) out dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
