@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 MAX_CHARS, MAX_NODES, MAX_DEPTH = 400, 120, 24
+LARGEST = 1e30  # of a number written in an expression
 Lookup = Callable[[str], Any]
 Thunk = Callable[[Lookup], Any]
 
@@ -148,6 +149,8 @@ class _Compiler:
             case ast.Constant(value=bool()):
                 raise ExpressionError("True and False are no values here")
             case ast.Constant(value=int() | float() as value):
+                if abs(value) > LARGEST:
+                    raise ExpressionError(f"a number beyond {LARGEST:g}")
                 number = float(value)
                 self.literals.append(number)
                 return lambda get: number

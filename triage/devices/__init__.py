@@ -148,7 +148,7 @@ def architectures() -> tuple[Device, ...]:
 
 def _words(text: str) -> tuple[tuple[str, ...], str | None]:
     """The telling words of a product name in order, and its memory size if it has one."""
-    plain = re.sub(r"[®™]|\((?:tm|r)\)", " ", text.casefold())
+    plain = re.sub(r"[®™]|\((?:tm|r)\)", " ", text[:200].casefold())
     plain = re.sub(r"\(\d+\)\s*$", " ", plain)  # nvprof numbers devices: "TITAN Xp (0)"
     words: list[str] = []
     memory = None

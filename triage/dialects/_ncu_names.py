@@ -78,7 +78,7 @@ def metric(name: str, unit_text: str = "", section: str = "") -> str:
             )
         return _BY_UNIT[key].get(dimension, "")
     found = _table().get(key, "")
-    if not found and (m := SUFFIX.search(name)):  # --print-metric-name label-name
+    if not found and (m := SUFFIX.search(name[-400:])):  # --print-metric-name label-name
         found = _table().get(schema.normal(m[1]), "")
     return found
 

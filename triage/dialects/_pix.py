@@ -215,7 +215,7 @@ def _by_range(ids: Any) -> Any:
     out = np.full(len(ids), -1, dtype=np.int64)
     stack: list[tuple[int, int, int]] = []
     for i, text in enumerate(ids):
-        m = re.fullmatch(r"\s*(\d+)(?:\s*-\s*(\d+))?\s*", str(text))
+        m = re.fullmatch(r"\s*(\d{1,18})(?:\s*-\s*(\d{1,18}))?\s*", str(text))
         if m is None:
             continue
         low, high = int(m[1]), int(m[2] or m[1])

@@ -49,7 +49,7 @@ def headers(lines: Iterable[str]) -> Iterator[tuple[int, str, list[str]]]:
     """(line, section, cells) of every header line."""
     section = ""
     for number, line in enumerate(lines, 1):
-        if m := _SECTION.fullmatch(line):
+        if m := _SECTION.fullmatch(line[:400]):
             section = m[1]
         elif is_header(line):
             yield number, section, cut(line)
@@ -82,7 +82,7 @@ def blocks(source: Source) -> list[Block]:
     for number, line in enumerate(source.lines(), 1):
         if not line.strip():
             continue
-        if m := _SECTION.fullmatch(line):
+        if m := _SECTION.fullmatch(line[:400]):
             section = m[1]
             if out:
                 out[-1].section += "\0"  # closed: what follows belongs to the next header

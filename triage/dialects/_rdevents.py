@@ -10,7 +10,7 @@ from triage.errors import BadCapture, CaptureError
 from triage.source import Source
 
 _HEAD = re.compile(r"^\s*EID\s*\|\s*Event\b", re.IGNORECASE)
-_ROW = re.compile(r"^\s*(\d+)\s*\|(\s*)(\\?-)?\s?(.*)$")
+_ROW = re.compile(r"^\s*(\d{1,18})\s*\|(\s*)(\\?-)?\s?(.*)$")
 _MOST = 40  # text files of the folder that are looked into
 
 

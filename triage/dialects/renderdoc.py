@@ -27,7 +27,7 @@ _HINT = (
     "in RenderDoc: Performance Counter Viewer > Capture counters (tick GPU Duration and vendor counters) >"
     " Save as CSV"
 )
-_GROUPS = re.compile(r"Dispatch\w*\(\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\)")
+_GROUPS = re.compile(r"Dispatch\w*\(\s*(\d{1,18})\s*,\s*(\d{1,18})\s*,\s*(\d{1,18})\s*\)")
 
 
 def _header(source: Source) -> tuple[int, list[str]]:

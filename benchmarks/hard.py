@@ -1,0 +1,152 @@
+"""`make hard`: fuzz totals, fault matrix, engine agreement. Bounded minutes; `--nightly N` fuzzes N cases instead.
+
+    benchmarks/hard.py                     20,000 fuzz cases, the fault and hostile matrix, 50,000 signatures
+    benchmarks/hard.py --nightly 500000    more cases, other ones every night (--start)
+    benchmarks/hard.py --case 1234         one case again, with its traceback; its files are left in out/case
+    benchmarks/hard.py --only fuzz         fuzz, faults or engines alone
+"""
+
+from __future__ import annotations
+
+import argparse
+import concurrent.futures
+import multiprocessing
+import os
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tests import fuzzing  # noqa: E402
+
+CASES, SIGNATURES = 20_000, 50_000
+MEMORY = 4 << 30  # address space of a fuzzing process
+BLOCK = 500
+
+
+def pool() -> tuple[list[fuzzing.Seed], list[str]]:
+    from triage import dialects
+
+    return fuzzing.seeds(), sorted(dialects.dialects())
+
+
+def campaign(start: int, count: int) -> dict[str, Any]:
+    """A block of cases in a process of its own, so that a death by signal is seen as well."""
+    warnings.simplefilter("error")
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    seeds, names = pool()
+    judge = fuzzing.Judge(seconds=20)
+    with tempfile.TemporaryDirectory() as folder:
+        tally = judge.run((fuzzing.case(i, seeds, names) for i in range(start, start + count)), Path(folder) / "case")
+    faults = [(c.number, c.seed, c.dialect, kind, trace.strip().splitlines()[-3:]) for c, kind, trace in tally.faults]
+    return {"reports": tally.reports, "refused": tally.refused, "slowest": tally.slowest, "faults": faults, "leaks": len(judge.leaks),
+            "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10, "judged": judge.doctor.workload.signatures}  # fmt: skip
+
+
+def fuzz(start: int, count: int, jobs: int, budget: float) -> bool:
+    began, done = time.monotonic(), []
+    died = 0
+    context = multiprocessing.get_context("spawn")
+    with concurrent.futures.ProcessPoolExecutor(jobs, mp_context=context, max_tasks_per_child=1) as workers:
+        todo = [(i, min(BLOCK, start + count - i)) for i in range(start, start + count, BLOCK)]
+        running: set[Any] = set()
+        while todo or running:
+            while todo and len(running) < jobs and time.monotonic() - began < budget:
+                running.add(workers.submit(campaign, *todo.pop(0)))
+            if not running:
+                break
+            finished, running = concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED)
+            for f in finished:
+                if f.exception() is None:
+                    done.append(f.result())
+                else:
+                    died += 1
+                    print(f"fuzz: a process died: {f.exception()}")
+            print(f"\r{sum(d['reports'] + d['refused'] + len(d['faults']) for d in done):,} cases", end="", file=sys.stderr, flush=True)
+    print(file=sys.stderr)
+    faults = [x for d in done for x in d["faults"]]
+    total = sum(d["reports"] + d["refused"] for d in done) + len(faults)
+    for number, seed, dialect, kind, trace in faults[:20]:
+        print(f"  case {number} ({seed}{', as ' + dialect if dialect else ''}): {kind}\n    " + "\n    ".join(trace))
+    print(f"fuzz: {total:,} of {count:,} cases (from {start}) over {len(pool()[0])} exports: {sum(d['reports'] for d in done):,} reports, "
+          f"{sum(d['refused'] for d in done):,} one-line errors, {len(faults)} faults, {died} dead processes; slowest case {max((d['slowest'] for d in done), default=0):.1f} s, "
+          f"peak {max((d['peak'] for d in done), default=0)} MB; bytes of files seen by the C engine: {sum(d['leaks'] for d in done)}; {time.monotonic() - began:.0f} s")  # fmt: skip
+    if total < count:
+        print(f"fuzz: the time budget of {budget:.0f} s ended the campaign early")
+    return not faults and not died
+
+
+def faults() -> bool:
+    """The fault matrix and the hostile texts, as the test suite holds them."""
+    good = True
+    for file, title in (("test_faults.py", "fault matrix"), ("test_hostile.py", "hostile texts"), ("test_package.py", "packaging")):
+        p = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--no-header", "-rA", f"tests/{file}"], cwd=ROOT, capture_output=True, text=True, check=False)
+        rows: dict[str, dict[str, int]] = {}
+        for outcome, name in re.findall(r"^(PASSED|FAILED|ERROR|SKIPPED) (?:\[\d+\] )?tests/\w+\.py(?:::|:)(\w+)", p.stdout, re.MULTILINE):
+            counts = rows.setdefault(name.removeprefix("test_").replace("_", " "), {})
+            counts[outcome.lower()] = counts.get(outcome.lower(), 0) + 1
+        print(f"{title}: {p.stdout.strip().splitlines()[-1].strip('= ')}")
+        for name, counts in rows.items():
+            print(f"  {name:72} " + ", ".join(f"{n} {outcome}" for outcome, n in sorted(counts.items())))
+        good &= p.returncode == 0
+    return good
+
+
+def engines(wanted: int) -> bool:
+    from tests.conftest import CORPUS, SAMPLES
+    from tests.test_engines_agree import compare_captures, compare_signatures, exports
+    from triage import rulebook
+
+    began, book = time.monotonic(), rulebook.load()
+    folders = [p for p in (SAMPLES, CORPUS) if p.is_dir()]
+    captures, differ = compare_captures(book, exports(*folders))
+    signatures, other = compare_signatures(book, wanted)
+    for text in (differ + other)[:20]:
+        print(f"  differs: {text}")
+    print(f"engines: durable-rules and CLIPS agree on {captures - len(differ)} of {captures} exports and {signatures - len(other):,} of {signatures:,} "
+          f"random signatures over {len(book.rules)} rules; {time.monotonic() - began:.0f} s")  # fmt: skip
+    return not differ and not other
+
+
+def again(number: int) -> bool:
+    """One case, loudly."""
+    seeds, names = pool()
+    c = fuzzing.case(number, seeds, names)
+    path = fuzzing.lay(c, ROOT / "out" / "case")
+    print(f"case {number}: {c.seed}, {c.dialect or 'detected'}: {path}")
+    warnings.simplefilter("error")
+    print(fuzzing.Judge().one(path, c.dialect))
+    return True
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--nightly", type=int, metavar="N", help="fuzz N cases, without a time budget")
+    parser.add_argument("--start", type=int, default=0, help="number of the first case")
+    parser.add_argument("--case", type=int, help="repeat one case")
+    parser.add_argument("--only", choices=["fuzz", "faults", "engines"])
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--budget", type=float, default=1_800, help="seconds for the fuzz campaign")
+    a = parser.parse_args()
+    if a.case is not None:
+        sys.exit(not again(a.case))
+    good = True
+    if a.only in (None, "fuzz"):
+        good &= fuzz(a.start, a.nightly or CASES, a.jobs, float("inf") if a.nightly else a.budget)
+    if a.only in (None, "faults"):
+        good &= faults()
+    if a.only in (None, "engines"):
+        good &= engines(SIGNATURES)
+    sys.exit(not good)
+
+
+if __name__ == "__main__":
+    main()
