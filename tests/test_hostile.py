@@ -99,7 +99,7 @@ def test_markdown_and_jira_keep_their_tables(reports: dict[str, str]) -> None:
         assert not re.match(r"\s*<(script|img|iframe)", line), line
     from markdown_it import MarkdownIt
 
-    page = Page(MarkdownIt("gfm-like", {"html": True}).render(reports["markdown"]))
+    page = Page(MarkdownIt("commonmark", {"html": True}).enable("table").render(reports["markdown"]))
     assert not [t for t, _ in page.tags if t in ("script", "img", "iframe", "b")]
     assert not [a for _, a in page.tags if re.match(r"javascript:|http://x", a.get("href") or "")]
     assert sum(t == "table" for t, _ in page.tags) >= 1
@@ -124,7 +124,7 @@ def test_errors_are_tame_too(tmp_path: Path) -> None:
 RULE = """\
 id: EVIL001
 name: evil-rule
-title: "<script>alert(1)</script> \\u202e [x](javascript:1) {{code}}"
+title: "<script>alert(1)</script> [x](javascript:1) {{code}}"
 status: stable
 since: 0.1.0
 scope: workload
@@ -139,8 +139,8 @@ finding: {finding}
 gain: {{of: workload, saves: "{saves}", at_most: 90%, confidence: low, because: "</td><script>1</script>"}}
 advice:
   - "<a href='javascript:1'>x</a>\\n=1+1"
-  - {{do: "|x| {{x}}", code: "</code></pre><script>1</script>\\x1b[31m"}}
-caveats: ["\\x1b]0;x\\x07"]
+  - {{do: "|x| {{x}}", code: "</code></pre><script>1</script>"}}
+caveats: ["![i](http://x/y.png) {{html}}"]
 tests:
   - {{name: a, given: {{sm.throughput: 50%}}, expect: fires}}
   - {{name: b, given: {{sm.throughput: 0.1%}}, expect: silent}}
@@ -159,7 +159,7 @@ def rules(folder: Path, finding: str = '"<b onmouseover=alert(1)>{sm.throughput:
 def test_texts_of_a_strangers_rules_are_text(tmp_path: Path) -> None:
     path = generic(tmp_path / "a.csv", [{"name": "m", **ROW}])
     folder = rules(tmp_path / "rules")
-    text = (folder / "evil" / "evil-rule.yaml").read_text("utf-8").replace("|x| {x}", "|x|").replace(" {code}", "")
+    text = (folder / "evil" / "evil-rule.yaml").read_text("utf-8").replace("|x| {x}", "|x|").replace(" {code}", "").replace(" {html}", "")
     (folder / "evil" / "evil-rule.yaml").write_text(text, "utf-8")
     for format in FORMATS:
         p = run("diagnose", path, "--rules", folder, "-f", format, "--full")
@@ -233,6 +233,12 @@ def test_yaml_is_plain_data(text: str) -> None:
     else:
         assert text.startswith(("<<", "%YAML"))  # kept as plain keys, never merged
     assert time.perf_counter() - start < 2
+
+
+@pytest.mark.parametrize("escape", ["x1b[31m", "x9b31m", "u202e", "u2066", "x07", "0", "r"])
+def test_texts_of_rules_hold_no_control_characters(escape: str) -> None:
+    with pytest.raises(RuleError, match="control character"):
+        yamlfile.loads(f'id: "a\\{escape} b"', "evil.yaml")
 
 
 def test_huge_rule_files_are_refused(tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ from triage.errors import RuleError
 
 MAX_BYTES, MAX_DEPTH, MAX_NODES = 65_536, 12, 5_000
 _Loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # text only: what a plain scalar means is decided below
+# What a terminal would obey or what turns the reading direction has no place in the texts of a rule.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?\Z")
 _WORDS = {"true": True, "false": False, "yes": True, "no": False, "on": True, "off": False, "null": None, "~": None, "": None}
 
@@ -84,6 +86,8 @@ class _Walk:
         if not node.tag.startswith("tag:yaml.org,2002:") or node.tag[18:] not in ("str", "seq", "map", "null"):
             raise RuleError(self.name, line, f"tag {node.tag} is not allowed", "plain values only")
         if isinstance(node, yaml.ScalarNode):
+            if found := _CONTROL.search(node.value):
+                raise RuleError(self.name, line, f"control character U+{ord(found[0]):04X} in a text", "plain text only")
             return node.value if node.style else _plain(node.value)
         if isinstance(node, yaml.SequenceNode):
             return [self.plain(v, depth + 1) for v in node.value]
@@ -106,6 +110,6 @@ def _plain(text: str) -> Any:
     """An unquoted scalar: a number, true/false, nothing, or text."""
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
-    if _NUMBER.match(text):
+    if len(text) < 400 and _NUMBER.match(text):
         return float(text) if set(text) & set(".eE") else int(text)
     return text
