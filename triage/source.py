@@ -227,7 +227,8 @@ class Source:
 
     def lines(self) -> Iterator[str]:
         """Physical lines without their ends, streamed."""
-        with io.TextIOWrapper(self.open(), self.encoding, "replace", newline=None) as f:
+        encoding = self.encoding  # may refuse the file: before it is opened again
+        with io.TextIOWrapper(self.open(), encoding, "replace", newline=None) as f:
             for i, line in enumerate(f):
                 yield (line.removeprefix("\ufeff") if i == 0 else line).rstrip("\n")
 
