@@ -18,11 +18,11 @@ WORDS = [
     TEX L1 L2 VRAM CROP ZROP PD IA VAF VPC PES raster PROP PCIe RTCORE WFI barrier coherent divergence coalescing sector roofline tail spill
     scratch marker workload dispatch draw launch frame confidence compute memory balanced latency small-grid front-end rop cpu high gray low
     v1 v2 MFMA EU XVE stall visibility availability
-    """.split(),  # noqa: SIM905 - a list of a hundred quoted words is harder to read
+    """.split(),
     *"""
     thread group, local workgroup, shared memory, theoretical occupancy, achieved occupancy, issue slot, async compute, control barrier,
     memory barrier, bank conflict, arithmetic intensity, exclusive time, inclusive time, recoverable time, blind spot, ruled out, tensor core
-    """.split(","),  # noqa: SIM905
+    """.split(","),
 ]
 
 

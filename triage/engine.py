@@ -147,13 +147,13 @@ def backend(name: str, definitions: Sequence[Definition]) -> tuple[Backend, str]
 
 def definitions(program: Program) -> list[Definition]:
     """Both forms (T and P) of every rule of a program, one definition per alternative."""
-    out: list[Definition] = []
-    for group in program.groups:
-        for m, member in enumerate(group.members):
-            for a, inputs in enumerate(member.alternatives):
-                for form in "TP":
-                    out.append((f"{group.number}.{m}{form}#{a}", tuple(f"{group.number}.{i}{form}" for i in inputs)))
-    return out
+    return [
+        (f"{group.number}.{m}{form}#{a}", tuple(f"{group.number}.{i}{form}" for i in inputs))
+        for group in program.groups
+        for m, member in enumerate(group.members)
+        for a, inputs in enumerate(member.alternatives)
+        for form in "TP"
+    ]
 
 
 class Engine:

@@ -56,6 +56,7 @@ class Lookup:
         self.rule, self.view, self.method = rule, view, method
 
     def __call__(self, name: str) -> Any:
+        """The value behind a name: array, scalar, or NaN where nobody has it."""
         if name in self.rule.thresholds:
             return self.rule.threshold(name, self.method)
         if name in self.rule.let:

@@ -125,13 +125,8 @@ class _Maker:
 
     def _checks(self, rule: Rule, lookup: Lookup, workload: int, i: int) -> list[Check]:
         when = rule.when[self.d.method]
-        out = []
-        for c in when.all_of:
-            out.append(self._check(rule, c, lookup, workload, i))
-        for c in when.any_of:
-            if _at(lookup.once(c), i) == TRUE:
-                out.append(self._check(rule, c, lookup, workload, i))
-        return out
+        held = [*when.all_of, *(c for c in when.any_of if _at(lookup.once(c), i) == TRUE)]
+        return [self._check(rule, c, lookup, workload, i) for c in held]
 
     def _check(self, rule: Rule, c: Condition, lookup: Lookup, workload: int, i: int) -> Check:
         return check(rule, c, lookup, i, lambda m: self.origins.of(m, workload, i))

@@ -1,4 +1,4 @@
-# ruff: noqa: E501, E731, T201 - the table of passes reads best in long lines
+# ruff: noqa: E731, T201 - the table of passes reads best in long lines
 """Write the synthetic demo frame: python sample_captures/gpu-trace/make_demo.py
 
 A 4K game frame of about 14 ms on a fictional capture of an RTX 3080, in the layout of a GPU Trace auto-export. No figure was

@@ -63,7 +63,7 @@ def dialects() -> dict[str, Dialect]:
     found: dict[str, Dialect] = {}
     for info in sorted(pkgutil.iter_modules(__path__), key=lambda i: i.name):
         if not info.name.startswith("_"):
-            module: Dialect = importlib.import_module(f"{__name__}.{info.name}")  # type: ignore[assignment]
+            module: Dialect = importlib.import_module(f"{__name__}.{info.name}")
             found[module.NAME] = module
     return found
 

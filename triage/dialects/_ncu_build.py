@@ -15,9 +15,8 @@ import numpy as np
 import pandas as pd
 
 from triage import schema, units
-from triage.dialects import _ncu_more
+from triage.dialects import _ncu_more, _ncu_said
 from triage.dialects import _ncu_names as ncu
-from triage.dialects import _ncu_said
 from triage.errors import BadCapture, UnknownUnit
 from triage.model import SEP, Column, Opinion, Quality, Table
 from triage.source import Source

@@ -133,7 +133,7 @@ def _fast(
                 names=list(range(width)),
                 index_col=False,
                 usecols=wanted,
-                dtype=cast(Any, {c: object for c in text}),
+                dtype=cast(Any, dict.fromkeys(text, object)),
                 skiprows=header_line,
                 nrows=None if end is None else end - header_line,
                 skip_blank_lines=False,
