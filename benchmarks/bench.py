@@ -40,7 +40,11 @@ def timed(command: list[str], runs: int) -> dict[str, float]:
         samples.append((wall, usage.ru_maxrss / 1024, usage.ru_utime + usage.ru_stime))
     samples.sort()
     wall, _, _ = samples[len(samples) // 2]
-    return {"wall_s": wall, "cpu_s": sorted(s[2] for s in samples)[len(samples) // 2], "peak_mb": max(s[1] for s in samples)}
+    return {
+        "wall_s": wall,
+        "cpu_s": sorted(s[2] for s in samples)[len(samples) // 2],
+        "peak_mb": max(s[1] for s in samples),
+    }
 
 
 def read_csv(path: Path, sep: str = ",") -> list[str]:
@@ -66,8 +70,13 @@ def right_generic(path: Path, command: list[str], sample: int) -> None:
     by_name = {w["name"]: w for w in got["workloads"][:sample]}
     picked = frame[frame["name"].isin(by_name)].set_index("name")
     for name, row in picked.iterrows():
-        sm, memory = row["sm.throughput [%]"], max(row["l1tex.throughput [%]"], row["l2.throughput [%]"], row["vram.throughput [%]"])
-        if max(sm, memory) >= 60 and max(row[f"{u}.throughput [%]"] for u in ("pd", "vaf", "vpc", "raster", "crop", "zrop")) < max(sm, memory):
+        sm, memory = (
+            row["sm.throughput [%]"],
+            max(row["l1tex.throughput [%]"], row["l2.throughput [%]"], row["vram.throughput [%]"]),
+        )
+        if max(sm, memory) >= 60 and max(
+            row[f"{u}.throughput [%]"] for u in ("pd", "vaf", "vpc", "raster", "crop", "zrop")
+        ) < max(sm, memory):
             want = "balanced" if abs(sm - memory) < 10 else "compute" if sm > memory else "memory"
             assert by_name[str(name)]["limiter_class"] == want, name
 
@@ -83,13 +92,31 @@ def main() -> None:
     small = 10 if options.quick else 1
     runs, rows = options.runs, []
 
-    def case(name: str, ours: list[str], theirs: list[str], target: float, check: Callable[[], None] | None = None, memory: str = "") -> dict[str, Any]:
+    def case(
+        name: str,
+        ours: list[str],
+        theirs: list[str],
+        target: float,
+        check: Callable[[], None] | None = None,
+        memory: str = "",
+    ) -> dict[str, Any]:
         a, b = timed(ours, runs), timed(theirs, runs)
         if check:
             check()
-        row = {"case": name, "ratio": a["wall_s"] / b["wall_s"], "target": target, "ours": a, "yardstick": b, "memory_ratio": a["peak_mb"] / b["peak_mb"], "memory_target": memory}
+        row = {
+            "case": name,
+            "ratio": a["wall_s"] / b["wall_s"],
+            "target": target,
+            "ours": a,
+            "yardstick": b,
+            "memory_ratio": a["peak_mb"] / b["peak_mb"],
+            "memory_target": memory,
+        }
         rows.append(row)
-        print(f"{name:52} {row['ratio']:6.2f}x  (target {target:g}x)  {a['wall_s']:7.2f} s vs {b['wall_s']:6.2f} s   {a['peak_mb']:6.0f} MB {row['memory_ratio']:5.2f}x {memory}", flush=True)
+        print(
+            f"{name:52} {row['ratio']:6.2f}x  (target {target:g}x)  {a['wall_s']:7.2f} s vs {b['wall_s']:6.2f} s   {a['peak_mb']:6.0f} MB {row['memory_ratio']:5.2f}x {memory}",
+            flush=True,
+        )
         return row
 
     click, pandas = [PY, "-c", "import click"], [PY, "-c", "import pandas"]
@@ -98,9 +125,20 @@ def main() -> None:
     sample = str(inputs.generic(options.out, 60, False))
     case("small sample, markdown / import pandas", [TRIAGE, "diagnose", sample, "-f", "markdown"], pandas, 2.0)
     trace = inputs.gpu_trace(options.out, 20_000 // small, 300)
-    case("GPU Trace 20,000 x 300, json / read_csv", [TRIAGE, "diagnose", str(trace.parent), "-f", "json"], read_csv(trace, "\t"), 2.0, memory="(<= 250 MB)")
+    case(
+        "GPU Trace 20,000 x 300, json / read_csv",
+        [TRIAGE, "diagnose", str(trace.parent), "-f", "json"],
+        read_csv(trace, "\t"),
+        2.0,
+        memory="(<= 250 MB)",
+    )
     raw = inputs.ncu_raw(options.out, 5_000 // small, 800)
-    case("Nsight Compute raw 5,000 x 800, json / read_csv", [TRIAGE, "diagnose", str(raw), "-f", "json"], read_csv(raw), 2.0)
+    case(
+        "Nsight Compute raw 5,000 x 800, json / read_csv",
+        [TRIAGE, "diagnose", str(raw), "-f", "json"],
+        read_csv(raw),
+        2.0,
+    )
     linear = []
     for n in (10_000, 100_000, 1_000_000):
         for independent in (False, True):
@@ -112,11 +150,15 @@ def main() -> None:
             linear.append((n, independent, row["ours"]["wall_s"]))
     for independent in (False, True):
         walls = [w for _, i, w in linear if i == independent]
-        print(f"ten times the rows ({'independent' if independent else 'correlated'}): {walls[1] / walls[0]:.1f}x, {walls[2] / walls[1]:.1f}x the time (target 11x)")
+        print(
+            f"ten times the rows ({'independent' if independent else 'correlated'}): {walls[1] / walls[0]:.1f}x, {walls[2] / walls[1]:.1f}x the time (target 11x)"
+        )
     result = {"python": sys.version.split()[0], "runs": runs, "quick": options.quick, "cases": rows,
               "linear": [{"rows": n, "independent": i, "wall_s": w} for n, i, w in linear]}  # fmt: skip
     (options.out / "bench.json").write_text(json.dumps(result, indent=1))
-    print(f"peak of this process {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB; written to {options.out / 'bench.json'}")
+    print(
+        f"peak of this process {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB; written to {options.out / 'bench.json'}"
+    )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Coverage-guided fuzzing of the readers with atheris (pip install atheris; Linux). Optional: nothing else needs it.
 
-    python benchmarks/fuzz_atheris.py -max_total_time=600 out/fuzz-corpus
+python benchmarks/fuzz_atheris.py -max_total_time=600 out/fuzz-corpus
 """
 
 from __future__ import annotations

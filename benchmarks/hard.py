@@ -1,9 +1,9 @@
 """`make hard`: fuzz totals, fault matrix, engine agreement. Bounded minutes; `--nightly N` fuzzes N cases instead.
 
-    benchmarks/hard.py                     20,000 fuzz cases, the fault and hostile matrix, 50,000 signatures
-    benchmarks/hard.py --nightly 500000    more cases, other ones every night (--start)
-    benchmarks/hard.py --case 1234         one case again, with its traceback; its files are left in out/case
-    benchmarks/hard.py --only fuzz         fuzz, faults or engines alone
+benchmarks/hard.py                     20,000 fuzz cases, the fault and hostile matrix, 50,000 signatures
+benchmarks/hard.py --nightly 500000    more cases, other ones every night (--start)
+benchmarks/hard.py --case 1234         one case again, with its traceback; its files are left in out/case
+benchmarks/hard.py --only fuzz         fuzz, faults or engines alone
 """
 
 from __future__ import annotations
@@ -70,7 +70,12 @@ def fuzz(start: int, count: int, jobs: int, budget: float) -> bool:
                 else:
                     died += 1
                     print(f"fuzz: a process died: {f.exception()}")
-            print(f"\r{sum(d['reports'] + d['refused'] + len(d['faults']) for d in done):,} cases", end="", file=sys.stderr, flush=True)
+            print(
+                f"\r{sum(d['reports'] + d['refused'] + len(d['faults']) for d in done):,} cases",
+                end="",
+                file=sys.stderr,
+                flush=True,
+            )
     print(file=sys.stderr)
     faults = [x for d in done for x in d["faults"]]
     total = sum(d["reports"] + d["refused"] for d in done) + len(faults)
@@ -87,10 +92,22 @@ def fuzz(start: int, count: int, jobs: int, budget: float) -> bool:
 def faults() -> bool:
     """The fault matrix and the hostile texts, as the test suite holds them."""
     good = True
-    for file, title in (("test_faults.py", "fault matrix"), ("test_hostile.py", "hostile texts"), ("test_package.py", "packaging")):
-        p = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--no-header", "-rA", f"tests/{file}"], cwd=ROOT, capture_output=True, text=True, check=False)
+    for file, title in (
+        ("test_faults.py", "fault matrix"),
+        ("test_hostile.py", "hostile texts"),
+        ("test_package.py", "packaging"),
+    ):
+        p = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--no-header", "-rA", f"tests/{file}"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         rows: dict[str, dict[str, int]] = {}
-        for outcome, name in re.findall(r"^(PASSED|FAILED|ERROR|SKIPPED) (?:\[\d+\] )?tests/\w+\.py(?:::|:)(\w+)", p.stdout, re.MULTILINE):
+        for outcome, name in re.findall(
+            r"^(PASSED|FAILED|ERROR|SKIPPED) (?:\[\d+\] )?tests/\w+\.py(?:::|:)(\w+)", p.stdout, re.MULTILINE
+        ):
             counts = rows.setdefault(name.removeprefix("test_").replace("_", " "), {})
             counts[outcome.lower()] = counts.get(outcome.lower(), 0) + 1
         print(f"{title}: {p.stdout.strip().splitlines()[-1].strip('= ')}")

@@ -20,7 +20,10 @@ def generic(folder: Path, n: int, independent: bool) -> Path:
     if not path.exists():
         r = np.random.default_rng(0)
         load = r.random(n)
-        data: dict[str, object] = {"name": [f"m{i % 5000}_{i}" for i in range(n)], "gpu.time [ms]": r.gamma(2, 1, n).round(4)}
+        data: dict[str, object] = {
+            "name": [f"m{i % 5000}_{i}" for i in range(n)],
+            "gpu.time [ms]": r.gamma(2, 1, n).round(4),
+        }
         for k, m in enumerate([*MAPPED, *(f"other{k}" for k in range(40 - len(MAPPED) - 2))]):
             noise = r.random(n)
             values = noise if independent else np.clip(load * (0.3 + 0.03 * k) + 0.1 * noise, 0, 1)
@@ -43,14 +46,22 @@ def gpu_trace(folder: Path, markers: int, metrics: int) -> Path:
             "TriageSCG.tpc__warps_inactive_sm_idle_realtime",
         ]  # fmt: skip
         names = [f"{k}.avg.pct_of_peak_sustained_elapsed" for k in known]
-        names += ["SM_B.TriageSCG.l1tex__t_sector_hit_rate.pct", "LTS.TriageSCG.lts__average_t_sector_hit_rate_realtime.pct"]
+        names += [
+            "SM_B.TriageSCG.l1tex__t_sector_hit_rate.pct",
+            "LTS.TriageSCG.lts__average_t_sector_hit_rate_realtime.pct",
+        ]
         names += [f"GPC_A.TriageSCG.unit{k}__counter_{k}.sum" for k in range(metrics - len(names))]
         markers_named = [f"Frame/Pass{i // 100}/Draw {i}" for i in range(markers)]
         data: dict[str, object] = {"flattened_event_name": markers_named}
         for name in names:
             data[name] = (r.random(markers) * 100).round(4)
         _write(pd.DataFrame(data), path, "\t")
-        events = pd.DataFrame({"event_text": [" " * 16 + f"Draw {i}" for i in range(markers)], "time_ms": r.gamma(2, 0.002, markers).round(6)})
+        events = pd.DataFrame(
+            {
+                "event_text": [" " * 16 + f"Draw {i}" for i in range(markers)],
+                "time_ms": r.gamma(2, 0.002, markers).round(6),
+            }
+        )
         _write(events, base / "D3DPERF_EVENTS.xls", "\t")
     return path
 
@@ -60,7 +71,19 @@ def ncu_raw(folder: Path, launches: int, columns: int) -> Path:
     path = folder / f"ncu-raw-{launches}x{columns}.csv"
     if not path.exists():
         r = np.random.default_rng(2)
-        ids = ["ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Context", "Stream", "Block Size", "Grid Size", "Device", "CC"]
+        ids = [
+            "ID",
+            "Process ID",
+            "Process Name",
+            "Host Name",
+            "Kernel Name",
+            "Context",
+            "Stream",
+            "Block Size",
+            "Grid Size",
+            "Device",
+            "CC",
+        ]
         known = {
             "gpu__time_duration.sum": "ns", "sm__throughput.avg.pct_of_peak_sustained_elapsed": "%",
             "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed": "%", "l1tex__throughput.avg.pct_of_peak_sustained_elapsed": "%",
@@ -73,7 +96,19 @@ def ncu_raw(folder: Path, launches: int, columns: int) -> Path:
             f.write(",".join(f'"{c}"' for c in [*ids, *names]) + "\n")
             f.write(",".join(f'"{c}"' for c in [""] * len(ids) + [known.get(n, "") for n in names]) + "\n")
             for i in range(launches):
-                head = [i, 4711, "app", "127.0.0.1", f"kernel_{i % 40}(float*, int)", 1, 7, "(256, 1, 1)", f"({100 + i % 40}, 1, 1)", 0, "8.6"]
+                head = [
+                    i,
+                    4711,
+                    "app",
+                    "127.0.0.1",
+                    f"kernel_{i % 40}(float*, int)",
+                    1,
+                    7,
+                    "(256, 1, 1)",
+                    f"({100 + i % 40}, 1, 1)",
+                    0,
+                    "8.6",
+                ]
                 body = [f"{v:.2f}" for v in r.random(len(names)) * 100]
                 body[0] = f"{1000 + 9e6 * float(r.random()):.0f}"
                 f.write(",".join(f'"{c}"' for c in [*head, *body]) + "\n")

@@ -39,7 +39,9 @@ def picture() -> bool:
     out = ROOT / "out"
     triage("diagnose", DEMO, "-f", "html", "-o", str(out / "readme.html"))
     script = ROOT / "tests/browser/screenshot.mjs"
-    subprocess.run(["node", str(script), str(out / "readme.html"), str(out / "readme"), shutil.which(browser) or ""], check=True)
+    subprocess.run(
+        ["node", str(script), str(out / "readme.html"), str(out / "readme"), shutil.which(browser) or ""], check=True
+    )
     shutil.copyfile(out / "readme-light.png", ROOT / "docs/report.png")
     shutil.copyfile(out / "readme-dark-frame.png", ROOT / "docs/report-frame.png")
     return True

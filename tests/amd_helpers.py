@@ -19,11 +19,7 @@ def read(what: Source | Path | bytes | str, name: str = "") -> Table:
     if isinstance(what, str):
         what = what.encode()
     source = (
-        Source("input.csv", what)
-        if isinstance(what, bytes)
-        else Source(str(what))
-        if isinstance(what, Path)
-        else what
+        Source("input.csv", what) if isinstance(what, bytes) else Source(str(what)) if isinstance(what, Path) else what
     )
     module, _ = dialects.pick(source)
     if name:

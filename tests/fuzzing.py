@@ -41,11 +41,20 @@ def seeds(*roots: Path) -> list[Seed]:
     for root in roots or (SAMPLES,):
         for path in sorted(p for p in root.rglob("*") if p.is_file()):
             label = path.relative_to(root).as_posix()
-            if path.suffix in (".md", ".py", ".json", ".cu", ".hip", ".txt.license") or "MANIFEST" in path.name or path.name.startswith(("ORIGIN", "MANIFEST", "README")) or path.stat().st_size > 4 << 20:
+            if (
+                path.suffix in (".md", ".py", ".json", ".cu", ".hip", ".txt.license")
+                or "MANIFEST" in path.name
+                or path.name.startswith(("ORIGIN", "MANIFEST", "README"))
+                or path.stat().st_size > 4 << 20
+            ):
                 continue
             found.append(Seed(label, {path.name: shorten(path.read_bytes())}, path.name))
         for folder in sorted({p.parent for p in root.rglob("*.csv")} - {root}):
-            files = {p.name: shorten(p.read_bytes()) for p in sorted(folder.iterdir()) if p.is_file() and p.stat().st_size < 1 << 20}
+            files = {
+                p.name: shorten(p.read_bytes())
+                for p in sorted(folder.iterdir())
+                if p.is_file() and p.stat().st_size < 1 << 20
+            }
             found += [Seed(folder.relative_to(root).as_posix(), files, "")] if 1 < len(files) < 40 else []
     return found
 
@@ -266,7 +275,21 @@ def _names(d: bytes, r: random.Random, others: list[bytes]) -> bytes:
     words = sorted(set(re.findall(rb"[A-Za-z_][A-Za-z0-9_]{3,}", d)))
     if not words:
         return d
-    new = r.choice((b"a/b/c/d/e", b"/".join([b"p"] * r.choice((40, 900))), b"<b>&amp;</b>", b"=1+1", b"\x1b[31m", "漢字🙂\u202e".encode(), b"CON", b"..", b"x" * 3000, b"{{x}}", b"\\"))
+    new = r.choice(
+        (
+            b"a/b/c/d/e",
+            b"/".join([b"p"] * r.choice((40, 900))),
+            b"<b>&amp;</b>",
+            b"=1+1",
+            b"\x1b[31m",
+            "漢字🙂\u202e".encode(),
+            b"CON",
+            b"..",
+            b"x" * 3000,
+            b"{{x}}",
+            b"\\",
+        )
+    )
     return d.replace(r.choice(words), new)
 
 
@@ -280,7 +303,19 @@ def _numbers(d: bytes, r: random.Random, others: list[bytes]) -> bytes:
     return re.sub(rb"(?<![A-Za-z_\d.])\d+(?:\.\d+)?(?![A-Za-z_\d])", lambda m: new if r.random() < share else m[0], d)
 
 
-_OPS: list[Callable[[bytes, random.Random, list[bytes]], bytes]] = [_bytes, _cells, _column, _header, _lines, _encoding, _ends, _delimiter, _sizes, _names, _numbers]
+_OPS: list[Callable[[bytes, random.Random, list[bytes]], bytes]] = [
+    _bytes,
+    _cells,
+    _column,
+    _header,
+    _lines,
+    _encoding,
+    _ends,
+    _delimiter,
+    _sizes,
+    _names,
+    _numbers,
+]
 _WEIGHTS = [4, 6, 4, 4, 4, 1, 1, 1, 1, 2, 2]
 OPERATIONS = [f.__name__.strip("_") for f in _OPS]
 
@@ -383,7 +418,7 @@ class Judge:
             backend._cycle = cycle
 
     def one(self, path: Path, dialect: str = "") -> str:
-        """"report", or the text of the TriageError. Anything else that is raised is a fault."""
+        """ "report", or the text of the TriageError. Anything else that is raised is a fault."""
         from triage import reader, render
         from triage.errors import TriageError
 
@@ -446,7 +481,9 @@ def check(format: str, text: str) -> None:
         import io
 
         for row in csv.reader(io.StringIO(text, newline="")):
-            assert all(c[:1] not in "=@\t\r" and (c[:1] not in "+-" or _plain(c)) for c in row if c), f"csv: live cell {row!r:.200}"
+            assert all(c[:1] not in "=@\t\r" and (c[:1] not in "+-" or _plain(c)) for c in row if c), (
+                f"csv: live cell {row!r:.200}"
+            )
     bad = (CONTROL - {"\r"} if format == "csv" else CONTROL) & set(text)
     assert not bad, f"{format}: control characters {sorted(bad)!r}"
     if format in ("terminal", "markdown", "html", "jira", "junit"):

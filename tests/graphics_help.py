@@ -40,10 +40,7 @@ def check_cells(table: Table) -> int:
             continue
         source = table.files[column.file]
         lines = [
-            int(n)
-            for n in (
-                column.lines if column.lines is not None else [table.line(i) for i in range(len(table))]
-            )
+            int(n) for n in (column.lines if column.lines is not None else [table.line(i) for i in range(len(table))])
         ]
         records = source.records([n for n in lines if n > 0])
         for row, line in enumerate(lines):

@@ -23,7 +23,9 @@ def samples() -> list[tuple[str, str]]:
     out = []
     for dialect in sorted(p for p in (ROOT / SAMPLES).iterdir() if p.is_dir()):
         for entry in sorted(dialect.iterdir()):
-            if entry.name.startswith((".", "_")) or (entry.is_file() and (entry.suffix in BESIDE - {".txt"} or entry.stem.isupper())):
+            if entry.name.startswith((".", "_")) or (
+                entry.is_file() and (entry.suffix in BESIDE - {".txt"} or entry.stem.isupper())
+            ):
                 continue
             size = entry.stat().st_size if entry.is_file() else 0
             if size <= LARGEST and _readable(str(entry.relative_to(ROOT))):

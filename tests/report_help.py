@@ -27,10 +27,22 @@ def frame(path: Path, count: int, seed: int = 7, names: list[str] | None = None)
     r = random.Random(seed)
     rows = []
     for i in range(count):
-        row: dict[str, Any] = {"name": names[i] if names else f"Pass{i}", "path": f"Frame/Group{i // 20}", "kind": r.choice(("fullscreen", "compute", "geometry"))}
-        row |= {"gpu.time": round(r.uniform(0.01, 1), 4), "gpu.idle": round(max(0.0, r.gauss(0, 2)), 2), "sm.active": round(r.uniform(80, 99.9), 1)}
+        row: dict[str, Any] = {
+            "name": names[i] if names else f"Pass{i}",
+            "path": f"Frame/Group{i // 20}",
+            "kind": r.choice(("fullscreen", "compute", "geometry")),
+        }
+        row |= {
+            "gpu.time": round(r.uniform(0.01, 1), 4),
+            "gpu.idle": round(max(0.0, r.gauss(0, 2)), 2),
+            "sm.active": round(r.uniform(80, 99.9), 1),
+        }
         row |= {u: round(r.uniform(1, 95), 2) for u in UNITS}
-        row |= {"l1tex.hit_rate": round(r.uniform(40, 99), 1), "l2.hit_rate": round(r.uniform(40, 99), 1), "sm.occupancy": round(r.uniform(20, 90), 1)}
+        row |= {
+            "l1tex.hit_rate": round(r.uniform(40, 99), 1),
+            "l2.hit_rate": round(r.uniform(40, 99), 1),
+            "sm.occupancy": round(r.uniform(20, 90), 1),
+        }
         row |= {"sm.throughput_active": round(r.uniform(30, 95), 1), "stall.long_scoreboard": round(r.uniform(1, 60), 1),
                 "stall.barrier": round(r.uniform(0.1, 30), 1), "stall.math_pipe_throttle": round(r.uniform(0.1, 10), 1)}  # fmt: skip
         rows.append(row)

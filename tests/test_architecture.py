@@ -15,7 +15,8 @@ PACKAGE = ROOT / "triage"
 # From the ground floor up: a room imports only rooms that stand before it.
 ORDER = [
     "errors", "units", "escape", "names", "schema", "model", "share", "yamlfile", "devices", "occupancy", "source", "dialects",
-    "expression", "frame", "quality", "reader", "derive", "launchfacts", "verdict", "rule", "rulebook", "program", "engine",
+    "expression", "frame", "quality", "reader", "derive", "launchfacts", "verdict", "rule", "rulefile",
+    "rulebook", "program", "engine",
     "evaluate", "gain", "ledger", "labels", "origins", "check", "glossary", "summary", "decision", "findings", "framefacts", "details",
     "diagnosis", "published", "roster", "result", "phrases", "pack", "charts", "page", "junit", "terminal", "templating", "render",
     "factsheet", "output", "gather", "matching", "readings", "compare", "comparereport", "trackers", "tickets", "batchindex", "farm",
@@ -30,13 +31,22 @@ UPWARD = {
 
 
 def rooms() -> list[tuple[str, Path]]:
-    return [(p.relative_to(PACKAGE).parts[0].removesuffix(".py"), p) for p in sorted(PACKAGE.rglob("*.py")) if p.parent != PACKAGE or p.stem != "__init__"]
+    return [
+        (p.relative_to(PACKAGE).parts[0].removesuffix(".py"), p)
+        for p in sorted(PACKAGE.rglob("*.py"))
+        if p.parent != PACKAGE or p.stem != "__init__"
+    ]
 
 
 def imports(path: Path) -> set[str]:
     """triage rooms a file imports, those only needed for type checking left out."""
     tree = ast.parse(path.read_text("utf-8"))
-    typing_only = {id(n) for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test) for n in ast.walk(node)}
+    typing_only = {
+        id(n)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        for n in ast.walk(node)
+    }
     out = set()
     for node in ast.walk(tree):
         if id(node) in typing_only:
@@ -53,17 +63,25 @@ def imports(path: Path) -> set[str]:
 def foreign(path: Path) -> set[str]:
     tree = ast.parse(path.read_text("utf-8"))
     names = {a.name.split(".")[0] for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
-    return names | {(n.module or "").split(".")[0] for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and not n.level}
+    return names | {
+        (n.module or "").split(".")[0] for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and not n.level
+    }
 
 
 def test_every_room_has_its_place() -> None:
     assert {room for room, _ in rooms()} - {"__init__"} <= set(ORDER)
 
 
-@pytest.mark.parametrize(("room", "path"), rooms(), ids=lambda v: str(v.relative_to(PACKAGE)) if isinstance(v, Path) else v)
+@pytest.mark.parametrize(
+    ("room", "path"), rooms(), ids=lambda v: str(v.relative_to(PACKAGE)) if isinstance(v, Path) else v
+)
 def test_imports_run_one_way(room: str, path: Path) -> None:
     place = ORDER.index(room)
-    wrong = {other for other in imports(path) if other in ORDER and ORDER.index(other) > place and (room, other) not in UPWARD}
+    wrong = {
+        other
+        for other in imports(path)
+        if other in ORDER and ORDER.index(other) > place and (room, other) not in UPWARD
+    }
     assert not wrong, f"{path.name} imports {wrong}, which stand above it"
 
 
@@ -100,7 +118,13 @@ def test_modules_stay_small() -> None:
     ],
 )  # fmt: skip
 def test_start_up_imports_nothing_heavy(code: str, banned: set[str]) -> None:
-    loaded = subprocess.run([sys.executable, "-c", f"{code}; import sys; print(*sys.modules)"], capture_output=True, text=True, check=True, cwd=ROOT).stdout.split()
+    loaded = subprocess.run(
+        [sys.executable, "-c", f"{code}; import sys; print(*sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+    ).stdout.split()
     assert not banned & set(loaded)
 
 
@@ -111,7 +135,9 @@ def test_only_the_command_line_prints_or_exits() -> None:
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call):
                 called = ast.unparse(node.func)
-                assert called not in ("print", "sys.exit", "exit", "eval", "exec", "os.system"), f"{path}:{node.lineno} calls {called}"
+                assert called not in ("print", "sys.exit", "exit", "eval", "exec", "os.system"), (
+                    f"{path}:{node.lineno} calls {called}"
+                )
 
 
 def test_public_docstrings_are_there() -> None:

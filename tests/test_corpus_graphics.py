@@ -102,9 +102,7 @@ def test_figures_of_the_marker_capture() -> None:
     table = load(CORPUS / "nsight_graphics" / "scan-tile-throughput")
     value = {m: float(c.values[0]) for m, c in table.columns.items()}
     assert value["gpu.time"] == pytest.approx(7.30486e6)
-    assert value["sm.cycles_elapsed"] / value["gpu.time"] * 1e9 == pytest.approx(
-        value["sm.frequency"], rel=1e-3
-    )
+    assert value["sm.cycles_elapsed"] / value["gpu.time"] * 1e9 == pytest.approx(value["sm.frequency"], rel=1e-3)
     assert value["sm.active"] == pytest.approx(0.93736, abs=1e-4)
 
 

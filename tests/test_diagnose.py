@@ -19,7 +19,13 @@ ROW = {"kind": "fullscreen", "gpu.time": 1.0, "sm.throughput": 40.7, "l1tex.thro
 
 def rows(n: int, seed: int = 0) -> list[dict[str, Any]]:
     r = random.Random(seed)
-    return [{"name": f"Pass{i}", **{k: v if isinstance(v, str) else round(v * r.uniform(0.6, 1.2), 3) for k, v in ROW.items()}} for i in range(n)]
+    return [
+        {
+            "name": f"Pass{i}",
+            **{k: v if isinstance(v, str) else round(v * r.uniform(0.6, 1.2), 3) for k, v in ROW.items()},
+        }
+        for i in range(n)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -110,7 +116,10 @@ def test_same_input_same_bytes(tmp_path: Path, format: str) -> None:
 
 def test_both_engines_give_the_same_bytes(tmp_path: Path) -> None:
     path = generic(tmp_path / "a.csv", rows(40))
-    assert run("diagnose", path, "-f", "json", "--engine", "durable").stdout == run("diagnose", path, "-f", "json", "--engine", "clips").stdout
+    assert (
+        run("diagnose", path, "-f", "json", "--engine", "durable").stdout
+        == run("diagnose", path, "-f", "json", "--engine", "clips").stdout
+    )
 
 
 def test_ranking_is_total_and_gains_never_add(tmp_path: Path) -> None:

@@ -26,9 +26,7 @@ def test_presents_group_by_application() -> None:
         "gpu.busy_time",
         "present.interval",
     )
-    assert "GPU-bound" in next(
-        q.message for q in table.quality if q.check == "frame-bound" and "game.exe" in q.message
-    )
+    assert "GPU-bound" in next(q.message for q in table.quality if q.check == "frame-bound" and "game.exe" in q.message)
     assert np.isnan(table.columns["display.latency"].values[-1])
 
 
@@ -105,9 +103,7 @@ def test_passes_of_the_unreal_profiler() -> None:
 
 
 def test_cpu_bound_frames() -> None:
-    table = load_bytes(
-        b"EVENTS,FrameTime,GameThreadTime,RenderThreadTime,GPUTime\n,20,19.8,6,7\n,20,19.6,6,7\n"
-    )
+    table = load_bytes(b"EVENTS,FrameTime,GameThreadTime,RenderThreadTime,GPUTime\n,20,19.8,6,7\n,20,19.6,6,7\n")
     assert len(table) == 1 and any("CPU-bound, the game thread" in q.message for q in table.quality)
     assert any("the end of the file is missing" in n for n in table.notes)
 
@@ -116,9 +112,7 @@ def test_the_header_at_the_end_is_the_whole_one() -> None:
     table = load_bytes(
         b"FrameTime,GPUTime,GPU/A\n10,9,4\n10,9,4,3\n\nFrameTime,GPUTime,GPU/A,GPU/B\n[HasHeaderRowAtEnd],1,[Commandline],-a,-b\n"
     )
-    assert list(table.names) == ["Frame", "A", "B"] and table.columns["gpu.time"].values[2] == pytest.approx(
-        3e6
-    )
+    assert list(table.names) == ["Frame", "A", "B"] and table.columns["gpu.time"].values[2] == pytest.approx(3e6)
     assert any("2 frames" in n for n in table.notes)
 
 
@@ -126,9 +120,7 @@ def test_profiles_without_gpu_times_or_frames_are_refused() -> None:
     with pytest.raises(NotTriageable, match="without GPU times"):
         load_bytes(b"EVENTS,FrameTime,GameThreadTime\n,20,19\n")
     with pytest.raises(BadCapture):
-        load_bytes(
-            b"FrameTime,GameThreadTime,GPUTime\nFrameTime,GameThreadTime,GPUTime\n[HasHeaderRowAtEnd],1\n"
-        )
+        load_bytes(b"FrameTime,GameThreadTime,GPUTime\nFrameTime,GameThreadTime,GPUTime\n[HasHeaderRowAtEnd],1\n")
 
 
 @pytest.mark.parametrize("module", [presentmon, unreal])

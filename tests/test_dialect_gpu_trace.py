@@ -62,9 +62,9 @@ def test_stalls_are_shares_of_the_resident_warps() -> None:
     assert known.sum() == 74 and np.allclose(total[known], 1.0)
     row = by_name(table, "Coarse AO")
     assert table.columns["stall.long_scoreboard"].values[row] == pytest.approx(0.64, abs=1e-3)
-    assert table.columns["stall.long_scoreboard"].formula and set(
-        table.columns["stall.long_scoreboard"].inputs
-    ) <= set(table.raw)
+    assert table.columns["stall.long_scoreboard"].formula and set(table.columns["stall.long_scoreboard"].inputs) <= set(
+        table.raw
+    )
     assert [q for q in table.quality if q.check == "stalls-unavailable"]
 
 
@@ -76,11 +76,7 @@ def test_occupancy_and_activity_follow_from_warp_slots() -> None:
     assert table.columns["sm.issue_per_active"].values[row] == pytest.approx(0.48, rel=1e-3)
     for metric in ("sm.occupancy", "sm.active_warps", "sm.issue_per_active"):
         column = table.columns[metric]
-        assert (
-            column.formula
-            and column.inputs
-            and all(i in table.columns or i in table.raw for i in column.inputs)
-        )
+        assert column.formula and column.inputs and all(i in table.columns or i in table.raw for i in column.inputs)
 
 
 def test_columns_nobody_uses_are_listed() -> None:
@@ -176,8 +172,7 @@ def test_other_layouts_of_the_same_tables(tmp_path: Path) -> None:
                 header=f"Marker\tsm__throughput{P}\tdramc__throughput{P}",
             ),
             "trace.nsight.D3DPERF_EVENTS": (
-                "Event\tFrame 0\tFrame 1\r\nCopy\t2\t2\r\nReplay\t5\t6\r\n       "
-                " composite\t4\t5\r\nTail\t20\t20\r\n"
+                "Event\tFrame 0\tFrame 1\r\nCopy\t2\t2\r\nReplay\t5\t6\r\n        composite\t4\t5\r\nTail\t20\t20\r\n"
             ),
             "trace.nsight.FRAME": "GPU frame time\t27\t28",
         },
@@ -243,17 +238,13 @@ def test_prefixes_do_not_matter() -> None:
 
 @pytest.mark.parametrize("value, hertz", [("1440", 1.44e9), ("1.44e9", 1.44e9), ("10491.5", 1.04915e10)])
 def test_clocks_are_mhz_or_hz_by_size(value: str, hertz: float) -> None:
-    table = load_bytes(
-        regimes(f"a\t{value}", header="flattened_event_name\tdramc__cycles_elapsed.avg.per_second")
-    )
+    table = load_bytes(regimes(f"a\t{value}", header="flattened_event_name\tdramc__cycles_elapsed.avg.per_second"))
     assert table.columns["vram.frequency"].values[0] == pytest.approx(hertz)
 
 
 def test_clock_of_no_plausible_size_is_not_used() -> None:
     table = load_bytes(
-        regimes(
-            "a\t3\t1", header=f"flattened_event_name\tdramc__cycles_elapsed.avg.per_second\tsm__throughput{P}"
-        )
+        regimes("a\t3\t1", header=f"flattened_event_name\tdramc__cycles_elapsed.avg.per_second\tsm__throughput{P}")
     )
     assert "vram.frequency" not in table.columns and "dramc__cycles_elapsed.avg.per_second" in table.unmapped
 
@@ -277,16 +268,12 @@ def test_encodings_and_line_ends(change: object) -> None:
 
 def test_short_rows_and_blanks_are_missing() -> None:
     table = load_bytes(regimes("a\t10", "b\t\t98", "c\tN/A\t97"))
-    assert np.isnan(table.columns["sm.throughput"].values[1:]).all() and np.isnan(
-        table.columns["gpu.active"].values[0]
-    )
+    assert np.isnan(table.columns["sm.throughput"].values[1:]).all() and np.isnan(table.columns["gpu.active"].values[0])
 
 
 def test_whole_capture_averages_are_no_marker() -> None:
     table = load(DEMO / "BASE" / "GPUTRACE_FRAME.xls")
-    assert (
-        len(table) == 1 and table.kinds[0] == "frame" and "whole-capture" in [q.check for q in table.quality]
-    )
+    assert len(table) == 1 and table.kinds[0] == "frame" and "whole-capture" in [q.check for q in table.quality]
     assert table.columns["gpu.time"].values[0] == pytest.approx(14.2265e6)
     assert check_cells(table) > 40
 
@@ -327,18 +314,14 @@ def test_names_promise_only_known_metrics() -> None:
     assert "--real-time-shader-profiler" in gpu_trace.collect(["stall.barrier"])
 
 
-level = st.text(
-    st.characters(exclude_categories=("C", "Z"), exclude_characters="\t/"), min_size=1, max_size=8
-)
+level = st.text(st.characters(exclude_categories=("C", "Z"), exclude_characters="\t/"), min_size=1, max_size=8)
 
 
 @given(st.lists(st.lists(level, min_size=1, max_size=4), min_size=1, max_size=12))
 def test_paths_come_back_as_they_were_joined(chains: list[list[str]]) -> None:
     full = dict.fromkeys("/".join(c[: k + 1]) for c in chains for k in range(len(c)))
     names, parents = _gputrace.levels(list(full), None, None)
-    assert ["/".join([*(p.split(SEP) if p else []), n]) for n, p in zip(names, parents, strict=True)] == list(
-        full
-    )
+    assert ["/".join([*(p.split(SEP) if p else []), n]) for n, p in zip(names, parents, strict=True)] == list(full)
 
 
 @given(st.binary(max_size=400))

@@ -48,9 +48,7 @@ def cells_agree(table: Table) -> int:
     for metric, column in table.columns.items():
         if not column.column or column.unit in ("(x, y, z)", "level") or "|" in column.unit:
             continue
-        lines = [
-            int(column.lines[r]) if column.lines is not None else table.line(r) for r in range(len(table))
-        ]
+        lines = [int(column.lines[r]) if column.lines is not None else table.line(r) for r in range(len(table))]
         records = table.files[column.file].records(lines)
         for row, line in enumerate(lines):
             if np.isfinite(column.values[row]):
@@ -81,9 +79,7 @@ def test_rule_rows_are_opinions() -> None:
     table = read(DETAILS.read_bytes())
     first = [o for o in table.opinions if o.row == 0]
     assert [o.rule for o in first] == ["SOLBottleneck", "MemoryCacheAccessPattern", "CPIStall"]
-    assert (
-        first[1].speedup == pytest.approx(0.6864) and first[1].scope == "global" and first[0].speedup is None
-    )
+    assert first[1].speedup == pytest.approx(0.6864) and first[1].scope == "global" and first[0].speedup is None
     small = next(o for o in table.opinions if o.row == 2)
     assert "\n" not in small.text and "too small to fill" in small.text  # a line break inside quotes
     lines = DETAILS.read_text().split("\n")
@@ -144,9 +140,7 @@ def rewrite(path: Path, **how: str) -> bytes:
     rows = list(csv.reader(io.StringIO(text[start:])))
     out = io.StringIO()
     quoting = csv.QUOTE_MINIMAL if how.get("bare") else csv.QUOTE_ALL
-    writer = csv.writer(
-        out, delimiter=how.get("delimiter", ","), quoting=quoting, lineterminator=how.get("end", "\n")
-    )
+    writer = csv.writer(out, delimiter=how.get("delimiter", ","), quoting=quoting, lineterminator=how.get("end", "\n"))
     where = rows[0].index("Metric Value") if "Metric Value" in rows[0] else -1
     for i, row in enumerate(rows):
         if how.get("eu") and i and where >= 0 and len(row) > where and any(c.isdigit() for c in row[where]):
@@ -156,9 +150,7 @@ def rewrite(path: Path, **how: str) -> bytes:
         if how.get("pad"):
             row += [""] * (len(rows[0]) - len(row))
         writer.writerow(row)
-    return (text[:start].replace("\n", how.get("end", "\n")) + out.getvalue()).encode(
-        how.get("encoding", "utf-8")
-    )
+    return (text[:start].replace("\n", how.get("end", "\n")) + out.getvalue()).encode(how.get("encoding", "utf-8"))
 
 
 @pytest.mark.parametrize("path", [DETAILS, RAW], ids=["details", "raw"])
@@ -219,9 +211,7 @@ ROW = '"{id}","{pid}","a","127.0.0.1","{k}",{x}"1","7","Command line profiler me
 def long(*rows: tuple[str, str, str, str], x: str = "") -> str:
     head = HEAD.format('"Kernel Time",' if not x else x.split("|")[0])
     body = "".join(
-        ROW.format(
-            id=i, pid=p, k="k", m=m, u=u, v=v, x='"2021-Feb-26 11:33:17",' if not x else x.split("|")[1]
-        )
+        ROW.format(id=i, pid=p, k="k", m=m, u=u, v=v, x='"2021-Feb-26 11:33:17",' if not x else x.split("|")[1])
         for (i, p), (m, u, v) in ((r[0].split("/"), r[1:]) for r in rows)
     )
     return head + body
@@ -263,9 +253,7 @@ def test_units_change_from_row_to_row_and_missing_is_missing() -> None:
 
 
 def test_unit_that_does_not_fit_is_said_not_guessed() -> None:
-    table = read(
-        long(("0/1", "gpu__time_duration.sum", "furlong", "6.75"), ("0/1", "dram__bytes.sum", "byte", "10"))
-    )
+    table = read(long(("0/1", "gpu__time_duration.sum", "furlong", "6.75"), ("0/1", "dram__bytes.sum", "byte", "10")))
     assert "gpu.time" not in table.columns and any(q.check == "unit-not-understood" for q in table.quality)
 
 
@@ -351,9 +339,7 @@ def test_raw_instances_no_data_and_pascal_units() -> None:
 
 def test_stall_shares_from_samples() -> None:
     reasons = {"long_scoreboard": 60, "wait": 20, "selected": 10, "barrier": 10, "not_selected": 0}
-    table = read(
-        long(*(("0/1", f"smsp__pcsamp_warps_issue_stalled_{r}", "warp", str(n)) for r, n in reasons.items()))
-    )
+    table = read(long(*(("0/1", f"smsp__pcsamp_warps_issue_stalled_{r}", "warp", str(n)) for r, n in reasons.items())))
     assert values(table)["stall.long_scoreboard"] == [0.6] and table.columns["stall.wait"].inputs
 
 
@@ -387,16 +373,12 @@ def test_compressed_report_by_name_and_bytes(tmp_path: Path) -> None:
 @given(st.integers(0, 10**7), st.data())
 def test_damaged_samples_never_traceback(seed: int, data: st.DataObject) -> None:
     path = data.draw(
-        st.sampled_from(
-            [DETAILS, RAW, SAMPLES / "ncu-text" / "transpose.txt", SAMPLES / "ncu-gui" / "summary.csv"]
-        )
+        st.sampled_from([DETAILS, RAW, SAMPLES / "ncu-text" / "transpose.txt", SAMPLES / "ncu-gui" / "summary.csv"])
     )
     raw = bytearray(path.read_bytes())
     for _ in range(data.draw(st.integers(1, 8))):
         at = data.draw(st.integers(0, len(raw) - 1))
-        piece = data.draw(
-            st.sampled_from([b'"', b",", b"\n", b"\0", b"\xff", b"1e999", b"nan", b";", b"", b"\r"])
-        )
+        piece = data.draw(st.sampled_from([b'"', b",", b"\n", b"\0", b"\xff", b"1e999", b"nan", b";", b"", b"\r"]))
         raw[at : at + data.draw(st.integers(0, 30))] = piece
     source = Source("x.csv", bytes(raw))
     for module in (ncu_details, ncu_raw, ncu_gui, ncu_text, ncu_report):
@@ -430,11 +412,7 @@ def test_extents(sizes: list[int]) -> None:
 def test_names_are_metrics_and_the_command_is_complete() -> None:
     assert all(schema.known(m) for m in _ncu_names.names())
     line = ncu_raw.collect(["sm.throughput", "stall.long_scoreboard", "l2.hit_rate"])
-    assert (
-        line.startswith("ncu --metrics ")
-        and "--section WarpStateStats" in line
-        and line.endswith("./your-app")
-    )
+    assert line.startswith("ncu --metrics ") and "--section WarpStateStats" in line and line.endswith("./your-app")
     assert "sm__throughput.avg.pct_of_peak_sustained_elapsed" in line and "lts__t_sector_hit_rate.pct" in line
     assert ncu_raw.collect(["crop.throughput"]) == ""
     for metric, names in _ncu_names.names().items():

@@ -56,10 +56,7 @@ def test_trace_sample() -> None:
         24,
         24,
     ]
-    assert (
-        got["launch.shared_static"][2] == 4000
-        and table.columns["launch.grid_size"].formula == "GrdX x GrdY x GrdZ"
-    )
+    assert got["launch.shared_static"][2] == 4000 and table.columns["launch.grid_size"].formula == "GrdX x GrdY x GrdZ"
     assert table.raw["GrdX"].values[1] == 128
     assert table.frame_ns == 818264900 + 3296 - 812004113
 
@@ -108,15 +105,11 @@ def as_columns(box: bool) -> str:
         line = ["| " + " | ".join(c.ljust(w) for c, w in zip(r, width, strict=True)) + " |\n" for r in rows]
         return bar + line[0] + bar + "".join(line[1:]) + bar
     line = [
-        " "
-        + "  ".join(c.rjust(w) if i < 4 else c for i, (c, w) in enumerate(zip(r, width, strict=True)))
-        + "\n"
+        " " + "  ".join(c.rjust(w) if i < 4 else c for i, (c, w) in enumerate(zip(r, width, strict=True))) + "\n"
         for r in rows
     ]
     dashes = " " + "  ".join("-" * w for w in width) + "\n"
-    return (
-        " ** CUDA GPU Kernel Summary (cuda_gpu_kern_sum):\n\n" + line[0] + dashes + "".join(line[1:]) + "\n"
-    )
+    return " ** CUDA GPU Kernel Summary (cuda_gpu_kern_sum):\n\n" + line[0] + dashes + "".join(line[1:]) + "\n"
 
 
 @pytest.mark.parametrize("box", [True, False])

@@ -60,9 +60,7 @@ def test_missing_cells_and_nan() -> None:
         b'"Range Name","sm__throughput.avg.pct_of_peak_sustained_elapsed",'
         b'"lts__t_sector_hit_rate.pct",\n"a",nan,5,\n"b",7,,\n'
     )
-    assert np.isnan(table.columns["sm.throughput"].values[0]) and np.isnan(
-        table.columns["l2.hit_rate"].values[1]
-    )
+    assert np.isnan(table.columns["sm.throughput"].values[0]) and np.isnan(table.columns["l2.hit_rate"].values[1])
 
 
 def test_header_only_is_refused(tmp_path: object) -> None:

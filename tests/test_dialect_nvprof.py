@@ -34,11 +34,7 @@ def values(table: Table) -> dict[str, list[float | None]]:
 def test_summary_sample() -> None:
     table = read(SUMMARY.read_bytes())
     got = values(table)
-    assert (
-        table.dialect == "nvprof-summary"
-        and len(table) == 3
-        and list(table.kinds) == ["compute", "compute", "copy"]
-    )
+    assert table.dialect == "nvprof-summary" and len(table) == 3 and list(table.kinds) == ["compute", "compute", "copy"]
     assert got["gpu.time"] == [41210440, 21615360, 8091648] and got["gpu.time_max"] == [
         231040,
         119136,
@@ -55,11 +51,7 @@ def test_trace_sample() -> None:
     got = values(table)
     assert table.dialect == "nvprof-trace" and len(table) == 4 and table.device == "Tesla V100-SXM2-16GB"
     assert list(table.kinds) == ["copy", "compute", "compute", "compute"]
-    assert (
-        table.names[2]
-        == table.names[3]
-        == "void transpose_tiled<float, int=32>(float const *, float*, int, int)"
-    )
+    assert table.names[2] == table.names[3] == "void transpose_tiled<float, int=32>(float const *, float*, int, int)"
     assert got["gpu.time"] == [5634210, 214050, 112220, 112180] and got["launch.grid_size"] == [
         None,
         16384,
@@ -77,9 +69,7 @@ def test_metrics_sample() -> None:
     assert table.dialect == "nvprof-metrics" and len(table) == 2 and table.device == "Tesla V100-SXM2-16GB"
     naive, tiled = list(table.names).index("void transpose_naive<float>(float const *, float*, int, int)"), 0
     assert got["sm.occupancy"][naive] == 0.831 and got["sm.active"][tiled] == 0.974
-    assert (
-        got["global_store.bytes_per_sector"][naive] == 4 and got["global_store.bytes_per_sector"][tiled] == 32
-    )
+    assert got["global_store.bytes_per_sector"][naive] == 4 and got["global_store.bytes_per_sector"][tiled] == 32
     assert got["vram.throughput"][naive] == 0.8 and table.columns["vram.throughput"].unit == "level"
     assert got["vram.bandwidth"][naive] == pytest.approx(670.1105e9) and got["vram.bandwidth"][tiled] is None
     assert got["vram.bytes_read"][naive] == 2097152 * 32 * 2  # a mean over two invocations
@@ -87,9 +77,7 @@ def test_metrics_sample() -> None:
     column = table.columns["sm.active"]
     for row in range(2):
         record = table.files[0].records([int(column.lines[row])])[int(column.lines[row])]
-        assert float(record[column.column - 1].rstrip("%")) * column.factor == pytest.approx(
-            column.values[row]
-        )
+        assert float(record[column.column - 1].rstrip("%")) * column.factor == pytest.approx(column.values[row])
 
 
 @pytest.mark.parametrize("path", ALL, ids=["summary", "trace", "metrics"])
@@ -100,9 +88,7 @@ def test_written_another_way_reads_the_same(path: Path, how: str) -> None:
         text = "\n".join(line for line in text.split("\n") if not line.startswith("==")).lstrip("\n")
     if how == "more chatter":
         text = (
-            "Loading, please wait\n\n"
-            + text
-            + "\n==1== Generated result file: a.nvprof\nTotal CPU Page faults: 49\n"
+            "Loading, please wait\n\n" + text + "\n==1== Generated result file: a.nvprof\nTotal CPU Page faults: 49\n"
         )
     data = {
         "bom": text.encode("utf-8-sig"),
@@ -182,8 +168,6 @@ def test_damaged_samples_never_traceback(data: st.DataObject) -> None:
 
 
 def test_names_are_metrics() -> None:
-    assert all(
-        schema.known(m) for module in (nvprof_summary, nvprof_trace, nvprof_metrics) for m in module.names()
-    )
+    assert all(schema.known(m) for module in (nvprof_summary, nvprof_trace, nvprof_metrics) for m in module.names())
     line = nvprof_metrics.collect(["sm.active", "sm.throughput"])
     assert "nvprof --csv" in line and "sm_efficiency" in line and "ncu --metrics" in line

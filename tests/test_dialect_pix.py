@@ -73,9 +73,7 @@ def test_columns_in_another_order() -> None:
         b"Name, GPU Duration (us), Global ID, Parent, Queue ID, EuActive\n"
         b"March, 26.5, , -1, 0, 98\nDispatch, 26.5, 1, 0, 1, 98\n"
     )
-    assert list(table.paths) == ["", "March"] and table.columns["gpu.time"].values == pytest.approx(
-        [26500, 26500]
-    )
+    assert list(table.paths) == ["", "March"] and table.columns["gpu.time"].values == pytest.approx([26500, 26500])
     assert table.columns["eu.active"].values == pytest.approx([0.98, 0.98])
 
 
@@ -91,9 +89,7 @@ def test_amd_counters() -> None:
 
 
 def test_only_top_to_eop_is_remarked() -> None:
-    table = load_bytes(
-        b"Queue ID, Parent, Name, Global ID, TOP to EOP Duration (ns)\n0, -1, DrawInstanced, 1, 5000\n"
-    )
+    table = load_bytes(b"Queue ID, Parent, Name, Global ID, TOP to EOP Duration (ns)\n0, -1, DrawInstanced, 1, 5000\n")
     assert "overlapping-times" in [q.check for q in table.quality]
 
 
@@ -118,8 +114,7 @@ def test_untimed_list_is_refused() -> None:
 def test_console_output_is_refused(tmp_path: object) -> None:
     path = tmp_path / "out.csv"  # type: ignore[operator]
     path.write_text(
-        "Microsoft.PIX 2507.11\nRunning: pixtool open-capture frame.wpix save-event-list out.csv\nOpening"
-        " capture...\n"
+        "Microsoft.PIX 2507.11\nRunning: pixtool open-capture frame.wpix save-event-list out.csv\nOpening capture...\n"
     )
     assert "console output of pixtool" in refusal(path)
 

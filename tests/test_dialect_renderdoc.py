@@ -36,16 +36,9 @@ def test_joined_with_the_tree_beside_it() -> None:
         ("Frame", "SSAO {half | res}")
     )
     assert list(table.kinds) == ["", "draw", "draw", "compute", "fullscreen", ""]
-    assert (
-        table.columns["gpu.time"].values[1] == pytest.approx(1_204_200)
-        and table.columns["gpu.time"].unit == "µs"
-    )
+    assert table.columns["gpu.time"].values[1] == pytest.approx(1_204_200) and table.columns["gpu.time"].unit == "µs"
     grid = table.columns["launch.grid_size"]
-    assert (
-        grid.values[3] == 240 * 135
-        and grid.lines[3] == 11
-        and table.files[grid.file].name == "frame-events.txt"
-    )
+    assert grid.values[3] == 240 * 135 and grid.lines[3] == 11 and table.files[grid.file].name == "frame-events.txt"
     assert table.leaf_time and check_cells(table) > 70
     assert "times-disagree" in [q.check for q in table.quality]
 
@@ -100,9 +93,7 @@ def test_a_comma_inside_a_counter_name() -> None:
 @pytest.mark.parametrize("unit, factor", [("s", 1e9), ("ms", 1e6), ("us", 1e3), ("µs", 1e3), ("ns", 1.0)])
 @pytest.mark.parametrize("encoding", ["utf-8", "cp1252", "utf-8-sig"])
 def test_time_units_and_encodings(unit: str, factor: float, encoding: str) -> None:
-    table = load_bytes(
-        f"EID,GPU Duration ({unit}),PS Invocations\r\n4,0.5,7\r\n9,2.5E-01,8\r\n".encode(encoding)
-    )
+    table = load_bytes(f"EID,GPU Duration ({unit}),PS Invocations\r\n4,0.5,7\r\n9,2.5E-01,8\r\n".encode(encoding))
     assert table.columns["gpu.time"].values == pytest.approx([0.5 * factor, 0.25 * factor])
 
 

@@ -92,9 +92,7 @@ def test_stats_of_the_host_are_refused_by_their_names(name: str, what: str) -> N
         read(STATS + f'"{name}",3,1342822760,447607586,62.3\n')
 
 
-@pytest.mark.parametrize(
-    "name", ["hipKernelThatIsMine(float*)", "elementwise_kernel", "Cijk_Ailk_Bljk", "KERNEL"]
-)
+@pytest.mark.parametrize("name", ["hipKernelThatIsMine(float*)", "elementwise_kernel", "Cijk_Ailk_Bljk", "KERNEL"])
 def test_kernels_are_not_taken_for_host_calls(name: str) -> None:
     assert len(read(STATS + f'"{name}",3,1342822760,447607586,62.3\n')) == 1
 
@@ -117,9 +115,7 @@ def test_tables_without_kernels_are_refused_by_name(text: str, what: str) -> Non
     assert "rocprofv3" in str(e.value) or "counter_collection" in str(e.value)
 
 
-@pytest.mark.parametrize(
-    "change", ["bom", "crlf", "utf16", "semicolon", "tab", "blank", "twice", "trailing", "cut"]
-)
+@pytest.mark.parametrize("change", ["bom", "crlf", "utf16", "semicolon", "tab", "blank", "twice", "trailing", "cut"])
 def test_variants_of_one_file_read_alike(change: str) -> None:
     raw = V1.read_bytes()
     lines = raw.decode().splitlines()
@@ -164,9 +160,7 @@ def test_header_only_and_damaged_times() -> None:
 
 
 def test_counter_runs_without_times_say_so() -> None:
-    t = read(
-        "Index,KernelName,grd,wgr,lds,scr,arch_vgpr,GPUBusy\n0,f [clone .kd],1024,64,0,0,8,99.5\n", "rocprof"
-    )
+    t = read("Index,KernelName,grd,wgr,lds,scr,arch_vgpr,GPUBusy\n0,f [clone .kd],1024,64,0,0,8,99.5\n", "rocprof")
     assert "gpu.time" not in t.columns
     assert any("--timestamp on" in n for n in t.notes)
     assert t.columns["gpu.active"].values[0] == pytest.approx(0.995)
@@ -206,9 +200,7 @@ def test_names_and_commands_agree_with_the_schema() -> None:
     for module in (rocprof, rocprofv3_counters):
         assert all(module.names().values())
     assert "sm.throughput" not in rocprof.names()
-    assert (
-        "sched.insufficient_vgprs" not in rocprof.names()
-    )  # would need sizes that a results file does not carry
+    assert "sched.insufficient_vgprs" not in rocprof.names()  # would need sizes that a results file does not carry
     assert "FETCH_SIZE" in rocprofv3_counters.collect(["vram.bytes_read"])
     assert "SQ_ACTIVE_INST_VALU" not in rocprofv3_counters.collect(["valu.busy"])
     assert "TCC_HIT_sum TCC_MISS_sum" in rocprofv3_counters.collect(["l2.hit_rate"])
@@ -238,9 +230,7 @@ def test_descriptor_marks_come_off_once_and_for_all(name: str) -> None:
 
 def test_formulas_are_arithmetic_over_known_names() -> None:
     x = {"a": np.array([1.0, 0.0]), "b": np.array([2.0, 0.0]), "f.c": np.array([3.0, np.nan])}
-    assert list(_formula.evaluate("a / (a + b)", x.__getitem__)) == pytest.approx(
-        [1 / 3, np.nan], nan_ok=True
-    )
+    assert list(_formula.evaluate("a / (a + b)", x.__getitem__)) == pytest.approx([1 / 3, np.nan], nan_ok=True)
     assert list(_formula.evaluate("max(a, f.c)", x.__getitem__)) == [
         3.0,
         0.0,

@@ -33,9 +33,7 @@ def test_a_folder_gives_percent_of_peak_with_formula_and_inputs() -> None:
     assert np.isnan(c["lds.bank_conflict_rate"].values[0])  # no LDS work: no rate, not 0
     assert c["valu.utilization"].values[3] == pytest.approx(41 / 64, abs=1e-3)
     assert c["sm.occupancy"].values[0] == pytest.approx(26 / 32, abs=1e-3)
-    assert (
-        c["sm.occupancy_elapsed"].inputs[0] == "SQ_LEVEL_WAVES.SQ_ACCUM_PREV_HIRES"
-    )  # from its own pass file
+    assert c["sm.occupancy_elapsed"].inputs[0] == "SQ_LEVEL_WAVES.SQ_ACCUM_PREV_HIRES"  # from its own pass file
     assert not quality.check(t) or all(q.check != "above-100-percent" for q in quality.check(t))
     check_provenance(t)
 
@@ -73,9 +71,7 @@ def test_without_sysinfo_percent_of_peak_is_blind_not_guessed(tmp_path: Path) ->
         (("gfx90a", "gfx942"), "", "vram.throughput"),
     ],
 )
-def test_what_sysinfo_does_not_state_stays_blind(
-    tmp_path: Path, change: tuple[str, str], gone: str, kept: str
-) -> None:
+def test_what_sysinfo_does_not_state_stays_blind(tmp_path: Path, change: tuple[str, str], gone: str, kept: str) -> None:
     shutil.copytree(FOLDER, tmp_path / "w")
     info = tmp_path / "w" / "sysinfo.csv"
     info.write_text(info.read_text().replace(*change))
@@ -126,10 +122,7 @@ def test_durations_come_from_the_timing_run_when_the_table_has_none(tmp_path: Pa
     main = tmp_path / "w" / "pmc_perf.csv"
     lines = main.read_text().splitlines()
     main.write_text(
-        "\n".join(
-            ",".join(line.split(",")[:-2]) if i == 0 else line.rsplit(",", 2)[0]
-            for i, line in enumerate(lines)
-        )
+        "\n".join(",".join(line.split(",")[:-2]) if i == 0 else line.rsplit(",", 2)[0] for i, line in enumerate(lines))
     )
     t = read(tmp_path / "w")
     assert np.array_equal(t.columns["gpu.time"].values, read(FOLDER).columns["gpu.time"].values)
@@ -207,9 +200,7 @@ def test_the_speed_of_light_panel_is_one_workload() -> None:
     t = read(PANEL, "rocprof-compute-panel")
     assert len(t) == 1
     assert t.columns["sm.throughput"].values[0] == pytest.approx(0.3784)
-    assert t.columns["vram.throughput"].values[0] == pytest.approx(
-        0.62, abs=1e-4
-    )  # reads and writes share the bus
+    assert t.columns["vram.throughput"].values[0] == pytest.approx(0.62, abs=1e-4)  # reads and writes share the bus
     assert t.columns["valu.utilization"].values[0] == pytest.approx(0.80)
     assert "lds.conflicts_per_access" not in t.columns  # an empty cell was not measured
     assert "gpu.time" not in t.columns
@@ -256,7 +247,5 @@ def test_a_folder_whose_passes_are_not_joined(tmp_path: Path) -> None:
 
 
 def test_a_panel_with_decimal_commas() -> None:
-    t = read(
-        "Metric;Avg;Unit;Peak;Pct of Peak\nVALU Utilization;37,84;pct;100;37,84\n", "rocprof-compute-panel"
-    )
+    t = read("Metric;Avg;Unit;Peak;Pct of Peak\nVALU Utilization;37,84;pct;100;37,84\n", "rocprof-compute-panel")
     assert t.columns["valu.busy"].values[0] == pytest.approx(0.3784)

@@ -26,7 +26,10 @@ WORKLOADS = 20_000
 def random_capture(book: Rulebook, n: int, seed: int) -> Capture:
     """Workloads with every metric that any rule reads, log-uniform or uniform, a fifth of the cells missing."""
     rng = np.random.default_rng(seed)
-    metrics = sorted({m for r in book.rules for w in r.when.values() for c in w.conditions for m in reads(r, c.names)} | {m for r in book.rules for m in r.needs})
+    metrics = sorted(
+        {m for r in book.rules for w in r.when.values() for c in w.conditions for m in reads(r, c.names)}
+        | {m for r in book.rules for m in r.needs}
+    )
     facts = {}
     for m in metrics:
         ratio = schema.get(m).unit == "ratio"
@@ -78,7 +81,9 @@ def test_engine_agrees_with_plain_evaluation(book: Rulebook, method: str, scope:
     total = 0
     for index, got in truth.possible.items():
         rule = book.rules[index]
-        vetoed = np.logical_or.reduce([hit for _, hit in truth.overruled.get(index, ())] or [np.zeros(view.size, dtype=bool)])
+        vetoed = np.logical_or.reduce(
+            [hit for _, hit in truth.overruled.get(index, ())] or [np.zeros(view.size, dtype=bool)]
+        )
         assert np.array_equal(truth.fired[index] | vetoed, fired[rule.name]), rule.name
         assert np.array_equal(got, possible[rule.name]), rule.name
         total += int(fired[rule.name].sum())
@@ -143,5 +148,8 @@ def test_blocks_do_not_change_results(book: Rulebook, monkeypatch: pytest.Monkey
     whole = diagnosis.diagnose(capture, book, top=50)
     monkeypatch.setattr(diagnosis, "BLOCK", 257)
     parts = diagnosis.diagnose(capture, book, top=50)
-    a, b = (([(d.parts[p].firings.rule[k], d.parts[p].firings.workload[k]) for p, k in d.order], d.total) for d in (whole, parts))
+    a, b = (
+        ([(d.parts[p].firings.rule[k], d.parts[p].firings.workload[k]) for p, k in d.order], d.total)
+        for d in (whole, parts)
+    )
     assert a == b

@@ -58,12 +58,16 @@ def compare_signatures(book: Rulebook, wanted: int, seed: int = 1) -> tuple[int,
         engines = [Engine(program, name) for name in ("durable", "clips")]
         for group in program.groups:
             # known, unknown and false in changing shares: uniform digits would nearly never fire a wide rule
-            digits = np.stack([rng.choice(3, len(group.inputs), p=p) for p in rng.dirichlet((1, 2, 1), -(-wanted // groups))])
+            digits = np.stack(
+                [rng.choice(3, len(group.inputs), p=p) for p in rng.dirichlet((1, 2, 1), -(-wanted // groups))]
+            )
             for code in digits @ 3 ** np.arange(len(group.inputs))[::-1]:
                 one, two = (e._signature(group, int(code)) for e in engines)
                 count += 1
                 if one != two:
-                    differ.append(f"{program.method} {program.scope} group {group.number} signature {code}: {one:#x} and {two:#x}")
+                    differ.append(
+                        f"{program.method} {program.scope} group {group.number} signature {code}: {one:#x} and {two:#x}"
+                    )
     return count, differ
 
 

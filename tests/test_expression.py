@@ -16,7 +16,9 @@ leaves = st.one_of(st.sampled_from(NAMES), st.integers(0, 9).map(str))
 
 def build(children: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     binary = st.tuples(children, st.sampled_from("+-*/"), children).map(lambda t: f"({t[0]} {t[1]} {t[2]})")
-    calls = st.tuples(st.sampled_from(["min", "max", "least", "most"]), children, children).map(lambda t: f"{t[0]}({t[1]}, {t[2]})")
+    calls = st.tuples(st.sampled_from(["min", "max", "least", "most"]), children, children).map(
+        lambda t: f"{t[0]}({t[1]}, {t[2]})"
+    )
     return binary | calls | st.tuples(children, children).map(lambda t: f"({t[0]} or {t[1]})")
 
 
@@ -70,7 +72,12 @@ def test_columns_agree_with_one_at_a_time(text: str, rows: list[tuple[float, flo
     got = np.broadcast_to(value(text)(lambda n: columns[n]), len(rows))
     for i, row in enumerate(rows):
         want = plain(text, dict(zip(NAMES, row, strict=True)))
-        assert (got[i] != got[i] and want != want) or got[i] == pytest.approx(want, rel=1e-12) or abs(want) > 1e300 or abs(want) == math.inf
+        assert (
+            (got[i] != got[i] and want != want)
+            or got[i] == pytest.approx(want, rel=1e-12)
+            or abs(want) > 1e300
+            or abs(want) == math.inf
+        )
 
 
 @given(st.text(max_size=60))

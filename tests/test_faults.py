@@ -56,7 +56,12 @@ def tiny_disk(tmp_path: Path) -> Iterator[Path]:
     place = tmp_path / "tiny"
     place.mkdir()
     mount = shutil.which("mount")
-    if not mount or subprocess.run([mount, "-t", "tmpfs", "-o", "size=16k", "tmpfs", place], capture_output=True, check=False).returncode:
+    if (
+        not mount
+        or subprocess.run(
+            [mount, "-t", "tmpfs", "-o", "size=16k", "tmpfs", place], capture_output=True, check=False
+        ).returncode
+    ):
         pytest.skip("mounting a file system is not allowed here")
     yield place
     subprocess.run(["umount", place], check=True)
@@ -82,7 +87,14 @@ def limited(size: int) -> Any:
 @pytest.mark.parametrize("format", FORMATS)
 def test_disk_full_simulated(tmp_path: Path, format: str) -> None:
     out = tmp_path / "r.out"
-    p = subprocess.run([*TRIAGE, "diagnose", str(SAMPLE), "-f", format, "-o", str(out)], capture_output=True, text=True, cwd=ROOT, preexec_fn=limited(500), check=False)
+    p = subprocess.run(
+        [*TRIAGE, "diagnose", str(SAMPLE), "-f", format, "-o", str(out)],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        preexec_fn=limited(500),
+        check=False,
+    )
     one_line(p)
     assert list(tmp_path.iterdir()) == []
 
@@ -91,7 +103,14 @@ def test_disk_full_simulated(tmp_path: Path, format: str) -> None:
 @pytest.mark.parametrize("format", FORMATS)
 def test_stdout_on_a_full_disk(format: str) -> None:
     with open("/dev/full", "w") as full:
-        p = subprocess.run([*TRIAGE, "diagnose", str(SAMPLE), "-f", format], stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT, check=False)
+        p = subprocess.run(
+            [*TRIAGE, "diagnose", str(SAMPLE), "-f", format],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+            check=False,
+        )
     one_line(p)
 
 
@@ -115,7 +134,14 @@ def test_output_where_it_cannot_be(tmp_path: Path) -> None:
 def test_an_old_report_survives_a_failed_new_one(tmp_path: Path) -> None:
     out = tmp_path / "r.json"
     out.write_text("the old report")
-    p = subprocess.run([*TRIAGE, "diagnose", str(SAMPLE), "-f", "json", "-o", str(out)], capture_output=True, text=True, cwd=ROOT, preexec_fn=limited(500), check=False)
+    p = subprocess.run(
+        [*TRIAGE, "diagnose", str(SAMPLE), "-f", "json", "-o", str(out)],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        preexec_fn=limited(500),
+        check=False,
+    )
     one_line(p)
     assert out.read_text() == "the old report"
 
@@ -124,8 +150,13 @@ def test_an_old_report_survives_a_failed_new_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["cut", "replaced", "removed", "grown"])
-@pytest.mark.parametrize("sample", ["generic/p3_workloads_v2.csv", "ncu-details/transpose.details.csv", "nsys-trace/render_cuda_gpu_trace.csv"])
-def test_file_changes_between_looking_and_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, sample: str) -> None:
+@pytest.mark.parametrize(
+    "sample",
+    ["generic/p3_workloads_v2.csv", "ncu-details/transpose.details.csv", "nsys-trace/render_cuda_gpu_trace.csv"],
+)
+def test_file_changes_between_looking_and_reading(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, sample: str
+) -> None:
     from triage import dialects, reader
     from triage.errors import TriageError
 
@@ -212,7 +243,12 @@ def leftovers(folder: Path) -> list[str]:
 @pytest.mark.parametrize("after", [0.1, 0.6, 1.2, 2.0, 3.0])
 def test_killed_at_any_point_nothing_half_written(tmp_path: Path, big: Path, after: float) -> None:
     out = tmp_path / "r.html"
-    p = subprocess.Popen([*TRIAGE, "diagnose", str(big), "-f", "html", "-o", str(out), "--top", "2000"], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    p = subprocess.Popen(
+        [*TRIAGE, "diagnose", str(big), "-f", "html", "-o", str(out), "--top", "2000"],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     with contextlib.suppress(subprocess.TimeoutExpired):
         p.wait(after)
     p.kill()
@@ -226,7 +262,13 @@ def test_killed_at_any_point_nothing_half_written(tmp_path: Path, big: Path, aft
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted(tmp_path: Path, big: Path, after: float, sign: signal.Signals) -> None:
     out = tmp_path / "r.html"
-    p = subprocess.Popen([*TRIAGE, "diagnose", str(big), "-f", "html", "-o", str(out), "--top", "2000"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    p = subprocess.Popen(
+        [*TRIAGE, "diagnose", str(big), "-f", "html", "-o", str(out), "--top", "2000"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     time.sleep(after)
     p.send_signal(sign)
     stdout, stderr = p.communicate(timeout=30)
@@ -257,7 +299,14 @@ def test_interrupted_batch_leaves_no_processes(tmp_path: Path, big: Path, sign: 
     for i in range(6):
         shutil.copy(big, inputs / f"{i}.csv")
     out = tmp_path / "out"
-    p = subprocess.Popen([*TRIAGE, "batch", str(inputs), "-o", str(out), "--jobs", "2"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    p = subprocess.Popen(
+        [*TRIAGE, "batch", str(inputs), "-o", str(out), "--jobs", "2"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
     time.sleep(4)
     if p.poll() is not None:
         pytest.skip("done before the signal")
@@ -279,7 +328,9 @@ def test_interrupted_batch_leaves_no_processes(tmp_path: Path, big: Path, sign: 
 @posix
 @pytest.mark.parametrize("format", FORMATS)
 def test_reader_of_the_pipe_goes_away(big: Path, format: str) -> None:
-    command = f"{sys.executable} -m triage diagnose '{big}' -f {format} --top 3000 --full | head -1; echo ${{PIPESTATUS[0]}}"
+    command = (
+        f"{sys.executable} -m triage diagnose '{big}' -f {format} --top 3000 --full | head -1; echo ${{PIPESTATUS[0]}}"
+    )
     p = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=ROOT, check=False)
     assert p.stderr == ""
     assert p.stdout.strip().splitlines()[-1] == "0"
@@ -287,20 +338,46 @@ def test_reader_of_the_pipe_goes_away(big: Path, format: str) -> None:
 
 @posix
 def test_stdout_closed_from_the_start() -> None:
-    p = subprocess.run(["bash", "-c", f"{sys.executable} -m triage diagnose '{SAMPLE}' >&-"], capture_output=True, text=True, cwd=ROOT, check=False)
+    p = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m triage diagnose '{SAMPLE}' >&-"],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=False,
+    )
     assert "Traceback" not in p.stderr
 
 
 @pytest.mark.parametrize("format", FORMATS)
-@pytest.mark.parametrize("env", [{"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, {"PYTHONIOENCODING": "ascii"}, {"PYTHONIOENCODING": "cp1252"}, {"TERM": "dumb"}])
+@pytest.mark.parametrize(
+    "env",
+    [
+        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        {"PYTHONIOENCODING": "ascii"},
+        {"PYTHONIOENCODING": "cp1252"},
+        {"TERM": "dumb"},
+    ],
+)
 def test_consoles_that_cannot_show_it(tmp_path: Path, env: dict[str, str], format: str) -> None:
     path = tmp_path / "naïve 漢字.csv"
     path.write_text(SAMPLE.read_text("utf-8").replace("Shadow", "漢字🙂é", 1) + "é🙂,fullscreen\n", "utf-8")
-    p = subprocess.run([*TRIAGE, "diagnose", str(path), "-f", format], capture_output=True, cwd=ROOT, env={**os.environ, **env}, check=False)
+    p = subprocess.run(
+        [*TRIAGE, "diagnose", str(path), "-f", format],
+        capture_output=True,
+        cwd=ROOT,
+        env={**os.environ, **env},
+        check=False,
+    )
     assert p.returncode == 0, p.stderr
     assert p.stdout
     assert b"Traceback" not in p.stderr
-    bad = subprocess.run([*TRIAGE, "diagnose", str(tmp_path / "漢字.csv")], capture_output=True, cwd=ROOT, env={**os.environ, **env}, check=False)
+    bad = subprocess.run(
+        [*TRIAGE, "diagnose", str(tmp_path / "漢字.csv")],
+        capture_output=True,
+        cwd=ROOT,
+        env={**os.environ, **env},
+        check=False,
+    )
     assert bad.returncode == 2
     assert len(bad.stderr.strip().splitlines()) == 1
 
@@ -310,10 +387,17 @@ def test_file_names_that_are_not_text(tmp_path: Path) -> None:
     path = os.fsencode(tmp_path) + b"/caf\xe9 \x1b[31m\n.csv"
     Path(os.fsdecode(path)).write_bytes(SAMPLE.read_bytes())
     for format in FORMATS:
-        p = subprocess.run([*map(os.fsencode, TRIAGE), b"diagnose", path, b"-f", format.encode()], capture_output=True, cwd=ROOT, check=False)
+        p = subprocess.run(
+            [*map(os.fsencode, TRIAGE), b"diagnose", path, b"-f", format.encode()],
+            capture_output=True,
+            cwd=ROOT,
+            check=False,
+        )
         assert p.returncode == 0, p.stderr
         assert b"\x1b[31m" not in p.stdout
-    gone = subprocess.run([*map(os.fsencode, TRIAGE), b"diagnose", path + b"x"], capture_output=True, cwd=ROOT, check=False)
+    gone = subprocess.run(
+        [*map(os.fsencode, TRIAGE), b"diagnose", path + b"x"], capture_output=True, cwd=ROOT, check=False
+    )
     assert gone.returncode == 2
     assert gone.stderr.count(b"\n") == 1
     assert b"\x1b" not in gone.stderr
@@ -331,6 +415,9 @@ def test_no_temporary_files(tmp_path: Path) -> None:
     place = tmp_path / "tmp"
     place.mkdir()
     for format in FORMATS:
-        assert run("diagnose", SAMPLE, "-f", format, "-o", tmp_path / f"r.{format}", env={"TMPDIR": str(place)}).returncode == 0
+        assert (
+            run("diagnose", SAMPLE, "-f", format, "-o", tmp_path / f"r.{format}", env={"TMPDIR": str(place)}).returncode
+            == 0
+        )
     assert list(place.iterdir()) == []
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted(["tmp", *(f"r.{f}" for f in FORMATS)])

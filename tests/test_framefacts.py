@@ -108,7 +108,15 @@ def test_the_handmade_frame_shows_its_faults() -> None:
 
 def test_one_cause_in_many_passes_is_named(tmp_path: Any) -> None:
     rows = [
-        {"name": f"particles {i}", "gpu.time": 1.0, "crop.throughput": 85, "sm.throughput": 30, "l2.throughput": 20, "l1tex.throughput": 25, "vram.throughput": 40}
+        {
+            "name": f"particles {i}",
+            "gpu.time": 1.0,
+            "crop.throughput": 85,
+            "sm.throughput": 30,
+            "l2.throughput": 20,
+            "l1tex.throughput": 25,
+            "vram.throughput": 40,
+        }
         for i in range(6)
     ]
     d = api.diagnose(generic(tmp_path / "six.csv", rows))

@@ -34,7 +34,10 @@ def judge() -> fuzzing.Judge:
 
 
 def complain(tally: fuzzing.Tally) -> str:
-    return "\n".join(f"case {c.number} ({c.seed}, {c.dialect or 'detected'}): {kind}\n{textwrap.indent(trace, '  ')}" for c, kind, trace in tally.faults[:5])
+    return "\n".join(
+        f"case {c.number} ({c.seed}, {c.dialect or 'detected'}): {kind}\n{textwrap.indent(trace, '  ')}"
+        for c, kind, trace in tally.faults[:5]
+    )
 
 
 def test_every_dialect_has_a_seed(judge: fuzzing.Judge, tmp_path: Path) -> None:
@@ -44,11 +47,17 @@ def test_every_dialect_has_a_seed(judge: fuzzing.Judge, tmp_path: Path) -> None:
     seen = set()
     for seed in POOL:
         try:
-            seen.add(reader.read(str(fuzzing.lay(fuzzing.Case(seed.label, seed.files, seed.main), tmp_path / "x"))).input.dialect)
+            seen.add(
+                reader.read(
+                    str(fuzzing.lay(fuzzing.Case(seed.label, seed.files, seed.main), tmp_path / "x"))
+                ).input.dialect
+            )
         except TriageError:
             continue
     missing = set(NAMES) - seen
-    assert missing <= {"ncu-report", "rocm-traces", "mobile-series"}, missing  # the first two only ever refuse; no public export of the third
+    assert missing <= {"ncu-report", "rocm-traces", "mobile-series"}, (
+        missing
+    )  # the first two only ever refuse; no public export of the third
 
 
 def test_slice(judge: fuzzing.Judge, tmp_path: Path) -> None:
@@ -64,7 +73,9 @@ def damaged(draw: st.DrawFn) -> fuzzing.Case:
     seed = draw(st.sampled_from([s for s in POOL if s.main]))
     data = seed.files[seed.main]
     for _ in range(draw(st.integers(1, 4))):
-        data = fuzzing.mutate(data, draw(st.randoms(use_true_random=False)), [s.files[s.main] for s in POOL[:3] if s.main])
+        data = fuzzing.mutate(
+            data, draw(st.randoms(use_true_random=False)), [s.files[s.main] for s in POOL[:3] if s.main]
+        )
     return fuzzing.Case(seed.label, {**seed.files, seed.main: data}, seed.main)
 
 
@@ -85,12 +96,16 @@ def test_any_bytes_at_all(judge: fuzzing.Judge, tmp_path_factory: pytest.TempPat
 def test_every_reader_refuses_what_is_not_its_own(judge: fuzzing.Judge, tmp_path: Path) -> None:
     """--dialect X on another tool's export: one line or an odd report, never a traceback."""
     chosen = POOL[::17]
-    cases = (fuzzing.Case(s.label, s.files, s.main, name, i) for i, (s, name) in enumerate(itertools.product(chosen, NAMES)))
+    cases = (
+        fuzzing.Case(s.label, s.files, s.main, name, i) for i, (s, name) in enumerate(itertools.product(chosen, NAMES))
+    )
     tally = judge.run(cases, tmp_path / "case")
     assert not tally.faults, complain(tally)
 
 
-@pytest.mark.parametrize("path", sorted(p for p in (HERE / "regressions").iterdir() if p.suffix != ".md"), ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "path", sorted(p for p in (HERE / "regressions").iterdir() if p.suffix != ".md"), ids=lambda p: p.name
+)
 def test_what_once_broke_stays_mended(judge: fuzzing.Judge, path: Path) -> None:
     """Folders are tried as folders and file by file."""
     for p in [path, *(sorted(path.iterdir()) if path.is_dir() else [])]:
@@ -146,7 +161,14 @@ def test_sizes_no_export_has(tmp_path: Path, how: str, sample: str) -> None:
     path = tmp_path / "big.csv"
     path.write_bytes(big((fuzzing.SAMPLES / sample).read_bytes(), how))
     start = time.perf_counter()
-    p = subprocess.run([sys.executable, "-c", SIZES, path, tmp_path / "r.html"], capture_output=True, text=True, timeout=120, cwd=ROOT, check=False)
+    p = subprocess.run(
+        [sys.executable, "-c", SIZES, path, tmp_path / "r.html"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=ROOT,
+        check=False,
+    )
     assert p.returncode in (0, 2), p.stderr[-500:]
     assert len(p.stderr.strip().splitlines()) == (p.returncode == 2), p.stderr[-500:]
     assert time.perf_counter() - start < 40

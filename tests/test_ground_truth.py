@@ -360,15 +360,11 @@ def test_without_a_gpu_the_script_stops_at_the_first_pair(
 ) -> None:
     monkeypatch.setenv("NO_GPU", "1")
     assert go(bench) == 2
-    assert capsys.readouterr().err == (
-        "uncoalesced_loads: check: common.cuh:84: no CUDA-capable device is detected\n"
-    )
+    assert capsys.readouterr().err == ("uncoalesced_loads: check: common.cuh:84: no CUDA-capable device is detected\n")
     assert not (bench / "out").exists()
 
 
-def test_timing_alone_needs_no_profiler_and_writes_nothing(
-    bench: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_timing_alone_needs_no_profiler_and_writes_nothing(bench: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (bench / "bin" / "ncu").unlink()
     assert go(bench, "--only", "tiny_grid", "--no-profile") == 0
     assert "tiny_grid: 3000 ns -> 1500 ns, 2.00x" in capsys.readouterr().out
@@ -464,9 +460,7 @@ def test_exports_never_come_without_truth() -> None:
 
 
 @measured
-def test_scoreboard_is_printed(
-    scores: dict[tuple[str, str], Any], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_scoreboard_is_printed(scores: dict[tuple[str, str], Any], capsys: pytest.CaptureFixture[str]) -> None:
     with capsys.disabled():
         sys.stdout.write("\n" + board.scoreboard(list(scores.values())) + "\n")
     assert len(scores) == len(TRUTH) * len(board.PAGES)
@@ -482,13 +476,9 @@ class TestDiagnosis:
         assert score.rank == 1, f"first was {score.first}"
 
     @pytest.mark.parametrize("page", board.PAGES)
-    def test_cured_kernel_is_not_called_ill(
-        self, illness: str, page: str, scores: dict[tuple[str, str], Any]
-    ) -> None:
+    def test_cured_kernel_is_not_called_ill(self, illness: str, page: str, scores: dict[tuple[str, str], Any]) -> None:
         assert not scores[illness, page].named_on_cured
 
-    def test_measured_speedup_is_inside_the_prediction(
-        self, illness: str, scores: dict[tuple[str, str], Any]
-    ) -> None:
+    def test_measured_speedup_is_inside_the_prediction(self, illness: str, scores: dict[tuple[str, str], Any]) -> None:
         score = scores[illness, "raw"]
         assert score.inside, f"measured {score.measured:.2f}, predicted {score.low} .. {score.bound}"

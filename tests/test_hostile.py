@@ -36,7 +36,10 @@ FORMATS = ["json", "csv", "junit", "markdown", "jira", "html", "terminal"]
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """One report per format over every hostile name."""
-    path = generic(tmp_path_factory.mktemp("h") / "<b>&'\".csv", [{"name": n, **ROW, "gpu.time": 1 + i} for i, n in enumerate(NAMES)])
+    path = generic(
+        tmp_path_factory.mktemp("h") / "<b>&'\".csv",
+        [{"name": n, **ROW, "gpu.time": 1 + i} for i, n in enumerate(NAMES)],
+    )
     out = {}
     for format in FORMATS:
         p = run("diagnose", path, "-f", format, "--full")
@@ -63,7 +66,15 @@ class Page(html.parser.HTMLParser):
 
 def test_html_runs_and_loads_nothing_of_a_stranger(reports: dict[str, str], tmp_path: Path) -> None:
     page = Page(reports["html"])
-    tame = Page(run("diagnose", generic(tmp_path / "a.csv", [{"name": f"m{i}", **ROW, "gpu.time": 1 + i} for i in range(len(NAMES))]), "-f", "html", "--full").stdout)
+    tame = Page(
+        run(
+            "diagnose",
+            generic(tmp_path / "a.csv", [{"name": f"m{i}", **ROW, "gpu.time": 1 + i} for i in range(len(NAMES))]),
+            "-f",
+            "html",
+            "--full",
+        ).stdout
+    )
     scripts = [sum(t == "script" for t, _ in p.tags) for p in (page, tame)]
     assert scripts[0] == scripts[1]
     for tag, attributes in page.tags:
@@ -75,7 +86,11 @@ def test_html_runs_and_loads_nothing_of_a_stranger(reports: dict[str, str], tmp_
                 assert not re.match(r"(https?:)?//", target), (tag, target)
         assert tag not in ("iframe", "object", "embed", "base")
         assert "action" not in attributes
-    policy = [a.get("content") or "" for t, a in page.tags if t == "meta" and (a.get("http-equiv") or "").lower() == "content-security-policy"]
+    policy = [
+        a.get("content") or ""
+        for t, a in page.tags
+        if t == "meta" and (a.get("http-equiv") or "").lower() == "content-security-policy"
+    ]
     assert len(policy) == 1
     assert "default-src 'none'" in policy[0]
     assert "unsafe-eval" not in policy[0]
@@ -148,7 +163,12 @@ tests:
 """
 
 
-def rules(folder: Path, finding: str = '"<b onmouseover=alert(1)>{sm.throughput:.0%}</b> `x` | y"', saves: str = "sm.throughput", url: str = "https://example.com/?a=1&b=(2)") -> Path:
+def rules(
+    folder: Path,
+    finding: str = '"<b onmouseover=alert(1)>{sm.throughput:.0%}</b> `x` | y"',
+    saves: str = "sm.throughput",
+    url: str = "https://example.com/?a=1&b=(2)",
+) -> Path:
     pack = folder / "evil"
     pack.mkdir(parents=True)
     # what matters here is text; the braces that a finding may not hold are taken out by its own check
@@ -159,7 +179,13 @@ def rules(folder: Path, finding: str = '"<b onmouseover=alert(1)>{sm.throughput:
 def test_texts_of_a_strangers_rules_are_text(tmp_path: Path) -> None:
     path = generic(tmp_path / "a.csv", [{"name": "m", **ROW}])
     folder = rules(tmp_path / "rules")
-    text = (folder / "evil" / "evil-rule.yaml").read_text("utf-8").replace("|x| {x}", "|x|").replace(" {code}", "").replace(" {html}", "")
+    text = (
+        (folder / "evil" / "evil-rule.yaml")
+        .read_text("utf-8")
+        .replace("|x| {x}", "|x|")
+        .replace(" {code}", "")
+        .replace(" {html}", "")
+    )
     (folder / "evil" / "evil-rule.yaml").write_text(text, "utf-8")
     for format in FORMATS:
         p = run("diagnose", path, "--rules", folder, "-f", format, "--full")
@@ -207,7 +233,9 @@ def test_expressions_compute_with_names_and_nothing_else(text: str) -> None:
     assert time.perf_counter() - start < 1
 
 
-@pytest.mark.parametrize("text", ["9e29 * 9e29", "1e-300 * 1e-300", "1 / 0", "0 / 0", "sqrt(0 - 1)", "remainder(1, 0)", "a.__class__"])
+@pytest.mark.parametrize(
+    "text", ["9e29 * 9e29", "1e-300 * 1e-300", "1 / 0", "0 / 0", "sqrt(0 - 1)", "remainder(1, 0)", "a.__class__"]
+)
 def test_numbers_that_blow_up_are_missing_or_plain(text: str) -> None:
     try:
         result = value(text)(lambda _: 0.0)
@@ -216,7 +244,9 @@ def test_numbers_that_blow_up_are_missing_or_plain(text: str) -> None:
     float(result)
 
 
-BOMB = "a: &a [x, x, x, x]\n" + "".join(f"{chr(98 + i)}: &{chr(98 + i)} [{', '.join(['*' + chr(97 + i)] * 9)}]\n" for i in range(12))
+BOMB = "a: &a [x, x, x, x]\n" + "".join(
+    f"{chr(98 + i)}: &{chr(98 + i)} [{', '.join(['*' + chr(97 + i)] * 9)}]\n" for i in range(12)
+)
 
 
 @pytest.mark.parametrize("text", [
@@ -271,7 +301,14 @@ def test_templates_stay_in_the_sandbox(tmp_path: Path, text: str) -> None:
     template = tmp_path / "evil.txt.j2"
     template.write_text("x\n" + text)
     path = generic(tmp_path / "a.csv", [{"name": "m", **ROW}])
-    p = subprocess.run([sys.executable, "-c", LIMITED, str(path), str(template)], capture_output=True, text=True, cwd=ROOT, timeout=60, check=False)
+    p = subprocess.run(
+        [sys.executable, "-c", LIMITED, str(path), str(template)],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=60,
+        check=False,
+    )
     assert "Traceback" not in p.stderr, p.stderr
     assert p.returncode == 2, p.stdout[:200]
     assert p.stderr.count("\n") == 1, p.stderr

@@ -130,9 +130,7 @@ def test_unlimited_is_null_in_json() -> None:
 
 
 def test_markdown_is_one_heading_and_tables() -> None:
-    text = run(
-        *GCN, "-f", "markdown", "--grid", "64", "--units", "60", "--latency", "100", "--issue-rate", "1"
-    )
+    text = run(*GCN, "-f", "markdown", "--grid", "64", "--units", "60", "--latency", "100", "--issue-rate", "1")
     assert text.startswith("# Occupancy: gfx906") and "| registers | 1 | yes |" in text
     assert "## Launch shape" in text and "## Latency hiding" in text
 
@@ -223,9 +221,7 @@ def test_tile_states_both_denominators() -> None:
 
 def test_tile_formats_and_limits() -> None:
     data = json.loads(run("8x8x8", "--bytes", "8", "--arch", "gfx906", "-f", "json", command=tile_command))
-    assert (
-        data["schema"] == "triage-tile/1" and data["shared_bytes"] == 8000 and data["shared_limit"] == 65536
-    )
+    assert data["schema"] == "triage-tile/1" and data["shared_bytes"] == 8000 and data["shared_limit"] == 65536
     assert "does not fit" in run("128x128", "--arch", "gfx906", command=tile_command)
     assert "no, over 1,024 threads" in run("64x64", "-f", "markdown", command=tile_command)
 

@@ -338,9 +338,7 @@ def test_gcn_waves_per_simd_by_registers(vgprs: int, waves: int) -> None:
     assert occupancy(GCN, 64, vgprs).waves == 4 * waves
 
 
-@pytest.mark.parametrize(
-    ("sgprs", "waves"), [(48, 10), (56, 9), (64, 8), (72, 7), (80, 6), (81, 5), (102, 4)]
-)
+@pytest.mark.parametrize(("sgprs", "waves"), [(48, 10), (56, 9), (64, 8), (72, 7), (80, 6), (81, 5), (102, 4)])
 def test_scalar_registers_on_gcn1_and_2(sgprs: int, waves: int) -> None:
     """LLVM never goes below 5; 512 registers in granules of 8 hold 4 waves of 104."""
     assert occupancy("gfx701", 64, 8, sgprs=sgprs).waves == 4 * waves

@@ -107,14 +107,10 @@ def launches(limits: NvidiaLimits, rng: random.Random) -> list[tuple[int, ...]]:
         regs = rng.choice([0, rng.randint(0, 258), 8 * rng.randint(1, 32), rng.randint(16, 72)])
         static = rng.choice([0, 0, rng.randint(0, 50000)])
         most = limits.shared_per_group_optin + 300
-        dynamic = rng.choice(
-            [0, 0, rng.randint(0, 49500), rng.randint(0, most), 128 * rng.randint(0, most // 128)]
-        )
+        dynamic = rng.choice([0, 0, rng.randint(0, 49500), rng.randint(0, most), 128 * rng.randint(0, most // 128)])
         barriers = rng.choice([0, 1, 1, rng.randint(2, 17), rng.randint(18, 90)])
         carveout = rng.choice([-1, -1, rng.randint(0, 100)])
-        found.append(
-            (block, regs, static, dynamic, rng.randint(0, 1), barriers, carveout, rng.choice([0, 0, 0, 1, 2]))
-        )
+        found.append((block, regs, static, dynamic, rng.randint(0, 1), barriers, carveout, rng.choice([0, 0, 0, 1, 2])))
     return found
 
 
@@ -150,11 +146,7 @@ def test_random_launches_agree_with_the_header(driver: Path) -> None:
             unknown.add(gpu.arch)  # this header is older than the architecture
             continue
         count = launch[5]
-        if (
-            gpu.barriers_newer
-            and count
-            and by_barriers == gpu.barriers_newer // count != (gpu.barriers or 0) // count
-        ):
+        if gpu.barriers_newer and count and by_barriers == gpu.barriers_newer // count != (gpu.barriers or 0) // count:
             continue  # a header from 13.3 on; the note of the calculator says so
         key = gpu.arch, launch[4], launch[6], launch[7]
         alike[key].append((launch, blocks, factors))

@@ -42,9 +42,7 @@ SHARED = st.one_of(st.just(0), st.integers(0, 101376))
 
 @given(settings_of(), THREADS, REGISTERS, SHARED)
 @settings(max_examples=150, deadline=None)
-def test_steps_are_the_nearest_ones(
-    chosen: dict[str, Any], threads: int, registers: int, shared: int
-) -> None:
+def test_steps_are_the_nearest_ones(chosen: dict[str, Any], threads: int, registers: int, shared: int) -> None:
     """Just before a step nothing changes, at the step it does, in the direction it says."""
     now = occupancy(threads=threads, registers=registers, shared=shared, **chosen)
 
@@ -89,14 +87,10 @@ def test_fewer_registers_or_bytes_never_cost_groups(
 
 @given(
     settings_of(),
-    st.lists(
-        st.tuples(st.integers(1, 1100), st.integers(0, 600), st.integers(0, 400_000)), min_size=1, max_size=20
-    ),
+    st.lists(st.tuples(st.integers(1, 1100), st.integers(0, 600), st.integers(0, 400_000)), min_size=1, max_size=20),
 )
 @settings(max_examples=60, deadline=None)
-def test_arrays_answer_like_single_launches(
-    chosen: dict[str, Any], launches: list[tuple[int, int, int]]
-) -> None:
+def test_arrays_answer_like_single_launches(chosen: dict[str, Any], launches: list[tuple[int, int, int]]) -> None:
     threads, registers, shared = (np.asarray(values) for values in zip(*launches, strict=True))
     many = occupancy(threads=threads, registers=registers, shared=shared, **chosen)
     for i, (t, r, s) in enumerate(launches):
@@ -127,9 +121,7 @@ def test_plateaus_cover_every_value_once() -> None:
     assert levels[0].low == 1 and levels[-1].high == 256
     assert all(left.high + 1 == right.low for left, right in pairwise(levels))
     wide = occupancy("sm_86", 256, np.arange(1, 257), 10_000)
-    assert [
-        level.groups for level in levels for _ in range(level.low, level.high + 1)
-    ] == wide.groups.tolist()
+    assert [level.groups for level in levels for _ in range(level.low, level.high + 1)] == wide.groups.tolist()
 
 
 def test_joint_step_where_no_single_one_helps() -> None:

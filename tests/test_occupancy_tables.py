@@ -123,9 +123,7 @@ def test_mesa_is_the_model_we_follow() -> None:
             other += groups != now.groups
             if groups != now.groups:
                 assert any("32 KiB" in note for note in now.notes)
-        assert up(groups * now.waves_per_group, simds(limits, row)) // simds(limits, row) == int(
-            row["result"]
-        ), row
+        assert up(groups * now.waves_per_group, simds(limits, row)) // simds(limits, row) == int(row["result"]), row
     assert len(rows) == 3778 and other == 16
 
 
@@ -200,9 +198,7 @@ def test_nvidia_steps_are_the_largest_values(kind: str) -> None:
     for (cc, block), steps in wanted.items():
         if kind == "max_regs_per_thread":
             levels = occupancy(cc, block, 1).plateaus("registers")
-            most = {
-                level.groups: min(level.high, 255) for level in levels if level.groups and level.low <= 255
-            }
+            most = {level.groups: min(level.high, 255) for level in levels if level.groups and level.low <= 255}
         else:
             levels = occupancy(cc, block, 16).plateaus("shared")
             most = {level.groups: level.high for level in levels if level.groups}

@@ -66,9 +66,7 @@ def test_launch_shape_adds_up(threads: int, grid: int, units: int, resident: int
     assert 0 < shape.utilisation <= 1
 
 
-@pytest.mark.parametrize(
-    ("text", "shape"), [("256", (256, 1, 1)), ("16x16", (16, 16, 1)), ("8X4x2", (8, 4, 2))]
-)
+@pytest.mark.parametrize(("text", "shape"), [("256", (256, 1, 1)), ("16x16", (16, 16, 1)), ("8X4x2", (8, 4, 2))])
 def test_shapes_are_read(text: str, shape: tuple[int, int, int]) -> None:
     assert parse_shape(text, "--threads") == shape
 

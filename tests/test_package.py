@@ -28,7 +28,15 @@ SAMPLE = SAMPLES / "generic" / "p3_workloads_v2.csv"
 
 def call(*args: object, cwd: Path, env: dict[str, str] | None = None, code: int = 0) -> str:
     clean = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
-    p = subprocess.run([str(a) for a in args], capture_output=True, text=True, cwd=cwd, env={**clean, **(env or {})}, timeout=600, check=False)
+    p = subprocess.run(
+        [str(a) for a in args],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env={**clean, **(env or {})},
+        timeout=600,
+        check=False,
+    )
     assert p.returncode == code, f"{args}: {p.returncode}\n{p.stdout[-2000:]}\n{p.stderr[-2000:]}"
     return p.stdout
 
@@ -51,7 +59,9 @@ def installed(built: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
         call(bin / "python", "-m", "pip", "install", "-q", built[0], cwd=place)
     else:
         call(bin / "python", "-m", "pip", "install", "-q", "--no-deps", "--no-index", built[0], cwd=place)
-        site = Path(call(bin / "python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=place).strip())
+        site = Path(
+            call(bin / "python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=place).strip()
+        )
         # dependencies of the environment the tests run in; after the wheel's own folder, so the wheel wins
         (site / "zz_dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
     return bin
@@ -67,25 +77,51 @@ def test_wheel_contents(built: tuple[Path, Path]) -> None:
         names = set(z.namelist())
     tops = {n.split("/")[0] for n in names}
     assert {t for t in tops if not t.endswith(".dist-info")} == {"triage"}
-    for folder, target in (("rules", "_share/rules"), ("reports", "_share/reports"), ("sample_captures", "_share/sample_captures"), ("triage", "")):
+    for folder, target in (
+        ("rules", "_share/rules"),
+        ("reports", "_share/reports"),
+        ("sample_captures", "_share/sample_captures"),
+        ("triage", ""),
+    ):
         for p in (ROOT / folder).rglob("*"):
-            tracked = p.is_file() and "__pycache__" not in p.parts and "_share" not in p.parts and p.suffix not in (".pyc",) and not p.name.startswith(".")
+            tracked = (
+                p.is_file()
+                and "__pycache__" not in p.parts
+                and "_share" not in p.parts
+                and p.suffix not in (".pyc",)
+                and not p.name.startswith(".")
+            )
             want = "/".join(("triage", *([target] if target else []), p.relative_to(ROOT / folder).as_posix()))
             assert not tracked or want in names or ignored(p), want
     assert any(n.endswith("gpus.csv") for n in names)
     assert any(n.endswith("LICENSE") for n in names)
-    assert not [n for n in names if n.startswith(("tests/", "docs/", ".ci", "benchmarks/")) or "__pycache__" in n or n.endswith(".pyc")]
+    assert not [
+        n
+        for n in names
+        if n.startswith(("tests/", "docs/", ".ci", "benchmarks/")) or "__pycache__" in n or n.endswith(".pyc")
+    ]
 
 
 def ignored(path: Path) -> bool:
     """Does git ignore this file (or is there no git to ask)?"""
-    return subprocess.run(["git", "check-ignore", "-q", path], cwd=ROOT, capture_output=True, check=False).returncode != 1
+    return (
+        subprocess.run(["git", "check-ignore", "-q", path], cwd=ROOT, capture_output=True, check=False).returncode != 1
+    )
 
 
 def test_sdist_contents(built: tuple[Path, Path]) -> None:
     with tarfile.open(built[1]) as t:
         names = {n.partition("/")[2] for n in t.getnames()}
-    for must in ("pyproject.toml", "README.md", "LICENSE", "Makefile", "tests/conftest.py", "triage/cli.py", "PKG-INFO", "sample_captures/generic/p3_workloads_v2.csv"):
+    for must in (
+        "pyproject.toml",
+        "README.md",
+        "LICENSE",
+        "Makefile",
+        "tests/conftest.py",
+        "triage/cli.py",
+        "PKG-INFO",
+        "sample_captures/generic/p3_workloads_v2.csv",
+    ):
         assert must in names, must
     assert not [n for n in names if n.startswith((".ci", ".git/", "out/", ".venv"))]
 
@@ -108,7 +144,12 @@ def test_installed_wheel_does_the_work_of_make_demo(installed: Path, tmp_path: P
     triage = installed / "triage"
     where = call(installed / "python", "-c", "import triage; print(triage.__file__)", cwd=tmp_path)
     assert str(ROOT) not in where
-    demo = call(installed / "python", "-c", "from triage.share import share; print(share('sample_captures') / 'gpu-trace' / 'demo_frame')", cwd=tmp_path).strip()
+    demo = call(
+        installed / "python",
+        "-c",
+        "from triage.share import share; print(share('sample_captures') / 'gpu-trace' / 'demo_frame')",
+        cwd=tmp_path,
+    ).strip()
     assert "_share" in demo
     assert "Traceback" not in call(triage, "diagnose", demo, cwd=tmp_path)
     call(triage, "diagnose", demo, "-f", "html", "-o", tmp_path / "demo.html", cwd=tmp_path)
@@ -123,7 +164,9 @@ def test_installed_wheel_does_the_work_of_make_demo(installed: Path, tmp_path: P
 
 def test_installed_wheel_gives_the_bytes_of_the_checkout(installed: Path, tmp_path: Path) -> None:
     shutil.copy(SAMPLE, tmp_path / "a.csv")
-    here = call(sys.executable, "-m", "triage", "diagnose", "a.csv", "-f", "json", cwd=tmp_path, env={"PYTHONPATH": str(ROOT)})
+    here = call(
+        sys.executable, "-m", "triage", "diagnose", "a.csv", "-f", "json", cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}
+    )
     assert call(installed / "triage", "diagnose", "a.csv", "-f", "json", cwd=tmp_path) == here
 
 
@@ -156,6 +199,8 @@ def test_without_durable_rules_clips_gives_the_same_result(tmp_path: Path) -> No
     clips = subprocess.run([*args, "--engine", "clips"], capture_output=True, text=True, cwd=ROOT, check=True)
     assert clips.stderr == ""
     assert without.stdout == clips.stdout
-    refused = subprocess.run([*args, "--engine", "durable"], capture_output=True, text=True, env=env, cwd=tmp_path, check=False)
+    refused = subprocess.run(
+        [*args, "--engine", "durable"], capture_output=True, text=True, env=env, cwd=tmp_path, check=False
+    )
     assert refused.returncode == 2
     assert len(refused.stderr.strip().splitlines()) == 1

@@ -16,7 +16,12 @@ from tests.report_help import DEMO, diagnosed, frame, hostile, text
 
 HERE = ROOT / "tests" / "browser"
 NODE = shutil.which("node")
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+CHROMIUM = (
+    os.environ.get("CHROMIUM")
+    or shutil.which("chromium")
+    or shutil.which("chromium-browser")
+    or shutil.which("google-chrome")
+)
 OPEN_MS = 1_000 * float(os.environ.get("TRIAGE_TEST_PATIENCE", "2"))  # a loaded test machine is not a reader's
 
 
@@ -40,7 +45,9 @@ def pages(tmp_path_factory: Any) -> dict[str, Path]:
 
 
 def node(script: str, *args: object) -> tuple[int, dict[str, Any]]:
-    p = subprocess.run([str(NODE), str(HERE / script), *map(str, args)], capture_output=True, text=True, timeout=240, cwd=HERE)
+    p = subprocess.run(
+        [str(NODE), str(HERE / script), *map(str, args)], capture_output=True, text=True, timeout=240, cwd=HERE
+    )
     assert p.stdout.strip(), p.stderr[-1500:]
     found: dict[str, Any] = json.loads(p.stdout.strip().splitlines()[-1])
     return p.returncode, found

@@ -92,12 +92,19 @@ def test_markdown_parses_and_names_stay_text(which: str, full: bool, request: An
     tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(out)
     inline = [c for t in tokens for c in t.children or ()]
     raw = [t.content for t in [*tokens, *inline] if t.type in ("html_block", "html_inline")]
-    assert all(re.fullmatch(r"\s*(</?details>|<summary>|</summary>|.*</summary>)*\s*", re.sub(r"<summary>[^<]*", "<summary>", r)) for r in raw), raw[:3]
+    assert all(
+        re.fullmatch(
+            r"\s*(</?details>|<summary>|</summary>|.*</summary>)*\s*", re.sub(r"<summary>[^<]*", "<summary>", r)
+        )
+        for r in raw
+    ), raw[:3]
     assert not [c for c in inline if c.type == "image"]
     assert all(str(c.attrs["href"]).startswith("https://") for c in inline if c.type == "link_open")
     opens, closes = out.count("<details>"), out.count("</details>")
     assert opens == closes > 0
-    assert sum(t.type == "heading_open" for t in tokens) == len([line for line in out.split("\n") if re.match(r"#+ ", line)])
+    assert sum(t.type == "heading_open" for t in tokens) == len(
+        [line for line in out.split("\n") if re.match(r"#+ ", line)]
+    )
 
 
 def test_markdown_is_short_by_default(ordinary: str) -> None:
@@ -113,7 +120,12 @@ def test_jira_markup_is_balanced(which: str, full: bool, request: Any) -> None:
 
 
 def test_the_jira_checker_finds_faults() -> None:
-    assert jira_faults("{code}\nx") and jira_faults("a {b}") and jira_faults("||a||b||\n|x|") and not jira_faults("||a||b||\n|x\\|y|z|")
+    assert (
+        jira_faults("{code}\nx")
+        and jira_faults("a {b}")
+        and jira_faults("||a||b||\n|x|")
+        and not jira_faults("||a||b||\n|x\\|y|z|")
+    )
 
 
 @pytest.mark.parametrize("which", ["ordinary", "nasty"])
@@ -181,13 +193,18 @@ def test_html_is_one_inert_file(which: str, request: Any) -> None:
     assert all(re.match(r"#|https?://|docs/", a.get("href") or "") for t, a in page.tags if t == "a")
     ids = [a["id"] for _, a in page.tags if "id" in a]
     assert len(ids) == len(set(ids))
-    policy = next(a["content"] for t, a in page.tags if t == "meta" and a.get("http-equiv") == "Content-Security-Policy") or ""
+    policy = (
+        next(a["content"] for t, a in page.tags if t == "meta" and a.get("http-equiv") == "Content-Security-Policy")
+        or ""
+    )
     for tag, rule in (("script", r"<script>(.*?)</script>"), ("style", r"<style>(.*?)</style>")):
         inline = re.search(rule, out, re.DOTALL)
         assert inline and base64.b64encode(hashlib.sha256(inline[1].encode()).digest()).decode() in policy, tag
     assert "unsafe" not in policy and "default-src 'none'" in policy
     data = re.search(r'<script id="data" type="application/json">(.*?)</script>', out, re.DOTALL)
-    assert data and len(json.loads(data[1])["W"]) == len(diagnosed(request.getfixturevalue(which)).to_dict()["workloads"])
+    assert data and len(json.loads(data[1])["W"]) == len(
+        diagnosed(request.getfixturevalue(which)).to_dict()["workloads"]
+    )
 
 
 @pytest.mark.parametrize(("count", "most"), [(300, 1_000_000), (5_000, 6_000_000)])
@@ -213,7 +230,12 @@ def test_json_imports_no_template_engine() -> None:
     import sys
 
     code = "import sys; from triage import render, result; print([m for m in ('jinja2', 'rich', 'click') if m in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True).stdout.strip() == "[]"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True
+        ).stdout.strip()
+        == "[]"
+    )
 
 
 def test_kernel_names_keep_what_tells_them_apart() -> None:

@@ -14,7 +14,9 @@ def test_golden(sample: tuple[str, str], format: str) -> None:
     golden = GOLDEN / f"{name}.{format}"
     if not golden.exists():
         pytest.skip(f"no golden file yet: make golden writes {golden.name}")
-    assert made(path, format).encode() == golden.read_bytes(), f"{golden.name} differs; if that is meant: make golden, and read the diff"
+    assert made(path, format).encode() == golden.read_bytes(), (
+        f"{golden.name} differs; if that is meant: make golden, and read the diff"
+    )
 
 
 def test_golden_files_belong_to_samples() -> None:

@@ -29,7 +29,10 @@ def document(findings: list[tuple[str, str, float]], own: float = 1e6) -> dict[s
 
 def test_findings_of_one_rule_are_one_item() -> None:
     found = summary.causes(document([("A", "w1", 100_000), ("A", "w2", 300_000), ("B", "w1", 50_000)]))
-    assert [(c["rule"], c["count"], c["saved_ns"], c["adds_ns"]) for c in found] == [("A", 2, 400_000, 400_000), ("B", 1, 50_000, 0)]
+    assert [(c["rule"], c["count"], c["saved_ns"], c["adds_ns"]) for c in found] == [
+        ("A", 2, 400_000, 400_000),
+        ("B", 1, 50_000, 0),
+    ]
     assert found[0]["names"] == ["name of w2", "name of w1"]
 
 
@@ -39,7 +42,13 @@ def test_alternatives_on_one_workload_are_not_added() -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from("ABCDE"), st.sampled_from(["w1", "w2", "w3", "w4"]), st.integers(0, 990_000)), max_size=18, unique_by=lambda f: f[:2]))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("ABCDE"), st.sampled_from(["w1", "w2", "w3", "w4"]), st.integers(0, 990_000)),
+        max_size=18,
+        unique_by=lambda f: f[:2],
+    )
+)
 def test_what_the_causes_add_is_the_best_per_workload(findings: list[tuple[str, str, float]]) -> None:
     found = summary.causes(document(findings))
     best: dict[str, float] = {}
@@ -55,18 +64,34 @@ def test_the_demo_frame_adds_up() -> None:
     s = summary.summarise(doc)
     local = [c for c in s["causes"] if set(c["workloads"]) != {"frame"}]
     assert sum(c["adds_ns"] for c in local) <= doc["frame"]["recoverable_ns"] * 1.001
-    assert len(s["first"]) == 5 and s["markers"][0]["workload"]["self_ns"] == max(w["self_ns"] for w in doc["workloads"])
+    assert len(s["first"]) == 5 and s["markers"][0]["workload"]["self_ns"] == max(
+        w["self_ns"] for w in doc["workloads"]
+    )
     assert sum(x["share"] for x in s["limiters"]) <= 1.001
 
 
 def test_blind_spots_of_one_command_are_one_step() -> None:
     doc = document([("A", "w1", 1)])
     spot = {"workloads": ["w1"], "count": 1, "collect": "do this"}
-    doc["blind_spots"] = [{"missing": ["b.x"], "rules": ["R1"], **spot}, {"missing": ["a.y"], "rules": ["R2", "R1"], **spot}]
-    assert summary.blind(doc) == [{"collect": "do this", "missing": ["a.y", "b.x"], "rules": ["R1", "R2"], "workloads": 1}]
+    doc["blind_spots"] = [
+        {"missing": ["b.x"], "rules": ["R1"], **spot},
+        {"missing": ["a.y"], "rules": ["R2", "R1"], **spot},
+    ]
+    assert summary.blind(doc) == [
+        {"collect": "do this", "missing": ["a.y", "b.x"], "rules": ["R1", "R2"], "workloads": 1}
+    ]
 
 
-@pytest.mark.parametrize(("title", "low"), [("SMs without any warp", "SMs without any warp"), ("L2 limits", "L2 limits"), ("The GPU waits", "the GPU waits"), ("A", "A"), ("", "")])
+@pytest.mark.parametrize(
+    ("title", "low"),
+    [
+        ("SMs without any warp", "SMs without any warp"),
+        ("L2 limits", "L2 limits"),
+        ("The GPU waits", "the GPU waits"),
+        ("A", "A"),
+        ("", ""),
+    ],
+)
 def test_titles_within_sentences(title: str, low: str) -> None:
     assert summary.lower_first(title) == low
 
@@ -74,7 +99,16 @@ def test_titles_within_sentences(title: str, low: str) -> None:
 def steps(tmp_path: Path, **facts: float) -> dict[str, dict[str, Any]]:
     from triage import api, decision
 
-    row = {"name": "A", "kind": "fullscreen", "gpu.time": 1, "sm.throughput": 40.7, "l1tex.throughput": 39.8, "l2.throughput": 36.3, "vram.throughput": 20, **facts}
+    row = {
+        "name": "A",
+        "kind": "fullscreen",
+        "gpu.time": 1,
+        "sm.throughput": 40.7,
+        "l1tex.throughput": 39.8,
+        "l2.throughput": 36.3,
+        "vram.throughput": 20,
+        **facts,
+    }
     d = api.diagnose(generic(tmp_path / "one.csv", [row]))
     return {s["ask"]: s for s in decision.decisions(d)["w1"]}
 
@@ -92,7 +126,10 @@ def test_the_path_of_a_latency_bound_pass(tmp_path: Path) -> None:
 
 def test_the_path_says_what_was_not_measured(tmp_path: Path) -> None:
     found = steps(tmp_path)
-    assert found["GPU idle?"]["state"] == "not measured" and found["How busy is the SM while active?"]["state"] == "not measured"
+    assert (
+        found["GPU idle?"]["state"] == "not measured"
+        and found["How busy is the SM while active?"]["state"] == "not measured"
+    )
 
 
 def test_the_path_of_an_issue_limited_pass(tmp_path: Path) -> None:
@@ -104,7 +141,10 @@ def test_the_path_of_an_issue_limited_pass(tmp_path: Path) -> None:
 def test_a_frame_without_times_still_reports(tmp_path: Path) -> None:
     from tests.report_help import FORMATS, text
 
-    rows = [{"name": f"P{i}", "sm.throughput": 40, "l1tex.throughput": 39, "l2.throughput": 30, "vram.throughput": 20} for i in range(3)]
+    rows = [
+        {"name": f"P{i}", "sm.throughput": 40, "l1tex.throughput": 39, "l2.throughput": 30, "vram.throughput": 20}
+        for i in range(3)
+    ]
     d = diagnosed(str(generic(tmp_path / "untimed.csv", rows)))
     assert "without times" in summary.summarise(d.to_dict())["headline"]
     assert all(text(d, f, full=full) for f in FORMATS for full in (False, True))

@@ -25,7 +25,11 @@ def template(tmp_path: Path, name: str, source: str) -> str:
 
 
 def test_a_custom_template_gets_the_diagnosis(capture: str, tmp_path: Path) -> None:
-    mine = template(tmp_path, "mine.md.j2", "{{ summary.headline | prose }}\n{% for f in findings[:3] %}{{ f.rank }} {{ by_id[f.workload].name | name }}\n{% endfor %}")
+    mine = template(
+        tmp_path,
+        "mine.md.j2",
+        "{{ summary.headline | prose }}\n{% for f in findings[:3] %}{{ f.rank }} {{ by_id[f.workload].name | name }}\n{% endfor %}",
+    )
     lines = text(diagnosed(capture), mine).strip().split("\n")
     assert len(lines) == 4 and lines[1].startswith(("1 `Pass", "1 `frame`"))
     p = run("diagnose", capture, "-f", mine)
@@ -52,7 +56,12 @@ def test_the_sandbox_holds(source: str, capture: str, tmp_path: Path) -> None:
 
 def test_an_error_names_the_line_and_exits_2(capture: str, tmp_path: Path) -> None:
     p = run("diagnose", capture, "-f", template(tmp_path, "bad.txt.j2", "one\ntwo\n{{ summary.nothing }}\n"))
-    assert p.returncode == 2 and "bad.txt.j2:3:" in p.stderr and "Traceback" not in p.stderr and len(p.stderr.strip().split("\n")) == 1
+    assert (
+        p.returncode == 2
+        and "bad.txt.j2:3:" in p.stderr
+        and "Traceback" not in p.stderr
+        and len(p.stderr.strip().split("\n")) == 1
+    )
 
 
 def test_a_template_may_use_the_shared_parts(capture: str, tmp_path: Path) -> None:

@@ -88,12 +88,23 @@ def test_missing_blind_case_is_a_failure(tmp_path: Path) -> None:
 
 def test_unit_mismatch_is_a_failure(tmp_path: Path) -> None:
     text = GOOD.replace("value: 60%", "value: 60 byte").replace(", gain: 50%", "")
-    assert any("sm.throughput is a ratio, low a byte" in str(f) for f in check.check(rulebook.build([rulebook.read(write(tmp_path, text))])))
+    assert any(
+        "sm.throughput is a ratio, low a byte" in str(f)
+        for f in check.check(rulebook.build([rulebook.read(write(tmp_path, text))]))
+    )
 
 
 def test_concept_cycles_and_unknown_concepts(tmp_path: Path) -> None:
-    a = write(tmp_path, GOOD.replace("when: {all", "when: {given: b-rule, all").replace("test-rule", "a-rule"), "a-rule.yaml")
-    b = write(tmp_path, GOOD.replace("when: {all", "when: {given: a-rule, all").replace("test-rule", "b-rule").replace("TST001", "TST002"), "b-rule.yaml")
+    a = write(
+        tmp_path, GOOD.replace("when: {all", "when: {given: b-rule, all").replace("test-rule", "a-rule"), "a-rule.yaml"
+    )
+    b = write(
+        tmp_path,
+        GOOD.replace("when: {all", "when: {given: a-rule, all")
+        .replace("test-rule", "b-rule")
+        .replace("TST001", "TST002"),
+        "b-rule.yaml",
+    )
     with pytest.raises(RuleError, match="circle"):
         rulebook.build([rulebook.read(a), rulebook.read(b)])
     with pytest.raises(RuleError, match="nothing concludes 'b-rule'"):

@@ -86,7 +86,9 @@ def random_facts(book: Rulebook, n: int, seed: int) -> Capture:
     # SM and TEX together in every fourth workload: the corner that the interface rule is about
     twin = rng.random(n) < 0.25
     facts["l1tex.throughput"][twin] = facts["sm.throughput"][twin]
-    quiet = rng.choice([1.0, 0.75, 0.4], n)  # of so many units one is nearly always busy; that would hide the other half
+    quiet = rng.choice(
+        [1.0, 0.75, 0.4], n
+    )  # of so many units one is nearly always busy; that would hide the other half
     calm = rng.random(n) < 0.3  # no launch stall at all
     for m in facts:
         if m.startswith("launch_stall."):
@@ -116,7 +118,9 @@ def test_no_two_findings_of_one_workload_oppose_each_other(book: Rulebook, metho
         for a, b in product(sorted(ours), sorted(theirs)):
             both = stands(a) & stands(b)
             if both.any():
-                wrong.append(f"{a} ({one}) and {b} ({other}): {int(both.sum())} workloads, first w{int(np.flatnonzero(both)[0])}")
+                wrong.append(
+                    f"{a} ({one}) and {b} ({other}): {int(both.sum())} workloads, first w{int(np.flatnonzero(both)[0])}"
+                )
     assert wrong == []
 
 

@@ -75,6 +75,9 @@ def test_missing_is_none_never_zero(text: str) -> None:
     assert units.parse(text) is None
 
 
-@pytest.mark.parametrize(("value", "unit", "text"), [(0.472, "ratio", "47.2 %"), (1.23e6, "ns", "1.23 ms"), (32, "byte", "32 B"), (float("nan"), "ns", "not measured")])
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [(0.472, "ratio", "47.2 %"), (1.23e6, "ns", "1.23 ms"), (32, "byte", "32 B"), (float("nan"), "ns", "not measured")],
+)
 def test_values_as_people_read_them(value: float, unit: str, text: str) -> None:
     assert units.show(value, unit) == text

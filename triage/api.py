@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from triage.diagnosis import Diagnosis
 
 
-def read(path: str | Path, *, dialect: str = "", device: str = "", marker: str = "", mapping: dict[str, str] | None = None) -> Capture:
+def read(
+    path: str | Path, *, dialect: str = "", device: str = "", marker: str = "", mapping: dict[str, str] | None = None
+) -> Capture:
     """Read one profiler export into a Capture. Raises CaptureError with one clear line for anything unusable."""
     from triage import reader
 
@@ -49,4 +51,10 @@ def explain(name: str) -> dict[str, Any]:
     rule = rulebook.load().find(name)
     if rule is None:
         raise KeyError(name)
-    return {"rule": rule.id, "name": rule.name, "title": rule.title, "summary": rule.summary, "advice": [a.text for a in rule.advice]}
+    return {
+        "rule": rule.id,
+        "name": rule.name,
+        "title": rule.title,
+        "summary": rule.summary,
+        "advice": [a.text for a in rule.advice],
+    }

@@ -27,8 +27,13 @@ HATCHES = {
 
 def patterns() -> Markup:
     """The hatches, defined once per page."""
-    made = "".join(f'<pattern id="h-{c}" width="8" height="8" patternUnits="userSpaceOnUse"><g class="hatch">{d}</g></pattern>' for c, d in HATCHES.items())
-    return Markup(f'<svg class="defs" width="0" height="0" aria-hidden="true" focusable="false"><defs>{made}</defs></svg>')
+    made = "".join(
+        f'<pattern id="h-{c}" width="8" height="8" patternUnits="userSpaceOnUse"><g class="hatch">{d}</g></pattern>'
+        for c, d in HATCHES.items()
+    )
+    return Markup(
+        f'<svg class="defs" width="0" height="0" aria-hidden="true" focusable="false"><defs>{made}</defs></svg>'
+    )
 
 
 def box(x: float, y: float, w: float, h: float, limiter: str, radius: int = 0) -> str:
@@ -49,12 +54,16 @@ def strip(limiters: list[dict[str, Any]]) -> Markup:
         w = part["share"] * WIDTH
         out.append(box(x, 0, max(w - 2, 0.5), 28, part["limiter_class"]))
         x += w
-    return Markup(f'<svg class="strip" viewBox="0 0 {WIDTH} 28" preserveAspectRatio="none" role="img" aria-label="{escape(f"Time by limiter: {told}")}">{"".join(out)}</svg>')
+    return Markup(
+        f'<svg class="strip" viewBox="0 0 {WIDTH} 28" preserveAspectRatio="none" role="img" aria-label="{escape(f"Time by limiter: {told}")}">{"".join(out)}</svg>'
+    )
 
 
 def swatch(limiter: str) -> Markup:
     """A small sample of a limiter's look, for legends."""
-    return Markup(f'<svg class="swatch" viewBox="0 0 14 14" width="14" height="14" aria-hidden="true" focusable="false">{box(0, 0, 14, 14, limiter, 3)}</svg>')
+    return Markup(
+        f'<svg class="swatch" viewBox="0 0 14 14" width="14" height="14" aria-hidden="true" focusable="false">{box(0, 0, 14, 14, limiter, 3)}</svg>'
+    )
 
 
 def spread(s: dict[str, Any]) -> Markup:
@@ -75,7 +84,9 @@ def sol_bars(w: dict[str, Any], most: int = 8) -> Markup:
     shown = w["sol"][:most]
     if not shown:
         return Markup("")
-    out = ['<rect class="band-high" x="336" y="0" width="84" height="100%"/><rect class="band-gray" x="252" y="0" width="84" height="100%"/>']
+    out = [
+        '<rect class="band-high" x="336" y="0" width="84" height="100%"/><rect class="band-gray" x="252" y="0" width="84" height="100%"/>'
+    ]
     for k, s in enumerate(shown):
         y, pct = 4 + k * 22, max(0.0, min(100.0, s["pct"] or 0))
         role = "first" if s["unit"] in w["primary"] else "second" if s["unit"] in w["secondary"] else "rest"
@@ -87,7 +98,9 @@ def sol_bars(w: dict[str, Any], most: int = 8) -> Markup:
     out.append(f'<path class="rule" d="M252 0V{high}M336 0V{high}"/><text class="tick" x="252" y="{high + 13}" text-anchor="middle">60</text>'
                f'<text class="tick" x="336" y="{high + 13}" text-anchor="middle">80</text>')  # fmt: skip
     told = ", ".join(f"{s['unit']} {s['pct']:.0f} %" for s in shown)
-    return Markup(f'<svg class="sol" viewBox="-64 0 640 {high + 18}" role="img" aria-label="{escape(f"Speed of light per unit: {told}")}">{"".join(out)}</svg>')
+    return Markup(
+        f'<svg class="sol" viewBox="-64 0 640 {high + 18}" role="img" aria-label="{escape(f"Speed of light per unit: {told}")}">{"".join(out)}</svg>'
+    )
 
 
 def icicle(doc: dict[str, Any], nodes: list[list[Any]], most: int = 400) -> Markup:
@@ -116,7 +129,9 @@ def icicle(doc: dict[str, Any], nodes: list[list[Any]], most: int = 400) -> Mark
                 todo.append((c, at, size, row + 1))
             at += size
     high = (depth + 1) * ROW
-    return Markup(f'<svg class="icicle" viewBox="0 0 {WIDTH} {high}" role="img" aria-label="Marker tree: width is time, look is the limiter">{"".join(out)}</svg>')
+    return Markup(
+        f'<svg class="icicle" viewBox="0 0 {WIDTH} {high}" role="img" aria-label="Marker tree: width is time, look is the limiter">{"".join(out)}</svg>'
+    )
 
 
 def _bar(node: list[Any], limiter: str, x: float, w: float, row: int) -> str:

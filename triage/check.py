@@ -78,7 +78,9 @@ def check(book: Rulebook) -> list[Failure]:
     for rule in book.rules:
         prefix = rule.id.rstrip("0123456789")
         if prefixes.setdefault(rule.pack, prefix) != prefix:
-            out.append(Failure(rule.file, rule.line, f"id {rule.id}: pack {rule.pack!r} uses the prefix {prefixes[rule.pack]}"))
+            out.append(
+                Failure(rule.file, rule.line, f"id {rule.id}: pack {rule.pack!r} uses the prefix {prefixes[rule.pack]}")
+            )
         out += [Failure(rule.file, rule.line, p) for p in (*_house(rule), *_tests(rule), *_edges(rule))]
     return out
 
@@ -106,7 +108,12 @@ def _house(rule: Rule) -> Iterator[str]:
     for t in rule.thresholds.values():
         for when in rule.when.values():
             for c in when.conditions:
-                if c.right and c.right.text == t.name and schema.known(c.left.text) and schema.get(c.left.text).unit != t.unit:
+                if (
+                    c.right
+                    and c.right.text == t.name
+                    and schema.known(c.left.text)
+                    and schema.get(c.left.text).unit != t.unit
+                ):
                     yield f"{c.text}: {c.left.text} is a {schema.get(c.left.text).unit}, {t.name} a {t.unit}"
 
 
@@ -181,7 +188,14 @@ def _edges(rule: Rule) -> Iterator[str]:
             step = max(abs(at) * 1e-6, 1e-9)
             for value in (at - step, at, at + step):
                 view = facts_view({metric: value})
-                want = {">": value > at, ">=": value >= at, "<": value < at, "<=": value <= at, "==": value == at, "!=": value != at}[c.op]
+                want = {
+                    ">": value > at,
+                    ">=": value >= at,
+                    "<": value < at,
+                    "<=": value <= at,
+                    "==": value == at,
+                    "!=": value != at,
+                }[c.op]
                 if _one(c(Lookup(rule, view, method))) != int(want):
                     yield f"{c.text} is wrong at {value:g} ({method})"
 

@@ -48,11 +48,26 @@ class Path:
         c = self.details.verdict.clusters
         top = float(c.top[i]) if len(c.names) else float("nan")
         if top != top:
-            return [_step("Top SOL", "sol.top", "", "", "not measured: the tree starts with the SOL of two units at least", OPEN)]
+            return [
+                _step(
+                    "Top SOL",
+                    "sol.top",
+                    "",
+                    "",
+                    "not measured: the tree starts with the SOL of two units at least",
+                    OPEN,
+                )
+            ]
         primary, secondary = unit_names(c, c.primary, i), unit_names(c, c.secondary, i)
         case = "A" if top > HIGH else "B" if top < LOW else "A + B"
-        edge = f"> {show(HIGH, 'ratio')}" if case == "A" else f"< {show(LOW, 'ratio')}" if case == "B" else "60 % to 80 %"
-        does = {"A": "A: remove work from the top unit", "B": "B: raise the SOL, something keeps the units waiting", "A + B": "A and B: remove work and raise the SOL"}[case]
+        edge = (
+            f"> {show(HIGH, 'ratio')}" if case == "A" else f"< {show(LOW, 'ratio')}" if case == "B" else "60 % to 80 %"
+        )
+        does = {
+            "A": "A: remove work from the top unit",
+            "B": "B: raise the SOL, something keeps the units waiting",
+            "A + B": "A and B: remove work and raise the SOL",
+        }[case]
         out = [
             _step("Top SOL", "sol.top", f"{label('top_unit', self.view, i)} {show(top, 'ratio')}", edge, does, BAD if case != "B" else INFO),
             _step("Limiters within 10 points", "sol.top", " + ".join(primary), "", f"next: {' + '.join(secondary)}" if secondary else "nothing close behind", INFO),
@@ -63,7 +78,16 @@ class Path:
         if names & set(_WORKING):
             out += self._sm(i, top)
         else:
-            out.append(_step("Is the SM, or the memory it waits for, on top?", "", " + ".join(primary), "", "no: a fixed-function unit leads", INFO))
+            out.append(
+                _step(
+                    "Is the SM, or the memory it waits for, on top?",
+                    "",
+                    " + ".join(primary),
+                    "",
+                    "no: a fixed-function unit leads",
+                    INFO,
+                )
+            )
         out += self._caches(i, {u for k, u in enumerate(c.names) if c.primary[k, i] or c.secondary[k, i]})
         return out
 
@@ -73,18 +97,49 @@ class Path:
             return _step(ask, metric, "", "", "not measured", OPEN)
         flip = {">": "≤", "<": "≥"}
         hit = value > limit if bad == ">" else value < limit
-        return _step(ask, metric, show(value, schema.get(metric).unit), f"{bad if hit else flip[bad]} {show(limit, 'ratio')}", yes if hit else no, BAD if hit else GOOD)
+        return _step(
+            ask,
+            metric,
+            show(value, schema.get(metric).unit),
+            f"{bad if hit else flip[bad]} {show(limit, 'ratio')}",
+            yes if hit else no,
+            BAD if hit else GOOD,
+        )
 
     def _pathologies(self, i: int) -> list[dict[str, Any]]:
         strict = self.at("kind.fullscreen", i) == 1 or self.at("kind.compute", i) == 1
-        floor = self.limit("idle-sms", "screen_floor", 0.95) if strict else self.limit("idle-sms", "geometry_floor", 0.95 if self.v1 else 0.90)
+        floor = (
+            self.limit("idle-sms", "screen_floor", 0.95)
+            if strict
+            else self.limit("idle-sms", "geometry_floor", 0.95 if self.v1 else 0.90)
+        )
         return [
-            self._question("GPU idle?", "gpu.idle", i, ">", self.limit("cpu-bound-workload", "idle", 0.01), "the CPU does not feed it", "not CPU-bound"),
-            self._question("SMs active?", "sm.active", i, "<", floor, "SMs idle: imbalance, small dispatches or drains", "SMs have work"),
+            self._question(
+                "GPU idle?",
+                "gpu.idle",
+                i,
+                ">",
+                self.limit("cpu-bound-workload", "idle", 0.01),
+                "the CPU does not feed it",
+                "not CPU-bound",
+            ),
+            self._question(
+                "SMs active?",
+                "sm.active",
+                i,
+                "<",
+                floor,
+                "SMs idle: imbalance, small dispatches or drains",
+                "SMs have work",
+            ),
         ]
 
     def _sm(self, i: int, top: float) -> list[dict[str, Any]]:
-        pair = ("sm.issue_per_active", "sm.throughput_active") if self.v1 else ("sm.throughput_active", "sm.issue_per_active")
+        pair = (
+            ("sm.issue_per_active", "sm.throughput_active")
+            if self.v1
+            else ("sm.throughput_active", "sm.issue_per_active")
+        )
         metric = next((m for m in pair if self.at(m, i) == self.at(m, i)), pair[0])
         value, saturated = self.at(metric, i), self.limit("issue-saturated", "saturated", HIGH)
         ask = "How busy is the SM while active?"
@@ -103,10 +158,29 @@ class Path:
             return steps
         low = value < LOW
         edge = f"< {show(LOW, 'ratio')}" if low else "60 % to 80 %"
-        steps = [_step(ask, metric, shown, edge, "D: latency shows; more warps or fewer stalls" if low else "C and D: trim work, and hide latency", BAD)]
+        steps = [
+            _step(
+                ask,
+                metric,
+                shown,
+                edge,
+                "D: latency shows; more warps or fewer stalls" if low else "C and D: trim work, and hide latency",
+                BAD,
+            )
+        ]
         if top <= HIGH:
             full = self.limit("low-occupancy-sm", "full", 0.90)
-            steps.append(self._question("D1: warp slots used?", "sm.occupancy", i, "<", full, "too few warps to hide latency", "occupancy is not it"))
+            steps.append(
+                self._question(
+                    "D1: warp slots used?",
+                    "sm.occupancy",
+                    i,
+                    "<",
+                    full,
+                    "too few warps to hide latency",
+                    "occupancy is not it",
+                )
+            )
         return [*steps, *self._stalls(i)]
 
     def _stalls(self, i: int) -> list[dict[str, Any]]:
@@ -121,15 +195,24 @@ class Path:
 
     def _caches(self, i: int, involved: set[str]) -> list[dict[str, Any]]:
         out = []
-        for name, metric, units in (("TEX", "l1tex.hit_rate", {"l1tex", "l2", "vram"}), ("L2", "l2.hit_rate", {"l2", "vram"})):
+        for name, metric, units in (
+            ("TEX", "l1tex.hit_rate", {"l1tex", "l2", "vram"}),
+            ("L2", "l2.hit_rate", {"l2", "vram"}),
+        ):
             rate = self.at(metric, i)
             if rate != rate or not involved & units:
                 continue
             g = grade(rate, self.d.method)
             poor = 0.80 if self.v1 else 0.70
-            edge = {"great": f"> {show(GREAT, 'ratio')}", "poor": f"< {show(poor, 'ratio')}", "good": f"{poor * 100:.0f} % to {GREAT * 100:.0f} %"}[g]
+            edge = {
+                "great": f"> {show(GREAT, 'ratio')}",
+                "poor": f"< {show(poor, 'ratio')}",
+                "good": f"{poor * 100:.0f} % to {GREAT * 100:.0f} %",
+            }[g]
             answer = {"great": "great", "good": "good", "poor": "poor: the access pattern is a suspect"}[g]
-            out.append(_step(f"{name} hit rate?", metric, show(rate, "ratio"), edge, answer, BAD if g == "poor" else GOOD))
+            out.append(
+                _step(f"{name} hit rate?", metric, show(rate, "ratio"), edge, answer, BAD if g == "poor" else GOOD)
+            )
         return out
 
 

@@ -139,7 +139,10 @@ class Details:
             if rule.is_concept:
                 continue
             for by, hit in self.truth.overruled.get(index, ()):
-                out += [(rule.id, int(self.rows[i]), self._overruled(rule, by, int(i))) for i in np.flatnonzero(hit & chosen)]
+                out += [
+                    (rule.id, int(self.rows[i]), self._overruled(rule, by, int(i)))
+                    for i in np.flatnonzero(hit & chosen)
+                ]
             if rule.rules_out:
                 out += self._excluded(rule, index, (self.outcome(index) == SILENT) & chosen & self._relevant(rule))
         out.sort(key=lambda r: (r[1], r[0]))
@@ -180,7 +183,11 @@ class Details:
             unit, title = unit_of(rule, c), title_of(c)
             value, limit = (np.broadcast_to(lookup.once(e), self.view.size) for e in (c.left, c.right))
             out += [
-                (rule.id, int(self.rows[i]), f"{rule.rules_out}: {title} {show(float(value[i]), unit)} {FLIP[c.op]} {show(float(limit[i]), unit)}")
+                (
+                    rule.id,
+                    int(self.rows[i]),
+                    f"{rule.rules_out}: {title} {show(float(value[i]), unit)} {FLIP[c.op]} {show(float(limit[i]), unit)}",
+                )
                 for i in np.flatnonzero(failed)
             ]
         return out

@@ -29,7 +29,10 @@ from triage.rulebook import Rulebook
 from triage.verdict import judge
 
 BLOCK = 65_536
-ALL, LISTED = 5_000, 1_000  # without --top: up to ALL findings are all listed, of more the LISTED best; the rest is counted
+ALL, LISTED = (
+    5_000,
+    1_000,
+)  # without --top: up to ALL findings are all listed, of more the LISTED best; the rest is counted
 
 
 @dataclass(slots=True)
@@ -147,7 +150,14 @@ class Diagnostician:
             f = part.firings
             rank = f.rank
             keys += [
-                (-float(rank[k]), -float(self._confidence[f.rule[k]]), self.book.rules[int(f.rule[k])].id, p, int(f.workload[k]), k)
+                (
+                    -float(rank[k]),
+                    -float(self._confidence[f.rule[k]]),
+                    self.book.rules[int(f.rule[k])].id,
+                    p,
+                    int(f.workload[k]),
+                    k,
+                )
                 for k in range(len(f))
             ]
         keys.sort()
@@ -156,8 +166,13 @@ class Diagnostician:
         order = [(key[3], key[5]) for key in keys[:listed]]
         notes = []  # which engine inferred is said on stderr: the result is the same
         if total > len(order):
-            notes.append(f"{total - len(order)} of {total} findings are not listed" + ("" if top is not None else "; --top N lists more"))
-        return Diagnosis(parts, self.book, self.method, self.workload.backend.name, self.workload, order, total, top, notes)
+            notes.append(
+                f"{total - len(order)} of {total} findings are not listed"
+                + ("" if top is not None else "; --top N lists more")
+            )
+        return Diagnosis(
+            parts, self.book, self.method, self.workload.backend.name, self.workload, order, total, top, notes
+        )
 
     def _part(self, capture: Capture, number: int, limit: int, min_gain: float) -> Part:
         n = len(capture)
@@ -173,7 +188,9 @@ class Diagnostician:
         if self.frame:
             self._fire(View(whole), self.frame, np.array([capture.frame_ns]), ledger, -1)
         sums = tuple(float(row.sum()) for row in ledger.best)
-        return Part(capture, number, ledger.firings(), limiter, band, sums, ledger.counts, ledger.total, whole, ledger.best[1])
+        return Part(
+            capture, number, ledger.firings(), limiter, band, sums, ledger.counts, ledger.total, whole, ledger.best[1]
+        )
 
     def _fire(self, view: View, engine: Engine, self_ns: Any, ledger: Ledger, offset: int) -> None:
         """Infer one block and enter its firings, with their gains, into the ledger."""
@@ -186,7 +203,15 @@ class Diagnostician:
                 ledger.add(index, where + offset, gains, self_ns[where], umbrella=rule.name in UMBRELLA)
 
 
-def diagnose(captures: Sequence[Capture] | Capture, book: Rulebook, *, method: str = "v2", engine: str = "", top: int | None = None, min_gain: float = 0.0) -> Diagnosis:
+def diagnose(
+    captures: Sequence[Capture] | Capture,
+    book: Rulebook,
+    *,
+    method: str = "v2",
+    engine: str = "",
+    top: int | None = None,
+    min_gain: float = 0.0,
+) -> Diagnosis:
     """One-shot form of Diagnostician."""
     found = [captures] if isinstance(captures, Capture) else list(captures)
     return Diagnostician(book, method, engine).diagnose(found, top, min_gain)

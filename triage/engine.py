@@ -47,14 +47,19 @@ class Durable:
         counts: dict[str, int] = {}
         for name, literals in definitions:
             if not 1 <= len(literals) <= 16:
-                raise TriageError(f"rule {name} has {len(literals)} literals; the engine takes 1 to 16", "split the rule through a concept")
+                raise TriageError(
+                    f"rule {name} has {len(literals)} literals; the engine takes 1 to 16",
+                    "split the rule through a concept",
+                )
             for x in literals:
                 counts[x] = counts.get(x, 0) + 1
         if len(definitions) > 4000 or max(counts.values(), default=0) > 250:
             raise TriageError("too many rules for one engine", "load fewer rule packs")
         rules: dict[str, Any] = {"_prime": {"all": [{"f0": {"$and": [{"g": "_p"}, {"lit": "_prime"}]}}]}}
         for name, literals in definitions:
-            rules[name] = {"all": [{f"f{i}": {"$and": [{"g": self._group(x)}, {"lit": x}]}} for i, x in enumerate(literals)]}
+            rules[name] = {
+                "all": [{f"f{i}": {"$and": [{"g": self._group(x)}, {"lit": x}]}} for i, x in enumerate(literals)]
+            }
         self._facts = {x: json.dumps({"g": self._group(x), "lit": x}) for x in sorted(spread)}
         self._handle = c.create_ruleset("triage", json.dumps(rules))
         # A state slot in which no rule ever fired makes delete_state crash: fire one rule first.
@@ -142,7 +147,9 @@ def backend(name: str, definitions: Sequence[Definition]) -> tuple[Backend, str]
             return (Durable if candidate == "durable" else Clips)(definitions), problem
         except ImportError as e:
             problem = f"the {candidate} engine cannot be loaded here ({e}); using clips instead"
-    raise TriageError(f"engine {name or 'durable, clips'}: cannot be loaded here", "pip install durable-rules, or use --engine clips")
+    raise TriageError(
+        f"engine {name or 'durable, clips'}: cannot be loaded here", "pip install durable-rules, or use --engine clips"
+    )
 
 
 def definitions(program: Program) -> list[Definition]:

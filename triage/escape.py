@@ -10,7 +10,9 @@ import re
 import unicodedata
 
 # Bidirectional controls and invisible characters reorder or hide what stands around them in a report.
-_HIDDEN = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\u061c\u00ad\ud800-\udfff\ufffe\uffff]")
+_HIDDEN = re.compile(
+    "[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\u061c\u00ad\ud800-\udfff\ufffe\uffff]"
+)
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _RUN = re.compile(r"[ \t\r\n\u2028\u2029\x0b\x0c]+")
 

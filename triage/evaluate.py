@@ -103,7 +103,11 @@ def _truth_of(item: Input, view: View, method: str, truth: Truth, memo: dict[str
     if item.key not in memo:
         if item.kind == "have":
             values = view[item.name]
-            memo[item.key] = np.where(np.isnan(values), UNKNOWN, TRUE).astype(np.int8) if np.ndim(values) else (UNKNOWN if np.isnan(values) else TRUE)
+            memo[item.key] = (
+                np.where(np.isnan(values), UNKNOWN, TRUE).astype(np.int8)
+                if np.ndim(values)
+                else (UNKNOWN if np.isnan(values) else TRUE)
+            )
         else:
             assert item.condition and item.rule
             memo[item.key] = item.condition(Lookup(item.rule, view, method))

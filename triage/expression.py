@@ -194,7 +194,9 @@ def condition(text: str) -> Condition:
         if len(node.ops) != 1 or type(node.ops[0]) not in OPS:
             raise ExpressionError("one comparison with > >= < <= == != per condition")
         left, right = node.left, node.comparators[0]
-        return Condition(text.strip(), _value(left, ast.unparse(left)), OPS[type(node.ops[0])], _value(right, ast.unparse(right)))
+        return Condition(
+            text.strip(), _value(left, ast.unparse(left)), OPS[type(node.ops[0])], _value(right, ast.unparse(right))
+        )
     if dotted(node):
         return Condition(text.strip(), _value(node, text.strip()), "!=", None)
     raise ExpressionError("a condition is one comparison or one name; write `all:` / `any:` instead of and/or/not")

@@ -43,7 +43,10 @@ def table(capture: Capture, metrics: Sequence[str], most: int | None) -> str:
         f"read      {c.input.rows} ranges, {len(c)} workloads, {len(c.facts)} metrics, {len(c.table.unmapped)} columns not used",
     ]
     if c.frame_ns > 0:
-        lines.append(f"time      {show(c.frame_ns, 'ns')}" + (f", {show(c.uncovered_ns, 'ns')} of it covered by no marker" if c.uncovered_ns > 0 else ""))
+        lines.append(
+            f"time      {show(c.frame_ns, 'ns')}"
+            + (f", {show(c.uncovered_ns, 'ns')} of it covered by no marker" if c.uncovered_ns > 0 else "")
+        )
     lines += [f"note      {n}" for n in c.notes] + [f"quality   {q.check}: {q.message}" for q in c.quality]
     last = -1
     for w, origin in _facts(c, metrics, most):
@@ -77,7 +80,11 @@ def _unmapped(c: Capture) -> list[str]:
     if len(c.table.unmapped) > LISTED:
         out.append(f"  ... and {len(c.table.unmapped) - LISTED} more (-f json lists all)")
     if c.input.dialect == "generic":
-        guesses = [(u, close[0]) for u in c.table.unmapped[:LISTED] if (close := schema.close(schema.normal(u).replace(" ", ".")))]
+        guesses = [
+            (u, close[0])
+            for u in c.table.unmapped[:LISTED]
+            if (close := schema.close(schema.normal(u).replace(" ", ".")))
+        ]
         out.append("to use one of them, say what it means, for example:")
         out += [f'  --map "{_plain(u)}={m}"' for u, m in (guesses or [(c.table.unmapped[0], "canonical.id")])[:5]]
     return out
@@ -98,7 +105,9 @@ def unknown(path: str) -> str:
     for header in cells(line, delimiter(line))[:LISTED]:
         metric, _ = generic.metric_of(header)
         close = [] if metric else schema.close(schema.normal(_wide.split_unit(header)[0]).replace(" ", "."))
-        out.append(f"  {_plain(header)[:60]:60}" + (f" = {metric}" if metric else f"   perhaps {close[0]}" if close else ""))
+        out.append(
+            f"  {_plain(header)[:60]:60}" + (f" = {metric}" if metric else f"   perhaps {close[0]}" if close else "")
+        )
         if not metric:
             guesses.append((header, close[0] if close else "canonical.id"))
     out.append("To read it as a generic table, name the workloads' column `name` and map what matters:")
@@ -116,11 +125,22 @@ def as_json(capture: Capture, metrics: Sequence[str]) -> dict[str, Any]:
     last = -1
     for w, o in _facts(c, metrics, None):
         if w != last:
-            rows.append({"id": f"w{w + 1}", "name": str(c.names[w]), "path": str(c.paths[w]).split("\x1f") if c.paths[w] else [], "facts": []})
+            rows.append(
+                {
+                    "id": f"w{w + 1}",
+                    "name": str(c.names[w]),
+                    "path": str(c.paths[w]).split("\x1f") if c.paths[w] else [],
+                    "facts": [],
+                }
+            )
             last = w
         value, unit = display(o.value, o.unit)
         rows[-1]["facts"].append({"metric": o.metric, "value": number(value), "unit": unit, "source": origin(o)})
-    columns = {m: {"header": s.header, "unit": s.unit, "factor": s.factor} for m, s in c.sources.items() if isinstance(s, Column)}
+    columns = {
+        m: {"header": s.header, "unit": s.unit, "factor": s.factor}
+        for m, s in c.sources.items()
+        if isinstance(s, Column)
+    }
     return {
         "schema": "triage-facts/1", "path": c.input.path, "dialect": c.input.dialect, "why": c.input.why, "rows": c.input.rows,
         "device": c.device.name if c.device else c.table.device or None, "columns": columns, "workloads": rows,
@@ -136,5 +156,21 @@ def write_csv(capture: Capture, metrics: Sequence[str], write: Callable[[str], o
     out.writerow(["workload", "name", "metric", "value", "unit", "file", "line", "column", "text", "formula"])
     for w, o in _facts(capture, metrics, None):
         value, unit = display(o.value, o.unit)
-        out.writerow([inert(v) for v in (f"w{w + 1}", str(capture.names[w]), o.metric, value, unit, o.file, o.line or "", o.column, o.text, o.formula)])
+        out.writerow(
+            [
+                inert(v)
+                for v in (
+                    f"w{w + 1}",
+                    str(capture.names[w]),
+                    o.metric,
+                    value,
+                    unit,
+                    o.file,
+                    o.line or "",
+                    o.column,
+                    o.text,
+                    o.formula,
+                )
+            ]
+        )
     write(buffer.getvalue())

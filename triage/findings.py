@@ -52,7 +52,11 @@ def identity(part: Part, workload: int) -> str:
     if workload < 0:
         return "frame"
     c = part.capture
-    shape = [f"{m}={c.facts[m][workload]:g}" for m in ("launch.grid_size", "launch.block_size") if m in c.facts and not np.isnan(c.facts[m][workload])]
+    shape = [
+        f"{m}={c.facts[m][workload]:g}"
+        for m in ("launch.grid_size", "launch.block_size")
+        if m in c.facts and not np.isnan(c.facts[m][workload])
+    ]
     return SEP.join([str(c.paths[workload]), str(c.names[workload]), *shape])
 
 
@@ -69,14 +73,23 @@ def findings(d: Diagnosis) -> list[Finding]:
         for frame in (False, True):
             chosen = [(r, k) for r, k in ranked if (part.firings.workload[k] < 0) == frame]
             if chosen:
-                maker = _Maker(d, part, p, frame, [int(part.firings.workload[k]) for _, k in chosen], [int(part.firings.rule[k]) for _, k in chosen])
+                maker = _Maker(
+                    d,
+                    part,
+                    p,
+                    frame,
+                    [int(part.firings.workload[k]) for _, k in chosen],
+                    [int(part.firings.rule[k]) for _, k in chosen],
+                )
                 for rank, k in chosen:
                     out[rank] = maker.make(rank, k)
     return [f for f in out if f is not None]
 
 
 class _Maker:
-    def __init__(self, d: Diagnosis, part: Part, number: int, frame: bool, workloads: list[int], rules: list[int]) -> None:
+    def __init__(
+        self, d: Diagnosis, part: Part, number: int, frame: bool, workloads: list[int], rules: list[int]
+    ) -> None:
         self.d, self.part, self.number, self.frame = d, part, number, frame
         capture = part.frame if frame else part.capture
         self.rows = np.array([0]) if frame else np.array(sorted(set(workloads)), dtype=np.int64)
@@ -97,7 +110,11 @@ class _Maker:
         lookup = self.lookups.setdefault(index, Lookup(rule, self.view, self.d.method))
         gain = self._gain(rule, f, k)
         checks = tuple(self._checks(rule, lookup, 0 if workload < 0 else workload, i))
-        advice = [(a, sentence(a.text, rule, lookup, i)) for a in rule.advice if a.only_if is None or _at(lookup.once(a.only_if), i) != 0]
+        advice = [
+            (a, sentence(a.text, rule, lookup, i))
+            for a in rule.advice
+            if a.only_if is None or _at(lookup.once(a.only_if), i) != 0
+        ]
         advice = [(a, text) for a, text in advice if NOT_MEASURED not in text]
         name = "frame" if workload < 0 else str(self.part.capture.names[workload])
         because = [f"{c.why}" for c in checks]
@@ -138,7 +155,9 @@ class _Maker:
             if value != value:
                 other = self.d.book.by_name.get(t.rule)
                 title = other.title if other else t.rule
-                out.append(f"\u201c{title}\u201d would look the same; {schema.get(t.by).label} ({t.by}) decides: {t.how}")
+                out.append(
+                    f"\u201c{title}\u201d would look the same; {schema.get(t.by).label} ({t.by}) decides: {t.how}"
+                )
         return out
 
 
@@ -158,7 +177,9 @@ def check(rule: Rule, c: Condition, lookup: Lookup, i: int, origin: Any) -> Chec
         name = c.left.text
     else:
         formula = rule.let[c.left.text].text if c.left.text in rule.let else c.left.text
-        source = Origin(c.left.text, value, unit, formula=formula, inputs=tuple(origin(m) for m in sorted(names) if schema.known(m)))
+        source = Origin(
+            c.left.text, value, unit, formula=formula, inputs=tuple(origin(m) for m in sorted(names) if schema.known(m))
+        )
         name = c.left.text
     shown, shown_unit = display(value, unit)
     limit = None if bound is None else display(bound, unit)[0]
@@ -170,7 +191,9 @@ def check(rule: Rule, c: Condition, lookup: Lookup, i: int, origin: Any) -> Chec
         why = f"{title} {show(value, unit)} {c.op} {show(bound, unit)}" if bound is not None else title
         if c.right.text in rule.thresholds:
             why += f" ({c.right.text.replace('_', ' ')})"
-    return Check(name, round(shown, 6), shown_unit, c.op if c.right else "is", limit if c.right else 1.0, margin, source, why)
+    return Check(
+        name, round(shown, 6), shown_unit, c.op if c.right else "is", limit if c.right else 1.0, margin, source, why
+    )
 
 
 def title_of(c: Condition) -> str:

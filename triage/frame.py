@@ -63,7 +63,12 @@ def fold(table: Table, codes: Any, members: tuple[Any, Any] | None) -> dict[str,
             bare = np.bincount(codes, w, count) <= 0  # no time known: plain mean
             w = np.where(bare[codes], have.astype(float), w)
             norm = np.bincount(codes, w, count)
-            total = np.divide(np.bincount(codes, np.where(have, values, 0.0) * w, count), norm, where=norm > 0, out=np.full(count, np.nan))
+            total = np.divide(
+                np.bincount(codes, np.where(have, values, 0.0) * w, count),
+                norm,
+                where=norm > 0,
+                out=np.full(count, np.nan),
+            )
         seen = np.bincount(codes, have, count) > 0
         out[metric] = np.where(seen, total, np.nan)
     return out

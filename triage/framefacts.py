@@ -75,8 +75,14 @@ def _tiny(capture: Capture, own: Any, leaf: Any, total: float) -> Facts:
     if (timed & kernel).any():
         small, every = tiny & kernel, timed & kernel
         out["frame.tiny_launch_count"] = (float(calls[small].sum()), "launches below 10 µs")
-        out["frame.tiny_launch_share"] = (float(calls[small].sum() / calls[every].sum()), "launches below 10 µs / launches")
-        out["frame.tiny_launch_time"] = (float(own[small].sum() / own[every].sum()), "time in launches below 10 µs / kernel time")
+        out["frame.tiny_launch_share"] = (
+            float(calls[small].sum() / calls[every].sum()),
+            "launches below 10 µs / launches",
+        )
+        out["frame.tiny_launch_time"] = (
+            float(own[small].sum() / own[every].sum()),
+            "time in launches below 10 µs / kernel time",
+        )
     return out
 
 
@@ -85,7 +91,10 @@ def _weighted(capture: Capture, own: Any, leaf: Any, total: float) -> Facts:
     for fact, metric in (("frame.idle", "gpu.idle"), ("frame.drain_time", "wfi.sync")):
         values = View(capture)[metric]
         if np.ndim(values):
-            out[fact] = (float(np.nansum(np.where(leaf, values * own, 0.0)) / total), f"{metric} x time over leaf ranges / frame time")
+            out[fact] = (
+                float(np.nansum(np.where(leaf, values * own, 0.0)) / total),
+                f"{metric} x time over leaf ranges / frame time",
+            )
     drains = capture.facts.get("wfi.go_idle")
     if drains is not None:
         out["frame.drains"] = (float(np.nansum(np.where(leaf, drains, 0.0))), "drains of all leaf ranges")
@@ -109,14 +118,20 @@ def _merge(capture: Capture, own: Any, leaf: Any, total: float) -> Facts:
     part[:-1] |= joined
     where = np.flatnonzero(part)
     if not len(where):
-        return {"frame.merge_share": (0.0, "no two neighbouring passes both lead with VRAM"), "frame.merge_passes": (0.0, "none")}
+        return {
+            "frame.merge_share": (0.0, "no two neighbouring passes both lead with VRAM"),
+            "frame.merge_passes": (0.0, "none"),
+        }
     first = where[(where == 0) | ~np.concatenate([[False], joined])[where]]
     ends = where[~np.concatenate([joined, [False]])[where]]
     times = np.add.reduceat(np.where(part, own, 0.0), first)
     best = int(times.argmax())
     names = [str(n) for n in capture.names[first[best] : ends[best] + 1]]
     text = ", ".join(f"“{n}”" for n in names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-    return {"frame.merge_share": (float(own[part].sum() / total), text), "frame.merge_passes": (float(len(where)), text)}
+    return {
+        "frame.merge_share": (float(own[part].sum() / total), text),
+        "frame.merge_passes": (float(len(where)), text),
+    }
 
 
 def _launches(capture: Capture) -> Any:
@@ -127,7 +142,12 @@ def _launches(capture: Capture) -> Any:
 
 def _pairs(capture: Capture, own: Any, leaf: Any, total: float) -> Facts:
     """The passes that would hide each other best, judged by every unit's work: SOL x time of both must fit in one time."""
-    usable = leaf & (own >= MATTERS * total) & ~np.isin(capture.kinds, ("marker", "frame", "cpu", "copy")) & ~_launches(capture)
+    usable = (
+        leaf
+        & (own >= MATTERS * total)
+        & ~np.isin(capture.kinds, ("marker", "frame", "cpu", "copy"))
+        & ~_launches(capture)
+    )
     rows = np.flatnonzero(usable)
     if len(rows) > LONGEST:
         rows = np.sort(rows[np.argpartition(-own[rows], LONGEST)[:LONGEST]])
@@ -161,7 +181,12 @@ def _pairs(capture: Capture, own: Any, leaf: Any, total: float) -> Facts:
         if hidden[a, b] < MATTERS * total:
             break
         saved += float(hidden[a, b])
-        texts.append(" with ".join(_passage(capture, int(rows[k]), float(time[k]), units[int(np.nan_to_num(sol[:, k]).argmax())]) for k in (a, b)))
+        texts.append(
+            " with ".join(
+                _passage(capture, int(rows[k]), float(time[k]), units[int(np.nan_to_num(sol[:, k]).argmax())])
+                for k in (a, b)
+            )
+        )
         hidden[[a, b], :] = 0.0
         hidden[:, [a, b]] = 0.0
     return {"frame.pair_share": (saved / total, "; ".join(texts) or "no pair complements each other"),
@@ -184,4 +209,7 @@ def _common(lead: tuple[Any, Any], book: Rulebook, total: float) -> Facts:
     top = int(sums.argmax())
     title = book.rules[top].title
     text = f"“{title[0].lower()}{title[1:]}” ({book.rules[top].id})"
-    return {"frame.common_share": (float(sums[top] / total), text), "frame.common_workloads": (float(counts[top]) if sums[top] > 0 else 0.0, text)}
+    return {
+        "frame.common_share": (float(sums[top] / total), text),
+        "frame.common_workloads": (float(counts[top]) if sums[top] > 0 else 0.0, text),
+    }

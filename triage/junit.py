@@ -36,7 +36,9 @@ def junit(d: Diagnosis, write: Any, fail_on: str = "") -> None:
     for (capture, cases), bad in zip(suites, failed, strict=True):
         name = _attribute(capture["path"])
         seconds = sum(w["self_ns"] or 0 for w in doc["workloads"] if w["capture"] == capture["path"]) / 1e9
-        write(f'<testsuite name={name} tests="{len(cases)}" failures="{bad}" errors="0" skipped="0" time="{seconds:.9f}">\n')
+        write(
+            f'<testsuite name={name} tests="{len(cases)}" failures="{bad}" errors="0" skipped="0" time="{seconds:.9f}">\n'
+        )
         for case in cases:
             _case(write, case, by.get(case[0], []), least)
         write("</testsuite>\n")
@@ -47,10 +49,14 @@ def _fails(found: list[dict[str, Any]], least: int) -> bool:
     return any(LEVEL_ORDER.index(f["level"]) >= least for f in found)
 
 
-def _case(write: Any, case: tuple[str, str, list[str], float | None, str], found: list[dict[str, Any]], least: int) -> None:
+def _case(
+    write: Any, case: tuple[str, str, list[str], float | None, str], found: list[dict[str, Any]], least: int
+) -> None:
     ident, name, path, duration, verdict = case
     group = _attribute(".".join(path) or "frame")
-    write(f'<testcase classname={group} name={_attribute(f"{short(name, LONG)} [{ident}]")} time="{(duration or 0) / 1e9:.9f}">')
+    write(
+        f'<testcase classname={group} name={_attribute(f"{short(name, LONG)} [{ident}]")} time="{(duration or 0) / 1e9:.9f}">'
+    )
     bad = [f for f in found if LEVEL_ORDER.index(f["level"]) >= least]
     if bad:
         title = f"{summary.plural(len(bad), 'finding')}; worst: {bad[0]['rule']} {bad[0]['title']}, gives back {phrases.gain(bad[0])}"

@@ -65,7 +65,13 @@ def sentence(template: str, rule: Rule, lookup: Lookup, i: int) -> str:
             return NOT_MEASURED
         if spec:
             return format(value, spec)
-        unit = rule.thresholds[name].unit if name in rule.thresholds else schema.get(name).unit if schema.known(name) else "count"
+        unit = (
+            rule.thresholds[name].unit
+            if name in rule.thresholds
+            else schema.get(name).unit
+            if schema.known(name)
+            else "count"
+        )
         return show(value, unit)
 
     return _FIELD.sub(fill, template)

@@ -64,7 +64,9 @@ class Ledger:
         self._pending = 0
         self._edge = -np.inf
 
-    def add(self, rule: int, workload: Any, fractions: tuple[Any, Any, Any], time: Any, *, umbrella: bool = False) -> None:
+    def add(
+        self, rule: int, workload: Any, fractions: tuple[Any, Any, Any], time: Any, *, umbrella: bool = False
+    ) -> None:
         """Firings of one rule. workload: indices, or -1 for the frame; time: exclusive ns of each."""
         low, likely, bound = fractions
         saved = likely * time
@@ -86,9 +88,15 @@ class Ledger:
         if self._pending > max(2 * self.limit, SLACK):
             self._cut()
 
-    def _sum(self, rule: int, workload: Any, fractions: tuple[Any, Any, Any], time: Any, saved: Any, umbrella: bool) -> None:
+    def _sum(
+        self, rule: int, workload: Any, fractions: tuple[Any, Any, Any], time: Any, saved: Any, umbrella: bool
+    ) -> None:
         low, _, bound = fractions
-        for row, gained in ((self.best[0], low * time if low.any() else None), (self.best[1], saved), (self.best[2], bound * time)):
+        for row, gained in (
+            (self.best[0], low * time if low.any() else None),
+            (self.best[1], saved),
+            (self.best[2], bound * time),
+        ):
             if gained is not None:
                 row[workload] = np.fmax(row[workload], gained)
         if not umbrella:

@@ -10,7 +10,9 @@ import re
 from functools import lru_cache
 
 WIDTH = 60
-_IS_CPP = re.compile(r"\w::\w|^void |\w<.*>|\w\((?:[^()]*[*&][^()]*|(?:unsigned|const|int|float|double|long|char|bool|size_t)\b[^()]*)\)\s*$")
+_IS_CPP = re.compile(
+    r"\w::\w|^void |\w<.*>|\w\((?:[^()]*[*&][^()]*|(?:unsigned|const|int|float|double|long|char|bool|size_t)\b[^()]*)\)\s*$"
+)
 _NOISE = re.compile(r"\s*(?:\[clone [^\]]*\]|\(\.kd\)|\.kd\b)\s*\Z")
 _ANONYMOUS = re.compile(r"\(anonymous namespace\)|<unnamed>|\(anonymous\)")
 _LAMBDA = re.compile(r"\[?lambda\([^()]*\)[^,>\])]*\]?|\{lambda\([^()]*\)#?\d*\}")

@@ -65,7 +65,9 @@ class Origins:
         rows = [r for r in rows if not np.isnan(values[r])]
         if len(rows) > 1:
             additive = schema.known(metric) and schema.get(metric).additive
-            how = f"{'sum' if additive else 'mean'} over {len(rows)} rows" + ("" if additive else ", weighted by GPU time")
+            how = f"{'sum' if additive else 'mean'} over {len(rows)} rows" + (
+                "" if additive else ", weighted by GPU time"
+            )
             cells = tuple(self._cell(metric, column, r, unit) for r in self._quoted(rows))
             return Origin(metric, value, unit, formula=how, inputs=cells)
         if not rows:
@@ -80,8 +82,14 @@ class Origins:
             for name in column.inputs if depth < 6 else ():
                 source = raw.get(name) or self.capture.table.columns.get(name)
                 if source is not None and source is not column:
-                    inputs.append(self._cell(name, source, row, schema.get(name).unit if schema.known(name) else "count", depth + 1))
-            return Origin(metric, value, unit, formula=column.formula or f"as read: {column.header}", inputs=tuple(inputs))
+                    inputs.append(
+                        self._cell(
+                            name, source, row, schema.get(name).unit if schema.known(name) else "count", depth + 1
+                        )
+                    )
+            return Origin(
+                metric, value, unit, formula=column.formula or f"as read: {column.header}", inputs=tuple(inputs)
+            )
         file = self.capture.table.files[column.file]
         line = self._line(column, row)
         record, line = self._record(column.file, line)
@@ -110,7 +118,9 @@ class Origins:
         if line not in found:
             found.update(self.capture.table.files[file].records([line]))
         if line not in found:
-            raise BadCapture(f"{self.capture.table.files[file].path}:{line}: the file was cut while it was read", "run again")
+            raise BadCapture(
+                f"{self.capture.table.files[file].path}:{line}: the file was cut while it was read", "run again"
+            )
         return found[line], line
 
     def _leaves(self, metric: str, depth: int = 0) -> set[str]:

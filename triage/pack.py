@@ -63,7 +63,9 @@ class Packer:
         if name not in self.metrics:
             self.metrics[name] = len(self.metric_rows)
             known = schema.get(name) if schema.known(name) else None
-            self.metric_rows.append([clean(name), phrases.label(name), known.unit if known else unit, known.meaning if known else ""])
+            self.metric_rows.append(
+                [clean(name), phrases.label(name), known.unit if known else unit, known.meaning if known else ""]
+            )
         return self.metrics[name]
 
     def condition(self, e: dict[str, Any]) -> int:
@@ -105,11 +107,23 @@ class Cells:
         """Index of a value with its origin."""
         m, v = self.p.metric(metric, unit), _round(value)
         if "formula" in source:
-            row = [m, v, -1 - self.p.s(short(source["formula"], 300)), *(self.add(i["metric"], i["value"], i["unit"], i["source"]) for i in source["inputs"])]
+            row = [
+                m,
+                v,
+                -1 - self.p.s(short(source["formula"], 300)),
+                *(self.add(i["metric"], i["value"], i["unit"], i["source"]) for i in source["inputs"]),
+            ]
         else:
             self.line = self.line or source["line"]
             text = short(source["text"], 200)
-            row = [m, v, self.p.s(source["column"]), 0 if text == str(v) else text, source["line"] - self.line, self.p.file(source["file"])]
+            row = [
+                m,
+                v,
+                self.p.s(source["column"]),
+                0 if text == str(v) else text,
+                source["line"] - self.line,
+                self.p.file(source["file"]),
+            ]
             while len(row) > 3 and row[-1] == 0:
                 row.pop()
         key = json.dumps(row)
@@ -167,9 +181,22 @@ def pack(doc: dict[str, Any], nodes: list[list[Any]], decision: Any, roofline: A
     for i, w in enumerate(doc["workloads"]):
         sol = [x for s in w["sol"] for x in (units.setdefault(s["unit"], len(units)), _round(s["pct"], 3))]
         grades = [[k, v] for k, v in w["hit_grades"].items()]
-        opinions = [[short(o["tool"], 40), short(o["rule"], 80), p.s(short(o["text"], 600)), o["speedup"] or 0] for o in w["second_opinion"][:12]]
+        opinions = [
+            [short(o["tool"], 40), short(o["rule"], 80), p.s(short(o["text"], 600)), o["speedup"] or 0]
+            for o in w["second_opinion"][:12]
+        ]
         times = [_round(w["times"][k]) for k in ("min", "median", "max")] if w.get("times") else 0
-        steps = [[p.s(s["ask"]), p.metric(s["metric"]) if s["metric"] else -1, p.t(s["value"]), p.t(s["edge"]), p.t(s["answer"]), STATES.index(s["state"])] for s in decision(w["id"]) or []]
+        steps = [
+            [
+                p.s(s["ask"]),
+                p.metric(s["metric"]) if s["metric"] else -1,
+                p.t(s["value"]),
+                p.t(s["edge"]),
+                p.t(s["answer"]),
+                STATES.index(s["state"]),
+            ]
+            for s in decision(w["id"]) or []
+        ]
         roof = roofline(w["id"])
         row = [
             w["id"], p.s(short(w["name"], LONG)), p.s(w["kind"] or ""), w["calls"], _round(w["duration_ns"]), _round(w["self_ns"]), sol,
@@ -194,7 +221,12 @@ def pack(doc: dict[str, Any], nodes: list[list[Any]], decision: Any, roofline: A
 def text(data: Any) -> str:
     """JSON that is inert inside a script element."""
     dumped = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return dumped.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").replace(HOLE, "\\u007f")
+    return (
+        dumped.replace("<", "\\u003c")
+        .replace("\u2028", "\\u2028")
+        .replace("\u2029", "\\u2029")
+        .replace(HOLE, "\\u007f")
+    )
 
 
 def tree(doc: dict[str, Any]) -> list[list[Any]]:

@@ -29,7 +29,12 @@ CLASS_MEANINGS = {
     "cpu": "the GPU idles and waits for commands",
     "unknown": "what was collected cannot tell",
 }
-BANDS = {"high": "above 80 %: remove work", "gray": "60 % to 80 %: remove work and raise the SOL", "low": "below 60 %: raise the SOL", "unknown": "not measured"}
+BANDS = {
+    "high": "above 80 %: remove work",
+    "gray": "60 % to 80 %: remove work and raise the SOL",
+    "low": "below 60 %: raise the SOL",
+    "unknown": "not measured",
+}
 
 
 def time(ns: float | None) -> str:
@@ -106,7 +111,11 @@ def gain(f: dict[str, Any]) -> str:
     if not g:
         return "no estimate"
     if f["workload"].endswith("frame"):
-        return f"{time(g['saved_ns'])} ({percent(g['fraction'])} of the frame)" if g["saved_ns"] is not None else f"{percent(g['fraction'])} of the frame"
+        return (
+            f"{time(g['saved_ns'])} ({percent(g['fraction'])} of the frame)"
+            if g["saved_ns"] is not None
+            else f"{percent(g['fraction'])} of the frame"
+        )
     own = f"{percent(g['fraction'])} of the {g.get('of') or 'workload'}, {g['speedup']:.2f}x"
     if g["saved_ns"] is None:
         return own

@@ -99,7 +99,12 @@ def _inputs(rule: Rule, method: str) -> tuple[list[Input], list[Input]]:
 
     base = [Input(f"given {g}", "given", name=g) for g in when.given] + [atom(c) for c in when.all_of]
     # a condition that forgives missing inputs does not prove that a need is there
-    read = {m for c in when.conditions if not _FORGIVING.search(spelled(rule, c.text, c.names, method)) for m in reads(rule, c.names)}
+    read = {
+        m
+        for c in when.conditions
+        if not _FORGIVING.search(spelled(rule, c.text, c.names, method))
+        for m in reads(rule, c.names)
+    }
     base += [Input(f"have {m}", "have", name=m) for m in rule.needs if m not in read]
     return base, [atom(c) for c in when.any_of]
 
@@ -115,7 +120,12 @@ def compile_program(book: Rulebook, method: str, scope: str) -> Program:
             base, either = _inputs(rule, method)
             keys = {i.key: i for i in base + either}
             if len(keys) > WIDEST or not keys:
-                raise RuleError(rule.file, rule.line, f"{len(keys)} conditions; a rule takes 1 to {WIDEST}", "split it through a concept")
+                raise RuleError(
+                    rule.file,
+                    rule.line,
+                    f"{len(keys)} conditions; a rule takes 1 to {WIDEST}",
+                    "split it through a concept",
+                )
             best = min(
                 (g for g in open_groups if len(g[0].keys() | keys.keys()) <= WIDTH and len(g[1]) < RULES),
                 key=lambda g: len(keys.keys() - g[0].keys()),

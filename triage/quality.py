@@ -68,7 +68,12 @@ def _above_100(table: Table) -> list[Quality]:
         if not schema.known(metric):
             continue
         entry = schema.get(metric)
-        if entry.unit == "ratio" and entry.bounded and column.values.size and np.nanmax(column.values, initial=0) > 1.005:
+        if (
+            entry.unit == "ratio"
+            and entry.bounded
+            and column.values.size
+            and np.nanmax(column.values, initial=0) > 1.005
+        ):
             over = column.values > 1.005
             worst = float(np.nanmax(column.values))
             out.append(Quality("above-100-percent", f"{entry.label} exceeds 100 % in {int(over.sum())} of {len(table)} rows "

@@ -35,11 +35,15 @@ def read(
         try:
             table = module.read(source, options)
         except OSError as e:  # removed, or a share that went away, since it was first looked at
-            raise CaptureError(f"{source.path}: cannot be read any more ({e.strerror or e})", "check that it is still there") from e
+            raise CaptureError(
+                f"{source.path}: cannot be read any more ({e.strerror or e})", "check that it is still there"
+            ) from e
         except (LookupError, StopIteration, TypeError, AttributeError, ValueError) as e:
             if not dialect or module.recognise(source) is not None:
                 raise
-            raise BadCapture(f"{source.path}: cannot be read as {dialect}, whose columns it does not have", "leave --dialect away") from e
+            raise BadCapture(
+                f"{source.path}: cannot be read as {dialect}, whose columns it does not have", "leave --dialect away"
+            ) from e
     for file in table.files:
         file.unchanged()
     table.quality += quality.check(table)
@@ -84,6 +88,7 @@ def capture(table: Table, module: dialects.Dialect, why: str, device: str = "", 
 
 def select(capture: Capture, marker: str) -> Capture:
     """The workloads whose name or `/`-joined path matches a glob; raises TriageError when none does."""
+
     def hit(i: int) -> bool:
         full = f"{capture.paths[i]}{SEP}{capture.names[i]}".lstrip(SEP).replace(SEP, "/")
         return fnmatch.fnmatchcase(str(capture.names[i]), marker) or fnmatch.fnmatchcase(full, marker)

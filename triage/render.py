@@ -28,7 +28,11 @@ Write = Callable[[str], Any]
 @cache
 def templates() -> dict[str, Path]:
     """format -> template file; files beginning with _ are shared parts."""
-    found = sorted(p for p in share("reports").glob("*.j2") if not p.name.startswith(("_", "occupancy", "index", "ticket", "compare")))
+    found = sorted(
+        p
+        for p in share("reports").glob("*.j2")
+        if not p.name.startswith(("_", "occupancy", "index", "ticket", "compare"))
+    )
     return {p.name.split(".")[0]: p for p in found}
 
 
@@ -37,7 +41,16 @@ def formats() -> list[str]:
     return sorted({*templates(), *BUILT_IN})
 
 
-def render(d: Diagnosis, format: str, write: Write, *, full: bool = False, fail_on: str = "", width: int = 80, color: bool = False) -> None:
+def render(
+    d: Diagnosis,
+    format: str,
+    write: Write,
+    *,
+    full: bool = False,
+    fail_on: str = "",
+    width: int = 80,
+    color: bool = False,
+) -> None:
     """Write a report. format: a name of `formats()` or a path ending in .j2. Raises ReportError for unknown formats."""
     if format == "json":
         result.write_json(d, write)
@@ -64,7 +77,9 @@ def _template(format: str) -> Path:
             raise ReportError(f"{format}: no such template", "give a path to a .j2 file")
         return path
     if format not in templates():
-        raise ReportError(f"no format is called {format!r}", f"formats: {', '.join(formats())}, or a path to a .j2 template")
+        raise ReportError(
+            f"no format is called {format!r}", f"formats: {', '.join(formats())}, or a path to a .j2 template"
+        )
     return templates()[format]
 
 

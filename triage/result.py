@@ -138,7 +138,15 @@ def blind_spots(d: Diagnosis) -> list[dict[str, Any]]:
     for part, details in zip(d.parts, d.details, strict=True):
         for s in details.blind_spots:
             names = [part.workload_id(w, d.many) for w in s.workloads[:NAMED]]
-            out.append({"missing": list(s.missing), "rules": list(s.rules), "workloads": names, "count": len(s.workloads), "collect": s.collect})
+            out.append(
+                {
+                    "missing": list(s.missing),
+                    "rules": list(s.rules),
+                    "workloads": names,
+                    "count": len(s.workloads),
+                    "collect": s.collect,
+                }
+            )
     return out
 
 
@@ -149,7 +157,9 @@ def _quality(d: Diagnosis) -> list[dict[str, Any]]:
         owners = c.owners([max(q.row, 0) for q in c.quality])
         for q, owner in zip(c.quality, owners, strict=True):
             w = int(owner) if q.row >= 0 else -1
-            out.append({"check": q.check, "workload": part.workload_id(w, d.many) if w >= 0 else None, "message": q.message})
+            out.append(
+                {"check": q.check, "workload": part.workload_id(w, d.many) if w >= 0 else None, "message": q.message}
+            )
     return out
 
 

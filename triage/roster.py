@@ -31,7 +31,9 @@ def number(value: float, digits: int = 6) -> float | int | None:
 def numbers(values: Any, digits: int = 6) -> list[float | int | None]:
     """`number` over an array."""
     rounded = np.round(np.asarray(values, dtype=np.float64), digits).tolist()
-    return [None if v != v or v in (np.inf, -np.inf) else int(v) if v.is_integer() and abs(v) < 1e15 else v for v in rounded]
+    return [
+        None if v != v or v in (np.inf, -np.inf) else int(v) if v.is_integer() and abs(v) < 1e15 else v for v in rounded
+    ]
 
 
 def workloads(d: Diagnosis) -> Iterator[dict[str, Any]]:
@@ -50,13 +52,17 @@ def _grades(values: Any, size: int, method: str) -> list[str]:
         return np.select([rate > GREAT, rate < GOOD[method], np.isfinite(rate)], ["great", "poor", "good"], "").tolist()  # type: ignore[no-any-return]
 
 
-def _workloads(d: Diagnosis, p: int, details: Details, best: dict[tuple[int, int], Finding]) -> Iterator[dict[str, Any]]:
+def _workloads(
+    d: Diagnosis, p: int, details: Details, best: dict[tuple[int, int], Finding]
+) -> Iterator[dict[str, Any]]:
     part, c, view = d.parts[p], d.parts[p].capture, details.view
     rows, size = details.rows, details.view.size
     clusters = details.verdict.clusters
     units = [UNITS[u] for u in clusters.names]
     pct = [numbers(row * 100, 4) for row in clusters.sol]
-    order = np.argsort(-np.nan_to_num(clusters.sol, nan=-1.0), axis=0, kind="stable").T.tolist() if units else [[]] * size
+    order = (
+        np.argsort(-np.nan_to_num(clusters.sol, nan=-1.0), axis=0, kind="stable").T.tolist() if units else [[]] * size
+    )
     primary, secondary = clusters.primary.tolist(), clusters.secondary.tolist()
     tex, l2 = (_grades(view[m], size, d.method) for m in ("l1tex.hit_rate", "l2.hit_rate"))
     with np.errstate(all="ignore"):

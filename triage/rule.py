@@ -11,7 +11,10 @@ from triage.expression import Condition, Expression
 
 CONFIDENCE = {"high": 0.9, "medium": 0.6, "low": 0.3}
 METHODS = ("v1", "v2")
-UMBRELLA = ("busy-top-unit", "underused-top-unit")  # P3 cases A and B: true of almost any workload, so never a cause by name
+UMBRELLA = (
+    "busy-top-unit",
+    "underused-top-unit",
+)  # P3 cases A and B: true of almost any workload, so never a cause by name
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,7 +150,9 @@ class Source:
             now = None
         then = self._stat
         if now is None or (now.st_size, now.st_mtime_ns, now.st_ino) != (then.st_size, then.st_mtime_ns, then.st_ino):
-            raise BadCapture(f"{self.path}: changed while it was being read", "run again when nothing writes to it any more")
+            raise BadCapture(
+                f"{self.path}: changed while it was being read", "run again when nothing writes to it any more"
+            )
 
     @cached_property
     def size(self) -> int:
@@ -163,7 +165,11 @@ class Source:
         h = hashlib.sha256()
         if self.is_folder:
             for p in self._walk("*"):
-                h.update(f"{p.relative_to(self.path).as_posix()} {Source(str(p)).sha256}\n".encode("utf-8", "surrogateescape"))
+                h.update(
+                    f"{p.relative_to(self.path).as_posix()} {Source(str(p)).sha256}\n".encode(
+                        "utf-8", "surrogateescape"
+                    )
+                )
             return h.hexdigest()
         if self._data is not None:
             return hashlib.sha256(self._data).hexdigest()
@@ -278,7 +284,10 @@ class Source:
                 found[open_at] += b"\n" + tail
         if not found and todo:  # a file with bare carriage returns has no such lines
             return self._slow_texts(todo, quotes)
-        return {n: _lf(raw.removesuffix(b"\r").decode(self.encoding, "replace")).removeprefix("\ufeff") for n, raw in found.items()}
+        return {
+            n: _lf(raw.removesuffix(b"\r").decode(self.encoding, "replace")).removeprefix("\ufeff")
+            for n, raw in found.items()
+        }
 
     def _slow_texts(self, todo: list[int], quotes: bool) -> dict[int, str]:
         out: dict[int, str] = {}
@@ -310,7 +319,9 @@ class Source:
     def _walk(self, pattern: str) -> list[Path]:
         seen = list(itertools.islice(Path(self.path).rglob(pattern), MOST_FILES + 1))
         if len(seen) > MOST_FILES:
-            raise BadCapture(f"{self.path}: a folder of more than {MOST_FILES:,} files is no export", "name the export's own folder")
+            raise BadCapture(
+                f"{self.path}: a folder of more than {MOST_FILES:,} files is no export", "name the export's own folder"
+            )
         return sorted(p for p in seen if p.is_file())
 
 

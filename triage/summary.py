@@ -24,7 +24,11 @@ def summarise(doc: dict[str, Any]) -> dict[str, Any]:
         "duration_ns": total,
         "recoverable": {
             name: {"ns": frame[key], "share": frame[key] / total if total and frame[key] is not None else None}
-            for name, key in (("low", "recoverable_low_ns"), ("likely", "recoverable_ns"), ("bound", "recoverable_bound_ns"))
+            for name, key in (
+                ("low", "recoverable_low_ns"),
+                ("likely", "recoverable_ns"),
+                ("bound", "recoverable_bound_ns"),
+            )
         },
         "limiters": [s for s in frame["limiters"] if s["self_ns"]] or frame["limiters"],
         "causes": found,
@@ -60,7 +64,15 @@ def causes(doc: dict[str, Any]) -> list[dict[str, Any]]:
             touches.setdefault(f["workload"], []).append(rule)
     while rest:
         # statements that are true of almost any workload come last; ties: what saves more alone, then the better ranked
-        rule = min(rest, key=lambda r: (rest[r][0]["name"] in UMBRELLA, -adds[r], -sum(_saved(f) for f in rest[r]), rest[r][0]["rank"]))
+        rule = min(
+            rest,
+            key=lambda r: (
+                rest[r][0]["name"] in UMBRELLA,
+                -adds[r],
+                -sum(_saved(f) for f in rest[r]),
+                rest[r][0]["rank"],
+            ),
+        )
         group = rest.pop(rule)
         out.append(_cause(group, names, adds[rule], total))
         stale: set[str] = set()
@@ -123,7 +135,9 @@ def worst_first(doc: dict[str, Any]) -> list[dict[str, Any]]:
         w = doc["workloads"][i]
         mine = by.get(w["id"], [])
         best = mine[0] if mine else None
-        out.append({"workload": w, "findings": mine, "best": best, "saved_ns": _saved(best) if best and best["gain"] else None})
+        out.append(
+            {"workload": w, "findings": mine, "best": best, "saved_ns": _saved(best) if best and best["gain"] else None}
+        )
     return out
 
 

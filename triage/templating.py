@@ -35,12 +35,22 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
         """Refuse operands whose product would eat the machine."""
-        sizes = [len(v) if isinstance(v, str | list | tuple) else abs(v) if isinstance(v, int) else 0 for v in (left, right)]
+        sizes = [
+            len(v) if isinstance(v, str | list | tuple) else abs(v) if isinstance(v, int) else 0 for v in (left, right)
+        ]
         if operator == "**" and (sizes[1] > 64 or sizes[0] > 1_000_000):
             raise jinja2.exceptions.SecurityError("the exponent is too large")
-        if operator == "*" and not all(isinstance(v, int | float) for v in (left, right)) and sizes[0] * sizes[1] > MOST_ITEMS:
+        if (
+            operator == "*"
+            and not all(isinstance(v, int | float) for v in (left, right))
+            and sizes[0] * sizes[1] > MOST_ITEMS
+        ):
             raise jinja2.exceptions.SecurityError("the product is too large")
-        if operator == "+" and sizes[0] + sizes[1] > 100 * MOST_ITEMS and not all(isinstance(v, int | float) for v in (left, right)):
+        if (
+            operator == "+"
+            and sizes[0] + sizes[1] > 100 * MOST_ITEMS
+            and not all(isinstance(v, int | float) for v in (left, right))
+        ):
             raise jinja2.exceptions.SecurityError("the sum is too large")
         return super().call_binop(context, operator, left, right)
 
@@ -127,9 +137,28 @@ class Phrases:
     """The shared sentences, as `say.gain(f)` in a template."""
 
     def __init__(self) -> None:
-        for name in ("total", "recoverable", "limiters", "cause", "where", "gain", "saves", "check", "source", "collect", "missing", "sol", "path", "tail"):
+        for name in (
+            "total",
+            "recoverable",
+            "limiters",
+            "cause",
+            "where",
+            "gain",
+            "saves",
+            "check",
+            "source",
+            "collect",
+            "missing",
+            "sol",
+            "path",
+            "tail",
+        ):
             setattr(self, name, getattr(phrases, name))
-        self.classes, self.meanings, self.bands = dict(phrases.CLASS_NAMES), dict(phrases.CLASS_MEANINGS), dict(phrases.BANDS)
+        self.classes, self.meanings, self.bands = (
+            dict(phrases.CLASS_NAMES),
+            dict(phrases.CLASS_MEANINGS),
+            dict(phrases.BANDS),
+        )
 
 
 def render_template(d: Diagnosis, path: Path, write: Write, *, full: bool = False, trusted: bool = False) -> None:

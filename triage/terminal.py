@@ -24,7 +24,14 @@ LOOKS = {
     "small-grid": ("▪", "bright_magenta"), "front-end": ("▞", "green"), "rop": ("▚", "red"), "cpu": ("╳", "bright_red"),
     "unknown": ("·", "bright_black"),
 }  # fmt: skip
-BRIEF = {"compute": "SM", "balanced": "SM+mem", "small-grid": "small", "front-end": "front end", "rop": "ROP", "cpu": "CPU"}
+BRIEF = {
+    "compute": "SM",
+    "balanced": "SM+mem",
+    "small-grid": "small",
+    "front-end": "front end",
+    "rop": "ROP",
+    "cpu": "CPU",
+}
 LEVELS = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "", "info": "bright_black"}
 
 
@@ -38,14 +45,18 @@ def terminal(d: Diagnosis, write: Any, *, full: bool = False, width: int = 80, c
         file=buffer, width=wide, color_system="standard" if color else None, force_terminal=color, no_color=not color,
         legacy_windows=False, highlight=False, markup=False, emoji=False, soft_wrap=False,
     )  # fmt: skip
-    page = _Page(console, doc, summary.summarise(doc), wide, full, len(doc["findings"]) if full or d.top is not None else SHORT)
+    page = _Page(
+        console, doc, summary.summarise(doc), wide, full, len(doc["findings"]) if full or d.top is not None else SHORT
+    )
     page.all()
     for line in buffer.getvalue().split("\n")[:-1]:
         write(line.rstrip(" ") + "\n")
 
 
 class _Page:
-    def __init__(self, console: Console, doc: dict[str, Any], s: dict[str, Any], wide: int, full: bool, listed: int) -> None:
+    def __init__(
+        self, console: Console, doc: dict[str, Any], s: dict[str, Any], wide: int, full: bool, listed: int
+    ) -> None:
         self.console, self.doc, self.s, self.wide, self.full, self.listed = console, doc, s, wide, full, listed
         self.names = {w["id"]: w["name"] for w in doc["workloads"]}
 
@@ -114,7 +125,9 @@ class _Page:
             fill, style = LOOKS[x["limiter_class"]]
             text.append("  " if k else "")
             text.append(f"{fill} ", style)
-            text.append(f"{phrases.CLASS_NAMES[x['limiter_class']]} {phrases.percent(x['share'])}".replace(" ", "\u00a0"))
+            text.append(
+                f"{phrases.CLASS_NAMES[x['limiter_class']]} {phrases.percent(x['share'])}".replace(" ", "\u00a0")
+            )
         return text
 
     def first(self) -> None:
@@ -125,7 +138,12 @@ class _Page:
         for n, c in enumerate(self.s["first"], 1):
             back = phrases.time(c["saved_ns"]) if c["saved_ns"] is not None else ""
             room = self.wide - 4 - len(back) - 10
-            line = Text.assemble(f" {n}  ", (short(c["title"], room).ljust(room), "bold"), f"{back} ", (c["level"].rjust(9), LEVELS[c["level"]]))
+            line = Text.assemble(
+                f" {n}  ",
+                (short(c["title"], room).ljust(room), "bold"),
+                f"{back} ",
+                (c["level"].rjust(9), LEVELS[c["level"]]),
+            )
             self.console.print(line)
             self.say(": ".join(filter(None, (phrases.cause(c), ", ".join(phrases.where(c, 3, 28))))), indent=4)
             if c["advice"]:
@@ -143,8 +161,22 @@ class _Page:
         table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
         name = max(14, self.wide * 22 // 80)
         best = max(8, self.wide - name - 8 - 6 - 11 - 8 - 5)
-        for header, size, side in (("Marker", name, "left"), ("Own time", 8, "right"), ("Share", 6, "right"), ("Limiter", 11, "left"), ("Best finding", best, "left"), ("Saves", 8, "right")):
-            table.add_column(header, width=size, justify=side, no_wrap=True, overflow="ellipsis", header_style="bright_black")  # type: ignore[arg-type]
+        for header, size, side in (
+            ("Marker", name, "left"),
+            ("Own time", 8, "right"),
+            ("Share", 6, "right"),
+            ("Limiter", 11, "left"),
+            ("Best finding", best, "left"),
+            ("Saves", 8, "right"),
+        ):
+            table.add_column(
+                header,
+                width=size,
+                justify="right" if side == "right" else "left",
+                no_wrap=True,
+                overflow="ellipsis",
+                header_style="bright_black",
+            )
         for m in rows:
             w = m["workload"]
             fill, style = LOOKS[w["limiter_class"]]
@@ -171,7 +203,14 @@ class _Page:
             left = f"{f['rank']:>2}  {f['rule']}  "
             room = self.wide - len(left) - len(back) - 11
             who = short(self.names.get(f["workload"], "frame"), room)
-            self.console.print(Text.assemble(left, (who + " " * max(0, room - Text(who).cell_len), "bold"), f" {back} ", (f["level"].rjust(9), LEVELS[f["level"]])))
+            self.console.print(
+                Text.assemble(
+                    left,
+                    (who + " " * max(0, room - Text(who).cell_len), "bold"),
+                    f" {back} ",
+                    (f["level"].rjust(9), LEVELS[f["level"]]),
+                )
+            )
             self.say(clean(f["message"]), indent=4)
             for e in f["evidence"]:
                 self.say(f"• {phrases.check(e)}", indent=4)
@@ -189,7 +228,11 @@ class _Page:
             self.say(f"{phrases.missing(b, 4)}: {phrases.collect(b)}", indent=2)
             self.say(clean(b["collect"]), "cyan", 4)
         if len(self.s["blind"]) > len(spots):
-            self.say(f"{summary.plural(len(self.s['blind']) - len(spots), 'step')} more; --full lists everything", "bright_black", 2)
+            self.say(
+                f"{summary.plural(len(self.s['blind']) - len(spots), 'step')} more; --full lists everything",
+                "bright_black",
+                2,
+            )
 
     def foot(self) -> None:
         """Remarks on the data and where the rest is."""

@@ -18,7 +18,17 @@ _Loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # text only: what 
 # What a terminal would obey or what turns the reading direction has no place in the texts of a rule.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?\Z")
-_WORDS = {"true": True, "false": False, "yes": True, "no": False, "on": True, "off": False, "null": None, "~": None, "": None}
+_WORDS = {
+    "true": True,
+    "false": False,
+    "yes": True,
+    "no": False,
+    "on": True,
+    "off": False,
+    "null": None,
+    "~": None,
+    "": None,
+}
 
 
 class Mapping(dict[str, Any]):
@@ -87,7 +97,9 @@ class _Walk:
             raise RuleError(self.name, line, f"tag {node.tag} is not allowed", "plain values only")
         if isinstance(node, yaml.ScalarNode):
             if found := _CONTROL.search(node.value):
-                raise RuleError(self.name, line, f"control character U+{ord(found[0]):04X} in a text", "plain text only")
+                raise RuleError(
+                    self.name, line, f"control character U+{ord(found[0]):04X} in a text", "plain text only"
+                )
             return node.value if node.style else _plain(node.value)
         if isinstance(node, yaml.SequenceNode):
             return [self.plain(v, depth + 1) for v in node.value]

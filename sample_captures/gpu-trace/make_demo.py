@@ -177,12 +177,8 @@ def leaf(line: str) -> tuple[str, float, dict[str, float]]:
         out[f"TPC.TriageSCG.tpc__warps_active_shader_{stage}_realtime{P}"] = warps * mix
     out[f"TriageSCG.tpc__warps_inactive_sm_active_realtime{P}"] = sm - warps
     out[f"TriageSCG.tpc__warps_inactive_sm_idle_realtime{P}"] = 100 - sm
-    out[f"tpc__warp_launch_cycles_stalled_shader_ps_reason_register_allocation{P}"] = near(
-        more.get("ps_reg", 0.0)
-    )
-    out[f"tpc__warp_launch_cycles_stalled_shader_cs_reason_register_allocation{P}"] = near(
-        more.get("cs_reg", 0.0)
-    )
+    out[f"tpc__warp_launch_cycles_stalled_shader_ps_reason_register_allocation{P}"] = near(more.get("ps_reg", 0.0))
+    out[f"tpc__warp_launch_cycles_stalled_shader_cs_reason_register_allocation{P}"] = near(more.get("cs_reg", 0.0))
     out[f"tpc__pe2sm_vtg_isbe_allocation_cycles_stalled{P}"] = near(more.get("isbe", 0.0))
     inst = float(issue) * sm / 100
     out[f"SM_A.TriageSCG.sm__inst_executed_realtime{P}"] = inst

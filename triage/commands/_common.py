@@ -34,23 +34,45 @@ def stack(*options: Decorator) -> Decorator:
 
 reading = stack(
     click.option("--dialect", default="", metavar="NAME", help="Read as this dialect instead of detecting it."),
-    click.option("--device", default="", metavar="NAME", help="GPU (name or sm_86 / gfx90a) for exports that do not say."),
+    click.option(
+        "--device", default="", metavar="NAME", help="GPU (name or sm_86 / gfx90a) for exports that do not say."
+    ),
     click.option("--marker", default="", metavar="GLOB", help="Only workloads whose name or path matches."),
     click.option("--unfold", is_flag=True, help="Keep repeated markers and launches apart instead of grouping them."),
-    click.option("--map", "mapping", multiple=True, metavar="COLUMN=METRIC", help="Map a foreign column to a canonical metric (repeatable)."),
+    click.option(
+        "--map",
+        "mapping",
+        multiple=True,
+        metavar="COLUMN=METRIC",
+        help="Map a foreign column to a canonical metric (repeatable).",
+    ),
     click.option("--map-file", metavar="YAML", help="The same mappings kept in a file, one `Column: metric` per line."),
     click.option("--events", default="", metavar="FILE", help="RenderDoc event tree beside the counters."),
-    click.option("--decimal", type=click.Choice(["", "point", "comma"]), default="", help="Number style, where the file leaves it open."),
+    click.option(
+        "--decimal",
+        type=click.Choice(["", "point", "comma"]),
+        default="",
+        help="Number style, where the file leaves it open.",
+    ),
     click.option("--max-unpacked", default="", metavar="SIZE", help="Largest size a .gz may unpack to, such as 2G."),
 )
 knowledge = stack(
-    click.option("--method", type=click.Choice(["v1", "v2"]), default="v2", show_default=True, help="Revision of the P3 method."),
+    click.option(
+        "--method", type=click.Choice(["v1", "v2"]), default="v2", show_default=True, help="Revision of the P3 method."
+    ),
     click.option("--select", multiple=True, metavar="ID,PACK", help="Report these rules or packs only."),
     click.option("--ignore", multiple=True, metavar="ID,PACK", help="Do not report these rules or packs."),
-    click.option("--set", "sets", multiple=True, metavar="RULE.threshold=VALUE", help="Change a threshold (repeatable)."),
+    click.option(
+        "--set", "sets", multiple=True, metavar="RULE.threshold=VALUE", help="Change a threshold (repeatable)."
+    ),
     click.option("--rules", "folders", multiple=True, metavar="DIR", help="Further rule files (repeatable)."),
     click.option("--experimental", is_flag=True, help="Include rules of status experimental."),
-    click.option("--engine", type=click.Choice(["", "durable", "clips"]), default="", help="Inference engine; default durable, else clips."),
+    click.option(
+        "--engine",
+        type=click.Choice(["", "durable", "clips"]),
+        default="",
+        help="Inference engine; default durable, else clips.",
+    ),
 )
 
 
@@ -90,7 +112,10 @@ def reading_options(o: dict[str, Any]) -> Options:
     for column, metric in mapping.items():
         if not schema.known(metric):
             close = schema.close(metric)
-            raise TriageError(f"column {column!r}: {metric!r} is no metric", f"did you mean {close[0]!r}?" if close else "see: triage list metrics")
+            raise TriageError(
+                f"column {column!r}: {metric!r} is no metric",
+                f"did you mean {close[0]!r}?" if close else "see: triage list metrics",
+            )
     return Options(mapping=mapping, events=o["events"], decimal=o["decimal"])
 
 

@@ -9,7 +9,9 @@ import click
 
 @click.command()
 @click.argument("paths", nargs=-1, metavar="[PATH...]")
-@click.option("--coverage", is_flag=True, help="Also list rules that never fire on a sample and thresholds that no test brackets.")
+@click.option(
+    "--coverage", is_flag=True, help="Also list rules that never fire on a sample and thresholds that no test brackets."
+)
 def command(paths: tuple[str, ...], coverage: bool) -> int:
     """Check rule files: format, embedded tests, generated edges, the published P3 cases. Exit 1 on any failure.
 

@@ -15,15 +15,41 @@ from triage.errors import TriageError
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("-f", "--format", default="terminal", show_default=True, metavar="FORMAT", help="terminal, markdown, jira, html, json, csv, junit, or a path to a .j2 template.")
-@click.option("-o", "--output", metavar="PATH", help="Write to a file instead of stdout; it appears whole or not at all.")
-@click.option("--top", type=click.IntRange(0), metavar="N", help="Keep the N best findings and the workloads they concern.")
-@click.option("--min-gain", default="0%", metavar="SHARE", help="Least share of the frame a finding must give back, such as 2%.")
+@click.option(
+    "-f",
+    "--format",
+    default="terminal",
+    show_default=True,
+    metavar="FORMAT",
+    help="terminal, markdown, jira, html, json, csv, junit, or a path to a .j2 template.",
+)
+@click.option(
+    "-o", "--output", metavar="PATH", help="Write to a file instead of stdout; it appears whole or not at all."
+)
+@click.option(
+    "--top", type=click.IntRange(0), metavar="N", help="Keep the N best findings and the workloads they concern."
+)
+@click.option(
+    "--min-gain", default="0%", metavar="SHARE", help="Least share of the frame a finding must give back, such as 2%."
+)
 @click.option("--full", is_flag=True, help="Everything, where a format is short by default.")
-@click.option("--fail-on", type=click.Choice(["info", "low", "medium", "high", "critical"]), help="Exit with 1 when a finding reaches this level.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(["info", "low", "medium", "high", "critical"]),
+    help="Exit with 1 when a finding reaches this level.",
+)
 @_common.reading
 @_common.knowledge
-def command(files: tuple[str, ...], format: str, output: str | None, top: int | None, min_gain: str, full: bool, fail_on: str | None, **o: Any) -> int:
+def command(
+    files: tuple[str, ...],
+    format: str,
+    output: str | None,
+    top: int | None,
+    min_gain: str,
+    full: bool,
+    fail_on: str | None,
+    **o: Any,
+) -> int:
     """Rank what to fix in profiler exports, with the evidence and what it would give back.
 
     FILE is a CSV or text export of any known profiler, a folder that is one export, a .gz of these, or - for stdin.
@@ -35,7 +61,9 @@ def command(files: tuple[str, ...], format: str, output: str | None, top: int | 
     if not format.endswith(".j2") and format not in render.formats():
         render._template(format)
     captures, bad = [], 0
-    with ThreadPoolExecutor(1) as pool:  # beside the table parser, which needs no interpreter: compile rules, hash inputs
+    with ThreadPoolExecutor(
+        1
+    ) as pool:  # beside the table parser, which needs no interpreter: compile rules, hash inputs
         compiling = pool.submit(_common.diagnostician, o)
         for path in files:
             try:

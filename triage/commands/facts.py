@@ -15,7 +15,14 @@ from triage.errors import UnknownDialect
 @click.command()
 @click.argument("file")
 @click.option("--metric", default="*", metavar="GLOB", help="Only metrics whose id matches.")
-@click.option("-f", "--format", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True, help="Output format.")
+@click.option(
+    "-f",
+    "--format",
+    type=click.Choice(["table", "csv", "json"]),
+    default="table",
+    show_default=True,
+    help="Output format.",
+)
 @click.option("--all", "everything", is_flag=True, help="Every workload; the table shows twenty otherwise.")
 @_common.reading
 def command(file: str, metric: str, format: str, everything: bool, **o: Any) -> int:

@@ -27,31 +27,21 @@ _FACTORS = {"": 1, "k": 1024, "m": 1024**2}
 @click.option("--threads", required=True, metavar="N|XxYxZ", help="Threads per block or group.")
 @click.option("--regs", type=int, required=True, metavar="N", help="Registers (VGPR) per thread.")
 @click.option("--shared", default="0", metavar="BYTES", help="Shared memory (LDS) per group: 32768 or 32K.")
-@click.option(
-    "--sgpr", type=int, metavar="N", help="AMD: scalar registers per wave, VCC and the like included."
-)
+@click.option("--sgpr", type=int, metavar="N", help="AMD: scalar registers per wave, VCC and the like included.")
 @click.option("--agpr", type=int, metavar="N", help="CDNA: accumulation registers per thread.")
 @click.option("--wave", type=click.Choice(["32", "64"]), help="RDNA: lanes of a wave.")
 @click.option("--mode", type=click.Choice(["cu", "wgp"]), help="RDNA: groups per CU or per WGP.")
 @click.option("--barriers", type=int, metavar="N", help="NVIDIA 9.0+: block barriers.")
-@click.option(
-    "--carveout", type=int, default=-1, metavar="PERCENT", help="NVIDIA 7.0+: preferred shared memory."
-)
-@click.option(
-    "--optin/--no-optin", default=True, help="NVIDIA 7.0+: kernel may use more than 48 KiB (default)."
-)
+@click.option("--carveout", type=int, default=-1, metavar="PERCENT", help="NVIDIA 7.0+: preferred shared memory.")
+@click.option("--optin/--no-optin", default=True, help="NVIDIA 7.0+: kernel may use more than 48 KiB (default).")
 @click.option("--grid", metavar="N|XxYxZ", help="Groups launched: how they map onto the device.")
 @click.option("--units", type=int, metavar="N", help="SMs (CUs) for --grid where only --arch is given.")
 @click.option("--latency", type=float, metavar="CYCLES", help="Warps needed to hide this latency.")
-@click.option(
-    "--intensity", type=float, default=1.0, metavar="N", help="Instructions per one that waits (1)."
-)
+@click.option("--intensity", type=float, default=1.0, metavar="N", help="Instructions per one that waits (1).")
 @click.option("--issue-rate", type=float, metavar="N", help="Warp instructions per cycle and SM.")
 @click.option("-f", "--format", "form", default="terminal", show_default=True,
               type=click.Choice(["terminal", "markdown", "json", "html"]))  # fmt: skip
-@click.option(
-    "-o", "--output", type=click.Path(dir_okay=False), metavar="PATH", help="Write here, not to stdout."
-)
+@click.option("-o", "--output", type=click.Path(dir_okay=False), metavar="PATH", help="Write here, not to stdout.")
 def command(
     arch: str | None, device: str | None, threads: str, regs: int, shared: str, sgpr: int | None,
     agpr: int | None, wave: str | None, mode: str | None, barriers: int | None, carveout: int,
@@ -90,14 +80,10 @@ def command(
     if grid is not None:
         count = units if units is not None else found.sm_count
         if count is None:
-            raise TriageError(
-                f"--grid needs to know how many {now.unit}s there are", "give --device or --units"
-            )
+            raise TriageError(f"--grid needs to know how many {now.unit}s there are", "give --device or --units")
         if mode == "wgp" and units is None:
             count //= 2  # a WGP is two CUs
-        shape = launch_shape(
-            block, parse_shape(grid, "--grid"), count, now.groups, now.model.wave_size, now.unit
-        )
+        shape = launch_shape(block, parse_shape(grid, "--grid"), count, now.groups, now.model.wave_size, now.unit)
     hidden = latency_of(now, latency, intensity, issue_rate) if latency is not None else None
     write(_render(Report(now, found, shape, hidden), form, to_file=output is not None), output)
 
@@ -126,9 +112,7 @@ def console(to_file: bool) -> Any:
     from rich.console import Console
 
     tty = not to_file and sys.stdout.isatty()
-    return Console(
-        file=io.StringIO(), width=80, force_terminal=tty, no_color=not tty, highlight=False, emoji=False
-    )
+    return Console(file=io.StringIO(), width=80, force_terminal=tty, no_color=not tty, highlight=False, emoji=False)
 
 
 def _device(arch: str | None, name: str | None) -> Device:
@@ -144,9 +128,7 @@ def _device(arch: str | None, name: str | None) -> Device:
     return device
 
 
-def _check_range(
-    model: Model, threads: int, regs: int, shared: int, sgpr: int | None, barriers: int | None
-) -> None:
+def _check_range(model: Model, threads: int, regs: int, shared: int, sgpr: int | None, barriers: int | None) -> None:
     """Numbers that no launch on this hardware can have are mistakes; TriageError says the range."""
     words, arch = model.words, model.limits.arch
     asked = [("--threads", "threads", threads, f"threads per {words['group']}", 1),
@@ -202,9 +184,7 @@ def _terminal(report: Report, to_file: bool) -> str:
     heading("Wasted")
     lines(report.wasted)
     heading("Nearest steps")
-    lines(
-        [f"{direction:5}{text}" for direction, text in report.steps] or ["none: nothing changes the answer"]
-    )
+    lines([f"{direction:5}{text}" for direction, text in report.steps] or ["none: nothing changes the answer"])
     heading(f"Neighbouring values ({words['group']}s, {words['wave']}s, occupancy)")
     for unit, levels in report.neighbours():
         table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))

@@ -16,18 +16,12 @@ if TYPE_CHECKING:
 
 @click.command("tile")
 @click.argument("size", metavar="WxH[xD]")
-@click.option(
-    "--border", type=int, default=1, show_default=True, metavar="N", help="Elements needed on every side."
-)
-@click.option(
-    "--bytes", "element", type=int, default=4, show_default=True, metavar="N", help="Bytes per element."
-)
+@click.option("--border", type=int, default=1, show_default=True, metavar="N", help="Elements needed on every side.")
+@click.option("--bytes", "element", type=int, default=4, show_default=True, metavar="N", help="Bytes per element.")
 @click.option("--arch", metavar="NAME", help="Check shared memory and group size against this architecture.")
 @click.option("-f", "--format", "form", default="terminal", show_default=True,
               type=click.Choice(["terminal", "markdown", "json"]))  # fmt: skip
-@click.option(
-    "-o", "--output", type=click.Path(dir_okay=False), metavar="PATH", help="Write here, not to stdout."
-)
+@click.option("-o", "--output", type=click.Path(dir_okay=False), metavar="PATH", help="Write here, not to stdout.")
 def command(size: str, border: int, element: int, arch: str | None, form: str, output: str | None) -> None:
     """Halo overhead of a tile: loads, shared memory, thread groups that fit.
 

@@ -33,7 +33,7 @@ def _waste(used: Any, mine: Any, other: Any, other_used: Any, share: Any, excess
     whole = _excess(excess, total, ideal)
     share = np.where(share > 0, share, np.nan)
     # sectors per request tell which kind is dense; a dense kind wastes nothing worth naming, so the other has it all
-    sparse_other = (other > DENSE + _EPS) | (np.isnan(other) & ~(other_used >= SECTOR))
+    sparse_other = (other > DENSE + _EPS) | (np.isnan(other) & np.logical_not(other_used >= SECTOR))
     alone = np.clip(whole / share, 0.0, 1.0)
     laid = np.where(
         np.isnan(mine) | np.isnan(whole),

@@ -39,7 +39,9 @@ def _most(*values: Any) -> Any:
 def _l2_share(unit: str) -> Derivation:
     rest = tuple(f"l2_from.{u}" for u in L2_SOURCES if u != unit)
     formula = f"L2 traffic from {unit.upper()} / L2 traffic from all sources"
-    return Derivation(f"l2_share.{unit}", (f"l2_from.{unit}",), formula, lambda own, *other: own / _sum(own, *other), rest)
+    return Derivation(
+        f"l2_share.{unit}", (f"l2_from.{unit}",), formula, lambda own, *other: own / _sum(own, *other), rest
+    )
 
 
 DERIVATIONS = (

@@ -33,7 +33,9 @@ def losses(view: View) -> tuple[list[str], Any]:
     """(reasons measured, their shares as (reasons, workloads)) without the harmless ones."""
     if "losses" not in view.scratch:
         have = [r for r in REASONS if np.ndim(view[f"stall.{r}"])]
-        stack = np.stack([np.nan_to_num(view[f"stall.{r}"], nan=-1.0) for r in have]) if have else np.zeros((0, view.size))
+        stack = (
+            np.stack([np.nan_to_num(view[f"stall.{r}"], nan=-1.0) for r in have]) if have else np.zeros((0, view.size))
+        )
         view.scratch["losses"] = (have, stack)
     found: tuple[list[str], Any] = view.scratch["losses"]
     return found
@@ -55,7 +57,13 @@ def _top_is(reason: str) -> Derivation:
         mine = stack[have.index(reason)]
         return np.where(mine < 0, np.nan, (mine >= stack.max(axis=0)).astype(float))
 
-    return Derivation(f"stall.top_is_{reason}", (f"stall.{reason}",), f"{reason.replace('_', ' ')} is the largest stall reason", flag, whole=True)
+    return Derivation(
+        f"stall.top_is_{reason}",
+        (f"stall.{reason}",),
+        f"{reason.replace('_', ' ')} is the largest stall reason",
+        flag,
+        whole=True,
+    )
 
 
 def _kind(kind: str) -> Derivation:

@@ -53,7 +53,9 @@ def clusters(view: View) -> Clusters:
     if not have:
         empty = np.zeros((0, view.size), dtype=bool)
         no = np.zeros(view.size, dtype=bool)
-        out = Clusters([], np.zeros((0, view.size)), np.full(view.size, np.nan), np.full(view.size, -1), no, empty, empty)
+        out = Clusters(
+            [], np.zeros((0, view.size)), np.full(view.size, np.nan), np.full(view.size, -1), no, empty, empty
+        )
     else:
         sol = np.stack([view[f"{u}.throughput"] for u in have])
         filled = np.where(np.isnan(sol), -1.0, sol)
@@ -63,7 +65,15 @@ def clusters(view: View) -> Clusters:
         rest = np.where(primary, -1.0, filled)
         leader = rest.max(axis=0)
         secondary = (rest >= leader - DELTA - _EPS) & (rest > 0) & enough
-        out = Clusters(have, sol, np.where(enough, top, np.nan), np.where(enough, filled.argmax(axis=0), -1), enough & _complete(have, filled), primary, secondary)
+        out = Clusters(
+            have,
+            sol,
+            np.where(enough, top, np.nan),
+            np.where(enough, filled.argmax(axis=0), -1),
+            enough & _complete(have, filled),
+            primary,
+            secondary,
+        )
     view.scratch["clusters"] = out
     return out
 
@@ -88,7 +98,13 @@ def _primary(unit: str) -> Derivation:
         i = c.names.index(unit)
         return np.where(np.isnan(c.sol[i]) | ~c.complete, np.nan, c.primary[i].astype(float))
 
-    return Derivation(f"primary.{unit}", (f"{unit}.throughput",), f"{UNITS[unit]} SOL within 10 points of the top SOL", flags, whole=True)
+    return Derivation(
+        f"primary.{unit}",
+        (f"{unit}.throughput",),
+        f"{UNITS[unit]} SOL within 10 points of the top SOL",
+        flags,
+        whole=True,
+    )
 
 
 def _involved(unit: str) -> Derivation:
@@ -99,7 +115,13 @@ def _involved(unit: str) -> Derivation:
         i = c.names.index(unit)
         return np.where(np.isnan(c.sol[i]) | ~c.complete, np.nan, (c.primary[i] | c.secondary[i]).astype(float))
 
-    return Derivation(f"involved.{unit}", (f"{unit}.throughput",), f"{UNITS[unit]} SOL in the first or second cluster", flags, whole=True)
+    return Derivation(
+        f"involved.{unit}",
+        (f"{unit}.throughput",),
+        f"{UNITS[unit]} SOL in the first or second cluster",
+        flags,
+        whole=True,
+    )
 
 
 def _next(view: View) -> Any:
@@ -133,7 +155,13 @@ def _side(metric: str, units: tuple[str, ...], first: str = "") -> Derivation:
     text = f"highest of {', '.join(UNITS[u] for u in units)} SOL"
     if not first:
         return Derivation(metric, (), text, _most, optional=names)
-    return Derivation(metric, (), f"{first}, else {text}", lambda a, *rest: np.where(np.isnan(a), _most(*rest), a), optional=(first, *names))
+    return Derivation(
+        metric,
+        (),
+        f"{first}, else {text}",
+        lambda a, *rest: np.where(np.isnan(a), _most(*rest), a),
+        optional=(first, *names),
+    )
 
 
 MAIN = ("sm.throughput", "l1tex.throughput", "l2.throughput", "vram.throughput")

@@ -93,7 +93,8 @@ def pick(source: Source, wanted: str = "", mapped: bool = False) -> tuple[Dialec
         if mapped and not source.is_folder:
             return table["generic"], "columns mapped with --map"
         raise UnknownDialect(
-            f"{source.path}: no dialect recognises {_seen(source)}", f"see what could be mapped: triage facts {source.path}; or: triage list dialects"
+            f"{source.path}: no dialect recognises {_seen(source)}",
+            f"see what could be mapped: triage facts {source.path}; or: triage list dialects",
         )
     match, dialect = max(matches, key=lambda m: (m[0].score, m[1].NAME))
     return dialect, match.why

@@ -36,9 +36,7 @@ GPA = {
 }
 INTEL = {"AvgGpuCoreFrequencyMHz": "sm.frequency"}
 _FIXED_UNITS = {"sm.frequency": "MHz"}
-_GPA_MARKS = frozenset(
-    ("GPUTime", "ExecutionDuration", "GPUBusy", "PSBusy", "CSBusy", "VALUBusy", "TexUnitBusy")
-)
+_GPA_MARKS = frozenset(("GPUTime", "ExecutionDuration", "GPUBusy", "PSBusy", "CSBusy", "VALUBusy", "TexUnitBusy"))
 _KINDS = (
     (
         "raytracing",
@@ -104,9 +102,7 @@ def column(table: Table, metric: str, values: Any, where: int, header: str, unit
         factor = units.factor(unit, target) if unit else 1.0
     except UnknownUnit as e:
         raise UnknownUnit(f"{table.files[file].path}: column {header!r}: {e.message}", e.hint) from e
-    table.columns[metric] = Column(
-        values * factor if factor != 1.0 else values, header, where + 1, unit, factor, file
-    )
+    table.columns[metric] = Column(values * factor if factor != 1.0 else values, header, where + 1, unit, factor, file)
 
 
 def disagree(table: Table, one: Any, other: Any, first: str, second: str) -> None:

@@ -131,11 +131,7 @@ def locate(source: Source) -> Export | None:
             else None
         )
     exports.sort(key=lambda e: (e.regimes is None, "UNLOCKED" in e.folder.upper(), e.folder))
-    same = [
-        e
-        for e in exports
-        if e.regimes is not None and Path(e.folder).parent == Path(exports[0].folder).parent
-    ]
+    same = [e for e in exports if e.regimes is not None and Path(e.folder).parent == Path(exports[0].folder).parent]
     if len([e for e in exports if e.regimes is not None]) > max(len(same), 1):
         found = ", ".join(Path(e.folder).relative_to(root).as_posix() for e in exports[:4])
         raise BadCapture(
@@ -263,9 +259,7 @@ def levels(paths: list[str], events: Events | None, event: Any) -> tuple[Any, An
             while at > 0 and path[:at] not in known:
                 at = path.rfind("/", 0, at)
             memo[path] = (
-                (*split(path[:at]), path[at + 1 :])
-                if at > 0
-                else tuple(p for p in path.split("/") if p) or (path,)
+                (*split(path[:at]), path[at + 1 :]) if at > 0 else tuple(p for p in path.split("/") if p) or (path,)
             )
         return memo[path]
 
@@ -329,9 +323,7 @@ def durations(events: Events, frames: list[float], repeats: int, quality: list[Q
     table[wrong] = np.nan
     paired, bad = int(pairs.sum()), int(wrong.any(axis=1).sum())
     used = np.isfinite(table).sum(axis=1)
-    parts = np.where(
-        (last > count) & (last % max(count, 1) == 0), count, used
-    )  # instances add up, frames average
+    parts = np.where((last > count) & (last % max(count, 1) == 0), count, used)  # instances add up, frames average
     out = np.where(used > 0, np.nansum(table, axis=1) / np.maximum(parts, 1), np.nan)
     if paired:
         quality.append(

@@ -30,9 +30,7 @@ def style(source: Source, line: int, sep: str, wanted: Sequence[int], options: O
     if options.decimal:
         return "eu" if options.decimal in ("comma", "eu") else "us"
     keep = set(wanted)
-    texts = (
-        c for row in source.head_lines[line : line + 500] for i, c in enumerate(row.split(sep)) if i in keep
-    )
+    texts = (c for row in source.head_lines[line : line + 500] for i, c in enumerate(row.split(sep)) if i in keep)
     # the exporter writes '.' whatever the locale; only proof of the contrary changes that
     return units.style(texts, f"{source.path}: ", None if sep == "," else "us") if sep != "," else "us"
 

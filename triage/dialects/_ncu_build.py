@@ -46,11 +46,7 @@ def codes(part: pd.DataFrame, name: Any) -> tuple[Any, list[str]]:
         column = column.astype("category")
     numbers = column.cat.codes.to_numpy(np.int64)
     words = ["" if w is None or w != w else str(w) for w in column.cat.categories]
-    return (
-        (numbers, words)
-        if not (numbers < 0).any()
-        else (np.where(numbers < 0, len(words), numbers), [*words, ""])
-    )
+    return (numbers, words) if not (numbers < 0).any() else (np.where(numbers < 0, len(words), numbers), [*words, ""])
 
 
 def _join(parts: list[Part]) -> tuple[pd.DataFrame, Any]:
@@ -98,9 +94,7 @@ def build(
     """The table of all parts. average: values are means over `calls` launches of a kernel."""
     frame, lines = _join(parts)
     if not len(frame):
-        raise BadCapture(
-            f"{source.path}: a header but no rows", "the profiler recorded nothing; capture again"
-        )
+        raise BadCapture(f"{source.path}: a header but no rows", "the profiler recorded nothing; capture again")
     key, _ = codes(frame, "key")
     launch, distinct = pd.factorize(key)
     count = len(distinct)
@@ -170,8 +164,7 @@ def _metrics(
     if missing.any():
         odd = sorted({heads[combo[use[i]]] for i in np.flatnonzero(missing)})
         table.quality += [
-            Quality("unit-not-understood", f"{n} in {u!r}: {bad.get((n, u), 'not its unit')}")
-            for n, u in odd[:20]
+            Quality("unit-not-understood", f"{n} in {u!r}: {bad.get((n, u), 'not its unit')}") for n, u in odd[:20]
         ]
     good = np.flatnonzero(np.isfinite(scaled))
     order = np.lexsort((use[good], np.array(ranks)[combo[use[good]]], launch[use[good]], which[use[good]]))
@@ -213,9 +206,7 @@ def factor(unit: str, metric: str, name: str) -> float:
     """Factor from a printed unit to the metric's canonical one; counters whose name says so need no printed unit."""
     target = schema.get(metric).unit
     if metric == "branch.ratio":
-        return (
-            1.0  # every version prints the fraction and calls it `%`: 491 of 3,772 instructions are "0.13 %"
-        )
+        return 1.0  # every version prints the fraction and calls it `%`: 491 of 3,772 instructions are "0.13 %"
     if not unit.strip() and target == "ratio":
         if re.search(r"\.pct|_pct\b|pct_of_peak", name):
             return 0.01
@@ -231,10 +222,7 @@ def factor(unit: str, metric: str, name: str) -> float:
 
 def extents(text: str) -> float:
     """`(256, 1, 1)`, `256 x 1 x 1` or `256, 1, 1` -> 256; NaN when it is no extent."""
-    parts = [
-        re.sub(r"[.,\s\u00a0]", "", p)
-        for p in re.split(r",\s+|\s*[x\u00d7]\s*|;", text.strip().strip("()[] "))
-    ]
+    parts = [re.sub(r"[.,\s\u00a0]", "", p) for p in re.split(r",\s+|\s*[x\u00d7]\s*|;", text.strip().strip("()[] "))]
     if len(parts) == 1 and text.count(",") == 2:  # (256,1,1)
         parts = text.strip("()[] ").split(",")
     good = 1 <= len(parts) <= 3 and all(p.isdigit() for p in parts)

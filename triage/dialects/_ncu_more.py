@@ -55,17 +55,13 @@ def sysmem_share(table: Table) -> None:
     """Share of the L2 misses that leave the GPU for system memory, from the three counters of L2 misses."""
     inputs = ("l2.sysmem_misses", "l2.device_misses", "l2.peer_misses")
     parts = [table.columns[m].values for m in inputs if m in table.columns]
-    if "l2.sysmem_traffic" in table.columns or not {"l2.sysmem_misses", "l2.device_misses"} <= set(
-        table.columns
-    ):
+    if "l2.sysmem_traffic" in table.columns or not {"l2.sysmem_misses", "l2.device_misses"} <= set(table.columns):
         return
     total = np.sum(parts, axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.where(total > 0, parts[0] / total, np.nan)
     used = tuple(m for m in inputs if m in table.columns)
-    table.columns["l2.sysmem_traffic"] = Column(
-        share, "", formula="system-memory misses / all L2 misses", inputs=used
-    )
+    table.columns["l2.sysmem_traffic"] = Column(share, "", formula="system-memory misses / all L2 misses", inputs=used)
 
 
 def damaged_numbers(table: Table, texts: list[str]) -> None:
@@ -81,12 +77,7 @@ def issue_denominator(table: Table) -> None:
     column = table.columns.get("sm.issue_per_active")
     active, elapsed = table.columns.get("sm.ipc_issued"), table.columns.get("sm.ipc_elapsed")
     active = active or table.columns.get("sm.ipc_active")
-    if (
-        column is None
-        or active is None
-        or elapsed is None
-        or schema.normal(column.header) != "issue slots busy"
-    ):
+    if column is None or active is None or elapsed is None or schema.normal(column.header) != "issue slots busy":
         return
     a, e = (
         active.values / 4,

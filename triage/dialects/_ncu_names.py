@@ -73,9 +73,7 @@ def metric(name: str, unit_text: str = "", section: str = "") -> str:
         except UnknownUnit:
             return ""
         if dimension == "count":  # no unit: the section tells the percentage from the bandwidth
-            dimension = {"memory workload analysis": "byte/s"}.get(
-                section.lower(), "ratio" if section else ""
-            )
+            dimension = {"memory workload analysis": "byte/s"}.get(section.lower(), "ratio" if section else "")
         return _BY_UNIT[key].get(dimension, "")
     found = _table().get(key, "")
     if not found and (m := SUFFIX.search(name[-400:])):  # --print-metric-name label-name
@@ -166,9 +164,7 @@ _SECTIONS = {
 
 
 _MISSES = "lts__t_sectors_srcunit_tex_aperture_{}_lookup_miss.sum"
-_COMPUTED = {
-    "l2.sysmem_traffic": [_MISSES.format(a) for a in ("device", "peer", "sysmem")]
-}  # by us, from these
+_COMPUTED = {"l2.sysmem_traffic": [_MISSES.format(a) for a in ("device", "peer", "sysmem")]}  # by us, from these
 
 
 def collect(metrics: list[str]) -> str:
@@ -177,9 +173,7 @@ def collect(metrics: list[str]) -> str:
     sections: set[str] = set()
     for canonical in metrics:
         section = next((s for prefix, s in _SECTIONS.items() if canonical.startswith(prefix)), "")
-        counters = [
-            n for n in _by_metric().get(canonical, []) if _PERFWORKS.match(n) and not _LEGACY.search(n)
-        ]
+        counters = [n for n in _by_metric().get(canonical, []) if _PERFWORKS.match(n) and not _LEGACY.search(n)]
         if canonical in _COMPUTED:
             wanted.update(_COMPUTED[canonical])
         elif section:
@@ -188,9 +182,7 @@ def collect(metrics: list[str]) -> str:
             wanted.add(counters[0])
         elif canonical in _by_metric():
             sections.add(
-                "ComputeWorkloadAnalysis"
-                if canonical.startswith(("sm.", "inst."))
-                else "MemoryWorkloadAnalysis"
+                "ComputeWorkloadAnalysis" if canonical.startswith(("sm.", "inst.")) else "MemoryWorkloadAnalysis"
             )
     if not wanted and not sections:
         return ""

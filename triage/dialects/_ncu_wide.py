@@ -113,9 +113,7 @@ def _style(source: Source, body: Body, found: list[Segment], brackets: bool, dec
     texts: set[str] = set()
     for seg in found[:3]:
         wanted = [c for cs in _candidates(_headers(seg, body, brackets)).values() for c in cs]
-        sample = bytes(body.data[seg.start : min(seg.end, seg.start + (1 << 20))]).decode(
-            body.encoding, "replace"
-        )
+        sample = bytes(body.data[seg.start : min(seg.end, seg.start + (1 << 20))]).decode(body.encoding, "replace")
         if seg.separator == "," and '"' not in sample:
             return "us" if not decimal else _ncu_build.decimal_style(source, [], ",", decimal)
         for row in csv.reader(sample.replace("\r", "").split("\n")[:200], delimiter=seg.separator):
@@ -123,9 +121,7 @@ def _style(source: Source, body: Body, found: list[Segment], brackets: bool, dec
     return _ncu_build.decimal_style(source, sorted(texts), found[0].separator, decimal)
 
 
-def _piece(
-    body: Body, seg: Segment, brackets: bool, style: units.Style, quality: list[Quality]
-) -> _Piece | None:
+def _piece(body: Body, seg: Segment, brackets: bool, style: units.Style, quality: list[Quality]) -> _Piece | None:
     headers = _headers(seg, body, brackets)
     low = [schema.normal(n) for n, _ in headers]
     roles = {r: low.index(n) for r, accepted in ROLES.items() for n in reversed(accepted) if n in low}
@@ -206,9 +202,7 @@ def _column(
     else:
         additive = schema.get(metric).additive
         texts = raw.astype(object).to_numpy()[keep]
-        known = {
-            t: _ncu_build.number("" if t is None or t != t else str(t), style, additive) for t in set(texts)
-        }
+        known = {t: _ncu_build.number("" if t is None or t != t else str(t), style, additive) for t in set(texts)}
         values = np.array([known[t] for t in texts])
     if not np.isfinite(values).any():
         return None
@@ -225,9 +219,7 @@ def _merge(pieces: list[_Piece]) -> dict[str, Column]:
         return pieces[0].columns
     merged: dict[str, Column] = {}
     for metric in dict.fromkeys(m for p in pieces for m in p.columns):
-        parts = [
-            p.columns[metric].values if metric in p.columns else np.full(len(p.names), np.nan) for p in pieces
-        ]
+        parts = [p.columns[metric].values if metric in p.columns else np.full(len(p.names), np.nan) for p in pieces]
         first = next(p.columns[metric] for p in pieces if metric in p.columns)
         merged[metric] = Column(np.concatenate(parts), first.header, first.column, first.unit, first.factor)
     return merged
@@ -246,9 +238,7 @@ def _extras(table: Table, pieces: list[_Piece], seg: Segment, style: units.Style
         if metric not in table.columns and np.isfinite(values).any():
             at = low.index(f"{role} size") if f"{role} size" in low else -1
             table.columns[metric] = Column(values, f"{role.title()} Size", at + 1, "(x, y, z)")
-    whole = [
-        f"{a.split('.')[0]}.{b.split('.')[0]}" for a, b in zip(texts("major"), texts("minor"), strict=True)
-    ]
+    whole = [f"{a.split('.')[0]}.{b.split('.')[0]}" for a, b in zip(texts("major"), texts("minor"), strict=True)]
     generation = [c or w for c, w in zip(texts("cc"), whole, strict=True)]
     _ncu_build.device_of(table, list(dict.fromkeys(generation)), list(dict.fromkeys(texts("device"))))
     _speedups(table, cast("list[str]", list(texts("speedup"))), style)

@@ -177,9 +177,7 @@ def _clean(
         yield Segment(headers, separator, start, stop, first, header_line)
 
 
-def frame(
-    body: Body, seg: Segment, usecols: list[int], dtype: dict[int, Any], width: int = 0
-) -> pd.DataFrame:
+def frame(body: Body, seg: Segment, usecols: list[int], dtype: dict[int, Any], width: int = 0) -> pd.DataFrame:
     """The chosen columns of a segment as text or categories; short records are padded, long ones cut."""
     width = max(width, len(seg.headers) + 3)
     kept = sorted(set(usecols))
@@ -190,9 +188,7 @@ def frame(
     }  # fmt: skip
     if seg.end <= seg.start:
         return pd.DataFrame({c: pd.Series([], dtype=dtype.get(c, object)) for c in kept})
-    widest = (
-        seg.separator.encode() * (width - 1) + b"\n"
-    )  # tells the parser the width; no real record may have it
+    widest = seg.separator.encode() * (width - 1) + b"\n"  # tells the parser the width; no real record may have it
     try:
         with body.slice(seg.start, seg.end, widest) as f:
             whole: pd.DataFrame = pd.read_csv(f, engine="c", low_memory=False, **options)
@@ -211,9 +207,7 @@ def _by_hand(body: Body, seg: Segment, kept: list[int], dtype: dict[int, Any]) -
     except csv.Error as e:
         raise BadCapture(f"{body.source.path}:{seg.header_line}: damaged table ({e})", "export again") from e
     columns = {c: pd.Series([r[c] if c < len(r) else "" for r in rows], dtype=object) for c in kept}
-    return pd.DataFrame(
-        {c: v.astype("category") if dtype.get(c) == "category" else v for c, v in columns.items()}
-    )
+    return pd.DataFrame({c: v.astype("category") if dtype.get(c) == "category" else v for c, v in columns.items()})
 
 
 def record_lines(body: Body, seg: Segment, count: int) -> Any:

@@ -11,9 +11,7 @@ from triage.schema import normal
 from triage.source import Source, cells, delimiter
 
 _SECTION = re.compile(r"==\d+==\s+(.*?result):")
-_SAID = re.compile(
-    r"^(?:==\d+==\s*)?(No (?:kernels|events/metrics|events|metrics|API activities) were profiled\.?)"
-)
+_SAID = re.compile(r"^(?:==\d+==\s*)?(No (?:kernels|events/metrics|events|metrics|API activities) were profiled\.?)")
 _NAMES = {
     "summary": ({"time(%)", "calls", "avg", "name"}, set[str]()),
     "trace": ({"start", "duration", "grid x", "name"}, set[str]()),
@@ -65,15 +63,9 @@ def find(source: Source) -> list[Found]:
             continue
         source.delimiter = separator
         below = cells(lines[i + 1], separator) if i + 1 < len(lines) else []
-        is_units = (
-            bool(below)
-            and not (below[-1].strip() if len(below) >= len(headers) else "")
-            and _all_units(below)
-        )
+        is_units = bool(below) and not (below[-1].strip() if len(below) >= len(headers) else "") and _all_units(below)
         units = below + [""] * (len(headers) - len(below)) if is_units else [""] * len(headers)
-        end = next(
-            (j for j in range(i + 1, len(lines)) if not lines[j].strip() or lines[j].startswith("==")), None
-        )
+        end = next((j for j in range(i + 1, len(lines)) if not lines[j].strip() or lines[j].startswith("==")), None)
         found.append(Found(kind, i + 1, headers, units, i + 2 + is_units, end))
     return found
 

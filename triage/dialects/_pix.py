@@ -97,10 +97,7 @@ def read(source: Source, options: Options, dialect: str) -> Table:
     counters = [
         (i, h)
         for i, h in enumerate(top.headers)
-        if i not in meta
-        and i != top.time
-        and h
-        and not re.search(r"(start time|duration) ?\(", h, re.IGNORECASE)
+        if i not in meta and i != top.time and h and not re.search(r"(start time|duration) ?\(", h, re.IGNORECASE)
     ]
     found, unmapped = _gfx.choose(counters, options.mapping)
     times = [c for c in (top.time, top.time_top) if c >= 0]

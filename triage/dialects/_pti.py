@@ -134,13 +134,9 @@ def load(source: Source, group: list[Block], name_at: int, numeric: list[int]) -
             skip_blank_lines=False, engine="c",
         )  # fmt: skip
     except (pd.errors.ParserError, ValueError, csv.Error) as e:
-        raise BadCapture(
-            f"{source.path}:{int(lines[0])}: damaged table ({str(e)[:80]})", "export again"
-        ) from e
+        raise BadCapture(f"{source.path}:{int(lines[0])}: damaged table ({str(e)[:80]})", "export again") from e
     quality: list[Quality] = []
-    numbers = {
-        c: _floats(frame[c].astype(str).to_numpy(object), group[0].headers[c], quality) for c in numeric
-    }
+    numbers = {c: _floats(frame[c].astype(str).to_numpy(object), group[0].headers[c], quality) for c in numeric}
     names = [str(n).strip() for n in frame[name_at]]
     bare = {split(h)[0] for h in group[0].headers}
     aggregated = "aggregat" in group[0].section.lower()
@@ -185,7 +181,5 @@ def _floats(cells: Any, header: str, quality: list[Quality]) -> Any:
             continue
         out[i] = np.nan if value is None else value
     if odd:
-        quality.append(
-            Quality("not-a-number", f"{header} holds text where numbers belong, for example {odd[:40]!r}")
-        )
+        quality.append(Quality("not-a-number", f"{header} holds text where numbers belong, for example {odd[:40]!r}"))
     return out

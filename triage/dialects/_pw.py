@@ -71,9 +71,7 @@ def stall_of(header: str) -> str:
 @cache
 def warps_of(header: str) -> str:
     """`ps`, `cs` or `vtg` for the average number of resident warps per SM and elapsed cycle, else ""."""
-    m = re.fullmatch(
-        r"tpc__warps_active_shader_(ps|cs|vtg)(?:_realtime)?\.avg\.per_cycle_elapsed", counter(header)
-    )
+    m = re.fullmatch(r"tpc__warps_active_shader_(ps|cs|vtg)(?:_realtime)?\.avg\.per_cycle_elapsed", counter(header))
     return m[1] if m else ""
 
 

@@ -44,14 +44,10 @@ def parse(source: Source) -> EventTree:
         if m is None:
             continue
         text = m[4]
-        cut = text.rfind(
-            "|"
-        )  # the last column is the action number; event text may hold anything but a final bar
+        cut = text.rfind("|")  # the last column is the action number; event text may hold anything but a final bar
         if cut >= 0 and re.fullmatch(r"\s*(?:\d+(?:-\d+)?)?\s*", text[cut + 1 :]):
             text = text[:cut]
-        depth = (
-            len(m[2]) // 2
-        )  # one blank follows the bar; indents are 1, 2, 4, 6 ... or 3, 5 ... for first children
+        depth = len(m[2]) // 2  # one blank follows the bar; indents are 1, 2, 4, 6 ... or 3, 5 ... for first children
         eid = int(m[1])
         del stack[depth:]
         while len(stack) < depth:
@@ -76,20 +72,14 @@ def find(source: Source, wanted: str, ids: set[int]) -> tuple[EventTree | None, 
         share = len(ids & tree.names.keys()) / max(len(ids), 1)
         return (
             tree,
-            (
-                ""
-                if share > 0.5
-                else f"only {share:.0%} of the events are in {wanted}: is it of the same capture?"
-            ),
+            ("" if share > 0.5 else f"only {share:.0%} of the events are in {wanted}: is it of the same capture?"),
         )
     if source.path == "-":
         return None, ""
     folder = Path(source.path).parent
     stem = source.name.lower()
     try:
-        files = sorted(p for p in folder.iterdir() if p.suffix.lower() in (".txt", ".log") and p.is_file())[
-            :_MOST
-        ]
+        files = sorted(p for p in folder.iterdir() if p.suffix.lower() in (".txt", ".log") and p.is_file())[:_MOST]
     except OSError:
         return None, ""
     trees = []
@@ -110,6 +100,4 @@ def find(source: Source, wanted: str, ids: set[int]) -> tuple[EventTree | None, 
 
 
 def _twin(name: str) -> str:
-    return re.sub(r"(?i)(counters?|events?|perf|eventlist)", "", name.rpartition(".")[0].lower()).strip(
-        "-_. "
-    )
+    return re.sub(r"(?i)(counters?|events?|perf|eventlist)", "", name.rpartition(".")[0].lower()).strip("-_. ")

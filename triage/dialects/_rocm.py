@@ -290,11 +290,7 @@ def specs_of(source: Source, file: int, n: int) -> tuple[dict[str, Column], str,
                                      lines=np.full(n, line + 1))  # fmt: skip
                 break
     arch = next(
-        (
-            texts[specs_word(k)]
-            for k in ("gpu_arch", "gpu_soc")
-            if texts.get(specs_word(k), "").startswith("gfx")
-        ),
+        (texts[specs_word(k)] for k in ("gpu_arch", "gpu_soc") if texts.get(specs_word(k), "").startswith("gfx")),
         "",
     )
     model = next((texts[specs_word(k)] for k in ("gpu_model", "name") if texts.get(specs_word(k))), "")

@@ -26,9 +26,7 @@ def is_long(headers: list[str]) -> bool:
     return all(_wide.find(headers, h) >= 0 for h in ("Kernel_Name", "Counter_Name", "Counter_Value"))
 
 
-def load(
-    source: Source, dialect: str, line: int, headers: list[str], decimal: str = ""
-) -> tuple[Table, Export]:
+def load(source: Source, dialect: str, line: int, headers: list[str], decimal: str = "") -> tuple[Table, Export]:
     """The dispatches with launch shape, counters and time; raises BadCapture without rows."""
     if not is_long(headers):
         raise BadCapture(f"{source.path}: no kernel, counter and value columns", "copy or export the file again")
@@ -51,9 +49,7 @@ def load(
     export = Export(source)
     for role, c in launch.items():
         export.roles[role] = Column(wide.numbers[c][first], headers[c], c + 1)
-    _counters(
-        export, table, wide.texts[counter_at], wide.numbers[value_at], dispatch, lines, value_at, len(first)
-    )
+    _counters(export, table, wide.texts[counter_at], wide.numbers[value_at], dispatch, lines, value_at, len(first))
     if "start" in roles and "end" in roles:
         _time(table, export, headers, roles, wide, dispatch, first, lines)
     named = {

@@ -63,9 +63,7 @@ def read(source: Source, dialect: str, hint: str, decimal: str = "") -> Table:
     wide = _wide.read(source, line, len(headers), numeric, [roles["name"]], style=style)
     exported = [str(n) for n in wide.texts[roles["name"]]]
     if what := kind(exported):
-        raise NotTriageable(
-            f"{source.path}: these are {what} (first: {exported[0]!r}), not GPU kernels", hint
-        )
+        raise NotTriageable(f"{source.path}: these are {what} (first: {exported[0]!r}), not GPU kernels", hint)
     table = Table(
         dialect,
         [source],

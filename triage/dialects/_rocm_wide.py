@@ -53,17 +53,13 @@ def load(
         if role == "name":
             continue
         values = _timestamps(wide.texts[c]) if role in ("start", "end") else wide.numbers[c]
-        export.roles[role] = Column(
-            values, headers[c], c + 1, "ns" if role in ("start", "end", "duration") else ""
-        )
+        export.roles[role] = Column(values, headers[c], c + 1, "ns" if role in ("start", "end", "duration") else "")
     for name, c in counters.items():
         export.counters[name] = Column(wide.numbers[c], name, c + 1)
     if len(table.names) == 1 and not any(
         np.isfinite(c.values).any() for c in (*export.roles.values(), *export.counters.values())
     ):
-        raise BadCapture(
-            f"{source.path}: the only row holds no number", "the export was cut off; profile again"
-        )
+        raise BadCapture(f"{source.path}: the only row holds no number", "the export was cut off; profile again")
     start, end = (wide.texts[roles[r]] if r in roles else None for r in ("start", "end"))
     return table, export, start, end
 

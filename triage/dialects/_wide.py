@@ -175,7 +175,9 @@ def _floats(column: pd.Series[Any], style: units.Style, source: Source, c: int, 
         if value is not None:
             out[i] = value * (units.unit(unit)[1] if unit and unit != "%" else 1.0) if not unit else value
     if odd:
-        quality.append(Quality("not-a-number", f"column {c + 1} holds text where numbers belong, for example {odd[:40]!r}"))
+        quality.append(
+            Quality("not-a-number", f"column {c + 1} holds text where numbers belong, for example {odd[:40]!r}")
+        )
     return out
 
 
@@ -223,7 +225,11 @@ def _slow(
         raise BadCapture(f"{source.path}: a header but no rows", "the profiler recorded nothing; capture again")
     quality = []
     if long_rows:
-        quality.append(Quality("ragged-rows", f"{len(long_rows)} rows have more cells than the header, first at line {long_rows[0]}"))
+        quality.append(
+            Quality(
+                "ragged-rows", f"{len(long_rows)} rows have more cells than the header, first at line {long_rows[0]}"
+            )
+        )
     numbers: dict[int, Any] = {}
     for c in numeric:
         cells = pd.Series([row[c] if c < len(row) else "" for row in rows], dtype=object)

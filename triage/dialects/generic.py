@@ -22,7 +22,18 @@ TITLE = "Generic table, one row per workload"
 CAPTURE = "Write a CSV with a `name` column and one column per metric; headers are canonical ids or aliases, units in brackets."
 
 ROLES = {
-    "name": ("name", "marker", "workload", "event", "kernel", "pass", "event name", "kernel name", "marker name", "label"),
+    "name": (
+        "name",
+        "marker",
+        "workload",
+        "event",
+        "kernel",
+        "pass",
+        "event name",
+        "kernel name",
+        "marker name",
+        "label",
+    ),
     "path": ("path", "marker path", "full name", "hierarchy"),
     "kind": ("kind", "type", "workload kind"),
     "device": ("device", "gpu name", "device name"),
@@ -160,9 +171,13 @@ def _kinds(texts: Any) -> Any:
     return np.array([known[t] for t in texts], dtype=object)
 
 
-def _bare_ratios_are_percent(columns: dict[str, tuple[int, str]], numbers: dict[int, Any], headers: list[str], notes: list[str]) -> bool:
+def _bare_ratios_are_percent(
+    columns: dict[str, tuple[int, str]], numbers: dict[int, Any], headers: list[str], notes: list[str]
+) -> bool:
     """Ratios without a unit: percent when any of them exceeds 1, else fractions. One decision for the whole file."""
-    bare = [c for m, (c, unit) in columns.items() if not unit and schema.get(m).unit == "ratio" and schema.get(m).bounded]
+    bare = [
+        c for m, (c, unit) in columns.items() if not unit and schema.get(m).unit == "ratio" and schema.get(m).bounded
+    ]
     if not bare:
         return True
     top = max((float(np.nanmax(numbers[c])) for c in bare if np.isfinite(numbers[c]).any()), default=0.0)

@@ -63,9 +63,7 @@ def read(source: Source, options: Options) -> Table:
         raise BadCapture(f"{source.path}: no table of a GPU Trace export", HOW)
     kind = "folder" if source.is_folder else _gputrace.what(source)
     if kind in ("frame", "repro") or not (export.regimes or export.events or export.whole):
-        which = {"frame": "only the frame time", "repro": "only the capture's settings"}.get(
-            kind, "no tables"
-        )
+        which = {"frame": "only the frame time", "repro": "only the capture's settings"}.get(kind, "no tables")
         raise NotTriageable(f"{source.path}: a GPU Trace export with {which}, no figures per marker", HOW)
     if kind == "whole" or not (export.regimes or export.events):
         table = _whole(source, export)
@@ -128,8 +126,7 @@ def _markers(source: Source, export: Export, options: Options) -> Table:
     table.unmapped += [h for h in groups if h not in chosen and h not in raws]
     if repeats > 1:
         table.notes.append(
-            f"every counter appears {repeats} times, once per captured frame: values are means over the"
-            " frames"
+            f"every counter appears {repeats} times, once per captured frame: values are means over the frames"
         )
     frames = _gputrace.frame_times(export.frame)
     if events is not None:
@@ -151,9 +148,7 @@ def _times(table: Table, events: Events, event: Any, frames: list[float], repeat
     times, used = _gputrace.durations(events, frames, repeats, table.quality)
     found = event >= 0
     if not found.any():
-        table.quality.append(
-            Quality("no-times", "no marker of D3DPERF_EVENTS has the name of one in GPUTRACE_REGIMES")
-        )
+        table.quality.append(Quality("no-times", "no marker of D3DPERF_EVENTS has the name of one in GPUTRACE_REGIMES"))
         return
     values = np.where(found, times[np.where(found, event, 0)] * 1e6, np.nan)
     lines = np.where(found, np.array(events.lines, dtype=np.int64)[np.where(found, event, 0)], 0)
@@ -170,9 +165,7 @@ def _times(table: Table, events: Events, event: Any, frames: list[float], repeat
         )
     extra = len(events.texts) - int(found.sum())
     if extra:
-        table.notes.append(
-            f"{extra} markers of D3DPERF_EVENTS have no counters in GPUTRACE_REGIMES and are left out"
-        )
+        table.notes.append(f"{extra} markers of D3DPERF_EVENTS have no counters in GPUTRACE_REGIMES and are left out")
 
 
 def _times_only(source: Source, export: Export) -> Table:
@@ -180,9 +173,7 @@ def _times_only(source: Source, export: Export) -> Table:
     assert export.events is not None
     events = _gputrace.read_events(export.events)
     if not events.texts:
-        raise BadCapture(
-            f"{export.events.path}: a header but no markers", "the application emitted no markers"
-        )
+        raise BadCapture(f"{export.events.path}: a header but no markers", "the application emitted no markers")
     frames = _gputrace.frame_times(export.frame)
     files = _files(source, export, export.events)
     quality: list[Quality] = []
@@ -348,11 +339,7 @@ _NOT = (
 
 def names() -> dict[str, list[str]]:
     """Counters of its metric sets, and what is computed from them."""
-    out = {
-        m: kept
-        for m, found in _pw.names().items()
-        if (kept := [n for n in found if not any(x in n for x in _NOT)])
-    }
+    out = {m: kept for m, found in _pw.names().items() if (kept := [n for n in found if not any(x in n for x in _NOT)])}
     for reason in (*STALLS, "rtcore", "rtcore_throttle"):
         metric = f"stall.{reason}"
         if metric not in out or reason not in ("gmma", "allocation_stall", "tile_allocation_stall"):

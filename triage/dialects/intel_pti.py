@@ -66,9 +66,7 @@ def names() -> dict[str, list[str]]:
         ):
             have = out.setdefault(m.id, [])
             have += [
-                a
-                for a in m.aliases
-                if "__" not in a and " " not in a and a not in have and a != "GPU" and a != "time"
+                a for a in m.aliases if "__" not in a and " " not in a and a not in have and a != "GPU" and a != "time"
             ]
     out |= {"launch.wave_size": ["[SIMD..] of the kernel key"], "launch.grid_size": ["first {..} of the kernel key"],
             "launch.block_size": ["second {..} of the kernel key"], "l3.hit_rate": ["L3_HIT, L3_MISS", "L3Misses, L3Lookups"],
@@ -85,9 +83,7 @@ def recognise(source: Source) -> Match | None:
     for line, _, cells in _pti.headers(source.head_lines):
         if _pti.first(cells) in ("Kernel", "SubDeviceId", "Function", "GlobalInstanceId"):
             strong = any("[" in c for c in cells) or any(c.startswith(("EU ", "XVE")) for c in cells)
-            return Match(
-                0.88 if strong else 0.72, f"PTI columns ({', '.join(cells[:4])}, ...) on line {line}"
-            )
+            return Match(0.88 if strong else 0.72, f"PTI columns ({', '.join(cells[:4])}, ...) on line {line}")
     return None
 
 
@@ -120,9 +116,7 @@ def _plan(headers: list[str], path: str) -> _Plan:
                 plan.unmapped.append(header)
             continue
         if unit.lower() not in _UNITS:
-            raise UnknownUnit(
-                f"{path}: unknown unit {unit!r} of {name}", "is this an export of an Intel PTI tool?"
-            )
+            raise UnknownUnit(f"{path}: unknown unit {unit!r} of {name}", "is this an export of an Intel PTI tool?")
         if not unit and schema.get(metric).unit in ("ratio", "ns", "hz"):
             plan.unmapped.append(header)  # without its unit the number could be anything
             continue
@@ -169,13 +163,9 @@ def _refuse(source: Source, blocks: list[_pti.Block]) -> None:
 def _table(source: Source, blocks: list[_pti.Block], plan: _Plan) -> Table:
     headers = blocks[0].headers
     at = _pti.at(headers, "Kernel")
-    numeric = sorted(
-        {c for c, _, _ in plan.metrics.values()} | set(plan.flags.values()) | set(plan.extra.values())
-    )
+    numeric = sorted({c for c, _, _ in plan.metrics.values()} | set(plan.flags.values()) | set(plan.extra.values()))
     data = _pti.load(source, blocks, at, numeric)
-    table = Table(
-        NAME, [source], np.array([_name(n) for n in data.names], dtype=object), {}, lines=data.lines
-    )
+    table = Table(NAME, [source], np.array([_name(n) for n in data.names], dtype=object), {}, lines=data.lines)
     table.quality += data.quality
     table.kinds = np.array(["copy" if _COPY.match(n) else "compute" for n in data.names], dtype=object)
     for metric, (c, unit, factor) in plan.metrics.items():
@@ -241,9 +231,7 @@ def _derive(table: Table, plan: _Plan, data: _pti.Data, headers: list[str]) -> N
                 rate, "L3 hits", formula="L3_HIT / (L3_HIT + L3_MISS)", inputs=("L3_HIT", "L3_MISS")
             )
         elif {"l3.lookups", "l3.misses"} <= set(c):
-            rate = np.where(
-                c["l3.lookups"].values > 0, 1 - c["l3.misses"].values / c["l3.lookups"].values, np.nan
-            )
+            rate = np.where(c["l3.lookups"].values > 0, 1 - c["l3.misses"].values / c["l3.lookups"].values, np.nan)
             c["l3.hit_rate"] = Column(
                 rate, "L3 hits", formula="1 - l3.misses / l3.lookups", inputs=("l3.misses", "l3.lookups")
             )
@@ -279,9 +267,7 @@ def _samples(data: _pti.Data, plan: _Plan) -> np.ndarray[tuple[int], np.dtype[np
     """1 / number of samples of each row's kernel instance: by instance number, else by block of the file."""
     ids = data.numbers[plan.extra["GlobalInstanceId"]] if "GlobalInstanceId" in plan.extra else data.block
     keys: dict[tuple[str, float], int] = {}
-    codes = np.array(
-        [keys.setdefault((n, float(i)), len(keys)) for n, i in zip(data.names, ids, strict=True)]
-    )
+    codes = np.array([keys.setdefault((n, float(i)), len(keys)) for n, i in zip(data.names, ids, strict=True)])
     return np.asarray(1.0 / np.bincount(codes)[codes], dtype=np.float64)
 
 

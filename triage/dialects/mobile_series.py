@@ -13,7 +13,9 @@ CAPTURE = (
     "Not an input for triage: these are series over time of the whole GPU. Per-draw figures of a snapshot can be given "
     "as a generic table."
 )
-_HINT = "capture a snapshot with per-draw metrics and give it as a generic table (a name column and one column per metric)"
+_HINT = (
+    "capture a snapshot with per-draw metrics and give it as a generic table (a name column and one column per metric)"
+)
 
 
 def names() -> dict[str, list[str]]:

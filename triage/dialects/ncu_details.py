@@ -41,9 +41,7 @@ Or a few metrics: `ncu --metrics gpu__time_duration.sum,sm__throughput.avg.pct_o
 `--print-details all` adds the stall reasons and the breakdown of the throughputs. The rule results in the export are \
 shown beside triage's own findings. `--log-file` keeps the application's output out of the table."""
 
-_LONG = Header(
-    b"Metric Name", re.compile(r'(?=.*"?Metric Name"?\s*[,;\t|])(?=.*(?:"?Metric Value"?|"?Average"?))')
-)
+_LONG = Header(b"Metric Name", re.compile(r'(?=.*"?Metric Name"?\s*[,;\t|])(?=.*(?:"?Metric Value"?|"?Average"?))'))
 _ROLES = {
     "id": ("id",), "pid": ("process id",), "kernel": ("kernel name", "function name", "demangled name"),
     "section": ("section name",), "label": ("body item label",), "metric": ("metric name",), "unit": ("metric unit",),
@@ -88,9 +86,7 @@ def recognise(source: Source) -> Match | None:
         return None
     if low & {"metric description", "event name"}:  # nvprof
         return None
-    extra = (
-        "with rule results" if "rule name" in low else "a summary" if "average" in low else "no rule results"
-    )
+    extra = "with rule results" if "rule name" in low else "a summary" if "average" in low else "no rule results"
     return Match(
         0.95,
         f"long Nsight Compute table: Metric Name and {'Average' if 'average' in low else 'Metric Value'}, {extra}",
@@ -103,9 +99,7 @@ def read(source: Source, options: Options) -> Table:
     found = _segments(body)
     if not found:
         said = chatter(source)
-        raise BadCapture(
-            f"{source.path}: no table" + (f"; the profiler said: {said}" if said else ""), "profile again"
-        )
+        raise BadCapture(f"{source.path}: no table" + (f"; the profiler said: {said}" if said else ""), "profile again")
     parts = [p for s in found if (p := _part(body, s)) is not None]
     if not parts:
         said = chatter(source)

@@ -50,10 +50,7 @@ def _what(source: Source) -> str:
     text = source.head_text
     page = _SOURCE.search(text)
     if page and (
-        "Warp Stall Sampling" in text
-        or "# Samples" in text
-        or "Instructions Executed" in text
-        or "stall_" in text
+        "Warp Stall Sampling" in text or "# Samples" in text or "Instructions Executed" in text or "stall_" in text
     ):
         return "source page"
     return ""

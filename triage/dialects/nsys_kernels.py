@@ -58,13 +58,9 @@ def read(source: Source, options: Options) -> Table:
     low = [_nsys.bare(h) for h in best.headers]
     name = next(low.index(n) for n in ("kernel name", *_NAMES) if n in low)
     times = {m: low.index(n) for m, accepted in _TIMES.items() for n in reversed(accepted) if n in low}
-    calls = next(
-        (low.index(n) for n in ("instances", "kern inst", "range instances", "count") if n in low), -1
-    )
+    calls = next((low.index(n) for n in ("instances", "kern inst", "range instances", "count") if n in low), -1)
     shapes = {
-        m: low.index(n)
-        for m, n in (("launch.grid_size", "gridxyz"), ("launch.block_size", "blockxyz"))
-        if n in low
+        m: low.index(n) for m, n in (("launch.grid_size", "gridxyz"), ("launch.block_size", "blockxyz")) if n in low
     }
     texts = [name, *shapes.values(), *(low.index(n) for n in ("category", "nvtx range") if n in low)]
     numeric = [*times.values(), *([calls] if calls >= 0 else [])]
@@ -75,9 +71,7 @@ def read(source: Source, options: Options) -> Table:
     for metric, c in times.items():
         table.columns[metric] = _nsys.time(source, grid, best, c)
     if calls >= 0:
-        table.columns["frame.calls"] = Column(
-            grid.numbers[calls], best.headers[calls], calls + 1 if csv else 1
-        )
+        table.columns["frame.calls"] = Column(grid.numbers[calls], best.headers[calls], calls + 1 if csv else 1)
     for metric, c in shapes.items():
         values = np.array([_product(t) for t in grid.texts[c]])
         table.columns[metric] = Column(values, best.headers[c], c + 1 if csv else 1, "(x, y, z)")

@@ -50,9 +50,7 @@ def read(source: Source, options: Options) -> Table:
     numeric = [i for i, h in enumerate(low) if h in ("start", "duration", "grdx", "grdy", "grdz", "blkx", "blky", "blkz",
                                                      "reg/trd", "stcsmem", "dymsmem")]  # fmt: skip
     grid = _nsys.read(source, found, numeric, text)
-    table = Table(
-        NAME, [source], grid.texts[low.index("name")], {}, first_line=grid.first_line, lines=grid.lines
-    )
+    table = Table(NAME, [source], grid.texts[low.index("name")], {}, first_line=grid.first_line, lines=grid.lines)
     table.quality += grid.quality
     table.columns["gpu.time"] = _nsys.time(source, grid, found, low.index("duration"))
     at = (lambda c: c + 1) if found.layout == "csv" else (lambda c: 1)
@@ -66,9 +64,7 @@ def read(source: Source, options: Options) -> Table:
             table.columns[metric] = Column(
                 np.where(values > 0, values, np.nan), "", formula=" x ".join(heads), inputs=heads
             )
-    launched = (
-        np.isfinite(table.columns["launch.grid_size"].values) if "launch.grid_size" in table.columns else None
-    )
+    launched = np.isfinite(table.columns["launch.grid_size"].values) if "launch.grid_size" in table.columns else None
     for metric, accepted in _PLAIN.items():
         for c in (i for i, h in enumerate(low) if h in accepted):
             unit = _nsys.unit_of(found.headers[c])

@@ -58,35 +58,26 @@ def read(source: Source, options: Options) -> Table:
         (
             (i, h)
             for i, h in counters
-            if _pw.counter(h)
-            in ("gpu__time_duration.sum", "gpu__time_duration.avg", "gpu__time_duration.max")
+            if _pw.counter(h) in ("gpu__time_duration.sum", "gpu__time_duration.avg", "gpu__time_duration.max")
         ),
         None,
     )
     raws = [(i, h) for i, h in counters if _pw.stall_of(h) or _pw.warps_of(h)]
-    numeric = sorted(
-        {*(i for i, _, _ in found.values()), *(i for i, _ in raws), *([time[0]] if time else [])}
-    )
+    numeric = sorted({*(i for i, _, _ in found.values()), *(i for i, _ in raws), *([time[0]] if time else [])})
     if not numeric:
-        raise BadCapture(
-            f"{source.path}: none of the {len(counters)} counters is known", "see: triage list metrics"
-        )
+        raise BadCapture(f"{source.path}: none of the {len(counters)} counters is known", "see: triage list metrics")
     style = _wide.number_style(source, source.head_lines[line:], numeric, options.decimal)
     wide = _wide.read(source, line, len(headers), numeric, [0], style=style)
     full = wide.texts[0]
     names, paths = _paths(full)
-    table = Table(
-        NAME, [source], names, {}, paths, first_line=wide.first_line, lines=wide.lines, quality=wide.quality
-    )
+    table = Table(NAME, [source], names, {}, paths, first_line=wide.first_line, lines=wide.lines, quality=wide.quality)
     for metric, (i, header, unit) in found.items():
         _gfx.column(table, metric, wide.numbers[i], i, header, unit)
     if time:
         table.columns["gpu.time"] = Column(wide.numbers[time[0]], time[1], time[0] + 1, "ns")
     for i, h in raws:
         unit = _pw.unit_of(h)
-        table.raw[h] = Column(
-            wide.numbers[i] * (0.01 if unit else 1.0), h, i + 1, unit, 0.01 if unit else 1.0
-        )
+        table.raw[h] = Column(wide.numbers[i] * (0.01 if unit else 1.0), h, i + 1, unit, 0.01 if unit else 1.0)
     used = {h for _, h in raws} | ({time[1]} if time else set())
     table.unmapped = [h for h in unmapped if h not in used]
     _pw.compute(table)

@@ -87,11 +87,7 @@ def recognise(source: Source) -> Match | None:
     if source.is_folder:
         return None
     kinds = [f.kind for f in _nvprof.find(source) if f.kind in ("metrics", "events")]
-    return (
-        Match(0.93, f"nvprof columns: Device, Kernel, Invocations, {kinds[0].title()[:-1]} Name")
-        if kinds
-        else None
-    )
+    return Match(0.93, f"nvprof columns: Device, Kernel, Invocations, {kinds[0].title()[:-1]} Name") if kinds else None
 
 
 @dataclass(slots=True)
@@ -115,9 +111,7 @@ def read(source: Source, options: Options) -> Table:
         _take(source, part, rows)
     if not rows.keys:
         if said := _nvprof.chatter(source):
-            raise BadCapture(
-                f"{source.path}: nvprof says: {said}", "check that the application launches kernels"
-            )
+            raise BadCapture(f"{source.path}: nvprof says: {said}", "check that the application launches kernels")
         raise BadCapture(f"{source.path}: a header but no rows", "profile again")
     count = len(rows.keys)
     table = Table(

@@ -58,9 +58,7 @@ def read(source: Source, options: Options) -> Table:
     rows = _nvprof.records(source, best)
     of_type = low.index("type") if "type" in low else -1
     gpu = [
-        (n, r)
-        for n, r in rows
-        if of_type < 0 or not r[of_type].strip() or r[of_type].strip().lower().startswith("gpu")
+        (n, r) for n, r in rows if of_type < 0 or not r[of_type].strip() or r[of_type].strip().lower().startswith("gpu")
     ]
     name = low.index("name")
     if of_type < 0:  # API tables look the same: their names are C functions of the runtime
@@ -87,12 +85,8 @@ def read(source: Source, options: Options) -> Table:
         best.headers[calls],
         calls + 1,
     )
-    table.kinds = np.array(
-        ["copy" if n.startswith("[CUDA ") else "compute" for n in table.names], dtype=object
-    )
-    table.unmapped = [
-        h for i, h in enumerate(best.headers) if h and low[i] not in ("name", "calls", *_TIMES.values())
-    ]
+    table.kinds = np.array(["copy" if n.startswith("[CUDA ") else "compute" for n in table.names], dtype=object)
+    table.unmapped = [h for i, h in enumerate(best.headers) if h and low[i] not in ("name", "calls", *_TIMES.values())]
     table.notes.append("an nvprof summary: times without counters")
     if len(gpu) < len(rows):
         table.notes.append(f"{len(rows) - len(gpu)} API calls in the table were left out")

@@ -55,9 +55,7 @@ def read(source: Source, options: Options) -> Table:
     """One row per record in file order; memory operations have kind copy."""
     found = next(f for f in _nvprof.find(source) if f.kind == "trace")
     low = [normal(h) for h in found.headers]
-    numeric = [
-        i for i, h in enumerate(low) if h in ("start", "duration", *_PLAIN, *sum(_SHAPES.values(), ()))
-    ]
+    numeric = [i for i, h in enumerate(low) if h in ("start", "duration", *_PLAIN, *sum(_SHAPES.values(), ()))]
     text = [low.index("name"), *([low.index("device")] if "device" in low else [])]
     wide = _wide.read(source, found.first - 1, len(low), numeric, text, end_line=found.end)
     table = Table(NAME, [source], wide.texts[text[0]], {}, first_line=wide.first_line, lines=wide.lines)
@@ -82,9 +80,7 @@ def read(source: Source, options: Options) -> Table:
             # nvprof counts memory in binary steps: 8 KB of 2048 floats are 8192 bytes
             factor = _binary(unit) if unit else 1.0
             table.columns[metric] = Column(wide.numbers[c] * factor, found.headers[c], c + 1, unit, factor)
-    table.kinds = np.array(
-        ["copy" if str(n).startswith("[CUDA ") else "compute" for n in table.names], dtype=object
-    )
+    table.kinds = np.array(["copy" if str(n).startswith("[CUDA ") else "compute" for n in table.names], dtype=object)
     if "start" in low:
         start = _time(source, found, wide, low.index("start")).values
         end = start + table.columns["gpu.time"].values

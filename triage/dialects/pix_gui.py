@@ -38,7 +38,6 @@ def names() -> dict[str, list[str]]:
 
 def collect(metrics: list[str]) -> str:
     """Where to tick counters."""
-    return (
-        "PIX: Counters pane > tick the counters > Collect, then save the event list; or: "
-        + pix_tool.collect(metrics)
+    return "PIX: Counters pane > tick the counters > Collect, then save the event list; or: " + pix_tool.collect(
+        metrics
     )

@@ -84,9 +84,7 @@ def read(source: Source, options: Options) -> Table:
     texts = [c for c in who if c >= 0]
     style = _wide.number_style(source, source.head_lines[line:], list(found.values()), options.decimal)
     repeats = [
-        n
-        for n, text in enumerate(source.head_lines, 1)
-        if n > line and text.startswith(headers[0] + source.delimiter)
+        n for n, text in enumerate(source.head_lines, 1) if n > line and text.startswith(headers[0] + source.delimiter)
     ]
     wide = _wide.read(source, line, len(headers), sorted(found.values()), texts, style=style, skip=repeats)
     table = Table(
@@ -108,13 +106,9 @@ def read(source: Source, options: Options) -> Table:
     if "gpu.time" not in table.columns and "gpu.busy_time" in table.columns:
         busy = table.columns["gpu.busy_time"]
         table.columns["gpu.time"] = Column(busy.values, busy.header, busy.column, busy.unit, busy.factor)
-        table.notes.append(
-            f"{busy.header} also stands for the frame's GPU time: this version has no separate one"
-        )
+        table.notes.append(f"{busy.header} also stands for the frame's GPU time: this version has no separate one")
     if "gpu.time" not in table.columns:
-        table.quality.append(
-            Quality("no-times", f"the GPU was not tracked, only the CPU's side is known; {_TRACK}")
-        )
+        table.quality.append(Quality("no-times", f"the GPU was not tracked, only the CPU's side is known; {_TRACK}"))
     _shares(table)
     taken = {*found.values(), *texts}
     table.unmapped += [h for i, h in enumerate(headers) if i not in taken and h]
@@ -226,7 +220,4 @@ def names() -> dict[str, list[str]]:
 
 def collect(metrics: list[str]) -> str:
     """Frame timing has no unit counters; the tools that do."""
-    return (
-        "PresentMon has no counters of GPU units: capture the frame with Nsight Graphics GPU Trace, PIX or"
-        " RenderDoc"
-    )
+    return "PresentMon has no counters of GPU units: capture the frame with Nsight Graphics GPU Trace, PIX or RenderDoc"

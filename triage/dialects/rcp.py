@@ -24,9 +24,7 @@ _LAUNCH = {
     "VGPRs": "launch.registers", "SGPRs": "launch.scalar_registers", "LocalMemSize": "launch.shared",
     "KernelOccupancy": "occupancy.theoretical",
 }  # fmt: skip
-_DEVICE = re.compile(
-    r"#\s*Device\s*(?:Name)?\s*[=:]?\s*([A-Za-z0-9][\w ()\-]*?)\s*(?:Platform|$)", re.MULTILINE
-)
+_DEVICE = re.compile(r"#\s*Device\s*(?:Name)?\s*[=:]?\s*([A-Za-z0-9][\w ()\-]*?)\s*(?:Platform|$)", re.MULTILINE)
 
 
 def names() -> dict[str, list[str]]:
@@ -63,9 +61,7 @@ def read(source: Source, options: Options) -> Table:
     numeric = [*launch.values(), *counters.values(), *([time] if time >= 0 else [])]
     style = _wide.number_style(source, source.head_lines[line:], numeric, options.decimal)
     wide = _wide.read(source, line, len(headers), numeric, [method, *sizes.values()], style=style)
-    table = Table(
-        NAME, [source], _rocm.names(wide.texts[method]), {}, first_line=wide.first_line, lines=wide.lines
-    )
+    table = Table(NAME, [source], _rocm.names(wide.texts[method]), {}, first_line=wide.first_line, lines=wide.lines)
     table.quality += wide.quality
     export = Export(source)
     if time >= 0:

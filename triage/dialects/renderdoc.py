@@ -24,8 +24,7 @@ gives the events their names and markers:
     triage diagnose frame-counters.csv --events frame-events.txt
 """
 _HINT = (
-    "in RenderDoc: Performance Counter Viewer > Capture counters (tick GPU Duration and vendor counters) >"
-    " Save as CSV"
+    "in RenderDoc: Performance Counter Viewer > Capture counters (tick GPU Duration and vendor counters) > Save as CSV"
 )
 _GROUPS = re.compile(r"Dispatch\w*\(\s*(\d{1,18})\s*,\s*(\d{1,18})\s*,\s*(\d{1,18})\s*\)")
 
@@ -74,9 +73,7 @@ def read(source: Source, options: Options) -> Table:
     timed = [(i, h, u) for i, h in counters if (u := _time_unit(h))]
     timed.sort(key=lambda t: schema.normal(_wide.split_unit(t[1])[0]) != "gpu duration")
     extra = [(i, h) for i, h in counters if _registers(h)]
-    numeric = sorted(
-        {0, *(i for i, _, _ in found.values()), *(i for i, _, _ in timed), *(i for i, _ in extra)}
-    )
+    numeric = sorted({0, *(i for i, _, _ in found.values()), *(i for i, _, _ in timed), *(i for i, _ in extra)})
     if len(numeric) == 1:
         raise NotTriageable(
             f"{source.path}: none of the {len(counters)} counters says anything about time or GPU units",
@@ -195,9 +192,7 @@ def _join(table: Table, tree: _rdevents.EventTree, ids: Any) -> None:
             formula="product of the thread-group counts in the call",
         )
     if missing:
-        table.quality.append(
-            Quality("no-name", f"{missing} of {len(ids)} events are not in {tree.source.name}")
-        )
+        table.quality.append(Quality("no-name", f"{missing} of {len(ids)} events are not in {tree.source.name}"))
 
 
 def _kinds(table: Table) -> Any:

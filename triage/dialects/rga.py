@@ -82,9 +82,7 @@ def read(source: Source, options: Options) -> Table:
         table.names = np.array([f"{stem or 'kernel'} ({d})" for d in devices], dtype=object)
     used = {*found.values(), *axes, device}
     table.unmapped = [h for i, h in enumerate(headers) if h and i not in used]
-    table.notes.append(
-        "compiler statistics: no times, so nothing is ranked and no share of the frame is known"
-    )
+    table.notes.append("compiler statistics: no times, so nothing is ranked and no share of the frame is known")
     return table
 
 

@@ -67,7 +67,5 @@ def _domain(source: Source, line: int, headers: list[str]) -> str:
     rows = source.records([line + 1])
     domain = (rows.get(line + 1) or [""] * (at + 1))[at : at + 1]
     first = domain[0] if domain else ""
-    known = next(
-        (what for word, what in _DOMAINS.items() if first.startswith(word)), "API calls timed on the host"
-    )
+    known = next((what for word, what in _DOMAINS.items() if first.startswith(word)), "API calls timed on the host")
     return f"a trace of {known}, not of kernels"

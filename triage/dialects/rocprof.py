@@ -46,9 +46,7 @@ def recognise(source: Source) -> Match | None:
         return None
     v1 = _wide.find(headers, "KernelName") >= 0 and _wide.find(headers, "grd") >= 0
     what = "rocprof v1" if v1 else "rocprof v2"
-    return Match(
-        0.85 if v1 else 0.80, f"{what} launch columns ({headers[0]}, {headers[1]}, ...) on line {line}"
-    )
+    return Match(0.85 if v1 else 0.80, f"{what} launch columns ({headers[0]}, {headers[1]}, ...) on line {line}")
 
 
 def read(source: Source, options: Options) -> Table:
@@ -59,9 +57,7 @@ def read(source: Source, options: Options) -> Table:
     table, export, start, end = _rocm_wide.load(source, NAME, line, headers, options.decimal)
     _rocm.add_time(table, export, start, end)
     if "gpu.time" not in table.columns and start is None:
-        table.notes.append(
-            "no times in this file: workloads cannot be ranked; profile with: rocprof --timestamp on"
-        )
+        table.notes.append("no times in this file: workloads cannot be ranked; profile with: rocprof --timestamp on")
     return _rocm.finish(table, export)
 
 

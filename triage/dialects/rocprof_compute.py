@@ -66,9 +66,7 @@ def recognise(source: Source) -> Match | None:
     if _rocm_wide.is_wide(headers):
         residue = next((h for h in headers if _RESIDUE.fullmatch(h)), "")
         if residue or any(_rocm.CHANNEL.fullmatch(h) for h in headers):
-            return Match(
-                0.92, f"joined passes ({residue or 'per-channel counters'} among {len(headers)} columns)"
-            )
+            return Match(0.92, f"joined passes ({residue or 'per-channel counters'} among {len(headers)} columns)")
         if beside:
             return Match(0.90, "dispatches with a sysinfo.csv beside them")
     return None
@@ -142,9 +140,7 @@ def _workloads(folder: Source) -> list[Source]:
 
 def _is_sysinfo(headers: list[str]) -> bool:
     return (
-        len(headers) > 8
-        and _wide.find(headers, "cu_per_gpu", "numCU") >= 0
-        and _wide.find(headers, "Kernel_Name") < 0
+        len(headers) > 8 and _wide.find(headers, "cu_per_gpu", "numCU") >= 0 and _wide.find(headers, "Kernel_Name") < 0
     )
 
 
@@ -189,15 +185,11 @@ def _places(
     return np.array([where.get(float(d), -1) for d in a.values], dtype=np.int64)
 
 
-def _pick(
-    column: Column, places: np.ndarray[tuple[int], np.dtype[np.int64]], table: Table, other: Table
-) -> Column:
+def _pick(column: Column, places: np.ndarray[tuple[int], np.dtype[np.int64]], table: Table, other: Table) -> Column:
     """A companion's column in the order of the main table, with its own file and lines."""
     lines = np.array([other.line(int(p)) if p >= 0 else 0 for p in places])
     values = np.where(places >= 0, column.values[np.maximum(places, 0)], np.nan)
-    return Column(
-        values, column.header, column.column, column.unit, column.factor, len(table.files) - 1, lines
-    )
+    return Column(values, column.header, column.column, column.unit, column.factor, len(table.files) - 1, lines)
 
 
 def _join_levels(table: Table, export: Export, source: Source) -> None:

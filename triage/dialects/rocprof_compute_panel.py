@@ -97,9 +97,7 @@ def read(source: Source, options: Options) -> Table:
         panel = next((title for key, title in _PANELS if _plain(key) in rows), "an analysis panel")
         raise NotTriageable(f"{source.path}: this is panel {panel}: averages over all kernels, without times",
                             "give the workload folder with pmc_perf.csv, or the panel 2.1 (201.csv)")  # fmt: skip
-    table = Table(
-        NAME, [source], np.array(["all analysed dispatches"], dtype=object), {}, lines=np.array([line + 1])
-    )
+    table = Table(NAME, [source], np.array(["all analysed dispatches"], dtype=object), {}, lines=np.array([line + 1]))
     table.kinds = np.array(["compute"], dtype=object)
     used = set()
     style = _style(source, rows, [found["value"], found["pop"]], options.decimal)
@@ -127,22 +125,16 @@ def read(source: Source, options: Options) -> Table:
                             "give the panel 2.1 (System Speed-of-Light) or the workload folder")  # fmt: skip
     _sums(table)
     table.unmapped = [cells[found["metric"]].strip() for key, (_, cells) in rows.items() if key not in used]
-    table.notes.append(
-        "the panel sums up all analysed dispatches and states no time: one workload, nothing to rank"
-    )
+    table.notes.append("the panel sums up all analysed dispatches and states no time: one workload, nothing to rank")
     return table
 
 
 def _plain(name: str) -> str:
     """Metric names without case, separators and the maintainers' bulk renaming of LDS."""
-    return re.sub(
-        r"\s+", " ", re.sub(r"[\s_]+", " ", name.replace("LDS_Per_Workgroup", "LDS")).strip().lower()
-    )
+    return re.sub(r"\s+", " ", re.sub(r"[\s_]+", " ", name.replace("LDS_Per_Workgroup", "LDS")).strip().lower())
 
 
-def _style(
-    source: Source, rows: dict[str, tuple[int, list[str]]], columns: list[int], wanted: str
-) -> units.Style:
+def _style(source: Source, rows: dict[str, tuple[int, list[str]]], columns: list[int], wanted: str) -> units.Style:
     """Decimal point or comma; only a panel that is not cut by commas can hold the latter."""
     if source.delimiter == "," and not wanted:
         return "us"
@@ -156,9 +148,7 @@ def _value(source: Source, number: int, column: int, cells: list[str], style: un
     try:
         return units.parse(text, style)
     except ValueError as e:
-        raise BadCapture(
-            f"{source.path}:{number}: {text[:40]!r} is not a number", "export the panel again"
-        ) from e
+        raise BadCapture(f"{source.path}:{number}: {text[:40]!r} is not a number", "export the panel again") from e
 
 
 def _unit(cells: list[str], found: dict[str, int]) -> str:
@@ -177,6 +167,4 @@ def _sums(table: Table) -> None:
     pair = ("fabric.read_throughput", "fabric.write_throughput")
     if all(p in table.columns for p in pair):
         total = table.columns[pair[0]].values + table.columns[pair[1]].values
-        table.columns["vram.throughput"] = Column(
-            total, "reads + writes", formula=" + ".join(pair), inputs=pair
-        )
+        table.columns["vram.throughput"] = Column(total, "reads + writes", formula=" + ".join(pair), inputs=pair)

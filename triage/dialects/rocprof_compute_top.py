@@ -51,9 +51,7 @@ def read(source: Source, options: Options) -> Table:
     total, unit = _sum(headers)
     factor = units.factor(unit, "ns")
     wide = _wide.read(source, line, len(headers), [count, total], [name])
-    table = Table(
-        NAME, [source], _rocm.names(wide.texts[name]), {}, first_line=wide.first_line, lines=wide.lines
-    )
+    table = Table(NAME, [source], _rocm.names(wide.texts[name]), {}, first_line=wide.first_line, lines=wide.lines)
     table.quality += wide.quality
     table.kinds = np.full(len(table), "compute", dtype=object)
     table.columns["gpu.time"] = Column(wide.numbers[total] * factor, headers[total], total + 1, unit, factor)

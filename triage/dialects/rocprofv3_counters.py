@@ -44,9 +44,7 @@ def read(source: Source, options: Options) -> Table:
     line, headers = _rocm.header(source)
     table, export = _rocm_long.load(source, NAME, line, headers, options.decimal)
     if "gpu.time" not in table.columns:
-        table.notes.append(
-            "no timestamps in this file (older rocprofv3): add --kernel-trace, or use a newer version"
-        )
+        table.notes.append("no timestamps in this file (older rocprofv3): add --kernel-trace, or use a newer version")
     _rocm_agents.add(table, export, source, ENDING)
     return _rocm_agents.under(folder, _rocm.finish(table, export))
 

@@ -35,19 +35,13 @@ def names() -> dict[str, list[str]]:
 def recognise(source: Source) -> Match | None:
     """Kernel name, start and end, group size per axis, no counters."""
     if source.is_folder:  # counters, where there are any, say more than the trace
-        return (
-            None
-            if _rocm_agents.found(source, rocprofv3_counters.ENDING)
-            else _rocm_agents.folder(source, ENDING)
-        )
+        return None if _rocm_agents.found(source, rocprofv3_counters.ENDING) else _rocm_agents.folder(source, ENDING)
     line, headers = _rocm.header(source)
     if not line or any(_wide.find(headers, h) < 0 for h in _NEED) or _wide.find(headers, "Counter_Name") >= 0:
         return None
     if _wide.find(headers, "Workgroup_Size_X") < 0 and _wide.find(headers, "Kind") < 0:
         return None
-    return Match(
-        0.88, f"kernel dispatches with start and end (Kernel_Name, Start_Timestamp, ...) on line {line}"
-    )
+    return Match(0.88, f"kernel dispatches with start and end (Kernel_Name, Start_Timestamp, ...) on line {line}")
 
 
 def read(source: Source, options: Options) -> Table:
@@ -105,9 +99,7 @@ def _shape(table: Table, axes: dict[str, Column]) -> None:
             continue
         formula = " * ".join(p.header for p in parts)
         values = np.prod([p.values for p in parts], axis=0)
-        table.columns[metric] = Column(
-            values, formula, formula=formula, inputs=tuple(p.header for p in parts)
-        )
+        table.columns[metric] = Column(values, formula, formula=formula, inputs=tuple(p.header for p in parts))
     pairs = [
         (axes[f"Grid_Size_{a}"], axes[f"Workgroup_Size_{a}"])
         for a in _AXES
@@ -115,9 +107,7 @@ def _shape(table: Table, axes: dict[str, Column]) -> None:
     ]
     if pairs:
         with np.errstate(all="ignore"):
-            values = np.prod(
-                [np.ceil(g.values / np.where(w.values > 0, w.values, np.nan)) for g, w in pairs], axis=0
-            )
+            values = np.prod([np.ceil(g.values / np.where(w.values > 0, w.values, np.nan)) for g, w in pairs], axis=0)
         formula = " * ".join(f"ceil({g.header} / {w.header})" for g, w in pairs)
         table.columns["launch.grid_size"] = Column(values, formula, formula=formula, inputs=tuple(axes))
     table.raw.update({c.header: c for c in axes.values()})

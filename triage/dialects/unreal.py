@@ -42,9 +42,7 @@ def recognise(source: Source) -> Match | None:
     threads = {"gamethreadtime", "renderthreadtime", "gputime", "rhithreadtime"} & set(headers)
     passes = sum(bool(_PASS.fullmatch(h)) for h in headers)
     if "frametime" in headers and "application" not in headers and (threads or passes):
-        return Match(
-            0.94, f"Unreal CSV profiler: FrameTime, {len(threads)} thread times, {passes} GPU passes"
-        )
+        return Match(0.94, f"Unreal CSV profiler: FrameTime, {len(threads)} thread times, {passes} GPU passes")
     return None
 
 
@@ -151,16 +149,13 @@ def read(source: Source, options: Options) -> Table:
         if metric != "gpu.time":
             values = np.full(len(names), np.nan)
             values[0] = mean[i] * 1e6
-            table.columns[metric] = Column(
-                values, headers[i], i + 1, "ms", 1e6, formula=f"mean over {count} frames"
-            )
+            table.columns[metric] = Column(values, headers[i], i + 1, "ms", 1e6, formula=f"mean over {count} frames")
     _bound(table, frame, numbers)
     table.frame_ns = float(time[0]) if time[0] > 0 else None
     taken = set(wanted)
     table.unmapped = [h for i, h in enumerate(headers) if i not in taken and h]
     table.notes.append(
-        f"{count} frames; every time is a mean over them"
-        + ("" if complete else "; the end of the file is missing")
+        f"{count} frames; every time is a mean over them" + ("" if complete else "; the end of the file is missing")
     )
     return table
 

@@ -126,7 +126,5 @@ def warps_needed(latency: float, issue_rate: float, intensity: float = 1) -> int
     Programming Guide, "Multiprocessor Level"; raises TriageError for numbers that are not positive.
     """
     if not (latency >= 0 and issue_rate > 0 and intensity > 0):
-        raise TriageError(
-            f"latency {latency:g}, issue rate {issue_rate:g}, intensity {intensity:g}: must be positive"
-        )
+        raise TriageError(f"latency {latency:g}, issue rate {issue_rate:g}, intensity {intensity:g}: must be positive")
     return math.ceil(latency * issue_rate / intensity)

@@ -99,9 +99,7 @@ class Model:
         flat, shape = _aligned(arguments)
         core = self._piece(flat)
         limits = {name: limit.reshape(shape) for name, limit in core.limits.items()}
-        return Core(
-            core.waves.reshape(shape), limits, core.groups.reshape(shape), core.binding.reshape(shape)
-        )
+        return Core(core.waves.reshape(shape), limits, core.groups.reshape(shape), core.binding.reshape(shape))
 
     def count(self, **arguments: object) -> tuple[Ints, Bits]:
         """Only `groups` and `binding` of `run`, several times faster for millions of launches."""
@@ -119,9 +117,7 @@ class Model:
         threads, registers, shared = ints["threads"], ints["registers"], ints["shared"]
         if isinstance(self.limits, NvidiaLimits):
             return cuda.evaluate(self.limits, self.cuda, threads, registers, shared, ints.get("barriers"))
-        return amd.evaluate(
-            self.limits, self._amd(), threads, registers, shared, ints.get("sgprs"), ints.get("agprs")
-        )
+        return amd.evaluate(self.limits, self._amd(), threads, registers, shared, ints.get("sgprs"), ints.get("agprs"))
 
     def _amd(self) -> AmdOptions:
         assert self.amd is not None

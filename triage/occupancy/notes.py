@@ -50,9 +50,7 @@ def _groups(model: Model, launch: Launch) -> int:
     return int(model.run(**arguments(launch)).groups)
 
 
-def _nvidia(
-    model: Model, limits: NvidiaLimits, launch: Launch, groups: int, limiters: tuple[str, ...]
-) -> list[str]:
+def _nvidia(model: Model, limits: NvidiaLimits, launch: Launch, groups: int, limiters: tuple[str, ...]) -> list[str]:
     found = []
     if groups and launch.shared > limits.shared_per_group:
         found.append(

@@ -78,8 +78,7 @@ class Step:
             "resource": self.resource,
             "direction": self.direction,
             "changes": [
-                {"resource": change.resource, "before": change.before, "after": change.after}
-                for change in self.changes
+                {"resource": change.resource, "before": change.before, "after": change.after} for change in self.changes
             ],
             "groups": list(self.groups),
             "occupancy": list(self.occupancy),

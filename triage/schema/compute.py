@@ -48,7 +48,13 @@ def _rates() -> tuple[Metric, ...]:
 
 
 def _elapsed() -> tuple[Metric, ...]:
-    units = {"sm": ("sm", "SM"), "smsp": ("smsp", "SMSP"), "l1tex": ("l1tex", "L1"), "l2": ("lts", "L2"), "vram": ("dram", "DRAM")}
+    units = {
+        "sm": ("sm", "SM"),
+        "smsp": ("smsp", "SMSP"),
+        "l1tex": ("l1tex", "L1"),
+        "l2": ("lts", "L2"),
+        "vram": ("dram", "DRAM"),
+    }
     return tuple(
         Metric(f"{where}.cycles_elapsed_sum", "cycle", f"{label} elapsed cycles, all", "",
                f"Elapsed cycles summed over all {label} units; divided by active cycles it shows uneven work",

@@ -20,8 +20,7 @@ METRICS = (
         "ratio",
         "GPU busy in the frame",
         "",
-        "GPU busy time over frame time: near 100 % the GPU sets the frame rate, far below something else"
-        " does",
+        "GPU busy time over frame time: near 100 % the GPU sets the frame rate, far below something else does",
         bounded=False,
     ),
     Metric(

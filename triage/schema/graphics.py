@@ -21,12 +21,8 @@ def _share(id: str, label: str, better: str, meaning: str, *counters: str) -> Me
     return Metric(id, "ratio", label, better, meaning, tuple(a for c in counters for a in _pct(c)))
 
 
-def _count(
-    id: str, label: str, better: str, meaning: str, *counters: str, also: tuple[str, ...] = ()
-) -> Metric:
-    return Metric(
-        id, "count", label, better, meaning, (*(a for c in counters for a in _sum(c)), *also), additive=True
-    )
+def _count(id: str, label: str, better: str, meaning: str, *counters: str, also: tuple[str, ...] = ()) -> Metric:
+    return Metric(id, "count", label, better, meaning, (*(a for c in counters for a in _sum(c)), *also), additive=True)
 
 
 METRICS = (
@@ -229,7 +225,5 @@ METRICS = (
         "Switches between graphics and compute on the graphics queue",
         "fe__output_ops_cmd_subchsw_queue_sync",
     ),
-    _count(
-        "barrier.pixel", "Pixel-shader barriers", "low", "Pixel-shader barriers", "fe__pixel_shader_barriers"
-    ),
+    _count("barrier.pixel", "Pixel-shader barriers", "low", "Pixel-shader barriers", "fe__pixel_shader_barriers"),
 )

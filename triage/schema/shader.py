@@ -45,8 +45,7 @@ def _launch_stalls() -> tuple[Metric, ...]:
                     f"launch_stall.{stage}_{reason}",
                     f"{stage.upper()} launch stall: {reason.replace('_', ' ')}",
                     "low",
-                    f"Elapsed cycles in which a {_STAGES[stage]} shader warp could not start for want of"
-                    f" {what}",
+                    f"Elapsed cycles in which a {_STAGES[stage]} shader warp could not start for want of {what}",
                     f"tpc__warp_launch_cycles_stalled_shader_{stage}_reason_{reason}",
                 )
             )
@@ -184,8 +183,7 @@ METRICS = (
         "launch_stall.vtg_isbe",
         "Launch stall: ISBE",
         "low",
-        "Elapsed cycles in which vertex, tessellation or geometry warps waited for space for their output"
-        " attributes",
+        "Elapsed cycles in which vertex, tessellation or geometry warps waited for space for their output attributes",
         "tpc__pe2sm_vtg_isbe_allocation_cycles_stalled",
     ),
     _share(

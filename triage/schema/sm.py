@@ -31,12 +31,24 @@ _ALSO = {"no_instruction": ("no_instructions",), "gmma": ("warpgroup_arrive",)}
 def _stall(reason: str, meaning: str) -> tuple[Metric, Metric, Metric]:
     names = (reason, *_ALSO.get(reason, ()))
     title = reason.replace("_", " ")
-    share = tuple(a for r in names for a in (
-        f"smsp__warp_stall_{r}_pct", f"smsp__warp_issue_stalled_{r}_per_warp_active.avg.pct",
-        f"smsp__warp_issue_stalled_{r}_per_warp_active.pct"))
-    cycles = tuple(a for r in names for a in (
-        f"smsp__average_warps_issue_stalled_{r}_per_issue_active.ratio", f"smsp__warp_cycles_per_issue_stall_{r}",
-        f"smsp__average_warp_latency_issue_stalled_{r}.ratio"))
+    share = tuple(
+        a
+        for r in names
+        for a in (
+            f"smsp__warp_stall_{r}_pct",
+            f"smsp__warp_issue_stalled_{r}_per_warp_active.avg.pct",
+            f"smsp__warp_issue_stalled_{r}_per_warp_active.pct",
+        )
+    )
+    cycles = tuple(
+        a
+        for r in names
+        for a in (
+            f"smsp__average_warps_issue_stalled_{r}_per_issue_active.ratio",
+            f"smsp__warp_cycles_per_issue_stall_{r}",
+            f"smsp__average_warp_latency_issue_stalled_{r}.ratio",
+        )
+    )
     # the details page prints the same figure under a display label
     label = "Selected" if reason == "selected" else f"Stall {title.title()}"
     special = {"lg_throttle": "Stall LG Throttle", "imc_miss": "Stall IMC Miss", "mio_throttle": "Stall MIO Throttle"}
