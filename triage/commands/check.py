@@ -17,14 +17,14 @@ def command(paths: tuple[str, ...], coverage: bool) -> int:
 
     PATH: further rule files or folders; without any, the bundled packs are checked.
     """
-    from triage import check, published, rulebook
+    from triage import check, published, rulebook, rulefile
     from triage.errors import RuleError
 
     failures: list[str] = []
     rules = []
     for file in rulebook.files([Path(p) for p in paths]):
         try:
-            rules.append(rulebook.read(file))
+            rules.append(rulefile.read(file))
         except RuleError as e:
             failures.append(str(e))
     try:
