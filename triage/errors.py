@@ -15,6 +15,9 @@ Anything else that escapes is a bug of ours and may traceback.
 from __future__ import annotations
 
 
+MOST = 900  # characters of a message, whatever names it quotes
+
+
 class TriageError(Exception):
     """Something the user can act on. `message` says what and where, `hint` the next step."""
 
@@ -25,7 +28,10 @@ class TriageError(Exception):
 
     def __str__(self) -> str:
         text = f"{self.message} - {self.hint}" if self.hint else self.message
-        return " ".join(text.split())
+        line = " ".join(text.split())
+        return (
+            line if len(line) <= MOST else f"{line[: MOST // 2]} … {line[-MOST // 3 :]}"
+        )  # the hint stands at the end
 
 
 class CaptureError(TriageError):
