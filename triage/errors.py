@@ -14,7 +14,6 @@ Anything else that escapes is a bug of ours and may traceback.
 
 from __future__ import annotations
 
-
 MOST = 900  # characters of a message, whatever names it quotes
 
 

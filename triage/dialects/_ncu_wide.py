@@ -125,8 +125,8 @@ def _piece(body: Body, seg: Segment, brackets: bool, style: units.Style, quality
     headers = _headers(seg, body, brackets)
     low = [schema.normal(n) for n, _ in headers]
     roles = {r: low.index(n) for r, accepted in ROLES.items() for n in reversed(accepted) if n in low}
-    if "id" not in roles or "name" not in roles:
-        lost = "launch number" if "name" in roles else "kernel name"
+    if "id" not in roles or "kernel" not in roles:
+        lost = "launch number" if "kernel" in roles else "kernel name"
         raise BadCapture(
             f"{body.source.path}:{seg.header_line}: no column with the {lost}", "export the whole table again"
         )
