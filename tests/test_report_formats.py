@@ -241,8 +241,8 @@ def test_json_imports_no_template_engine() -> None:
 def test_kernel_names_keep_what_tells_them_apart() -> None:
     from triage.escape import short
 
-    assert short("void transpose_naive<float>(const float *, float *, int, int)", 40) == "transpose_naive<float>(…)"
-    assert short("void ns::Kernel<Bar<Baz, 3>, float>::run<int>(int (*)(long), char)", 24) == "ns::Kernel<…>::run<…>(…)"
+    assert short("void transpose_naive<float>(const float *, float *, int, int)", 40) == "transpose_naive<float>"
+    assert short("void ns::Kernel<Bar<Baz, 3>, float>::run<int>(int (*)(long), char)", 24) == "run<int>"
     assert len(short("a<b" * 50, 30)) == 30 and len(short("operator()(" * 9, 30)) == 30
 
 

@@ -1,13 +1,15 @@
 """Names from other people's files, made harmless for each kind of text.
 
 A marker name is data. Control and direction-changing characters become visible, markup characters are escaped, and
-long names are shortened: C++ names lose arguments and template arguments first, others their middle.
+long names are shortened: C++ names lose what does not tell them apart (triage.names), then any name its middle.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+
+from triage.names import kernel
 
 # Bidirectional controls and invisible characters reorder or hide what stands around them in a report.
 _HIDDEN = re.compile(
@@ -31,35 +33,15 @@ def _named(m: re.Match[str]) -> str:
 
 
 def short(text: object, most: int = 60) -> str:
-    """Cleaned, and at most `most` characters: arguments of a C++ name give way first, then the middle."""
+    """Cleaned, and at most `most` characters: what is not telling in a C++ name gives way first, then the middle."""
     line = clean(text)
+    if len(line) > most:
+        line = kernel(line)
     if len(line) <= most:
         return line
-    if re.match(r"(?:[\w:~]+ )*[\w:~]+[<(].*[>)]", line):
-        line = line.removeprefix("void ")
-        for pair in ("()", "<>"):
-            if len(line) > most:
-                line = _folded(line, pair)
-        if len(line) <= most:
-            return line
     head = (most - 1) * 2 // 3
     tail = most - 1 - head
     return f"{line[:head]}…{line[len(line) - tail :]}"
-
-
-def _folded(line: str, pair: str) -> str:
-    """The outermost `(...)` or `<...>` groups of a name as `(…)`."""
-    out, deep = [], 0
-    for c in line:
-        if c == pair[0]:
-            deep += 1
-            if deep == 1:
-                out.append(f"{pair[0]}…{pair[1]}")
-        elif c == pair[1] and deep:
-            deep -= 1
-        elif not deep:
-            out.append(c)
-    return line if deep else "".join(out)
 
 
 def width(text: str) -> int:
