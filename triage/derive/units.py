@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from triage.derive import View
 
 DELTA = 0.10  # P3 v2, section 4.3: units within about 10 % of the leader limit together
+BUSY = 0.80  # P3 v2, Summary: above 80 % remove work; a unit not measured could only join one that is this busy
 RAISED = 0.90  # P3 v2, section 4.2: 50 % SOL raised to 90 % would be 1.8x
 _EPS = 1e-9
 _MEMORY = ("l1tex", "l2", "vram")
@@ -60,7 +61,8 @@ def clusters(view: View) -> Clusters:
         sol = np.stack([view[f"{u}.throughput"] for u in have])
         filled = np.where(np.isnan(sol), -1.0, sol)
         top = filled.max(axis=0)
-        enough = ((filled >= 0).sum(axis=0) >= 2) & (top >= 0)
+        certain = _complete(have, filled) | _with_memory(view) | (top >= BUSY)
+        enough = ((filled >= 0).sum(axis=0) >= 2) & (top >= 0) | (top >= BUSY)
         primary = (filled >= top - DELTA - _EPS) & (filled > 0) & enough
         rest = np.where(primary, -1.0, filled)
         leader = rest.max(axis=0)
@@ -70,7 +72,7 @@ def clusters(view: View) -> Clusters:
             sol,
             np.where(enough, top, np.nan),
             np.where(enough, filled.argmax(axis=0), -1),
-            enough & _complete(have, filled),
+            enough & certain,
             primary,
             secondary,
         )
@@ -79,7 +81,7 @@ def clusters(view: View) -> Clusters:
 
 
 def _complete(have: list[str], filled: Any) -> Any:
-    """Where the top SOL is certain: the four main units, SM and the whole memory system, or a list of the top units.
+    """Where the top SOL is certain: the four main units are there, or it is a list of the top units.
 
     Profilers list the five units with the highest SOL, tables in articles the top two; whatever is missing from such a
     list is lower than what is on it. Otherwise the missing unit might be the top one, and not seeing is not passing.
@@ -87,7 +89,12 @@ def _complete(have: list[str], filled: Any) -> Any:
     seen = dict(zip(have, filled >= 0, strict=True))
     nowhere = np.zeros(filled.shape[1], dtype=bool)
     main = np.logical_and.reduce([seen.get(u, nowhere) for u in ("sm", *_MEMORY)])
-    return main | (seen.get("sm", nowhere) & seen.get("memory", nowhere)) | np.isin((filled >= 0).sum(axis=0), (2, 5))
+    return main | np.isin((filled >= 0).sum(axis=0), (2, 5))
+
+
+def _with_memory(view: View) -> Any:
+    """Where SM and the profiler's own figure for the whole memory system are known: nothing main is missing then."""
+    return np.isfinite(view["sm.throughput"] + view["memory.throughput"])
 
 
 def _primary(unit: str) -> Derivation:
