@@ -6,6 +6,7 @@ the neighbour, reproduces every clustering the article prints.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -97,38 +98,17 @@ def _with_memory(view: View) -> Any:
     return np.isfinite(view["sm.throughput"] + view["memory.throughput"])
 
 
-def _primary(unit: str) -> Derivation:
+def _flag(metric: str, unit: str, text: str, holds: Callable[[Clusters, int], Any]) -> Derivation:
+    """1 where something holds of a unit, 0 where not, missing where the top SOL is not certain."""
+
     def flags(view: View) -> Any:
         c = clusters(view)
         if unit not in c.names:
             return np.nan
         i = c.names.index(unit)
-        return np.where(np.isnan(c.sol[i]) | ~c.complete, np.nan, c.primary[i].astype(float))
+        return np.where(np.isnan(c.sol[i]) | ~c.complete, np.nan, holds(c, i).astype(float))
 
-    return Derivation(
-        f"primary.{unit}",
-        (f"{unit}.throughput",),
-        f"{UNITS[unit]} SOL within 10 points of the top SOL",
-        flags,
-        whole=True,
-    )
-
-
-def _involved(unit: str) -> Derivation:
-    def flags(view: View) -> Any:
-        c = clusters(view)
-        if unit not in c.names:
-            return np.nan
-        i = c.names.index(unit)
-        return np.where(np.isnan(c.sol[i]) | ~c.complete, np.nan, (c.primary[i] | c.secondary[i]).astype(float))
-
-    return Derivation(
-        f"involved.{unit}",
-        (f"{unit}.throughput",),
-        f"{UNITS[unit]} SOL in the first or second cluster",
-        flags,
-        whole=True,
-    )
+    return Derivation(f"{metric}.{unit}", (f"{unit}.throughput",), f"{UNITS[unit]} {text}", flags, whole=True)
 
 
 def _next(view: View) -> Any:
@@ -137,17 +117,6 @@ def _next(view: View) -> Any:
         return np.nan
     rest = np.where(c.primary | np.isnan(c.sol), -1.0, c.sol).max(axis=0)
     return np.where(~c.complete | (rest < 0), np.nan, rest)
-
-
-def _top(unit: str) -> Derivation:
-    def flags(view: View) -> Any:
-        c = clusters(view)
-        if unit not in c.names:
-            return np.nan
-        i = c.names.index(unit)
-        return np.where(np.isnan(c.sol[i]) | ~c.complete, np.nan, (c.top_index == i).astype(float))
-
-    return Derivation(f"top.{unit}", (f"{unit}.throughput",), f"{UNITS[unit]} has the highest SOL", flags, whole=True)
 
 
 def _most(*values: Any) -> Any:
@@ -184,7 +153,7 @@ DERIVATIONS = (
     _side("memory.side", _MEMORY, "memory.throughput"),
     _side("frontend.side", _FRONT),
     _side("rop.side", _ROP),
-    *(_primary(u) for u in UNITS),
-    *(_top(u) for u in UNITS),
-    *(_involved(u) for u in UNITS),
+    *(_flag("primary", u, "SOL within 10 points of the top SOL", lambda c, i: c.primary[i]) for u in UNITS),
+    *(_flag("top", u, "has the highest SOL", lambda c, i: c.top_index == i) for u in UNITS),
+    *(_flag("involved", u, "SOL in the first or second cluster", lambda c, i: c.primary[i] | c.secondary[i]) for u in UNITS),
 )  # fmt: skip
