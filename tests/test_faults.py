@@ -278,7 +278,8 @@ def test_interrupted(tmp_path: Path, big: Path, after: float, sign: signal.Signa
     assert stdout == ""
     assert "Traceback" not in stderr
     assert len(stderr.strip().splitlines()) <= 1
-    assert leftovers(tmp_path) == []
+    assert leftovers(tmp_path) in ([], ["r.html"])  # the signal may come just after the rename
+    assert not out.exists() or out.read_text("utf-8").rstrip().endswith("</html>")
 
 
 def children_of(group: int) -> list[str]:
