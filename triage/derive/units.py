@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,8 +51,6 @@ def clusters(view: View) -> Clusters:
         found: Clusters = view.scratch["clusters"]
         return found
     have = [u for u in UNITS if np.ndim(view[f"{u}.throughput"])]
-    if any(u in have for u in _MEMORY) and "memory" in have:
-        have.remove("memory")  # it repeats the busiest of the others
     if not have:
         empty = np.zeros((0, view.size), dtype=bool)
         no = np.zeros(view.size, dtype=bool)
@@ -60,6 +59,9 @@ def clusters(view: View) -> Clusters:
         )
     else:
         sol = np.stack([view[f"{u}.throughput"] for u in have])
+        if "memory" in have:  # it repeats the busiest of its levels, unless one of them is missing
+            levels = reduce(np.logical_and, (np.isfinite(view[f"{u}.throughput"]) for u in _MEMORY))
+            sol[have.index("memory"), np.broadcast_to(levels, view.size)] = np.nan
         filled = np.where(np.isnan(sol), -1.0, sol)
         top = filled.max(axis=0)
         certain = _complete(have, filled) | _with_memory(view) | (top >= BUSY)
@@ -126,18 +128,16 @@ def _most(*values: Any) -> Any:
     return out
 
 
-def _side(metric: str, units: tuple[str, ...], first: str = "") -> Derivation:
-    names = tuple(f"{u}.throughput" for u in units)
+def _side(metric: str, units: tuple[str, ...]) -> Derivation:
     text = f"highest of {', '.join(UNITS[u] for u in units)} SOL"
-    if not first:
-        return Derivation(metric, (), text, _most, optional=names)
-    return Derivation(
-        metric,
-        (),
-        f"{first}, else {text}",
-        lambda a, *rest: np.where(np.isnan(a), _most(*rest), a),
-        optional=(first, *names),
-    )
+    return Derivation(metric, (), text, _most, optional=tuple(f"{u}.throughput" for u in units))
+
+
+def _memory_side(whole: Any, *units: Any) -> Any:
+    """The profiler's own figure; else the highest of the three levels, where none is missing or one is busy anyway."""
+    top = _most(*units)
+    some = reduce(np.logical_or, (np.isnan(u) for u in units))
+    return np.where(np.isnan(whole), np.where(some & ~(top >= BUSY), np.nan, top), whole)
 
 
 MAIN = ("sm.throughput", "l1tex.throughput", "l2.throughput", "vram.throughput")
@@ -150,7 +150,13 @@ DERIVATIONS = (
     Derivation("sol.bound", ("sol.top",), "90 % / top SOL", lambda top: RAISED / top),
     Derivation("sol.sm_tex_gap", ("sm.throughput", "l1tex.throughput"), "|SM SOL - TEX SOL|", lambda a, b: np.abs(a - b)),
     Derivation("sm.side", ("sm.throughput",), "SM SOL", lambda a: a),
-    _side("memory.side", _MEMORY, "memory.throughput"),
+    Derivation(
+        "memory.side",
+        (),
+        "memory.throughput, else highest of TEX, L2 and VRAM SOL",
+        _memory_side,
+        optional=("memory.throughput", *(f"{u}.throughput" for u in _MEMORY)),
+    ),
     _side("frontend.side", _FRONT),
     _side("rop.side", _ROP),
     *(_flag("primary", u, "SOL within 10 points of the top SOL", lambda c, i: c.primary[i]) for u in UNITS),
