@@ -156,7 +156,13 @@ def commands() -> str:
         "# Command line\n",
         "Exit codes: 0 done, 1 a `--fail-on` level or regression was reached or a check failed, 2 could not do it.\n",
     ]
-    root = click.Context(cli.triage, info_name="triage", terminal_width=100, max_content_width=100)
+    root = click.Context(
+        cli.triage,
+        info_name="triage",
+        terminal_width=100,
+        max_content_width=100,
+        help_option_names=["-h", "--help"],
+    )
     out.append(f"```\n{cli.triage.get_help(root)}\n```\n")
     for verb in cli.VERBS:
         try:
