@@ -98,6 +98,11 @@ def main() -> None:
     except OSError as e:
         complain(f"{e.filename or 'output'}: {e.strerror or e} - check space and permissions")
         code = 2
+    except RuntimeError as e:
+        # Python up to 3.11 wraps what a signal handler raises while a class is being made, as imports do
+        if not isinstance(e.__cause__, KeyboardInterrupt | SystemExit):
+            raise
+        code = 130 if isinstance(e.__cause__, KeyboardInterrupt) else 143
     sys.exit(code if isinstance(code, int) else 0)
 
 
