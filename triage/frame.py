@@ -24,7 +24,7 @@ def group(table: Table) -> tuple[Any, tuple[Any, Any] | None]:
     if not table.group:
         return np.arange(n), None
     codes, distinct = pd.factorize(table.names)
-    for more in (table.paths, *(_values(table, m) for m in _IDENTITY), _capture_kind(table)):
+    for more in (table.paths, *(_values(table, m) for m in _IDENTITY), table.kinds):
         if more is not None:
             extra, extra_distinct = pd.factorize(more)
             codes, distinct = pd.factorize(codes.astype(np.int64) * (len(extra_distinct) + 1) + extra + 1)
@@ -38,10 +38,6 @@ def group(table: Table) -> tuple[Any, tuple[Any, Any] | None]:
 def _values(table: Table, metric: str) -> Any:
     column = table.columns.get(metric)
     return None if column is None else column.values
-
-
-def _capture_kind(table: Table) -> Any:
-    return table.kinds
 
 
 def fold(table: Table, codes: Any, members: tuple[Any, Any] | None) -> dict[str, Any]:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 SEP = "\x1f"  # joins path levels inside; marker names hold '/' and ':' but never this
 KINDS = ("fullscreen", "compute", "geometry", "draw", "copy", "raytracing", "marker", "frame", "cpu")
 Outcome = Literal["fired", "silent", "blind", "not applicable", "overruled"]
-Floats = "np.ndarray[Any, np.dtype[np.float64]]"
 
 
 @dataclass(slots=True)

@@ -116,10 +116,3 @@ def _device(wanted: str, table: Table) -> Any:
     if table.device:
         table.notes.append(f"device {table.device!r} is not in the device table; rules that need its limits stay blind")
     return None
-
-
-def refuse_empty(table: Table) -> Table:
-    """Guard for dialects: a table without rows is a damaged capture."""
-    if not len(table):
-        raise BadCapture(f"{table.files[0].path}: a header but no rows", "the profiler recorded nothing; capture again")
-    return table

@@ -12,7 +12,6 @@ from triage.gain import LEVEL_ORDER, level
 from triage.rule import UMBRELLA
 
 FIRST = 5  # things to do first
-NEVER = float("-inf")
 
 
 def summarise(doc: dict[str, Any]) -> dict[str, Any]:

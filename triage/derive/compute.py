@@ -18,7 +18,6 @@ _MATRIX = re.compile(
     re.IGNORECASE,
 )
 _LETTER = {"fp32": "f", "fp64": "d"}
-PIPES = ("alu", "fma", "fp16", "lsu", "tensor", "tex")
 
 
 def _first(*values: Any) -> Any:
