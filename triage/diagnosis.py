@@ -28,7 +28,7 @@ from triage.rule import CONFIDENCE, UMBRELLA
 from triage.rulebook import Rulebook
 from triage.verdict import judge
 
-BLOCK = 65_536
+BLOCK = 32_768  # a column of one block fits the cache
 ALL, LISTED = (
     5_000,
     1_000,
@@ -184,13 +184,13 @@ class Diagnostician:
             verdict = judge(view)
             band[rows], limiter[rows] = verdict.band, verdict.limiter
             self._fire(view, self.workload, capture.self_ns[rows], ledger, start)
-        whole = frame_capture(capture, limiter, ledger.lead, self.book)
+        time = np.nan_to_num(capture.self_ns)
+        best = ledger.best * time
+        whole = frame_capture(capture, limiter, (ledger.lead[0] * time, ledger.lead[1]), self.book)
         if self.frame:
             self._fire(View(whole), self.frame, np.array([capture.frame_ns]), ledger, -1)
-        sums = tuple(float(row.sum()) for row in ledger.best)
-        return Part(
-            capture, number, ledger.firings(), limiter, band, sums, ledger.counts, ledger.total, whole, ledger.best[1]
-        )
+        sums = tuple(float(row.sum()) for row in best)
+        return Part(capture, number, ledger.firings(), limiter, band, sums, ledger.counts, ledger.total, whole, best[1])
 
     def _fire(self, view: View, engine: Engine, self_ns: Any, ledger: Ledger, offset: int) -> None:
         """Infer one block and enter its firings, with their gains, into the ledger."""

@@ -19,6 +19,7 @@ from triage.expression import FALSE, TRUE, UNKNOWN
 from triage.program import RULES, Group, Program, unsign
 
 BACKENDS = ("durable", "clips")
+UNSEEN = 1  # member 0 fires and yet is excluded: no signature gives that
 RENEW = 1_000  # runs of one CLIPS environment: it slows down with every run, 1.6-fold over the first 1,500
 Definition = tuple[str, tuple[str, ...]]  # rule name (`3.0T#1`), literals (`3.4T`)
 
@@ -169,19 +170,19 @@ class Engine:
     def __init__(self, program: Program, wanted: str = "") -> None:
         self.program = program
         self.backend, self.note = backend(wanted, definitions(program))
-        self._table = [np.zeros(3 ** len(g.inputs), dtype=np.uint32) for g in program.groups]
-        self._known = [np.zeros(3 ** len(g.inputs), dtype=bool) for g in program.groups]
+        self._table = [np.full(3 ** len(g.inputs), UNSEEN, dtype=np.uint32) for g in program.groups]
         self.signatures = 0
 
     def infer(self, group: Group, codes: Any) -> Any:
         """Per workload: bit m set = member m fires, bit 16+m = it cannot be excluded (uint32 array)."""
-        known, table = self._known[group.number], self._table[group.number]
-        fresh = codes[~known[codes]]
-        if len(fresh):
-            for code in np.unique(fresh):
+        table = self._table[group.number]
+        bits = table.take(codes)
+        unseen = bits == UNSEEN
+        if unseen.any():
+            for code in np.unique(codes[unseen]):
                 table[code] = self._signature(group, int(code))
-                known[code] = True
-        return table[codes]
+            bits = table.take(codes)
+        return bits
 
     def _signature(self, group: Group, code: int) -> int:
         self.signatures += 1

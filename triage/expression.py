@@ -29,11 +29,13 @@ class ExpressionError(ValueError):
 
 def _divide(a: Any, b: Any) -> Any:
     out = np.true_divide(a, b)
-    return np.where(np.isfinite(out), out, np.nan)
+    infinite = np.isinf(out)
+    return np.where(infinite, np.nan, out) if infinite.any() else out
 
 
 def _or(a: Any, b: Any) -> Any:
-    return np.where(np.isnan(a), b, a)
+    missing = np.isnan(a)
+    return np.where(missing, b, a) if missing.any() else a
 
 
 FUNCTIONS: dict[str, tuple[int, int, Callable[..., Any]]] = {
@@ -99,14 +101,14 @@ class Condition:
 
     def __call__(self, lookup: Lookup) -> Any:
         """FALSE, TRUE or UNKNOWN per workload: int8 array, or one int when it is the same for all."""
-        left = self.left(lookup)
-        right = self.right(lookup) if self.right else 0.0
-        with np.errstate(invalid="ignore"):
+        with np.errstate(all="ignore"):
+            left = self.left.run(lookup)
+            right = self.right.run(lookup) if self.right else 0.0
             truth = _COMPARE[self.op](left, right)
         missing = np.isnan(left) | np.isnan(right)
         if np.ndim(truth) == 0:
             return UNKNOWN if missing else int(truth)
-        out = truth.astype(np.int8)
+        out = truth.view(np.int8)
         if missing.any():
             out[missing] = UNKNOWN
         return out

@@ -111,7 +111,9 @@ def _merge(capture: Capture, own: Any, leaf: Any, total: float) -> Facts:
         other = capture.facts.get(f"{unit}.throughput")
         if other is not None and unit not in ("vram", "memory"):
             lead &= ~(other > vram)
-    good = leaf & lead & np.isin(capture.kinds, _FUSED) & (own > 0) & ~_launches(capture)
+    good = leaf & lead & (own > 0) & ~_launches(capture)
+    some = np.flatnonzero(good)  # kinds are words: only those that matter are looked at
+    good[some] = np.isin(capture.kinds[some], _FUSED)
     joined = good[1:] & good[:-1] & (capture.parent[1:] == capture.parent[:-1])
     part = np.zeros(len(capture), dtype=bool)
     part[1:] |= joined
@@ -142,13 +144,8 @@ def _launches(capture: Capture) -> Any:
 
 def _pairs(capture: Capture, own: Any, leaf: Any, total: float) -> Facts:
     """The passes that would hide each other best, judged by every unit's work: SOL x time of both must fit in one time."""
-    usable = (
-        leaf
-        & (own >= MATTERS * total)
-        & ~np.isin(capture.kinds, ("marker", "frame", "cpu", "copy"))
-        & ~_launches(capture)
-    )
-    rows = np.flatnonzero(usable)
+    rows = np.flatnonzero(leaf & (own >= MATTERS * total) & ~_launches(capture))
+    rows = rows[~np.isin(capture.kinds[rows], ("marker", "frame", "cpu", "copy"))]
     if len(rows) > LONGEST:
         rows = np.sort(rows[np.argpartition(-own[rows], LONGEST)[:LONGEST]])
     view = View(capture, rows)

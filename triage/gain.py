@@ -27,20 +27,17 @@ def fractions(rule: Rule, lookup: Lookup, where: Any) -> tuple[Any, Any, Any]:
     if rule.gain is None:
         nothing = np.full(len(where), np.nan)
         return nothing, nothing, nothing
-    bound = _at(rule.gain.at_most(lookup), where)
-    saves = _at(rule.gain.saves(lookup), where)
-    likely = _rounded(np.where(np.isnan(bound), saves, np.minimum(saves, bound)))
-    low = np.fmin(_rounded(_at(rule.gain.low(lookup), where)), likely)
-    return np.where(np.isnan(low), 0.0, low), likely, np.fmax(_rounded(bound), likely)
+    nothing = np.zeros(len(where))
+    bound, saves, low = (_at(e(lookup), where) for e in (rule.gain.at_most, rule.gain.saves, rule.gain.low))
+    likely = np.where(np.isnan(saves), np.nan, np.fmin(saves, bound)) + nothing
+    low = np.fmin(np.where(np.isnan(low), 0.0, low), likely) + nothing
+    return low, likely, np.fmax(bound, likely)
 
 
 def _at(values: Any, where: Any) -> Any:
-    out = values[where] if np.ndim(values) else np.full(len(where), float(values))
-    return np.clip(out, 0.0, CAP)
-
-
-def _rounded(values: Any) -> Any:
-    return np.rint(values * QUANTA) / QUANTA
+    """Clamped and rounded; a number that is the same for all stays one number."""
+    chosen = values[where] if np.ndim(values) else values
+    return np.rint(np.clip(chosen, 0.0, CAP) * QUANTA) / QUANTA
 
 
 def speedup(fraction: float) -> float:

@@ -29,7 +29,8 @@ class Firings:
     @property
     def rank(self) -> Any:
         """What firings are ordered by: time saved, or the fraction where no time is known."""
-        return np.where(np.isnan(self.saved), np.nan_to_num(self.likely), self.saved)
+        unknown = np.isnan(self.saved)
+        return np.where(unknown, np.nan_to_num(self.likely), self.saved) if unknown.any() else self.saved
 
     def take(self, keep: Any) -> Firings:
         """The firings at some positions."""
@@ -49,8 +50,8 @@ class Ledger:
 
     limit: most firings kept; ties at the edge are decided by confidence, rule id and workload, so the result does not
     depend on how the capture was cut into blocks. least: (fraction, time) below which a firing is counted, not kept.
-    best: (low, likely, bound) time saved per workload by its best finding. lead: per workload, the time its best
-    finding saves and that finding's rule (-1: none), umbrella rules left out.
+    best: (low, likely, bound) fraction of each workload's time that its best finding saves. lead: per workload, the
+    fraction its best finding saves and that finding's rule (-1: none), umbrella rules left out.
     """
 
     def __init__(self, size: int, limit: int, least: float, frame_ns: float, confidence: Any, id_order: Any) -> None:
@@ -68,17 +69,16 @@ class Ledger:
         self, rule: int, workload: Any, fractions: tuple[Any, Any, Any], time: Any, *, umbrella: bool = False
     ) -> None:
         """Firings of one rule. workload: indices, or -1 for the frame; time: exclusive ns of each."""
-        low, likely, bound = fractions
-        saved = likely * time
+        saved = fractions[1] * time
         self.total += len(workload)
         self.counts[rule] = self.counts.get(rule, 0) + len(workload)
         if len(workload) and workload[0] >= 0:
-            self._sum(rule, workload, fractions, time, saved, umbrella)
-        fresh = Firings(np.full(len(workload), rule), workload, low, likely, bound, saved)
+            self._raise(rule, workload, fractions, umbrella)
+        fresh = Firings(np.full(len(workload), rule), workload, *fractions, saved)
         rank = fresh.rank
         keep = rank >= self._edge
         if self.least > 0:
-            share = np.nan_to_num(saved) / self.frame_ns if self.frame_ns > 0 else np.nan_to_num(likely)
+            share = np.nan_to_num(saved) / self.frame_ns if self.frame_ns > 0 else np.nan_to_num(fractions[1])
             keep &= share >= self.least - 1e-12
         if keep.all():
             self._kept.append(fresh)
@@ -88,21 +88,14 @@ class Ledger:
         if self._pending > max(2 * self.limit, SLACK):
             self._cut()
 
-    def _sum(
-        self, rule: int, workload: Any, fractions: tuple[Any, Any, Any], time: Any, saved: Any, umbrella: bool
-    ) -> None:
-        low, _, bound = fractions
-        for row, gained in (
-            (self.best[0], low * time if low.any() else None),
-            (self.best[1], saved),
-            (self.best[2], bound * time),
-        ):
-            if gained is not None:
-                row[workload] = np.fmax(row[workload], gained)
+    def _raise(self, rule: int, workload: Any, fractions: tuple[Any, Any, Any], umbrella: bool) -> None:
+        for row, fraction in zip(self.best, fractions, strict=True):
+            if fraction.any():
+                row[workload] = np.fmax(row[workload], fraction)
         if not umbrella:
-            ahead = saved > self.lead[0][workload]
+            ahead = np.flatnonzero(fractions[1] > self.lead[0][workload])
             where = workload[ahead]
-            self.lead[0][where], self.lead[1][where] = saved[ahead], rule
+            self.lead[0][where], self.lead[1][where] = fractions[1][ahead], rule
 
     def firings(self) -> Firings:
         """The best ones so far, at most `limit`."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from triage.rulebook import Rulebook, layers
 
 WIDTH = 9  # conditions per group; a rule that needs more gets a group of its own
 WIDEST = 13  # 3**13 signatures: the largest table a group may need
+SHORT = 9  # digits whose signature fits 16 bits
 RULES = 16  # two bits per rule and group in one uint32
 _FORGIVING = re.compile(r"\bor\b|\bmost\(|\bleast\(")
 
@@ -147,12 +149,12 @@ def compile_program(book: Rulebook, method: str, scope: str) -> Program:
     return Program(book, method, scope, tuple(groups))
 
 
-def sign(truths: Sequence[object], size: int) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+def sign(truths: Sequence[Any], size: int) -> Any:
     """Signature per workload: three-valued inputs as the digits of a base-3 number."""
-    code = np.zeros(size, dtype=np.int32)
+    code: Any = np.zeros(size, dtype=np.int16 if len(truths) <= SHORT else np.int32)
     for truth in truths:
         code *= 3
-        code += truth  # type: ignore[arg-type]
+        code += truth
     return code
 
 

@@ -15,16 +15,20 @@ import re
 import stat
 import sys
 import zlib
+from collections import deque
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
+
+import numpy as np
 
 from triage.errors import BadCapture, CaptureError
 
 HEAD = 1 << 18
 GZ_RATIO = 300  # real exports compress 5-40 times; a bomb 1000 times
 GZ_BYTES = 8 << 30
+LONGEST_RECORD = 1 << 20  # bytes of one record; beyond them its quotes are taken for damaged
 MOST_FILES = 20_000  # of a folder that is one export; a home folder given by mistake is not walked for minutes
 _BINARY = (
     (b"\x89PNG", "a PNG picture"), (b"\xff\xd8\xff", "a JPEG picture"), (b"GIF8", "a GIF picture"),
@@ -258,36 +262,48 @@ class Source:
         if self.encoding.startswith("utf-16"):
             return self._slow_texts(todo, quotes)
         found: dict[int, bytes] = {}
-        with self.open() as f:
-            number, tail, k = 1, b"", 0  # `tail` is the unfinished last line, which is line `number`
-            open_at = 0  # a wanted record whose quotes are still open
-            while (k < len(todo) or open_at) and (block := f.read(1 << 18)):
-                data = tail + block
-                count = data.count(b"\n")
-                if not open_at and (k >= len(todo) or todo[k] >= number + count) and count:
-                    number, tail = number + count, data[data.rfind(b"\n") + 1 :]
-                    continue
-                *lines, tail = data.split(b"\n")
-                for i, line in enumerate(lines):
-                    at = number + i
-                    if open_at:
-                        found[open_at] += b"\n" + line
-                        open_at = open_at if line.count(b'"') % 2 == 0 else 0
-                    elif k < len(todo) and at == todo[k]:
-                        found[at] = line
-                        k += 1
-                        open_at = at if quotes and line.count(b'"') % 2 else 0
-                number += len(lines)
-            if k < len(todo) and todo[k] == number and tail and not open_at:
-                found[number] = tail
-            elif open_at:
-                found[open_at] += b"\n" + tail
+        waiting = deque(todo)
+        record, quoted = 0, False  # the record being read (0: none), and whether one of its quotes is still open
+        for number, data, ends in self._blocks():
+            line, beyond = number, number + len(ends)
+            while line < beyond and (record or waiting):
+                if not record:
+                    if waiting[0] >= beyond:
+                        break
+                    record = waiting.popleft()
+                    if record < line:  # it lies inside the record before
+                        record = 0
+                        continue
+                    line = record
+                i = line - number
+                text = data[ends[i - 1] + 1 if i else 0 : ends[i]]
+                found[record] = found[record] + b"\n" + text if record in found else text
+                quoted ^= quotes and text.count(b'"') % 2 == 1
+                if not quoted or len(found[record]) > LONGEST_RECORD:
+                    record, quoted = 0, False
+                line += 1
+            if not record and not waiting:
+                break
         if not found and todo:  # a file with bare carriage returns has no such lines
             return self._slow_texts(todo, quotes)
         return {
             n: _lf(raw.removesuffix(b"\r").decode(self.encoding, "replace")).removeprefix("\ufeff")
             for n, raw in found.items()
         }
+
+    def _blocks(self) -> Iterator[tuple[int, bytes, Any]]:
+        """(number of the first line, bytes, offsets of the line ends in them): whole lines, a quarter MB at a time."""
+        with self.open() as f:
+            number, tail = 1, b""
+            while block := f.read(1 << 18):
+                data = tail + block
+                ends = np.flatnonzero(np.frombuffer(data, np.uint8) == 10)
+                tail = data[ends[-1] + 1 :] if len(ends) else data
+                if len(ends):
+                    yield number, data, ends
+                    number += len(ends)
+            if tail:
+                yield number, tail, np.array([len(tail)])
 
     def _slow_texts(self, todo: list[int], quotes: bool) -> dict[int, str]:
         out: dict[int, str] = {}

@@ -94,7 +94,8 @@ class View:
             out = d.function(self) if d.whole else d.function(*inputs)
         if np.ndim(out) == 0:
             return out
-        return np.where(np.isinf(out), np.nan, out)
+        infinite = np.isinf(out)
+        return np.where(infinite, np.nan, out) if infinite.any() else out
 
     def _device(self, metric: str) -> Any:
         if not metric.startswith("device."):

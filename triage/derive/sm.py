@@ -66,10 +66,17 @@ def _top_is(reason: str) -> Derivation:
     )
 
 
+def _kinds(view: View) -> tuple[Any, Any]:
+    if "kinds" not in view.scratch:
+        kinds = view.capture.kinds[view.rows]
+        view.scratch["kinds"] = (kinds, kinds != "")
+    found: tuple[Any, Any] = view.scratch["kinds"]
+    return found
+
+
 def _kind(kind: str) -> Derivation:
     def flag(view: View) -> Any:
-        kinds = view.capture.kinds[view.rows]
-        known = kinds != ""
+        kinds, known = _kinds(view)
         return np.where(known, (kinds == kind).astype(float), np.nan) if known.any() else np.nan
 
     return Derivation(f"kind.{kind}", (), f"the workload's kind is {kind}", flag, whole=True)

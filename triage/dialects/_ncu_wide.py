@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from triage import schema, units
-from triage.dialects import _ncu_build, _ncu_more, _wide
+from triage.dialects import _ncu_build, _ncu_more, _parser, _wide
 from triage.dialects import _ncu_names as ncu
 from triage.dialects._nv_file import Body, Header, Segment, chatter, frame, record_lines, segments
 from triage.errors import BadCapture, UnknownUnit
@@ -24,7 +24,7 @@ ROLES = {
     "device": ("device name", "device attribute display name", "device"), "speedup": ("estimated speedup",),
     "major": ("device attribute compute capability major",), "minor": ("device attribute compute capability minor",),
 }  # fmt: skip
-_NA = [*_wide._NA, "No data", "NO DATA", "no data"]
+_NA = [*_parser.MISSING, "No data", "NO DATA", "no data"]
 
 
 @dataclass(slots=True)

@@ -9,20 +9,20 @@ from __future__ import annotations
 import csv
 import io
 import re
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from functools import reduce
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from triage import units
+from triage.dialects import _parser
 from triage.errors import BadCapture, UnknownUnit
 from triage.model import Quality
 from triage.source import Source
 
-_NA = ["", *sorted(units.MISSING | {m.upper() for m in units.MISSING} | {"N/A", "NaN", "NA", "Inf", "None"})]
 LONGEST = 400  # characters of a header that is looked into; searching a hostile one takes its length squared
 _BRACKETS = re.compile(r"^(.*?)\s*[\[(]([^\])]*)[\])]\s*$")
 _SUFFIX = re.compile(r"^(.*?)[_ ](ns|us|ms|s|pct|percent|bytes|hz|mhz|ghz|kb|mb|gb)$", re.IGNORECASE)
@@ -37,6 +37,13 @@ class Wide:
     lines: Any
     first_line: int
     quality: list[Quality]
+
+
+def scaled(values: Any, factor: float) -> Any:
+    """Values of a column that nobody else holds, times a factor; in place, because fresh memory costs more than the work."""
+    if factor == 1.0:
+        return values
+    return np.multiply(values, factor, out=values if values.flags.writeable else None)
 
 
 def split_unit(header: str) -> tuple[str, str]:
@@ -87,80 +94,75 @@ def read(
     style: units.Style = "us",
     skip: Sequence[int] = (),
     end_line: int | None = None,
+    empty: str = "the profiler recorded nothing; capture again",
 ) -> Wide:
     """Columns of a wide table by 0-based position.
 
     header_line: 1-based line of the header. skip: 1-based lines that are not data (unit row, trailers).
-    end_line: last line that belongs to the table. Raises BadCapture when there is no data row.
+    end_line: last line that belongs to the table. Raises BadCapture, with `empty` as its hint, when there is no data row.
     """
-    wanted = sorted({*numeric, *text})
     try:
-        frame = _fast(source, header_line, width, wanted, set(text), style, end_line)
-    except (pd.errors.ParserError, csv.Error, UnicodeError, ValueError, OverflowError, IndexError):
-        return _slow(source, header_line, width, numeric, text, style, set(skip), end_line)
-    if any(isinstance(i, tuple) for i in frame.index[:1]):  # more cells than headers: pandas made an index of them
-        return _slow(source, header_line, width, numeric, text, style, set(skip), end_line)
+        parts = _parser.columns(
+            source, header_line, width, numeric, text, style, lambda frame: _part(frame, numeric, text),
+            rows=None if end_line is None else end_line - header_line,
+        )  # fmt: skip
+    except _parser.Error:
+        return _slow(source, header_line, width, numeric, text, style, set(skip), end_line, empty)
     first = header_line + 1
-    keep = np.ones(len(frame), dtype=bool)
+    keep = ~_joined([p.blank for p in parts])
     for line in skip:
-        if 0 <= line - first < len(frame):
+        if 0 <= line - first < len(keep):
             keep[line - first] = False
-    probe = [c for c in wanted if c in frame.columns]
-    empty = np.logical_and.reduce([frame[c].isna().to_numpy() for c in probe]) if probe else ~keep
-    keep &= ~empty
     if not keep.any():
-        raise BadCapture(f"{source.path}: a header but no rows", "the profiler recorded nothing; capture again")
-    lines = None if keep.all() else np.flatnonzero(keep) + first
-    if lines is not None:
-        frame = frame[keep]
+        raise BadCapture(f"{source.path}: a header but no rows", empty)
+    rows = None if keep.all() else np.flatnonzero(keep)
     quality: list[Quality] = []
-    numbers = {c: _floats(frame[c], style, source, c, quality) for c in numeric}
-    texts = {c: frame[c].fillna("").astype(object).to_numpy() for c in text}
-    return Wide(numbers, texts, lines, first, quality)
+
+    def column(c: int) -> Any:
+        whole = _joined([p.cells.pop(c) for p in parts])
+        return whole if rows is None else whole[rows]
+
+    wanted = [*numeric, *text]
+    columns = dict(zip(wanted, _parser.beside(column, wanted, len(keep)), strict=True))
+    numbers = {c: _floats(columns[c], style, source, c, quality) for c in numeric}
+    texts = {c: columns[c] for c in text}
+    return Wide(numbers, texts, None if rows is None else rows + first, first, quality)
 
 
-def _fast(
-    source: Source, header_line: int, width: int, wanted: list[int], text: set[int], style: units.Style, end: int | None
-) -> pd.DataFrame:
-    handle: Any = source.plain_path or source.open()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", pd.errors.DtypeWarning)  # mixed columns are sorted out below
-            return pd.read_csv(
-                handle,
-                sep=source.delimiter,
-                header=None,
-                names=list(range(width)),
-                index_col=False,
-                usecols=wanted,
-                dtype=cast(Any, dict.fromkeys(text, object)),
-                skiprows=header_line,
-                nrows=None if end is None else end - header_line,
-                skip_blank_lines=False,
-                skipinitialspace=source.skip_space,
-                keep_default_na=False,
-                na_values=cast(Any, {c: [""] if c in text else _NA for c in wanted}),
-                encoding=source.encoding,
-                encoding_errors="replace",
-                thousands="," if style == "us" else ".",
-                decimal="." if style == "us" else ",",
-                quoting=csv.QUOTE_MINIMAL if source.delimiter != "\t" else csv.QUOTE_NONE,
-                engine="c",
-            )
-    finally:
-        if source.plain_path is None:
-            handle.close()
+@dataclass(slots=True)
+class _Part:
+    """Some rows of a table. cells: per column, floats, or objects where cells are no plain numbers; blank: rows without any."""
+
+    cells: dict[int, Any]
+    blank: Any
 
 
-def _floats(column: pd.Series[Any], style: units.Style, source: Source, c: int, quality: list[Quality]) -> Any:
-    if pd.api.types.is_bool_dtype(column):
-        return column.to_numpy(dtype=np.float64)
-    if pd.api.types.is_numeric_dtype(column):
-        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        if not np.isfinite(values).all():
-            values = np.where(np.isinf(values), np.nan, values)
-        return values
-    raw = column.to_numpy(object)
+def _part(frame: pd.DataFrame, numeric: Sequence[int], text: Sequence[int]) -> _Part:
+    if any(isinstance(i, tuple) for i in frame.index[:1]):
+        raise IndexError("more cells than headers: pandas made an index of them")
+    missing: dict[Any, Any] = {c: frame[c].isna().to_numpy() for c in frame.columns}
+    blank = reduce(np.logical_and, missing.values()) if missing else np.zeros(len(frame), dtype=bool)
+    cells = {c: _cells(frame[c]) for c in numeric}
+    for c in text:
+        words = frame[c].to_numpy(object)
+        cells[c] = np.where(missing[c], "", words) if missing[c].any() else words
+    return _Part(cells, blank)
+
+
+def _cells(column: pd.Series[Any]) -> Any:
+    """A column as float64 where the parser read numbers, else as objects."""
+    if pd.api.types.is_bool_dtype(column) or pd.api.types.is_numeric_dtype(column):
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    return column.to_numpy(object)
+
+
+def _joined(parts: Sequence[Any]) -> Any:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _floats(raw: Any, style: units.Style, source: Source, c: int, quality: list[Quality]) -> Any:
+    if raw.dtype != object:
+        return raw if np.isfinite(raw).all() else np.where(np.isinf(raw), np.nan, raw)
     out = np.full(len(raw), np.nan)
     odd = ""
     for i, cell in enumerate(raw):
@@ -197,6 +199,7 @@ def _slow(
     style: units.Style,
     skip: set[int],
     end: int | None,
+    empty: str,
 ) -> Wide:
     """The same with the csv module: tolerates short, long and damaged records, and says so."""
     body = source.text()
@@ -222,7 +225,7 @@ def _slow(
     except csv.Error as e:
         raise BadCapture(f"{source.path}:{header_line + before + 1}: damaged table ({e})", "export again") from e
     if not rows:
-        raise BadCapture(f"{source.path}: a header but no rows", "the profiler recorded nothing; capture again")
+        raise BadCapture(f"{source.path}: a header but no rows", empty)
     quality = []
     if long_rows:
         quality.append(
@@ -232,8 +235,8 @@ def _slow(
         )
     numbers: dict[int, Any] = {}
     for c in numeric:
-        cells = pd.Series([row[c] if c < len(row) else "" for row in rows], dtype=object)
-        numbers[c] = _floats(cells, style, source, c, quality)
+        found = np.array([row[c] if c < len(row) else "" for row in rows], dtype=object)
+        numbers[c] = _floats(found, style, source, c, quality)
     texts = {c: np.array([row[c].strip() if c < len(row) else "" for row in rows], dtype=object) for c in text}
     return Wide(numbers, texts, np.array(lines), header_line + 1, quality)
 

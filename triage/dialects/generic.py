@@ -129,7 +129,7 @@ def read(source: Source, options: Options) -> Table:
                 factor = units.factor(unit, target)
             except UnknownUnit as e:
                 raise UnknownUnit(f"{source.path}:{line}: column {headers[c]!r}: {e.message}", e.hint) from e
-        values = wide.numbers[c] if factor == 1.0 else wide.numbers[c] * factor
+        values = _wide.scaled(wide.numbers[c], factor)
         table.columns[metric] = Column(values, headers[c], c + 1, unit, factor)
     if "kind" in roles:
         table.kinds = _kinds(wide.texts[roles["kind"]])

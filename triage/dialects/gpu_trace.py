@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from triage import schema, units
-from triage.dialects import Match, Options, _gputrace, _gputrace_columns, _pw
+from triage.dialects import Match, Options, _gputrace, _gputrace_columns, _pw, _wide
 from triage.dialects._gputrace import Events, Export
 from triage.dialects._gputrace_columns import HOW
 from triage.errors import BadCapture, NotTriageable
@@ -32,6 +32,7 @@ window: GPU Trace Profiler activity, Lock Clocks to Base, Metric Set *Throughput
 Triage*), Real-Time Shader Profiler on, Auto Export on. The application must emit markers (PIX events,
 debug labels, NVTX).
 """
+NO_MARKERS = "the application emitted no markers, or the export was cut"
 _RAW_LIMIT = 8 << 20  # cells kept as inputs of averages over frames
 
 
@@ -104,7 +105,8 @@ def _markers(source: Source, export: Export, options: Options) -> Table:
     chosen |= {h: mapping[schema.normal(h)] for h in groups if schema.normal(h) in mapping}
     wanted = [c for h in (*chosen, *raws) for c in groups[h]]
     style = _gputrace_columns.style(regimes, line, sep, wanted, options)
-    numbers, paths, lines, quality = _gputrace_columns.columns(regimes, line, len(headers), wanted, style)
+    wide = _wide.read(regimes, line, len(headers), wanted, [0], style=style, empty=NO_MARKERS)
+    numbers, paths = wide.numbers, wide.texts[0].tolist()
     repeats = max((len(groups[h]) for h in (*chosen, *raws)), default=1)
     events = _gputrace.read_events(export.events) if export.events is not None else None
     event = _gputrace.join(paths, events) if events is not None else np.full(len(paths), -1)
@@ -113,7 +115,7 @@ def _markers(source: Source, export: Export, options: Options) -> Table:
     names, parents = _gputrace.levels(paths, events, event)
     files = _files(source, export, regimes, export.events if events is not None else None)
     at = files.index(regimes)
-    table = Table(NAME, files, names, {}, paths=parents, first_line=line + 1, lines=lines, quality=quality)
+    table = Table(NAME, files, names, {}, paths=parents, first_line=line + 1, lines=wide.lines, quality=wide.quality)
     many = len(paths) * repeats * len(chosen) > _RAW_LIMIT
     for h, metric in chosen.items():
         table.columns[metric] = _gputrace_columns.mean(
