@@ -17,7 +17,7 @@ from triage import __version__
 from triage.derive import View
 from triage.details import Details
 from triage.engine import Engine
-from triage.evaluate import Lookup, infer
+from triage.evaluate import Constants, Lookup, infer
 from triage.findings import Finding, findings
 from triage.framefacts import frame_capture
 from triage.gain import fractions
@@ -178,27 +178,32 @@ class Diagnostician:
         n = len(capture)
         ledger = Ledger(n, limit, min_gain, capture.frame_ns, self._confidence, self._id_order)
         band, limiter = np.zeros(n, np.int8), np.zeros(n, np.int8)
+        constants = Constants(capture)
         for start in range(0, n, BLOCK):
             rows = slice(start, min(start + BLOCK, n))
             view = View(capture, rows)
             verdict = judge(view)
             band[rows], limiter[rows] = verdict.band, verdict.limiter
-            self._fire(view, self.workload, capture.self_ns[rows], ledger, start)
+            self._fire(view, self.workload, capture.self_ns[rows], ledger, start, constants)
         time = np.nan_to_num(capture.self_ns)
         best = ledger.best * time
         whole = frame_capture(capture, limiter, (ledger.lead[0] * time, ledger.lead[1]), self.book)
         if self.frame:
-            self._fire(View(whole), self.frame, np.array([capture.frame_ns]), ledger, -1)
+            self._fire(View(whole), self.frame, np.array([capture.frame_ns]), ledger, -1, Constants(whole))
         sums = tuple(float(row.sum()) for row in best)
         return Part(capture, number, ledger.firings(), limiter, band, sums, ledger.counts, ledger.total, whole, best[1])
 
-    def _fire(self, view: View, engine: Engine, self_ns: Any, ledger: Ledger, offset: int) -> None:
+    def _fire(
+        self, view: View, engine: Engine, self_ns: Any, ledger: Ledger, offset: int, constants: Constants
+    ) -> None:
         """Infer one block and enter its firings, with their gains, into the ledger."""
-        truth = infer(view, engine)
+        truth = infer(view, engine, constants)
         for index in sorted(truth.fired):
             rule = self.book.rules[index]
+            if rule.is_concept:
+                continue
             where = np.flatnonzero(truth.fired[index])
-            if not rule.is_concept and len(where):
+            if len(where):
                 gains = fractions(rule, Lookup(rule, view, self.method), where)
                 ledger.add(index, where + offset, gains, self_ns[where], umbrella=rule.name in UMBRELLA)
 

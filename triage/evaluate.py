@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from triage.derive import View, leaves
+from triage.derive import View, absent, leaves
 from triage.engine import Engine
 from triage.expression import FALSE, TRUE, UNKNOWN
+from triage.model import Capture
 from triage.program import RULES, Input, reads, sign
 from triage.rule import Rule
 
@@ -76,14 +77,30 @@ class Lookup:
         return self.view.scratch[key]
 
 
-def infer(view: View, engine: Engine) -> Truth:
-    """Run every group of the engine's program over a view, then apply the vetoes."""
+class Constants:
+    """Conditions over metrics that a capture does not have: the same for all its workloads, so computed for the first block."""
+
+    def __init__(self, capture: Capture) -> None:
+        self.capture = capture
+        self.truths: dict[str, Any] = {}
+
+    def keep(self, item: Input, truth: Any) -> None:
+        """Remember a truth if no block can change it."""
+        if item.kind == "condition" and np.ndim(truth) == 0:
+            assert item.condition and item.rule
+            if all(absent(m, self.capture) for m in reads(item.rule, item.condition.names)):
+                self.truths[item.key] = truth
+
+
+def infer(view: View, engine: Engine, constants: Constants | None = None) -> Truth:
+    """Run every group of the engine's program over a view, then apply the vetoes. constants: of the blocks before."""
     program, truth = engine.program, Truth()
-    memo: dict[str, Any] = {}
+    constants = constants or Constants(view.capture)
+    memo = dict(constants.truths)
     size = view.size
     nothing = np.zeros(size, dtype=bool)
     for group in program.groups:
-        digits = [_truth_of(i, view, program.method, truth, memo) for i in group.inputs]
+        digits = [_truth_of(i, view, program.method, truth, memo, constants) for i in group.inputs]
         bits = engine.infer(group, sign(digits, size))
         seen = int(np.bitwise_or.reduce(bits)) if size else 0
         for m, member in enumerate(group.members):
@@ -97,7 +114,7 @@ def infer(view: View, engine: Engine) -> Truth:
     return truth
 
 
-def _truth_of(item: Input, view: View, method: str, truth: Truth, memo: dict[str, Any]) -> Any:
+def _truth_of(item: Input, view: View, method: str, truth: Truth, memo: dict[str, Any], constants: Constants) -> Any:
     if item.kind == "given":
         return truth.concept(item.name)
     if item.key not in memo:
@@ -111,6 +128,7 @@ def _truth_of(item: Input, view: View, method: str, truth: Truth, memo: dict[str
         else:
             assert item.condition and item.rule
             memo[item.key] = item.condition(Lookup(item.rule, view, method))
+            constants.keep(item, memo[item.key])
     return memo[item.key]
 
 

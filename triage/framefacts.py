@@ -42,8 +42,8 @@ def frame_capture(capture: Capture, limiter: Any, lead: tuple[Any, Any], book: R
     known: Facts = {"frame.time": (total, over), "frame.workloads": (float(len(capture)), over)}
     if total > 0:
         known["frame.uncovered"] = (capture.uncovered_ns / total, "time outside all ranges / frame time")
-        for code, name in enumerate(CLASSES):
-            known[f"frame.share_{name.replace('-', '_')}"] = (float(own[limiter == code].sum() / total), over)
+        for name, time in zip(CLASSES, np.bincount(limiter, own, len(CLASSES)), strict=True):
+            known[f"frame.share_{name.replace('-', '_')}"] = (float(time / total), over)
         known |= _tiny(capture, own, leaf, total)
         known |= _weighted(capture, own, leaf, total)
         known |= _merge(capture, own, leaf, total)
@@ -70,8 +70,9 @@ def _tiny(capture: Capture, own: Any, leaf: Any, total: float) -> Facts:
     kernel = _launches(capture)
     out: Facts = {}
     for name, mask in (("tiny", tiny), ("tiny_marker", tiny & ~kernel)):
-        out[f"frame.{name}_count"] = (float(calls[mask].sum()), "leaf ranges below 10 µs")
-        out[f"frame.{name}_share"] = (float(own[mask].sum() / total), "time in leaf ranges below 10 µs / frame time")
+        where = np.flatnonzero(mask)
+        out[f"frame.{name}_count"] = (float(calls[where].sum()), "leaf ranges below 10 µs")
+        out[f"frame.{name}_share"] = (float(own[where].sum() / total), "time in leaf ranges below 10 µs / frame time")
     if (timed & kernel).any():
         small, every = tiny & kernel, timed & kernel
         out["frame.tiny_launch_count"] = (float(calls[small].sum()), "launches below 10 µs")

@@ -27,11 +27,12 @@ def fractions(rule: Rule, lookup: Lookup, where: Any) -> tuple[Any, Any, Any]:
     if rule.gain is None:
         nothing = np.full(len(where), np.nan)
         return nothing, nothing, nothing
-    nothing = np.zeros(len(where))
     bound, saves, low = (_at(e(lookup), where) for e in (rule.gain.at_most, rule.gain.saves, rule.gain.low))
-    likely = np.where(np.isnan(saves), np.nan, np.fmin(saves, bound)) + nothing
-    low = np.fmin(np.where(np.isnan(low), 0.0, low), likely) + nothing
-    return low, likely, np.fmax(bound, likely)
+    likely, missing = np.fmin(saves, bound), np.isnan(saves)
+    if missing.any():
+        likely = np.where(missing, np.nan, likely)
+    likely = likely if np.ndim(likely) else np.full(len(where), likely)
+    return np.fmin(np.nan_to_num(low), likely), likely, np.fmax(bound, likely)
 
 
 def _at(values: Any, where: Any) -> Any:

@@ -29,8 +29,7 @@ class Firings:
     @property
     def rank(self) -> Any:
         """What firings are ordered by: time saved, or the fraction where no time is known."""
-        unknown = np.isnan(self.saved)
-        return np.where(unknown, np.nan_to_num(self.likely), self.saved) if unknown.any() else self.saved
+        return _rank(self.saved, self.likely)
 
     def take(self, keep: Any) -> Firings:
         """The firings at some positions."""
@@ -43,6 +42,11 @@ class Firings:
             e = np.empty(0)
             return Firings(e.astype(np.int64), e.astype(np.int64), e, e, e, e)
         return Firings(*(np.concatenate([getattr(p, f) for p in parts]) for f in _FIELDS))
+
+
+def _rank(saved: Any, likely: Any) -> Any:
+    unknown = np.isnan(saved)
+    return np.where(unknown, np.nan_to_num(likely), saved) if unknown.any() else saved
 
 
 class Ledger:
@@ -74,17 +78,14 @@ class Ledger:
         self.counts[rule] = self.counts.get(rule, 0) + len(workload)
         if len(workload) and workload[0] >= 0:
             self._raise(rule, workload, fractions, umbrella)
-        fresh = Firings(np.full(len(workload), rule), workload, *fractions, saved)
-        rank = fresh.rank
-        keep = rank >= self._edge
+        keep = _rank(saved, fractions[1]) >= self._edge
         if self.least > 0:
             share = np.nan_to_num(saved) / self.frame_ns if self.frame_ns > 0 else np.nan_to_num(fractions[1])
             keep &= share >= self.least - 1e-12
-        if keep.all():
-            self._kept.append(fresh)
-        elif keep.any():
-            self._kept.append(fresh.take(np.flatnonzero(keep)))
-        self._pending += int(keep.sum())
+        kept = np.flatnonzero(keep)
+        if len(kept):
+            self._kept.append(Firings(np.full(len(kept), rule), *(x[kept] for x in (workload, *fractions, saved))))
+        self._pending += len(kept)
         if self._pending > max(2 * self.limit, SLACK):
             self._cut()
 

@@ -60,9 +60,10 @@ def frame(d: Diagnosis) -> dict[str, Any]:
     shares: dict[str, float] = {}
     for part in d.parts:
         own = np.nan_to_num(part.capture.self_ns)
-        for code in np.unique(part.limiter):
+        seen, time = np.bincount(part.limiter), np.bincount(part.limiter, own)
+        for code in np.flatnonzero(seen):
             name = CLASSES[int(code)]
-            shares[name] = shares.get(name, 0.0) + float(own[part.limiter == code].sum())
+            shares[name] = shares.get(name, 0.0) + float(time[code])
     total = d.frame_ns
     return {
         "duration_ns": number(total, 3) if total > 0 else None,

@@ -93,9 +93,12 @@ def _limiter(view: View) -> Any:
             ~both & (sm >= LOW),
             ~both & (mem >= LOW),
         ]
-    codes = [CLASSES.index(w) for w in
-             ("cpu", "front-end", "rop", "small-grid", "latency", "balanced", "compute", "memory", "compute", "memory")]  # fmt: skip
-    return np.select(choices, codes, 0).astype(np.int8)
+    words = ("cpu", "front-end", "rop", "small-grid", "latency", "balanced", "compute", "memory", "compute", "memory")
+    out, open_ = np.zeros(view.size, dtype=np.int8), np.ones(view.size, dtype=bool)
+    for word, holds in zip(words, choices, strict=True):  # the first that holds; np.select takes ten times as long
+        out += (holds & open_).view(np.int8) * np.int8(CLASSES.index(word))
+        open_ &= ~holds
+    return out
 
 
 def grade(rate: float, method: str) -> str:

@@ -16,7 +16,7 @@ from triage import schema
 from triage.derive._derivation import Derivation
 from triage.model import Capture
 
-__all__ = ["Derivation", "View", "derivations", "leaves"]
+__all__ = ["Derivation", "View", "absent", "derivations", "leaves"]
 
 
 @cache
@@ -50,6 +50,16 @@ def leaves(metric: str, collectable: frozenset[str]) -> tuple[str, ...]:
     if d.ask:
         return tuple(dict.fromkeys(leaf for p in parts for leaf in p))
     return tuple(dict.fromkeys(leaf for p in parts for leaf in p)) if all(parts) else ()
+
+
+def absent(metric: str, capture: Capture) -> bool:
+    """Is this metric missing in the whole capture: not exported, and not computable from anything that was?"""
+    if metric in capture.facts or metric.startswith("device."):
+        return False
+    d = derivations().get(metric)
+    if d is None or any(absent(m, capture) for m in d.inputs):
+        return True
+    return bool(d.optional) and not d.inputs and not d.whole and all(absent(m, capture) for m in d.optional)
 
 
 class View:
