@@ -44,6 +44,11 @@ class Details:
         return self._lookups[index]
 
     @cached_property
+    def ids(self) -> dict[int, str]:
+        """Index in the capture -> id in the report, of the shown workloads."""
+        return {w: self.part.workload_id(w, self.d.many) for w in self.rows.tolist()}
+
+    @cached_property
     def truth(self) -> Any:
         """Everything inferred about the shown workloads (signatures are cached: this is cheap)."""
         return infer(self.view, self.d.inference)

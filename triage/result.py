@@ -126,8 +126,8 @@ def origin(o: Origin) -> dict[str, Any]:
 
 def _ruled_out(d: Diagnosis) -> list[dict[str, Any]]:
     out = []
-    for part, details in zip(d.parts, d.details, strict=True):
-        out += [{"rule": r, "workload": part.workload_id(w, d.many), "why": why} for r, w, why in details.ruled_out()]
+    for details in d.details:
+        out += [{"rule": r, "workload": details.ids[w], "why": why} for r, w, why in details.ruled_out()]
     return out
 
 
@@ -136,9 +136,9 @@ def blind_spots(d: Diagnosis) -> list[dict[str, Any]]:
     from triage.details import NAMED
 
     out = []
-    for part, details in zip(d.parts, d.details, strict=True):
+    for details in d.details:
         for s in details.blind_spots:
-            names = [part.workload_id(w, d.many) for w in s.workloads[:NAMED]]
+            names = [details.ids[w] for w in s.workloads[:NAMED]]
             out.append(
                 {
                     "missing": list(s.missing),

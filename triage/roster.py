@@ -30,10 +30,13 @@ def number(value: float, digits: int = 6) -> float | int | None:
 
 def numbers(values: Any, digits: int = 6) -> list[float | int | None]:
     """`number` over an array."""
-    rounded = np.round(np.asarray(values, dtype=np.float64), digits).tolist()
-    return [
-        None if v != v or v in (np.inf, -np.inf) else int(v) if v.is_integer() and abs(v) < 1e15 else v for v in rounded
-    ]
+    rounded = np.round(np.asarray(values, dtype=np.float64), digits)
+    out: list[float | int | None] = rounded.tolist()
+    for i in np.flatnonzero((rounded == np.rint(rounded)) & (np.abs(rounded) < 1e15)).tolist():
+        out[i] = int(rounded[i])
+    for i in np.flatnonzero(~np.isfinite(rounded)).tolist():
+        out[i] = None
+    return out
 
 
 def workloads(d: Diagnosis) -> Iterator[dict[str, Any]]:
@@ -60,9 +63,8 @@ def _workloads(
     clusters = details.verdict.clusters
     units = [UNITS[u] for u in clusters.names]
     pct = [numbers(row * 100, 4) for row in clusters.sol]
-    order = (
-        np.argsort(-np.nan_to_num(clusters.sol, nan=-1.0), axis=0, kind="stable").T.tolist() if units else [[]] * size
-    )
+    order = np.argsort(-clusters.sol, axis=0, kind="stable").T.tolist() if units else [[]] * size  # NaN comes last
+    measured = np.isfinite(clusters.sol).sum(axis=0).tolist()
     primary, secondary = clusters.primary.tolist(), clusters.secondary.tolist()
     tex, l2 = (_grades(view[m], size, d.method) for m in ("l1tex.hit_rate", "l2.hit_rate"))
     with np.errstate(all="ignore"):
@@ -72,21 +74,22 @@ def _workloads(
     calls, duration, own = (numbers(v[rows], 3) for v in (c.calls, c.duration_ns, c.self_ns))
     share = numbers(c.self_ns[rows] / c.frame_ns) if c.frame_ns > 0 else [None] * size
     parents = c.parent[rows].tolist()
+    names, paths, kinds = (list(map(str, words[rows].tolist())) for words in (c.names, c.paths, c.kinds))
     opinions = _opinions(c)
     for i, w in enumerate(rows.tolist()):
-        ranked = [k for k in order[i] if pct[k][i] is not None]
+        ranked = order[i][: measured[i]]
         top = best.get((p, w))
-        path, band = c.paths[w], bands[i]
+        path, band = paths[i], bands[i]
         grades = {}
         if tex[i]:
             grades["TEX"] = tex[i]
         if l2[i]:
             grades["L2"] = l2[i]
         yield {
-            "id": part.workload_id(w, d.many), "capture": c.input.path, "name": str(c.names[w]),
-            "path": str(path).split(SEP) if path else [], "kind": str(c.kinds[w]) or None,
+            "id": details.ids[w], "capture": c.input.path, "name": names[i],
+            "path": path.split(SEP) if path else [], "kind": kinds[i] or None,
             "parent": part.workload_id(parents[i], d.many) if parents[i] >= 0 else None,
-            "calls": calls[i], "times": _times(c, w), "duration_ns": duration[i], "self_ns": own[i], "share": share[i],
+            "calls": calls[i], "times": None if c.members is None else _times(c, w), "duration_ns": duration[i], "self_ns": own[i], "share": share[i],
             "sol": [{"unit": units[k], "pct": pct[k][i]} for k in ranked], "band": band,
             "primary": [units[k] for k in ranked if primary[k][i]], "secondary": [units[k] for k in ranked if secondary[k][i]],
             "bound_speedup": bound[i] if band in ("low", "gray") else None, "hit_grades": grades, "limiter_class": classes[i],
@@ -97,7 +100,7 @@ def _workloads(
 
 def _times(c: Any, w: int) -> dict[str, Any] | None:
     """Shortest, median and longest repeat in ns; null for a workload seen once."""
-    if c.members is None or len(c.rows_of(w)) < 2 or (found := spread(np.asarray(c.times(w)))) is None:
+    if len(c.rows_of(w)) < 2 or (found := spread(np.asarray(c.times(w)))) is None:
         return None
     return dict(zip(("min", "median", "max"), (number(ns, 3) for ns in found), strict=True))
 

@@ -11,7 +11,6 @@ import io
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -122,7 +121,7 @@ def read(
         whole = _joined([p.cells.pop(c) for p in parts])
         return whole if rows is None else whole[rows]
 
-    wanted = [*numeric, *text]
+    wanted = list(dict.fromkeys((*numeric, *text)))
     columns = dict(zip(wanted, _parser.beside(column, wanted, len(keep)), strict=True))
     numbers = {c: _floats(columns[c], style, source, c, quality) for c in numeric}
     texts = {c: columns[c] for c in text}
@@ -140,20 +139,24 @@ class _Part:
 def _part(frame: pd.DataFrame, numeric: Sequence[int], text: Sequence[int]) -> _Part:
     if any(isinstance(i, tuple) for i in frame.index[:1]):
         raise IndexError("more cells than headers: pandas made an index of them")
-    missing: dict[Any, Any] = {c: frame[c].isna().to_numpy() for c in frame.columns}
-    blank = reduce(np.logical_and, missing.values()) if missing else np.zeros(len(frame), dtype=bool)
-    cells = {c: _cells(frame[c]) for c in numeric}
-    for c in text:
-        words = frame[c].to_numpy(object)
-        cells[c] = np.where(missing[c], "", words) if missing[c].any() else words
+    cells: dict[int, Any] = {}
+    blank = np.ones(len(frame), dtype=bool)
+    for c in dict.fromkeys((*text, *numeric)):
+        cells[c] = _cells(frame[c])
+        if blank.any():
+            blank &= frame[c].isna().to_numpy()
+        if c in text and (missing := frame[c].isna().to_numpy()).any():
+            cells[c] = np.where(missing, "", cells[c])
     return _Part(cells, blank)
 
 
 def _cells(column: pd.Series[Any]) -> Any:
-    """A column as float64 where the parser read numbers, else as objects."""
-    if pd.api.types.is_bool_dtype(column) or pd.api.types.is_numeric_dtype(column):
-        return column.to_numpy(dtype=np.float64, na_value=np.nan)
-    return column.to_numpy(object)
+    """A column as float64, NaN for infinite, where the parser read numbers; else as objects."""
+    if not (pd.api.types.is_bool_dtype(column) or pd.api.types.is_numeric_dtype(column)):
+        return column.to_numpy(object)
+    values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    infinite = np.isinf(values)
+    return np.where(infinite, np.nan, values) if infinite.any() else values
 
 
 def _joined(parts: Sequence[Any]) -> Any:
@@ -162,7 +165,7 @@ def _joined(parts: Sequence[Any]) -> Any:
 
 def _floats(raw: Any, style: units.Style, source: Source, c: int, quality: list[Quality]) -> Any:
     if raw.dtype != object:
-        return raw if np.isfinite(raw).all() else np.where(np.isinf(raw), np.nan, raw)
+        return raw
     out = np.full(len(raw), np.nan)
     odd = ""
     for i, cell in enumerate(raw):
