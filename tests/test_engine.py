@@ -39,7 +39,7 @@ def random_capture(book: Rulebook, n: int, seed: int) -> Capture:
     names = np.array([f"w{i}" for i in range(n)], dtype=object)
     one = np.zeros(n, dtype=np.int64)
     return Capture(
-        InputFile("random", "", "test", "", n), Table("test", [], names, {}), names, np.full(n, "", dtype=object),
+        InputFile("random", "test", "", n), Table("test", [], names, {}), names, np.full(n, "", dtype=object),
         np.full(n, "", dtype=object), np.ones(n), one - 1, one, np.ones(n), np.ones(n), facts, {}, None, frozenset(facts),
     )  # fmt: skip
 

@@ -24,7 +24,7 @@ def frame(rows: dict[str, list[float]], kinds: list[str], ms: list[float], **ext
     one = np.zeros(n, dtype=np.int64)
     facts = {m: np.array(v) for m, v in rows.items()}
     return Capture(
-        InputFile("t", "", "t", "", n), Table("t", [], names, {}), names, np.full(n, "", dtype=object),
+        InputFile("t", "t", "", n), Table("t", [], names, {}), names, np.full(n, "", dtype=object),
         np.array(kinds, dtype=object), extra.get("calls", np.ones(n)), one - 1, one, own, own, facts, {}, None,
         frozenset(facts), frame_ns=float(own.sum()),
     )  # fmt: skip

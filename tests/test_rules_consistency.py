@@ -69,7 +69,7 @@ def capture(facts: dict[str, Any], kinds: Any) -> Capture:
     names = np.array([f"{('w', 'gemm_')[i % 2]}{i}" for i in range(n)], dtype=object)
     one = np.zeros(n, dtype=np.int64)
     return Capture(
-        InputFile("random", "", "test", "", n), Table("test", [], names, {}), names, np.full(n, "", dtype=object), kinds,
+        InputFile("random", "test", "", n), Table("test", [], names, {}), names, np.full(n, "", dtype=object), kinds,
         np.ones(n), one - 1, one, np.ones(n), np.ones(n), facts, {}, None, frozenset(schema.all_metrics()),
     )  # fmt: skip
 

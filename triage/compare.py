@@ -243,6 +243,5 @@ def _alone(which: str, i: Item) -> dict[str, Any]:
 
 def _inputs(d: Diagnosis) -> list[dict[str, Any]]:
     return [
-        {"path": p.capture.input.path, "sha256": p.capture.input.sha256, "dialect": p.capture.input.dialect}
-        for p in d.parts
+        {"path": p.capture.input.path, "sha256": p.capture.sha256, "dialect": p.capture.input.dialect} for p in d.parts
     ]

@@ -188,12 +188,14 @@ class Diagnostician:
             band[rows], limiter[rows] = verdict.band, verdict.limiter
             self._fire(view, self.workload, capture.self_ns[rows], ledger, start, constants)
         time = np.nan_to_num(capture.self_ns)
-        best = ledger.best * time
+        ledger.best *= time
         whole = frame_capture(capture, limiter, (ledger.lead[0] * time, ledger.lead[1]), self.book)
         if self.frame:
             self._fire(View(whole), self.frame, np.array([capture.frame_ns]), ledger, -1, Constants(whole))
-        sums = tuple(float(row.sum()) for row in best)
-        return Part(capture, number, ledger.firings(), limiter, band, sums, ledger.counts, ledger.total, whole, best[1])
+        sums = tuple(float(row.sum()) for row in ledger.best)
+        return Part(
+            capture, number, ledger.firings(), limiter, band, sums, ledger.counts, ledger.total, whole, ledger.best[1]
+        )
 
     def _fire(
         self, view: View, engine: Engine, self_ns: Any, ledger: Ledger, offset: int, constants: Constants

@@ -131,7 +131,7 @@ def _work(found: Found, settings: Settings) -> Outcome:
             for c in summary.causes(document)
         ],
     }  # fmt: skip
-    return Outcome(found, "", capture.input.sha256, reports, overview, list(result.finding_rows(d)[1]))
+    return Outcome(found, "", capture.sha256, reports, overview, list(result.finding_rows(d)[1]))
 
 
 def open_source(path: str, max_unpacked: int) -> Any:

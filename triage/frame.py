@@ -130,10 +130,10 @@ def exclusive(duration: Any, parent: Any, depth: Any, leaf_time: bool) -> tuple[
     """
     own = np.where(np.isfinite(duration) & (duration > 0), duration, 0.0)
     unknown = ~np.isfinite(duration)
+    if not (parent >= 0).any():
+        flat = np.where(unknown, np.nan, own)
+        return flat, flat
     order = np.argsort(-depth, kind="stable")
-    nested = parent >= 0
-    if not nested.any():
-        return np.where(unknown, np.nan, own), np.where(unknown, np.nan, own)
     below = np.zeros(len(own))
     inclusive = own.copy()
     for i in order:

@@ -27,7 +27,8 @@ def fractions(rule: Rule, lookup: Lookup, where: Any) -> tuple[Any, Any, Any]:
     if rule.gain is None:
         nothing = np.full(len(where), np.nan)
         return nothing, nothing, nothing
-    bound, saves, low = (_at(e(lookup), where) for e in (rule.gain.at_most, rule.gain.saves, rule.gain.low))
+    chosen = _Chosen(lookup, where)
+    bound, saves, low = (_rounded(e(chosen)) for e in (rule.gain.at_most, rule.gain.saves, rule.gain.low))
     likely, missing = np.fmin(saves, bound), np.isnan(saves)
     if missing.any():
         likely = np.where(missing, np.nan, likely)
@@ -35,10 +36,20 @@ def fractions(rule: Rule, lookup: Lookup, where: Any) -> tuple[Any, Any, Any]:
     return np.fmin(np.nan_to_num(low), likely), likely, np.fmax(bound, likely)
 
 
-def _at(values: Any, where: Any) -> Any:
+class _Chosen:
+    """A rule's names over some of a view's workloads: a formula is worked out only where the rule fired."""
+
+    def __init__(self, lookup: Lookup, where: Any) -> None:
+        self.lookup, self.where = lookup, where
+
+    def __call__(self, name: str) -> Any:
+        values = self.lookup(name)
+        return values[self.where] if np.ndim(values) else values
+
+
+def _rounded(values: Any) -> Any:
     """Clamped and rounded; a number that is the same for all stays one number."""
-    chosen = values[where] if np.ndim(values) else values
-    return np.rint(np.clip(chosen, 0.0, CAP) * QUANTA) / QUANTA
+    return np.rint(np.clip(values, 0.0, CAP) * QUANTA) / QUANTA
 
 
 def speedup(fraction: float) -> float:

@@ -129,7 +129,6 @@ class InputFile:
     """One input as the report lists it."""
 
     path: str
-    sha256: str
     dialect: str
     why: str
     rows: int
@@ -167,6 +166,11 @@ class Capture:
 
     def __len__(self) -> int:
         return len(self.names)
+
+    @property
+    def sha256(self) -> str:
+        """Digest of the input as it is on disk; raises BadCapture when that is no longer what was read."""
+        return self.table.files[0].sha256
 
     def rows_of(self, workload: int) -> Any:
         """Table rows behind a workload."""

@@ -57,9 +57,10 @@ def capture(table: Table, module: dialects.Dialect, why: str, device: str = "", 
     source = table.files[0]
     codes, members = frame.group(table)
     facts = frame.fold(table, codes, members)
-    first = np.arange(len(table)) if members is None else members[0][members[1][:-1]]
+    first = slice(None) if members is None else members[0][members[1][:-1]]
     names, paths = table.names[first], None if table.paths is None else table.paths[first]
-    kinds = np.full(len(names), "", dtype=object) if table.kinds is None else table.kinds[first]
+    nothing = np.broadcast_to(np.array("", dtype=object), len(names))
+    kinds = nothing if table.kinds is None else table.kinds[first]
     parent, depth, _ = frame.tree(names, paths)
     duration = facts.get("gpu.time", np.full(len(names), np.nan))
     inclusive, own = frame.exclusive(duration, parent, depth, table.leaf_time)
@@ -70,8 +71,8 @@ def capture(table: Table, module: dialects.Dialect, why: str, device: str = "", 
     if "gpu.time" in facts:
         facts["gpu.time"] = inclusive
     out = Capture(
-        input=InputFile(source.path, source.sha256, module.NAME, why, len(table)),
-        table=table, names=names, paths=np.full(len(names), "", dtype=object) if paths is None else paths, kinds=kinds,
+        input=InputFile(source.path, module.NAME, why, len(table)),
+        table=table, names=names, paths=nothing if paths is None else paths, kinds=kinds,
         calls=calls, parent=parent, depth=depth, duration_ns=inclusive, self_ns=own, facts=facts, sources=sources,
         device=_device(device, table), members=members,
         collectable=frozenset(module.names()) if table.collectable is None else table.collectable,

@@ -48,7 +48,7 @@ def sections(d: Diagnosis) -> Iterator[tuple[str, Any]]:
 def _capture(part: Any) -> dict[str, Any]:
     c = part.capture
     return {
-        "path": c.input.path, "sha256": c.input.sha256, "dialect": c.input.dialect,
+        "path": c.input.path, "sha256": c.sha256, "dialect": c.input.dialect,
         "device": c.device.name if c.device else (c.table.device or None), "rows": c.input.rows, "workloads": len(c),
         "unmapped": list(c.table.unmapped), "notes": list(c.notes),
     }  # fmt: skip

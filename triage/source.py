@@ -178,7 +178,9 @@ class Source:
         if self._data is not None:
             return hashlib.sha256(self._data).hexdigest()
         with Path(self.path).open("rb") as f:
-            return hashlib.file_digest(f, "sha256").hexdigest()
+            digest = hashlib.file_digest(f, "sha256").hexdigest()
+        self.unchanged()
+        return digest
 
     @cached_property
     def head(self) -> bytes:

@@ -61,22 +61,19 @@ def command(
     if not format.endswith(".j2") and format not in render.formats():
         render._template(format)
     captures, bad = [], 0
-    with ThreadPoolExecutor(
-        1
-    ) as pool:  # beside the table parser, which needs no interpreter: compile rules, hash inputs
+    with ThreadPoolExecutor(1) as pool:  # rules are compiled beside the parser, files hashed beside the inference
         compiling = pool.submit(_common.diagnostician, o)
         for path in files:
             try:
-                source = _common.source(path, o)
-                pool.submit(getattr, source, "sha256")
-                captures.append(_common.capture(source, o))
+                captures.append(_common.capture(path, o))
+                pool.submit(getattr, captures[-1], "sha256")
             except TriageError as e:
                 cli.complain(str(e))
                 bad += 1
         doctor = compiling.result()
-    if not captures:
-        return 2
-    diagnosis = doctor.diagnose(captures, top=top, min_gain=_common.percent(min_gain))
+        if not captures:
+            return 2
+        diagnosis = doctor.diagnose(captures, top=top, min_gain=_common.percent(min_gain))
     if doctor.workload.note:
         cli.complain(f"note: {doctor.workload.note}")
     with out.sink(output) as write:

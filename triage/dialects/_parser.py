@@ -73,7 +73,7 @@ def columns(
     options: dict[str, Any] = {
         "sep": source.delimiter, "header": None, "names": list(range(width)), "index_col": False, "usecols": wanted,
         "skip_blank_lines": False, "skipinitialspace": source.skip_space, "keep_default_na": False,
-        "na_values": {c: [""] if c in words else MISSING for c in wanted}, "thousands": "," if style == "us" else ".",
+        "na_values": {c: [""] if c in words else MISSING for c in wanted}, "thousands": _thousands(source, style),
         "decimal": "." if style == "us" else ",", "quoting": csv.QUOTE_NONE if source.delimiter == "\t" else csv.QUOTE_MINIMAL,
         "nrows": rows, "engine": "c",
     }  # fmt: skip
@@ -95,6 +95,13 @@ def columns(
         finally:
             if source.plain_path is None:
                 handle.close()
+
+
+def _thousands(source: Source, style: units.Style) -> str | None:
+    """The separator of thousands. Between commas a number that holds one stands in quotes, and most tables have none."""
+    if style == "us":
+        return "," if source.delimiter != "," or b'"' in source.head else None
+    return "."
 
 
 def beside(work: Callable[[Any], T], items: Sequence[Any], rows: int) -> list[T]:
