@@ -13,7 +13,7 @@ import pytest
 
 from tests.conftest import CORPUS, SAMPLES
 from triage.diagnosis import Diagnostician
-from triage.engine import Engine
+from triage.engine import UNSEEN, Engine
 from triage.errors import TriageError
 from triage.program import compile_program
 from triage.rulebook import Rulebook
@@ -125,8 +125,8 @@ def test_memory_and_threads_stay_flat_over_many_captures(book: Rulebook, name: s
             doctor.diagnose([reader.read(path)], top=5)
             for engine in (doctor.workload, doctor.frame):
                 if engine:  # forget what was inferred, so that every capture goes through the engine again
-                    for known in engine._known:
-                        known[:] = False
+                    for table in engine._table:
+                        table[:] = UNSEEN
         gc.collect()
 
     burn(10)

@@ -170,7 +170,7 @@ class Capture:
     @property
     def sha256(self) -> str:
         """Digest of the input as it is on disk; raises BadCapture when that is no longer what was read."""
-        return self.table.files[0].sha256
+        return self.table.files[0].sha256 if self.table.files else ""
 
     def rows_of(self, workload: int) -> Any:
         """Table rows behind a workload."""

@@ -83,7 +83,7 @@ class Source:
         elif data is None:
             p = Path(path)
             try:
-                if not p.exists():
+                if not path or not p.exists():  # Path("") would be the working folder
                     raise CaptureError(f"{path}: no such file or folder", "check the path")
                 self._stat = p.stat()
                 if not p.is_dir():
@@ -177,6 +177,7 @@ class Source:
             return h.hexdigest()
         if self._data is not None:
             return hashlib.sha256(self._data).hexdigest()
+        self.unchanged()
         with Path(self.path).open("rb") as f:
             digest = hashlib.file_digest(f, "sha256").hexdigest()
         self.unchanged()
@@ -266,7 +267,7 @@ class Source:
         found: dict[int, bytes] = {}
         waiting = deque(todo)
         record, quoted = 0, False  # the record being read (0: none), and whether one of its quotes is still open
-        for number, data, ends in self._blocks():
+        for number, data, ends in self.blocks():
             line, beyond = number, number + len(ends)
             while line < beyond and (record or waiting):
                 if not record:
@@ -293,7 +294,7 @@ class Source:
             for n, raw in found.items()
         }
 
-    def _blocks(self) -> Iterator[tuple[int, bytes, Any]]:
+    def blocks(self) -> Iterator[tuple[int, bytes, Any]]:
         """(number of the first line, bytes, offsets of the line ends in them): whole lines, a quarter MB at a time."""
         with self.open() as f:
             number, tail = 1, b""

@@ -8,6 +8,7 @@ fast path; the list of missing words holds no infinity, because each number woul
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import os
 import sys
@@ -43,58 +44,99 @@ class _Range:
 
     def __init__(self, file: BinaryIO, size: int) -> None:
         self._file, self._left = file, size
+        self.quoted = False
 
     def read(self, size: int = -1) -> bytes:
         data = self._file.read(self._left if size < 0 else min(size, self._left))
         self._left -= len(data)
+        self.quoted = self.quoted or b'"' in data
         return data
 
     def __iter__(self) -> Any:  # what pandas takes for a file has one; its C parser reads
         raise NotImplementedError
 
 
-def columns(
-    source: Source,
-    skip: int,
-    width: int,
-    numeric: Iterable[int],
-    text: Iterable[int],
-    style: units.Style,
-    convert: Callable[[pd.DataFrame], T],
-    *,
-    rows: int | None = None,
-) -> list[T]:
-    """`convert` of the data frames that make up a table, in order; their columns are 0-based positions.
+class Parser:
+    """Chosen columns of one table, by 0-based position.
 
-    skip: lines above the data. rows: at most this many. Text columns hold the cell as it stands, NaN where it is
-    empty. Raises one of `Error` where only a slower reader can help.
+    skip: lines above the data. rows: at most this many. Text columns come as the cells stand, NaN where they are empty.
+    quoted: after `run`, whether a quote was seen; only then can a record be longer than a line.
     """
-    words, wanted = set(text), sorted({*numeric, *text})
-    options: dict[str, Any] = {
-        "sep": source.delimiter, "header": None, "names": list(range(width)), "index_col": False, "usecols": wanted,
-        "skip_blank_lines": False, "skipinitialspace": source.skip_space, "keep_default_na": False,
-        "na_values": {c: [""] if c in words else MISSING for c in wanted}, "thousands": _thousands(source, style),
-        "decimal": "." if style == "us" else ",", "quoting": csv.QUOTE_NONE if source.delimiter == "\t" else csv.QUOTE_MINIMAL,
-        "nrows": rows, "engine": "c",
-    }  # fmt: skip
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", pd.errors.DtypeWarning)  # mixed columns are sorted out by `convert`
-        if source.plain_path and source.encoding in ("utf-8", "utf-8-sig"):
-            try:
-                return _ranges(source, skip, options, words, convert, 1 if rows is not None else _threads(source.size))
-            except UnicodeDecodeError:  # a stray byte: rare enough to read all again
-                pass
-        handle: Any = source.plain_path or source.open()
+
+    def __init__(
+        self,
+        source: Source,
+        skip: int,
+        width: int,
+        numeric: Iterable[int],
+        text: Iterable[int],
+        style: units.Style,
+        rows: int | None = None,
+    ) -> None:
+        self.source, self.skip, self.rows = source, skip, rows
+        self.text = set(text)
+        self.quoted = False
+        wanted, tabs = sorted({*numeric, *self.text}), source.delimiter == "\t"
+        self.options: dict[str, Any] = {
+            "sep": source.delimiter, "header": None, "names": list(range(width)), "index_col": False, "usecols": wanted,
+            "skip_blank_lines": False, "skipinitialspace": source.skip_space, "keep_default_na": False,
+            "na_values": {c: [""] if c in self.text else MISSING for c in wanted}, "thousands": _thousands(source, style),
+            "decimal": "." if style == "us" else ",", "quoting": csv.QUOTE_NONE if tabs else csv.QUOTE_MINIMAL,
+            "nrows": rows, "engine": "c",
+        }  # fmt: skip
+
+    def run(self, convert: Callable[[pd.DataFrame], T]) -> list[T]:
+        """`convert` of the frames that make up the table, in order. Raises `Error` where only a slower reader can help."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", pd.errors.DtypeWarning)  # mixed columns are sorted out by `convert`
+            if self.source.plain_path and self.source.encoding in ("utf-8", "utf-8-sig"):
+                try:
+                    return self._ranges(convert)
+                except UnicodeDecodeError:  # a stray byte: rare enough to read all again
+                    pass
+            return [convert(self._whole())]
+
+    def _whole(self) -> pd.DataFrame:
+        """Packed, piped and foreign encodings: through a decoder, by one thread."""
+        self.quoted = True
+        handle: Any = self.source.plain_path or self.source.open()
         try:
-            options |= {
-                "dtype": dict.fromkeys(words, object),
-                "encoding": source.encoding,
-                "encoding_errors": "replace",
-            }
-            return [convert(pd.read_csv(handle, skiprows=skip, **options))]
+            frame: pd.DataFrame = pd.read_csv(
+                handle, skiprows=self.skip, dtype=cast(Any, dict.fromkeys(self.text, object)),
+                encoding=self.source.encoding, encoding_errors="replace", **self.options,
+            )  # fmt: skip
+            return frame
         finally:
-            if source.plain_path is None:
+            if self.source.plain_path is None:
                 handle.close()
+
+    def _ranges(self, convert: Callable[[pd.DataFrame], T]) -> list[T]:
+        path, size = cast(str, self.source.plain_path), self.source.size
+        threads = 1 if self.rows is not None else _threads(size)
+        below = _below(self.source, self.skip) if threads > 1 else 0
+        if below:
+            cuts = _cuts(path, below, size, 2 * threads)  # two each: the last to end is not waited for as long
+            with ThreadPoolExecutor(threads) as pool, contextlib.suppress(pd.errors.ParserError):
+                return list(pool.map(lambda start, end: convert(self._range(path, start, end, 0)), cuts, cuts[1:]))
+        # small, or cut within quotes: the parser says so of the range before the cut
+        return [convert(self._range(path, 0, size, self.skip))]
+
+    def _range(self, path: str, start: int, end: int, skip: int) -> pd.DataFrame:
+        def table(**more: Any) -> pd.DataFrame:
+            with open(path, "rb", buffering=0) as f:
+                f.seek(start)
+                part = _Range(f, end - start)
+                frame: pd.DataFrame = pd.read_csv(cast(Any, part), **self.options | {"skiprows": skip} | more)
+            self.quoted = self.quoted or part.quoted
+            return frame
+
+        frame = table(dtype={} if _INFERS_TEXT else dict.fromkeys(self.text, object))
+        numbers = [c for c in sorted(self.text) if _INFERS_TEXT and not isinstance(frame[c].dtype, pd.StringDtype)]
+        if numbers:  # names such as 007, read as numbers: once more, as they stand
+            again = table(usecols=numbers, dtype=dict.fromkeys(numbers, object))
+            for c in numbers:
+                frame[c] = again[c]
+        return frame
 
 
 def _thousands(source: Source, style: units.Style) -> str | None:
@@ -122,36 +164,6 @@ def _threads(size: int) -> int:
     return max(1, min(cores, MOST, size // RANGE))
 
 
-def _ranges(
-    source: Source,
-    skip: int,
-    options: dict[str, Any],
-    text: set[int],
-    convert: Callable[[pd.DataFrame], T],
-    threads: int,
-) -> list[T]:
-    path = cast(str, source.plain_path)
-
-    def parse(start: int, end: int, above: int = 0) -> T:
-        with open(path, "rb", buffering=0) as f:
-
-            def table(**more: Any) -> pd.DataFrame:
-                f.seek(start)
-                frame: pd.DataFrame = pd.read_csv(
-                    cast(Any, _Range(f, end - start)), **options | {"skiprows": above} | more
-                )
-                return frame
-
-            return convert(_typed(table, text))
-
-    below = _below(source, skip)
-    if threads == 1 or not below:
-        return [parse(0, source.size, skip)]
-    cuts = _cuts(path, below, source.size, 2 * threads)  # two each: the last to end is not waited for as long
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(parse, cuts, cuts[1:]))
-
-
 def _cuts(path: str, start: int, end: int, count: int) -> list[int]:
     """Offsets of line starts that cut the bytes from start to end into about equal ranges."""
     cuts = [start]
@@ -162,16 +174,6 @@ def _cuts(path: str, start: int, end: int, count: int) -> list[int]:
             if cuts[-1] < f.tell() < end:
                 cuts.append(f.tell())
     return [*cuts, end]
-
-
-def _typed(table: Callable[..., pd.DataFrame], text: set[int]) -> pd.DataFrame:
-    frame = table(dtype={} if _INFERS_TEXT else dict.fromkeys(text, object))
-    read_as_numbers = [c for c in text if _INFERS_TEXT and not isinstance(frame[c].dtype, pd.StringDtype)]
-    if read_as_numbers:  # names such as 007: once more, as they stand
-        again = table(usecols=sorted(read_as_numbers), dtype=dict.fromkeys(read_as_numbers, object))
-        for c in read_as_numbers:
-            frame[c] = again[c]
-    return frame
 
 
 def _below(source: Source, skip: int) -> int:

@@ -6,8 +6,10 @@ is converted by the file's own number style. Ragged or damaged tables fall back 
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -100,21 +102,25 @@ def read(
     header_line: 1-based line of the header. skip: 1-based lines that are not data (unit row, trailers).
     end_line: last line that belongs to the table. Raises BadCapture, with `empty` as its hint, when there is no data row.
     """
+    parser = _parser.Parser(
+        source, header_line, width, numeric, text, style, None if end_line is None else end_line - header_line
+    )
     try:
-        parts = _parser.columns(
-            source, header_line, width, numeric, text, style, lambda frame: _part(frame, numeric, text),
-            rows=None if end_line is None else end_line - header_line,
-        )  # fmt: skip
+        parts = parser.run(lambda frame: _part(frame, numeric, text))
     except _parser.Error:
         return _slow(source, header_line, width, numeric, text, style, set(skip), end_line, empty)
     first = header_line + 1
     keep = ~_joined([p.blank for p in parts])
-    for line in skip:
-        if 0 <= line - first < len(keep):
-            keep[line - first] = False
+    lines = _starts(source, header_line, len(keep), end_line) if parser.quoted else None
+    if lines is None:
+        keep[[line - first for line in skip if 0 <= line - first < len(keep)]] = False
+    else:
+        keep &= ~np.isin(lines, list(skip)) & (lines <= (end_line or np.inf))
     if not keep.any():
         raise BadCapture(f"{source.path}: a header but no rows", empty)
     rows = None if keep.all() else np.flatnonzero(keep)
+    if lines is None and rows is not None:
+        lines = np.arange(first, first + len(keep))
     quality: list[Quality] = []
 
     def column(c: int) -> Any:
@@ -125,7 +131,29 @@ def read(
     columns = dict(zip(wanted, _parser.beside(column, wanted, len(keep)), strict=True))
     numbers = {c: _floats(columns[c], style, source, c, quality) for c in numeric}
     texts = {c: columns[c] for c in text}
-    return Wide(numbers, texts, None if rows is None else rows + first, first, quality)
+    return Wide(numbers, texts, lines if rows is None or lines is None else lines[rows], first, quality)
+
+
+def _starts(source: Source, skip: int, records: int, end: int | None) -> Any:
+    """Lines on which the records below `skip` lines start; None when each is one line.
+
+    records: how many the parser found. Only quoted line breaks make them fewer than the lines.
+    """
+    if source.delimiter == "\t":
+        return None
+    last = 0
+    for number, _, ends in source.blocks():
+        last = number + len(ends) - 1
+    if min(last, end or last) - skip <= records:
+        return None
+    body = (line + "\n" for line in itertools.islice(source.lines(), skip, None))
+    reader = csv.reader(body, delimiter=source.delimiter, skipinitialspace=source.skip_space)
+    found, before = [], 0
+    with contextlib.suppress(csv.Error):
+        for _ in itertools.islice(reader, records):
+            found.append(skip + before + 1)
+            before = reader.line_num
+    return np.array(found) if len(found) == records else None
 
 
 @dataclass(slots=True)
@@ -240,7 +268,7 @@ def _slow(
     for c in numeric:
         found = np.array([row[c] if c < len(row) else "" for row in rows], dtype=object)
         numbers[c] = _floats(found, style, source, c, quality)
-    texts = {c: np.array([row[c].strip() if c < len(row) else "" for row in rows], dtype=object) for c in text}
+    texts = {c: np.array([row[c] if c < len(row) else "" for row in rows], dtype=object) for c in text}
     return Wide(numbers, texts, np.array(lines), header_line + 1, quality)
 
 
