@@ -1,50 +1,98 @@
 """`make bench`: whole-process ratios measured in one run, against pandas.read_csv, an import of pandas, an import of click.
 
-    python benchmarks/bench.py [--quick] [--runs 5] [--out bench-out]
+    python benchmarks/bench.py [--quick] [--runs 5] [--cores 1] [--out bench-out] [--record]
 
-Prints a table and writes bench-out/bench.json. Every timed answer is checked against a plain evaluation or a count;
-a wrong answer fails the benchmark. Timings are noisy: only ratios of one run mean anything, and CI asserts none.
+Prints a table and writes bench-out/bench.json; `--record` also writes benchmarks/results.json and benchmarks/README.md.
+The two commands of a ratio take turns, so that a machine whose speed drifts does not decide it. Every answer that was
+timed is checked: the cells against pandas, the rules against a plain evaluation without engine or signatures.
+
+Peers that read the same file are timed where they are installed (`pip install polars pyarrow duckdb`); triage needs none.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
+import importlib.util
 import json
 import os
-import resource
+import platform
+import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
-import inputs
-
+HERE = Path(__file__).resolve().parent
 PY = sys.executable
 TRIAGE = str(Path(PY).with_name("triage"))
+PEERS = {  # reading every column of a comma-delimited file; all of them use every core
+    "polars": "import polars; polars.read_csv({path!r})",
+    "pyarrow": "import pyarrow.csv as c; c.read_csv({path!r})",
+    "duckdb": "import duckdb; duckdb.sql('create table t as from read_csv(' + repr({path!r}) + ')')",
+}
 
 
-def timed(command: list[str], runs: int) -> dict[str, float]:
-    """Median wall seconds and peak MB of a whole process; the command must succeed."""
-    samples = []
-    for _ in range(runs):
-        start = time.perf_counter()
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        assert process.stderr
-        error = process.stderr.read()
-        _, status, usage = os.wait4(process.pid, 0)
-        wall = time.perf_counter() - start
-        if os.waitstatus_to_exitcode(status) != 0:
-            raise SystemExit(f"{command} failed: {error.decode()[-300:]}")
-        samples.append((wall, usage.ru_maxrss / 1024, usage.ru_utime + usage.ru_stime))
-    samples.sort()
-    wall, _, _ = samples[len(samples) // 2]
-    return {
-        "wall_s": wall,
-        "cpu_s": sorted(s[2] for s in samples)[len(samples) // 2],
-        "peak_mb": max(s[1] for s in samples),
-    }
+@dataclass
+class Case:
+    """One line of the table. ratio, memory_ratio: ours to the yardstick; target: what the ratio should not exceed."""
+
+    name: str
+    ratio: float
+    target: float | None
+    ours_s: float
+    ours_mb: float
+    yardstick_s: float
+    yardstick_mb: float
+    memory_ratio: float
+    memory_target: str = ""
+
+    def line(self) -> str:
+        """As printed."""
+        goal = f"(target {self.target:g})" if self.target else ""
+        memory = f"{self.ours_mb:5.0f} MB {self.memory_ratio:5.2f}x {self.memory_target}"
+        return f"{self.name:58} {self.ratio:5.2f}x {goal:12} {self.ours_s:6.2f} s / {self.yardstick_s:5.2f} s  {memory}"
+
+
+def made(folder: Path, kind: str, *args: object) -> Path:
+    """An input of benchmarks/inputs.py, made by another process: a child's peak memory starts at its parent's."""
+    command = [PY, str(HERE / "inputs.py"), str(folder), kind, *map(str, map(int, args))]  # type: ignore[call-overload]
+    return Path(subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip())
+
+
+def once(command: list[str]) -> tuple[float, float]:
+    """Wall seconds and peak MB of a whole process; the command must succeed."""
+    start = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    assert process.stderr
+    error = process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    wall = time.perf_counter() - start
+    if os.waitstatus_to_exitcode(status) != 0:
+        raise SystemExit(f"{command} failed: {error.decode()[-300:]}")
+    return wall, usage.ru_maxrss / 1024
+
+
+def in_turns(
+    ours: list[str], theirs: list[str], runs: int
+) -> tuple[list[tuple[float, float]], list[tuple[float, float]]]:
+    """Both commands `runs` times, one after the other, after one run of each that does not count."""
+    pairs = [(once(ours), once(theirs)) for _ in range(runs + 1)][1:]
+    return [a for a, _ in pairs], [b for _, b in pairs]
+
+
+def compared(name: str, ours: list[str], theirs: list[str], target: float | None, runs: int, memory: str = "") -> Case:
+    """A Case: medians of the walls, largest peaks."""
+    a, b = in_turns(ours, theirs, runs)
+    wall_a, wall_b = median(w for w, _ in a), median(w for w, _ in b)
+    mb_a, mb_b = max(m for _, m in a), max(m for _, m in b)
+    case = Case(name, wall_a / wall_b, target, wall_a, mb_a, wall_b, mb_b, mb_a / mb_b, memory)
+    print(case.line(), flush=True)
+    return case
 
 
 def read_csv(path: Path, sep: str = ",") -> list[str]:
@@ -52,113 +100,189 @@ def read_csv(path: Path, sep: str = ",") -> list[str]:
     return [PY, "-c", f"import pandas; pandas.read_csv({str(path)!r}, sep={sep!r})"]
 
 
+def thousand(path: Path) -> list[str]:
+    """The timed command of the large tables."""
+    return [TRIAGE, "diagnose", str(path), "-f", "json", "--top", "1000"]
+
+
 def answer(command: list[str]) -> dict[str, Any]:
-    """The JSON that the timed command printed, once more."""
+    """The JSON that the timed command prints."""
     result: dict[str, Any] = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     return result
 
 
-def right_generic(path: Path, command: list[str], sample: int) -> None:
-    """Totals of a generic run against pandas, classes of the shown workloads against the definition."""
+def right(path: Path, sample: int = 10_000) -> None:
+    """The timed answer against pandas (every cell that was read) and a plain evaluation (every rule, `sample` workloads)."""
+    import numpy as np
     import pandas as pd
 
-    frame = pd.read_csv(path).head(10**9)
-    got = answer(command)
-    total = frame["gpu.time [ms]"].sum() * 1e6
-    assert abs(got["frame"]["duration_ns"] - total) < 1e-6 * total, "frame time"
-    assert got["frame"]["workloads"] == len(frame), "workloads"
-    by_name = {w["name"]: w for w in got["workloads"][:sample]}
-    picked = frame[frame["name"].isin(by_name)].set_index("name")
-    for name, row in picked.iterrows():
-        sm, memory = (
-            row["sm.throughput [%]"],
-            max(row["l1tex.throughput [%]"], row["l2.throughput [%]"], row["vram.throughput [%]"]),
-        )
-        if max(sm, memory) >= 60 and max(
-            row[f"{u}.throughput [%]"] for u in ("pd", "vaf", "vpc", "raster", "crop", "zrop")
-        ) < max(sm, memory):
-            want = "balanced" if abs(sm - memory) < 10 else "compute" if sm > memory else "memory"
-            assert by_name[str(name)]["limiter_class"] == want, name
+    sys.path.insert(0, str(HERE.parent))
+    from tests.test_engine import plain
+    from triage import reader
+    from triage.derive import View
+    from triage.diagnosis import Diagnostician
+    from triage.evaluate import infer
+    from triage.rulebook import load, select
+
+    got, capture, table = answer(thousand(path)), reader.read(str(path)), pd.read_csv(path)
+    assert got["frame"]["workloads"] == len(table) and capture.names.tolist() == table["name"].tolist(), "workloads"
+    for metric, values in capture.facts.items():
+        header = next(h for h in table.columns if h.partition(" ")[0] == metric)
+        factor = 1e6 if metric == "gpu.time" else 0.01
+        np.testing.assert_allclose(values, table[header].to_numpy() * factor, rtol=1e-12)
+    doctor = Diagnostician(select(load()))
+    rows = np.sort(np.random.default_rng(5).permutation(len(table))[:sample])
+    view = View(capture, rows)
+    truth = infer(view, doctor.workload)
+    fired, possible = plain(view, doctor.book, "v2", "workload")
+    for index, cannot in truth.possible.items():
+        rule = doctor.book.rules[index]
+        vetoed = np.logical_or.reduce([np.zeros(view.size, bool), *(hit for _, hit in truth.overruled.get(index, ()))])
+        assert np.array_equal(truth.fired[index] | vetoed, fired[rule.name]), rule.name
+        assert np.array_equal(cannot, possible[rule.name]), rule.name
+    listed = [(f["name"], int(f["workload"][1:]) - 1) for f in got["findings"] if f["workload"] != "frame"]
+    view = View(capture, np.array(sorted({w for _, w in listed})))
+    fired, _ = plain(view, doctor.book, "v2", "workload")
+    place = {int(w): i for i, w in enumerate(view.rows)}
+    assert all(fired[name][place[w]] for name, w in listed), "a listed finding that plain evaluation does not confirm"
+    saved = [f["gain"]["saved_ns"] or 0 for f in got["findings"] if f["gain"]]
+    assert saved == sorted(saved, reverse=True), "order"
+
+
+def after_reading(path: Path, runs: int) -> float:
+    """Milliseconds per launch inside the process, none folded, from the capture to the written JSON."""
+    code = (
+        "import sys,time; from triage import reader,result; from triage.diagnosis import Diagnostician;"
+        "from triage.rulebook import load,select; d=Diagnostician(select(load())); c=reader.read(sys.argv[1], unfold=True);"
+        "a=time.perf_counter(); result.write_json(d.diagnose([c]), lambda text: None);"
+        "print((time.perf_counter()-a)*1e3/len(c))"
+    )
+    return median(
+        float(subprocess.run([PY, "-c", code, str(path)], capture_output=True, text=True, check=True).stdout)
+        for _ in range(runs)
+    )
+
+
+def batch_scaling(folder: Path, captures: int, runs: int) -> dict[str, float]:
+    """Seconds of `triage batch` over many captures by number of processes."""
+    source = folder / "batch"
+    if not source.exists():
+        source.mkdir()
+        one = made(folder, "generic", 300, True)
+        for i in range(captures):
+            shutil.copy(one, source / f"c{i:03}.csv")
+    out = {}
+    for jobs in sorted({1, len(os.sched_getaffinity(0))}):
+        walls = []
+        for _ in range(runs):
+            shutil.rmtree(folder / "batch-out", ignore_errors=True)
+            command = [TRIAGE, "batch", str(source), "-o", str(folder / "batch-out"), "--jobs", str(jobs), "-f", "json"]
+            walls.append(once(command)[0])
+        out[str(jobs)] = median(walls)
+    return out
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """The table of benchmarks/README.md."""
+    lines = [
+        "| work / yardstick | ratio | target | triage | yardstick | peak memory |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for c in result["cases"]:
+        goal = f"{c['target']:g}x" if c["target"] else ""
+        lines.append(f"| {c['name']} | {c['ratio']:.2f}x | {goal} | {c['ours_s']:.2f} s | {c['yardstick_s']:.2f} s | "
+                     f"{c['ours_mb']:.0f} MB, {c['memory_ratio']:.2f}x {c['memory_target']} |")  # fmt: skip
+    return "\n".join(lines)
 
 
 def main() -> None:
     """Run every case, print the table, write the JSON."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="small inputs, for a look")
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--cores", type=int, default=0, help="processors that both commands may use; default all")
     parser.add_argument("--out", type=Path, default=Path("bench-out"))
+    parser.add_argument("--record", action="store_true", help="keep the figures in benchmarks/")
+    parser.add_argument("--check", type=Path, help="only check the answer for this generic table")
     options = parser.parse_args()
+    if options.check:
+        right(options.check)
+        return
     options.out.mkdir(parents=True, exist_ok=True)
-    small = 10 if options.quick else 1
-    runs, rows = options.runs, []
+    if options.cores:
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.cores])
+    small, runs, out = 10 if options.quick else 1, options.runs, options.out
+    subprocess.run([PY, "-m", "compileall", "-q", str(HERE.parent / "triage")], check=True)
+    cases: list[Case] = []
 
-    def case(
-        name: str,
-        ours: list[str],
-        theirs: list[str],
-        target: float,
-        check: Callable[[], None] | None = None,
-        memory: str = "",
-    ) -> dict[str, Any]:
-        a, b = timed(ours, runs), timed(theirs, runs)
+    def case(*args: Any, check: Callable[[], None] | None = None, **kw: Any) -> Case:
+        cases.append(compared(*args, runs=runs, **kw))
         if check:
             check()
-        row = {
-            "case": name,
-            "ratio": a["wall_s"] / b["wall_s"],
-            "target": target,
-            "ours": a,
-            "yardstick": b,
-            "memory_ratio": a["peak_mb"] / b["peak_mb"],
-            "memory_target": memory,
-        }
-        rows.append(row)
-        print(
-            f"{name:52} {row['ratio']:6.2f}x  (target {target:g}x)  {a['wall_s']:7.2f} s vs {b['wall_s']:6.2f} s   {a['peak_mb']:6.0f} MB {row['memory_ratio']:5.2f}x {memory}",
-            flush=True,
-        )
-        return row
+        return cases[-1]
 
     click, pandas = [PY, "-c", "import click"], [PY, "-c", "import pandas"]
     case("triage --version / import click", [TRIAGE, "--version"], click, 2.0)
     case("import triage / import click", [PY, "-c", "import triage"], click, 1.5)
-    sample = str(inputs.generic(options.out, 60, False))
-    case("small sample, markdown / import pandas", [TRIAGE, "diagnose", sample, "-f", "markdown"], pandas, 2.0)
-    trace = inputs.gpu_trace(options.out, 20_000 // small, 300)
+    sample = str(made(out, "generic", 60, False))
     case(
-        "GPU Trace 20,000 x 300, json / read_csv",
-        [TRIAGE, "diagnose", str(trace.parent), "-f", "json"],
-        read_csv(trace, "\t"),
+        "60 workloads, diagnose -f markdown / import pandas",
+        [TRIAGE, "diagnose", sample, "-f", "markdown"],
+        pandas,
         2.0,
-        memory="(<= 250 MB)",
     )
-    raw = inputs.ncu_raw(options.out, 5_000 // small, 800)
+    trace = made(out, "gpu_trace", 20_000 // small, 300)
+    case(f"GPU Trace {20_000 // small:,} x 300, -f json / read_csv", [TRIAGE, "diagnose", str(trace.parent), "-f", "json"],
+         read_csv(trace, "\t"), 2.0, memory="(<= 250 MB)")  # fmt: skip
+    raw = made(out, "ncu_raw", 5_000 // small, 800)
     case(
-        "Nsight Compute raw 5,000 x 800, json / read_csv",
+        f"Nsight Compute raw {5_000 // small:,} x 800, -f json / read_csv",
         [TRIAGE, "diagnose", str(raw), "-f", "json"],
         read_csv(raw),
         2.0,
     )
+    per_kernel = after_reading(raw, runs)
+    print(f"  after reading: {per_kernel:.3f} ms per kernel (target 0.5)")
     linear = []
-    for n in (10_000, 100_000, 1_000_000):
-        for independent in (False, True):
-            path = inputs.generic(options.out, n // small, independent)
-            command = [TRIAGE, "diagnose", str(path), "-f", "json", "--top", "1000"]
-            kind = "independent" if independent else "correlated"
-            row = case(f"generic {n:,} x 40 {kind} --top 1000 / read_csv", command, read_csv(path), 2.0,
-                       lambda path=path, command=command: right_generic(path, command, 10_000), "(<= 2.5x)")  # fmt: skip
-            linear.append((n, independent, row["ours"]["wall_s"]))
     for independent in (False, True):
-        walls = [w for _, i, w in linear if i == independent]
+        kind = "independent" if independent else "correlated"
+        walls = []
+        for n in (10_000, 100_000, 200_000, 1_000_000):
+            path = made(out, "generic", n // small, independent)
+            command = thousand(path)
+            row = case(f"{n // small:,} x 40 {kind}, -f json --top 1000 / read_csv", command, read_csv(path), 2.0, memory="(<= 2.5x)",
+                       check=lambda path=path: subprocess.run([PY, __file__, "--check", str(path)], check=True))  # fmt: skip
+            walls.append(row.ours_s)
+        growth = {"10x from 10,000": walls[1] / walls[0], "10x from 100,000": walls[3] / walls[1]}
+        linear.append({"kind": kind, **growth})
         print(
-            f"ten times the rows ({'independent' if independent else 'correlated'}): {walls[1] / walls[0]:.1f}x, {walls[2] / walls[1]:.1f}x the time (target 11x)"
+            f"  ten times the rows, {kind}: "
+            + ", ".join(f"{v:.1f}x" for v in growth.values())
+            + " the time (target 11)"
         )
-    result = {"python": sys.version.split()[0], "runs": runs, "quick": options.quick, "cases": rows,
-              "linear": [{"rows": n, "independent": i, "wall_s": w} for n, i, w in linear]}  # fmt: skip
-    (options.out / "bench.json").write_text(json.dumps(result, indent=1))
-    print(
-        f"peak of this process {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB; written to {options.out / 'bench.json'}"
-    )
+    for peer, code in PEERS.items():
+        if importlib.util.find_spec(peer):
+            case(
+                f"{1_000_000 // small:,} x 40, triage / {peer} only reading",
+                command,
+                [PY, "-c", code.format(path=str(path))],
+                None,
+            )
+        else:
+            print(f"  {peer} is not installed: pip install {peer}")
+    batch = batch_scaling(out, 120 // small, min(runs, 3))
+    print("  batch of captures, seconds by processes: " + ", ".join(f"{j}: {s:.2f}" for j, s in batch.items()))
+    result = {
+        "python": platform.python_version(), "cores": len(os.sched_getaffinity(0)), "runs": runs, "quick": options.quick,
+        "versions": {m: importlib.metadata.version(m) for m in ("pandas", "numpy")},
+        "cases": [asdict(c) for c in cases], "ms_per_kernel_after_reading": per_kernel, "linear": linear, "batch_s": batch,
+    }  # fmt: skip
+    (out / "bench.json").write_text(json.dumps(result, indent=1) + "\n")
+    print(f"written to {out / 'bench.json'}")
+    if options.record:
+        name = f"results-{result['cores']}-cores.json"
+        (HERE / name).write_text(json.dumps(result, indent=1) + "\n")
+        print(f"kept as benchmarks/{name}\n\n{markdown(result)}")
 
 
 if __name__ == "__main__":

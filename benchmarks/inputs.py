@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -119,3 +120,9 @@ def _write(frame: pd.DataFrame, path: Path, sep: str) -> None:
     part = path.with_suffix(".part")
     frame.to_csv(part, sep=sep, index=False)
     part.rename(path)
+
+
+if __name__ == "__main__":  # python benchmarks/inputs.py FOLDER KIND NUMBER...: makes one, prints its path
+    folder, kind, *numbers = sys.argv[1:]
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    print({"generic": generic, "gpu_trace": gpu_trace, "ncu_raw": ncu_raw}[kind](Path(folder), *map(int, numbers)))
