@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import csv
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +19,10 @@ import pytest
 
 # A shell that starts us in the background hands SIGINT down as ignored, and our children would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# What runs remember of one another stays within these tests.
+os.environ["TRIAGE_CACHE"] = tempfile.mkdtemp(prefix="triage-cache-")
+atexit.register(shutil.rmtree, os.environ["TRIAGE_CACHE"], ignore_errors=True)
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLES = ROOT / "sample_captures"

@@ -14,7 +14,7 @@ from tests.conftest import ROOT
 PACKAGE = ROOT / "triage"
 # From the ground floor up: a room imports only rooms that stand before it.
 ORDER = [
-    "errors", "units", "names", "escape", "schema", "model", "share", "yamlfile", "devices", "occupancy", "source", "dialects",
+    "errors", "units", "names", "escape", "schema", "model", "share", "remember", "yamlfile", "devices", "occupancy", "source", "dialects",
     "expression", "frame", "quality", "reader", "derive", "launchfacts", "verdict", "rule", "rulefile",
     "rulebook", "program", "engine",
     "evaluate", "gain", "ledger", "labels", "origins", "check", "glossary", "summary", "decision", "findings", "framefacts", "details",

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import run
-from triage import check, rulebook, yamlfile
+from triage import check, rulebook, rulefile, yamlfile
 from triage.errors import RuleError, TriageError
 
 GOOD = """\
@@ -40,7 +40,7 @@ def write(tmp_path: Path, text: str, name: str = "test-rule.yaml") -> Path:
 
 
 def test_a_good_rule_passes(tmp_path: Path) -> None:
-    book = rulebook.build([rulebook.read(write(tmp_path, GOOD))])
+    book = rulebook.build([rulefile.read(write(tmp_path, GOOD))])
     assert check.check(book) == []
 
 
@@ -70,27 +70,27 @@ def test_a_good_rule_passes(tmp_path: Path) -> None:
 def test_mistakes_name_file_line_and_next_step(tmp_path: Path, old: str, new: str, line: int, says: str) -> None:
     path = write(tmp_path, GOOD.replace(old, new, 1))
     with pytest.raises(RuleError) as e:
-        rulebook.read(path)
+        rulefile.read(path)
     assert says in str(e.value)
     assert abs(e.value.line - line) <= 1
     assert str(path) in str(e.value)
 
 
 def test_wrong_expectation_is_a_failure(tmp_path: Path) -> None:
-    book = rulebook.build([rulebook.read(write(tmp_path, GOOD.replace("expect: silent", "expect: fires")))])
+    book = rulebook.build([rulefile.read(write(tmp_path, GOOD.replace("expect: silent", "expect: fires")))])
     assert any("expected fires, got silent" in str(f) for f in check.check(book))
 
 
 def test_missing_blind_case_is_a_failure(tmp_path: Path) -> None:
     text = GOOD.replace("  - {name: none, given: {}, expect: blind}\n", "")
-    assert any("blind" in str(f) for f in check.check(rulebook.build([rulebook.read(write(tmp_path, text))])))
+    assert any("blind" in str(f) for f in check.check(rulebook.build([rulefile.read(write(tmp_path, text))])))
 
 
 def test_unit_mismatch_is_a_failure(tmp_path: Path) -> None:
     text = GOOD.replace("value: 60%", "value: 60 byte").replace(", gain: 50%", "")
     assert any(
         "sm.throughput is a ratio, low a byte" in str(f)
-        for f in check.check(rulebook.build([rulebook.read(write(tmp_path, text))]))
+        for f in check.check(rulebook.build([rulefile.read(write(tmp_path, text))]))
     )
 
 
@@ -106,15 +106,15 @@ def test_concept_cycles_and_unknown_concepts(tmp_path: Path) -> None:
         "b-rule.yaml",
     )
     with pytest.raises(RuleError, match="circle"):
-        rulebook.build([rulebook.read(a), rulebook.read(b)])
+        rulebook.build([rulefile.read(a), rulefile.read(b)])
     with pytest.raises(RuleError, match="nothing concludes 'b-rule'"):
-        rulebook.build([rulebook.read(a)])
+        rulebook.build([rulefile.read(a)])
 
 
 def test_ids_and_names_are_unique(tmp_path: Path) -> None:
-    rule = rulebook.read(write(tmp_path, GOOD))
+    rule = rulefile.read(write(tmp_path, GOOD))
     with pytest.raises(RuleError, match="taken"):
-        rulebook.build([rule, rulebook.read(write(tmp_path, GOOD.replace("test-rule", "two-rule"), "two-rule.yaml"))])
+        rulebook.build([rule, rulefile.read(write(tmp_path, GOOD.replace("test-rule", "two-rule"), "two-rule.yaml"))])
 
 
 def test_alias_bombs_and_huge_files_are_refused(tmp_path: Path) -> None:

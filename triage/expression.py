@@ -79,10 +79,25 @@ class Expression:
     literals: tuple[float, ...]
     run: Thunk
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.text, self.names, self.literals)
+
     def __call__(self, lookup: Lookup) -> Any:
         """Value over columns: float64 array or scalar, NaN where missing."""
         with np.errstate(all="ignore"):
             return self.run(lookup)
+
+
+def _restored(text: str, names: tuple[str, ...], literals: tuple[float, ...]) -> Expression:
+    """A pickled expression: compiled again when it is first used."""
+    made: list[Thunk] = []
+
+    def run(lookup: Lookup) -> Any:
+        if not made:
+            made.append(value(text).run)
+        return made[0](lookup)
+
+    return Expression(text, names, literals, run)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,16 +5,19 @@ What only the whole can show is checked here: unique names, concepts that somebo
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import hashlib
+import pickle
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from triage import remember
 from triage.errors import RuleError, TriageError, UnknownUnit
 from triage.rule import METHODS, Rule, quantity
-from triage.rulefile import read
 from triage.share import share
 
 
@@ -66,8 +69,37 @@ def files(folders: Sequence[Path] = ()) -> list[Path]:
 
 def load(folders: Sequence[Path] = (), *, only: Iterable[Path] | None = None, tests: bool = False) -> Rulebook:
     """Read and compile rule files; raises RuleError for the first mistake. tests: keep the embedded tests too."""
-    rules = [read(p, tests) for p in (files(folders) if only is None else only)]
-    return build(rules)
+    paths = files(folders) if only is None else list(only)
+    return build(_read(paths, tests) if tests else _compiled(paths))
+
+
+def _read(paths: Sequence[Path], tests: bool) -> list[Rule]:
+    from triage.rulefile import read  # and with it a YAML parser, which compiled rules do without
+
+    return [read(p, tests) for p in paths]
+
+
+def _compiled(paths: Sequence[Path]) -> list[Rule]:
+    """The rules of some files without their tests; read only when a file or the code that reads them has changed."""
+    name = f"rules-{_made_from(paths)}"
+    if (kept := remember.recall(name)) is not None:
+        with contextlib.suppress(Exception):
+            rules: list[Rule] = pickle.loads(kept)
+            return rules
+    found = _read(paths, tests=False)
+    remember.keep(name, pickle.dumps(found, 5))
+    return found
+
+
+def _made_from(paths: Sequence[Path]) -> str:
+    h = hashlib.sha256(f"{sys.version}".encode())
+    here = Path(__file__).parent
+    for code in sorted([*here.glob("*.py"), *here.glob("schema/*.py")]):
+        stat = code.stat()
+        h.update(f"{code.name} {stat.st_size} {stat.st_mtime_ns}\n".encode())
+    for path in paths:
+        h.update(f"{path}\0{_digest(str(path))}\n".encode("utf-8", "surrogateescape"))
+    return h.hexdigest()
 
 
 def build(rules: Iterable[Rule]) -> Rulebook:

@@ -14,7 +14,7 @@ import jinja2
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import Markup
 
-from triage import escape, phrases, result, summary, units
+from triage import escape, phrases, remember, result, summary, units
 from triage.errors import ReportError
 from triage.share import share
 
@@ -55,6 +55,25 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return super().call_binop(context, operator, left, right)
 
 
+class Compiled(jinja2.BytecodeCache):
+    """The project's own templates, compiled once per machine. A user's are compiled each time, in the sandbox."""
+
+    def __init__(self, flavour: str) -> None:
+        self.flavour = flavour
+
+    def _name(self, bucket: jinja2.bccache.Bucket) -> str:
+        return f"template{self.flavour}-{jinja2.__version__}-{bucket.key}-{bucket.checksum}"
+
+    def load_bytecode(self, bucket: jinja2.bccache.Bucket) -> None:
+        """See jinja2.BytecodeCache."""
+        if (kept := remember.recall(self._name(bucket))) is not None:
+            bucket.bytecode_from_string(kept)
+
+    def dump_bytecode(self, bucket: jinja2.bccache.Bucket) -> None:
+        """See jinja2.BytecodeCache."""
+        remember.keep(self._name(bucket), bucket.bytecode_to_string())
+
+
 def kind(path: Path) -> str:
     """The extension that decides escaping: `mine.html.j2` -> `.html`."""
     return Path(path.name.removesuffix(".j2")).suffix.lower()
@@ -69,7 +88,7 @@ def environment(path: Path, trusted: bool) -> jinja2.Environment:
         "loader": loader, "autoescape": flavour in MARKUP, "undefined": jinja2.StrictUndefined,
         "trim_blocks": True, "lstrip_blocks": True, "keep_trailing_newline": True,
     }  # fmt: skip
-    made = jinja2.Environment(**options) if trusted else Sandbox(**options)
+    made = jinja2.Environment(**options, bytecode_cache=Compiled(flavour)) if trusted else Sandbox(**options)
     made.filters.update(filters(flavour, path.name))
     return made
 
