@@ -57,10 +57,11 @@ def test_a_changed_rule_is_read_again(cache: Path, tmp_path: Path) -> None:
     mine = tmp_path / "rules"
     mine.mkdir()
     source = sorted(RULE.glob("*.yaml"))[0]
-    text = source.read_text("utf-8").replace("\nname: ", "\nname: my-").replace("id: SOL", "id: MINE")
-    (mine / "a.yaml").write_text(text, "utf-8")
+    text = source.read_text("utf-8").replace("\nname: ", "\nname: my-").replace("id: SOL", "id: TST")
+    own = mine / f"my-{source.name}"
+    own.write_text(text, "utf-8")
     before = rulebook.load([mine])
-    (mine / "a.yaml").write_text(text.replace("title: ", "title: Another "), "utf-8")
+    own.write_text(text.replace("title: ", "title: Another "), "utf-8")
     after = rulebook.load([mine])
     changed = [b.title for a, b in zip(before.rules, after.rules, strict=True) if a.title != b.title]
     assert len(changed) == 1 and changed[0].startswith("Another ") and before.sha256 != after.sha256
