@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import sys
 from typing import Any
 
 import pytest
@@ -51,3 +52,12 @@ def test_every_rule_metric_verb_and_dialect_has_its_section(pages: dict[str, str
     assert all(f"## triage {verb}\n" in pages["cli"] for verb in cli.VERBS)
     assert all(f'<a id="{d}">' in pages["capturing"] for d in dialects.dialects())
     assert pages["glossary"].count("\n## ") == len(glossary.entries())
+
+
+def test_the_benchmark_page_shows_the_recorded_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = importlib.util.spec_from_file_location("bench", ROOT / "benchmarks" / "bench.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "bench", module)
+    spec.loader.exec_module(module)
+    assert (ROOT / "benchmarks" / "README.md").read_text("utf-8") == module.page()

@@ -61,6 +61,7 @@ def test_a_changed_rule_is_read_again(cache: Path, tmp_path: Path) -> None:
     own = mine / f"my-{source.name}"
     own.write_text(text, "utf-8")
     before = rulebook.load([mine])
+    assert before.sha256
     own.write_text(text.replace("title: ", "title: Another "), "utf-8")
     after = rulebook.load([mine])
     changed = [b.title for a, b in zip(before.rules, after.rules, strict=True) if a.title != b.title]
