@@ -74,9 +74,8 @@ def triage() -> None:
 def main() -> None:
     """Entry point: every expected failure is one line on stderr and exit code 2."""
     gc.set_threshold(200_000, 20, 50)  # results are trees of plain data: the default collects them over and over
-    os.environ.setdefault(
-        "OPENBLAS_NUM_THREADS", "1"
-    )  # else NumPy starts threads for linear algebra, which none of this is
+    # else NumPy starts threads for linear algebra, which none of this is
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if sys.stdout is None:  # started with stdout closed
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     signal.signal(signal.SIGTERM, _terminate)

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from triage.dialects import Options
     from triage.model import Capture
     from triage.rulebook import Rulebook
-    from triage.source import Source
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -129,20 +128,13 @@ def size(text: str, default: int) -> int:
     return int(float(m[1]) * 1024 ** " kmgt".index(m[2] or " "))
 
 
-def source(path: str, o: dict[str, Any]) -> Source:
-    """Open one input."""
-    from triage.source import GZ_BYTES, Source
-
-    return Source(path, max_unpacked=size(o["max_unpacked"], GZ_BYTES))
-
-
-def capture(given: str | Source, o: dict[str, Any]) -> Capture:
+def capture(path: str, o: dict[str, Any]) -> Capture:
     """Read one export with the options of the command line."""
     from triage import reader
+    from triage.source import GZ_BYTES
 
-    opened = source(given, o) if isinstance(given, str) else given
-    return reader.read(opened, dialect=o["dialect"], device=o["device"], marker=o["marker"], options=reading_options(o),
-                       unfold=o.get("unfold", False))  # fmt: skip
+    return reader.read(path, dialect=o["dialect"], device=o["device"], marker=o["marker"], options=reading_options(o),
+                       max_unpacked=size(o["max_unpacked"], GZ_BYTES), unfold=o.get("unfold", False))  # fmt: skip
 
 
 def percent(text: str) -> float:

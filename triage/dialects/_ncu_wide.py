@@ -24,7 +24,7 @@ ROLES = {
     "device": ("device name", "device attribute display name", "device"), "speedup": ("estimated speedup",),
     "major": ("device attribute compute capability major",), "minor": ("device attribute compute capability minor",),
 }  # fmt: skip
-_NA = [*_parser.MISSING, "No data", "NO DATA", "no data"]
+_NA = [*_parser.MISSING, "No data"]
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ import csv
 import io
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -147,13 +147,27 @@ def _starts(source: Source, skip: int, records: int, end: int | None) -> Any:
     if min(last, end or last) - skip <= records:
         return None
     body = (line + "\n" for line in itertools.islice(source.lines(), skip, None))
-    reader = csv.reader(body, delimiter=source.delimiter, skipinitialspace=source.skip_space)
-    found, before = [], 0
-    with contextlib.suppress(csv.Error):
-        for _ in itertools.islice(reader, records):
-            found.append(skip + before + 1)
-            before = reader.line_num
+    found: list[int] = []
+    with contextlib.suppress(BadCapture):
+        found.extend(line for line, _ in itertools.islice(_records(source, skip, body), records))
     return np.array(found) if len(found) == records else None
+
+
+def _records(source: Source, skip: int, body: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
+    """(line on which it starts, cells) of every record below `skip` lines; raises BadCapture where the csv module gives up."""
+    reader = csv.reader(
+        body,
+        delimiter=source.delimiter,
+        skipinitialspace=source.skip_space,
+        quoting=csv.QUOTE_NONE if source.delimiter == "\t" else csv.QUOTE_MINIMAL,
+    )
+    before = 0
+    try:
+        for row in reader:
+            yield skip + before + 1, row
+            before = reader.line_num
+    except csv.Error as e:
+        raise BadCapture(f"{source.path}:{skip + before + 1}: damaged table ({e})", "export again") from e
 
 
 @dataclass(slots=True)
@@ -201,12 +215,12 @@ def _floats(raw: Any, style: units.Style, source: Source, c: int, quality: list[
             out[i] = _number(cell)
             continue
         try:
-            value, unit = units.parse_glued(cell, style)
+            value, _ = units.parse_glued(cell, style)
         except ValueError:
             odd = odd or cell
             continue
         if value is not None:
-            out[i] = value * (units.unit(unit)[1] if unit and unit != "%" else 1.0) if not unit else value
+            out[i] = value
     if odd:
         quality.append(
             Quality("not-a-number", f"column {c + 1} holds text where numbers belong, for example {odd[:40]!r}")
@@ -234,27 +248,17 @@ def _slow(
 ) -> Wide:
     """The same with the csv module: tolerates short, long and damaged records, and says so."""
     body = source.text()
-    reader = csv.reader(
-        io.StringIO("".join(body.split("\n", header_line)[header_line:]) if body.count("\n") >= header_line else ""),
-        delimiter=source.delimiter,
-        skipinitialspace=source.skip_space,
-        quoting=csv.QUOTE_NONE if source.delimiter == "\t" else csv.QUOTE_MINIMAL,
-    )
+    below = io.StringIO("".join(body.split("\n", header_line)[header_line:]))
     rows: list[list[str]] = []
     lines: list[int] = []
     long_rows: list[int] = []
-    before = 0
-    try:
-        for row in reader:
-            start, before = header_line + 1 + before, reader.line_num
-            if start in skip or (end is not None and start > end) or not any(c.strip() for c in row):
-                continue
-            if len(row) > width and any(c.strip() for c in row[width:]):
-                long_rows.append(start)
-            rows.append(row)
-            lines.append(start)
-    except csv.Error as e:
-        raise BadCapture(f"{source.path}:{header_line + before + 1}: damaged table ({e})", "export again") from e
+    for start, row in _records(source, header_line, below):
+        if start in skip or (end is not None and start > end) or not any(c.strip() for c in row):
+            continue
+        if len(row) > width and any(c.strip() for c in row[width:]):
+            long_rows.append(start)
+        rows.append(row)
+        lines.append(start)
     if not rows:
         raise BadCapture(f"{source.path}: a header but no rows", empty)
     quality = []
