@@ -37,6 +37,23 @@ def run(*args: object, input: str | None = None, env: dict[str, str] | None = No
     )  # fmt: skip
 
 
+def bare_capture(facts: dict[str, Any], names: Any, kinds: Any = None, ns: Any = None, **more: Any) -> Any:
+    """Workloads that no file holds, each 1 ns long unless `ns` says otherwise. more: other fields of Capture."""
+    import numpy as np
+
+    from triage.model import Capture, InputFile, Table
+
+    n, names = len(names), np.array(names, dtype=object)
+    one, nothing = np.zeros(n, dtype=np.int64), np.full(n, "", dtype=object)
+    time = np.ones(n) if ns is None else ns
+    fields = {"collectable": frozenset(facts), "calls": np.ones(n), **more}
+    return Capture(
+        input=InputFile("test", "test", "", n), table=Table("test", [], names, {}), names=names, paths=nothing,
+        kinds=nothing if kinds is None else np.array(kinds, dtype=object), parent=one - 1, depth=one, duration_ns=time,
+        self_ns=time, facts=facts, sources={}, device=None, **fields,
+    )  # fmt: skip
+
+
 def generic(path: Path, rows: list[dict[str, Any]]) -> Path:
     """A generic table: ratios in percent, times in ms, the rest bare."""
     from triage import schema

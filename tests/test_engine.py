@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.conftest import bare_capture
 from triage import schema
 from triage.derive import View
 from triage.engine import Engine, backend
 from triage.errors import TriageError
 from triage.evaluate import Lookup, infer
 from triage.expression import FALSE, TRUE, UNKNOWN
-from triage.model import Capture, InputFile, Table
+from triage.model import Capture
 from triage.program import compile_program, layers, reads, sign, unsign
 from triage.rulebook import Rulebook
 
@@ -36,12 +37,8 @@ def random_capture(book: Rulebook, n: int, seed: int) -> Capture:
         values = rng.random(n) if ratio else 10 ** rng.uniform(-1, 7, n)
         values[rng.random(n) < 0.2] = np.nan
         facts[m] = values
-    names = np.array([f"w{i}" for i in range(n)], dtype=object)
-    one = np.zeros(n, dtype=np.int64)
-    return Capture(
-        InputFile("random", "test", "", n), Table("test", [], names, {}), names, np.full(n, "", dtype=object),
-        np.full(n, "", dtype=object), np.ones(n), one - 1, one, np.ones(n), np.ones(n), facts, {}, None, frozenset(facts),
-    )  # fmt: skip
+    made: Capture = bare_capture(facts, [f"w{i}" for i in range(n)])
+    return made
 
 
 def plain(view: View, book: Rulebook, method: str, scope: str) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -8,26 +8,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.conftest import SAMPLES, generic
+from tests.conftest import SAMPLES, bare_capture, generic
 from triage import api
 from triage.framefacts import frame_capture
-from triage.model import Capture, InputFile, Table
+from triage.model import Capture
 from triage.rulebook import Rulebook
 
 HANDMADE = SAMPLES / "generic" / "frame_handmade.csv"
 
 
 def frame(rows: dict[str, list[float]], kinds: list[str], ms: list[float], **extra: Any) -> Capture:
-    n = len(kinds)
-    names = np.array([f"pass {i + 1}" for i in range(n)], dtype=object)
     own = np.array(ms) * 1e6
-    one = np.zeros(n, dtype=np.int64)
+    names = [f"pass {i + 1}" for i in range(len(kinds))]
     facts = {m: np.array(v) for m, v in rows.items()}
-    return Capture(
-        InputFile("t", "t", "", n), Table("t", [], names, {}), names, np.full(n, "", dtype=object),
-        np.array(kinds, dtype=object), extra.get("calls", np.ones(n)), one - 1, one, own, own, facts, {}, None,
-        frozenset(facts), frame_ns=float(own.sum()),
-    )  # fmt: skip
+    made: Capture = bare_capture(facts, names, kinds, own, frame_ns=float(own.sum()), **extra)
+    return made
 
 
 def facts(capture: Capture, book: Rulebook) -> dict[str, tuple[float, str]]:

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.conftest import bare_capture
 from triage import schema
 from triage.derive import View, derivations
 from triage.engine import Engine
 from triage.evaluate import infer
-from triage.model import KINDS, Capture, InputFile, Table
+from triage.model import KINDS, Capture
 from triage.program import compile_program, reads
 from triage.rulebook import Rulebook
 from triage.verdict import BANDS, CLASSES, judge
@@ -65,13 +66,9 @@ def base_metrics(book: Rulebook) -> list[str]:
 
 
 def capture(facts: dict[str, Any], kinds: Any) -> Capture:
-    n = len(kinds)
-    names = np.array([f"{('w', 'gemm_')[i % 2]}{i}" for i in range(n)], dtype=object)
-    one = np.zeros(n, dtype=np.int64)
-    return Capture(
-        InputFile("random", "test", "", n), Table("test", [], names, {}), names, np.full(n, "", dtype=object), kinds,
-        np.ones(n), one - 1, one, np.ones(n), np.ones(n), facts, {}, None, frozenset(schema.all_metrics()),
-    )  # fmt: skip
+    names = [f"{('w', 'gemm_')[i % 2]}{i}" for i in range(len(kinds))]
+    made: Capture = bare_capture(facts, names, kinds, collectable=frozenset(schema.all_metrics()))
+    return made
 
 
 def random_facts(book: Rulebook, n: int, seed: int) -> Capture:

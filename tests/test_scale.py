@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import SAMPLES, doctor
-from triage import diagnosis, frame, reader, result, units
+from tests.conftest import SAMPLES, bare_capture, doctor
+from triage import diagnosis, frame, reader, units
 from triage.derive import View, absent, derivations
 from triage.derive.units import clusters
 from triage.dialects import _parser, _wide
@@ -138,20 +137,15 @@ def sample_files() -> list[Path]:
     return [*found[::7], SAMPLES / "gpu-trace" / "demo_frame"]
 
 
-def without_details(d: diagnosis.Diagnosis) -> dict[str, Any]:
-    out: dict[str, Any] = json.loads(json.dumps(result.document(d)))
-    return out
-
-
 @pytest.mark.parametrize("path", sample_files(), ids=lambda p: p.stem)
 def test_blocks_change_no_answer(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     try:
         capture = reader.read(str(path))
     except TriageError as e:
         pytest.skip(f"not triageable by itself: {e}")
-    whole = without_details(doctor().diagnose([capture]))
+    whole = doctor().diagnose([capture]).to_dict()
     monkeypatch.setattr(diagnosis, "BLOCK", 3)
-    assert without_details(doctor().diagnose([capture])) == whole
+    assert doctor().diagnose([capture]).to_dict() == whole
 
 
 @pytest.mark.parametrize("path", sample_files(), ids=lambda p: p.stem)
@@ -196,13 +190,7 @@ def test_clusters_by_their_definition(rows: list[list[float]]) -> None:
 
 
 def view_of(facts: dict[str, Any]) -> View:
-    from triage.model import Capture, InputFile, Table
-
-    n = len(next(iter(facts.values())))
-    names = np.array([f"w{i}" for i in range(n)], dtype=object)
-    one, empty = np.zeros(n, dtype=np.int64), np.full(n, "", dtype=object)
-    return View(Capture(InputFile("t", "test", "", n), Table("test", [], names, {}), names, empty, empty, np.ones(n), one - 1, one,
-                        np.ones(n), np.ones(n), facts, {}, None, frozenset(facts)))  # fmt: skip
+    return View(bare_capture(facts, [f"w{i}" for i in range(len(next(iter(facts.values()))))]))
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.floats(0, 0.99)), min_size=1, max_size=40), st.integers(1, 10))
