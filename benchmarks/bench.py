@@ -118,11 +118,11 @@ def right(path: Path, sample: int = 10_000) -> None:
 
     sys.path.insert(0, str(HERE.parent))
     from tests.test_engine import plain
-    from triage import reader
     from triage.derive import View
-    from triage.diagnosis import Diagnostician
-    from triage.evaluate import infer
-    from triage.rulebook import load, select
+    from triage.diagnosis.diagnose import Diagnostician
+    from triage.inference.evaluate import infer
+    from triage.reading import reader
+    from triage.rulebook.packs import load, select
 
     got, capture, table = answer(thousand(path)), reader.read(str(path)), pd.read_csv(path)
     assert got["frame"]["workloads"] == len(table) and capture.names.tolist() == table["name"].tolist(), "workloads"
@@ -152,8 +152,8 @@ def right(path: Path, sample: int = 10_000) -> None:
 def after_reading(path: Path, runs: int) -> float:
     """Milliseconds per launch inside the process, none folded, from the capture to the written JSON."""
     code = (
-        "import sys,time; from triage import reader,result; from triage.diagnosis import Diagnostician;"
-        "from triage.rulebook import load,select; d=Diagnostician(select(load())); c=reader.read(sys.argv[1], unfold=True);"
+        "import sys,time; from triage.reading import reader; from triage.document import document as result; from triage.diagnosis.diagnose import Diagnostician;"
+        "from triage.rulebook.packs import load,select; d=Diagnostician(select(load())); c=reader.read(sys.argv[1], unfold=True);"
         "a=time.perf_counter(); result.write_json(d.diagnose([c]), lambda text: None);"
         "print((time.perf_counter()-a)*1e3/len(c))"
     )

@@ -120,9 +120,9 @@ def faults() -> bool:
 def engines(wanted: int) -> bool:
     from tests.conftest import CORPUS, SAMPLES
     from tests.test_engines_agree import compare_captures, compare_signatures, exports
-    from triage import rulebook
+    from triage.rulebook import packs
 
-    began, book = time.monotonic(), rulebook.load()
+    began, book = time.monotonic(), packs.load()
     folders = [p for p in (SAMPLES, CORPUS) if p.is_dir()]
     captures, differ = compare_captures(book, exports(*folders))
     signatures, other = compare_signatures(book, wanted)

@@ -21,15 +21,17 @@ def mark(name):
     marks.append((name, time.perf_counter()))
 gc.set_threshold(200_000, 20, 50)
 import click
-from triage import cli
+from triage.commands import cli
 mark("click")
 import pandas
 mark("import pandas")
 from concurrent.futures import ThreadPoolExecutor
-from triage import dialects, reader, render, result
-from triage.diagnosis import Diagnostician
-from triage.rulebook import load, select
-from triage.source import Source
+from triage import dialects
+from triage.diagnosis.diagnose import Diagnostician
+from triage.document import document
+from triage.reading import reader
+from triage.rendering import formats
+from triage.rulebook.packs import load, select
 mark("other imports")
 pick, fold = dialects.pick, reader.capture
 def picked(*a, **k):
@@ -53,7 +55,7 @@ with ThreadPoolExecutor(1) as pool:
 diagnosis.findings
 mark("findings and their cells")
 with open("/dev/null", "w") as out:
-    result.write_json(diagnosis, out.write)
+    document.write_json(diagnosis, out.write)
 mark("JSON")
 print(json.dumps([[name, (b - a) * 1e3] for (_, a), (name, b) in zip(marks, marks[1:])]))
 """

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from triage import dialects, schema
+from triage.capture.capture import Column, Table
+from triage.capture.source import Source
 from triage.dialects import Options
-from triage.model import Column, Table
-from triage.source import Source
 
 SAMPLES = Path(__file__).parent.parent / "sample_captures"
 

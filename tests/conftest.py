@@ -41,7 +41,7 @@ def bare_capture(facts: dict[str, Any], names: Any, kinds: Any = None, ns: Any =
     """Workloads that no file holds, each 1 ns long unless `ns` says otherwise. more: other fields of Capture."""
     import numpy as np
 
-    from triage.model import Capture, InputFile, Table
+    from triage.capture.capture import Capture, InputFile, Table
 
     n, names = len(names), np.array(names, dtype=object)
     one, nothing = np.zeros(n, dtype=np.int64), np.full(n, "", dtype=object)
@@ -83,22 +83,22 @@ def diagnose(*args: object) -> dict[str, Any]:
 @pytest.fixture(scope="session")
 def book() -> Any:
     """The bundled rules."""
-    from triage import rulebook
+    from triage.rulebook import packs
 
-    return rulebook.load(tests=True)
+    return packs.load(tests=True)
 
 
 @cache
 def doctor() -> Any:
     """The bundled rules, compiled once for all tests that diagnose in this process."""
-    from triage import rulebook
-    from triage.diagnosis import Diagnostician
+    from triage.diagnosis.diagnose import Diagnostician
+    from triage.rulebook import packs
 
-    return Diagnostician(rulebook.select(rulebook.load()))
+    return Diagnostician(packs.select(packs.load()))
 
 
 def diagnosis(*paths: Path) -> Any:
     """A Diagnosis of captures together, without loading the rules again."""
-    from triage import reader
+    from triage.reading import reader
 
     return doctor().diagnose([reader.read(str(p)) for p in paths])

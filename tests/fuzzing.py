@@ -393,13 +393,14 @@ class Tally:
 class Judge:
     """Reader, diagnosis and every renderer over one case after another, and what was wrong with how they took it."""
 
-    def __init__(self, book: Any = None, seconds: float = 20.0, formats: list[str] | None = None) -> None:
-        from triage import render, rulebook
-        from triage.diagnosis import Diagnostician
+    def __init__(self, book: Any = None, seconds: float = 20.0, wanted: list[str] | None = None) -> None:
+        from triage.diagnosis.diagnose import Diagnostician
+        from triage.rendering import formats
+        from triage.rulebook import packs
 
-        self.doctor = Diagnostician(book or rulebook.select(rulebook.load()))
+        self.doctor = Diagnostician(book or packs.select(packs.load()))
         self.seconds = seconds
-        self.formats = formats or render.formats()
+        self.formats = wanted or formats.formats()
         self.leaks: list[str] = []
         self.spy()
 
@@ -419,8 +420,9 @@ class Judge:
 
     def one(self, path: Path, dialect: str = "") -> str:
         """ "report", or the text of the TriageError. Anything else that is raised is a fault."""
-        from triage import reader, render
-        from triage.errors import TriageError
+        from triage.ground.errors import TriageError
+        from triage.reading import reader
+        from triage.rendering import formats
 
         try:
             capture = reader.read(str(path), dialect=dialect, max_unpacked=64 << 20)
@@ -432,7 +434,7 @@ class Judge:
         diagnosis = self.doctor.diagnose([capture], top=50)
         for name in self.formats:
             text: list[str] = []
-            render.render(diagnosis, name, text.append)
+            formats.render(diagnosis, name, text.append)
             check(name, "".join(text))
         return "report"
 

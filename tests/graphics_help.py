@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from triage import units
+from triage.capture.capture import Table
+from triage.capture.source import Source
 from triage.dialects import Options, dialects, pick
-from triage.errors import CaptureError
-from triage.model import Table
-from triage.source import Source
+from triage.ground import units
+from triage.ground.errors import CaptureError
 
 SAMPLES = Path(__file__).parent.parent / "sample_captures"
 

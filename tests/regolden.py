@@ -36,7 +36,7 @@ def samples() -> list[tuple[str, str]]:
 @functools.cache
 def _readable(path: str) -> bool:
     from triage import api
-    from triage.errors import TriageError
+    from triage.ground.errors import TriageError
 
     here = Path.cwd()
     os.chdir(ROOT)  # reports name the path as the user typed it
@@ -64,13 +64,13 @@ def _diagnosed(path: str) -> Any:
 
 def made(path: str, format: str) -> str:
     """A sample's report as it is today."""
-    from triage import render
+    from triage.rendering import formats
 
     parts: list[str] = []
     here = Path.cwd()
     os.chdir(ROOT)
     try:
-        render.render(_diagnosed(path), format, parts.append)
+        formats.render(_diagnosed(path), format, parts.append)
     finally:
         os.chdir(here)
     return _light("".join(parts)) if format == "html" else "".join(parts)

@@ -64,10 +64,10 @@ def diagnosed(path: str, top: int | None = None) -> Any:
 
 def text(d: Any, format: str, **options: Any) -> str:
     """A report as one string."""
-    from triage import render
+    from triage.rendering import formats
 
     parts: list[str] = []
-    render.render(d, format, parts.append, **options)
+    formats.render(d, format, parts.append, **options)
     return "".join(parts)
 
 

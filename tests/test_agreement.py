@@ -17,7 +17,7 @@ import pytest
 from tests.conftest import CORPUS
 from triage import read
 from triage.derive import View
-from triage.verdict import CLASSES, judge
+from triage.diagnosis.limiter import CLASSES, judge
 
 AGREED = 0.98
 RULE_COLUMNS = {"Rule Name", "Rule Type", "Rule Description", "Estimated Speedup Type", "Estimated Speedup"}

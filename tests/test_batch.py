@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from triage import batch, farm, gather
-from triage.errors import ReportError, TriageError
-from triage.farm import Settings
+from triage.ground.errors import ReportError, TriageError
+from triage.products.batch import find, run, workers
+from triage.products.batch.workers import Settings
 
 N = int(os.environ.get("TRIAGE_BATCH_TEST", "60"))  # 200 for the full size
 HEAD = "path,name,kind,gpu.time [ms],sm.throughput [%],l1tex.throughput [%],l2.throughput [%],vram.throughput [%],crop.throughput [%],l1tex.hit_rate [%],gpu.idle [%]"
@@ -63,8 +63,8 @@ def night(folder: Path, good: int, bad: int) -> Path:
 
 def test_a_folder_of_captures(tmp_path: Path) -> None:
     night(tmp_path / "in", 9, 5)
-    found = gather.gather([str(tmp_path / "in")]).captures
-    b = batch.run(found, Settings(formats=("json", "csv")), tmp_path / "out")
+    found = find.gather([str(tmp_path / "in")]).captures
+    b = run.run(found, Settings(formats=("json", "csv")), tmp_path / "out")
     assert len(b.captures) == 9
     assert sorted(Path(name).name for name, _ in b.errors) == [f"bad{i:03}.csv" for i in range(5)]
     with (tmp_path / "out" / "errors.csv").open(newline="") as f:
@@ -89,7 +89,7 @@ def test_a_folder_of_captures(tmp_path: Path) -> None:
 
 def test_captures_are_ranked_by_recoverable_time_and_causes_by_gain(tmp_path: Path) -> None:
     night(tmp_path / "in", 12, 0)
-    b = batch.run(gather.gather([str(tmp_path / "in")]).captures, Settings(formats=("csv",)), tmp_path / "out")
+    b = run.run(find.gather([str(tmp_path / "in")]).captures, Settings(formats=("csv",)), tmp_path / "out")
     gains = [c["recoverable_ns"] for c in b.captures]
     assert gains == sorted(gains, reverse=True)
     saved = [c["saved_ns"] for c in b.causes]
@@ -102,25 +102,25 @@ def test_captures_are_ranked_by_recoverable_time_and_causes_by_gain(tmp_path: Pa
 
 def test_header_of_the_findings_table_is_that_of_the_csv_report(tmp_path: Path) -> None:
     import triage
-    from triage.result import finding_rows
+    from triage.document.document import finding_rows
 
-    assert finding_rows(triage.diagnose(frame(tmp_path / "a.csv", 1)))[0] == batch.HEADER
+    assert finding_rows(triage.diagnose(frame(tmp_path / "a.csv", 1)))[0] == run.HEADER
 
 
 def test_parquet_holds_the_same_findings(tmp_path: Path) -> None:
     pq = pytest.importorskip("pyarrow.parquet")
     night(tmp_path / "in", 4, 1)
-    b = batch.run(gather.gather([str(tmp_path / "in")]).captures, Settings(formats=("csv",)), tmp_path / "out")
+    b = run.run(find.gather([str(tmp_path / "in")]).captures, Settings(formats=("csv",)), tmp_path / "out")
     table = pq.read_table(tmp_path / "out" / "findings.parquet")
     assert table.num_rows == b.findings
-    assert table.column_names == batch.HEADER
+    assert table.column_names == run.HEADER
 
 
 def test_processes_write_what_one_process_writes(tmp_path: Path) -> None:
     night(tmp_path / "in", 7, 3)
-    found = gather.gather([str(tmp_path / "in")]).captures
-    batch.run(found, Settings(formats=("json",)), tmp_path / "one", jobs=1)
-    batch.run(found, Settings(formats=("json",)), tmp_path / "two", jobs=2)
+    found = find.gather([str(tmp_path / "in")]).captures
+    run.run(found, Settings(formats=("json",)), tmp_path / "one", jobs=1)
+    run.run(found, Settings(formats=("json",)), tmp_path / "two", jobs=2)
     assert tree(tmp_path / "one") == tree(tmp_path / "two")
 
 
@@ -184,28 +184,28 @@ def test_interrupt_leaves_no_process_and_no_half_written_file(tmp_path: Path) ->
 
 def test_resume_does_again_what_changed(tmp_path: Path) -> None:
     night(tmp_path / "in", 4, 1)
-    found = gather.gather([str(tmp_path / "in")]).captures
+    found = find.gather([str(tmp_path / "in")]).captures
     settings, out = Settings(formats=("json",)), tmp_path / "out"
-    batch.run(found, settings, out)
-    assert batch.run(found, settings, out, resume=True).kept == 4
+    run.run(found, settings, out)
+    assert run.run(found, settings, out, resume=True).kept == 4
     frame(tmp_path / "in" / "gpu0" / "c000.csv", 99)
-    assert batch.run(found, settings, out, resume=True).kept == 3
-    assert batch.run(found, Settings(formats=("json",), min_gain=0.01), out, resume=True).kept == 0
+    assert run.run(found, settings, out, resume=True).kept == 3
+    assert run.run(found, Settings(formats=("json",), min_gain=0.01), out, resume=True).kept == 0
     report = next((out / "reports").glob("c001*"), None) or next((out / "reports").glob("*c001*"))
     report.write_text("{}")
-    assert batch.run(found, Settings(formats=("json",), min_gain=0.01), out, resume=True).kept == 3
+    assert run.run(found, Settings(formats=("json",), min_gain=0.01), out, resume=True).kept == 3
     fresh = tmp_path / "fresh"
-    batch.run(found, Settings(formats=("json",), min_gain=0.01), fresh)
+    run.run(found, Settings(formats=("json",), min_gain=0.01), fresh)
     assert tree(out) == tree(fresh)
 
 
 def test_captures_that_are_gone_take_their_reports_along(tmp_path: Path) -> None:
     night(tmp_path / "in", 4, 0)
     out = tmp_path / "out"
-    batch.run(gather.gather([str(tmp_path / "in")]).captures, Settings(formats=("json",)), out)
+    run.run(find.gather([str(tmp_path / "in")]).captures, Settings(formats=("json",)), out)
     (out / "reports" / "mine.json").write_text("not ours")
     (tmp_path / "in" / "gpu0" / "c000.csv").unlink()
-    batch.run(gather.gather([str(tmp_path / "in")]).captures, Settings(formats=("csv",)), out, resume=True)
+    run.run(find.gather([str(tmp_path / "in")]).captures, Settings(formats=("csv",)), out, resume=True)
     assert sorted(p.name for p in (out / "reports").glob("*.json")) == ["mine.json"]
     assert len(list((out / "reports").glob("*.csv"))) == 3
 
@@ -216,11 +216,11 @@ def test_a_second_batch_into_the_same_folder_is_refused(tmp_path: Path) -> None:
     with (tmp_path / "out" / ".triage" / "lock").open("w") as f:
         fcntl.flock(f, fcntl.LOCK_EX)
         with pytest.raises(ReportError, match="another batch"):
-            batch.run([], Settings(), tmp_path / "out")
+            run.run([], Settings(), tmp_path / "out")
 
 
-def run(*args: str) -> tuple[int, str]:
-    from triage.cli import triage
+def night_run(*args: str) -> tuple[int, str]:
+    from triage.commands.cli import triage
 
     result = CliRunner().invoke(triage, ["batch", *args], standalone_mode=False)
     if result.exception:
@@ -231,24 +231,24 @@ def run(*args: str) -> tuple[int, str]:
 def test_exit_codes_and_the_summary_line(tmp_path: Path) -> None:
     night(tmp_path / "in", 3, 2)
     source, out = str(tmp_path / "in"), str(tmp_path / "out")
-    code, err = run(source, "-o", out, "-f", "csv", "--jobs", "1")
+    code, err = night_run(source, "-o", out, "-f", "csv", "--jobs", "1")
     assert code == 0
     assert "3 captures" in err
     assert "2 warnings" in err
-    assert run(source, "-o", out, "-f", "csv", "--jobs", "1", "--strict")[0] == 2
+    assert night_run(source, "-o", out, "-f", "csv", "--jobs", "1", "--strict")[0] == 2
     with pytest.raises(TriageError, match="none of 1 captures"):
-        run(str(tmp_path / "in" / "bad000.csv"), "-o", out, "-f", "csv")
+        night_run(str(tmp_path / "in" / "bad000.csv"), "-o", out, "-f", "csv")
     (tmp_path / "empty").mkdir()
     with pytest.raises(TriageError, match="no captures"):
-        run(str(tmp_path / "empty"), "-o", out)
+        night_run(str(tmp_path / "empty"), "-o", out)
     with pytest.raises(TriageError, match="no format"):
-        run(source, "-o", out, "-f", "nonsense")
+        night_run(source, "-o", out, "-f", "nonsense")
 
 
 def test_a_path_that_does_not_exist_is_an_error_line(tmp_path: Path) -> None:
     frame(tmp_path / "a.csv", 1)
-    found = gather.gather([str(tmp_path / "a.csv"), str(tmp_path / "nope.csv"), str(tmp_path / "none-*.csv")]).captures
-    b = batch.run(found, Settings(formats=("csv",)), tmp_path / "out")
+    found = find.gather([str(tmp_path / "a.csv"), str(tmp_path / "nope.csv"), str(tmp_path / "none-*.csv")]).captures
+    b = run.run(found, Settings(formats=("csv",)), tmp_path / "out")
     assert len(b.captures) == 1
     assert [reason for _, reason in b.errors] == ["no such file or folder - check the path"] * 2
 
@@ -256,26 +256,26 @@ def test_a_path_that_does_not_exist_is_an_error_line(tmp_path: Path) -> None:
 def test_globs_folders_and_files_name_a_capture_once(tmp_path: Path) -> None:
     for i in range(3):
         frame(tmp_path / "in" / f"c{i}.csv", i)
-    g = gather.gather([str(tmp_path / "in"), str(tmp_path / "in" / "*.csv"), str(tmp_path / "in" / "c1.csv")])
+    g = find.gather([str(tmp_path / "in"), str(tmp_path / "in" / "*.csv"), str(tmp_path / "in" / "c1.csv")])
     assert len(g.captures) == 3
-    assert len(gather.gather([str(tmp_path / "**" / "*.csv")]).captures) == 3
+    assert len(find.gather([str(tmp_path / "**" / "*.csv")]).captures) == 3
     with pytest.raises(TriageError, match="standard input"):
-        gather.gather(["-"])
+        find.gather(["-"])
 
 
 def test_the_output_folder_is_never_input(tmp_path: Path) -> None:
     frame(tmp_path / "a.csv", 1)
     for _ in range(2):
-        batch.run(
-            gather.gather([str(tmp_path)], str(tmp_path / "out")).captures, Settings(formats=("csv",)), tmp_path / "out"
+        run.run(
+            find.gather([str(tmp_path)], str(tmp_path / "out")).captures, Settings(formats=("csv",)), tmp_path / "out"
         )
-    assert len(gather.gather([str(tmp_path)], str(tmp_path / "elsewhere")).captures) == 1
+    assert len(find.gather([str(tmp_path)], str(tmp_path / "elsewhere")).captures) == 1
 
 
 def test_exports_that_are_folders_are_one_capture_and_companions_none(tmp_path: Path) -> None:
     if not CORPUS.exists():
         pytest.skip("the corpus of real exports is not beside this checkout")
-    g = gather.gather([str(CORPUS / "nsight_graphics"), str(CORPUS / "rocprof_compute"), str(CORPUS / "renderdoc")])
+    g = find.gather([str(CORPUS / "nsight_graphics"), str(CORPUS / "rocprof_compute"), str(CORPUS / "renderdoc")])
     names = {Path(c.path).relative_to(CORPUS).as_posix() for c in g.captures}
     assert "nsight_graphics/scan-tile-throughput/BASE" in names
     assert "rocprof_compute/vcopy-mi200-omniperf2" in names
@@ -301,7 +301,7 @@ def test_exports_that_are_folders_are_one_capture_and_companions_none(tmp_path: 
     ],
 )
 def test_report_names_are_safe_everywhere(name: str) -> None:
-    slug = gather.slugify(name)
+    slug = find.slugify(name)
     assert len(slug) <= 80
     assert set(slug) <= set("abcdefghijklmnopqrstuvwxyz0123456789_-")
     assert slug.split("-")[0].upper() not in ("CON", "AUX", "NUL", "COM1") or "-" in slug
@@ -312,16 +312,16 @@ def test_report_names_never_clash(tmp_path: Path) -> None:
     names = ["a b.csv", "a-b.csv", "A-B.csv", "a_b.csv", "a?b.csv", "sub/a-b.csv"]
     paths = [str(frame(tmp_path / "one" / n, i)) for i, n in enumerate(names)]
     paths += [str(frame(tmp_path / "two" / n, i)) for i, n in enumerate(names)]
-    slugs = [c.slug for c in gather.gather(paths).captures]
+    slugs = [c.slug for c in find.gather(paths).captures]
     assert len({s.casefold() for s in slugs}) == len(paths)
-    both = [c.slug for c in gather.gather([str(tmp_path / "one"), str(tmp_path / "two")]).captures]
+    both = [c.slug for c in find.gather([str(tmp_path / "one"), str(tmp_path / "two")]).captures]
     assert len(set(both)) == len(paths)
 
 
 def test_cells_that_a_spreadsheet_would_run_are_made_inert(tmp_path: Path) -> None:
     path = frame(tmp_path / "=cmd.csv", 3, rows=2)
     path.write_text(path.read_text().replace("Pass0", "=HYPERLINK(1)").replace("Pass1", "@SUM(A1)"))
-    batch.run(gather.gather([str(path)]).captures, Settings(formats=("csv",)), tmp_path / "out")
+    run.run(find.gather([str(path)]).captures, Settings(formats=("csv",)), tmp_path / "out")
     with (tmp_path / "out" / "findings.csv").open(newline="") as f:
         cells = [cell for row in csv.reader(f) for cell in row]
     assert "'=HYPERLINK(1)" in cells
@@ -330,18 +330,18 @@ def test_cells_that_a_spreadsheet_would_run_are_made_inert(tmp_path: Path) -> No
 
 def test_a_worker_that_dies_costs_one_capture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     night(tmp_path / "in", 6, 0)
-    found = gather.gather([str(tmp_path / "in")]).captures
-    monkeypatch.setattr(farm, "work", killer)
-    outcomes = {o.found.path: o.error for o in farm.local(found, Settings(formats=("csv",)), 2)}
+    found = find.gather([str(tmp_path / "in")]).captures
+    monkeypatch.setattr(workers, "work", killer)
+    outcomes = {o.found.path: o.error for o in workers.local(found, Settings(formats=("csv",)), 2)}
     assert len(outcomes) == 6
     assert [Path(p).name for p, e in outcomes.items() if "worker process died" in e] == ["c003.csv"]
     assert sum(not e for e in outcomes.values()) == 5
 
 
-def killer(found: gather.Found, settings: Settings) -> farm.Outcome:
+def killer(found: find.Found, settings: Settings) -> workers.Outcome:
     if found.path.endswith("c003.csv"):
         os._exit(9)
-    return farm.Outcome(found)
+    return workers.Outcome(found)
 
 
 def test_remote_paths(tmp_path: Path) -> None:
@@ -350,8 +350,8 @@ def test_remote_paths(tmp_path: Path) -> None:
     for i in range(3):
         memory.pipe(f"/night/c{i}.csv", frame(tmp_path / "x.csv", i).read_bytes())
     memory.pipe("/night/bad.csv", b"")
-    g = gather.gather(["memory://night/*.csv"])
+    g = find.gather(["memory://night/*.csv"])
     assert [c.name for c in g.captures] == ["bad.csv", "c0.csv", "c1.csv", "c2.csv"]
-    b = batch.run(g.captures, Settings(formats=("json",)), tmp_path / "out")
+    b = run.run(g.captures, Settings(formats=("json",)), tmp_path / "out")
     assert (len(b.captures), len(b.errors)) == (3, 1)
-    assert batch.run(g.captures, Settings(formats=("json",)), tmp_path / "out", resume=True).kept == 3
+    assert run.run(g.captures, Settings(formats=("json",)), tmp_path / "out", resume=True).kept == 3

@@ -10,12 +10,12 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.regolden import samples
-from triage import reader
 from triage.derive import View
-from triage.engine import Engine
-from triage.evaluate import infer
-from triage.program import compile_program
-from triage.rulebook import Rulebook
+from triage.inference.engine import Engine
+from triage.inference.evaluate import infer
+from triage.inference.groups import compile_program
+from triage.reading import reader
+from triage.rulebook.packs import Rulebook
 
 # Another unit's share of peak decides which unit is on top among those that are left; only the main four are
 # guarded against that (docs/decisions.md, "When the top SOL counts as known").

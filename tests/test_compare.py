@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import SAMPLES, diagnosis
-from triage import comparereport
-from triage.compare import compare
-from triage.matching import Item, likeness, match
-from triage.readings import Move, reading
+from triage.products.compare import report
+from triage.products.compare.compare import compare
+from triage.products.compare.match import Item, likeness, match
+from triage.products.compare.meanings import Move, reading
 
 TABLES = SAMPLES / "compare"
 # the method needs every main unit; L2 and CROP stay out of the way here
@@ -34,7 +34,7 @@ def table(path: Path, rows: list[str]) -> Path:
 
 
 def run(*args: object) -> Result:
-    from triage.cli import triage as verbs
+    from triage.commands.cli import triage as verbs
 
     return CliRunner().invoke(verbs, ["compare", *map(str, args)], standalone_mode=False)
 
@@ -272,13 +272,13 @@ def test_every_format_says_the_verdict(tmp_path: Path) -> None:
     a = table(tmp_path / "a.csv", [",P|<b>&`x`,fullscreen,2,40,30,20,30"])
     b = table(tmp_path / "b.csv", [",P|<b>&`x`,fullscreen,1,90,30,20,30"])
     doc = both(a, b)
-    for name in comparereport.FORMATS:
-        text = comparereport.render(doc, name)
+    for name in report.FORMATS:
+        text = report.render(doc, name)
         assert "faster" in text or "gain" in text
-        assert text == comparereport.render(both(a, b), name)
-    assert "<b>" not in comparereport.render(doc, "html").replace("<body>", "")
-    assert max(map(len, comparereport.render(doc, "terminal").splitlines())) <= 80
-    ElementTree.fromstring(comparereport.render(doc, "junit"))
+        assert text == report.render(both(a, b), name)
+    assert "<b>" not in report.render(doc, "html").replace("<body>", "")
+    assert max(map(len, report.render(doc, "terminal").splitlines())) <= 80
+    ElementTree.fromstring(report.render(doc, "junit"))
 
 
 def test_without_times_there_is_no_verdict(tmp_path: Path) -> None:
@@ -287,8 +287,8 @@ def test_without_times_there_is_no_verdict(tmp_path: Path) -> None:
     doc = both(path, path)
     assert doc["pairs"][0]["speedup"] is None
     assert "no verdict" in doc["pairs"][0]["reading"].lower()
-    for name in comparereport.FORMATS:
-        comparereport.render(doc, name)
+    for name in report.FORMATS:
+        report.render(doc, name)
 
 
 @pytest.mark.parametrize(

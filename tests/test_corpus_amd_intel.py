@@ -9,9 +9,9 @@ import pytest
 
 from tests.amd_helpers import check_provenance
 from triage import dialects
+from triage.capture.source import Source
 from triage.dialects import Options
-from triage.errors import CaptureError
-from triage.source import Source
+from triage.ground.errors import CaptureError
 
 CORPUS = Path(__file__).parent.parent.parent / "shared" / "corpus"
 pytestmark = pytest.mark.skipif(not CORPUS.is_dir(), reason="the collection of real exports is not here")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.graphics_help import check_cells, load, refusal
-from triage import reader
+from triage.reading import reader
 
 CORPUS = Path(__file__).parent.parent.parent / "shared" / "corpus"
 pytestmark = pytest.mark.skipif(not CORPUS.is_dir(), reason="the real exports are not at hand")

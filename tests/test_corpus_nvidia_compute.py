@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from triage import dialects
+from triage.capture.source import Source
 from triage.dialects import Options
-from triage.errors import CaptureError
-from triage.source import Source
+from triage.ground.errors import CaptureError
 
 CORPUS = Path(__file__).parent.parent.parent / "shared" / "corpus"
 SIDES = ("sm.throughput", "memory.throughput")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.conftest import run
-from triage import coverage
+from triage.products.proof import coverage
 
 
 def test_report_of_the_bundled_rules(book: Any) -> None:

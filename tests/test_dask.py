@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from tests.test_batch import N, night, tree
-from triage import batch, gather
-from triage.errors import TriageError
-from triage.farm import Settings
+from triage.ground.errors import TriageError
+from triage.products.batch import find, run
+from triage.products.batch.workers import Settings
 
 distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install 'sol-triage[dask]'")
 pytestmark = pytest.mark.filterwarnings("ignore")  # of Dask's own shutdown
@@ -68,7 +68,7 @@ def cluster(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]
 def test_a_killed_worker_loses_nothing(tmp_path: Path, cluster: tuple[str, list[subprocess.Popen[bytes]]]) -> None:
     address, workers = cluster
     night(tmp_path / "in", N * 9 // 10, N // 10)
-    found = gather.gather([str(tmp_path / "in")]).captures
+    found = find.gather([str(tmp_path / "in")]).captures
     settings = Settings(formats=("json",))
     done = []
 
@@ -77,14 +77,14 @@ def test_a_killed_worker_loses_nothing(tmp_path: Path, cluster: tuple[str, list[
         if count == N // 3:
             os.kill(workers[0].pid, signal.SIGKILL)
 
-    b = batch.run(found, settings, tmp_path / "dask", dask=address, progress=progress)
+    b = run.run(found, settings, tmp_path / "dask", dask=address, progress=progress)
     assert workers[0].wait(10) == -signal.SIGKILL
     assert len(done) == len(found)
     assert (len(b.captures), len(b.errors)) == (N * 9 // 10, N // 10)
-    batch.run(found, settings, tmp_path / "here")
+    run.run(found, settings, tmp_path / "here")
     assert tree(tmp_path / "dask") == tree(tmp_path / "here")
 
 
 def test_no_scheduler_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(TriageError, match="no scheduler answers"):
-        batch.run([], Settings(formats=("json",)), tmp_path / "out", dask="tcp://127.0.0.1:1")
+        run.run([], Settings(formats=("json",)), tmp_path / "out", dask="tcp://127.0.0.1:1")

@@ -10,19 +10,10 @@ from pathlib import Path
 import pytest
 
 import triage.devices
-from triage.devices import (
-    AmdLimits,
-    NvidiaLimits,
-    architecture,
-    architectures,
-    find,
-    limits_of,
-    listing,
-    require,
-)
-from triage.errors import TriageError
+from triage.devices import AmdLimits, NvidiaLimits, architecture, architectures, find, limits_of, listing, require
+from triage.ground.errors import TriageError
 
-DATA = Path(triage.devices.__file__).parent.parent / "data"
+DATA = Path(triage.devices.__file__).parent
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.graphics_help import SAMPLES, check_cells, load, load_bytes
-from triage import reader, schema
+from triage import schema
 from triage.dialects import presentmon, unreal
-from triage.errors import BadCapture, NotTriageable, TriageError
+from triage.ground.errors import BadCapture, NotTriageable, TriageError
+from triage.reading import reader
 
 PM = SAMPLES / "presentmon" / "game-gpu-bound.csv"
 UE = next((SAMPLES / "unreal-csv").glob("*.csv"))

@@ -12,10 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.graphics_help import SAMPLES, check_cells, load, load_bytes, refusal
-from triage import reader, schema
-from triage.dialects import _gputrace, _pw, gpu_trace
-from triage.model import SEP
-from triage.source import Source
+from triage import schema
+from triage.capture.capture import SEP
+from triage.capture.source import Source
+from triage.dialects import gpu_trace
+from triage.dialects._nvidia import gpu_trace_folder, perfworks
+from triage.reading import reader
 
 DEMO = SAMPLES / "gpu-trace" / "demo_frame"
 P = ".avg.pct_of_peak_sustained_elapsed"
@@ -231,9 +233,9 @@ def test_all_zero_sampler_is_unavailable() -> None:
 
 def test_prefixes_do_not_matter() -> None:
     for prefix in ("", "SM_A.TriageSCG.", "TriageAC.", "Top_Level_Triage.", "GPUTrace."):
-        assert _pw.metric_of(f"{prefix}sm__throughput{P}") == "sm.throughput"
-    assert _pw.metric_of(f"GPUTrace.WorldPipe_throughput{P}") == "world_pipe.throughput"
-    assert _pw.metric_of("not a counter") == ""
+        assert perfworks.metric_of(f"{prefix}sm__throughput{P}") == "sm.throughput"
+    assert perfworks.metric_of(f"GPUTrace.WorldPipe_throughput{P}") == "world_pipe.throughput"
+    assert perfworks.metric_of("not a counter") == ""
 
 
 @pytest.mark.parametrize("value, hertz", [("1440", 1.44e9), ("1.44e9", 1.44e9), ("10491.5", 1.04915e10)])
@@ -320,13 +322,13 @@ level = st.text(st.characters(exclude_categories=("C", "Z"), exclude_characters=
 @given(st.lists(st.lists(level, min_size=1, max_size=4), min_size=1, max_size=12))
 def test_paths_come_back_as_they_were_joined(chains: list[list[str]]) -> None:
     full = dict.fromkeys("/".join(c[: k + 1]) for c in chains for k in range(len(c)))
-    names, parents = _gputrace.levels(list(full), None, None)
+    names, parents = gpu_trace_folder.levels(list(full), None, None)
     assert ["/".join([*(p.split(SEP) if p else []), n]) for n, p in zip(names, parents, strict=True)] == list(full)
 
 
 @given(st.binary(max_size=400))
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:
-    from triage.errors import TriageError
+    from triage.ground.errors import TriageError
 
     source = Source("x.xls", b"flattened_event_name\tsm__throughput" + P.encode() + b"\n" + data)
     try:

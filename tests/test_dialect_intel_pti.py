@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.amd_helpers import SAMPLES, check_provenance, read
-from triage.dialects import _pti, intel_pti
-from triage.errors import BadCapture, NotTriageable, TriageError, UnknownUnit
+from triage.dialects import intel_pti
+from triage.dialects._intel import pti
+from triage.ground.errors import BadCapture, NotTriageable, TriageError, UnknownUnit
 
 QUERY = SAMPLES / "intel-pti" / "metrics.4711.csv"
 SAMPLED = SAMPLES / "intel-pti" / "sampled.4711.csv"
@@ -123,11 +124,11 @@ def test_times_in_any_unit(value: int, unit: str) -> None:
 def test_mended_rows_have_the_width_of_the_header(cells: list[str]) -> None:
     row = ",".join(cells)
     try:
-        mended = _pti._mend(row, 5, 0)
+        mended = pti._mend(row, 5, 0)
     except Exception as e:  # unbalanced quotes are the csv module's to refuse
         assert type(e).__name__ == "Error"
         return
-    assert len(_pti.cut(mended)) <= 5 or '"' in row
+    assert len(pti.cut(mended)) <= 5 or '"' in row
 
 
 def test_missing_cells_are_missing() -> None:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tests.amd_helpers import SAMPLES, check_provenance, read
-from triage.errors import BadCapture, NotTriageable
-from triage.model import SEP
+from triage.capture.capture import SEP
+from triage.ground.errors import BadCapture, NotTriageable
 
 XCODE = SAMPLES / "xcode-counters" / "frame Counters.csv"
 

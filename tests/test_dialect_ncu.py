@@ -13,19 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from triage import dialects, schema
-from triage.dialects import (
-    Options,
-    _ncu_build,
-    _ncu_names,
-    ncu_details,
-    ncu_gui,
-    ncu_raw,
-    ncu_report,
-    ncu_text,
-)
-from triage.errors import CaptureError, NotTriageable, TriageError, UnknownUnit
-from triage.model import SEP, Table
-from triage.source import Source
+from triage.capture.capture import SEP, Table
+from triage.capture.source import Source
+from triage.dialects import Options, ncu_details, ncu_gui, ncu_raw, ncu_report, ncu_text
+from triage.dialects._nvidia import ncu_long, ncu_names
+from triage.ground.errors import CaptureError, NotTriageable, TriageError, UnknownUnit
 
 SAMPLES = Path(__file__).parent.parent / "sample_captures"
 DETAILS = SAMPLES / "ncu-details" / "transpose.details.csv"
@@ -54,7 +46,7 @@ def cells_agree(table: Table) -> int:
             if np.isfinite(column.values[row]):
                 text = records[line][column.column - 1].split("  ")[-1].strip().rstrip("%")
                 style = "eu" if "," in text and "." not in text and len(text.split(",")[-1]) != 3 else "us"
-                got = _ncu_build.number(text.rstrip("msunGBKkb/"), style) * column.factor
+                got = ncu_long.number(text.rstrip("msunGBKkb/"), style) * column.factor
                 assert got == pytest.approx(column.values[row], rel=1e-9), (metric, line, text)
                 seen += 1
     return seen
@@ -279,7 +271,7 @@ def test_nvtx_columns_become_the_path() -> None:
     head = '"thread Domain:Push/Pop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg","Id:Domain:Start/Stop_Range:PL_Type",'
     table = read(long(("0/1", "gpu__time_duration.sum", "us", "6.75"), x=f"{head}|{cell}"))
     assert table.paths is not None and table.paths[0] == "step" and values(table)["gpu.time"] == [6750]
-    assert _ncu_build.nvtx_path('2  "<default domain>:frame:none" "lib:pass 1:none"') == f"frame{SEP}pass 1"
+    assert ncu_long.nvtx_path('2  "<default domain>:frame:none" "lib:pass 1:none"') == f"frame{SEP}pass 1"
 
 
 def test_summary_per_kernel() -> None:
@@ -394,7 +386,7 @@ def test_printed_numbers_come_back(value: float, style: str) -> None:
     text = f"{value:,.2f}"
     if style == "eu":
         text = text.replace(",", "\0").replace(".", ",").replace("\0", ".")
-    assert _ncu_build.number(text, style) == pytest.approx(round(value, 2))  # type: ignore[arg-type]
+    assert ncu_long.number(text, style) == pytest.approx(round(value, 2))  # type: ignore[arg-type]
 
 
 @given(st.lists(st.integers(1, 65535), min_size=1, max_size=3))
@@ -406,16 +398,16 @@ def test_extents(sizes: list[int]) -> None:
         ",   ".join(f"{s:,}" for s in sizes),
     ):
         if len(sizes) > 1 or "," not in text:
-            assert _ncu_build.extents(text) == want
+            assert ncu_long.extents(text) == want
 
 
 def test_names_are_metrics_and_the_command_is_complete() -> None:
-    assert all(schema.known(m) for m in _ncu_names.names())
+    assert all(schema.known(m) for m in ncu_names.names())
     line = ncu_raw.collect(["sm.throughput", "stall.long_scoreboard", "l2.hit_rate"])
     assert line.startswith("ncu --metrics ") and "--section WarpStateStats" in line and line.endswith("./your-app")
     assert "sm__throughput.avg.pct_of_peak_sustained_elapsed" in line and "lts__t_sector_hit_rate.pct" in line
     assert ncu_raw.collect(["crop.throughput"]) == ""
-    for metric, names in _ncu_names.names().items():
+    for metric, names in ncu_names.names().items():
         for name in names:
             unit = {"ratio": "%", "byte/s": "byte/s"}.get(schema.get(metric).unit, "")
-            assert _ncu_names.metric(name, unit) in (metric, "") or name == "Cycles", (metric, name)
+            assert ncu_names.metric(name, unit) in (metric, "") or name == "Cycles", (metric, name)

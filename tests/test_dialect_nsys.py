@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from triage import dialects, schema
+from triage.capture.capture import Table
+from triage.capture.source import Source
 from triage.dialects import Options, nsys_kernels, nsys_trace
-from triage.errors import CaptureError, NotTriageable, TriageError
-from triage.model import Table
-from triage.source import Source
+from triage.ground.errors import CaptureError, NotTriageable, TriageError
 
 SAMPLES = Path(__file__).parent.parent / "sample_captures"
 KERNELS = SAMPLES / "nsys-kernels" / "render_cuda_gpu_kern_sum.csv"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.graphics_help import SAMPLES, check_cells, load, load_bytes, refusal
 from triage import schema
 from triage.dialects import nvperf
-from triage.errors import TriageError
+from triage.ground.errors import TriageError
 
 FILE = SAMPLES / "nvperf" / "nvperf_metrics.csv"
 

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from triage import dialects, schema
+from triage.capture.capture import Table
+from triage.capture.source import Source
 from triage.dialects import Options, nvprof_metrics, nvprof_summary, nvprof_trace
-from triage.errors import CaptureError, NotTriageable, TriageError, UnknownUnit
-from triage.model import Table
-from triage.source import Source
+from triage.ground.errors import CaptureError, NotTriageable, TriageError, UnknownUnit
 
 SAMPLES = Path(__file__).parent.parent / "sample_captures"
 SUMMARY = SAMPLES / "nvprof-summary" / "summary.csv"

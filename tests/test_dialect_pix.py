@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from tests.graphics_help import SAMPLES, check_cells, load, load_bytes, refusal
 from triage import schema
-from triage.dialects import _gfx, _pix, pix_gui, pix_tool
-from triage.errors import NotTriageable, TriageError, UnknownUnit
-from triage.model import SEP
+from triage.capture.capture import SEP
+from triage.dialects import pix_gui, pix_tool
+from triage.dialects._graphics import markers, pix
+from triage.ground.errors import NotTriageable, TriageError, UnknownUnit
 
 TOOL = SAMPLES / "pix-tool" / "nvidia-events.csv"
 GUI = SAMPLES / "pix-gui" / "event-list.txt"
@@ -136,13 +137,13 @@ def test_console_output_is_refused(tmp_path: object) -> None:
     ],
 )
 def test_kinds_of_calls(call: str, kind: str) -> None:
-    assert _gfx.kind(call) == kind
+    assert markers.kind(call) == kind
 
 
 @given(st.lists(st.tuples(st.integers(1, 9), st.integers(0, 4)), max_size=20))
 def test_ranges_nest(ranges: list[tuple[int, int]]) -> None:
     ids = np.array([f"{a}-{a + b}" if b else str(a) for a, b in ranges], dtype=object)
-    parent = _pix._by_range(ids)
+    parent = pix._by_range(ids)
     for i, p in enumerate(parent):
         assert p < i
         if p >= 0:

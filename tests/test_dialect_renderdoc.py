@@ -12,11 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.graphics_help import SAMPLES, check_cells, load, load_bytes, refusal
-from triage import reader, schema
-from triage.dialects import _rdevents, renderdoc
-from triage.errors import BadCapture, TriageError
-from triage.model import SEP
-from triage.source import Source
+from triage import schema
+from triage.capture.capture import SEP
+from triage.capture.source import Source
+from triage.dialects import renderdoc
+from triage.dialects._graphics import renderdoc_events
+from triage.ground.errors import BadCapture, TriageError
+from triage.reading import reader
 
 HOME = SAMPLES / "renderdoc"
 COUNTERS, EVENTS = HOME / "frame-counters.csv", HOME / "frame-events.txt"
@@ -121,7 +123,7 @@ def test_trees_printed_as_renderdoc_does_come_back(items: list[tuple[int, str]])
         chain = [*chain[:depth], name]
         want.append(tuple(chain[:-1]))
         previous = depth
-    tree = _rdevents.parse(Source("e.txt", "\n".join(lines).encode()))
+    tree = renderdoc_events.parse(Source("e.txt", "\n".join(lines).encode()))
     assert [tree.names[i] for i in range(1, len(items) + 1)] == [n for _, n in items]
     assert [tree.parents[i] for i in range(1, len(items) + 1)] == want
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.amd_helpers import SAMPLES, check_provenance, read
-from triage.errors import BadCapture
+from triage.ground.errors import BadCapture
 
 RGA = SAMPLES / "rga" / "gfx1100_reduce_stats.csv"
 RCP = SAMPLES / "rcp" / "session.csv"

@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.amd_helpers import SAMPLES, check_provenance, read
-from triage.dialects import _formula, _rocm, _rocm_metrics, rocprof, rocprofv3_counters
-from triage.errors import BadCapture, NotTriageable, UnknownUnit
-from triage.source import Source
+from triage.capture.source import Source
+from triage.dialects import rocprof, rocprofv3_counters
+from triage.dialects._amd import counter_names, rocm
+from triage.dialects._tables import formulas
+from triage.ground.errors import BadCapture, NotTriageable, UnknownUnit
 
 V1 = SAMPLES / "rocprof" / "results.csv"
 LONG = SAMPLES / "rocprofv3-counters" / "4711_counter_collection.csv"
@@ -209,7 +211,7 @@ def test_names_and_commands_agree_with_the_schema() -> None:
 
 @given(st.integers(0, 2**63 - 2**40), st.integers(0, 2**40), st.sampled_from(["{}", " {} ", "{}.0", "{}.5"]))
 def test_durations_are_exact_whatever_the_size_of_timestamps(start: int, took: int, form: str) -> None:
-    values, damaged = _rocm.elapsed(
+    values, damaged = rocm.elapsed(
         np.array([form.format(start)], dtype=object), np.array([form.format(start + took)], dtype=object)
     )
     assert damaged == 0
@@ -218,32 +220,32 @@ def test_durations_are_exact_whatever_the_size_of_timestamps(start: int, took: i
 
 @given(st.text(max_size=12))
 def test_no_text_in_a_timestamp_cell_is_an_error(text: str) -> None:
-    values, _ = _rocm.elapsed(np.array([text], dtype=object), np.array(["12"], dtype=object))
+    values, _ = rocm.elapsed(np.array([text], dtype=object), np.array(["12"], dtype=object))
     assert np.isnan(values[0]) or text.strip()
 
 
 @given(st.text(alphabet="abc(.kd)[clone ]", max_size=20))
 def test_descriptor_marks_come_off_once_and_for_all(name: str) -> None:
-    once = _rocm.clean(name + " [clone .kd]")
+    once = rocm.clean(name + " [clone .kd]")
     assert not once.endswith("[clone .kd]")
 
 
 def test_formulas_are_arithmetic_over_known_names() -> None:
     x = {"a": np.array([1.0, 0.0]), "b": np.array([2.0, 0.0]), "f.c": np.array([3.0, np.nan])}
-    assert list(_formula.evaluate("a / (a + b)", x.__getitem__)) == pytest.approx([1 / 3, np.nan], nan_ok=True)
-    assert list(_formula.evaluate("max(a, f.c)", x.__getitem__)) == [
+    assert list(formulas.evaluate("a / (a + b)", x.__getitem__)) == pytest.approx([1 / 3, np.nan], nan_ok=True)
+    assert list(formulas.evaluate("max(a, f.c)", x.__getitem__)) == [
         3.0,
         0.0,
     ]  # a missing part does not hide the others
-    assert np.isnan(_formula.evaluate("max(0, f.c)", x.__getitem__)[1])  # but a floor never invents a value
-    assert _formula.names("max(a, f.c) * 4 - b") == ("a", "f.c", "b")
-    for metric, formula in _rocm_metrics.FORMULAS:
-        ones = _formula.evaluate(formula, lambda _: np.array([1.0]))
+    assert np.isnan(formulas.evaluate("max(0, f.c)", x.__getitem__)[1])  # but a floor never invents a value
+    assert formulas.names("max(a, f.c) * 4 - b") == ("a", "f.c", "b")
+    for metric, formula in counter_names.FORMULAS:
+        ones = formulas.evaluate(formula, lambda _: np.array([1.0]))
         assert ones.shape == (1,), metric
 
 
 def test_nothing_is_read_from_an_empty_file() -> None:
-    from triage.errors import TriageError
+    from triage.ground.errors import TriageError
 
     for data in (b"", b"\n\n", b"\xff\xfe"):
         with pytest.raises(TriageError):
@@ -287,6 +289,6 @@ def test_first_rocprofv3_names_of_memory() -> None:
 
 @pytest.mark.parametrize("text", ["1e999999999", "-1e-999999999", "nan", "inf", "1_000"])
 def test_absurd_timestamps_are_missing_at_once(text: str) -> None:
-    values, _ = _rocm.elapsed(np.array(["1.5", text], dtype=object), np.array(["3.5", "12"], dtype=object))
+    values, _ = rocm.elapsed(np.array(["1.5", text], dtype=object), np.array(["3.5", "12"], dtype=object))
     assert values[0] == 2
     assert text == "1_000" or np.isnan(values[1])

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from tests.amd_helpers import SAMPLES, check_provenance, read
-from triage import quality
 from triage.dialects import rocprof_compute, rocprof_compute_panel
-from triage.errors import BadCapture, NotTriageable
+from triage.ground.errors import BadCapture, NotTriageable
+from triage.reading import quality
 
 FOLDER = SAMPLES / "rocprof-compute" / "four_kernels_mi210"
 PANEL = SAMPLES / "rocprof-compute-panel" / "201.csv"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import ROOT
-from triage import cli
+from triage.commands import cli
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,8 @@ def test_links_within_a_page_lead_to_its_anchors(pages: dict[str, str]) -> None:
 
 
 def test_every_rule_metric_verb_and_dialect_has_its_section(pages: dict[str, str], book: Any) -> None:
-    from triage import dialects, glossary, schema
+    from triage import dialects, schema
+    from triage.ground import glossary
 
     assert all(f'<a id="{r.id.lower()}">' in pages["rules"] for r in book.rules)
     assert all(f'<a id="{m}">' in pages["metrics"] for m in schema.all_metrics())

@@ -12,14 +12,14 @@ import pytest
 
 from tests.conftest import bare_capture
 from triage import schema
+from triage.capture.capture import Capture
 from triage.derive import View
-from triage.engine import Engine, backend
-from triage.errors import TriageError
-from triage.evaluate import Lookup, infer
-from triage.expression import FALSE, TRUE, UNKNOWN
-from triage.model import Capture
-from triage.program import compile_program, layers, reads, sign, unsign
-from triage.rulebook import Rulebook
+from triage.ground.errors import TriageError
+from triage.inference.engine import Engine, backend
+from triage.inference.evaluate import Lookup, infer
+from triage.inference.groups import compile_program, layers, reads, sign, unsign
+from triage.rulebook.expression import FALSE, TRUE, UNKNOWN
+from triage.rulebook.packs import Rulebook
 
 WORKLOADS = 20_000
 
@@ -139,12 +139,12 @@ def test_unknown_engine_is_one_clear_line() -> None:
 
 
 def test_blocks_do_not_change_results(book: Rulebook, monkeypatch: pytest.MonkeyPatch) -> None:
-    from triage import diagnosis
+    from triage.diagnosis import diagnose
 
     capture = random_capture(book, 3_000, seed=5)
-    whole = diagnosis.diagnose(capture, book, top=50)
-    monkeypatch.setattr(diagnosis, "BLOCK", 257)
-    parts = diagnosis.diagnose(capture, book, top=50)
+    whole = diagnose.diagnose(capture, book, top=50)
+    monkeypatch.setattr(diagnose, "BLOCK", 257)
+    parts = diagnose.diagnose(capture, book, top=50)
     a, b = (
         ([(d.parts[p].firings.rule[k], d.parts[p].firings.workload[k]) for p, k in d.order], d.total)
         for d in (whole, parts)

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from tests.conftest import CORPUS, SAMPLES
-from triage.diagnosis import Diagnostician
-from triage.engine import UNSEEN, Engine
-from triage.errors import TriageError
-from triage.program import compile_program
-from triage.rulebook import Rulebook
+from triage.diagnosis.diagnose import Diagnostician
+from triage.ground.errors import TriageError
+from triage.inference.engine import UNSEEN, Engine
+from triage.inference.groups import compile_program
+from triage.rulebook.packs import Rulebook
 
 SLICE = 3_000  # `make hard` asks 50,000
 METHODS = ("v1", "v2")
@@ -32,7 +32,8 @@ def exports(*roots: Path) -> Iterator[Path]:
 
 def compare_captures(book: Rulebook, paths: Iterator[Path]) -> tuple[int, list[str]]:
     """(how many exports both engines diagnosed, those on which they differ)."""
-    from triage import reader, result
+    from triage.document import document
+    from triage.reading import reader
 
     doctors = [Diagnostician(book, "v2", name) for name in ("durable", "clips")]
     count, differ = 0, []
@@ -41,7 +42,7 @@ def compare_captures(book: Rulebook, paths: Iterator[Path]) -> tuple[int, list[s
             capture = reader.read(str(path))
         except TriageError:
             continue
-        one, two = (result.document(doctor.diagnose([capture], top=500)) for doctor in doctors)
+        one, two = (document.document(doctor.diagnose([capture], top=500)) for doctor in doctors)
         count += 1
         if one != two:
             differ.append(str(path))
@@ -114,7 +115,7 @@ def resident() -> int:
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
 @pytest.mark.parametrize("name", ["durable", "clips"])
 def test_memory_and_threads_stay_flat_over_many_captures(book: Rulebook, name: str) -> None:
-    from triage import reader
+    from triage.reading import reader
 
     doctor: Any = Diagnostician(book, "v2", name)
     path = str(SAMPLES / "generic" / "p3_workloads_v2.csv")

@@ -7,9 +7,10 @@ import json
 import pytest
 
 from tests.conftest import SAMPLES, run
-from triage import glossary, schema
+from triage import schema
+from triage.ground import glossary
+from triage.ground.stalls import STALLS
 from triage.schema.derived import UNITS
-from triage.schema.sm import STALLS
 
 WORKLOADS = SAMPLES / "rocprof-compute" / "four_kernels_mi210"
 WORDS = [

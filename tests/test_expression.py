@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from triage.expression import FALSE, TRUE, UNKNOWN, ExpressionError, condition, scalars, value
+from triage.rulebook.expression import FALSE, TRUE, UNKNOWN, ExpressionError, condition, scalars, value
 
 NAMES = ("a", "b.c", "d")
 numbers = st.one_of(st.just(math.nan), st.floats(-1e6, 1e6))

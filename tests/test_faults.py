@@ -157,8 +157,9 @@ def test_an_old_report_survives_a_failed_new_one(tmp_path: Path) -> None:
 def test_file_changes_between_looking_and_reading(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, sample: str
 ) -> None:
-    from triage import dialects, reader
-    from triage.errors import TriageError
+    from triage import dialects
+    from triage.ground.errors import TriageError
+    from triage.reading import reader
 
     path = tmp_path / "a.csv"
     shutil.copy(SAMPLES / sample, path)
@@ -193,15 +194,17 @@ def change(path: Path, how: str) -> None:
 @pytest.mark.parametrize("how", ["cut", "replaced", "removed"])
 def test_file_changes_between_reading_and_quoting(tmp_path: Path, book: Any, how: str) -> None:
     """Cells are quoted from the file when the report is made: never from another file than the one that was read."""
-    from triage import diagnosis, reader, render
-    from triage.errors import TriageError
+    from triage.diagnosis import diagnose
+    from triage.ground.errors import TriageError
+    from triage.reading import reader
+    from triage.rendering import formats
 
     path = tmp_path / "a.csv"
     shutil.copy(SAMPLE, path)
-    found = diagnosis.diagnose(reader.read(str(path)), book)
+    found = diagnose.diagnose(reader.read(str(path)), book)
     change(path, how)
     with pytest.raises(TriageError, match="chang"):
-        render.render(found, "json", [].append)
+        formats.render(found, "json", [].append)
 
 
 @posix
@@ -222,8 +225,9 @@ def test_endless_devices_are_refused() -> None:
 
 
 def test_a_home_folder_by_mistake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from triage import reader, source
-    from triage.errors import TriageError
+    from triage.capture import source
+    from triage.ground.errors import TriageError
+    from triage.reading import reader
 
     monkeypatch.setattr(source, "MOST_FILES", 50)
     for i in range(60):

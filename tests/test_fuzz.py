@@ -41,8 +41,8 @@ def complain(tally: fuzzing.Tally) -> str:
 
 
 def test_every_dialect_has_a_seed(judge: fuzzing.Judge, tmp_path: Path) -> None:
-    from triage import reader
-    from triage.errors import TriageError
+    from triage.ground.errors import TriageError
+    from triage.reading import reader
 
     seen = set()
     for seed in POOL:
@@ -148,7 +148,7 @@ HOWS = ("a million columns", "100,000 empty rows", "100,000 empty lines first", 
 SIZES = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
-from triage import cli
+from triage.commands import cli
 sys.argv = ["triage", "diagnose", sys.argv[1], "-f", "html", "-o", sys.argv[2], "--top", "20"]
 cli.main()
 """

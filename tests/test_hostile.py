@@ -17,9 +17,9 @@ import pytest
 
 from tests import fuzzing
 from tests.conftest import ROOT, generic, run
-from triage import yamlfile
-from triage.errors import ReportError, RuleError, TriageError
-from triage.expression import ExpressionError, condition, value
+from triage.files import strict_yaml
+from triage.ground.errors import ReportError, RuleError, TriageError
+from triage.rulebook.expression import ExpressionError, condition, value
 
 NAMES = [
     "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</style><script>1</script>", "javascript:alert(1)", "a|b|c", "`code` **x** [l](javascript:1)",
@@ -256,7 +256,7 @@ BOMB = "a: &a [x, x, x, x]\n" + "".join(
 def test_yaml_is_plain_data(text: str) -> None:
     start = time.perf_counter()
     try:
-        yamlfile.loads(text, "evil.yaml")
+        strict_yaml.loads(text, "evil.yaml")
     except RuleError as e:
         assert str(e).startswith("evil.yaml:")
         assert len(str(e)) < 600
@@ -268,14 +268,14 @@ def test_yaml_is_plain_data(text: str) -> None:
 @pytest.mark.parametrize("escape", ["x1b[31m", "x9b31m", "u202e", "u2066", "x07", "0", "r"])
 def test_texts_of_rules_hold_no_control_characters(escape: str) -> None:
     with pytest.raises(RuleError, match="control character"):
-        yamlfile.loads(f'id: "a\\{escape} b"', "evil.yaml")
+        strict_yaml.loads(f'id: "a\\{escape} b"', "evil.yaml")
 
 
 def test_huge_rule_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "big.yaml"
     path.write_text("a: " + "x" * 100_000)
     with pytest.raises(RuleError, match="KiB"):
-        yamlfile.load(path)
+        strict_yaml.load(path)
 
 
 # --- templates of strangers -------------------------------------------------------------------------------------------
@@ -290,7 +290,7 @@ ESCAPES = [
 LIMITED = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
-from triage import cli
+from triage.commands import cli
 sys.argv = ["triage", "diagnose", sys.argv[1], "-f", sys.argv[2]]
 cli.main()
 """
@@ -317,12 +317,14 @@ def test_templates_stay_in_the_sandbox(tmp_path: Path, text: str) -> None:
 
 
 def test_templates_cannot_be_huge_or_missing(tmp_path: Path, book: Any) -> None:
-    from triage import diagnosis, reader, render
+    from triage.diagnosis import diagnose
+    from triage.reading import reader
+    from triage.rendering import formats
 
-    d = diagnosis.diagnose(reader.read(str(generic(tmp_path / "a.csv", [{"name": "m", **ROW}]))), book)
+    d = diagnose.diagnose(reader.read(str(generic(tmp_path / "a.csv", [{"name": "m", **ROW}]))), book)
     for path in (tmp_path / "none.j2", tmp_path):
         with pytest.raises(ReportError):
-            render.render(d, f"{path}/x.j2", [].append)
+            formats.render(d, f"{path}/x.j2", [].append)
 
 
 # --- packed and odd input ---------------------------------------------------------------------------------------------
@@ -347,7 +349,7 @@ def test_bombs_and_the_flag_that_raises_the_limit(tmp_path: Path) -> None:
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig", "cp1252"])
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_encodings_and_line_ends_do_not_change_the_diagnosis(tmp_path: Path, encoding: str, end: str) -> None:
-    from triage import reader
+    from triage.reading import reader
 
     rows = [{"name": f"Pass é{i}", **ROW, "gpu.time": 1 + i} for i in range(12)]
     plain = generic(tmp_path / "a.csv", rows)
@@ -360,7 +362,7 @@ def test_encodings_and_line_ends_do_not_change_the_diagnosis(tmp_path: Path, enc
 
 
 def test_names_that_are_no_files() -> None:
-    from triage import reader
+    from triage.reading import reader
 
     for name in ("", " ", "\0", "a\0b", "x" * 5_000, "-x", "~", "file:///etc/passwd", "http://example.invalid/x.csv"):
         with pytest.raises(TriageError):

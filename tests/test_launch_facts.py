@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import generic
 from triage import diagnose, occupancy, read
 from triage.derive import View
-from triage.launchfacts import LABELS
+from triage.diagnosis.launch_words import LABELS
 
 WAITING = {"sm.issue_per_active": 8, "sm.throughput": 8, "memory.throughput": 12, "stall.long_scoreboard": 80}
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.conftest import CORPUS
 from triage import read
-from triage.dialects._ncu_said import figures
+from triage.dialects._nvidia.ncu_said import figures
 
 STALL = (
     "{start} each warp of this {what} spends {cycles} cycles being stalled waiting for {reason}. Some more words. "

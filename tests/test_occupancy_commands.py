@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from triage.commands.occupancy import command as occupancy_command
 from triage.commands.occupancy import parse_bytes
 from triage.commands.tile import command as tile_command
-from triage.errors import TriageError
+from triage.ground.errors import TriageError
 
 GCN = ["--arch", "gfx906", "--threads", "1024", "--regs", "40", "--shared", "32K"]
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import triage.occupancy
 from triage.devices import AmdLimits, architectures
-from triage.errors import TriageError
+from triage.ground.errors import TriageError
 from triage.occupancy import LIMITERS, UNLIMITED, Occupancy, occupancy
 from triage.occupancy.steps import arguments
 

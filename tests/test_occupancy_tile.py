@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from triage.errors import TriageError
+from triage.ground.errors import TriageError
 from triage.occupancy import launch_shape, tile, warps_needed
 from triage.occupancy.launch import parse_shape
 

@@ -8,8 +8,9 @@ import sys
 
 import pytest
 
-from triage import published, rulebook
-from triage.share import share
+from triage.files.bundled import share
+from triage.products.proof import published
+from triage.rulebook import packs
 
 CASES = published.cases()
 
@@ -23,12 +24,12 @@ def test_the_cases_cover_both_revisions_and_every_conclusion() -> None:
 
 @pytest.mark.parametrize("engine", ["durable", "clips"])
 def test_every_case_holds(engine: str) -> None:
-    wrong = {f"{c.method} {c.label}": d for c, d in published.run(rulebook.load(), engine) if d}
+    wrong = {f"{c.method} {c.label}": d for c, d in published.run(packs.load(), engine) if d}
     assert wrong == {}
 
 
 def test_the_bundled_rules_hold_every_rule_the_cases_speak_of() -> None:
-    assert published.applicable(rulebook.load())
+    assert published.applicable(packs.load())
 
 
 @pytest.mark.parametrize("file", sorted({(c.file, c.method, c.device) for c in CASES}), ids=lambda f: f[0])

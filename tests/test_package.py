@@ -118,7 +118,7 @@ def test_sdist_contents(built: tuple[Path, Path]) -> None:
         "LICENSE",
         "Makefile",
         "tests/conftest.py",
-        "triage/cli.py",
+        "triage/commands/cli.py",
         "PKG-INFO",
         "sample_captures/generic/p3_workloads_v2.csv",
     ):
@@ -147,16 +147,16 @@ def test_installed_wheel_does_the_work_of_make_demo(installed: Path, tmp_path: P
     demo = call(
         installed / "python",
         "-c",
-        "from triage.share import share; print(share('sample_captures') / 'gpu-trace' / 'demo_frame')",
+        "from triage.files.bundled import share; print(share('sample_captures') / 'gpu-trace' / 'demo_frame')",
         cwd=tmp_path,
     ).strip()
     assert "_share" in demo
     assert "Traceback" not in call(triage, "diagnose", demo, cwd=tmp_path)
     call(triage, "diagnose", demo, "-f", "html", "-o", tmp_path / "demo.html", cwd=tmp_path)
     assert (tmp_path / "demo.html").read_text("utf-8").rstrip().endswith("</html>")
-    from triage import render
+    from triage.rendering import formats
 
-    for format in render.formats():
+    for format in formats.formats():
         assert call(triage, "diagnose", demo, "-f", format, cwd=tmp_path)
     call(triage, "check", cwd=tmp_path)
     assert "SOL0" in call(triage, "list", "rules", cwd=tmp_path)
@@ -171,12 +171,12 @@ def test_installed_wheel_gives_the_bytes_of_the_checkout(installed: Path, tmp_pa
 
 
 def test_import_warns_of_nothing(installed: Path, tmp_path: Path) -> None:
-    call(installed / "python", "-W", "error", "-c", "import triage, triage.cli, triage.api", cwd=tmp_path)
+    call(installed / "python", "-W", "error", "-c", "import triage, triage.commands.cli, triage.api", cwd=tmp_path)
 
 
 def test_editable_install_finds_the_rules_of_the_checkout() -> None:
     """hatchling leaves copies of rules/ beside an editable install; they go stale and must not be found."""
-    from triage.share import share
+    from triage.files.bundled import share
 
     if (ROOT / "triage" / "_share").exists():
         pytest.skip("this is an unpacked wheel")

@@ -30,7 +30,7 @@ def nasty(tmp_path_factory: Any) -> str:
 
 
 def schema() -> Any:
-    return json.loads((ROOT / "triage" / "result.schema.json").read_text("utf-8"))
+    return json.loads((ROOT / "triage" / "document" / "result.schema.json").read_text("utf-8"))
 
 
 @pytest.mark.parametrize("which", ["ordinary", "nasty", "demo"])
@@ -48,12 +48,14 @@ def test_the_schema_is_valid_itself_and_refuses() -> None:
 def test_same_bytes_twice_and_with_shuffled_rule_files(ordinary: str) -> None:
     import random
 
-    from triage import api, diagnosis, rulebook
+    from triage import api
+    from triage.diagnosis import diagnose
+    from triage.rulebook import packs
 
-    order = rulebook.files()
+    order = packs.files()
     shuffled = random.Random(3).sample(order, len(order))
-    books = [rulebook.select(rulebook.load(only=paths)) for paths in (order, order, shuffled)]
-    made = [diagnosis.diagnose(api.read(ordinary), book) for book in books]
+    books = [packs.select(packs.load(only=paths)) for paths in (order, order, shuffled)]
+    made = [diagnose.diagnose(api.read(ordinary), book) for book in books]
     for format in FORMATS:
         first, again, other = (text(d, format) for d in made)
         assert first == again, f"{format}: two runs differ"
@@ -229,7 +231,7 @@ def test_json_imports_no_template_engine() -> None:
     import subprocess
     import sys
 
-    code = "import sys; from triage import render, result; print([m for m in ('jinja2', 'rich', 'click') if m in sys.modules])"
+    code = "import sys; from triage.rendering import formats; from triage.document import document; print([m for m in ('jinja2', 'rich', 'click') if m in sys.modules])"
     assert (
         subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True
@@ -239,7 +241,7 @@ def test_json_imports_no_template_engine() -> None:
 
 
 def test_kernel_names_keep_what_tells_them_apart() -> None:
-    from triage.escape import short
+    from triage.rendering.escape import short
 
     assert short("void transpose_naive<float>(const float *, float *, int, int)", 40) == "transpose_naive<float>"
     assert short("void ns::Kernel<Bar<Baz, 3>, float>::run<int>(int (*)(long), char)", 24) == "run<int>"
@@ -247,7 +249,7 @@ def test_kernel_names_keep_what_tells_them_apart() -> None:
 
 
 def test_long_names_are_shortened_in_the_middle() -> None:
-    from triage.escape import clean, short
+    from triage.rendering.escape import clean, short
 
     name = max(HOSTILE, key=len)
     assert len(short(name, 60)) == 60 and short("abc", 60) == "abc" and "\u202e" not in clean("\u202ex")

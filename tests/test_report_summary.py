@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tests.conftest import generic
 from tests.report_help import DEMO, diagnosed, frame
-from triage import summary
-from triage.gain import level
+from triage.diagnosis.gain import level
+from triage.document import summary
 
 
 def document(findings: list[tuple[str, str, float]], own: float = 1e6) -> dict[str, Any]:
@@ -97,7 +97,8 @@ def test_titles_within_sentences(title: str, low: str) -> None:
 
 
 def steps(tmp_path: Path, **facts: float) -> dict[str, dict[str, Any]]:
-    from triage import api, decision
+    from triage import api
+    from triage.diagnosis import decision_path
 
     row = {
         "name": "A",
@@ -110,7 +111,7 @@ def steps(tmp_path: Path, **facts: float) -> dict[str, dict[str, Any]]:
         **facts,
     }
     d = api.diagnose(generic(tmp_path / "one.csv", [row]))
-    return {s["ask"]: s for s in decision.decisions(d)["w1"]}
+    return {s["ask"]: s for s in decision_path.decisions(d)["w1"]}
 
 
 def test_the_path_of_a_latency_bound_pass(tmp_path: Path) -> None:

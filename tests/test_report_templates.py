@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import ROOT, run
 from tests.report_help import diagnosed, frame, hostile, text
-from triage.errors import ReportError
+from triage.ground.errors import ReportError
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def test_a_template_may_use_the_shared_parts(capture: str, tmp_path: Path) -> No
 
 
 def test_the_documented_variables_are_the_ones_given(capture: str) -> None:
-    from triage.templating import context, filters
+    from triage.rendering.templates import context, filters
 
     page = (ROOT / "docs" / "templates.md").read_text("utf-8")
     documented = set(re.findall(r"^\| `(\w+)", page, re.MULTILINE))

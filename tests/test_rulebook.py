@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from tests.conftest import run
-from triage import check, rulebook, rulefile, yamlfile
-from triage.errors import RuleError, TriageError
+from triage.files import strict_yaml
+from triage.ground.errors import RuleError, TriageError
+from triage.products.proof import check
+from triage.rulebook import packs, rulefile
 
 GOOD = """\
 id: TST001
@@ -40,7 +42,7 @@ def write(tmp_path: Path, text: str, name: str = "test-rule.yaml") -> Path:
 
 
 def test_a_good_rule_passes(tmp_path: Path) -> None:
-    book = rulebook.build([rulefile.read(write(tmp_path, GOOD))])
+    book = packs.build([rulefile.read(write(tmp_path, GOOD))])
     assert check.check(book) == []
 
 
@@ -77,20 +79,20 @@ def test_mistakes_name_file_line_and_next_step(tmp_path: Path, old: str, new: st
 
 
 def test_wrong_expectation_is_a_failure(tmp_path: Path) -> None:
-    book = rulebook.build([rulefile.read(write(tmp_path, GOOD.replace("expect: silent", "expect: fires")))])
+    book = packs.build([rulefile.read(write(tmp_path, GOOD.replace("expect: silent", "expect: fires")))])
     assert any("expected fires, got silent" in str(f) for f in check.check(book))
 
 
 def test_missing_blind_case_is_a_failure(tmp_path: Path) -> None:
     text = GOOD.replace("  - {name: none, given: {}, expect: blind}\n", "")
-    assert any("blind" in str(f) for f in check.check(rulebook.build([rulefile.read(write(tmp_path, text))])))
+    assert any("blind" in str(f) for f in check.check(packs.build([rulefile.read(write(tmp_path, text))])))
 
 
 def test_unit_mismatch_is_a_failure(tmp_path: Path) -> None:
     text = GOOD.replace("value: 60%", "value: 60 byte").replace(", gain: 50%", "")
     assert any(
         "sm.throughput is a ratio, low a byte" in str(f)
-        for f in check.check(rulebook.build([rulefile.read(write(tmp_path, text))]))
+        for f in check.check(packs.build([rulefile.read(write(tmp_path, text))]))
     )
 
 
@@ -106,50 +108,50 @@ def test_concept_cycles_and_unknown_concepts(tmp_path: Path) -> None:
         "b-rule.yaml",
     )
     with pytest.raises(RuleError, match="circle"):
-        rulebook.build([rulefile.read(a), rulefile.read(b)])
+        packs.build([rulefile.read(a), rulefile.read(b)])
     with pytest.raises(RuleError, match="nothing concludes 'b-rule'"):
-        rulebook.build([rulefile.read(a)])
+        packs.build([rulefile.read(a)])
 
 
 def test_ids_and_names_are_unique(tmp_path: Path) -> None:
     rule = rulefile.read(write(tmp_path, GOOD))
     with pytest.raises(RuleError, match="taken"):
-        rulebook.build([rule, rulefile.read(write(tmp_path, GOOD.replace("test-rule", "two-rule"), "two-rule.yaml"))])
+        packs.build([rule, rulefile.read(write(tmp_path, GOOD.replace("test-rule", "two-rule"), "two-rule.yaml"))])
 
 
 def test_alias_bombs_and_huge_files_are_refused(tmp_path: Path) -> None:
     bomb = "a: &a [x,x]\nb: &b [*a,*a]\nc: [*b,*b]\n"
     with pytest.raises(RuleError, match="aliases"):
-        yamlfile.loads(bomb, "bomb.yaml")
+        strict_yaml.loads(bomb, "bomb.yaml")
     with pytest.raises(RuleError, match="larger than"):
-        yamlfile.load(write(tmp_path, "a: " + "x" * 70_000))
+        strict_yaml.load(write(tmp_path, "a: " + "x" * 70_000))
     with pytest.raises(RuleError, match="deep"):
-        yamlfile.loads("a: " + "[" * 40 + "]" * 40, "deep.yaml")
+        strict_yaml.loads("a: " + "[" * 40 + "]" * 40, "deep.yaml")
 
 
-def test_bundled_rules_prove_themselves(book: rulebook.Rulebook) -> None:
+def test_bundled_rules_prove_themselves(book: packs.Rulebook) -> None:
     assert [str(f) for f in check.check(book)] == []
 
 
-def test_shuffled_files_give_the_same_book(book: rulebook.Rulebook) -> None:
-    files = rulebook.files()
+def test_shuffled_files_give_the_same_book(book: packs.Rulebook) -> None:
+    files = packs.files()
     random.Random(0).shuffle(files)
-    shuffled = rulebook.load(only=files)
+    shuffled = packs.load(only=files)
     assert [r.id for r in shuffled.rules] == [r.id for r in book.rules]
     assert shuffled.sha256 == book.sha256
 
 
-def test_set_select_ignore(book: rulebook.Rulebook) -> None:
-    changed = rulebook.select(book, sets=["busy-top-unit.busy=70%"])
+def test_set_select_ignore(book: packs.Rulebook) -> None:
+    changed = packs.select(book, sets=["busy-top-unit.busy=70%"])
     assert changed.by_name["busy-top-unit"].threshold("busy", "v2") == 0.7
     assert changed.sha256 != book.sha256
-    only: Any = rulebook.select(book, keep=["SOL001"])
+    only: Any = packs.select(book, keep=["SOL001"])
     assert [r.name for r in only.rules if not r.is_concept] == ["busy-top-unit"]
     for bad in (["nope.x=1%"], ["busy-top-unit.nope=1%"], ["busy-top-unit.busy=5 byte"], ["busy-top-unit.busy=x"]):
         with pytest.raises(TriageError):
-            rulebook.select(book, sets=bad)
+            packs.select(book, sets=bad)
     with pytest.raises(TriageError):
-        rulebook.select(book, keep=["no-such-rule"])
+        packs.select(book, keep=["no-such-rule"])
 
 
 def test_broken_rule_file_is_one_line_and_exit_2(tmp_path: Path) -> None:

@@ -15,13 +15,13 @@ import pytest
 
 from tests.conftest import bare_capture
 from triage import schema
+from triage.capture.capture import KINDS, Capture
 from triage.derive import View, derivations
-from triage.engine import Engine
-from triage.evaluate import infer
-from triage.model import KINDS, Capture
-from triage.program import compile_program, reads
-from triage.rulebook import Rulebook
-from triage.verdict import BANDS, CLASSES, judge
+from triage.diagnosis.limiter import BANDS, CLASSES, judge
+from triage.inference.engine import Engine
+from triage.inference.evaluate import infer
+from triage.inference.groups import compile_program, reads
+from triage.rulebook.packs import Rulebook
 
 MORE_WARPS = {
     "low-occupancy-sm", "register-limited-warps", "attribute-limited-warps", "shared-memory-limited-warps",

@@ -13,14 +13,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import SAMPLES, bare_capture, doctor
-from triage import diagnosis, frame, reader, units
+from triage.capture.source import Source
 from triage.derive import View, absent, derivations
-from triage.derive.units import clusters
-from triage.dialects import _parser, _wide
-from triage.errors import TriageError
-from triage.gain import fractions
-from triage.ledger import Ledger
-from triage.source import Source
+from triage.derive.speed_of_light import clusters
+from triage.diagnosis import diagnose
+from triage.diagnosis.firings import Ledger
+from triage.diagnosis.gain import fractions
+from triage.dialects._tables import csv_parser, wide_table
+from triage.ground import units
+from triage.ground.errors import TriageError
+from triage.reading import markers, reader
 
 quick = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 WORDS = st.one_of(
@@ -40,9 +42,9 @@ def write(path: Path, rows: list[list[str]], delimiter: str = ",") -> Source:
     return source
 
 
-def tables(source: Source, monkeypatch: pytest.MonkeyPatch, threads: int) -> _wide.Wide:
-    monkeypatch.setattr(_parser, "_threads", lambda size: threads)
-    return _wide.read(source, 1, 3, [1, 2], [0])
+def tables(source: Source, monkeypatch: pytest.MonkeyPatch, threads: int) -> wide_table.Wide:
+    monkeypatch.setattr(csv_parser, "_threads", lambda size: threads)
+    return wide_table.read(source, 1, 3, [1, 2], [0])
 
 
 @given(rows=st.lists(st.tuples(WORDS, NUMBERS, NUMBERS), min_size=1, max_size=30), delimiter=st.sampled_from(",;|"))
@@ -64,7 +66,7 @@ def test_a_table_read_in_ranges_is_the_same_table(tmp_path: Path, rows: list[Any
     assert [q.message for q in whole.quality] == [q.message for q in cut.quality]
 
 
-def line_numbers(wide: _wide.Wide) -> Any:
+def line_numbers(wide: wide_table.Wide) -> Any:
     return np.arange(len(wide.texts[0])) + wide.first_line if wide.lines is None else wide.lines
 
 
@@ -128,8 +130,8 @@ def test_records_come_back_whatever_the_size_of_the_blocks(
 @quick
 def test_sorted_hashes_tell_whether_names_differ(names: list[str], sample: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(frame, "SAMPLE", sample)
-        assert frame._all_differ(np.array(names, dtype=object)) == (len(set(names)) == len(names))
+        patch.setattr(markers, "SAMPLE", sample)
+        assert markers._all_differ(np.array(names, dtype=object)) == (len(set(names)) == len(names))
 
 
 def sample_files() -> list[Path]:
@@ -144,7 +146,7 @@ def test_blocks_change_no_answer(path: Path, monkeypatch: pytest.MonkeyPatch) ->
     except TriageError as e:
         pytest.skip(f"not triageable by itself: {e}")
     whole = doctor().diagnose([capture]).to_dict()
-    monkeypatch.setattr(diagnosis, "BLOCK", 3)
+    monkeypatch.setattr(diagnose, "BLOCK", 3)
     assert doctor().diagnose([capture]).to_dict() == whole
 
 
@@ -209,8 +211,8 @@ def test_the_ledger_keeps_the_best_of_every_workload(pairs: list[tuple[int, floa
 
 
 def test_a_gain_is_worked_out_for_the_chosen_workloads_only() -> None:
-    from triage.evaluate import Lookup
-    from triage.rulebook import load
+    from triage.inference.evaluate import Lookup
+    from triage.rulebook.packs import load
 
     rng = np.random.default_rng(3)
     view = view_of(
@@ -227,5 +229,5 @@ def test_a_gain_is_worked_out_for_the_chosen_workloads_only() -> None:
 def test_missing_words_and_infinities_are_missing(tmp_path: Path) -> None:
     words = sorted(units.MISSING - {""})
     source = write(tmp_path / "t.csv", [[f"w{i}", w, "1"] for i, w in enumerate([*words, *(w.upper() for w in words)])])
-    wide = _wide.read(source, 1, 3, [1, 2], [0])
+    wide = wide_table.read(source, 1, 3, [1, 2], [0])
     assert np.isnan(wide.numbers[1]).all() and not wide.quality

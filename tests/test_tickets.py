@@ -12,12 +12,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.conftest import diagnosis, generic
-from triage import tickets
-from triage.errors import TriageError
+from triage.ground.errors import TriageError
+from triage.products.tickets import tickets
 
 
 def file(*args: object) -> Result:
-    from triage.cli import triage as verbs
+    from triage.commands.cli import triage as verbs
 
     return CliRunner().invoke(verbs, ["tickets", *map(str, args)], standalone_mode=False)
 

@@ -21,8 +21,8 @@ from click.testing import CliRunner, Result
 
 from tests.conftest import diagnosis
 from tests.tracker_fakes import TOKEN, Store, serve
-from triage import tickets, trackers
-from triage.errors import TriageError
+from triage.ground.errors import TriageError
+from triage.products.tickets import tickets, trackers
 
 NAMES = ("github", "gitlab", "jira", "redmine")
 PROJECTS = {"github": "o/r", "gitlab": "g/p", "jira": "GPU", "redmine": "frames"}
@@ -41,7 +41,7 @@ def capture(path: Path, shift: float = 0.0) -> Path:
 
 
 def file(*args: object) -> Result:
-    from triage.cli import triage as verbs
+    from triage.commands.cli import triage as verbs
 
     return CliRunner().invoke(verbs, ["tickets", *map(str, args)], standalone_mode=False)
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from triage import units
-from triage.errors import UnknownUnit
+from triage.ground import units
+from triage.ground.errors import UnknownUnit
 
 
 @pytest.mark.parametrize(

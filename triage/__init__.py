@@ -16,8 +16,8 @@ __version__ = "0.1.0"
 
 _FRONT_DOOR = {
     "read": "triage.api", "diagnose": "triage.api", "explain": "triage.api", "occupancy": "triage.occupancy",
-    "Capture": "triage.model", "Diagnosis": "triage.diagnosis", "Finding": "triage.findings", "Rule": "triage.rule",
-    "TriageError": "triage.errors",
+    "Capture": "triage.capture.capture", "Diagnosis": "triage.diagnosis.diagnose", "Finding": "triage.diagnosis.findings", "Rule": "triage.rulebook.rule",
+    "TriageError": "triage.ground.errors",
 }  # fmt: skip
 __all__ = ["Capture", "Diagnosis", "Finding", "Rule", "TriageError", "diagnose", "explain", "occupancy", "read"]
 

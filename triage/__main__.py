@@ -1,5 +1,5 @@
 """`python -m triage`."""
 
-from triage.cli import main
+from triage.commands.cli import main
 
 main()

@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from triage.capture.capture import Capture
 from triage.dialects import Options
-from triage.model import Capture
 
 if TYPE_CHECKING:
-    from triage.diagnosis import Diagnosis
+    from triage.diagnosis.diagnose import Diagnosis
 
 
 def read(
     path: str | Path, *, dialect: str = "", device: str = "", marker: str = "", mapping: dict[str, str] | None = None
 ) -> Capture:
     """Read one profiler export into a Capture. Raises CaptureError with one clear line for anything unusable."""
-    from triage import reader
+    from triage.reading import reader
 
     return reader.read(str(path), dialect=dialect, device=device, marker=marker, options=Options(mapping=mapping or {}))
 
@@ -33,22 +33,24 @@ def diagnose(
     device: str = "",
 ) -> Diagnosis:
     """Diagnose captures (paths or what `read` returned). method: P3 revision. min_gain: share of the frame, 0-1."""
-    from triage import diagnosis, rulebook
+    from triage.diagnosis.diagnose import Diagnostician
+    from triage.rulebook import packs
 
     given = [captures] if isinstance(captures, str | Path | Capture) else list(captures)
     read_all = [c if isinstance(c, Capture) else read(c, device=device) for c in given]
-    book = rulebook.select(rulebook.load([Path(r) for r in rules]))
-    return diagnosis.diagnose(read_all, book, method=method, engine=engine, top=top, min_gain=min_gain)
+    book = packs.select(packs.load([Path(r) for r in rules]))
+    return Diagnostician(book, method, engine).diagnose(read_all, top, min_gain)
 
 
 def explain(name: str) -> dict[str, Any]:
     """What a rule (id or name) or metric id means, as plain data; KeyError when there is none."""
-    from triage import rulebook, schema
+    from triage import schema
+    from triage.rulebook import packs
 
     if schema.known(name):
         m = schema.get(name)
         return {"metric": m.id, "unit": m.unit, "label": m.label, "meaning": m.meaning, "aliases": list(m.aliases)}
-    rule = rulebook.load().find(name)
+    rule = packs.load().find(name)
     if rule is None:
         raise KeyError(name)
     return {

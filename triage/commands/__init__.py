@@ -1,1 +1,1 @@
-"""One click command per module; triage/cli.py loads them when they are asked for."""
+"""One click command per module; cli.py loads them when they are asked for."""

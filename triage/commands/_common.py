@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from triage.errors import TriageError
+from triage.ground.errors import TriageError
 
 if TYPE_CHECKING:
-    from triage.diagnosis import Diagnostician
+    from triage.capture.capture import Capture
+    from triage.diagnosis.diagnose import Diagnostician
     from triage.dialects import Options
-    from triage.model import Capture
-    from triage.rulebook import Rulebook
+    from triage.rulebook.packs import Rulebook
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -82,7 +82,7 @@ def words(values: Iterable[str]) -> list[str]:
 
 def rulebook(o: dict[str, Any]) -> Rulebook:
     """The rules of --rules, --select, --ignore, --set."""
-    from triage import rulebook as rb
+    from triage.rulebook import packs as rb
 
     book = rb.load([Path(f) for f in o["folders"]])
     return rb.select(book, words(o["select"]), words(o["ignore"]), list(o["sets"]), o["experimental"])
@@ -90,19 +90,20 @@ def rulebook(o: dict[str, Any]) -> Rulebook:
 
 def diagnostician(o: dict[str, Any]) -> Diagnostician:
     """Rules and engine, compiled once."""
-    from triage.diagnosis import Diagnostician
+    from triage.diagnosis.diagnose import Diagnostician
 
     return Diagnostician(rulebook(o), o["method"], o["engine"])
 
 
 def reading_options(o: dict[str, Any]) -> Options:
     """--map, --map-file, --events, --decimal."""
-    from triage import schema, yamlfile
+    from triage import schema
     from triage.dialects import Options
+    from triage.files import strict_yaml
 
     mapping: dict[str, str] = {}
     if o["map_file"]:
-        mapping |= {k: str(v) for k, v in yamlfile.load(Path(o["map_file"])).items()}
+        mapping |= {k: str(v) for k, v in strict_yaml.load(Path(o["map_file"])).items()}
     for text in o["mapping"]:
         column, eq, metric = text.rpartition("=")
         if not eq or not column:
@@ -130,8 +131,8 @@ def size(text: str, default: int) -> int:
 
 def capture(path: str, o: dict[str, Any]) -> Capture:
     """Read one export with the options of the command line."""
-    from triage import reader
-    from triage.source import GZ_BYTES
+    from triage.capture.source import GZ_BYTES
+    from triage.reading import reader
 
     return reader.read(path, dialect=o["dialect"], device=o["device"], marker=o["marker"], options=reading_options(o),
                        max_unpacked=size(o["max_unpacked"], GZ_BYTES), unfold=o.get("unfold", False))  # fmt: skip

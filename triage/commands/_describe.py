@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING
 
-from triage.units import show
+from triage.ground.units import show
 
 if TYPE_CHECKING:
-    from triage.glossary import Entry
-    from triage.rule import Advice, Rule, Threshold, When
-    from triage.rulebook import Rulebook
+    from triage.ground.glossary import Entry
+    from triage.rulebook.packs import Rulebook
+    from triage.rulebook.rule import Advice, Rule, Threshold, When
 
 WIDTH = 80
 NAMES = 6  # foreign names listed per dialect
@@ -127,7 +127,7 @@ def metric_text(id: str, book: Rulebook) -> str:
     """A metric: unit, meaning, where it comes from, who reads it."""
     from triage import schema
     from triage.derive import derivations
-    from triage.program import reads
+    from triage.inference.groups import reads
 
     m = schema.get(id)
     out = [

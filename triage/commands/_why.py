@@ -8,19 +8,19 @@ import numpy as np
 
 from triage.commands._describe import wrap
 from triage.derive import View, derivations
-from triage.details import FLIP
-from triage.evaluate import Lookup, Truth, askable, infer, missing
-from triage.expression import FALSE, TRUE, Condition
-from triage.findings import check
-from triage.labels import path_text
-from triage.origins import Origins
-from triage.program import reads
-from triage.units import show
+from triage.diagnosis.findings import check
+from triage.diagnosis.origins import Origins
+from triage.diagnosis.outcomes import FLIP
+from triage.diagnosis.sentences import path_text
+from triage.ground.units import show
+from triage.inference.evaluate import Lookup, Truth, askable, infer, missing
+from triage.inference.groups import reads
+from triage.rulebook.expression import FALSE, TRUE, Condition
 
 if TYPE_CHECKING:
-    from triage.diagnosis import Diagnostician
-    from triage.model import Capture, Origin
-    from triage.rule import Rule
+    from triage.capture.capture import Capture, Origin
+    from triage.diagnosis.diagnose import Diagnostician
+    from triage.rulebook.rule import Rule
 
 SHOWN = 5
 _WORD = {FALSE: "no", TRUE: "yes"}

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from triage.commands import _common
-from triage.errors import CaptureError
+from triage.ground.errors import CaptureError
 
 if TYPE_CHECKING:
-    from triage.farm import Outcome, Settings
+    from triage.products.batch.workers import Outcome, Settings
 
 EVERY = 5.0  # seconds between progress lines when stderr is no terminal
 
@@ -42,37 +42,38 @@ def command(
     PATH is a file, a folder (searched; a folder that is one export is one capture), a glob, or an address that fsspec
     understands. A file that cannot be read is one line of errors.csv; the others are done.
     """
-    from triage import batch, cli, gather
+    from triage.commands._stderr import complain
+    from triage.products.batch import find, run
 
     settings = _settings(o)
-    found = gather.gather(paths, output)
+    found = find.gather(paths, output)
     if found.other:
-        cli.complain(f"note: {found.other} files that are no profiler exports were passed over")
+        complain(f"note: {found.other} files that are no profiler exports were passed over")
     if not found.captures:
         raise CaptureError(f"{', '.join(paths)}: no captures found", "name files, or a folder that holds exports")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     show = _bar if sys.stderr.isatty() else _lines
     with show(len(found.captures)) as progress:
-        done = batch.run(
+        done = run.run(
             found.captures, settings, Path(output), jobs=jobs or cores, resume=resume, dask=dask, progress=progress
         )
-    cli.complain(f"{done.line()} -> {output}")
-    batch.refuse(done)
+    complain(f"{done.line()} -> {output}")
+    run.refuse(done)
     return 2 if strict and done.errors else 0
 
 
 def _settings(o: dict[str, Any]) -> Settings:
-    from triage import render
-    from triage.farm import Settings
-    from triage.source import GZ_BYTES
+    from triage.capture.source import GZ_BYTES
+    from triage.products.batch.workers import Settings
+    from triage.rendering import formats
 
-    formats = tuple(dict.fromkeys(_common.words(o["formats"]))) or ("html",)
-    for name in formats:
-        if name.endswith(".j2") or name not in render.formats():
-            render._template(name)
+    wanted = tuple(dict.fromkeys(_common.words(o["formats"]))) or ("html",)
+    for name in wanted:
+        if name.endswith(".j2") or name not in formats.formats():
+            formats._template(name)
     options = _common.reading_options(o)
     return Settings(
-        formats=formats, top=o["top"], min_gain=_common.percent(o["min_gain"]), full=o["full"], method=o["method"], engine=o["engine"],
+        formats=wanted, top=o["top"], min_gain=_common.percent(o["min_gain"]), full=o["full"], method=o["method"], engine=o["engine"],
         rules=tuple(o["folders"]), select=tuple(_common.words(o["select"])), ignore=tuple(_common.words(o["ignore"])),
         sets=tuple(o["sets"]), experimental=o["experimental"], dialect=o["dialect"], device=o["device"], marker=o["marker"],
         unfold=o["unfold"], mapping=tuple(sorted(options.mapping.items())), events=options.events, decimal=options.decimal,
@@ -95,17 +96,17 @@ class _lines:
 
     def __call__(self, outcome: Outcome, done: int) -> None:
         """Count one capture; say so when it is time."""
-        from triage import cli
+        from triage.commands._stderr import complain
 
         self.bad += bool(outcome.error)
         if outcome.error:
-            cli.complain(outcome.error)
+            complain(outcome.error)
         now = time.monotonic()
         if now - self.last >= EVERY:
             self.last = now
             rate = done / (now - self.start)
             left = (self.total - done) / rate
-            cli.complain(f"{done} of {self.total} captures, {self.bad} bad, {rate:.1f} per second, {left:.0f} s left")
+            complain(f"{done} of {self.total} captures, {self.bad} bad, {rate:.1f} per second, {left:.0f} s left")
 
 
 class _bar:

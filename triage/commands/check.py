@@ -17,21 +17,22 @@ def command(paths: tuple[str, ...], coverage: bool) -> int:
 
     PATH: further rule files or folders; without any, the bundled packs are checked.
     """
-    from triage import check, published, rulebook, rulefile
-    from triage.errors import RuleError
+    from triage.ground.errors import RuleError
+    from triage.products.proof import check, published
+    from triage.rulebook import packs, rulefile
 
     failures: list[str] = []
     rules = []
-    for file in rulebook.files([Path(p) for p in paths]):
+    for file in packs.files([Path(p) for p in paths]):
         try:
             rules.append(rulefile.read(file))
         except RuleError as e:
             failures.append(str(e))
     try:
-        book = rulebook.build(rules)
+        book = packs.build(rules)
     except RuleError as e:
         failures.append(str(e))
-        book = rulebook.Rulebook(tuple(rules))
+        book = packs.Rulebook(tuple(rules))
     failures += [str(f) for f in check.check(book)]
     ran = 0
     if published.applicable(book):
@@ -42,7 +43,7 @@ def command(paths: tuple[str, ...], coverage: bool) -> int:
         click.echo(line)
     click.echo(check.summary(book, failures, ran))
     if coverage:
-        from triage.coverage import report
+        from triage.products.proof.coverage import report
 
         click.echo(report(book))
     return 1 if failures else 0

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from triage.commands import _common
-from triage.errors import TriageError
+from triage.ground.errors import TriageError
 
 if TYPE_CHECKING:
-    from triage.diagnosis import Diagnosis, Diagnostician
+    from triage.diagnosis.diagnose import Diagnosis, Diagnostician
 
 FORMATS = ("terminal", "markdown", "html", "json", "junit")
 
@@ -53,25 +53,25 @@ def command(
     BEFORE and AFTER are captures; several of one side (a,b,c or a folder of them) are repeats: medians are compared
     and their spread is the noise that a difference must exceed.
     """
-    from triage import compare, comparereport
-    from triage import output as out
+    from triage.files import writing as out
+    from triage.products.compare import compare, report
 
     threshold = None if fail_on_regression is None else _common.percent(fail_on_regression)
     doctor = _common.diagnostician(o)
     doc = compare.compare(_side(before, doctor, o), _side(after, doctor, o), _common.percent(noise), threshold)
     with out.sink(output) as write:
-        write(comparereport.render(doc, format, full))
+        write(report.render(doc, format, full))
     return 1 if doc["regressions"] else 0
 
 
 def _side(text: str, doctor: Diagnostician, o: dict[str, Any]) -> Diagnosis:
-    from triage import gather
+    from triage.products.batch import find
 
     if text == "-":
         paths = ["-"]
     else:
         given = [text] if os.path.exists(text) else [t for t in text.split(",") if t]
-        paths = [c.path for c in gather.gather(given).captures]
+        paths = [c.path for c in find.gather(given).captures]
     if not paths:
         raise TriageError(f"{text}: no captures in it", "name files, or a folder of repeats")
     return doctor.diagnose([_common.capture(p, o) for p in paths])

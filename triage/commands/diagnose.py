@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from triage.commands import _common
-from triage.errors import TriageError
+from triage.ground.errors import TriageError
 
 
 @click.command()
@@ -54,12 +54,14 @@ def command(
 
     FILE is a CSV or text export of any known profiler, a folder that is one export, a .gz of these, or - for stdin.
     """
-    from triage import cli, render, result
-    from triage import output as out
-    from triage.gain import LEVEL_ORDER
+    from triage.commands._stderr import complain
+    from triage.diagnosis.gain import LEVEL_ORDER
+    from triage.document import document
+    from triage.files import writing as out
+    from triage.rendering import formats
 
-    if not format.endswith(".j2") and format not in render.formats():
-        render._template(format)
+    if not format.endswith(".j2") and format not in formats.formats():
+        formats._template(format)
     captures, bad = [], 0
     with ThreadPoolExecutor(1) as pool:  # rules are compiled beside the parser, files hashed beside the inference
         compiling = pool.submit(_common.diagnostician, o)
@@ -68,18 +70,18 @@ def command(
                 captures.append(_common.capture(path, o))
                 pool.submit(getattr, captures[-1], "sha256")
             except TriageError as e:
-                cli.complain(str(e))
+                complain(str(e))
                 bad += 1
         doctor = compiling.result()
         if not captures:
             return 2
         diagnosis = doctor.diagnose(captures, top=top, min_gain=_common.percent(min_gain))
     if doctor.workload.note:
-        cli.complain(f"note: {doctor.workload.note}")
+        complain(f"note: {doctor.workload.note}")
     with out.sink(output) as write:
         tty = output is None and sys.stdout.isatty()
         width = shutil.get_terminal_size((80, 24)).columns if tty else 80
-        render.render(diagnosis, format, write, full=full, fail_on=fail_on or "", width=width, color=tty)
+        formats.render(diagnosis, format, write, full=full, fail_on=fail_on or "", width=width, color=tty)
     if bad:
         return 2
-    return 1 if fail_on and diagnosis.findings and result.worst_level(diagnosis) >= LEVEL_ORDER.index(fail_on) else 0
+    return 1 if fail_on and diagnosis.findings and document.worst_level(diagnosis) >= LEVEL_ORDER.index(fail_on) else 0

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from triage.commands import _common
-from triage.errors import TriageError
+from triage.ground.errors import TriageError
 
 if TYPE_CHECKING:
-    from triage.rulebook import Rulebook
+    from triage.rulebook.packs import Rulebook
 
 
 @click.command()
@@ -27,17 +27,20 @@ def command(name: str, on: str | None, **o: Any) -> int:
     With --on FILE: the rule's conditions one by one, with the values of the five workloads that take the most time;
     --marker GLOB chooses others.
     """
-    from triage import glossary, output, rulebook, schema
+    from triage import schema
     from triage.commands import _describe
+    from triage.files import writing
+    from triage.ground import glossary
+    from triage.rulebook import packs
 
     # experimental rules are explained too: a report may have been made with --experimental
     book = (
-        rulebook.select(_common.rulebook(o | {"select": (), "ignore": ()}), experimental=o["experimental"])
+        packs.select(_common.rulebook(o | {"select": (), "ignore": ()}), experimental=o["experimental"])
         if on
         else _all(o)
     )
     rule = book.find(name)
-    with output.sink(None) as write:
+    with writing.sink(None) as write:
         if on:
             if rule is None:
                 known = schema.known(name) or glossary.find(name)
@@ -46,7 +49,7 @@ def command(name: str, on: str | None, **o: Any) -> int:
                     "see: triage list rules",
                 )
             from triage.commands import _why
-            from triage.diagnosis import Diagnostician
+            from triage.diagnosis.diagnose import Diagnostician
 
             doctor = Diagnostician(book, o["method"], o["engine"])
             write(_why.why(rule, _common.capture(on, o), doctor, o["method"]))
@@ -70,7 +73,8 @@ def _all(o: dict[str, Any]) -> Rulebook:
 
 
 def _hint(name: str, book: Rulebook) -> str:
-    from triage import glossary, schema
+    from triage import schema
+    from triage.ground import glossary
 
     words = [w for r in book.rules for w in (r.id, r.name)] + [c for r in book.rules for c in r.concludes]
     spelled = {w.lower(): w for w in words}

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from triage.commands import _common
-from triage.errors import UnknownDialect
+from triage.ground.errors import UnknownDialect
 
 
 @click.command()
@@ -27,20 +27,21 @@ from triage.errors import UnknownDialect
 @_common.reading
 def command(file: str, metric: str, format: str, everything: bool, **o: Any) -> int:
     """Show what was read from an export: dialect and why, every value with unit, line, column and text as exported."""
-    from triage import factsheet, output
+    from triage.commands import _factsheet
+    from triage.files import writing
 
     try:
         capture = _common.capture(file, o)
     except UnknownDialect:
-        with output.sink(None) as write:
-            write(factsheet.unknown(file))
+        with writing.sink(None) as write:
+            write(_factsheet.unknown(file))
         raise
     wanted = [m for m in capture.facts if fnmatch.fnmatchcase(m, metric)]
-    with output.sink(None) as write:
+    with writing.sink(None) as write:
         if format == "json":
-            write(json.dumps(factsheet.as_json(capture, wanted), ensure_ascii=False, indent=1) + "\n")
+            write(json.dumps(_factsheet.as_json(capture, wanted), ensure_ascii=False, indent=1) + "\n")
         elif format == "csv":
-            factsheet.write_csv(capture, wanted, write)
+            _factsheet.write_csv(capture, wanted, write)
         else:
-            write(factsheet.table(capture, wanted, None if everything else 20))
+            write(_factsheet.table(capture, wanted, None if everything else 20))
     return 0

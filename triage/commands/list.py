@@ -19,10 +19,10 @@ Rows = list[dict[str, Any]]
 @click.option("--rules", "folders", multiple=True, metavar="DIR", help="Further rule files (repeatable).")
 def command(what: str, format: str, folders: tuple[str, ...]) -> int:
     """List rules, metrics, dialects (what can be read), report formats, devices or terms."""
-    from triage import output
+    from triage.files import writing
 
     rows = _rules(folders) if what == "rules" else LISTS[what]()
-    with output.sink(None) as write:
+    with writing.sink(None) as write:
         write(json.dumps(rows, ensure_ascii=False, indent=1) + "\n" if format == "json" else table(rows))
     return 0
 
@@ -51,10 +51,10 @@ def _text(value: Any) -> str:
 def _rules(folders: tuple[str, ...]) -> Rows:
     from pathlib import Path
 
-    from triage import rulebook
+    from triage.rulebook import packs
 
     return [{"id": r.id, "name": r.name, "status": r.status, "kind": "concept" if r.is_concept else r.scope, "title": r.title}
-            for r in rulebook.load([Path(f) for f in folders]).rules]  # fmt: skip
+            for r in packs.load([Path(f) for f in folders]).rules]  # fmt: skip
 
 
 def _metrics() -> Rows:
@@ -72,10 +72,10 @@ def _dialects() -> Rows:
 
 
 def _formats() -> Rows:
-    from triage import render
+    from triage.rendering import formats
 
-    files = render.templates()
-    return [{"name": n, "made by": f"reports/{files[n].name}" if n in files else "built in"} for n in render.formats()]
+    files = formats.templates()
+    return [{"name": n, "made by": f"reports/{files[n].name}" if n in files else "built in"} for n in formats.formats()]
 
 
 def _devices() -> Rows:
@@ -87,7 +87,7 @@ def _devices() -> Rows:
 
 
 def _terms() -> Rows:
-    from triage import glossary
+    from triage.ground import glossary
 
     return [{"term": e.term, "meaning": e.meaning} for e in glossary.entries()]
 

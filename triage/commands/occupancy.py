@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from triage.errors import ReportError, TriageError
+from triage.ground.errors import ReportError, TriageError
 
 if TYPE_CHECKING:
     from triage.devices import Device
@@ -234,7 +234,7 @@ def _markdown(report: Report) -> str:
 
 def _html(report: Report) -> str:
     from triage.occupancy.report import plots
-    from triage.templating import render
+    from triage.rendering.templates import render
 
     return render(
         "occupancy.html.j2",

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from triage.commands import _common
-from triage.errors import TriageError
+from triage.ground.errors import TriageError
 
 if TYPE_CHECKING:
-    from triage.tickets import Ticket
+    from triage.products.tickets.tickets import Ticket
 
 TRACKERS = ("github", "gitlab", "jira", "redmine")
 
@@ -52,7 +52,8 @@ def command(
     The same problem in tomorrow's capture has the same fingerprint. Tokens for --post --send come from the environment
     only: GITHUB_TOKEN, GITLAB_TOKEN, JIRA_TOKEN (with JIRA_USER for Jira Cloud), REDMINE_API_KEY.
     """
-    from triage import cli, tickets
+    from triage.commands._stderr import complain
+    from triage.products.tickets import tickets
 
     if send and not post:
         raise TriageError("--send needs --post", "say which tracker: --post github|gitlab|jira|redmine")
@@ -63,13 +64,13 @@ def command(
         try:
             captures.append(_common.capture(path, o))
         except TriageError as e:
-            cli.complain(str(e))
+            complain(str(e))
             bad += 1
     if not captures:
         return 2
     d = doctor.diagnose(captures)
     for note in d.notes:
-        cli.complain(f"note: {note}")
+        complain(f"note: {note}")
     found = tickets.make(d, scope, _common.percent(min_saving), old)
     gone = tickets.write(found, d, Path(output), old)
     for t in found:
@@ -91,7 +92,7 @@ def _post(
     markup: str | None,
     send: bool,
 ) -> None:
-    from triage import trackers
+    from triage.products.tickets import trackers
 
     if not send:
         for t in found:

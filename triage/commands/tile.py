@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from triage.commands.occupancy import console, write
-from triage.errors import TriageError
+from triage.ground.errors import TriageError
 
 if TYPE_CHECKING:
     from triage.occupancy.tile import Tile

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from triage import schema
+from triage.capture.capture import Capture
 from triage.derive._derivation import Derivation
-from triage.model import Capture
 
 __all__ = ["Derivation", "View", "absent", "derivations", "leaves"]
 

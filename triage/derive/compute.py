@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from triage.derive._derivation import Derivation
-from triage.derive.units import RAISED
+from triage.derive.speed_of_light import RAISED
 
 if TYPE_CHECKING:
     from triage.derive import View

@@ -8,7 +8,7 @@ import numpy as np
 
 from triage.derive._derivation import Derivation
 from triage.devices import AmdLimits, Device, listing
-from triage.errors import TriageError
+from triage.ground.errors import TriageError
 from triage.occupancy.core import UNLIMITED
 from triage.occupancy.model import Model, model_for
 from triage.schema.kernel import LIMITERS

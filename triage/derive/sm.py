@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from triage.derive._derivation import Derivation
-from triage.schema.sm import STALLS
+from triage.ground.stalls import STALLS
 
 if TYPE_CHECKING:
     from triage.derive import View

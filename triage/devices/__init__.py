@@ -1,6 +1,6 @@
 """GPUs and their limits: which architecture a device is, what fits on it, how fast it can go.
 
-Three tables lie in triage/data, every row with its source: `nvidia_limits.csv` (per compute
+Three tables lie in this folder, every row with its source: `nvidia_limits.csv` (per compute
 capability), `amd_limits.csv` (per gfx name) and `gpus.csv` (products as profilers print them).
 They are read on first use. Nothing here needs NumPy or pandas, so asking for a device is cheap.
 """
@@ -16,7 +16,7 @@ from typing import Literal
 
 from triage.devices.limits import AmdLimits, Disagreement, Limits, NvidiaLimits
 from triage.devices.tables import amd_names, amd_rows, families, limits_for, number, nvidia, read, scaled
-from triage.errors import TriageError
+from triage.ground.errors import TriageError
 
 __all__ = [
     "AmdLimits", "Device", "Disagreement", "Limits", "NvidiaLimits", "Peaks", "architecture", "architectures",

@@ -9,9 +9,9 @@ from functools import cache
 from pathlib import Path
 
 from triage.devices.limits import AmdLimits, Disagreement, Limits, NvidiaLimits
-from triage.errors import TriageError
+from triage.ground.errors import TriageError
 
-_DATA = Path(__file__).parent.parent / "data"
+_DATA = Path(__file__).parent
 
 
 @cache

@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Protocol
 
-from triage.errors import CaptureError, NotTriageable, TriageError, UnknownDialect
-from triage.model import Table
-from triage.source import Source
+from triage.capture.capture import Table
+from triage.capture.source import Source
+from triage.ground.errors import CaptureError, NotTriageable, TriageError, UnknownDialect
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ def _seen(source: Source) -> str:
     if source.is_folder:
         names = [c.name for c in source.children()[:3]]
         return "this folder" + (f" (first files: {', '.join(names)})" if names else " (it is empty)")
-    from triage.source import cells
+    from triage.capture.source import cells
 
     first = next((line for line in source.head_lines if line.strip()), "")
     shown = [c.strip()[:40] for c in cells(first)[:3]]

@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from triage import schema, units
-from triage.dialects import Match, Options, _wide
-from triage.errors import BadCapture, UnknownUnit
-from triage.model import KINDS, SEP, Column, Table
-from triage.source import Source, cells, delimiter
+from triage import schema
+from triage.capture.capture import KINDS, SEP, Column, Table
+from triage.capture.source import Source, cells, delimiter
+from triage.dialects import Match, Options
+from triage.dialects._tables import wide_table
+from triage.ground import units
+from triage.ground.errors import BadCapture, UnknownUnit
 
 NAME = "generic"
 TITLE = "Generic table, one row per workload"
@@ -55,13 +57,13 @@ def metric_of(header: str, mapping: dict[str, str] | None = None) -> tuple[str, 
     """(canonical id, unit text) of a header; ("", "") when it means nothing to us."""
     table = schema.by_alias()
     if mapping and schema.normal(header) in mapping:
-        return mapping[schema.normal(header)], _wide.split_unit(header)[1]
-    if len(header) > _wide.LONGEST:
+        return mapping[schema.normal(header)], wide_table.split_unit(header)[1]
+    if len(header) > wide_table.LONGEST:
         return "", ""
-    bare, unit = _wide.split_unit(header)
+    bare, unit = wide_table.split_unit(header)
     if bare == header.strip() and (m := re.fullmatch(r"(.+?)\s*\[([^\[\]]+)\]", header.strip())):
         bare, unit = m[1], m[2]  # an unknown unit on a known metric must be refused, not passed over
-    for name, u in ((header, ""), (bare, unit), (schema.perfworks(bare), unit), _wide.split_suffix(bare)):
+    for name, u in ((header, ""), (bare, unit), (schema.perfworks(bare), unit), wide_table.split_suffix(bare)):
         if (found := table.get(schema.normal(name))) and name:
             if not u and (name.endswith(("%", ".pct")) or re.search(r"(_|\.)pct($|_|\.)", name)):
                 u = "%"
@@ -85,7 +87,7 @@ def recognise(source: Source) -> Match | None:
         return None
     _, headers = _header(source)
     mapped = [h for h in headers if metric_of(h)[0]]
-    named = _wide.find(headers, *ROLES["name"], *ROLES["path"]) >= 0
+    named = wide_table.find(headers, *ROLES["name"], *ROLES["path"]) >= 0
     if (named and mapped) or len(mapped) >= 2:
         return Match(0.30, f"{len(mapped)} of {len(headers)} headers are canonical metrics or aliases of them")
     return None
@@ -95,7 +97,7 @@ def read(source: Source, options: Options) -> Table:
     """The table; raises BadCapture without rows or metrics, UnknownUnit for a header's unit that does not fit."""
     line, headers = _header(source)
     mapping = {schema.normal(k): v for k, v in options.mapping.items()}
-    roles = _wide.roles(headers, ROLES)
+    roles = wide_table.roles(headers, ROLES)
     taken = set(roles.values())
     columns: dict[str, tuple[int, str]] = {}
     unmapped = []
@@ -113,8 +115,8 @@ def read(source: Source, options: Options) -> Table:
             '--map "Their Column=canonical.id"; see: triage list metrics',
         )
     numeric = [c for c, _ in columns.values()]
-    style = _wide.number_style(source, source.head_lines[line:], numeric, options.decimal)
-    wide = _wide.read(source, line, len(headers), numeric, list(roles.values()), style=style)
+    style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
+    wide = wide_table.read(source, line, len(headers), numeric, list(roles.values()), style=style)
     count = len(wide.numbers[numeric[0]])
     _refuse_half_row(source, line, len(headers), count, wide.numbers)
     table = Table(NAME, [source], _names(roles, wide, count), {}, first_line=wide.first_line, lines=wide.lines)
@@ -129,7 +131,7 @@ def read(source: Source, options: Options) -> Table:
                 factor = units.factor(unit, target)
             except UnknownUnit as e:
                 raise UnknownUnit(f"{source.path}:{line}: column {headers[c]!r}: {e.message}", e.hint) from e
-        values = _wide.scaled(wide.numbers[c], factor)
+        values = wide_table.scaled(wide.numbers[c], factor)
         table.columns[metric] = Column(values, headers[c], c + 1, unit, factor)
     if "kind" in roles:
         table.kinds = _kinds(wide.texts[roles["kind"]])
@@ -141,7 +143,7 @@ def read(source: Source, options: Options) -> Table:
     return table
 
 
-def _names(roles: dict[str, int], wide: _wide.Wide, count: int) -> Any:
+def _names(roles: dict[str, int], wide: wide_table.Wide, count: int) -> Any:
     if "name" in roles:
         found = wide.texts[roles["name"]]
         blank = found == ""

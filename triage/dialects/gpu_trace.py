@@ -6,14 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from triage import schema, units
-from triage.dialects import Match, Options, _gputrace, _gputrace_columns, _pw, _wide
-from triage.dialects._gputrace import Events, Export
-from triage.dialects._gputrace_columns import HOW
-from triage.errors import BadCapture, NotTriageable
-from triage.model import SEP, Column, Quality, Table
-from triage.schema.sm import STALLS
-from triage.source import Source, cells
+from triage import schema
+from triage.capture.capture import SEP, Column, Quality, Table
+from triage.capture.source import Source, cells
+from triage.dialects import Match, Options
+from triage.dialects._nvidia import gpu_trace_columns, gpu_trace_folder, perfworks
+from triage.dialects._nvidia.gpu_trace_columns import HOW
+from triage.dialects._nvidia.gpu_trace_folder import Events, Export
+from triage.dialects._tables import wide_table
+from triage.ground import units
+from triage.ground.errors import BadCapture, NotTriageable
+from triage.ground.stalls import STALLS
 
 NAME = "gpu-trace"
 TITLE = "Nsight Graphics GPU Trace auto-export"
@@ -38,7 +41,7 @@ _RAW_LIMIT = 8 << 20  # cells kept as inputs of averages over frames
 
 def recognise(source: Source) -> Match | None:
     """A folder that holds the export's files, or one of these files by its content."""
-    export = _gputrace.locate(source)
+    export = gpu_trace_folder.locate(source)
     if export is None:
         return None
     if source.is_folder:
@@ -50,7 +53,7 @@ def recognise(source: Source) -> Match | None:
         "frame": "the GPU frame time file of a GPU Trace export",
         "repro": "the settings file of a GPU Trace export",
     }
-    return Match(0.95, why[_gputrace.what(source)])
+    return Match(0.95, why[gpu_trace_folder.what(source)])
 
 
 def read(source: Source, options: Options) -> Table:
@@ -59,10 +62,10 @@ def read(source: Source, options: Options) -> Table:
     Raises NotTriageable for the export's side files and for exports without tables, BadCapture for empty
     ones.
     """
-    export = _gputrace.locate(source)
+    export = gpu_trace_folder.locate(source)
     if export is None:
         raise BadCapture(f"{source.path}: no table of a GPU Trace export", HOW)
-    kind = "folder" if source.is_folder else _gputrace.what(source)
+    kind = "folder" if source.is_folder else gpu_trace_folder.what(source)
     if kind in ("frame", "repro") or not (export.regimes or export.events or export.whole):
         which = {"frame": "only the frame time", "repro": "only the capture's settings"}.get(kind, "no tables")
         raise NotTriageable(f"{source.path}: a GPU Trace export with {which}, no figures per marker", HOW)
@@ -73,9 +76,9 @@ def read(source: Source, options: Options) -> Table:
     else:
         table = _markers(source, export, options)
     _settings(table, export)
-    _pw.compute(table)
+    perfworks.compute(table)
     if table.kinds is None:
-        table.kinds = _pw.kinds(table)
+        table.kinds = perfworks.kinds(table)
     _remarks(table)
     return table
 
@@ -87,7 +90,7 @@ def _files(source: Source, export: Export, *used: Source | None) -> list[Source]
 def _markers(source: Source, export: Export, options: Options) -> Table:
     regimes = export.regimes
     assert regimes is not None
-    line, text, sep = _gputrace.header(regimes)
+    line, text, sep = gpu_trace_folder.header(regimes)
     regimes.delimiter = sep
     headers = [c.strip() for c in (text.split("\t") if sep == "\t" else cells(text, sep))]
     groups: dict[str, list[int]] = {}  # header -> its columns, one per frame
@@ -96,41 +99,41 @@ def _markers(source: Source, export: Export, options: Options) -> Table:
         if h:
             groups.setdefault(bare if number.isdigit() and bare in groups else h, []).append(i)
     chosen: dict[str, str] = {}
-    raws = [h for h in groups if _pw.stall_of(h) or _pw.warps_of(h)]
+    raws = [h for h in groups if perfworks.stall_of(h) or perfworks.warps_of(h)]
     for h in groups:
-        metric = _pw.metric_of(h)
+        metric = perfworks.metric_of(h)
         if metric and metric not in chosen.values() and h not in raws:
             chosen[h] = metric
     mapping = {schema.normal(k): v for k, v in options.mapping.items()}
     chosen |= {h: mapping[schema.normal(h)] for h in groups if schema.normal(h) in mapping}
     wanted = [c for h in (*chosen, *raws) for c in groups[h]]
-    style = _gputrace_columns.style(regimes, line, sep, wanted, options)
-    wide = _wide.read(regimes, line, len(headers), wanted, [0], style=style, empty=NO_MARKERS)
+    style = gpu_trace_columns.style(regimes, line, sep, wanted, options)
+    wide = wide_table.read(regimes, line, len(headers), wanted, [0], style=style, empty=NO_MARKERS)
     numbers, paths = wide.numbers, wide.texts[0].tolist()
     repeats = max((len(groups[h]) for h in (*chosen, *raws)), default=1)
-    events = _gputrace.read_events(export.events) if export.events is not None else None
-    event = _gputrace.join(paths, events) if events is not None else np.full(len(paths), -1)
+    events = gpu_trace_folder.read_events(export.events) if export.events is not None else None
+    event = gpu_trace_folder.join(paths, events) if events is not None else np.full(len(paths), -1)
     if events is not None and not export.sure and (event < 0).any():  # a stranger's file in the same folder
         events, event = None, np.full(len(paths), -1)
-    names, parents = _gputrace.levels(paths, events, event)
+    names, parents = gpu_trace_folder.levels(paths, events, event)
     files = _files(source, export, regimes, export.events if events is not None else None)
     at = files.index(regimes)
     table = Table(NAME, files, names, {}, paths=parents, first_line=line + 1, lines=wide.lines, quality=wide.quality)
     many = len(paths) * repeats * len(chosen) > _RAW_LIMIT
     for h, metric in chosen.items():
-        table.columns[metric] = _gputrace_columns.mean(
+        table.columns[metric] = gpu_trace_columns.mean(
             table, h, [numbers.pop(c) for c in groups[h]], groups[h], at, many
         )
-    _gputrace_columns.clocks(table)
+    gpu_trace_columns.clocks(table)
     for h in raws:
-        column = _gputrace_columns.mean(table, h, [numbers.pop(c) for c in groups[h]], groups[h], at, True)
+        column = gpu_trace_columns.mean(table, h, [numbers.pop(c) for c in groups[h]], groups[h], at, True)
         table.raw[h] = column
     table.unmapped += [h for h in groups if h not in chosen and h not in raws]
     if repeats > 1:
         table.notes.append(
             f"every counter appears {repeats} times, once per captured frame: values are means over the frames"
         )
-    frames = _gputrace.frame_times(export.frame)
+    frames = gpu_trace_folder.frame_times(export.frame)
     if events is not None:
         _times(table, events, event, frames, repeats, files.index(export.events) if export.events else 0)
     elif "gpu.time" not in table.columns:
@@ -147,7 +150,7 @@ def _markers(source: Source, export: Export, options: Options) -> Table:
 
 
 def _times(table: Table, events: Events, event: Any, frames: list[float], repeats: int, file: int) -> None:
-    times, used = _gputrace.durations(events, frames, repeats, table.quality)
+    times, used = gpu_trace_folder.durations(events, frames, repeats, table.quality)
     found = event >= 0
     if not found.any():
         table.quality.append(Quality("no-times", "no marker of D3DPERF_EVENTS has the name of one in GPUTRACE_REGIMES"))
@@ -173,14 +176,14 @@ def _times(table: Table, events: Events, event: Any, frames: list[float], repeat
 def _times_only(source: Source, export: Export) -> Table:
     """D3DPERF_EVENTS without counters: marker tree and times."""
     assert export.events is not None
-    events = _gputrace.read_events(export.events)
+    events = gpu_trace_folder.read_events(export.events)
     if not events.texts:
         raise BadCapture(f"{export.events.path}: a header but no markers", "the application emitted no markers")
-    frames = _gputrace.frame_times(export.frame)
+    frames = gpu_trace_folder.frame_times(export.frame)
     files = _files(source, export, export.events)
     quality: list[Quality] = []
     most = max(len(c) for c in events.cells)
-    times, _ = _gputrace.durations(events, frames, most, quality)
+    times, _ = gpu_trace_folder.durations(events, frames, most, quality)
     if not np.isfinite(times).any():
         raise NotTriageable(f"{export.events.path}: GPU Trace markers without any time", HOW)
     lines = np.array(events.lines)
@@ -212,13 +215,13 @@ def _whole(source: Source, export: Export) -> Table:
     table = Table(NAME, files, np.array(["whole capture"], dtype=object), {}, lines=np.array([1]))
     for number, text in enumerate(whole.lines(), 1):
         head, *rest = text.split("\t")
-        metric, raw = _pw.metric_of(head.strip()), bool(_pw.stall_of(head) or _pw.warps_of(head))
-        values = [v for c in rest if _gputrace._number(c) and (v := units.parse(c)) is not None]
+        metric, raw = perfworks.metric_of(head.strip()), bool(perfworks.stall_of(head) or perfworks.warps_of(head))
+        values = [v for c in rest if gpu_trace_folder._number(c) and (v := units.parse(c)) is not None]
         if not values or not (metric or raw) or metric in table.columns:
             if head.strip():
                 table.unmapped.append(head.strip())
             continue
-        unit = _pw.unit_of(head.strip())
+        unit = perfworks.unit_of(head.strip())
         factor = 0.01 if unit else 1.0
         formula = f"mean of {len(values)} frames" if len(values) > 1 else ""
         column = Column(
@@ -235,8 +238,8 @@ def _whole(source: Source, export: Export) -> Table:
             table.raw[head.strip()] = column
         else:
             table.columns[metric] = column
-    _gputrace_columns.clocks(table)
-    frames = _gputrace.frame_times(export.frame)
+    gpu_trace_columns.clocks(table)
+    frames = gpu_trace_folder.frame_times(export.frame)
     if frames:
         span = sum(frames) / len(frames) * 1e6
         files.append(export.frame or source)
@@ -264,7 +267,7 @@ def _whole(source: Source, export: Export) -> Table:
 
 
 def _settings(table: Table, export: Export) -> None:
-    info = _gputrace.repro(export.repro)
+    info = gpu_trace_folder.repro(export.repro)
     table.device = info.get("device name", "")
     table.arch = info.get("chip name", "")
     shown = [
@@ -341,7 +344,11 @@ _NOT = (
 
 def names() -> dict[str, list[str]]:
     """Counters of its metric sets, and what is computed from them."""
-    out = {m: kept for m, found in _pw.names().items() if (kept := [n for n in found if not any(x in n for x in _NOT)])}
+    out = {
+        m: kept
+        for m, found in perfworks.names().items()
+        if (kept := [n for n in found if not any(x in n for x in _NOT)])
+    }
     for reason in (*STALLS, "rtcore", "rtcore_throttle"):
         metric = f"stall.{reason}"
         if metric not in out or reason not in ("gmma", "allocation_stall", "tile_allocation_stall"):
@@ -351,7 +358,7 @@ def names() -> dict[str, list[str]]:
                 "rtcore": "long_scoreboard_pipe_rtcore",
                 "rtcore_throttle": "mio_throttle_pipe_rtcore",
             }.get(reason, reason)
-            out[metric] = [f"GPUTrace.PCSampler.{_pw.STALL}{reason}{_pw.PCT} / sum of reasons"]
+            out[metric] = [f"GPUTrace.PCSampler.{perfworks.STALL}{reason}{perfworks.PCT} / sum of reasons"]
     for metric in _EXPORTS:
         out.setdefault(metric, ["time_ms (D3DPERF_EVENTS)" if metric == "gpu.time" else "computed"])
     return out

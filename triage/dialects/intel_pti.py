@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from triage import schema
-from triage.dialects import Match, Options, _pti
-from triage.errors import BadCapture, NotTriageable, UnknownUnit
-from triage.model import Column, Quality, Table
-from triage.source import Source
+from triage.capture.capture import Column, Quality, Table
+from triage.capture.source import Source
+from triage.dialects import Match, Options
+from triage.dialects._intel import pti
+from triage.ground.errors import BadCapture, NotTriageable, UnknownUnit
 
 NAME = "intel-pti"
 TITLE = "Intel PTI (unitrace, oneprof, finetrace, PTI samples)"
@@ -80,8 +81,8 @@ def recognise(source: Source) -> Match | None:
         return None
     if not any(word in source.head_text for word in ("[ns]", "(ns)")):
         return None
-    for line, _, cells in _pti.headers(source.head_lines):
-        if _pti.first(cells) in ("Kernel", "SubDeviceId", "Function", "GlobalInstanceId"):
+    for line, _, cells in pti.headers(source.head_lines):
+        if pti.first(cells) in ("Kernel", "SubDeviceId", "Function", "GlobalInstanceId"):
             strong = any("[" in c for c in cells) or any(c.startswith(("EU ", "XVE")) for c in cells)
             return Match(0.88 if strong else 0.72, f"PTI columns ({', '.join(cells[:4])}, ...) on line {line}")
     return None
@@ -101,7 +102,7 @@ def _plan(headers: list[str], path: str) -> _Plan:
     plan = _Plan()
     known = schema.by_alias()
     for i, header in enumerate(headers):
-        name, unit = _pti.split(header)
+        name, unit = pti.split(header)
         if not name or name in ("Kernel", "SubDeviceId"):
             continue
         if name in _FLAGS:
@@ -126,8 +127,8 @@ def _plan(headers: list[str], path: str) -> _Plan:
 
 def read(source: Source, options: Options) -> Table:
     """Kernels (one row per record); raises NotTriageable for host calls and for samples without kernels."""
-    blocks = _pti.blocks(source)
-    kernels = [b for b in blocks if _pti.first(b.headers) in ("Kernel", "GlobalInstanceId") and b.lines]
+    blocks = pti.blocks(source)
+    kernels = [b for b in blocks if pti.first(b.headers) in ("Kernel", "GlobalInstanceId") and b.lines]
     if not kernels:
         _refuse(source, blocks)
     kernels = [b for b in kernels if _plan(b.headers, source.path).metrics.get("gpu.time")]
@@ -135,7 +136,7 @@ def read(source: Source, options: Options) -> Table:
         raise NotTriageable(
             f"{source.path}: kernels without a time column", "profile with: unitrace -q -o metrics.csv ./app"
         )
-    groups: dict[tuple[str, ...], list[_pti.Block]] = {}
+    groups: dict[tuple[str, ...], list[pti.Block]] = {}
     for b in kernels:
         groups.setdefault(tuple(b.headers), []).append(b)
     best = max(
@@ -150,21 +151,21 @@ def read(source: Source, options: Options) -> Table:
     return table
 
 
-def _refuse(source: Source, blocks: list[_pti.Block]) -> None:
-    if any(_pti.first(b.headers) == "SubDeviceId" for b in blocks):
+def _refuse(source: Source, blocks: list[pti.Block]) -> None:
+    if any(pti.first(b.headers) == "SubDeviceId" for b in blocks):
         raise NotTriageable(f"{source.path}: these are time samples of the whole device (Raw Metrics), not of kernels",
                             "profile per kernel: unitrace -q -o metrics.csv ./app (oneprof -q)")  # fmt: skip
-    if any(_pti.first(b.headers) == "Function" for b in blocks):
+    if any(pti.first(b.headers) == "Function" for b in blocks):
         raise NotTriageable(f"{source.path}: these are host API calls (host timing), not GPU kernels",
                             "profile with: unitrace -q -o metrics.csv ./app")  # fmt: skip
     raise BadCapture(f"{source.path}: a header but no rows", "the profiler recorded nothing; capture again")
 
 
-def _table(source: Source, blocks: list[_pti.Block], plan: _Plan) -> Table:
+def _table(source: Source, blocks: list[pti.Block], plan: _Plan) -> Table:
     headers = blocks[0].headers
-    at = _pti.at(headers, "Kernel")
+    at = pti.at(headers, "Kernel")
     numeric = sorted({c for c, _, _ in plan.metrics.values()} | set(plan.flags.values()) | set(plan.extra.values()))
-    data = _pti.load(source, blocks, at, numeric)
+    data = pti.load(source, blocks, at, numeric)
     table = Table(NAME, [source], np.array([_name(n) for n in data.names], dtype=object), {}, lines=data.lines)
     table.quality += data.quality
     table.kinds = np.array(["copy" if _COPY.match(n) else "compute" for n in data.names], dtype=object)
@@ -208,7 +209,7 @@ def _product(text: str | None) -> float:
     return float(np.prod(numbers)) if numbers else np.nan
 
 
-def _derive(table: Table, plan: _Plan, data: _pti.Data, headers: list[str]) -> None:
+def _derive(table: Table, plan: _Plan, data: pti.Data, headers: list[str]) -> None:
     """Idle time, L3 hits, memory bandwidth; how many calls sampled rows stand for."""
     c = table.columns
     if {"eu.active", "eu.stall"} <= set(c) and "eu.idle" not in c:
@@ -263,7 +264,7 @@ def _derive(table: Table, plan: _Plan, data: _pti.Data, headers: list[str]) -> N
         )
 
 
-def _samples(data: _pti.Data, plan: _Plan) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _samples(data: pti.Data, plan: _Plan) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """1 / number of samples of each row's kernel instance: by instance number, else by block of the file."""
     ids = data.numbers[plan.extra["GlobalInstanceId"]] if "GlobalInstanceId" in plan.extra else data.block
     keys: dict[tuple[str, float], int] = {}

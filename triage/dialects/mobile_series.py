@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from triage.dialects import Match, Options, _rocm, _wide
-from triage.errors import NotTriageable
-from triage.model import Table
-from triage.source import Source
+from triage.capture.capture import Table
+from triage.capture.source import Source
+from triage.dialects import Match, Options
+from triage.dialects._amd import rocm
+from triage.dialects._tables import wide_table
+from triage.ground.errors import NotTriageable
 
 NAME = "mobile-series"
 TITLE = "Snapdragon Profiler and Adreno counter series: recognised to be refused"
@@ -30,10 +32,10 @@ def _which(source: Source) -> str:
         if "," not in line:
             continue
         if number == 1 or line.startswith("elapsed_s,"):
-            _, headers = (1, _rocm.header(source)[1]) if number == 1 else (number, line.split(","))
-            if all(_wide.find(headers, h) >= 0 for h in ("Process", "Metric", "Timestamp", "Value")):
+            _, headers = (1, rocm.header(source)[1]) if number == 1 else (number, line.split(","))
+            if all(wide_table.find(headers, h) >= 0 for h in ("Process", "Metric", "Timestamp", "Value")):
                 return "a Snapdragon Profiler series: the whole GPU over time, no draws or passes"
-            if all(_wide.find(headers, h) >= 0 for h in ("DrawID", "MetricName", "Value")):
+            if all(wide_table.find(headers, h) >= 0 for h in ("DrawID", "MetricName", "Value")):
                 return "a Snapdragon per-draw metric list without draw times"
             if headers and headers[0].strip() == "elapsed_s" and any("BUSY_CYCLES" in h for h in headers):
                 return "Adreno (KGSL) counters over time: the whole GPU, no draws or passes"

@@ -12,21 +12,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from triage.dialects import Match, Options, _ncu_build, _ncu_names
-from triage.dialects._nv_file import (
-    Body,
-    Header,
-    Segment,
-    chatter,
-    frame,
-    header_text,
-    record_lines,
-    segments,
-)
-from triage.errors import BadCapture
-from triage.model import Table
+from triage.capture.capture import Table
+from triage.capture.source import Source, cells, delimiter
+from triage.dialects import Match, Options
+from triage.dialects._nvidia import ncu_long, ncu_names
+from triage.dialects._nvidia.file import Body, Header, Segment, chatter, frame, header_text, record_lines, segments
+from triage.ground.errors import BadCapture
 from triage.schema import normal
-from triage.source import Source, cells, delimiter
 
 NAME = "ncu-details"
 TITLE = "Nsight Compute CSV, details page or --metrics (long)"
@@ -53,8 +45,8 @@ _ROLES = {
 _CATEGORY = ("id", "pid", "kernel", "section", "label", "metric", "unit", "rule", "rtype", "rtext", "stype", "speedup",
              "block", "grid", "cc", "device", "calls", "value")  # fmt: skip
 
-names = _ncu_names.names
-collect = _ncu_names.collect
+names = ncu_names.names
+collect = ncu_names.collect
 
 
 def header_of(source: Source) -> list[str]:
@@ -109,7 +101,7 @@ def read(source: Source, options: Options) -> Table:
         )
     _separate_tables(parts)
     average = "Average" in found[0].headers and "Metric Value" not in found[0].headers
-    table = _ncu_build.build(source, NAME, parts, found[0].separator, options.decimal, average)
+    table = ncu_long.build(source, NAME, parts, found[0].separator, options.decimal, average)
     source.delimiter = found[0].separator
     if len({s.header_line for s in found}) > 1:
         table.notes.append(f"{len({s.header_line for s in found})} tables in one file were read together")
@@ -126,7 +118,7 @@ def _segments(body: Body) -> list[Segment]:
     return segments(body, _LONG, numeric_first=start in ("id", "process id", "", "unnamed: 0"))
 
 
-def _part(body: Body, seg: Segment) -> _ncu_build.Part | None:
+def _part(body: Body, seg: Segment) -> ncu_long.Part | None:
     low = [normal(h) for h in seg.headers]
     where = {role: low.index(n) for role, accepted in _ROLES.items() for n in accepted if n in low}
     nvtx = [i for i, h in enumerate(low) if "range:" in h or "push/pop" in h or "start/stop" in h]
@@ -161,7 +153,7 @@ def _part(body: Body, seg: Segment) -> _ncu_build.Part | None:
     raw["key"] = _keys(raw)
     used = set(wanted)
     unused = [h for i, h in enumerate(seg.headers) if i not in used]
-    return _ncu_build.Part(raw, lines, {role: c + 1 for role, c in where.items()}, unused)
+    return ncu_long.Part(raw, lines, {role: c + 1 for role, c in where.items()}, unused)
 
 
 def _empty(column: Any) -> Any:
@@ -197,7 +189,7 @@ def _runs(raw: pd.DataFrame) -> pd.Series[Any]:
     return pd.Series(out).astype("category")
 
 
-def _separate_tables(parts: list[_ncu_build.Part]) -> None:
+def _separate_tables(parts: list[ncu_long.Part]) -> None:
     """Keys of several tables made comparable: the same process, id and kernel is the same launch."""
     if len(parts) < 2:
         return

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
-from triage.dialects import Match, Options, _ncu_names, _ncu_wide
-from triage.dialects._nv_file import Header
-from triage.model import Table
+from triage.capture.capture import Table
+from triage.capture.source import Source, cells, delimiter
+from triage.dialects import Match, Options
+from triage.dialects._nvidia import ncu_names, ncu_wide
+from triage.dialects._nvidia.file import Header
 from triage.schema import normal
-from triage.source import Source, cells, delimiter
 
 NAME = "ncu-gui"
 TITLE = "Nsight Compute GUI, Summary page export"
@@ -24,8 +25,8 @@ _HEADER = Header(
     re.compile(r'(?=.*(?:Function|Demangled) Name"?\s*[,;\t|])(?=.*(?:Duration|Cycles|Throughput) ?\[)'),
 )
 
-names = _ncu_names.names
-collect = _ncu_names.collect
+names = ncu_names.names
+collect = ncu_names.collect
 
 
 def recognise(source: Source) -> Match | None:
@@ -42,4 +43,4 @@ def recognise(source: Source) -> Match | None:
 
 def read(source: Source, options: Options) -> Table:
     """Every launch in file order; raises UnknownUnit when the decimal sign stays open."""
-    return _ncu_wide.read(source, NAME, _HEADER, brackets=True, decimal=options.decimal)
+    return ncu_wide.read(source, NAME, _HEADER, brackets=True, decimal=options.decimal)

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 
-from triage.dialects import Match, Options, _ncu_names, _ncu_wide
-from triage.dialects._nv_file import Body, Header, header_text
-from triage.model import Table
+from triage.capture.capture import Table
+from triage.capture.source import Source, cells, delimiter
+from triage.dialects import Match, Options
+from triage.dialects._nvidia import ncu_names, ncu_wide
+from triage.dialects._nvidia.file import Body, Header, header_text
 from triage.schema import normal
-from triage.source import Source, cells, delimiter
 
 NAME = "ncu-raw"
 TITLE = "Nsight Compute CSV, raw page (wide)"
@@ -28,8 +29,8 @@ _START = re.compile(
 )
 _HEADER = Header(b"Process ID", _START)
 
-names = _ncu_names.names
-collect = _ncu_names.collect
+names = ncu_names.names
+collect = ncu_names.collect
 
 
 def recognise(source: Source) -> Match | None:
@@ -55,4 +56,4 @@ def recognise(source: Source) -> Match | None:
 
 def read(source: Source, options: Options) -> Table:
     """Every launch in file order; raises BadCapture when no record follows the header."""
-    return _ncu_wide.read(source, NAME, _HEADER, brackets=False, decimal=options.decimal)
+    return ncu_wide.read(source, NAME, _HEADER, brackets=False, decimal=options.decimal)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 
+from triage.capture.capture import Table
+from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.errors import NotTriageable
-from triage.model import Table
-from triage.source import Source
+from triage.ground.errors import NotTriageable
 
 NAME = "ncu-report"
 TITLE = "NVIDIA report files (.ncu-rep, .nsys-rep, .nvvp ...), refused with the command that exports them"

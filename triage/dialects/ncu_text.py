@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from triage.dialects import Match, Options, _ncu_build, _ncu_names
-from triage.dialects._nv_file import chatter
-from triage.errors import BadCapture, NotTriageable
-from triage.model import Table
-from triage.source import Source
+from triage.capture.capture import Table
+from triage.capture.source import Source
+from triage.dialects import Match, Options
+from triage.dialects._nvidia import ncu_long, ncu_names
+from triage.dialects._nvidia.file import chatter
+from triage.ground.errors import BadCapture, NotTriageable
 
 NAME = "ncu-text"
 TITLE = "Nsight Compute console output (text)"
@@ -29,8 +30,8 @@ _RULE = re.compile(r"^\s{2,}(OPT|INF|WRN|OK|ERR)\s{1,6}(\S.*)$")
 _DASHES = re.compile(r"^\s*-{5,}(?: -{3,})+\s*$")
 _SPEEDUP = re.compile(r"^Est\. (Local )?Speedup: ([\d.,]+)%\s*")
 
-names = _ncu_names.names
-collect = _ncu_names.collect
+names = ncu_names.names
+collect = ncu_names.collect
 
 
 def recognise(source: Source) -> Match | None:
@@ -71,10 +72,10 @@ def read(source: Source, options: Options) -> Table:
         )
     frame = pd.DataFrame(log.rows).fillna("").astype("category")
     source.delimiter = "\x1f"  # a quoted origin is then the whole line
-    part = _ncu_build.Part(frame, np.array(log.lines), {"value": 1, "block": 1, "grid": 1})
+    part = ncu_long.Part(frame, np.array(log.lines), {"value": 1, "block": 1, "grid": 1})
     average = "calls" in frame
     try:
-        table = _ncu_build.build(source, NAME, [part], "", options.decimal, average)
+        table = ncu_long.build(source, NAME, [part], "", options.decimal, average)
     except ValueError as e:
         raise BadCapture(f"{source.path}: damaged console output ({e})", "export as CSV") from e
     table.notes.append("read from console text; the CSV of the raw page has more counters and full names")

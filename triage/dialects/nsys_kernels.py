@@ -6,23 +6,24 @@ from typing import Any
 
 import numpy as np
 
-from triage.dialects import Match, Options, _nsys
-from triage.errors import BadCapture
-from triage.model import Column, Table
-from triage.source import Source
+from triage.capture.capture import Column, Table
+from triage.capture.source import Source
+from triage.dialects import Match, Options
+from triage.dialects._nvidia import nsys
+from triage.ground.errors import BadCapture
 
 NAME = "nsys-kernels"
 TITLE = "Nsight Systems, GPU time per kernel"
-CAPTURE = _nsys.CAPTURE
+CAPTURE = nsys.CAPTURE
 _READS = ("cuda_gpu_kern_sum", "cuda_gpu_sum", "nvtx_gpu_proj_sum", "nvtx_kern_sum")
-_REFUSED = tuple(r for r in _nsys.REPORTS if r not in (*_READS, "cuda_gpu_trace"))
+_REFUSED = tuple(r for r in nsys.REPORTS if r not in (*_READS, "cuda_gpu_trace"))
 _TIMES = {
     "gpu.time": ("total time", "total proj time"), "gpu.time_median": ("med", "median", "proj med"),
     "gpu.time_min": ("min", "minimum", "proj min"), "gpu.time_max": ("max", "maximum", "proj max"),
     "gpu.time_stddev": ("stddev", "proj stddev"),
 }  # fmt: skip
 _NAMES = ("name", "kernel name", "operation", "range")
-collect = _nsys.collect
+collect = nsys.collect
 
 
 def names() -> dict[str, list[str]]:
@@ -39,7 +40,7 @@ def recognise(source: Source) -> Match | None:
     """Headers of an `nsys stats` report; those without GPU times are recognised to be refused by name."""
     if source.is_folder:
         return None
-    found = _nsys.find(source)
+    found = nsys.find(source)
     usable = next((f for f in found if f.report in _READS), None)
     if usable:
         return Match(0.9, f"columns of the nsys stats report {usable.report}")
@@ -50,12 +51,12 @@ def recognise(source: Source) -> Match | None:
 
 def read(source: Source, options: Options) -> Table:
     """One row per kernel (or per NVTX range projected on the GPU); raises NotTriageable for other reports."""
-    found = _nsys.find(source)
+    found = nsys.find(source)
     usable = [f for f in found if f.report in _READS]
     if not usable:
-        raise _nsys.refuse(source, found) if found else BadCapture(f"{source.path}: no table", "export again")
+        raise nsys.refuse(source, found) if found else BadCapture(f"{source.path}: no table", "export again")
     best = min(usable, key=lambda f: _READS.index(f.report))
-    low = [_nsys.bare(h) for h in best.headers]
+    low = [nsys.bare(h) for h in best.headers]
     name = next(low.index(n) for n in ("kernel name", *_NAMES) if n in low)
     times = {m: low.index(n) for m, accepted in _TIMES.items() for n in reversed(accepted) if n in low}
     calls = next((low.index(n) for n in ("instances", "kern inst", "range instances", "count") if n in low), -1)
@@ -64,12 +65,12 @@ def read(source: Source, options: Options) -> Table:
     }
     texts = [name, *shapes.values(), *(low.index(n) for n in ("category", "nvtx range") if n in low)]
     numeric = [*times.values(), *([calls] if calls >= 0 else [])]
-    grid = _nsys.read(source, best, numeric, texts)
+    grid = nsys.read(source, best, numeric, texts)
     csv = best.layout == "csv"
     table = Table(NAME, [source], grid.texts[name], {}, first_line=grid.first_line, lines=grid.lines)
     table.quality += grid.quality
     for metric, c in times.items():
-        table.columns[metric] = _nsys.time(source, grid, best, c)
+        table.columns[metric] = nsys.time(source, grid, best, c)
     if calls >= 0:
         table.columns["frame.calls"] = Column(grid.numbers[calls], best.headers[calls], calls + 1 if csv else 1)
     for metric, c in shapes.items():
@@ -88,7 +89,7 @@ def read(source: Source, options: Options) -> Table:
 
 
 def _product(text: str) -> float:
-    from triage.dialects._ncu_build import extents
+    from triage.dialects._nvidia.ncu_long import extents
 
     return extents(" ".join(str(text).split()).replace(" ", ", ") if "," not in str(text) else str(text))
 

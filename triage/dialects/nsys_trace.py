@@ -7,21 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from triage import units
-from triage.dialects import Match, Options, _nsys
-from triage.model import Column, Table
-from triage.source import Source
+from triage.capture.capture import Column, Table
+from triage.capture.source import Source
+from triage.dialects import Match, Options
+from triage.dialects._nvidia import nsys
+from triage.ground import units
 
 NAME = "nsys-trace"
 TITLE = "Nsight Systems, GPU trace (one record per launch)"
-CAPTURE = _nsys.CAPTURE
+CAPTURE = nsys.CAPTURE
 _PLAIN = {
     "launch.registers": ("reg/trd",),
     "launch.shared_static": ("stcsmem",),
     "launch.shared_dynamic": ("dymsmem",),
 }
 _SHAPES = {"launch.grid_size": ("grdx", "grdy", "grdz"), "launch.block_size": ("blkx", "blky", "blkz")}
-collect = _nsys.collect
+collect = nsys.collect
 
 
 def names() -> dict[str, list[str]]:
@@ -37,22 +38,22 @@ def recognise(source: Source) -> Match | None:
     """Start, Duration, GrdX, BlkX and Name in one header."""
     if source.is_folder:
         return None
-    if any(f.report == "cuda_gpu_trace" for f in _nsys.find(source)):
+    if any(f.report == "cuda_gpu_trace" for f in nsys.find(source)):
         return Match(0.92, "columns of the nsys stats report cuda_gpu_trace")
     return None
 
 
 def read(source: Source, options: Options) -> Table:
     """One row per record in file order; memory operations have kind copy."""
-    found = next(f for f in _nsys.find(source) if f.report == "cuda_gpu_trace")
-    low = [_nsys.bare(h) for h in found.headers]
+    found = next(f for f in nsys.find(source) if f.report == "cuda_gpu_trace")
+    low = [nsys.bare(h) for h in found.headers]
     text = [low.index("name"), *([low.index("device")] if "device" in low else [])]
     numeric = [i for i, h in enumerate(low) if h in ("start", "duration", "grdx", "grdy", "grdz", "blkx", "blky", "blkz",
                                                      "reg/trd", "stcsmem", "dymsmem")]  # fmt: skip
-    grid = _nsys.read(source, found, numeric, text)
+    grid = nsys.read(source, found, numeric, text)
     table = Table(NAME, [source], grid.texts[low.index("name")], {}, first_line=grid.first_line, lines=grid.lines)
     table.quality += grid.quality
-    table.columns["gpu.time"] = _nsys.time(source, grid, found, low.index("duration"))
+    table.columns["gpu.time"] = nsys.time(source, grid, found, low.index("duration"))
     at = (lambda c: c + 1) if found.layout == "csv" else (lambda c: 1)
     for metric, axes in _SHAPES.items():
         where = [low.index(a) for a in axes if a in low]
@@ -67,7 +68,7 @@ def read(source: Source, options: Options) -> Table:
     launched = np.isfinite(table.columns["launch.grid_size"].values) if "launch.grid_size" in table.columns else None
     for metric, accepted in _PLAIN.items():
         for c in (i for i, h in enumerate(low) if h in accepted):
-            unit = _nsys.unit_of(found.headers[c])
+            unit = nsys.unit_of(found.headers[c])
             factor = units.factor(unit, "byte") if unit else 1.0
             values = grid.numbers[c] * factor
             if launched is not None:
@@ -94,11 +95,11 @@ def kinds(labels: Any) -> Any:
     return np.array([known[n] for n in labels], dtype=object)
 
 
-def _span(table: Table, source: Source, grid: _nsys.Grid, found: _nsys.Found, low: list[str]) -> None:
+def _span(table: Table, source: Source, grid: nsys.Grid, found: nsys.Found, low: list[str]) -> None:
     """The frame is the span from the first start to the last end: the rest of it the GPU had nothing to do."""
     if "start" not in low:
         return
-    start = _nsys.time(source, grid, found, low.index("start")).values
+    start = nsys.time(source, grid, found, low.index("start")).values
     end = start + table.columns["gpu.time"].values
     if np.isfinite(end).any():
         table.frame_ns = float(np.nanmax(end) - np.nanmin(start))

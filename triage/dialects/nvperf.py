@@ -7,10 +7,13 @@ from typing import Any
 import numpy as np
 
 from triage import schema
-from triage.dialects import Match, Options, _gfx, _pw, _wide
-from triage.errors import BadCapture
-from triage.model import SEP, Column, Table
-from triage.source import Source, cells, delimiter
+from triage.capture.capture import SEP, Column, Table
+from triage.capture.source import Source, cells, delimiter
+from triage.dialects import Match, Options
+from triage.dialects._graphics import markers
+from triage.dialects._nvidia import perfworks
+from triage.dialects._tables import wide_table
+from triage.ground.errors import BadCapture
 
 NAME = "nvperf"
 TITLE = "Nsight Perf SDK report (nvperf_metrics.csv)"
@@ -39,7 +42,7 @@ def recognise(source: Source) -> Match | None:
     _, headers = _header(source)
     if not headers or schema.normal(headers[0]) != "range name":
         return None
-    counters = sum(bool(_pw.counter(h)) for h in headers[1:])
+    counters = sum(bool(perfworks.counter(h)) for h in headers[1:])
     if counters and counters >= 0.5 * sum(bool(h) for h in headers[1:]):
         return Match(0.95, f"header starts with Range Name, then {counters} PerfWorks counters")
     return None
@@ -53,35 +56,35 @@ def read(source: Source, options: Options) -> Table:
     if not headers:
         raise BadCapture(f"{source.path}: the file is empty", "run the report again")
     counters = [(i, h) for i, h in enumerate(headers) if i and h]
-    found, unmapped = _gfx.choose(counters, options.mapping)
+    found, unmapped = markers.choose(counters, options.mapping)
     time = next(
         (
             (i, h)
             for i, h in counters
-            if _pw.counter(h) in ("gpu__time_duration.sum", "gpu__time_duration.avg", "gpu__time_duration.max")
+            if perfworks.counter(h) in ("gpu__time_duration.sum", "gpu__time_duration.avg", "gpu__time_duration.max")
         ),
         None,
     )
-    raws = [(i, h) for i, h in counters if _pw.stall_of(h) or _pw.warps_of(h)]
+    raws = [(i, h) for i, h in counters if perfworks.stall_of(h) or perfworks.warps_of(h)]
     numeric = sorted({*(i for i, _, _ in found.values()), *(i for i, _ in raws), *([time[0]] if time else [])})
     if not numeric:
         raise BadCapture(f"{source.path}: none of the {len(counters)} counters is known", "see: triage list metrics")
-    style = _wide.number_style(source, source.head_lines[line:], numeric, options.decimal)
-    wide = _wide.read(source, line, len(headers), numeric, [0], style=style)
+    style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
+    wide = wide_table.read(source, line, len(headers), numeric, [0], style=style)
     full = wide.texts[0]
     names, paths = _paths(full)
     table = Table(NAME, [source], names, {}, paths, first_line=wide.first_line, lines=wide.lines, quality=wide.quality)
     for metric, (i, header, unit) in found.items():
-        _gfx.column(table, metric, wide.numbers[i], i, header, unit)
+        markers.column(table, metric, wide.numbers[i], i, header, unit)
     if time:
         table.columns["gpu.time"] = Column(wide.numbers[time[0]], time[1], time[0] + 1, "ns")
     for i, h in raws:
-        unit = _pw.unit_of(h)
+        unit = perfworks.unit_of(h)
         table.raw[h] = Column(wide.numbers[i] * (0.01 if unit else 1.0), h, i + 1, unit, 0.01 if unit else 1.0)
     used = {h for _, h in raws} | ({time[1]} if time else set())
     table.unmapped = [h for h in unmapped if h not in used]
-    _pw.compute(table)
-    table.kinds = _pw.kinds(table)
+    perfworks.compute(table)
+    table.kinds = perfworks.kinds(table)
     return table
 
 
@@ -104,7 +107,7 @@ def _paths(full: Any) -> tuple[Any, Any]:
 
 def names() -> dict[str, list[str]]:
     """Any PerfWorks counter can be configured."""
-    return {**_pw.names(), "gpu.time": ["gpu__time_duration.sum"]}
+    return {**perfworks.names(), "gpu.time": ["gpu__time_duration.sum"]}
 
 
 def collect(metrics: list[str]) -> str:

@@ -11,16 +11,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from triage import schema, units
-from triage.dialects import Match, Options, _nvprof
-from triage.errors import BadCapture
-from triage.model import Column, Table
+from triage import schema
+from triage.capture.capture import Column, Table
+from triage.capture.source import Source
+from triage.dialects import Match, Options
+from triage.dialects._nvidia import nvprof
+from triage.ground import units
+from triage.ground.errors import BadCapture
 from triage.schema import normal
-from triage.source import Source
 
 NAME = "nvprof-metrics"
 TITLE = "nvprof CSV, metrics and events per kernel"
-CAPTURE = _nvprof.CAPTURE
+CAPTURE = nvprof.CAPTURE
 
 # nvprof's name -> (canonical id, factor for a value without printed unit, factor on top of a printed one)
 _MAP: dict[str, tuple[str, float]] = {
@@ -71,13 +73,13 @@ def names() -> dict[str, list[str]]:
 
 def collect(metrics: list[str]) -> str:
     """One nvprof command for the metrics it has; Nsight Compute's for the rest."""
-    from triage.dialects import _ncu_names
+    from triage.dialects._nvidia import ncu_names
 
     table = names()
     mine = sorted(n for m in metrics for n in table.get(m, [])[:1] if n in _MAP)
     rest = [m for m in metrics if m not in table]
     parts = [f"nvprof --csv --log-file metrics.csv --metrics {','.join(mine)} ./your-app"] if mine else []
-    if rest and (other := _ncu_names.collect(rest)):
+    if rest and (other := ncu_names.collect(rest)):
         parts.append(f"on Volta and newer: {other}")
     return "; ".join(parts)
 
@@ -86,7 +88,7 @@ def recognise(source: Source) -> Match | None:
     """Kernel, Metric Name or Event Name, and Avg in one header."""
     if source.is_folder:
         return None
-    kinds = [f.kind for f in _nvprof.find(source) if f.kind in ("metrics", "events")]
+    kinds = [f.kind for f in nvprof.find(source) if f.kind in ("metrics", "events")]
     return Match(0.93, f"nvprof columns: Device, Kernel, Invocations, {kinds[0].title()[:-1]} Name") if kinds else None
 
 
@@ -105,12 +107,12 @@ class _Rows:
 
 def read(source: Source, options: Options) -> Table:
     """One row per device and kernel, means over its invocations; sums are means times invocations."""
-    found = [f for f in _nvprof.find(source) if f.kind in ("metrics", "events")]
+    found = [f for f in nvprof.find(source) if f.kind in ("metrics", "events")]
     rows = _Rows()
     for part in found:
         _take(source, part, rows)
     if not rows.keys:
-        if said := _nvprof.chatter(source):
+        if said := nvprof.chatter(source):
             raise BadCapture(f"{source.path}: nvprof says: {said}", "check that the application launches kernels")
         raise BadCapture(f"{source.path}: a header but no rows", "profile again")
     count = len(rows.keys)
@@ -141,13 +143,13 @@ def read(source: Source, options: Options) -> Table:
     return table
 
 
-def _take(source: Source, part: _nvprof.Found, rows: _Rows) -> None:
+def _take(source: Source, part: nvprof.Found, rows: _Rows) -> None:
     low = [normal(h) for h in part.headers]
     name_at = low.index("metric name" if "metric name" in low else "event name")
     kernel, value_at = low.index("kernel"), low.index("avg")
     device = low.index("device") if "device" in low else -1
     calls = low.index("invocations") if "invocations" in low else -1
-    for line, row in _nvprof.records(source, part):
+    for line, row in nvprof.records(source, part):
         key = (row[device] if device >= 0 else "", row[kernel])
         if not row[name_at].strip():
             continue

@@ -6,17 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from triage import units
-from triage.dialects import Match, Options, _nvprof
-from triage.dialects._ncu_build import number
-from triage.errors import NotTriageable, UnknownUnit
-from triage.model import Column, Table
+from triage.capture.capture import Column, Table
+from triage.capture.source import Source
+from triage.dialects import Match, Options
+from triage.dialects._nvidia import nvprof
+from triage.dialects._nvidia.ncu_long import number
+from triage.ground import units
+from triage.ground.errors import NotTriageable, UnknownUnit
 from triage.schema import normal
-from triage.source import Source
 
 NAME = "nvprof-summary"
 TITLE = "nvprof CSV, summary per kernel"
-CAPTURE = _nvprof.CAPTURE
+CAPTURE = nvprof.CAPTURE
 _TIMES = {"gpu.time": "time", "gpu.time_min": "min", "gpu.time_max": "max"}
 
 
@@ -36,10 +37,10 @@ def recognise(source: Source) -> Match | None:
     """Time(%), Calls, Avg, Name; and every nvprof output without a table, to refuse it by name."""
     if source.is_folder:
         return None
-    found = _nvprof.find(source)
+    found = nvprof.find(source)
     if any(f.kind == "summary" for f in found):
         return Match(0.9, "nvprof summary columns: Time(%), Time, Calls, Avg, Min, Max, Name")
-    if not found and _nvprof.is_text(source):
+    if not found and nvprof.is_text(source):
         return Match(0.8, "nvprof output without a CSV table")
     return (
         Match(0.7, "an nvprof table without kernels")
@@ -50,12 +51,12 @@ def recognise(source: Source) -> Match | None:
 
 def read(source: Source, options: Options) -> Table:
     """One row per GPU activity; API calls are left out. Raises NotTriageable when nothing ran on the GPU."""
-    found = [f for f in _nvprof.find(source) if f.kind == "summary"]
+    found = [f for f in nvprof.find(source) if f.kind == "summary"]
     if not found:
-        raise _nvprof.refuse(source, _nvprof.find(source))
+        raise nvprof.refuse(source, nvprof.find(source))
     best = found[0]
     low = [normal(h) for h in best.headers]
-    rows = _nvprof.records(source, best)
+    rows = nvprof.records(source, best)
     of_type = low.index("type") if "type" in low else -1
     gpu = [
         (n, r) for n, r in rows if of_type < 0 or not r[of_type].strip() or r[of_type].strip().lower().startswith("gpu")
@@ -93,7 +94,7 @@ def read(source: Source, options: Options) -> Table:
     return table
 
 
-def _time(source: Source, found: _nvprof.Found, texts: list[str], c: int) -> Column:
+def _time(source: Source, found: nvprof.Found, texts: list[str], c: int) -> Column:
     """A time column whose unit stands in the unit record or is glued to the values."""
     values: list[float] = []
     seen: set[str] = set()

@@ -7,16 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from triage import units
-from triage.dialects import Match, Options, _nvprof, _wide
-from triage.errors import UnknownUnit
-from triage.model import Column, Table
+from triage.capture.capture import Column, Table
+from triage.capture.source import Source
+from triage.dialects import Match, Options
+from triage.dialects._nvidia import nvprof
+from triage.dialects._tables import wide_table
+from triage.ground import units
+from triage.ground.errors import UnknownUnit
 from triage.schema import normal
-from triage.source import Source
 
 NAME = "nvprof-trace"
 TITLE = "nvprof CSV, GPU trace (one record per launch)"
-CAPTURE = _nvprof.CAPTURE
+CAPTURE = nvprof.CAPTURE
 _PLAIN = {
     "registers per thread": "launch.registers",
     "static smem": "launch.shared_static",
@@ -46,18 +48,18 @@ def collect(metrics: list[str]) -> str:
 
 def recognise(source: Source) -> Match | None:
     """Start, Duration, Grid X and Name in one header."""
-    if source.is_folder or not any(f.kind == "trace" for f in _nvprof.find(source)):
+    if source.is_folder or not any(f.kind == "trace" for f in nvprof.find(source)):
         return None
     return Match(0.9, "nvprof trace columns: Start, Duration, Grid X, Name")
 
 
 def read(source: Source, options: Options) -> Table:
     """One row per record in file order; memory operations have kind copy."""
-    found = next(f for f in _nvprof.find(source) if f.kind == "trace")
+    found = next(f for f in nvprof.find(source) if f.kind == "trace")
     low = [normal(h) for h in found.headers]
     numeric = [i for i, h in enumerate(low) if h in ("start", "duration", *_PLAIN, *sum(_SHAPES.values(), ()))]
     text = [low.index("name"), *([low.index("device")] if "device" in low else [])]
-    wide = _wide.read(source, found.first - 1, len(low), numeric, text, end_line=found.end)
+    wide = wide_table.read(source, found.first - 1, len(low), numeric, text, end_line=found.end)
     table = Table(NAME, [source], wide.texts[text[0]], {}, first_line=wide.first_line, lines=wide.lines)
     table.quality += wide.quality
     table.names = _without_correlation(table)
@@ -108,7 +110,7 @@ def _binary(unit: str) -> float:
     return size if size is not None else units.factor(unit, "byte")
 
 
-def _time(source: Source, found: _nvprof.Found, wide: _wide.Wide, c: int) -> Column:
+def _time(source: Source, found: nvprof.Found, wide: wide_table.Wide, c: int) -> Column:
     unit = found.units[c].strip()
     if not unit:
         raise UnknownUnit(

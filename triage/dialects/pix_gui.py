@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from triage.dialects import Match, Options, _gfx, _pix, pix_tool
-from triage.model import Table
-from triage.source import Source
+from triage.capture.capture import Table
+from triage.capture.source import Source
+from triage.dialects import Match, Options, pix_tool
+from triage.dialects._graphics import markers, pix
 
 NAME = "pix-gui"
 TITLE = "PIX event list from the PIX window"
@@ -18,7 +19,7 @@ and keeps the marker tree.
 
 def recognise(source: Source) -> Match | None:
     """Name and Global ID columns without Parent."""
-    top = _pix.head(source)
+    top = pix.head(source)
     if top is None or top.parent >= 0:
         return None
     return Match(0.9, "PIX event list: Name and Global ID columns, markers as ranges of Global IDs")
@@ -26,8 +27,8 @@ def recognise(source: Source) -> Match | None:
 
 def read(source: Source, options: Options) -> Table:
     """GPU events and markers; raises NotTriageable when timing was not collected."""
-    table = _pix.read(source, options, NAME)
-    table.collectable = _gfx.collectable(_pix.headers(source), names())
+    table = pix.read(source, options, NAME)
+    table.collectable = markers.collectable(pix.headers(source), names())
     return table
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
-from triage.dialects import Match, Options, _gfx, _pix
-from triage.errors import NotTriageable
-from triage.model import Table
-from triage.source import Source
+from triage.capture.capture import Table
+from triage.capture.source import Source
+from triage.dialects import Match, Options
+from triage.dialects._graphics import markers, pix
+from triage.ground.errors import NotTriageable
 
 NAME = "pix-tool"
 TITLE = "PIX event list from pixtool"
@@ -25,7 +26,7 @@ def recognise(source: Source) -> Match | None:
     """Name, Global ID, Parent in a header, in any order; or what pixtool printed on the console."""
     if source.is_folder:
         return None
-    top = _pix.head(source)
+    top = pix.head(source)
     if top is not None:
         return Match(0.95, "PIX event list: Name, Global ID and Parent columns") if top.parent >= 0 else None
     if len(_CONSOLE.findall("\n".join(source.head_lines[:60]))) >= 2:
@@ -35,19 +36,19 @@ def recognise(source: Source) -> Match | None:
 
 def read(source: Source, options: Options) -> Table:
     """GPU events and markers; raises NotTriageable for console output and lists without times."""
-    if _pix.head(source) is None:
+    if pix.head(source) is None:
         raise NotTriageable(
             f"{source.path}: the console output of pixtool, not an event list",
             "give the file named after save-event-list",
         )
-    table = _pix.read(source, options, NAME)
-    table.collectable = _gfx.collectable(_pix.headers(source), names())
+    table = pix.read(source, options, NAME)
+    table.collectable = markers.collectable(pix.headers(source), names())
     return table
 
 
 def names() -> dict[str, list[str]]:
     """Counters of the NVIDIA, AMD and Intel plug-ins."""
-    return {**_gfx.all_names(), "gpu.time": ["EOP to EOP Duration (ns)"]}
+    return {**markers.all_names(), "gpu.time": ["EOP to EOP Duration (ns)"]}
 
 
 def collect(metrics: list[str]) -> str:

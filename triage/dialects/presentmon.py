@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 
 from triage import schema
-from triage.dialects import Match, Options, _wide
-from triage.errors import BadCapture, NotTriageable
-from triage.model import Column, Quality, Table
-from triage.source import Source, cells, delimiter
+from triage.capture.capture import Column, Quality, Table
+from triage.capture.source import Source, cells, delimiter
+from triage.dialects import Match, Options
+from triage.dialects._tables import wide_table
+from triage.ground.errors import BadCapture, NotTriageable
 
 NAME = "presentmon"
 TITLE = "PresentMon frame timing"
@@ -82,11 +83,11 @@ def read(source: Source, options: Options) -> Table:
         raise NotTriageable(f"{source.path}: PresentMon table without frame or GPU times", _TRACK)
     who = [plain.index(r) if r in plain else -1 for r in ("application", "processid", "swapchainaddress")]
     texts = [c for c in who if c >= 0]
-    style = _wide.number_style(source, source.head_lines[line:], list(found.values()), options.decimal)
+    style = wide_table.number_style(source, source.head_lines[line:], list(found.values()), options.decimal)
     repeats = [
         n for n, text in enumerate(source.head_lines, 1) if n > line and text.startswith(headers[0] + source.delimiter)
     ]
-    wide = _wide.read(source, line, len(headers), sorted(found.values()), texts, style=style, skip=repeats)
+    wide = wide_table.read(source, line, len(headers), sorted(found.values()), texts, style=style, skip=repeats)
     table = Table(
         NAME,
         [source],

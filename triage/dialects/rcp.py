@@ -6,11 +6,13 @@ import re
 
 import numpy as np
 
-from triage import units
-from triage.dialects import Match, Options, _rocm, _rocm_metrics, _wide
-from triage.dialects._rocm import Export
-from triage.model import Column, Table
-from triage.source import Source
+from triage.capture.capture import Column, Table
+from triage.capture.source import Source
+from triage.dialects import Match, Options
+from triage.dialects._amd import counter_names, rocm
+from triage.dialects._amd.rocm import Export
+from triage.dialects._tables import wide_table
+from triage.ground import units
 
 NAME = "rcp"
 TITLE = "AMD Radeon Compute Profiler / CodeXL session (SESSION.csv)"
@@ -33,7 +35,7 @@ def names() -> dict[str, list[str]]:
         "gpu.time": ["Time"], "launch.block_size": ["WorkGroupSize"], "launch.threads": ["GlobalWorkSize"],
         "launch.grid_size": ["GlobalWorkSize / WorkGroupSize"],
     }  # fmt: skip
-    for header, (metric, _) in _rocm_metrics.DIRECT.items():
+    for header, (metric, _) in counter_names.DIRECT.items():
         if not header.isupper():
             out.setdefault(metric, []).append(header)
     return out
@@ -43,25 +45,25 @@ def recognise(source: Source) -> Match | None:
     """Method, ExecutionOrder and GlobalWorkSize after the comment lines."""
     if source.is_folder:
         return None
-    line, headers = _rocm.header(source)
-    if line and all(_wide.find(headers, h) >= 0 for h in ("Method", "GlobalWorkSize", "WorkGroupSize")):
+    line, headers = rocm.header(source)
+    if line and all(wide_table.find(headers, h) >= 0 for h in ("Method", "GlobalWorkSize", "WorkGroupSize")):
         return Match(0.95, f"session columns (Method, ..., GlobalWorkSize) on line {line}")
     return None
 
 
 def read(source: Source, options: Options) -> Table:
     """The dispatches; raises BadCapture for a session without any."""
-    line, headers = _rocm.header(source)
-    bare = [_wide.split_unit(h) for h in headers]
+    line, headers = rocm.header(source)
+    bare = [wide_table.split_unit(h) for h in headers]
     plain = [b for b, _ in bare]
-    method, time = _wide.find(plain, "Method"), _wide.find(plain, "Time")
-    sizes = {w: c for w in ("GlobalWorkSize", "WorkGroupSize") if (c := _wide.find(plain, w)) >= 0}
-    launch = {m: c for h, m in _LAUNCH.items() if (c := _wide.find(plain, h)) >= 0}
-    counters = {h: i for i, h in enumerate(plain) if h in _rocm_metrics.DIRECT}
+    method, time = wide_table.find(plain, "Method"), wide_table.find(plain, "Time")
+    sizes = {w: c for w in ("GlobalWorkSize", "WorkGroupSize") if (c := wide_table.find(plain, w)) >= 0}
+    launch = {m: c for h, m in _LAUNCH.items() if (c := wide_table.find(plain, h)) >= 0}
+    counters = {h: i for i, h in enumerate(plain) if h in counter_names.DIRECT}
     numeric = [*launch.values(), *counters.values(), *([time] if time >= 0 else [])]
-    style = _wide.number_style(source, source.head_lines[line:], numeric, options.decimal)
-    wide = _wide.read(source, line, len(headers), numeric, [method, *sizes.values()], style=style)
-    table = Table(NAME, [source], _rocm.names(wide.texts[method]), {}, first_line=wide.first_line, lines=wide.lines)
+    style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
+    wide = wide_table.read(source, line, len(headers), numeric, [method, *sizes.values()], style=style)
+    table = Table(NAME, [source], rocm.names(wide.texts[method]), {}, first_line=wide.first_line, lines=wide.lines)
     table.quality += wide.quality
     export = Export(source)
     if time >= 0:
@@ -80,10 +82,10 @@ def read(source: Source, options: Options) -> Table:
         table.device = m[1]
     used = {*numeric, method, *sizes.values()}
     table.unmapped = [h for i, h in enumerate(headers) if h and i not in used]
-    return _rocm.finish(table, export)
+    return rocm.finish(table, export)
 
 
-def _sizes(table: Table, wide: _wide.Wide, headers: list[str], sizes: dict[str, int]) -> None:
+def _sizes(table: Table, wide: wide_table.Wide, headers: list[str], sizes: dict[str, int]) -> None:
     """Group size, work-items and groups from cells like `{ 256 16 1 }`."""
     parts = {w: [_axes(str(t)) for t in wide.texts[c]] for w, c in sizes.items()}
     for what, metric in (("WorkGroupSize", "launch.block_size"), ("GlobalWorkSize", "launch.threads")):
@@ -107,6 +109,6 @@ def _axes(text: str) -> list[float]:
 
 def collect(metrics: list[str]) -> str:
     """The session command with the counters."""
-    wanted = [c for m in metrics for c in _rocm_metrics.counters(m)]
+    wanted = [c for m in metrics for c in counter_names.counters(m)]
     counters = " ".join(dict.fromkeys(wanted)) or "VALUBusy MemUnitBusy"
     return f"printf '%s\\n' {counters} > counters.txt; rcprof -P -c counters.txt -o session.csv ./app"

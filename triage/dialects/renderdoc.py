@@ -7,11 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from triage import schema, units
-from triage.dialects import Match, Options, _gfx, _pw, _rdevents, _wide
-from triage.errors import BadCapture, NotTriageable
-from triage.model import SEP, Column, Quality, Table
-from triage.source import Source
+from triage import schema
+from triage.capture.capture import SEP, Column, Quality, Table
+from triage.capture.source import Source
+from triage.dialects import Match, Options
+from triage.dialects._graphics import markers, renderdoc_events
+from triage.dialects._nvidia import perfworks
+from triage.dialects._tables import wide_table
+from triage.ground import units
+from triage.ground.errors import BadCapture, NotTriageable
 
 NAME = "renderdoc"
 TITLE = "RenderDoc performance counters"
@@ -55,7 +59,7 @@ def recognise(source: Source) -> Match | None:
     number, headers = _header(source)
     if number and len(headers) >= 2:
         return Match(0.95, "header EID, then counter names with units in brackets")
-    if _rdevents.is_events(source):
+    if renderdoc_events.is_events(source):
         return Match(0.9, "event tree of RenderDoc: EID | Event | Action")
     return None
 
@@ -69,9 +73,9 @@ def read(source: Source, options: Options) -> Table:
             _HINT + "; then give that CSV with --events",
         )
     counters = [(i, h) for i, h in enumerate(headers) if i and h]
-    found, unmapped = _gfx.choose(counters, options.mapping)
+    found, unmapped = markers.choose(counters, options.mapping)
     timed = [(i, h, u) for i, h in counters if (u := _time_unit(h))]
-    timed.sort(key=lambda t: schema.normal(_wide.split_unit(t[1])[0]) != "gpu duration")
+    timed.sort(key=lambda t: schema.normal(wide_table.split_unit(t[1])[0]) != "gpu duration")
     extra = [(i, h) for i, h in counters if _registers(h)]
     numeric = sorted({0, *(i for i, _, _ in found.values()), *(i for i, _, _ in timed), *(i for i, _ in extra)})
     if len(numeric) == 1:
@@ -79,8 +83,8 @@ def read(source: Source, options: Options) -> Table:
             f"{source.path}: none of the {len(counters)} counters says anything about time or GPU units",
             _HINT,
         )
-    style = _wide.number_style(source, source.head_lines[line:], numeric, options.decimal)
-    wide = _wide.read(source, line, len(headers), numeric, [], style=style)
+    style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
+    wide = wide_table.read(source, line, len(headers), numeric, [], style=style)
     eids = wide.numbers[0]
     good = np.isfinite(eids)
     if not good.any():
@@ -98,10 +102,10 @@ def read(source: Source, options: Options) -> Table:
     )
     table.leaf_time = True
     for metric, (i, header, unit) in found.items():
-        _gfx.column(table, metric, wide.numbers[i][rows], i, header, unit)
+        markers.column(table, metric, wide.numbers[i][rows], i, header, unit)
     _times(table, timed, wide, rows)
     _per_thread(table, extra, wide, rows)
-    tree, note = _rdevents.find(source, options.events, {int(e) for e in ids})
+    tree, note = renderdoc_events.find(source, options.events, {int(e) for e in ids})
     if note:
         table.notes.append(note)
     if tree is not None:
@@ -112,21 +116,21 @@ def read(source: Source, options: Options) -> Table:
         )
     used = {h for _, h, _ in timed[:1]} | {h for _, h in extra}
     table.unmapped = [h for h in unmapped if h not in used]
-    _pw.compute(table)
+    perfworks.compute(table)
     table.kinds = _kinds(table)
-    table.collectable = _gfx.collectable(headers, names())
+    table.collectable = markers.collectable(headers, names())
     return table
 
 
 def _time_unit(header: str) -> str:
     """Unit of a GPU time column, "" for any other; PerfWorks and GPUPerfAPI times are ns."""
-    bare, unit = _wide.split_unit(header)
+    bare, unit = wide_table.split_unit(header)
     if schema.normal(bare) in ("gpu duration", "gputime"):
         return unit or ("ns" if bare == "GPUTime" else "")
-    return "ns" if _pw.counter(bare) == "gpu__time_duration.sum" else ""
+    return "ns" if perfworks.counter(bare) == "gpu__time_duration.sum" else ""
 
 
-def _times(table: Table, timed: list[tuple[int, str, str]], wide: _wide.Wide, rows: Any) -> None:
+def _times(table: Table, timed: list[tuple[int, str, str]], wide: wide_table.Wide, rows: Any) -> None:
     if not timed:
         table.quality.append(
             Quality("no-times", "GPU Duration was not captured: findings cannot be ranked by time; " + _HINT)
@@ -137,26 +141,26 @@ def _times(table: Table, timed: list[tuple[int, str, str]], wide: _wide.Wide, ro
     time = wide.numbers[i][rows] * factor
     table.columns["gpu.time"] = Column(time, header, i + 1, unit, factor)
     for j, other, u in timed[1:]:
-        _gfx.disagree(table, time, wide.numbers[j][rows] * units.factor(u, "ns"), header, other)
+        markers.disagree(table, time, wide.numbers[j][rows] * units.factor(u, "ns"), header, other)
         table.unmapped.append(other)
 
 
 def _registers(header: str) -> str:
     m = re.fullmatch(
         r"tpc__average_registers_per_thread_shader_(ps|cs|vtg|3d)\.(?:avg\.)?pct",
-        _pw.counter(_wide.split_unit(header)[0]),
+        perfworks.counter(wide_table.split_unit(header)[0]),
     )
     return m[1] if m else ""
 
 
-def _per_thread(table: Table, extra: list[tuple[int, str]], wide: _wide.Wide, rows: Any) -> None:
+def _per_thread(table: Table, extra: list[tuple[int, str]], wide: wide_table.Wide, rows: Any) -> None:
     """Registers per thread from their percentage: the peak is 256 (the .ratio column of the same capture
     says so).
     """
     for i, header in extra:
         share = wide.numbers[i][rows] * 0.01
         table.raw[header] = Column(share, header, i + 1, "%", 0.01)
-        _pw.add(
+        perfworks.add(
             table,
             f"registers_per_thread.{_registers(header)}",
             np.where(share > 0, share * 256, np.nan),
@@ -165,7 +169,7 @@ def _per_thread(table: Table, extra: list[tuple[int, str]], wide: _wide.Wide, ro
         )
 
 
-def _join(table: Table, tree: _rdevents.EventTree, ids: Any) -> None:
+def _join(table: Table, tree: renderdoc_events.EventTree, ids: Any) -> None:
     tree.source.delimiter = "|"
     table.files.append(tree.source)
     paths = np.full(len(ids), "", dtype=object)
@@ -196,7 +200,7 @@ def _join(table: Table, tree: _rdevents.EventTree, ids: Any) -> None:
 
 
 def _kinds(table: Table) -> Any:
-    kinds = np.array([_gfx.kind(str(n)) for n in table.names], dtype=object)
+    kinds = np.array([markers.kind(str(n)) for n in table.names], dtype=object)
     cs, ps = (table.columns.get(f"invocations.{s}") for s in ("cs", "ps"))
     prims = table.columns.get("prims.rasterized")
     with np.errstate(invalid="ignore"):
@@ -212,7 +216,7 @@ def _kinds(table: Table) -> Any:
 def names() -> dict[str, list[str]]:
     """RenderDoc's own counters and those of the vendors' plug-ins."""
     return {
-        **_gfx.all_names(),
+        **markers.all_names(),
         "gpu.time": ["GPU Duration"],
         "launch.grid_size": ["Dispatch(x, y, z) in the event text"],
     }

@@ -10,10 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
-from triage.dialects import Match, Options, _rocm, _wide
-from triage.errors import BadCapture
-from triage.model import Column, Table
-from triage.source import Source
+from triage.capture.capture import Column, Table
+from triage.capture.source import Source
+from triage.dialects import Match, Options
+from triage.dialects._amd import rocm
+from triage.dialects._tables import wide_table
+from triage.ground.errors import BadCapture
 
 NAME = "rga"
 TITLE = "AMD Radeon GPU Analyzer statistics (registers, LDS, scratch)"
@@ -42,22 +44,22 @@ def recognise(source: Source) -> Match | None:
     """USED_VGPRs beside AVAILABLE_VGPRs and a DEVICE, whatever the separator."""
     if source.is_folder:
         return None
-    line, headers = _rocm.header(source)
-    if line and all(_wide.find(headers, h) >= 0 for h in ("DEVICE", "USED_VGPRs", "USED_SGPRs")):
+    line, headers = rocm.header(source)
+    if line and all(wide_table.find(headers, h) >= 0 for h in ("DEVICE", "USED_VGPRs", "USED_SGPRs")):
         return Match(0.95, f"compiler statistics (DEVICE, USED_VGPRs, ...) on line {line}")
     return None
 
 
 def read(source: Source, options: Options) -> Table:
     """One row per kernel and GPU; raises BadCapture without rows."""
-    line, headers = _rocm.header(source)
-    found = {metric: c for h, metric in _METRICS.items() if (c := _wide.find(headers, h)) >= 0}
-    axes = [c for a in _AXES if (c := _wide.find(headers, a)) >= 0]
-    device = _wide.find(headers, "DEVICE")
+    line, headers = rocm.header(source)
+    found = {metric: c for h, metric in _METRICS.items() if (c := wide_table.find(headers, h)) >= 0}
+    axes = [c for a in _AXES if (c := wide_table.find(headers, a)) >= 0]
+    device = wide_table.find(headers, "DEVICE")
     if device < 0 or not found:
         raise BadCapture(f"{source.path}: not an RGA statistics table", "see: triage facts FILE")
-    style = _wide.number_style(source, source.head_lines[line:], [*found.values()], options.decimal)
-    wide = _wide.read(source, line, len(headers), [*found.values(), *axes], [device], style=style)
+    style = wide_table.number_style(source, source.head_lines[line:], [*found.values()], options.decimal)
+    wide = wide_table.read(source, line, len(headers), [*found.values(), *axes], [device], style=style)
     devices = [str(d).strip() for d in wide.texts[device]]
     stem = _kernel(source.name, devices)
     table = Table(NAME, [source], np.array([stem or f"kernel ({d})" for d in devices], dtype=object), {},
@@ -86,7 +88,7 @@ def read(source: Source, options: Options) -> Table:
     return table
 
 
-def _workgroup(table: Table, wide: _wide.Wide, headers: list[str], axes: list[int]) -> None:
+def _workgroup(table: Table, wide: wide_table.Wide, headers: list[str], axes: list[int]) -> None:
     """The group size the source demands, where all three sizes are stated."""
     if len(axes) != 3:
         return

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from triage.dialects import Match, Options, _rocm, _wide
-from triage.errors import NotTriageable
-from triage.model import Table
-from triage.source import Source
+from triage.capture.capture import Table
+from triage.capture.source import Source
+from triage.dialects import Match, Options
+from triage.dialects._amd import rocm
+from triage.dialects._tables import wide_table
+from triage.ground.errors import NotTriageable
 
 NAME = "rocm-traces"
 TITLE = "AMD ROCm traces without kernel times (API, markers, copies, samples): recognised to be refused"
@@ -53,17 +55,17 @@ def read(source: Source, options: Options) -> Table:
 def _which(source: Source) -> tuple[str, str]:
     if source.is_folder:
         return "", ""
-    line, headers = _rocm.header(source)
-    if not line or _wide.find(headers, "Kernel_Name") >= 0:
+    line, headers = rocm.header(source)
+    if not line or wide_table.find(headers, "Kernel_Name") >= 0:
         return "", ""
     for need, what, hint in _KINDS:
-        if all(_wide.find(headers, h) >= 0 for h in need):
+        if all(wide_table.find(headers, h) >= 0 for h in need):
             return what or _domain(source, line, headers), hint
     return "", ""
 
 
 def _domain(source: Source, line: int, headers: list[str]) -> str:
-    at = _wide.find(headers, "Domain")
+    at = wide_table.find(headers, "Domain")
     rows = source.records([line + 1])
     domain = (rows.get(line + 1) or [""] * (at + 1))[at : at + 1]
     first = domain[0] if domain else ""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from triage.dialects import Match, Options, _rocm, _rocm_metrics, _rocm_wide, _wide
-from triage.errors import BadCapture
-from triage.model import Table
-from triage.source import Source
+from triage.capture.capture import Table
+from triage.capture.source import Source
+from triage.dialects import Match, Options
+from triage.dialects._amd import counter_names, rocm, wide
+from triage.dialects._tables import wide_table
+from triage.ground.errors import BadCapture
 
 NAME = "rocprof"
 TITLE = "AMD rocprof v1/v2 results (one dispatch per row)"
@@ -23,7 +25,7 @@ run carries no time, and nothing can be ranked):
 def names() -> dict[str, list[str]]:
     """What rocprof can export, under its own names."""
     # most shares of time and all shares of peak need the GPU's sizes, which a results file does not carry
-    return _rocm_metrics.exported(()) | LAUNCH_NAMES
+    return counter_names.exported(()) | LAUNCH_NAMES
 
 
 LAUNCH_NAMES = {
@@ -41,28 +43,28 @@ def recognise(source: Source) -> Match | None:
     """The launch columns of rocprof, in either spelling."""
     if source.is_folder:
         return None
-    line, headers = _rocm.header(source)
-    if not line or not _rocm_wide.is_wide(headers):
+    line, headers = rocm.header(source)
+    if not line or not wide.is_wide(headers):
         return None
-    v1 = _wide.find(headers, "KernelName") >= 0 and _wide.find(headers, "grd") >= 0
+    v1 = wide_table.find(headers, "KernelName") >= 0 and wide_table.find(headers, "grd") >= 0
     what = "rocprof v1" if v1 else "rocprof v2"
     return Match(0.85 if v1 else 0.80, f"{what} launch columns ({headers[0]}, {headers[1]}, ...) on line {line}")
 
 
 def read(source: Source, options: Options) -> Table:
     """The dispatches; raises BadCapture for a header without rows."""
-    line, headers = _rocm.header(source)
-    if _wide.find(headers, *_rocm.ROLES["name"]) < 0:
+    line, headers = rocm.header(source)
+    if wide_table.find(headers, *rocm.ROLES["name"]) < 0:
         raise BadCapture(f"{source.path}: no kernel name column", "is this a rocprof results file?")
-    table, export, start, end = _rocm_wide.load(source, NAME, line, headers, options.decimal)
-    _rocm.add_time(table, export, start, end)
+    table, export, start, end = wide.load(source, NAME, line, headers, options.decimal)
+    rocm.add_time(table, export, start, end)
     if "gpu.time" not in table.columns and start is None:
         table.notes.append("no times in this file: workloads cannot be ranked; profile with: rocprof --timestamp on")
-    return _rocm.finish(table, export)
+    return rocm.finish(table, export)
 
 
 def collect(metrics: list[str]) -> str:
     """The counter file and command that collect the missing metrics."""
-    wanted = " ".join(dict.fromkeys(c for m in metrics for c in _rocm_metrics.counters(m)))
+    wanted = " ".join(dict.fromkeys(c for m in metrics for c in counter_names.counters(m)))
     pmc = wanted or "VALUBusy MemUnitBusy L2CacheHit"
     return f"echo 'pmc: {pmc}' > counters.txt; rocprof -i counters.txt --timestamp on -o results.csv ./app"

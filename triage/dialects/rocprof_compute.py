@@ -11,12 +11,14 @@ from pathlib import Path
 
 import numpy as np
 
-from triage.dialects import Match, Options, _rocm, _rocm_agents, _rocm_long, _rocm_metrics, _rocm_wide, _wide
-from triage.dialects._rocm import Export
+from triage.capture.capture import Column, Table
+from triage.capture.source import Source
+from triage.dialects import Match, Options
+from triage.dialects._amd import agents, counter_names, long, rocm, wide
+from triage.dialects._amd.rocm import Export
+from triage.dialects._tables import wide_table
 from triage.dialects.rocprof import LAUNCH_NAMES
-from triage.errors import BadCapture, NotTriageable
-from triage.model import Column, Table
-from triage.source import Source
+from triage.ground.errors import BadCapture, NotTriageable
 
 NAME = "rocprof-compute"
 TITLE = "AMD ROCm Compute Profiler / Omniperf workload (folder or pmc_perf.csv)"
@@ -37,7 +39,7 @@ _STUB = ["dispatch id", "kernel name"]
 
 def names() -> dict[str, list[str]]:
     """What the counters of a full profile make."""
-    return _rocm_metrics.exported() | LAUNCH_NAMES
+    return counter_names.exported() | LAUNCH_NAMES
 
 
 def recognise(source: Source) -> Match | None:
@@ -47,25 +49,25 @@ def recognise(source: Source) -> Match | None:
         if found:
             return Match(0.95, f"a workload folder with {found[0].name}")
         info = source.sibling("sysinfo.csv")
-        if info is not None and _is_sysinfo(_rocm.header(info)[1]):
+        if info is not None and _is_sysinfo(rocm.header(info)[1]):
             return Match(0.90, "a workload folder with sysinfo.csv")
         return None
-    line, headers = _rocm.header(source)
+    line, headers = rocm.header(source)
     if not line:
         return None
-    low = [_rocm.specs_word(h) for h in headers]
+    low = [rocm.specs_word(h) for h in headers]
     if low == _STUB:
         return Match(0.90, "the header of an unfinished rocprof-compute pass")
     if _is_sysinfo(headers):
         return Match(0.90, "the sysinfo.csv of a rocprof-compute workload")
     if _is_roofline(headers):
         return Match(0.90, "the roofline.csv of a rocprof-compute workload")
-    beside = (info := source.sibling("sysinfo.csv")) is not None and _is_sysinfo(_rocm.header(info)[1])
-    if _rocm_long.is_long(headers) and "scratch per workitem" in low:
+    beside = (info := source.sibling("sysinfo.csv")) is not None and _is_sysinfo(rocm.header(info)[1])
+    if long.is_long(headers) and "scratch per workitem" in low:
         return Match(0.92, "rocpd long columns (one row per dispatch and counter)")
-    if _rocm_wide.is_wide(headers):
+    if wide.is_wide(headers):
         residue = next((h for h in headers if _RESIDUE.fullmatch(h)), "")
-        if residue or any(_rocm.CHANNEL.fullmatch(h) for h in headers):
+        if residue or any(rocm.CHANNEL.fullmatch(h) for h in headers):
             return Match(0.92, f"joined passes ({residue or 'per-channel counters'} among {len(headers)} columns)")
         if beside:
             return Match(0.90, "dispatches with a sysinfo.csv beside them")
@@ -89,7 +91,7 @@ def read(source: Source, options: Options) -> Table:
                 "give the folder of one of them",
             )
         main = found[0]
-    line, headers = _rocm.header(main)
+    line, headers = rocm.header(main)
     if _is_sysinfo(headers):
         raise NotTriageable(
             f"{main.path}: this is the sysinfo.csv of a workload, not its counters",
@@ -100,23 +102,23 @@ def read(source: Source, options: Options) -> Table:
             f"{main.path}: these are measured peaks of the GPU (roofline.csv), not counters",
             "give the folder it lies in",
         )
-    if [_rocm.specs_word(h) for h in headers] == _STUB:
+    if [rocm.specs_word(h) for h in headers] == _STUB:
         raise BadCapture(
             f"{main.path}: a header but no counters: the profiling pass failed or was cut", "profile again"
         )
-    if _rocm_long.is_long(headers):
-        table, export = _rocm_long.load(main, NAME, line, headers, options.decimal)
-    elif _rocm_wide.is_wide(headers):
-        table, export, start, end = _rocm_wide.load(main, NAME, line, headers, options.decimal)
-        _rocm.add_time(table, export, start, end)
+    if long.is_long(headers):
+        table, export = long.load(main, NAME, line, headers, options.decimal)
+    elif wide.is_wide(headers):
+        table, export, start, end = wide.load(main, NAME, line, headers, options.decimal)
+        rocm.add_time(table, export, start, end)
     else:
         raise BadCapture(
             f"{main.path}: no dispatches in it (columns: {', '.join(headers[:4])})",
             "give the workload folder",
         )
     _companions(table, export, main)
-    _rocm.finish(table, export)
-    return _rocm_agents.under(source, table)
+    rocm.finish(table, export)
+    return agents.under(source, table)
 
 
 def collect(metrics: list[str]) -> str:
@@ -140,12 +142,14 @@ def _workloads(folder: Source) -> list[Source]:
 
 def _is_sysinfo(headers: list[str]) -> bool:
     return (
-        len(headers) > 8 and _wide.find(headers, "cu_per_gpu", "numCU") >= 0 and _wide.find(headers, "Kernel_Name") < 0
+        len(headers) > 8
+        and wide_table.find(headers, "cu_per_gpu", "numCU") >= 0
+        and wide_table.find(headers, "Kernel_Name") < 0
     )
 
 
 def _is_roofline(headers: list[str]) -> bool:
-    return _wide.find(headers, "device") >= 0 and _wide.find(headers, "HBMBw") >= 0
+    return wide_table.find(headers, "device") >= 0 and wide_table.find(headers, "HBMBw") >= 0
 
 
 def _companions(table: Table, export: Export, main: Source) -> None:
@@ -154,7 +158,7 @@ def _companions(table: Table, export: Export, main: Source) -> None:
     info = main.sibling("sysinfo.csv")
     if info is not None:
         table.files.append(info)
-        export.specs, export.arch, table.device = _rocm.specs_of(info, len(table.files) - 1, n)
+        export.specs, export.arch, table.device = rocm.specs_of(info, len(table.files) - 1, n)
         wave = export.specs.pop("wave_size", None)
         if wave is not None and "wave" not in export.roles:
             export.roles["wave"] = wave
@@ -193,11 +197,11 @@ def _pick(column: Column, places: np.ndarray[tuple[int], np.dtype[np.int64]], ta
 
 
 def _join_levels(table: Table, export: Export, source: Source) -> None:
-    line, headers = _rocm.header(source)
-    if not line or not _rocm_wide.is_wide(headers) or "SQ_ACCUM_PREV_HIRES" not in headers:
+    line, headers = rocm.header(source)
+    if not line or not wide.is_wide(headers) or "SQ_ACCUM_PREV_HIRES" not in headers:
         return
     try:
-        other, more, _, _ = _rocm_wide.load(source, NAME, line, headers)
+        other, more, _, _ = wide.load(source, NAME, line, headers)
     except BadCapture:
         return
     places = _places(table, export, more, len(other))
@@ -210,12 +214,12 @@ def _join_levels(table: Table, export: Export, source: Source) -> None:
 
 
 def _join_times(table: Table, export: Export, source: Source) -> None:
-    line, headers = _rocm.header(source)
-    if not line or not _rocm_wide.is_wide(headers):
+    line, headers = rocm.header(source)
+    if not line or not wide.is_wide(headers):
         return
     try:
-        other, more, start, end = _rocm_wide.load(source, NAME, line, headers)
-        _rocm.add_time(other, more, start, end)
+        other, more, start, end = wide.load(source, NAME, line, headers)
+        rocm.add_time(other, more, start, end)
     except BadCapture:
         return
     places = _places(table, export, more, len(other))

@@ -10,11 +10,13 @@ import re
 
 import numpy as np
 
-from triage import units
-from triage.dialects import Match, Options, _rocm, _wide
-from triage.errors import BadCapture, NotTriageable
-from triage.model import Column, Table
-from triage.source import Source
+from triage.capture.capture import Column, Table
+from triage.capture.source import Source
+from triage.dialects import Match, Options
+from triage.dialects._amd import rocm
+from triage.dialects._tables import wide_table
+from triage.ground import units
+from triage.ground.errors import BadCapture, NotTriageable
 
 NAME = "rocprof-compute-panel"
 TITLE = "AMD ROCm Compute Profiler / Omniperf speed-of-light panel (201.csv)"
@@ -62,7 +64,7 @@ def names() -> dict[str, list[str]]:
 
 
 def _columns(headers: list[str]) -> dict[str, int]:
-    return _wide.roles(headers, {
+    return wide_table.roles(headers, {
         "metric": ("Metric",), "value": ("Avg", "Value", "Mean"), "unit": ("Unit", "Units"), "peak": ("Peak", "Peak (Empirical)"),
         "pop": ("Pct of Peak", "PoP"), "min": ("Min",), "max": ("Max",), "expression": ("Expression",),
     })  # fmt: skip
@@ -72,7 +74,7 @@ def recognise(source: Source) -> Match | None:
     """Metric with value, unit, peak and percent of peak; or the columns of the other panels."""
     if source.is_folder:
         return None
-    line, headers = _rocm.header(source)
+    line, headers = rocm.header(source)
     found = _columns(headers)
     if not line or "metric" not in found:
         return None
@@ -85,7 +87,7 @@ def recognise(source: Source) -> Match | None:
 
 def read(source: Source, options: Options) -> Table:
     """The speed-of-light panel as one workload; raises NotTriageable naming any other panel."""
-    line, headers = _rocm.header(source)
+    line, headers = rocm.header(source)
     found = _columns(headers)
     rows: dict[str, tuple[int, list[str]]] = {}
     for number, cells in sorted(source.records(range(line + 1, line + 400)).items()):

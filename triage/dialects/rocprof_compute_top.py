@@ -6,10 +6,12 @@ import re
 
 import numpy as np
 
-from triage import units
-from triage.dialects import Match, Options, _rocm, _wide, rocprof_compute
-from triage.model import Column, Table
-from triage.source import Source
+from triage.capture.capture import Column, Table
+from triage.capture.source import Source
+from triage.dialects import Match, Options, rocprof_compute
+from triage.dialects._amd import rocm
+from triage.dialects._tables import wide_table
+from triage.ground import units
 
 NAME = "rocprof-compute-top"
 TITLE = "AMD ROCm Compute Profiler / Omniperf top kernels (pmc_kernel_top.csv)"
@@ -33,11 +35,11 @@ def recognise(source: Source) -> Match | None:
     """Kernel_Name, Count and a sum with its unit."""
     if source.is_folder:
         return None
-    line, headers = _rocm.header(source)
+    line, headers = rocm.header(source)
     if (
         line
-        and _wide.find(headers, "Kernel_Name", "KernelName") >= 0
-        and _wide.find(headers, "Count") >= 0
+        and wide_table.find(headers, "Kernel_Name", "KernelName") >= 0
+        and wide_table.find(headers, "Count") >= 0
         and _sum(headers)[1]
     ):
         return Match(0.85, f"kernel summary columns (Kernel_Name, Count, Sum, ...) on line {line}")
@@ -46,12 +48,12 @@ def recognise(source: Source) -> Match | None:
 
 def read(source: Source, options: Options) -> Table:
     """One row per kernel; raises BadCapture without rows."""
-    line, headers = _rocm.header(source)
-    name, count = _wide.find(headers, "Kernel_Name", "KernelName"), _wide.find(headers, "Count")
+    line, headers = rocm.header(source)
+    name, count = wide_table.find(headers, "Kernel_Name", "KernelName"), wide_table.find(headers, "Count")
     total, unit = _sum(headers)
     factor = units.factor(unit, "ns")
-    wide = _wide.read(source, line, len(headers), [count, total], [name])
-    table = Table(NAME, [source], _rocm.names(wide.texts[name]), {}, first_line=wide.first_line, lines=wide.lines)
+    wide = wide_table.read(source, line, len(headers), [count, total], [name])
+    table = Table(NAME, [source], rocm.names(wide.texts[name]), {}, first_line=wide.first_line, lines=wide.lines)
     table.quality += wide.quality
     table.kinds = np.full(len(table), "compute", dtype=object)
     table.columns["gpu.time"] = Column(wide.numbers[total] * factor, headers[total], total + 1, unit, factor)

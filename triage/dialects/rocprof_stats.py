@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from triage.dialects import Match, Options, _rocm_stats, _wide
-from triage.model import Table
-from triage.source import Source
+from triage.capture.capture import Table
+from triage.capture.source import Source
+from triage.dialects import Match, Options
+from triage.dialects._amd import stats
+from triage.dialects._tables import wide_table
 
 NAME = "rocprof-stats"
 TITLE = "AMD rocprof kernel stats (calls and total time per kernel)"
@@ -23,15 +25,15 @@ def names() -> dict[str, list[str]]:
 
 def recognise(source: Source) -> Match | None:
     """The stats header without the newer MinNs and MaxNs."""
-    line, headers = _rocm_stats.header(source)
-    if not line or _wide.find(headers, "MinNs") >= 0:
+    line, headers = stats.header(source)
+    if not line or wide_table.find(headers, "MinNs") >= 0:
         return None
     return Match(0.85, f"rocprof stats columns (Name, Calls, TotalDurationNs, ...) on line {line}")
 
 
 def read(source: Source, options: Options) -> Table:
     """The kernels; raises NotTriageable for HIP, HSA and copy stats."""
-    return _rocm_stats.read(source, NAME, HINT, options.decimal)
+    return stats.read(source, NAME, HINT, options.decimal)
 
 
 def collect(metrics: list[str]) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from triage.dialects import Match, Options, _rocm, _rocm_agents, _rocm_long, _rocm_metrics
+from triage.capture.capture import Table
+from triage.capture.source import Source
+from triage.dialects import Match, Options
+from triage.dialects._amd import agents, counter_names, long, rocm
 from triage.dialects.rocprof import LAUNCH_NAMES
-from triage.model import Table
-from triage.source import Source
 
 NAME = "rocprofv3-counters"
 TITLE = "AMD rocprofv3 counter collection"
@@ -25,32 +26,32 @@ _SPELLED = {"FetchSize": "FETCH_SIZE", "WriteSize": "WRITE_SIZE", "Wavefronts": 
 
 def names() -> dict[str, list[str]]:
     """What rocprofv3 can export. Peaks of L2 and memory are not in its files."""
-    return _rocm_metrics.exported(_SIZES) | LAUNCH_NAMES
+    return counter_names.exported(_SIZES) | LAUNCH_NAMES
 
 
 def recognise(source: Source) -> Match | None:
     """Kernel_Name, Counter_Name, Counter_Value and a dispatch."""
     if source.is_folder:
-        return _rocm_agents.folder(source, ENDING)
-    line, headers = _rocm.header(source)
-    if not line or not _rocm_long.is_long(headers):
+        return agents.folder(source, ENDING)
+    line, headers = rocm.header(source)
+    if not line or not long.is_long(headers):
         return None
     return Match(0.85, f"one row per dispatch and counter (Counter_Name, Counter_Value) on line {line}")
 
 
 def read(source: Source, options: Options) -> Table:
     """The dispatches; raises BadCapture for a header without rows."""
-    folder, source = source, _rocm_agents.only(source, ENDING)
-    line, headers = _rocm.header(source)
-    table, export = _rocm_long.load(source, NAME, line, headers, options.decimal)
+    folder, source = source, agents.only(source, ENDING)
+    line, headers = rocm.header(source)
+    table, export = long.load(source, NAME, line, headers, options.decimal)
     if "gpu.time" not in table.columns:
         table.notes.append("no timestamps in this file (older rocprofv3): add --kernel-trace, or use a newer version")
-    _rocm_agents.add(table, export, source, ENDING)
-    return _rocm_agents.under(folder, _rocm.finish(table, export))
+    agents.add(table, export, source, ENDING)
+    return agents.under(folder, rocm.finish(table, export))
 
 
 def collect(metrics: list[str]) -> str:
     """The rocprofv3 command for the missing metrics."""
-    wanted = [w for m in metrics for c in _rocm_metrics.counters(m) for w in _SPELLED.get(c, c).split()]
+    wanted = [w for m in metrics for c in counter_names.counters(m) for w in _SPELLED.get(c, c).split()]
     pmc = " ".join(dict.fromkeys(wanted)) or "SQ_WAVES VALUBusy MemUnitBusy"
     return f"rocprofv3 --pmc {pmc} --kernel-trace -f csv -- ./app"

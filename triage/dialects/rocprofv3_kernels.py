@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from triage.dialects import Match, Options, _rocm, _rocm_agents, _wide, rocprofv3_counters
-from triage.dialects._rocm import Export
+from triage.capture.capture import Column, Table
+from triage.capture.source import Source
+from triage.dialects import Match, Options, rocprofv3_counters
+from triage.dialects._amd import agents, rocm
+from triage.dialects._amd.rocm import Export
+from triage.dialects._tables import wide_table
 from triage.dialects.rocprof import LAUNCH_NAMES
-from triage.errors import BadCapture
-from triage.model import Column, Table
-from triage.source import Source
+from triage.ground.errors import BadCapture
 
 NAME = "rocprofv3-kernels"
 TITLE = "AMD rocprofv3 kernel trace"
@@ -35,36 +37,36 @@ def names() -> dict[str, list[str]]:
 def recognise(source: Source) -> Match | None:
     """Kernel name, start and end, group size per axis, no counters."""
     if source.is_folder:  # counters, where there are any, say more than the trace
-        return None if _rocm_agents.found(source, rocprofv3_counters.ENDING) else _rocm_agents.folder(source, ENDING)
-    line, headers = _rocm.header(source)
-    if not line or any(_wide.find(headers, h) < 0 for h in _NEED) or _wide.find(headers, "Counter_Name") >= 0:
+        return None if agents.found(source, rocprofv3_counters.ENDING) else agents.folder(source, ENDING)
+    line, headers = rocm.header(source)
+    if not line or any(wide_table.find(headers, h) < 0 for h in _NEED) or wide_table.find(headers, "Counter_Name") >= 0:
         return None
-    if _wide.find(headers, "Workgroup_Size_X") < 0 and _wide.find(headers, "Kind") < 0:
+    if wide_table.find(headers, "Workgroup_Size_X") < 0 and wide_table.find(headers, "Kind") < 0:
         return None
     return Match(0.88, f"kernel dispatches with start and end (Kernel_Name, Start_Timestamp, ...) on line {line}")
 
 
 def read(source: Source, options: Options) -> Table:
     """The dispatches in file order; raises BadCapture for a header without rows."""
-    folder, source = source, _rocm_agents.only(source, ENDING)
-    line, headers = _rocm.header(source)
-    if lost := [h for h in _NEED if _wide.find(headers, h) < 0]:
+    folder, source = source, agents.only(source, ENDING)
+    line, headers = rocm.header(source)
+    if lost := [h for h in _NEED if wide_table.find(headers, h) < 0]:
         raise BadCapture(f"{source.path}: no column {lost[0]}", "copy or export the file again")
-    roles = {r: c for r, c in _wide.roles(headers, _rocm.ROLES).items() if r not in ("duration", "dispatch")}
+    roles = {r: c for r, c in wide_table.roles(headers, rocm.ROLES).items() if r not in ("duration", "dispatch")}
     axes = {
         f"{what}_{a}": c
         for what in ("Workgroup_Size", "Grid_Size")
         for a in _AXES
-        if (c := _wide.find(headers, f"{what}_{a}")) >= 0
+        if (c := wide_table.find(headers, f"{what}_{a}")) >= 0
     }
     text = [roles[r] for r in ("name", "start", "end")]
     numeric = [c for r, c in roles.items() if r not in ("name", "start", "end")] + list(axes.values())
-    style = _wide.number_style(source, source.head_lines[line:], numeric, options.decimal)
-    wide = _wide.read(source, line, len(headers), numeric, text, style=style)
+    style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
+    wide = wide_table.read(source, line, len(headers), numeric, text, style=style)
     table = Table(
         NAME,
         [source],
-        _rocm.names(wide.texts[roles["name"]]),
+        rocm.names(wide.texts[roles["name"]]),
         {},
         first_line=wide.first_line,
         lines=wide.lines,
@@ -77,11 +79,11 @@ def read(source: Source, options: Options) -> Table:
             export.roles[role] = Column(values, headers[c], c + 1, "ns")
         elif role != "name":
             export.roles[role] = Column(wide.numbers[c], headers[c], c + 1)
-    _rocm.add_time(table, export, wide.texts[roles["start"]], wide.texts[roles["end"]])
+    rocm.add_time(table, export, wide.texts[roles["start"]], wide.texts[roles["end"]])
     _shape(table, {name: Column(wide.numbers[c], headers[c], c + 1) for name, c in axes.items()})
-    _rocm_agents.add(table, export, source, ENDING)
+    agents.add(table, export, source, ENDING)
     table.unmapped = [h for i, h in enumerate(headers) if h and i not in (*numeric, *text)]
-    return _rocm_agents.under(folder, _rocm.finish(table, export))
+    return agents.under(folder, rocm.finish(table, export))
 
 
 def _number(text: str) -> float:

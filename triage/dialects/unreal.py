@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from triage import units
+from triage.capture.capture import Column, Quality, Table
+from triage.capture.source import Source, cells
 from triage.dialects import Match, Options
-from triage.errors import BadCapture, NotTriageable
-from triage.model import Column, Quality, Table
-from triage.source import Source, cells
+from triage.ground import units
+from triage.ground.errors import BadCapture, NotTriageable
 
 NAME = "unreal-csv"
 TITLE = "Unreal Engine CSV profiler"

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from triage import schema
-from triage.dialects import Match, Options, _rocm, _wide
-from triage.errors import BadCapture
-from triage.model import SEP, Column, Quality, Table
-from triage.source import Source
+from triage.capture.capture import SEP, Column, Quality, Table
+from triage.capture.source import Source
+from triage.dialects import Match, Options
+from triage.dialects._amd import rocm
+from triage.dialects._tables import wide_table
+from triage.ground.errors import BadCapture
 
 NAME = "xcode-counters"
 TITLE = "Apple Xcode Metal debugger counters (one row per encoder)"
@@ -42,17 +44,17 @@ def recognise(source: Source) -> Match | None:
     """CommandBuffer Label and Encoder Label."""
     if source.is_folder:
         return None
-    line, headers = _rocm.header(source)
-    if line and _wide.find(headers, "Encoder Label") >= 0 and _wide.find(headers, "CommandBuffer Label") >= 0:
+    line, headers = rocm.header(source)
+    if line and wide_table.find(headers, "Encoder Label") >= 0 and wide_table.find(headers, "CommandBuffer Label") >= 0:
         return Match(0.95, f"Metal encoder columns (CommandBuffer Label, Encoder Label) on line {line}")
     return None
 
 
 def read(source: Source, options: Options) -> Table:
     """The encoders; raises BadCapture when no counter holds a number."""
-    line, headers = _rocm.header(source)
-    label, buffer = _wide.find(headers, "Encoder Label"), _wide.find(headers, "CommandBuffer Label")
-    group = _wide.find(headers, "Debug Group")
+    line, headers = rocm.header(source)
+    label, buffer = wide_table.find(headers, "Encoder Label"), wide_table.find(headers, "CommandBuffer Label")
+    group = wide_table.find(headers, "Debug Group")
     first: dict[str, int] = {}
     again: dict[str, list[int]] = {}
     for i, h in enumerate(headers):
@@ -63,8 +65,8 @@ def read(source: Source, options: Options) -> Table:
     wanted = {h: first[h] for h in (*_PERCENT, *_INVERTED, *_PLAIN) if h in first}
     numeric = [*wanted.values(), *(c for h in wanted for c in again.get(h, []))]
     text = [c for c in (label, buffer, group) if c >= 0]
-    style = _wide.number_style(source, source.head_lines[line:], numeric, options.decimal)
-    wide = _wide.read(source, line, len(headers), numeric, text, style=style)
+    style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
+    wide = wide_table.read(source, line, len(headers), numeric, text, style=style)
     names = np.array([str(t) or f"encoder {i + 1}" for i, t in enumerate(wide.texts[label])], dtype=object)
     table = Table(NAME, [source], names, {}, first_line=wide.first_line, lines=wide.lines, group=False)
     table.quality += wide.quality

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from triage.devices import AmdLimits
-from triage.errors import TriageError
+from triage.ground.errors import TriageError
 from triage.occupancy.core import UNLIMITED, Core, Ints, conclude, divide
 
 _AGPRS = 256

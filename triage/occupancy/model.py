@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from triage.devices import AmdLimits, Limits, NvidiaLimits
-from triage.errors import TriageError
+from triage.ground.errors import TriageError
 from triage.occupancy import amd, cuda
 from triage.occupancy.amd import AmdOptions
 from triage.occupancy.core import Bits, Core, Ints

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from triage.errors import TriageError
+from triage.ground.errors import TriageError
 
 
 @dataclass(frozen=True, slots=True)

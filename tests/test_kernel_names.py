@@ -1,0 +1,40 @@
+"""Names people can read, from names compilers write."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from triage.rendering.kernel_names import kernel
+
+SHORT = {
+    "void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor<float>, std::array<char*, 3>>(int, T1)": (
+        "vectorized_elementwise_kernel<4, AddFunctor, …>"
+    ),
+    "enable_if<!T7, void>::type kernel<int>(float*)": "kernel<int>",
+    "spmm_forward_cuda_kernel(int const*, int)": "spmm_forward_cuda_kernel",
+    "void (anonymous namespace)::softmax_warp_forward<float, float, float, 7, false>(float*, int)": (
+        "softmax_warp_forward<float, float, …>"
+    ),
+    "void cutlass::Kernel<cutlass_80_tensorop_s1688gemm_64x64_16x6_tn_align4>(cutlass_80::Params)": (
+        "Kernel<cutlass_80_tensorop_s1688gemm_64x64_16x6_tn_align4>"
+    ),
+    "UniversalRenderPipeline.RenderSingleCameraInternal: Main Camera": (
+        "UniversalRenderPipeline.RenderSingleCameraInternal: Main Camera"
+    ),
+    "DrawIndexed(6)": "DrawIndexed(6)",
+    "Dispatch(8, 8, 1)": "Dispatch(8, 8, 1)",
+    "GBuffer (opaque)": "GBuffer (opaque)",
+    "scene: <main>": "scene: <main>",
+}
+
+
+@pytest.mark.parametrize(("full", "telling"), SHORT.items())
+def test_what_tells_a_kernel_from_its_neighbours(full: str, telling: str) -> None:
+    assert kernel(full) == telling
+
+
+@given(st.text(alphabet="ab:<>(), *&[]{}void", max_size=60))
+def test_any_name_gives_a_name(text: str) -> None:
+    assert kernel(text) or not text

@@ -1,0 +1,1 @@
+"""What a reader hands over: Source, Table, Capture."""

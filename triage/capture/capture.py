@@ -1,0 +1,235 @@
+"""The nouns handed from room to room: Table (a reader's product), Capture, and what a Diagnosis is made of.
+
+Columns inside, objects at the edge: Table and Capture hold one NumPy array per metric; Origin, Finding, Check, Gain
+and BlindSpot objects are made only for what is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from triage.capture.source import Source
+    from triage.devices import Device
+
+SEP = "\x1f"  # joins path levels inside; marker names hold '/' and ':' but never this
+KINDS = ("fullscreen", "compute", "geometry", "draw", "copy", "raytracing", "marker", "frame", "cpu")
+Outcome = Literal["fired", "silent", "blind", "not applicable", "overruled"]
+
+
+@dataclass(slots=True)
+class Column:
+    """One metric of a table and where its cells stand.
+
+    values: canonical units, NaN = missing, one per table row. file: index into Table.files. header: as exported.
+    column: 1-based cell number in its record, 0 when the cell was computed. lines: per-row 1-based line numbers when
+    they differ from the row's own (long layouts, companion files). formula/inputs: how a computed cell came about;
+    inputs are metric ids or headers of Table.raw.
+    """
+
+    values: Any
+    header: str
+    column: int = 0
+    unit: str = ""
+    factor: float = 1.0
+    file: int = 0
+    lines: Any = None
+    formula: str = ""
+    inputs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """What the profiler's own rules said about one workload. speedup: fraction of time saved as claimed, or None."""
+
+    row: int
+    tool: str
+    rule: str
+    type: str
+    text: str
+    speedup: float | None = None
+    scope: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """A remark on the data itself. row: table row, or -1 for the whole capture."""
+
+    check: str
+    message: str
+    row: int = -1
+
+
+@dataclass(slots=True)
+class Table:
+    """What a dialect hands over: one row per range (launch, marker instance, event).
+
+    names: leaf names as exported. paths: parent levels joined with SEP, or None when the export is flat.
+    kinds: words of KINDS or "" per row, or None. first_line: line of row 0 when rows follow line by line; lines: explicit
+    1-based line numbers otherwise. leaf_time: gpu.time is a leaf's own, parents must be summed. frame_ns: the frame's
+    time where the export states it. raw: exported counters kept only as inputs of computed columns. collectable: metrics
+    this capture's tool can give, where that is less than its dialect knows (the counters of one vendor's GPU).
+    """
+
+    dialect: str
+    files: list[Source]
+    names: Any
+    columns: dict[str, Column]
+    paths: Any = None
+    kinds: Any = None
+    first_line: int = 2
+    lines: Any = None
+    unmapped: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    quality: list[Quality] = field(default_factory=list)
+    opinions: list[Opinion] = field(default_factory=list)
+    raw: dict[str, Column] = field(default_factory=dict)
+    device: str = ""
+    arch: str = ""
+    frame_ns: float | None = None
+    leaf_time: bool = False
+    group: bool = True
+    collectable: frozenset[str] | None = None
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def line(self, row: int) -> int:
+        """Line on which a row's record starts."""
+        return int(self.lines[row]) if self.lines is not None else self.first_line + row
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a value comes from: a cell as exported, or a formula over other origins."""
+
+    metric: str
+    value: float
+    unit: str
+    file: str = ""
+    line: int = 0
+    column: str = ""
+    text: str = ""
+    formula: str = ""
+    inputs: tuple[Origin, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """A computed metric's provenance: formula text and the metric ids it used."""
+
+    formula: str
+    inputs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class InputFile:
+    """One input as the report lists it."""
+
+    path: str
+    dialect: str
+    why: str
+    rows: int
+
+
+@dataclass(slots=True)
+class Capture:
+    """One export: workloads (repeats grouped) and one float64 array per metric over them.
+
+    names, paths (parent levels joined with SEP), kinds: object arrays. calls, parent (index or -1), depth: int arrays.
+    duration_ns, self_ns: inclusive and exclusive time, NaN where unknown. members: (order, offsets) of table rows per
+    workload, None when every row is its own workload.
+    """
+
+    input: InputFile
+    table: Table
+    names: Any
+    paths: Any
+    kinds: Any
+    calls: Any
+    parent: Any
+    depth: Any
+    duration_ns: Any
+    self_ns: Any
+    facts: dict[str, Any]
+    sources: dict[str, Column | Derived]
+    device: Device | None
+    collectable: frozenset[str]
+    members: tuple[Any, Any] | None = None
+    notes: list[str] = field(default_factory=list)
+    quality: list[Quality] = field(default_factory=list)
+    frame_ns: float = 0.0
+    uncovered_ns: float = 0.0
+    collect: Callable[[list[str]], str] | None = None
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def sha256(self) -> str:
+        """Digest of the input as it is on disk; raises BadCapture when that is no longer what was read."""
+        return self.table.files[0].sha256 if self.table.files else ""
+
+    def rows_of(self, workload: int) -> Any:
+        """Table rows behind a workload."""
+        if self.members is None:
+            return [workload]
+        order, offsets = self.members
+        return order[offsets[workload] : offsets[workload + 1]]
+
+    def times(self, workload: int) -> Any:
+        """Times of a workload's repeats as exported, ns; empty when the export has no times."""
+        column = self.table.columns.get("gpu.time")
+        return [] if column is None else column.values[self.rows_of(workload)]
+
+    def owners(self, rows: Any) -> Any:
+        """Workload of each of some table rows; -1 for rows that --marker left out."""
+        import numpy as np
+
+        wanted = np.asarray(rows, dtype=np.int64)
+        if self.members is None:
+            return wanted
+        owner = np.full(len(self.table), -1, dtype=np.int64)
+        order, offsets = self.members
+        owner[order] = np.repeat(np.arange(len(self)), np.diff(offsets))
+        return owner[wanted]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One comparison that a finding rests on, in display units (ratios as percent)."""
+
+    metric: str
+    value: float
+    unit: str
+    op: str
+    threshold: float | None
+    margin: float | None
+    source: Origin
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """Time a finding would give back: fractions of the workload's exclusive time, and what that is in the frame."""
+
+    fraction: float
+    low: float
+    bound: float
+    saved_ns: float
+    share: float
+    speedup: float
+    because: str
+    scope: str = "workload"
+
+
+@dataclass(frozen=True, slots=True)
+class BlindSpot:
+    """Metrics nobody collected, the rules that wait for them, and the command that would collect them."""
+
+    missing: tuple[str, ...]
+    rules: tuple[str, ...]
+    workloads: tuple[int, ...]
+    collect: str

@@ -1,0 +1,383 @@
+"""One input as bytes and text: a file, a gz file, a folder that is one export, or standard input.
+
+A Source knows its encoding, can be opened again and again, and finds single cells by line and column, so that no
+reader has to keep the text of a million cells for the few that a report quotes.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+import io
+import itertools
+import re
+import stat
+import sys
+import zlib
+from collections import deque
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import numpy as np
+
+from triage.ground.errors import BadCapture, CaptureError
+
+HEAD = 1 << 18
+GZ_RATIO = 300  # real exports compress 5-40 times; a bomb 1000 times
+GZ_BYTES = 8 << 30
+LONGEST_RECORD = 1 << 20  # bytes of one record; beyond them its quotes are taken for damaged
+MOST_FILES = 20_000  # of a folder that is one export; a home folder given by mistake is not walked for minutes
+_BINARY = (
+    (b"\x89PNG", "a PNG picture"), (b"\xff\xd8\xff", "a JPEG picture"), (b"GIF8", "a GIF picture"),
+    (b"%PDF", "a PDF document"), (b"PK\x03\x04", "a ZIP archive or spreadsheet workbook"),
+    (b"\x7fELF", "an executable"), (b"MZ", "a Windows executable"), (b"SQLite format 3", "a SQLite database"),
+    (b"\xd0\xcf\x11\xe0", "a binary Office document"), (b"BZh", "a bzip2 archive"), (b"\xfd7zXZ", "an xz archive"),
+    (b"7z\xbc\xaf", "a 7-Zip archive"), (b"\x28\xb5\x2f\xfd", "zstd-compressed data"),
+)  # fmt: skip
+csv.field_size_limit(1 << 24)
+
+
+class _Bounded(io.RawIOBase):
+    """A gzip stream that refuses to grow beyond any honest export."""
+
+    def __init__(self, path: str, compressed: int, limit: int) -> None:
+        self._name = path
+        self._inner = gzip.open(path, "rb")  # noqa: SIM115 - closed with the stream
+        self._limit = _unpacked_limit(compressed, limit)
+        self._seen = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(cast(bytearray, buffer))
+        try:
+            data = self._inner.read(len(view))
+        except (OSError, EOFError, zlib.error) as e:
+            raise BadCapture(f"{self._name}: the gz data is damaged ({e})", "copy or export the file again") from e
+        self._seen += len(data)
+        if self._seen > self._limit:
+            raise _bomb(self._name, self._limit)
+        view[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        self._inner.close()
+        super().close()
+
+
+class Source:
+    """One input. `path` is what the user typed and what reports print."""
+
+    def __init__(self, path: str, data: bytes | None = None, max_unpacked: int = GZ_BYTES) -> None:
+        self.path = path
+        self._data = data
+        self._max = max_unpacked
+        self.delimiter = ","
+        self.skip_space = False
+        if data is None and path == "-":
+            self._data = sys.stdin.buffer.read()
+        elif data is None:
+            p = Path(path)
+            try:
+                if not path or not p.exists():  # Path("") would be the working folder
+                    raise CaptureError(f"{path}: no such file or folder", "check the path")
+                self._stat = p.stat()
+                if not p.is_dir():
+                    with p.open("rb") as f:
+                        if not stat.S_ISREG(self._stat.st_mode):  # a pipe such as <(zcat x.gz) can be read only once
+                            self._data = bounded(f, path)
+            except ValueError as e:  # a NUL in the name
+                raise CaptureError(f"{path}: no such file or folder", "check the path") from e
+            except OSError as e:
+                raise CaptureError(f"{path}: cannot be read ({e.strerror or e})", "check its permissions") from e
+
+    def __repr__(self) -> str:
+        return f"Source({self.path!r})"
+
+    @property
+    def name(self) -> str:
+        """File name without folders."""
+        return "stdin" if self.path == "-" else Path(self.path).name
+
+    @cached_property
+    def is_folder(self) -> bool:
+        """Is this a folder that is one export?"""
+        return self._data is None and Path(self.path).is_dir()
+
+    @cached_property
+    def _gz(self) -> bool:
+        if self._data is not None:
+            if self._data[:2] == b"\x1f\x8b":
+                limit = _unpacked_limit(len(self._data), self._max)
+                with gzip.GzipFile(fileobj=io.BytesIO(self._data)) as f:
+                    try:
+                        plain = b"".join(itertools.islice(iter(lambda: f.read(1 << 20), b""), (limit >> 20) + 1))
+                    except (OSError, EOFError, zlib.error) as e:
+                        raise BadCapture(f"{self.path}: the gz data is damaged ({e})", "copy it again") from e
+                if len(plain) > limit:
+                    raise _bomb(self.path, limit)
+                self._data = plain
+            return False
+        if self.is_folder:
+            return False
+        with Path(self.path).open("rb") as f:
+            return f.read(2) == b"\x1f\x8b"
+
+    def open(self) -> BinaryIO:
+        """The bytes from the start, unpacked."""
+        gz = self._gz
+        if self._data is not None:
+            return io.BytesIO(self._data)
+        try:
+            if gz:
+                return io.BufferedReader(_Bounded(self.path, self._stat.st_size, self._max), 1 << 20)
+            return Path(self.path).open("rb", buffering=1 << 20)
+        except OSError as e:
+            raise CaptureError(f"{self.path}: cannot be read ({e.strerror or e})", "check its permissions") from e
+
+    @property
+    def plain_path(self) -> str | None:
+        """A path that pandas can open by itself (not packed, not piped), else None."""
+        return self.path if self._data is None and not self._gz and not self.is_folder else None
+
+    def unchanged(self) -> None:
+        """Raise BadCapture when the file was written to, cut or replaced since it was first looked at."""
+        if self._data is not None or self.is_folder:
+            return
+        try:
+            now = Path(self.path).stat()
+        except OSError:
+            now = None
+        then = self._stat
+        if now is None or (now.st_size, now.st_mtime_ns, now.st_ino) != (then.st_size, then.st_mtime_ns, then.st_ino):
+            raise BadCapture(
+                f"{self.path}: changed while it was being read", "run again when nothing writes to it any more"
+            )
+
+    @cached_property
+    def size(self) -> int:
+        """Bytes on disk."""
+        return len(self._data) if self._data is not None else int(self._stat.st_size)
+
+    @cached_property
+    def sha256(self) -> str:
+        """Digest of the file as it is on disk; of a folder, over its files' names and digests."""
+        h = hashlib.sha256()
+        if self.is_folder:
+            for p in self._walk("*"):
+                h.update(
+                    f"{p.relative_to(self.path).as_posix()} {Source(str(p)).sha256}\n".encode(
+                        "utf-8", "surrogateescape"
+                    )
+                )
+            return h.hexdigest()
+        if self._data is not None:
+            return hashlib.sha256(self._data).hexdigest()
+        self.unchanged()
+        with Path(self.path).open("rb") as f:
+            digest = hashlib.file_digest(f, "sha256").hexdigest()
+        self.unchanged()
+        return digest
+
+    @cached_property
+    def head(self) -> bytes:
+        """The first 256 KiB, unpacked."""
+        if self.is_folder:
+            return b""
+        with self.open() as f:
+            return f.read(HEAD)
+
+    @cached_property
+    def encoding(self) -> str:
+        """`utf-8`, `utf-8-sig`, `utf-16`, `utf-16-le`, `utf-16-be` or `cp1252`; raises BadCapture for binary data."""
+        head = self.head
+        for magic, what in _BINARY:
+            if head.startswith(magic):
+                raise BadCapture(f"{self.path}: this is {what}, not a text export", "export the table as CSV")
+        if head.startswith(b"\xef\xbb\xbf"):
+            return "utf-8-sig"
+        if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            return "utf-16"
+        if b"\0" in head[:4096]:
+            even, odd = head[:4096:2].count(0), head[1:4096:2].count(0)
+            if odd > 0.3 * len(head[:4096]) / 2 and even < odd / 8:
+                return "utf-16-le"
+            if even > 0.3 * len(head[:4096]) / 2 and odd < even / 8:
+                return "utf-16-be"
+            raise BadCapture(f"{self.path}: this is binary data, not a text export", "export the table as CSV")
+        for cut in range(4):  # a multi-byte character may straddle the end of the head
+            try:
+                head[: len(head) - cut].decode("utf-8")
+                return "utf-8"
+            except UnicodeDecodeError:
+                if len(head) < HEAD:
+                    break
+        control = sum(head[:4096].count(bytes([c])) for c in (*range(1, 9), *range(14, 32)) if c != 27)
+        if control > len(head[:4096]) / 20:
+            raise BadCapture(f"{self.path}: this is binary data, not a text export", "export the table as CSV")
+        return "cp1252"
+
+    @cached_property
+    def head_text(self) -> str:
+        """The head decoded, without byte-order mark, line ends as \\n; the last line may be cut."""
+        return _lf(self.head.decode(self.encoding, "replace").removeprefix("\ufeff"))
+
+    @cached_property
+    def head_lines(self) -> list[str]:
+        """Lines of the head; a cut last line is left out when the file goes on."""
+        lines = self.head_text.split("\n")
+        return lines[:-1] if len(self.head) >= HEAD and len(lines) > 1 else lines
+
+    def text(self, limit: int = 1 << 30) -> str:
+        """The whole file decoded with \\n line ends; raises BadCapture above `limit` bytes."""
+        with self.open() as f:
+            data = bounded(f, self.path, limit)
+        return _lf(data.decode(self.encoding, "replace").removeprefix("\ufeff"))
+
+    def lines(self) -> Iterator[str]:
+        """Physical lines without their ends, streamed."""
+        encoding = self.encoding  # may refuse the file: before it is opened again
+        with io.TextIOWrapper(self.open(), encoding, "replace", newline=None) as f:
+            for i, line in enumerate(f):
+                yield (line.removeprefix("\ufeff") if i == 0 else line).rstrip("\n")
+
+    def records(self, wanted: Iterable[int], delimiter: str | None = None) -> dict[int, list[str]]:
+        """Cells of the records that start on the given 1-based lines, in one pass over the file."""
+        self.unchanged()
+        out: dict[int, list[str]] = {}
+        todo = sorted(set(wanted))
+        sep = delimiter or self.delimiter
+        for number, text in self._texts(todo, quotes=sep != "\t").items():
+            try:
+                out[number] = next(csv.reader([text], delimiter=sep, skipinitialspace=self.skip_space), [])
+            except csv.Error:  # quotes in the middle of a cell: damaged, so the first line is cut as it stands
+                out[number] = text.split("\n", 1)[0].split(sep)
+        return out
+
+    def _texts(self, todo: list[int], quotes: bool) -> dict[int, str]:
+        """Text of the records that start on the given lines; a quoted line break pulls in the next lines."""
+        if not todo:
+            return {}
+        if self.encoding.startswith("utf-16"):
+            return self._slow_texts(todo, quotes)
+        found: dict[int, bytes] = {}
+        waiting = deque(todo)
+        record, quoted = 0, False  # the record being read (0: none), and whether one of its quotes is still open
+        for number, data, ends in self.blocks():
+            line, beyond = number, number + len(ends)
+            while line < beyond and (record or waiting):
+                if not record:
+                    if waiting[0] >= beyond:
+                        break
+                    record = waiting.popleft()
+                    if record < line:  # it lies inside the record before
+                        record = 0
+                        continue
+                    line = record
+                i = line - number
+                text = data[ends[i - 1] + 1 if i else 0 : ends[i]]
+                found[record] = found[record] + b"\n" + text if record in found else text
+                quoted ^= quotes and text.count(b'"') % 2 == 1
+                if not quoted or len(found[record]) > LONGEST_RECORD:
+                    record, quoted = 0, False
+                line += 1
+            if not record and not waiting:
+                break
+        if not found and todo:  # a file with bare carriage returns has no such lines
+            return self._slow_texts(todo, quotes)
+        return {
+            n: _lf(raw.removesuffix(b"\r").decode(self.encoding, "replace")).removeprefix("\ufeff")
+            for n, raw in found.items()
+        }
+
+    def blocks(self) -> Iterator[tuple[int, bytes, Any]]:
+        """(number of the first line, bytes, offsets of the line ends in them): whole lines, a quarter MB at a time."""
+        with self.open() as f:
+            number, tail = 1, b""
+            while block := f.read(1 << 18):
+                data = tail + block
+                ends = np.flatnonzero(np.frombuffer(data, np.uint8) == 10)
+                tail = data[ends[-1] + 1 :] if len(ends) else data
+                if len(ends):
+                    yield number, data, ends
+                    number += len(ends)
+            if tail:
+                yield number, tail, np.array([len(tail)])
+
+    def _slow_texts(self, todo: list[int], quotes: bool) -> dict[int, str]:
+        out: dict[int, str] = {}
+        wanted, it = set(todo), enumerate(self.lines(), 1)
+        for number, line in it:
+            if number not in wanted:
+                continue
+            parts = [line]
+            if quotes and line.count('"') % 2:
+                for _, more in it:
+                    parts.append(more)
+                    if more.count('"') % 2:
+                        break
+            out[number] = "\n".join(parts)
+        return out
+
+    def sibling(self, name: str) -> Source | None:
+        """A file beside this one, or inside this folder, if it exists."""
+        base = Path(self.path) if self.is_folder else Path(self.path).parent
+        p = base / name
+        return Source(str(p), max_unpacked=self._max) if self.path != "-" and p.is_file() else None
+
+    def children(self, pattern: str = "*") -> list[Source]:
+        """The files of a folder (recursive), sorted by path; [] for a file."""
+        if not self.is_folder:
+            return []
+        return [Source(str(p), max_unpacked=self._max) for p in self._walk(pattern)]
+
+    def _walk(self, pattern: str) -> list[Path]:
+        seen = list(itertools.islice(Path(self.path).rglob(pattern), MOST_FILES + 1))
+        if len(seen) > MOST_FILES:
+            raise BadCapture(
+                f"{self.path}: a folder of more than {MOST_FILES:,} files is no export", "name the export's own folder"
+            )
+        return sorted(p for p in seen if p.is_file())
+
+
+def bounded(f: BinaryIO, path: str, limit: int = 1 << 30) -> bytes:
+    """All of a stream, in pieces (one big read would claim the whole limit at once); raises BadCapture above `limit` bytes."""
+    parts, seen = [], 0
+    while block := f.read(1 << 20):
+        parts.append(block)
+        seen += len(block)
+        if seen > limit:
+            raise BadCapture(f"{path}: larger than {limit >> 20} MB, too large for this layout", "split the export")
+    return b"".join(parts)
+
+
+def _unpacked_limit(packed: int, wanted: int) -> int:
+    return min(wanted, max(packed * GZ_RATIO, 1 << 20)) if wanted == GZ_BYTES else wanted
+
+
+def _bomb(path: str, limit: int) -> BadCapture:
+    return BadCapture(f"{path}: unpacks to more than {limit >> 20} MB, which no export compresses to",
+                      "unpack it yourself, or raise --max-unpacked")  # fmt: skip
+
+
+def _lf(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+_DELIMITERS = (",", ";", "\t", "|")
+
+
+def delimiter(line: str) -> str:
+    """The delimiter of a header line: the one that cuts it into most cells outside quotes."""
+    bare = re.sub(r'"[^"]*"', "", line)
+    best = max(_DELIMITERS, key=lambda d: bare.count(d))
+    return best if bare.count(best) else ","
+
+
+def cells(line: str, sep: str | None = None, skip_space: bool = False) -> list[str]:
+    """One line cut into cells by the csv rules."""
+    return next(csv.reader([line], delimiter=sep or delimiter(line), skipinitialspace=skip_space), [])

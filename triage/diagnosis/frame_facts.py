@@ -1,0 +1,213 @@
+"""The whole capture as one pseudo-workload, for rules of scope `frame`.
+
+Each fact's source is a formula; where it concerns named workloads the formula names them, and a frame rule's {detail}
+is the formula of the first metric it needs. Everything is vectorised; only pairs are limited to the longest passes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from triage.capture.capture import Capture, Derived
+from triage.derive import View
+from triage.diagnosis.limiter import CLASSES
+from triage.ground.units import show
+from triage.rulebook.packs import Rulebook
+from triage.schema.derived import UNITS
+
+TINY_NS = 10_000.0  # Nsight Compute and GPU Trace guidance: ranges below 10 µs are dominated by their start and end
+LONGEST = 200  # passes considered for pairing: 20,000 pairs, whatever the size of the capture
+PAIRS = 3  # pairs worth naming; each needs its own fences
+MATTERS = 0.01  # house judgement: a pass below 1 % of the frame is not worth a second queue
+PRACTICAL = 0.9  # P3: what a unit reaches in practice; two passes together cannot use more
+BANDWIDTH = 0.6  # P3, section 5.3.1: VRAM above 60 % is limited by bandwidth
+_FUSED = ("fullscreen", "compute")
+
+Facts = dict[str, tuple[float, str]]  # metric -> (value, formula)
+
+
+def frame_capture(capture: Capture, limiter: Any, lead: tuple[Any, Any], book: Rulebook) -> Capture:
+    """A one-row Capture of frame-level facts. Their sources are formulas over the workloads.
+
+    lead: per workload, the time its best finding saves and that finding's rule index (-1: none), umbrella rules left out.
+    """
+    own = np.nan_to_num(capture.self_ns)
+    leaf = np.ones(len(capture), dtype=bool)
+    leaf[capture.parent[capture.parent >= 0]] = False
+    total = float(capture.frame_ns)
+    over = f"over {len(capture)} workloads"
+    known: Facts = {"frame.time": (total, over), "frame.workloads": (float(len(capture)), over)}
+    if total > 0:
+        known["frame.uncovered"] = (capture.uncovered_ns / total, "time outside all ranges / frame time")
+        for name, time in zip(CLASSES, np.bincount(limiter, own, len(CLASSES)), strict=True):
+            known[f"frame.share_{name.replace('-', '_')}"] = (float(time / total), over)
+        known |= _tiny(capture, own, leaf, total)
+        known |= _weighted(capture, own, leaf, total)
+        known |= _merge(capture, own, leaf, total)
+        known |= _pairs(capture, own, leaf, total)
+        known |= _common(lead, book, total)
+    if total <= 0:
+        known.pop("frame.time")
+    one = np.array([0])
+    return replace(
+        capture, names=np.array(["frame"], dtype=object), paths=np.array([""], dtype=object), kinds=np.array(["frame"], dtype=object),
+        calls=np.ones(1), parent=one - 1, depth=one, duration_ns=np.array([total]), self_ns=np.array([total]),
+        facts={m: np.array([v]) for m, (v, _) in known.items()}, sources={m: Derived(f, ()) for m, (_, f) in known.items()}, members=None,
+        collectable=capture.collectable | frozenset(known),
+    )  # fmt: skip
+
+
+def _tiny(capture: Capture, own: Any, leaf: Any, total: float) -> Facts:
+    """Ranges shorter than 10 µs; kernel launches apart from markers, because their remedies differ."""
+    calls = np.maximum(capture.calls, 1)
+    timed = leaf & (own > 0)
+    if not timed.any():
+        return {}
+    tiny = timed & (own / calls < TINY_NS)
+    kernel = _launches(capture)
+    out: Facts = {}
+    for name, mask in (("tiny", tiny), ("tiny_marker", tiny & ~kernel)):
+        where = np.flatnonzero(mask)
+        out[f"frame.{name}_count"] = (float(calls[where].sum()), "leaf ranges below 10 µs")
+        out[f"frame.{name}_share"] = (float(own[where].sum() / total), "time in leaf ranges below 10 µs / frame time")
+    if (timed & kernel).any():
+        small, every = tiny & kernel, timed & kernel
+        out["frame.tiny_launch_count"] = (float(calls[small].sum()), "launches below 10 µs")
+        out["frame.tiny_launch_share"] = (
+            float(calls[small].sum() / calls[every].sum()),
+            "launches below 10 µs / launches",
+        )
+        out["frame.tiny_launch_time"] = (
+            float(own[small].sum() / own[every].sum()),
+            "time in launches below 10 µs / kernel time",
+        )
+    return out
+
+
+def _weighted(capture: Capture, own: Any, leaf: Any, total: float) -> Facts:
+    out: Facts = {}
+    for fact, metric in (("frame.idle", "gpu.idle"), ("frame.drain_time", "wfi.sync")):
+        values = View(capture)[metric]
+        if np.ndim(values):
+            out[fact] = (
+                float(np.nansum(np.where(leaf, values * own, 0.0)) / total),
+                f"{metric} x time over leaf ranges / frame time",
+            )
+    drains = capture.facts.get("wfi.go_idle")
+    if drains is not None:
+        out["frame.drains"] = (float(np.nansum(np.where(leaf, drains, 0.0))), "drains of all leaf ranges")
+    return out
+
+
+def _merge(capture: Capture, own: Any, leaf: Any, total: float) -> Facts:
+    """Runs of neighbours under one parent that all lead with VRAM above 60 %."""
+    vram = capture.facts.get("vram.throughput")
+    if vram is None:
+        return {}
+    lead = vram > BANDWIDTH
+    for unit in UNITS:
+        other = capture.facts.get(f"{unit}.throughput")
+        if other is not None and unit not in ("vram", "memory"):
+            lead &= ~(other > vram)
+    good = leaf & lead & (own > 0) & ~_launches(capture)
+    some = np.flatnonzero(good)  # kinds are words: only those that matter are looked at
+    good[some] = np.isin(capture.kinds[some], _FUSED)
+    joined = good[1:] & good[:-1] & (capture.parent[1:] == capture.parent[:-1])
+    part = np.zeros(len(capture), dtype=bool)
+    part[1:] |= joined
+    part[:-1] |= joined
+    where = np.flatnonzero(part)
+    if not len(where):
+        return {
+            "frame.merge_share": (0.0, "no two neighbouring passes both lead with VRAM"),
+            "frame.merge_passes": (0.0, "none"),
+        }
+    first = where[(where == 0) | ~np.concatenate([[False], joined])[where]]
+    ends = where[~np.concatenate([joined, [False]])[where]]
+    times = np.add.reduceat(np.where(part, own, 0.0), first)
+    best = int(times.argmax())
+    names = [str(n) for n in capture.names[first[best] : ends[best] + 1]]
+    text = ", ".join(f"“{n}”" for n in names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+    return {
+        "frame.merge_share": (float(own[part].sum() / total), text),
+        "frame.merge_passes": (float(len(where)), text),
+    }
+
+
+def _launches(capture: Capture) -> Any:
+    """Launches of a compute API: their order is the program's, not the frame's."""
+    blocks = capture.facts.get("launch.block_size")
+    return np.zeros(len(capture), dtype=bool) if blocks is None else np.isfinite(blocks)
+
+
+def _pairs(capture: Capture, own: Any, leaf: Any, total: float) -> Facts:
+    """The passes that would hide each other best, judged by every unit's work: SOL x time of both must fit in one time."""
+    rows = np.flatnonzero(leaf & (own >= MATTERS * total) & ~_launches(capture))
+    rows = rows[~np.isin(capture.kinds[rows], ("marker", "frame", "cpu", "copy"))]
+    if len(rows) > LONGEST:
+        rows = np.sort(rows[np.argpartition(-own[rows], LONGEST)[:LONGEST]])
+    view = View(capture, rows)
+    units = [u for u in UNITS if u != "memory" and np.ndim(view[f"{u}.throughput"])]
+    if len(units) < 3:
+        return {}
+    if len(rows) < 2:
+        why = f"no two passes take {MATTERS:.0%} of the frame each"
+        return {"frame.pair_share": (0.0, why), "frame.pairs": (0.0, why)}
+    sol = np.stack([view[f"{u}.throughput"] for u in units])
+    core = [units.index(u) for u in ("sm", "l2") if u in units]
+    whole = np.isfinite(sol[core]).all(axis=0) & (len(core) == 2)
+    time = own[rows]
+    work = np.nan_to_num(sol) * time
+    together = (work[:, :, None] + work[:, None, :]).max(axis=0) / PRACTICAL
+    slots = view["sm.occupancy"]
+    if np.ndim(slots):  # warp slots are one more thing to share, not the only one
+        held = np.nan_to_num(slots) * time
+        together = np.maximum(together, held[:, None] + held[None, :])
+    longest = np.maximum(time[:, None], time[None, :])
+    hidden = time[:, None] + time[None, :] - np.maximum(together, longest)
+    compute = capture.kinds[rows] == "compute"
+    allowed = whole[:, None] & whole[None, :] & (compute[:, None] | compute[None, :])
+    leader = np.nan_to_num(sol).argmax(axis=0)
+    allowed &= leader[:, None] != leader[None, :]  # two passes that lead with one unit do not complement each other
+    hidden = np.triu(np.where(allowed, hidden, 0.0), 1)
+    saved, texts = 0.0, []
+    for _ in range(PAIRS):
+        a, b = np.unravel_index(int(hidden.argmax()), hidden.shape)
+        if hidden[a, b] < MATTERS * total:
+            break
+        saved += float(hidden[a, b])
+        texts.append(
+            " with ".join(
+                _passage(capture, int(rows[k]), float(time[k]), units[int(np.nan_to_num(sol[:, k]).argmax())])
+                for k in (a, b)
+            )
+        )
+        hidden[[a, b], :] = 0.0
+        hidden[:, [a, b]] = 0.0
+    return {"frame.pair_share": (saved / total, "; ".join(texts) or "no pair complements each other"),
+            "frame.pairs": (float(len(texts)), "; ".join(texts) or "none")}  # fmt: skip
+
+
+def _passage(capture: Capture, row: int, time: float, unit: str) -> str:
+    return f"“{capture.names[row]}” ({show(time, 'ns')}, {UNITS[unit]} leads)"
+
+
+def _common(lead: tuple[Any, Any], book: Rulebook, total: float) -> Facts:
+    """The rule that is the best finding of most time, umbrella statements left out."""
+    saved, rule = lead
+    some = (rule >= 0) & (saved > 0)
+    if not some.any():
+        return {}
+    sums = np.bincount(rule[some], weights=saved[some])
+    counts = np.bincount(rule[some])
+    sums[counts < 2] = 0.0
+    top = int(sums.argmax())
+    title = book.rules[top].title
+    text = f"“{title[0].lower()}{title[1:]}” ({book.rules[top].id})"
+    return {
+        "frame.common_share": (float(sums[top] / total), text),
+        "frame.common_workloads": (float(counts[top]) if sums[top] > 0 else 0.0, text),
+    }

@@ -1,0 +1,45 @@
+"""Occupancy theory as words: what limits residency and the nearest step that would help."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from triage.derive import View
+from triage.derive.launch import arguments, model_of
+from triage.ground.errors import TriageError
+from triage.occupancy.model import Launch
+from triage.occupancy.result import single
+from triage.schema.kernel import LIMITERS
+
+UNKNOWN = "(not measured)"  # drops the sentence of an advice that needs it
+
+
+def _value(view: View, metric: str, i: int) -> float:
+    values = view[metric]
+    return float(values[i] if getattr(values, "ndim", 0) else values)
+
+
+def limiter(view: View, i: int) -> str:
+    """What limits the groups per SM of one launch, in words."""
+    names = [words for key, words in LIMITERS.items() if _value(view, f"limited_by.{key}", i) == 1]
+    return " and ".join(names) or UNKNOWN
+
+
+def next_step(view: View, i: int) -> str:
+    """The smallest change that lets more groups fit: `40 -> 32 registers: 1 -> 2 blocks, 40 % -> 80 %`."""
+    one = View(
+        view.capture,
+        view.rows[i : i + 1] if not isinstance(view.rows, slice) else [range(len(view.capture))[view.rows][i]],
+    )
+    asked, model = arguments(one), model_of(view.capture.device, _value(view, "launch.wave_size", i))
+    if asked is None or model is None:
+        return UNKNOWN
+    try:
+        step = single(model, Launch(**{name: int(values[0]) for name, values in asked[1].items()})).best_step
+    except TriageError:
+        return UNKNOWN
+    return step.text if step else UNKNOWN
+
+
+LABELS: dict[str, Callable[[Any, int], str]] = {"limiter": limiter, "next_step": next_step}

@@ -1,0 +1,1 @@
+"""What the AMD dialects share."""

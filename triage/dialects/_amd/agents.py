@@ -1,0 +1,105 @@
+"""GPU model and sizes from the `*_agent_info.csv` that rocprofv3 writes beside its other tables."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+
+from triage.capture.capture import Column, Table
+from triage.capture.source import Source
+from triage.dialects import Match
+from triage.dialects._amd import rocm
+from triage.dialects._amd.rocm import Export
+from triage.ground.errors import BadCapture, TriageError
+
+_SPECS = {"cu_per_gpu": "Cu_Count", "num_xcd": "Num_Xcc", "max_sclk": "Max_Engine_Clk_Fcompute"}
+
+
+def beside(source: Source, ending: str) -> Source | None:
+    """The agent table of the same run: the same name with another ending."""
+    stem = Path(source.name.removesuffix(".gz")).stem
+    if stem == ending.lstrip("_"):
+        return source.sibling("agent_info.csv")
+    if not stem.endswith(ending):
+        return None
+    return source.sibling(f"{stem.removesuffix(ending)}_agent_info.csv")
+
+
+def found(source: Source, ending: str) -> list[Source]:
+    """The tables of one kind in an output folder of rocprofv3."""
+    return source.children(f"*{ending.lstrip('_')}.csv")
+
+
+def folder(source: Source, ending: str) -> Match | None:
+    """An output folder that holds tables of this kind."""
+    files = found(source, ending)
+    if not files or source.sibling("pmc_perf.csv") is not None:
+        return None
+    return Match(0.90, f"a folder with {files[0].name}")
+
+
+def only(source: Source, ending: str) -> Source:
+    """The one table of this kind in a folder, or the file itself; raises BadCapture when the folder holds several."""
+    if not source.is_folder:
+        return source
+    files = found(source, ending)
+    if len(files) != 1:
+        shown = ", ".join(f.path for f in files[:3])
+        raise BadCapture(
+            f"{source.path}: {len(files)} runs or passes in this folder ({shown})",
+            "give one of these files by itself",
+        )
+    return files[0]
+
+
+def under(folder: Source, table: Table) -> Table:
+    """Where a folder was given, it comes first among the files, for it is what the user typed."""
+    if folder.is_folder:
+        table.files.insert(0, folder)
+        for column in {id(c): c for c in (*table.columns.values(), *table.raw.values())}.values():
+            column.file += 1
+    return table
+
+
+def add(table: Table, export: Export, source: Source, ending: str) -> None:
+    """Device, architecture and sizes, when the run's agent table lies beside the file and names one kind of GPU."""
+    info = beside(source, ending)
+    if info is None:
+        return
+    try:
+        rocm.header(info)
+        rows = list(enumerate(csv.DictReader(info.head_lines, delimiter=info.delimiter), 2))
+    except (TriageError, csv.Error):
+        return
+    gpus = [(line, row) for line, row in rows if (row.get("Agent_Type") or "").strip().upper() == "GPU"]
+    if not gpus or len({row.get("Name") for _, row in gpus}) > 1:
+        return  # none, or several kinds: which one ran is not ours to guess
+    line, row = gpus[0]
+    table.files.append(info)
+    export.arch = (row.get("Name") or "").split(":")[0].strip()
+    table.device = (row.get("Product_Name") or "").strip()
+    n, file = len(table), len(table.files) - 1
+    places = {h: i + 1 for i, h in enumerate(row)}
+    values = {spec: _number(row.get(column)) for spec, column in _SPECS.items()}
+    for spec, column in _SPECS.items():
+        if values[spec] > 0:
+            export.specs[spec] = Column(
+                np.full(n, values[spec]), column, places[column], file=file, lines=np.full(n, line)
+            )
+    waves, simds = _number(row.get("Max_Waves_Per_Simd")), _number(row.get("Simd_Per_Cu"))
+    if waves > 0 and simds > 0:
+        text = "Max_Waves_Per_Simd * Simd_Per_Cu"
+        export.specs["max_waves_per_cu"] = Column(np.full(n, waves * simds), text, formula=text, file=file)
+    wave = _number(row.get("Wave_Front_Size"))
+    if wave > 0 and "wave" not in export.roles:
+        export.roles["wave"] = Column(np.full(n, wave), "Wave_Front_Size", places["Wave_Front_Size"], file=file,
+                                      lines=np.full(n, line))  # fmt: skip
+
+
+def _number(text: str | None) -> float:
+    try:
+        return float(text or "")
+    except ValueError:
+        return 0.0

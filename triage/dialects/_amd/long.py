@@ -1,0 +1,153 @@
+"""Long AMD tables: one row per dispatch and counter (rocprofv3 counter collection, rocprof-compute with rocpd).
+
+Every dispatch becomes one row; each counter keeps the line its value stands on. A dispatch that was replayed for several
+passes has several pairs of timestamps: the middle one is used, and a wide spread is reported.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from triage.capture.capture import Column, Quality, Table
+from triage.capture.source import Source
+from triage.dialects._amd import rocm
+from triage.dialects._amd.rocm import Export
+from triage.dialects._tables import wide_table
+from triage.ground.errors import BadCapture
+
+_KEYS = ("Process_Id", "Agent_Id", "GPU_ID", "Dispatch_Id")
+SPREAD = 1.25  # slowest pass over fastest pass that is worth a remark
+
+
+def is_long(headers: list[str]) -> bool:
+    """Kernel name, counter name, counter value."""
+    return all(wide_table.find(headers, h) >= 0 for h in ("Kernel_Name", "Counter_Name", "Counter_Value"))
+
+
+def load(source: Source, dialect: str, line: int, headers: list[str], decimal: str = "") -> tuple[Table, Export]:
+    """The dispatches with launch shape, counters and time; raises BadCapture without rows."""
+    if not is_long(headers):
+        raise BadCapture(f"{source.path}: no kernel, counter and value columns", "copy or export the file again")
+    roles = {r: c for r, c in wide_table.roles(headers, rocm.ROLES).items() if r not in ("duration", "dispatch")}
+    counter_at, value_at = wide_table.find(headers, "Counter_Name"), wide_table.find(headers, "Counter_Value")
+    keys = [c for k in _KEYS if (c := wide_table.find(headers, k)) >= 0]
+    if wide_table.find(headers, "Dispatch_Id") < 0:
+        keys = [c for k in ("Correlation_Id", "Kernel_Name") if (c := wide_table.find(headers, k)) >= 0]
+    launch = {r: c for r, c in roles.items() if r not in ("name", "start", "end")}
+    text = {roles["name"], counter_at, *keys, *(roles[r] for r in ("start", "end") if r in roles)}
+    numeric = [*launch.values(), value_at]
+    style = wide_table.number_style(source, source.head_lines[line:], [value_at], decimal)
+    wide = wide_table.read(source, line, len(headers), numeric, sorted(text), style=style)
+    count = len(wide.numbers[value_at])
+    lines = wide.lines if wide.lines is not None else np.arange(count) + wide.first_line
+    repeated = wide.texts[counter_at] == headers[counter_at]  # the header again: files appended to each other
+    dispatch, first = _dispatches([wide.texts[c] for c in keys], repeated)
+    table = Table(dialect, [source], rocm.names(wide.texts[roles["name"]][first]), {}, lines=lines[first])
+    table.quality += [q for q in wide.quality if not repeated.any() or q.check != "not-a-number"]
+    export = Export(source)
+    for role, c in launch.items():
+        export.roles[role] = Column(wide.numbers[c][first], headers[c], c + 1)
+    _counters(export, table, wide.texts[counter_at], wide.numbers[value_at], dispatch, lines, value_at, len(first))
+    if "start" in roles and "end" in roles:
+        _time(table, export, headers, roles, wide, dispatch, first, lines)
+    named = {
+        *launch.values(),
+        roles["name"],
+        counter_at,
+        value_at,
+        *(roles[r] for r in ("start", "end") if r in roles),
+    }
+    table.unmapped += [h for i, h in enumerate(headers) if h and i not in named]
+    return table, export
+
+
+def _dispatches(keys: list[Any], dead: Any) -> tuple[Any, Any]:
+    """Dispatch number of every row by first appearance (-1 for dead rows), and the first row of each dispatch."""
+    codes = np.zeros(len(dead), dtype=np.int64)
+    for key in keys:
+        part, distinct = pd.factorize(key)
+        codes = codes * (len(distinct) + 1) + part
+        codes, _ = pd.factorize(codes)
+    codes = np.where(dead, -1, codes)
+    live = np.flatnonzero(codes >= 0)
+    if not len(live):
+        raise BadCapture("the table holds its header only", "the profiler recorded nothing; capture again")
+    again, distinct = pd.factorize(codes[live])
+    out = np.full(len(dead), -1, dtype=np.int64)
+    out[live] = again
+    first = live[np.unique(again, return_index=True)[1]]
+    return out, first
+
+
+def _counters(
+    export: Export, table: Table, names: Any, values: Any, dispatch: Any, lines: Any, column: int, n: int
+) -> None:
+    """Every counter as one column over the dispatches; a counter of no use is listed and left."""
+    codes, distinct = pd.factorize(names)
+    wanted = rocm.wanted([str(d) for d in distinct])
+    repeats = 0
+    order = np.argsort(codes, kind="stable")
+    bounds = np.searchsorted(codes[order], np.arange(len(distinct) + 1))
+    for k, name in enumerate(map(str, distinct)):
+        if name not in wanted:
+            if name and name != "Counter_Name":
+                table.unmapped.append(name)
+            continue
+        rows = order[bounds[k] : bounds[k + 1]]
+        rows = rows[dispatch[rows] >= 0]
+        which, at = np.unique(dispatch[rows], return_index=True)
+        repeats += len(rows) - len(which)
+        out, where = np.full(n, np.nan), np.zeros(n, dtype=np.int64)
+        out[which], where[which] = values[rows[at]], lines[rows[at]]
+        export.counters[name] = Column(out, name, column + 1, lines=where)
+    if repeats:
+        table.quality.append(Quality("repeated-counter", f"{repeats} counter values were recorded again for the same dispatch "
+                                     "(another pass or instance); the first was used"))  # fmt: skip
+
+
+def _time(
+    table: Table, export: Export, headers: list[str], roles: dict[str, int], wide: wide_table.Wide, dispatch: Any, first: Any,
+    lines: Any,
+) -> None:  # fmt: skip
+    """gpu.time of each dispatch: its only pair of timestamps, or the middle one of its passes."""
+    start, end = wide.texts[roles["start"]], wide.texts[roles["end"]]
+    pair, _ = pd.factorize(start)
+    pair2, distinct2 = pd.factorize(end)
+    key = (dispatch * (pair.max() + 2) + pair) * (len(distinct2) + 1) + pair2
+    rows = np.unique(key, return_index=True)[1]
+    rows = rows[dispatch[rows] >= 0]
+    took, damaged = rocm.elapsed(start[rows], end[rows])
+    chosen, spread = first.copy(), 0.0
+    if len(rows) > len(first):
+        order = np.lexsort((took, dispatch[rows]))
+        at = np.searchsorted(dispatch[rows][order], np.arange(len(first) + 1))
+        for d in range(len(first)):
+            mine = order[at[d] : at[d + 1]]
+            good = mine[np.isfinite(took[mine])]
+            if len(good):
+                chosen[d] = rows[good[(len(good) - 1) // 2]]
+                low, high = took[good[0]], took[good[-1]]
+                spread = max(spread, high / low if low > 0 else 0.0)
+        table.notes.append(
+            f"dispatches were replayed in up to {int(np.diff(at).max())} passes; each one's median duration is used"
+        )
+    if spread > SPREAD:
+        table.quality.append(Quality("multipass-times", f"the slowest pass of a dispatch took {spread:.1f} times its fastest: "
+                                     "the passes did not run alike, so their counters need not fit together"))  # fmt: skip
+    for role, texts in (("start", start), ("end", end)):
+        c = roles[role]
+        values = np.array([_number(t) for t in texts[chosen]])
+        export.roles[role] = Column(values, headers[c], c + 1, "ns", lines=lines[chosen])
+    if damaged == len(rows):
+        damaged = len(first)
+    rocm.add_time(table, export, start[chosen], end[chosen])
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")

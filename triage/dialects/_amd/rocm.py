@@ -1,0 +1,306 @@
+"""From the columns of any AMD profiler export to a Table: launch shape, time, counters, computed metrics.
+
+Shared by rocprof, rocprofv3 and rocprof-compute, which name the same things differently. Raw counters that a formula
+used are kept in Table.raw, so that every computed number leads back to the cells it came from.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from triage import schema
+from triage.capture.capture import Column, Quality, Table
+from triage.capture.source import Source, cells, delimiter
+from triage.dialects._amd import counter_names
+from triage.dialects._tables import formulas
+from triage.ground.errors import NotTriageable
+
+ROLES = {
+    "name": ("KernelName", "Kernel_Name", "Kernel Name"),
+    "grid": ("grd", "Grid_Size"),
+    "group": ("wgr", "Workgroup_Size"),
+    "lds": ("lds", "LDS_Per_Workgroup", "LDS_Block_Size", "LDS_Block_Size_v", "Group_Segment_Size"),
+    "scratch": ("scr", "Scratch_Per_Workitem", "Scratch_Size", "Private_Segment_Size"),
+    "vgpr": ("arch_vgpr", "VGPR_Count", "vgpr", "Arch_VGPR_Count"),
+    "agpr": ("accum_vgpr", "Accum_VGPR_Count"),
+    "sgpr": ("sgpr", "SGPR_Count"),
+    "wave": ("wave_size",),
+    "start": ("BeginNs", "Start_Timestamp", "Begin_Timestamp"),
+    "end": ("EndNs", "End_Timestamp"),
+    "duration": ("DurationNs",),
+    "dispatch": ("Dispatch_ID", "Index"),
+}
+LAUNCH = {
+    "group": "launch.block_size", "lds": "launch.shared", "scratch": "launch.scratch", "vgpr": "launch.registers",
+    "agpr": "launch.accum_registers", "sgpr": "launch.scalar_registers", "wave": "launch.wave_size",
+}  # fmt: skip
+CHANNEL = re.compile(r"(.+)\[(\d+)\]\Z")
+_GFX9 = re.compile(r"\b(?:SQ|SQC|SPI|TA|TCP|TCC)_")
+_LEVEL = re.compile(r"SQ\w*_LEVEL")
+_KD = re.compile(r"\s*(?:\[clone \.kd\]|\(\.kd\)|\.kd)\s*\Z")
+
+
+def clean(name: str) -> str:
+    """A kernel's name without the marks of its descriptor: `f(int) [clone .kd]` -> `f(int)`."""
+    return _KD.sub("", name).strip()
+
+
+def names(texts: Any) -> Any:
+    """Clean kernel names; a nameless dispatch is called by its place."""
+    short = {t: clean(str(t)) for t in set(texts)}
+    return np.array([short[t] or f"dispatch {i + 1}" for i, t in enumerate(texts)], dtype=object)
+
+
+def header(source: Source) -> tuple[int, list[str]]:
+    """1-based line and cells of the first line that holds anything; sets the source's delimiter."""
+    for number, line in enumerate(source.head_lines[:100], 1):
+        if line.strip() and not line.startswith("#"):
+            source.delimiter = delimiter(line)
+            source.skip_space = ", " in line and source.delimiter == ","
+            return number, [c.strip() for c in cells(line, source.delimiter, source.skip_space)]
+    return 0, []
+
+
+def specs_word(text: str) -> str:
+    """A header as compared here: lower case, no separators."""
+    return schema.normal(text)
+
+
+def _exact(text: str) -> tuple[int, float, bool]:
+    """A timestamp as whole ns, the fraction, and whether its digits were lost (`8.1097E+14`)."""
+    value = Decimal(text)
+    exponent = value.as_tuple().exponent
+    if not value.is_finite() or abs(value.adjusted()) > 30:
+        raise ValueError(text)  # no clock counts that far, and as a whole number it would fill the memory
+    whole = int(value)
+    return whole, float(value - whole), isinstance(exponent, int) and exponent > 0
+
+
+def elapsed(start: Any, end: Any) -> tuple[Any, int]:
+    """End minus start in ns, exact for any size of timestamp, and how many rows had damaged timestamps.
+
+    Timestamps reach 1.7e18 ns, where a float64 only holds steps of 256 ns, so they are subtracted as whole numbers.
+    """
+    try:
+        a, b = (pd.Series(t).astype("int64").to_numpy() for t in (start, end))
+        return (b - a).astype(np.float64), 0
+    except (ValueError, TypeError, OverflowError):
+        pass
+    out, damaged = np.full(len(start), np.nan), 0
+    for i, (s, e) in enumerate(zip(start, end, strict=True)):
+        try:
+            (sw, sf, sd), (ew, ef, ed) = _exact(str(s).strip()), _exact(str(e).strip())
+        except (InvalidOperation, ValueError, OverflowError):
+            continue  # empty or not a number: no time
+        if sd or ed:
+            damaged += 1
+        else:
+            out[i] = (ew - sw) + (ef - sf)
+    return out, damaged
+
+
+@dataclass(slots=True)
+class Export:
+    """Columns of one export before they are metrics: by role, by counter name, and the GPU's own sizes."""
+
+    source: Source
+    roles: dict[str, Column] = field(default_factory=dict)
+    counters: dict[str, Column] = field(default_factory=dict)
+    specs: dict[str, Column] = field(default_factory=dict)
+    arch: str = ""
+
+
+def wanted(headers: Iterable[str]) -> set[str]:
+    """Which counters of a file are of use: metrics themselves, inputs of formulas, channels of inputs."""
+    needed = set(counter_names.DIRECT)
+    for _, formula in counter_names.FORMULAS:
+        needed.update(n.rpartition(".")[2] for n in formulas.names(formula) if not n.islower())
+    needed.add("SQ_LEVEL_WAVES")
+    headers = list(headers)
+    have = set(headers)
+    out = needed & have
+    for h in headers:
+        if (m := CHANNEL.fullmatch(h)) and f"{m[1]}_sum" in needed and f"{m[1]}_sum" not in have:
+            out.add(h)
+    return out
+
+
+def add_time(table: Table, export: Export, start: Any, end: Any) -> None:
+    """gpu.time from the duration cell where there is one, else from two timestamps (given as text)."""
+    if "duration" in export.roles:
+        table.columns["gpu.time"] = export.roles["duration"]
+        return
+    if start is None or end is None:
+        return
+    values, damaged = elapsed(start, end)
+    if damaged:
+        table.quality.append(Quality("damaged-timestamps", f"{damaged} of {len(values)} rows hold timestamps whose last digits "
+                             f"are lost (first: {str(start[0])!r}), as a spreadsheet writes them: no duration"))  # fmt: skip
+    if np.isfinite(values).any():
+        a, b = export.roles["start"], export.roles["end"]
+        table.columns["gpu.time"] = Column(values, f"{b.header} - {a.header}", 0, "ns", file=a.file,
+                                           formula=f"{b.header} - {a.header}", inputs=(b.header, a.header))  # fmt: skip
+        table.raw[a.header], table.raw[b.header] = a, b
+
+
+def finish(table: Table, export: Export) -> Table:
+    """Launch shape, metrics printed as such, metrics computed by formula, architecture. gpu.time must be there already."""
+    n = len(table)
+    table.kinds = np.full(n, "compute", dtype=object)
+    for role, metric in LAUNCH.items():
+        if role in export.roles:
+            table.columns[metric] = export.roles[role]
+    _groups(table, export)
+    for name, column in export.counters.items():
+        metric, factor = counter_names.DIRECT.get(name, ("", 1.0))
+        if metric and metric not in table.columns:
+            values = column.values * factor if factor != 1.0 else column.values
+            table.columns[metric] = Column(values, column.header, column.column, "%" if factor == 0.01 else "", factor,
+                                           column.file, column.lines, column.formula, column.inputs)  # fmt: skip
+    _complete_specs(export, n)
+    find = _Lookup(table, export)
+    for metric, formula in counter_names.FORMULAS:
+        # the units of these counters are those of the gfx9 family; RDNA counts otherwise under the same names
+        foreign = export.arch and not export.arch.startswith("gfx9") and _GFX9.search(formula)
+        if metric not in table.columns and not foreign:
+            _compute(table, find, metric, formula)
+    parts = [p for p in counter_names.SM_PARTS if p in table.columns and table.columns[p].formula]
+    if "valu.busy" in parts:  # without the vector ALU the maximum would be a guess
+        _compute(table, find, "sm.throughput", f"max({', '.join(parts)})")
+    if not table.columns:
+        raise NotTriageable(
+            f"{export.source.path}: a list of {n} dispatches without times, launch shapes or counters",
+            "give the table with the counters (pmc_perf.csv, results.csv)",
+        )
+    table.arch = table.arch or export.arch
+    if export.arch in counter_names.INFINITY_CACHE and "vram.throughput" in table.columns:
+        table.notes.append("VRAM figures count what L2 asks of the fabric; the Infinity Cache may answer part of it, so "
+                           "they are upper bounds")  # fmt: skip
+    used = {c.header for c in (*table.columns.values(), *table.raw.values())}
+    table.unmapped = [u for u in table.unmapped if u not in used]
+    table.unmapped += [name for name, c in export.counters.items() if c.column and c.header not in used]
+    return table
+
+
+def _groups(table: Table, export: Export) -> None:
+    """Grid sizes of AMD's tools count work-items; groups are that over the group size."""
+    grid, group = export.roles.get("grid"), export.roles.get("group")
+    if grid is None or "launch.grid_size" in table.columns:
+        return
+    table.columns["launch.threads"] = grid
+    if group is not None:
+        with np.errstate(all="ignore"):
+            values = np.ceil(grid.values / np.where(group.values > 0, group.values, np.nan))
+        table.columns["launch.grid_size"] = Column(values, f"{grid.header} / {group.header}", formula=f"{grid.header} / {group.header}",
+                                                   file=grid.file, inputs=("launch.threads", "launch.block_size"))  # fmt: skip
+
+
+def _complete_specs(export: Export, n: int) -> None:
+    """XCD count of architectures that have one die; memory bandwidth from the memory clock where only that is given."""
+    if "num_xcd" not in export.specs and export.arch in counter_names.ONE_XCD:
+        export.specs["num_xcd"] = Column(np.ones(n), f"1 ({export.arch} is a single die)", formula="1")
+    if "hbm_bw" not in export.specs and {"max_mclk", "num_hbm_channels"} <= set(export.specs):
+        mclk, channels = export.specs["max_mclk"], export.specs["num_hbm_channels"]
+        export.specs["hbm_bw"] = Column(mclk.values / 1000 * 32 * channels.values, "max_mclk / 1000 * 32 * num_hbm_channels",
+                                        formula="max_mclk / 1000 * 32 * num_hbm_channels",
+                                        inputs=("max_mclk", "num_hbm_channels"))  # fmt: skip
+
+
+class _Lookup:
+    """Finds what a name in a formula stands for."""
+
+    def __init__(self, table: Table, export: Export) -> None:
+        self._table, self._export = table, export
+        self._channels: dict[str, list[str]] = {}
+        for name in export.counters:
+            if m := CHANNEL.fullmatch(name):
+                self._channels.setdefault(f"{m[1]}_sum", []).append(name)
+
+    def __call__(self, name: str) -> Column | None:
+        for where in (self._table.columns, self._export.counters, self._export.specs, self._table.raw):
+            if name in where:
+                return where[name]
+        one = not any(_LEVEL.match(h) for h in self._table.unmapped)
+        if (
+            name == "SQ_LEVEL_WAVES_ACCUM"
+            and one
+            and {"SQ_LEVEL_WAVES", "SQ_ACCUM_PREV_HIRES"} <= set(self._export.counters)
+        ):
+            return self._export.counters[
+                "SQ_ACCUM_PREV_HIRES"
+            ]  # one pass holds one accumulator: that of SQ_LEVEL_WAVES
+        if parts := self._channels.get(name):
+            parts.sort(key=lambda p: int(p.rpartition("[")[2][:-1]))
+            total = np.sum([self._export.counters[p].values for p in parts], axis=0)
+            text = f"sum of {parts[0]} to {parts[-1]}" if len(parts) > 1 else parts[0]
+            self._export.counters[name] = Column(total, text, formula=text, inputs=tuple(parts))
+            return self._export.counters[name]
+        return None
+
+    def keep(self, name: str) -> None:
+        """Remember an exported input (and its own inputs) in Table.raw."""
+        if name in self._table.columns or name in self._table.raw:
+            return
+        column = self(name)
+        if column is not None:
+            self._table.raw[name] = column
+            for inner in column.inputs:
+                self.keep(inner)
+
+
+def _compute(table: Table, find: _Lookup, metric: str, formula: str) -> None:
+    used = formulas.names(formula)
+    columns = {name: find(name) for name in used}
+    if any(c is None for c in columns.values()):
+        return
+    values = formulas.evaluate(formula, lambda name: columns[name].values)  # type: ignore[union-attr]
+    if not np.isfinite(values).any():
+        return
+    for name in used:
+        find.keep(name)
+    table.columns[metric] = Column(values, formula, 0, formula=formula, inputs=used)
+
+
+def specs_of(source: Source, file: int, n: int) -> tuple[dict[str, Column], str, str]:
+    """Sizes of the GPU from a sysinfo.csv: columns that repeat its one row, the architecture, the model name.
+
+    A size of 0 means that the tool could not find it out, and is left out.
+    """
+    line, headers = header(source)
+    rows = source.records([line + 1]) if line else {}
+    row = rows.get(line + 1, [])
+    found: dict[str, Column] = {}
+    texts = {specs_word(h): row[i].strip() for i, h in enumerate(headers) if i < len(row)}
+    places = {specs_word(h): i for i, h in enumerate(headers)}
+    for spec, spellings in SYSINFO.items():
+        for spelling in spellings:
+            key = specs_word(spelling)
+            try:
+                value = float(texts.get(key, ""))
+            except ValueError:
+                continue
+            if value > 0 and np.isfinite(value):
+                found[spec] = Column(np.full(n, value), headers[places[key]], places[key] + 1, file=file,
+                                     lines=np.full(n, line + 1))  # fmt: skip
+                break
+    arch = next(
+        (texts[specs_word(k)] for k in ("gpu_arch", "gpu_soc") if texts.get(specs_word(k), "").startswith("gfx")),
+        "",
+    )
+    model = next((texts[specs_word(k)] for k in ("gpu_model", "name") if texts.get(specs_word(k))), "")
+    return found, arch.split(":")[0], model
+
+
+SYSINFO: Mapping[str, tuple[str, ...]] = {
+    "cu_per_gpu": ("cu_per_gpu", "numCU"), "se_per_gpu": ("se_per_gpu", "numSE"), "num_xcd": ("num_xcd",),
+    "max_waves_per_cu": ("max_waves_per_cu", "maxWavesPerCU"), "total_l2_chan": ("total_l2_chan", "L2Banks"),
+    "max_sclk": ("max_sclk", "sclk"), "hbm_bw": ("hbm_bw", "hbmBW"), "max_mclk": ("max_mclk", "mclk"),
+    "num_hbm_channels": ("num_hbm_channels",), "wave_size": ("wave_size", "waveSize"),
+}  # fmt: skip

@@ -1,0 +1,1 @@
+"""What the Intel dialects share."""

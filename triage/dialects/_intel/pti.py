@@ -1,0 +1,185 @@
+"""Blocks of Intel PTI text: where headers and rows are, and their numbers."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from triage.capture.capture import Quality
+from triage.capture.source import Source
+from triage.ground import units
+from triage.ground.errors import BadCapture
+
+_SECTION = re.compile(r"\s*={2,}\s*(.*?)\s*={2,}\s*\Z")
+_UNIT = re.compile(r"(.*?)\s*[\[(]([^\])]*)[\])]\s*\Z")
+_UNQUOTED = re.compile(r'\s*([^",]*,[^"]*?\[SIMD\d*[^\]]*\])\s*,')  # an unquoted kernel key with commas in it
+_FIRST = ("Kernel", "SubDeviceId", "Function", "GlobalInstanceId")
+_SAMPLED = ("ReportReason", "StreamMarker")  # columns of reports that a timer, not a kernel, ended
+
+
+def split(header: str) -> tuple[str, str]:
+    """`GpuTime[ns]` -> (`GpuTime`, `ns`)."""
+    m = _UNIT.fullmatch(header.strip()[:400])  # searching a longer, hostile one takes its length squared
+    return (m[1], m[2].strip()) if m else (header.strip(), "")
+
+
+def cut(line: str) -> list[str]:
+    """One line as cells; blanks around cells do not count."""
+    return [c.strip() for c in next(csv.reader([line], skipinitialspace=True), [])]
+
+
+def first(headers: list[str]) -> str:
+    """The first header by its bare name."""
+    return split(headers[0])[0] if headers else ""
+
+
+def at(headers: list[str], name: str) -> int:
+    """Position of a header by its bare name, -1 when it is not there."""
+    return next((i for i, h in enumerate(headers) if split(h)[0] == name), -1)
+
+
+def headers(lines: Iterable[str]) -> Iterator[tuple[int, str, list[str]]]:
+    """(line, section, cells) of every header line."""
+    section = ""
+    for number, line in enumerate(lines, 1):
+        if m := _SECTION.fullmatch(line[:400]):
+            section = m[1]
+        elif is_header(line):
+            yield number, section, cut(line)
+
+
+def is_header(line: str) -> bool:
+    """Does the line name a kernel (or device) column and a time?"""
+    start = line.lstrip().lstrip('"')
+    if not start.startswith(_FIRST) or "," not in line:
+        return False
+    bare = {split(c)[0] for c in cut(line)}
+    return bool(bare & {"GpuTime", "KernelTime", "Time", "GPU_TIME", "Calls"}) and bool(bare & set(_FIRST))
+
+
+@dataclass(slots=True)
+class Block:
+    """A header and its rows."""
+
+    section: str
+    headers: list[str]
+    line: int
+    lines: list[int] = field(default_factory=list)
+    rows: list[str] = field(default_factory=list)
+
+
+def blocks(source: Source) -> list[Block]:
+    """Every header with the rows below it; lines that are no rows (application output) end a block's rows or are passed."""
+    out: list[Block] = []
+    section = ""
+    for number, line in enumerate(source.lines(), 1):
+        if not line.strip():
+            continue
+        if m := _SECTION.fullmatch(line[:400]):
+            section = m[1]
+            if out:
+                out[-1].section += "\0"  # closed: what follows belongs to the next header
+            continue
+        if is_header(line):
+            out.append(Block(section, cut(line), number))
+            continue
+        if out and not out[-1].section.endswith("\0") and _is_row(line, len(out[-1].headers)):
+            out[-1].lines.append(number)
+            out[-1].rows.append(line)
+    for b in out:
+        b.section = b.section.rstrip("\0")
+    if not out:
+        raise BadCapture(f"{source.path}: no metric table in it", "profile again")
+    return out
+
+
+def _is_row(line: str, width: int) -> bool:
+    """Enough cells, and a number among them."""
+    count = line.count(",") + 1
+    return count >= max(2, width - 2) and any(
+        c.isdigit() for c in line.rpartition(",")[0].rpartition(",")[2] + line[-12:]
+    )
+
+
+@dataclass(slots=True)
+class Data:
+    """Kernel keys, numbers by column, lines, block of every row."""
+
+    names: list[str]
+    numbers: dict[int, Any]
+    lines: Any
+    block: Any
+    sampled: bool
+    quality: list[Quality]
+
+
+def load(source: Source, group: list[Block], name_at: int, numeric: list[int]) -> Data:
+    """The rows of blocks that share one header. Unquoted kernel names with commas are put together again."""
+    width = len(group[0].headers)
+    ends = not group[0].headers[-1]
+    text = [_fit(row, width, name_at, ends) for b in group for row in b.rows]
+    lines = np.array([n for b in group for n in b.lines])
+    block = np.concatenate([np.full(len(b.rows), b.line, dtype=np.float64) for b in group])
+    try:
+        frame = pd.read_csv(
+            io.StringIO("\n".join(text)), header=None, names=list(range(width)), usecols=sorted({name_at, *numeric}),
+            index_col=False, dtype=dict.fromkeys(range(width), object), skipinitialspace=True, keep_default_na=False,
+            skip_blank_lines=False, engine="c",
+        )  # fmt: skip
+    except (pd.errors.ParserError, ValueError, csv.Error) as e:
+        raise BadCapture(f"{source.path}:{int(lines[0])}: damaged table ({str(e)[:80]})", "export again") from e
+    quality: list[Quality] = []
+    numbers = {c: _floats(frame[c].astype(str).to_numpy(object), group[0].headers[c], quality) for c in numeric}
+    names = [str(n).strip() for n in frame[name_at]]
+    bare = {split(h)[0] for h in group[0].headers}
+    aggregated = "aggregat" in group[0].section.lower()
+    return Data(names, numbers, lines, block, bool(bare & set(_SAMPLED)) and not aggregated, quality)
+
+
+def _fit(row: str, width: int, name_at: int, ends: bool) -> str:
+    """A row that the csv rules cut into the header's width."""
+    if m := _UNQUOTED.match(row):
+        row = f'"{m[1].strip()}"{row[m.end(1) :]}'
+        return row if len(cut(row)) == width else _mend(row, width, name_at, ends)
+    return row if row.count(",") == width - 1 else _mend(row, width, name_at, ends)
+
+
+def _mend(row: str, width: int, name_at: int, ends: bool = False) -> str:
+    """A row whose kernel name holds commas, or that lacks the header's trailing comma, in the header's width."""
+    cells = cut(row)
+    while len(cells) < width:
+        cells.append("")
+    extra = len(cells) - width
+    if extra > 0:
+        while extra and not cells[-1] and not ends:
+            cells.pop()
+            extra -= 1
+        cells[name_at : name_at + extra + 1] = [", ".join(cells[name_at : name_at + extra + 1])]
+    out = io.StringIO()
+    csv.writer(out, lineterminator="").writerow(cells)
+    return out.getvalue()
+
+
+def _floats(cells: Any, header: str, quality: list[Quality]) -> Any:
+    try:
+        return np.asarray(cells, dtype=np.float64)
+    except ValueError:
+        pass
+    out, odd = np.full(len(cells), np.nan), ""
+    for i, cell in enumerate(cells):
+        try:
+            value = units.parse(str(cell).strip().rstrip("%"))
+        except ValueError:
+            odd = odd or str(cell)
+            continue
+        out[i] = np.nan if value is None else value
+    if odd:
+        quality.append(Quality("not-a-number", f"{header} holds text where numbers belong, for example {odd[:40]!r}"))
+    return out

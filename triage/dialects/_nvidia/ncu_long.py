@@ -1,0 +1,324 @@
+"""Rows of (launch, metric, unit, value) -> Table. Shared by every long Nsight Compute layout.
+
+A part's frame has one row per exported record and the columns key, kernel, section, label, metric, unit, value, rule,
+rtype, rtext, stype, speedup, block, grid, cc, device, nvtx, calls; absent ones are "". Columns of text are
+categories, so the work per distinct spelling is done once and the rest is integer arithmetic.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from triage import schema
+from triage.capture.capture import SEP, Column, Opinion, Quality, Table
+from triage.capture.source import Source
+from triage.dialects._nvidia import ncu_implied, ncu_said
+from triage.dialects._nvidia import ncu_names as ncu
+from triage.ground import units
+from triage.ground.errors import BadCapture, UnknownUnit
+
+TOOL = "Nsight Compute"
+_TEXT = ("key", "kernel", "section", "label", "metric", "unit", "value", "rule", "rtype", "rtext", "stype", "speedup",
+         "block", "grid", "cc", "device", "nvtx", "calls")  # fmt: skip
+_INSTANCES = re.compile(r"\A([^;()]+?)\s*\((.*)\)\Z", re.DOTALL)
+
+
+@dataclass(slots=True)
+class Part:
+    """One table of a file: its rows, the line of each, the 1-based cell of each role, and unused headers."""
+
+    frame: pd.DataFrame
+    lines: Any
+    cells: dict[str, int] = field(default_factory=dict)
+    unused: list[str] = field(default_factory=list)
+
+
+def codes(part: pd.DataFrame, name: Any) -> tuple[Any, list[str]]:
+    """Category number of every row and the words they stand for; an absent column is all ""."""
+    if name not in part:
+        return np.zeros(len(part), dtype=np.int64), [""]
+    column = part[name]
+    if not isinstance(column.dtype, pd.CategoricalDtype):
+        column = column.astype("category")
+    numbers = column.cat.codes.to_numpy(np.int64)
+    words = ["" if w is None or w != w else str(w) for w in column.cat.categories]
+    return (numbers, words) if not (numbers < 0).any() else (np.where(numbers < 0, len(words), numbers), [*words, ""])
+
+
+def _join(parts: list[Part]) -> tuple[pd.DataFrame, Any]:
+    if len(parts) == 1:
+        return parts[0].frame, parts[0].lines
+    plain = [p.frame.astype(object) for p in parts]
+    whole = pd.concat(plain, ignore_index=True).fillna("")
+    return whole.astype("category"), np.concatenate([p.lines for p in parts])
+
+
+def decimal_style(source: Source, texts: list[str], separator: str, wanted: str) -> units.Style:
+    """Number style of a file. In a comma-delimited export `1,024` is a thousand: the tool prints two decimals."""
+    if wanted:
+        return "eu" if wanted in ("comma", "eu", ",") else "us"
+    us, eu, doubt = units.evidence(texts)
+    if not us and not eu and "," in doubt and separator == ",":
+        return "us"
+    return units.style(texts, f"{source.path}: ")
+
+
+def number(text: str, style: units.Style, additive: bool = False) -> float:
+    """One printed value; NaN where there is none. Per-instance lists are summed when the metric adds up."""
+    t = text.strip()
+    try:
+        value = units.parse(t, style)
+        return np.nan if value is None else value
+    except ValueError:
+        pass
+    if m := _INSTANCES.match(t):  # `12 (3; 4; 5)`: the value, then its instances
+        return number(m[1], style)
+    if ";" in t and additive:
+        several = [number(x, style) for x in t.split(";")]
+        return float(np.sum(several)) if several and np.isfinite(several).all() else np.nan
+    return np.nan
+
+
+def build(
+    source: Source,
+    dialect: str,
+    parts: list[Part],
+    separator: str = ",",
+    decimal: str = "",
+    average: bool = False,
+) -> Table:
+    """The table of all parts. average: values are means over `calls` launches of a kernel."""
+    frame, lines = _join(parts)
+    if not len(frame):
+        raise BadCapture(f"{source.path}: a header but no rows", "the profiler recorded nothing; capture again")
+    key, _ = codes(frame, "key")
+    launch, distinct = pd.factorize(key)
+    count = len(distinct)
+    first = np.full(count, len(frame), dtype=np.int64)
+    np.minimum.at(first, launch, np.arange(len(frame)))
+    kernel, kernels = codes(frame, "kernel")
+    names = np.array(kernels, dtype=object)[kernel[first]]
+    blank = names == ""
+    names[blank] = [f"launch {i}" for i in np.flatnonzero(blank)]
+    table = Table(dialect, [source], names, {}, lines=np.asarray(lines)[first], group=not average)
+    table.kinds = np.full(count, "compute", dtype=object)
+    table.unmapped = [h for h in parts[0].unused if h]
+    cells = parts[0].cells
+    style = _metrics(table, frame, launch, np.asarray(lines), cells, separator, decimal)
+    _shapes(table, frame, first, cells)
+    ncu_implied.complete(table)
+    _opinions(table, frame, launch, style)
+    ncu_said.add(table)
+    _nvtx(table, frame, first)
+    if average:
+        _totals(table, frame, first, cells, style)
+    return table
+
+
+def _metrics(
+    table: Table,
+    frame: pd.DataFrame,
+    launch: Any,
+    lines: Any,
+    cells: dict[str, int],
+    separator: str,
+    decimal: str,
+) -> units.Style:
+    coded = [codes(frame, c) for c in ("section", "label", "metric", "unit")]
+    combined = np.zeros(len(frame), dtype=np.int64)
+    for at_, words in coded:
+        combined = combined * len(words) + at_
+    distinct, combo = np.unique(combined, return_inverse=True)
+    found, ranks, heads = [], [], []
+    for packed in distinct:
+        rest: int = int(packed)
+        words_of = []
+        for _, words in reversed(coded):
+            words_of.append(words[rest % len(words)])
+            rest //= len(words)
+        unit, name, _label, section = words_of
+        found.append(ncu.metric(name, unit, section) if name else "")
+        ranks.append(ncu.rank(name))
+        heads.append((name, unit))
+    ids = sorted({m for m in found if m})
+    number_of = {m: i for i, m in enumerate(ids)}
+    which = np.array([number_of.get(m, -1) for m in found])[combo]
+    use = np.flatnonzero(which >= 0)
+    value, texts = codes(frame.iloc[use] if len(use) < len(frame) else frame, "value")
+    shown = sorted({texts[i] for i in np.unique(value)}) if len(use) else []
+    style = decimal_style(table.files[0], shown, separator, decimal) if shown else "us"
+    ncu_implied.damaged_numbers(table, shown)
+    parsed = np.array([number(t, style) for t in texts] or [np.nan])
+    listed = np.array([";" in t for t in texts] or [False])
+    values = parsed[value] if len(use) else np.empty(0)
+    for at in np.flatnonzero(listed[value] & ~np.isfinite(values)) if len(use) else ():
+        if schema.get(ids[which[use[at]]]).additive:
+            values[at] = number(texts[value[at]], style, additive=True)
+    factors, bad = _factors(heads, found)
+    scaled = values * factors[combo[use]]
+    missing = np.isfinite(values) & ~np.isfinite(scaled)
+    if missing.any():
+        odd = sorted({heads[combo[use[i]]] for i in np.flatnonzero(missing)})
+        table.quality += [
+            Quality("unit-not-understood", f"{n} in {u!r}: {bad.get((n, u), 'not its unit')}") for n, u in odd[:20]
+        ]
+    good = np.flatnonzero(np.isfinite(scaled))
+    order = np.lexsort((use[good], np.array(ranks)[combo[use[good]]], launch[use[good]], which[use[good]]))
+    sorted_ = good[order]
+    pair = which[use[sorted_]].astype(np.int64) * (len(table) + 1) + launch[use[sorted_]]
+    _, keep = np.unique(pair, return_index=True)
+    chosen = sorted_[keep]
+    start = np.searchsorted(which[use[chosen]], np.arange(len(ids) + 1))
+    for i, metric in enumerate(ids):
+        rows = chosen[start[i] : start[i + 1]]
+        if not len(rows):
+            continue
+        column = np.full(len(table), np.nan)
+        where = np.zeros(len(table), dtype=np.int64)
+        column[launch[use[rows]]] = scaled[rows]
+        where[launch[use[rows]]] = lines[use[rows]]
+        used = sorted({heads[c] for c in np.unique(combo[use[rows]])}, key=lambda h: (ncu.rank(h[0]), h))
+        printed = sorted({u for _, u in used})
+        factor = float(factors[combo[use[rows[0]]]]) if len(printed) == 1 else 1.0
+        table.columns[metric] = Column(
+            column, used[0][0], cells.get("value", 0), "|".join(printed), factor, lines=where
+        )
+    table.unmapped += sorted({h for (h, _), m in zip(heads, found, strict=True) if h and not m})
+    return style
+
+
+def _factors(heads: list[tuple[str, str]], found: list[str]) -> tuple[Any, dict[tuple[str, str], str]]:
+    out, bad = np.full(len(heads), np.nan), {}
+    for i, ((name, unit), metric) in enumerate(zip(heads, found, strict=True)):
+        if metric:
+            try:
+                out[i] = factor(unit, metric, name)
+            except UnknownUnit as e:
+                bad[name, unit] = e.message
+    return out, bad
+
+
+def factor(unit: str, metric: str, name: str) -> float:
+    """Factor from a printed unit to the metric's canonical one; counters whose name says so need no printed unit."""
+    target = schema.get(metric).unit
+    if metric == "branch.ratio":
+        return 1.0  # every version prints the fraction and calls it `%`: 491 of 3,772 instructions are "0.13 %"
+    if not unit.strip() and target == "ratio":
+        if re.search(r"\.pct|_pct\b|pct_of_peak", name):
+            return 0.01
+        raise UnknownUnit("a share without a unit: percent or fraction?")
+    if not unit.strip() and target == "ns":
+        raise UnknownUnit("a time without a unit")
+    if unit.strip().lower() in ("n/a", "-"):
+        return np.nan
+    if target == "count" and unit.strip() == "byte" and name.startswith("sm__shmem_"):
+        return 1.0  # the Pascal raw page prints `byte` beside bare counts
+    return units.factor(unit, target)
+
+
+def extents(text: str) -> float:
+    """`(256, 1, 1)`, `256 x 1 x 1` or `256, 1, 1` -> 256; NaN when it is no extent."""
+    parts = [re.sub(r"[.,\s\u00a0]", "", p) for p in re.split(r",\s+|\s*[x\u00d7]\s*|;", text.strip().strip("()[] "))]
+    if len(parts) == 1 and text.count(",") == 2:  # (256,1,1)
+        parts = text.strip("()[] ").split(",")
+    good = 1 <= len(parts) <= 3 and all(p.isdigit() for p in parts)
+    return float(np.prod([float(p) for p in parts])) if good else np.nan
+
+
+def _shapes(table: Table, frame: pd.DataFrame, first: Any, cells: dict[str, int]) -> None:
+    for role, metric in (("block", "launch.block_size"), ("grid", "launch.grid_size")):
+        at, words = codes(frame, role)
+        values = np.array([extents(w) for w in words])[at[first]]
+        if metric not in table.columns and np.isfinite(values).any():
+            table.columns[metric] = Column(values, f"{role.title()} Size", cells.get(role, 0), "(x, y, z)")
+    seen = []
+    for role in ("cc", "device"):
+        at, words = codes(frame, role)
+        seen.append(list(dict.fromkeys(words[c] for c in at[first])))
+    device_of(table, *seen)
+
+
+def device_of(table: Table, capabilities: list[str], devices: list[str]) -> None:
+    """Architecture from compute capabilities (`8.6` -> sm_86) and the device's name where it is not just a number."""
+    seen = [w.strip() for w in capabilities if re.fullmatch(r"\d+[.,]\d+", w.strip())]
+    if seen:
+        table.arch = "sm_" + re.sub("[.,]", "", seen[0])
+        if len(seen) > 1:
+            table.notes.append(
+                f"launches of several GPU generations (CC {', '.join(seen)}); the first one's limits are used"
+            )
+    named = [re.sub(r"\s*\(\d+\)\Z", "", d.strip()) for d in devices if re.search("[A-Za-z]", d)]
+    table.device = table.device or (named[0] if named else "")
+    if len(set(named)) > 1:
+        table.notes.append(
+            f"launches on several devices ({', '.join(dict.fromkeys(named))}); the first one's limits are used"
+        )
+
+
+def _opinions(table: Table, frame: pd.DataFrame, launch: Any, style: units.Style) -> None:
+    named, words = codes(frame, "rule")
+    rows = np.flatnonzero(np.array([bool(w.strip()) for w in words])[named])
+    if not len(rows):
+        return
+    part = frame.iloc[rows]
+    text = {
+        c: [words_[i] for i in codes_]
+        for c in ("rtype", "rtext", "stype", "speedup")
+        for codes_, words_ in [codes(part, c)]
+    }
+    for i, row in enumerate(rows):
+        claim = number(text["speedup"][i], style)
+        table.opinions.append(
+            Opinion(
+                int(launch[row]),
+                TOOL,
+                words[named[row]].strip(),
+                text["rtype"][i].strip(),
+                " ".join(text["rtext"][i].split()),
+                claim / 100 if np.isfinite(claim) else None,
+                text["stype"][i].strip().lower(),
+            )
+        )
+
+
+def _nvtx(table: Table, frame: pd.DataFrame, first: Any) -> None:
+    at, words = codes(frame, "nvtx")
+    paths = np.array([nvtx_path(w) for w in words], dtype=object)[at[first]]
+    if any(paths):
+        table.paths = paths
+
+
+def nvtx_path(text: str) -> str:
+    """The range names of an NVTX cell, outermost first: `1  "<default domain>:step:none:..." ` -> `step`."""
+    levels = []
+    for quoted in re.findall(r'"+([^"]+)"+', text) or [re.sub(r"\A\s*\d+\s+", "", text)]:
+        fields = quoted.split(":")
+        if len(fields) >= 2 and fields[1] not in ("", "none"):
+            levels.append(fields[1].strip())
+    return SEP.join(levels)
+
+
+def _totals(table: Table, frame: pd.DataFrame, first: Any, cells: dict[str, int], style: units.Style) -> None:
+    """A per-kernel summary gives means: what adds up is multiplied by the number of launches."""
+    at, words = codes(frame, "calls")
+    calls = np.array([number(w, style) for w in words])[at[first]]
+    if not np.isfinite(calls).any():
+        return
+    table.columns["frame.calls"] = Column(calls, "Invocations", cells.get("calls", 0))
+    for metric, column in list(table.columns.items()):
+        if metric != "frame.calls" and schema.get(metric).additive:
+            table.raw[column.header] = column
+            table.columns[metric] = Column(
+                column.values * calls,
+                column.header,
+                formula="Average x Invocations",
+                inputs=(column.header, "frame.calls"),
+            )
+    table.notes.append(
+        "a summary per kernel: figures are means over its launches; times and counts were multiplied by Invocations"
+    )

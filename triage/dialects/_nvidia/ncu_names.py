@@ -1,0 +1,191 @@
+"""What Nsight Compute calls the canonical metrics, over all its versions; and how to ask it for them.
+
+Sources: the metric names and section labels that exports of 2018 to 2026 carry; NVIDIA, Nsight Compute Profiling
+Guide (metrics structure, sections); NVIDIA, Nsight Compute CLI, nvprof transition guide.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from triage import schema
+from triage.ground.errors import UnknownUnit
+from triage.ground.units import unit
+
+# label or counter -> canonical id, where the schema's own aliases do not say it. Labels that mean two things are
+# told apart by the unit they come with.
+OWN: dict[str, str] = {
+    "Warp Cycles Per Issue Active": "warp.cycles_per_issue",
+    "Stall Dispatch Stall": "stall_cycles.dispatch_stall",
+    "Stall Dispatch": "stall_cycles.dispatch_stall",
+    "Stall No Instruction": "stall_cycles.no_instruction",
+    "Stall No Instructions": "stall_cycles.no_instruction",
+    "Stall Membar": "stall_cycles.membar",
+    "Stall GMMA": "stall_cycles.gmma",
+    "Stall Warpgroup Arrive": "stall_cycles.gmma",
+    "Stall MIO": "stall_cycles.mio_throttle",
+    "Stall Selected": "stall_cycles.selected",
+    "Local Memory Spilling Requests": "local.spill_requests",
+    "launch__grid_size": "launch.grid_size",
+    "sm__memory_throughput_internal_activity.avg.pct_of_peak_sustained_elapsed": "memory.pipes_busy",
+    "gpu__gpc_cycles_elapsed.max": "sm.cycles_elapsed",
+    "gpc__elapsed_cycles_max": "sm.cycles_elapsed",
+    "smsp__inst_executed_sum": "inst.executed",
+    "smsp__inst_issued_sum": "inst.issued",
+    "smsp__warp_cycles_per_issue_active": "warp.cycles_per_issue",
+    "smsp__thread_inst_executed_pred_on_per_inst_executed.ratio": "warp.unpredicated_threads_per_inst",
+    "lts__average_t_sector_hit_rate.pct": "l2.hit_rate",
+    "lts__request_total_sectors_hitrate_pct": "l2.hit_rate",
+    "device__attribute_warp_size": "launch.wave_size",
+}  # fmt: skip
+_BY_UNIT: dict[str, dict[str, str]] = {
+    "memory throughput": {"ratio": "memory.throughput", "byte/s": "vram.bandwidth"},
+    "dram throughput": {"ratio": "vram.throughput", "byte/s": "vram.bandwidth"},
+    "l1/tex cache throughput": {"ratio": "l1tex.throughput"},
+    "l2 cache throughput": {"ratio": "l2.throughput"},
+    "compute throughput": {"ratio": "sm.throughput"},
+    "cycles": {"cycle": "sm.cycles_elapsed"},
+}
+# a spelling that means the same, and is only used when the better one is absent
+_WEAKER = ("one or more eligible", "warp cycles per issue active", "smsp__warp_cycles_per_issue_active",
+           "smsp__issue_active_per_active_cycle_pct", "sm__cycles_elapsed.avg", "average sm active cycles")  # fmt: skip
+# schema aliases that are too short to mean in Nsight Compute what they mean in a hand-written table
+_NOT_HERE = frozenset(("time", "gpu", "idle", "count", "sm", "tex", "l2", "vram", "dram", "cycles", "registers", "regs",
+                       "groups", "occupancy", "calls", "instances"))  # fmt: skip
+SUFFIX = re.compile(r"[\s(\[]+([a-z0-9]+__[a-z0-9_.]+)[)\]]?\s*\Z")
+
+
+@cache
+def _table() -> dict[str, str]:
+    table = {k: v for k, v in schema.by_alias().items() if k not in _NOT_HERE}
+    table |= {schema.normal(k): v for k, v in OWN.items() if schema.known(v)}
+    return table
+
+
+@cache
+def metric(name: str, unit_text: str = "", section: str = "") -> str:
+    """Canonical id of an exported metric, "" when it means nothing to us. The unit decides between namesakes."""
+    key = schema.normal(name)
+    if key in _BY_UNIT:
+        try:
+            dimension = unit(unit_text)[0]
+        except UnknownUnit:
+            return ""
+        if dimension == "count":  # no unit: the section tells the percentage from the bandwidth
+            dimension = {"memory workload analysis": "byte/s"}.get(section.lower(), "ratio" if section else "")
+        return _BY_UNIT[key].get(dimension, "")
+    found = _table().get(key, "")
+    if not found and (m := SUFFIX.search(name[-400:])):  # --print-metric-name label-name
+        found = _table().get(schema.normal(m[1]), "")
+    return found
+
+
+@cache
+def rank(name: str) -> int:
+    """Preference among names of one metric: lower wins."""
+    key = schema.normal(name)
+    if key in {schema.normal(w) for w in _WEAKER}:
+        return 900
+    found = _table().get(key, "")
+    if not found:
+        return 500
+    aliases = [schema.normal(a) for a in schema.get(found).aliases]
+    return aliases.index(key) if key in aliases else 400
+
+
+_PERFWORKS = re.compile(r"[a-z0-9]+__[a-z0-9_.]+\Z")
+_LEGACY = re.compile(r"(_sol_pct|_per_sec|hitrate_pct|_per_(active|elapsed)_cycle(_pct)?|_avg|_max|_sum)\Z")
+
+
+@cache
+def _by_metric() -> dict[str, list[str]]:
+    table: dict[str, list[str]] = {}
+    for entry in schema.all_metrics().values():
+        for alias in entry.aliases:
+            key = schema.normal(alias)
+            counter = bool(_PERFWORKS.match(alias))
+            graphics = alias.startswith(("gr__", "tpc__", "fe__", "crop__", "zrop__", "pda__", "ia__", "vaf__", "vpc__",
+                                         "pes__", "raster__", "prop__", "dramc__", "memory.", "gpu__engine", "vram__",
+                                         "l2__", "pd__", "pcie__", "rtcore__", "memory__"))  # fmt: skip
+            label = (key in _LABELS or alias.startswith("memory_l")) and not counter
+            if (counter and not graphics and "realtime" not in alias) or label:
+                table.setdefault(entry.id, []).append(alias)
+    for own, canonical in OWN.items():
+        if schema.known(canonical) and own not in table.get(canonical, []):
+            table.setdefault(canonical, []).append(own)
+    for shown, meant in _BY_UNIT.items():
+        for canonical in meant.values():
+            table.setdefault(canonical, []).append(shown.title())
+    return table
+
+
+# section labels of the details page that are schema aliases as they stand
+_LABELS = frozenset(schema.normal(t) for t in (
+    "SM [%]", "Memory [%]", "Compute (SM) Throughput", "L1/TEX Cache Throughput", "SOL L1/TEX Cache", "SOL L2 Cache",
+    "L2 Cache Throughput", "DRAM Throughput", "SOL DRAM", "Mem Busy", "Max Bandwidth", "Mem Pipes Busy", "L1/TEX Hit Rate",
+    "L2 Hit Rate", "L2 Compression Success Rate", "L2 Compression Ratio", "Duration", "Elapsed Cycles", "SM Frequency",
+    "DRAM Frequency", "SM Active Cycles", "Average SM Active Cycles", "Average L1 Active Cycles",
+    "Average L2 Active Cycles", "Average SMSP Active Cycles", "Average DRAM Active Cycles", "Executed Ipc Active",
+    "Executed Ipc Elapsed", "Issue Slots Busy", "SM Busy", "One or More Eligible", "Active Warps Per Scheduler",
+    "Eligible Warps Per Scheduler", "Warp Cycles Per Issued Instruction", "Avg. Active Threads Per Warp",
+    "Avg. Not Predicated Off Threads Per Warp", "Executed Instructions", "Issued Instructions", "Branch Efficiency",
+    "Branch Instructions Ratio", "Avg. Divergent Branches", "Block Size", "Grid Size", "Threads", "Waves Per SM", "# SMs",
+    "Registers Per Thread", "Static Shared Memory Per Block", "Dynamic Shared Memory Per Block",
+    "Driver Shared Memory Per Block", "Shared Memory Per Block", "Shared Memory Configuration Size",
+    "Theoretical Occupancy", "Theoretical Active Warps per SM", "Achieved Occupancy", "Achieved Active Warps Per SM",
+    "Block Limit SM", "Block Limit Registers", "Block Limit Shared Mem", "Block Limit Warps", "Block Limit Barriers",
+    "Issued Ipc Active", "Branch Instructions", "Warp Cycles Per Executed Instruction", "Issued Warp Per Scheduler",
+    "Theoretical DRAM Bytes Accessible",
+    *(f"Predicated-On {x}{op} Thread Instructions Executed Per Cycle" for x in "FD" for op in ("ADD", "MUL", "FMA")),
+    *(f"Theoretical Predicated-On {x}FMA Thread Instructions Executed" for x in "FD"),
+    *(f"Total {u} Elapsed Cycles" for u in ("SM", "SMSP", "L1", "L2", "DRAM")),
+    "Local Memory Spilling Requests", "Local Memory Spilling Request Overhead", "DRAM Bandwidth",
+))  # fmt: skip
+
+
+def names() -> dict[str, list[str]]:
+    """canonical id -> names Nsight Compute exports it under, modern counters first."""
+    extra = {"frame.calls": ["Invocations"], "sm.issue_per_active": ["One or More Eligible"]}
+    table = {k: list(v) for k, v in _by_metric().items()}
+    for key, more in extra.items():
+        table.setdefault(key, [])
+        table[key] += [m for m in more if m not in table[key]]
+    return table
+
+
+# what cannot be asked for by --metrics, or only comes with its section
+_SECTIONS = {
+    "launch.": "LaunchStats", "occupancy.": "Occupancy", "stall.": "WarpStateStats", "stall_cycles.": "WarpStateStats",
+    "global_access.": "SourceCounters", "shared.access": "SourceCounters", "shared.excess": "SourceCounters",
+    "branch.": "SourceCounters", "local.spill": "MemoryWorkloadAnalysis_Tables", "device.": "LaunchStats",
+    "stall_samples.": "SourceCounters",
+}  # fmt: skip
+
+
+_MISSES = "lts__t_sectors_srcunit_tex_aperture_{}_lookup_miss.sum"
+_COMPUTED = {"l2.sysmem_traffic": [_MISSES.format(a) for a in ("device", "peer", "sysmem")]}  # by us, from these
+
+
+def collect(metrics: list[str]) -> str:
+    """A complete command that collects the canonical metrics, newest counter names first."""
+    wanted: set[str] = set()
+    sections: set[str] = set()
+    for canonical in metrics:
+        section = next((s for prefix, s in _SECTIONS.items() if canonical.startswith(prefix)), "")
+        counters = [n for n in _by_metric().get(canonical, []) if _PERFWORKS.match(n) and not _LEGACY.search(n)]
+        if canonical in _COMPUTED:
+            wanted.update(_COMPUTED[canonical])
+        elif section:
+            sections.add(section)
+        elif counters:
+            wanted.add(counters[0])
+        elif canonical in _by_metric():
+            sections.add(
+                "ComputeWorkloadAnalysis" if canonical.startswith(("sm.", "inst.")) else "MemoryWorkloadAnalysis"
+            )
+    if not wanted and not sections:
+        return ""
+    wanted.add("gpu__time_duration.sum")
+    parts = [f"--section {s}" for s in sorted(sections)] + [f"--metrics {','.join(sorted(wanted))}"]
+    return f"ncu {' '.join(reversed(parts))} --csv --page raw --print-units base --log-file kernels.csv ./your-app"

@@ -1,0 +1,113 @@
+"""Figures that Nsight Compute states only in the sentences of its rules, read back as metrics.
+
+The details page prints no stall reasons, no coalescing and no bank-conflict counters, but its rules quote them:
+"... excessive sectors (75% of the total 33554432 sectors)". The figure is a fact; the advice around it is not used.
+A metric that the export holds as a number of its own is never replaced.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+from triage.capture.capture import Column, Table
+
+# what a warp waits for, in the rule's words -> stall reason; the first match counts
+_WAITS = (
+    ("scoreboard dependency on a l1tex", "long_scoreboard"),
+    ("scoreboard dependency on an mio", "short_scoreboard"),
+    ("scoreboard dependency on a mio", "short_scoreboard"),
+    ("local and global (lg)", "lg_throttle"),
+    ("mio (memory", "mio_throttle"),
+    ("instruction queue for texture", "tex_throttle"),
+    ("sibling warps at a cta barrier", "barrier"),
+    ("memory barrier", "membar"),
+    ("math execution pipe", "math_pipe_throttle"),
+    ("execution pipe to be available", "math_pipe_throttle"),
+    ("immediate constant cache", "imc_miss"),
+    ("fixed latency execution dependency", "wait"),
+    ("branch target", "branch_resolving"),
+    ("instruction cache miss", "no_instruction"),
+    ("micro scheduler to select", "not_selected"),
+    ("outstanding memory instructions", "drain"),
+    ("warpgroup", "gmma"),
+    ("dispatch", "dispatch_stall"),
+    ("sleep", "sleeping"),
+)
+_STALL = re.compile(
+    r"stalled? waiting (?:for |on )?(.{5,160}?)\. .*?represents about ([\d.]+)% of the total average of ([\d.]+)",
+    re.DOTALL,
+)
+_UNITS = {
+    "sms": "sm",
+    "smsps": "smsp",
+    "l1 slices": "l1tex",
+    "l2 slices": "l2",
+    "drams": "vram",
+    "dram channels": "vram",
+}
+_UNEVEN = re.compile(r"One or more ([\w ]+?) have a much .*?Maximum instance value is ([\d.]+)% above", re.DOTALL)
+_PIPE = re.compile(
+    r"\b(ALU|FMA|FP16|FP64|XU|LSU|TEX|Tensor)\b[^.]{0,30}? is the highest-utilized pipeline \(([\d.]+)%\)",
+    re.IGNORECASE,
+)
+# pattern -> metric of each group; counts as printed
+_COUNTS = (
+    (
+        r"([\d,]+) excessive sectors \([\d.]+% of the\s+total ([\d,]+) sectors",
+        ("global_access.excess_sectors", "global_access.sectors_l2"),
+    ),
+    (
+        r"([\d,]+) excessive wavefronts \([\d.]+% of the\s+total ([\d,]+) wavefronts",
+        ("shared.excess_wavefronts", "shared.access_wavefronts"),
+    ),
+    (r"global loads[^.]*\..*?only ([\d.]+) of the 32 bytes", ("global_load.bytes_per_sector",)),
+    (r"global stores[^.]*\..*?only ([\d.]+) of the 32 bytes", ("global_store.bytes_per_sector",)),
+    (r"less than the (?:GPU's )?([\d,]+) multiprocessors", ("device.sm_count",)),
+)
+_SHARES = ((r"which represent ([\d.]+)% of the overall [\d,]+ wavefronts for shared", "shared.conflict_share"),)
+
+
+def figures(rule: str, text: str) -> Iterator[tuple[str, float]]:
+    """(metric, value) for every figure a rule's sentence holds; `{unit}.cycles_active_max` is relative to the average."""
+    if rule.startswith("CPIStall") and (m := _STALL.search(text)):
+        what = m[1].lower()
+        if reason := next((r for phrase, r in _WAITS if phrase in what), ""):
+            yield f"stall.{reason}", float(m[2]) / 100
+            yield "warp.cycles_per_issue", float(m[3])
+    for pattern, metrics in _COUNTS:
+        if found := re.search(pattern, text, re.DOTALL):
+            yield from ((metric, float(g.replace(",", ""))) for metric, g in zip(metrics, found.groups(), strict=True))
+    for pattern, metric in _SHARES:
+        if found := re.search(pattern, text):
+            yield metric, float(found[1]) / 100
+    if (m := _UNEVEN.search(text)) and m[1].lower() in _UNITS:
+        yield f"{_UNITS[m[1].lower()]}.cycles_active_max", 1 + float(m[2]) / 100
+    if m := _PIPE.search(text):
+        yield f"pipe.{m[1].lower()}", float(m[2]) / 100
+
+
+def add(table: Table) -> None:
+    """Columns for what only the rules' sentences say."""
+    stalls_known = any(m.startswith(("stall.", "stall_cycles.")) for m in table.columns)
+    found: dict[str, tuple[str, dict[int, float]]] = {}
+    for opinion in table.opinions:
+        for metric, value in figures(opinion.rule, opinion.text):
+            if metric.startswith("stall.") and stalls_known:
+                continue
+            rows = found.setdefault(metric, (opinion.rule, {}))[1]
+            rows[opinion.row] = max(value, rows.get(opinion.row, value))
+    for metric, (rule, rows) in found.items():
+        if metric in table.columns:
+            continue
+        values = np.full(len(table), np.nan)
+        values[list(rows)] = list(rows.values())
+        inputs: tuple[str, ...] = ()
+        if metric.endswith(".cycles_active_max"):
+            average = table.columns.get(metric.removesuffix("_max"))
+            if average is None:
+                continue
+            values, inputs = values * average.values, (metric.removesuffix("_max"),)
+        table.columns[metric] = Column(values, "", formula=f"as the profiler's rule {rule} states it", inputs=inputs)

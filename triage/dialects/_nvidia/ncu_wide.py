@@ -1,0 +1,267 @@
+"""Wide Nsight Compute tables: one record per launch, one column per metric; raw page and GUI export."""
+
+from __future__ import annotations
+
+import csv
+import re
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+
+from triage import schema
+from triage.capture.capture import Column, Opinion, Quality, Table
+from triage.capture.source import Source, cells
+from triage.dialects._nvidia import ncu_implied, ncu_long
+from triage.dialects._nvidia import ncu_names as ncu
+from triage.dialects._nvidia.file import Body, Header, Segment, chatter, frame, record_lines, segments
+from triage.dialects._tables import csv_parser, wide_table
+from triage.ground import units
+from triage.ground.errors import BadCapture, UnknownUnit
+
+ROLES = {
+    "id": ("id",), "pid": ("process id", "process"), "kernel": ("kernel name", "demangled name", "function name"),
+    "block": ("block size",), "grid": ("grid size",), "cc": ("cc", "compute capability"),
+    "device": ("device name", "device attribute display name", "device"), "speedup": ("estimated speedup",),
+    "major": ("device attribute compute capability major",), "minor": ("device attribute compute capability minor",),
+}  # fmt: skip
+_NA = [*csv_parser.MISSING, "No data"]
+
+
+@dataclass(slots=True)
+class _Piece:
+    names: Any
+    lines: Any
+    texts: dict[str, Any]
+    columns: dict[str, Column]
+    unmapped: list[str]
+
+
+def read(source: Source, dialect: str, header: Header, brackets: bool, decimal: str = "") -> Table:
+    """Every launch in file order. brackets: units stand in the headers; else in the record below the header."""
+    body = Body(source)
+    found = segments(body, header)
+    if not found:
+        raise BadCapture(f"{source.path}: no table", "export again")
+    source.delimiter = found[0].separator
+    style = _style(source, body, found, brackets, decimal)
+    quality: list[Quality] = []
+    pieces = [p for s in found if (p := _piece(body, s, brackets, style, quality)) is not None]
+    if not pieces:
+        said = chatter(source)
+        raise BadCapture(
+            f"{source.path}: a header but no rows" + (f"; the profiler said: {said}" if said else ""),
+            "the profiler recorded nothing; check that kernels ran and profile again",
+        )
+    table = Table(
+        dialect, [source], np.concatenate([p.names for p in pieces]), _merge(pieces),
+        lines=np.concatenate([p.lines for p in pieces]), unmapped=list(dict.fromkeys(u for p in pieces for u in p.unmapped)),
+        quality=quality,
+    )  # fmt: skip
+    table.kinds = np.full(len(table), "compute", dtype=object)
+    _extras(table, pieces, found[0], style)
+    ncu_implied.complete(table)
+    if not table.columns:
+        table.notes.append("no metric of this export is known to triage; see the unmapped names")
+    return table
+
+
+def _headers(seg: Segment, body: Body, brackets: bool) -> list[tuple[str, str]]:
+    """(name, unit) per column."""
+    if brackets:
+        return [_bracketed(h) for h in seg.headers]
+    unit_row = _unit_row(body, seg)
+    return [(h, unit_row[i].strip() if i < len(unit_row) else "") for i, h in enumerate(seg.headers)]
+
+
+def _bracketed(header: str) -> tuple[str, str]:
+    m = re.fullmatch(r"(.*?)\s*\[([^\]]*)\]\s*", header) if len(header) <= wide_table.LONGEST else None
+    return (m[1], m[2].strip()) if m else (header, "")
+
+
+def _unit_row(body: Body, seg: Segment) -> list[str]:
+    # the record right below the header, whether or not the segment was cut behind it
+    offset = _offset_of_line(body, seg, seg.start)
+    row = cells(body.line(offset), seg.separator) if offset < len(body.data) else []
+    low = [schema.normal(h) for h in seg.headers]
+    where = [low.index(n) for n in ("id", "process id", "kernel name") if n in low]
+    if row and any(c.strip() for c in row) and not any(row[i].strip() for i in where if i < len(row)):
+        return row
+    return []
+
+
+def _offset_of_line(body: Body, seg: Segment, start: int) -> int:
+    """Byte offset of the line below the segment's header."""
+    behind = seg.line - seg.header_line - 1
+    offset = start
+    for _ in range(behind):
+        offset = body.data.rfind(b"\n", 0, max(offset - 1, 0)) + 1
+    return offset
+
+
+def _candidates(headers: list[tuple[str, str]]) -> dict[str, list[int]]:
+    """canonical id -> columns that give it, best name first."""
+    found: dict[str, list[int]] = {}
+    for i, (name, unit) in enumerate(headers):
+        if metric := ncu.metric(name, unit):
+            found.setdefault(metric, []).append(i)
+    for metric, columns in found.items():
+        found[metric] = sorted(columns, key=lambda c: (ncu.rank(headers[c][0]), c))
+    return found
+
+
+def _style(source: Source, body: Body, found: list[Segment], brackets: bool, decimal: str) -> units.Style:
+    texts: set[str] = set()
+    for seg in found[:3]:
+        wanted = [c for cs in _candidates(_headers(seg, body, brackets)).values() for c in cs]
+        sample = bytes(body.data[seg.start : min(seg.end, seg.start + (1 << 20))]).decode(body.encoding, "replace")
+        if seg.separator == "," and '"' not in sample:
+            return "us" if not decimal else ncu_long.decimal_style(source, [], ",", decimal)
+        for row in csv.reader(sample.replace("\r", "").split("\n")[:200], delimiter=seg.separator):
+            texts |= {row[c] for c in wanted if c < len(row)}
+    return ncu_long.decimal_style(source, sorted(texts), found[0].separator, decimal)
+
+
+def _piece(body: Body, seg: Segment, brackets: bool, style: units.Style, quality: list[Quality]) -> _Piece | None:
+    headers = _headers(seg, body, brackets)
+    low = [schema.normal(n) for n, _ in headers]
+    roles = {r: low.index(n) for r, accepted in ROLES.items() for n in reversed(accepted) if n in low}
+    if "id" not in roles or "kernel" not in roles:
+        lost = "launch number" if "kernel" in roles else "kernel name"
+        raise BadCapture(
+            f"{body.source.path}:{seg.header_line}: no column with the {lost}", "export the whole table again"
+        )
+    texts = frame(body, seg, list(roles.values()), dict.fromkeys(roles.values(), "category"))
+    lines = record_lines(body, seg, len(texts))
+    # a launch has a number; the unit row, a repeated header and stray text have none
+    codes, words = ncu_long.codes(texts, roles["id"])
+    keep = np.array([bool(re.fullmatch(r"\s*[\d.,]+\s*", w)) for w in words])[codes]
+    if not len(texts) or not keep.any():
+        return None
+    wanted = _candidates(headers)
+    flat = sorted({c for cs in wanted.values() for c in cs})
+    numbers = _numbers(body, seg, flat, style, len(texts))
+    columns: dict[str, Column] = {}
+    used = set(roles.values())
+    for metric, options in wanted.items():
+        for c in options:
+            column = _column(numbers[c], metric, headers[c], c, style, keep, quality)
+            if column is not None:
+                used.add(c)
+                columns.setdefault(metric, column)
+                break
+            used.add(c)
+    unmapped = [h for i, h in enumerate(seg.headers) if h and i not in used]
+    out = {
+        r: np.array(words_, dtype=object)[codes_[keep]]
+        for r, c in roles.items()
+        for codes_, words_ in [ncu_long.codes(texts, c)]
+    }
+    names = out.get("kernel", np.array([f"launch {i}" for i in np.flatnonzero(keep)], dtype=object)).copy()
+    blank = names == ""
+    names[blank] = [f"launch {i}" for i in np.flatnonzero(blank)]
+    return _Piece(names, lines[keep], out, columns, unmapped)
+
+
+def _numbers(body: Body, seg: Segment, wanted: list[int], style: units.Style, rows: int) -> pd.DataFrame:
+    """Number columns by the fast parser; columns it cannot read as numbers stay text."""
+    options: dict[str, Any] = {
+        "sep": seg.separator, "header": None, "names": list(range(len(seg.headers) + 3)), "index_col": False,
+        "usecols": wanted, "keep_default_na": False, "na_values": _NA, "encoding": body.encoding,
+        "encoding_errors": "replace", "skip_blank_lines": False, "thousands": "," if style == "us" else ".",
+        "decimal": "." if style == "us" else ",", "low_memory": False, "engine": "c",
+    }  # fmt: skip
+    widest = seg.separator.encode() * (len(seg.headers) + 2) + b"\n"
+    skip = 1 if _has_unit_row(body, seg) else 0
+    start = body.data.find(b"\n", seg.start, seg.end) + 1 if skip else seg.start
+    try:
+        with body.slice(start, seg.end, widest) as f:
+            got: pd.DataFrame = pd.read_csv(f, **options)
+    except (pd.errors.ParserError, ValueError, OverflowError):
+        got = pd.DataFrame()
+    if len(got) != rows - skip + 1:
+        return frame(body, seg, wanted, {})
+    got.iloc[0, :] = np.nan
+    if skip:
+        return got
+    return got.iloc[1:].reset_index(drop=True)
+
+
+def _has_unit_row(body: Body, seg: Segment) -> bool:
+    return seg.line == seg.header_line + 1 and bool(_unit_row(body, seg))
+
+
+def _column(
+    raw: pd.Series[Any],
+    metric: str,
+    header: tuple[str, str],
+    c: int,
+    style: units.Style,
+    keep: Any,
+    quality: list[Quality],
+) -> Column | None:
+    """A metric's values in canonical units, or None when no cell holds a number."""
+    name, unit = header
+    if pd.api.types.is_numeric_dtype(raw):
+        values = raw.to_numpy(dtype=np.float64, na_value=np.nan)[keep]
+        values = np.where(np.isfinite(values), values, np.nan)
+    else:
+        additive = schema.get(metric).additive
+        texts = raw.astype(object).to_numpy()[keep]
+        known = {t: ncu_long.number("" if t is None or t != t else str(t), style, additive) for t in set(texts)}
+        values = np.array([known[t] for t in texts])
+    if not np.isfinite(values).any():
+        return None
+    try:
+        factor = ncu_long.factor(unit, metric, name)
+    except UnknownUnit as e:
+        quality.append(Quality("unit-not-understood", f"{name} in {unit!r}: {e.message}"))
+        return None
+    return Column(values * factor if factor != 1.0 else values, name, c + 1, unit, factor)
+
+
+def _merge(pieces: list[_Piece]) -> dict[str, Column]:
+    if len(pieces) == 1:
+        return pieces[0].columns
+    merged: dict[str, Column] = {}
+    for metric in dict.fromkeys(m for p in pieces for m in p.columns):
+        parts = [p.columns[metric].values if metric in p.columns else np.full(len(p.names), np.nan) for p in pieces]
+        first = next(p.columns[metric] for p in pieces if metric in p.columns)
+        merged[metric] = Column(np.concatenate(parts), first.header, first.column, first.unit, first.factor)
+    return merged
+
+
+def _extras(table: Table, pieces: list[_Piece], seg: Segment, style: units.Style) -> None:
+    low = [schema.normal(_bracketed(h)[0]) for h in seg.headers]
+
+    def texts(role: str) -> Any:
+        return np.concatenate([p.texts.get(role, np.full(len(p.names), "", dtype=object)) for p in pieces])
+
+    for role, metric in (("block", "launch.block_size"), ("grid", "launch.grid_size")):
+        words = texts(role)
+        known = {w: ncu_long.extents(w) for w in set(words)}
+        values = np.array([known[w] for w in words])
+        if metric not in table.columns and np.isfinite(values).any():
+            at = low.index(f"{role} size") if f"{role} size" in low else -1
+            table.columns[metric] = Column(values, f"{role.title()} Size", at + 1, "(x, y, z)")
+    whole = [f"{a.split('.')[0]}.{b.split('.')[0]}" for a, b in zip(texts("major"), texts("minor"), strict=True)]
+    generation = [c or w for c, w in zip(texts("cc"), whole, strict=True)]
+    ncu_long.device_of(table, list(dict.fromkeys(generation)), list(dict.fromkeys(texts("device"))))
+    _speedups(table, cast("list[str]", list(texts("speedup"))), style)
+
+
+def _speedups(table: Table, words: list[str], style: units.Style) -> None:
+    for row, text in enumerate(words):
+        claim = ncu_long.number(text, style) if text else np.nan
+        if np.isfinite(claim) and claim > 0:
+            table.opinions.append(
+                Opinion(
+                    row,
+                    ncu_long.TOOL,
+                    "EstimatedSpeedup",
+                    "OPT",
+                    "largest estimated speedup of its rules",
+                    claim / 100,
+                )
+            )

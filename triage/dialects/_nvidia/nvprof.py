@@ -1,0 +1,128 @@
+"""What nvprof prints as CSV: chatter on `==PID==` lines, one or several tables, a record of units below a header."""
+
+from __future__ import annotations
+
+import csv
+import re
+from dataclasses import dataclass
+
+from triage.capture.source import Source, cells, delimiter
+from triage.ground.errors import NotTriageable
+from triage.schema import normal
+
+_SECTION = re.compile(r"==\d+==\s+(.*?result):")
+_SAID = re.compile(r"^(?:==\d+==\s*)?(No (?:kernels|events/metrics|events|metrics|API activities) were profiled\.?)")
+_NAMES = {
+    "summary": ({"time(%)", "calls", "avg", "name"}, set[str]()),
+    "trace": ({"start", "duration", "grid x", "name"}, set[str]()),
+    "metrics": ({"kernel", "metric name", "avg"}, set[str]()),
+    "events": ({"kernel", "event name", "avg"}, set[str]()),
+    "metric trace": ({"kernel", "device", "stream"}, set[str]()),
+    "unified memory": ({"device", "avg size"}, set[str]()),
+}
+CAPTURE = """\
+nvprof ends with the Volta generation; on newer GPUs use Nsight Compute and Nsight Systems.
+
+`nvprof --csv --log-file kernels.csv --metrics all ./your-app` gives counters per kernel, \
+`nvprof --csv --log-file trace.csv --print-gpu-trace ./your-app` times and launch shapes, \
+`nvprof --csv --log-file summary.csv --print-gpu-summary ./your-app` times per kernel. \
+Without `--csv` the output is for people and cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One table: its kind, 1-based header line, headers, printed units per column, first record, last line or None."""
+
+    kind: str
+    line: int
+    headers: list[str]
+    units: list[str]
+    first: int
+    end: int | None
+
+
+def kind_of(headers: list[str]) -> str:
+    """Which nvprof table a header belongs to, "" for none."""
+    have = {normal(h) for h in headers}
+    return next((k for k, (must, _) in _NAMES.items() if must <= have), "")
+
+
+def find(source: Source) -> list[Found]:
+    """Every nvprof table that begins in the head of a source."""
+    if source.is_folder:
+        return []
+    found: list[Found] = []
+    lines = source.head_lines
+    for i, line in enumerate(lines):
+        if not _could_be_header(line):
+            continue
+        separator = delimiter(line)
+        headers = [c.strip() for c in cells(line, separator)]
+        kind = kind_of(headers)
+        if not kind or separator == "\t":
+            continue
+        source.delimiter = separator
+        below = cells(lines[i + 1], separator) if i + 1 < len(lines) else []
+        is_units = bool(below) and not (below[-1].strip() if len(below) >= len(headers) else "") and _all_units(below)
+        units = below + [""] * (len(headers) - len(below)) if is_units else [""] * len(headers)
+        end = next((j for j in range(i + 1, len(lines)) if not lines[j].strip() or lines[j].startswith("==")), None)
+        found.append(Found(kind, i + 1, headers, units, i + 2 + is_units, end))
+    return found
+
+
+def _could_be_header(line: str) -> bool:
+    return (line.startswith(('"', "Time(%)", "Type", "Start", "Device")) and any(
+        w in line for w in ('Time(%)', "Duration", "Metric Name", "Event Name", "Avg Size"))
+    )  # fmt: skip
+
+
+def _all_units(row: list[str]) -> bool:
+    known = {"", "%", "s", "ms", "us", "ns", "b", "kb", "mb", "gb", "tb", "b/s", "kb/s", "mb/s", "gb/s"}
+    return all(c.strip().lower() in known for c in row) and any(c.strip() for c in row)
+
+
+def records(source: Source, found: Found) -> list[tuple[int, list[str]]]:
+    """(line, cells) of a table's records; commas in an unquoted last cell belong to it."""
+    out = []
+    width = len(found.headers)
+    for number, line in enumerate(source.lines(), 1):
+        if number < found.first:
+            continue
+        if not line.strip() or line.startswith("=="):
+            break
+        row = next(csv.reader([line], delimiter=source.delimiter), [])
+        if len(row) > width:
+            row = [*row[: width - 1], source.delimiter.join(row[width - 1 :])]
+        out.append((number, row + [""] * (width - len(row))))
+    return out
+
+
+def chatter(source: Source) -> str:
+    """nvprof's own words when it recorded nothing."""
+    return next((m[1] for line in source.head_lines if (m := _SAID.match(line.strip()))), "")
+
+
+def is_text(source: Source) -> bool:
+    """nvprof's output for people: its chatter and aligned columns, no CSV."""
+    head = source.head_text[:65536]
+    return bool(re.search(r"^==\d+==.*(?:NVPROF|Profiling (?:result|application))|NVPROF is profiling process", head, re.MULTILINE)
+                or re.search(r"^[ \t]*(?:Type[ \t]+)?Time\(%\)[ \t]+Time[ \t]+Calls[ \t]+Avg[ \t]+Min[ \t]+Max[ \t]+Name", head, re.MULTILINE))  # fmt: skip
+
+
+def refuse(source: Source, found: list[Found]) -> NotTriageable:
+    """Why an nvprof output cannot be triaged."""
+    if said := chatter(source):
+        return NotTriageable(
+            f"{source.path}: nvprof says: {said}",
+            "check that the application launches kernels; profile again",
+        )
+    if found:
+        kinds = ", ".join(dict.fromkeys(f.kind for f in found))
+        return NotTriageable(
+            f"{source.path}: an nvprof table of {kinds}, without kernels",
+            "nvprof --csv --print-gpu-trace ./app",
+        )
+    return NotTriageable(
+        f"{source.path}: nvprof output as aligned text, not as a table",
+        "nvprof --csv --log-file kernels.csv --print-gpu-trace ./your-app",
+    )

@@ -1,0 +1,290 @@
+"""PerfWorks counters as NVIDIA's graphics tools print them: which metric a header means, and what follows
+from them.
+
+Shared by GPU Trace, the Nsight Perf SDK, and the NVIDIA plug-ins of RenderDoc and PIX.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from triage import schema
+from triage.capture.capture import Column, Quality, Table
+
+PCT = ".avg.pct_of_peak_sustained_elapsed"
+STALL = "tpc__warps_issue_stalled_"
+# Names whose meaning these tools fix; schema aliases cover the rest.
+_LOCAL = {
+    "dramc__cycles_elapsed.avg.per_second": "vram.frequency",
+    "gpc__cycles_elapsed.avg": "sm.cycles_elapsed",
+    "sm__inst_executed_realtime.sum": "inst.executed",
+    f"tpc__warps_inactive_sm_active{PCT}": "sm.unused_slots",
+    f"tpc__warps_inactive_sm_idle{PCT}": "sm.idle",
+    f"tpc__warps_active_shader_cs{PCT}": "sm.warps_cs",
+    f"tpc__warps_active_shader_ps{PCT}": "sm.warps_ps",
+    f"tpc__warps_active_shader_vtg{PCT}": "sm.warps_vtg",
+    "gpu__time_duration": "gpu.time",
+}
+_REASONS = {
+    "long_scoreboard_pipe_l1tex": "stall.long_scoreboard",
+    "long_scoreboard": "stall.long_scoreboard",
+    "long_scoreboard_pipe_rtcore": "stall.rtcore",
+    "mio_throttle_pipe_mio": "stall.mio_throttle",
+    "mio_throttle": "stall.mio_throttle",
+    "mio_throttle_pipe_rtcore": "stall.rtcore_throttle",
+    "no_instructions": "stall.no_instruction",
+}
+_WARPS = ("ps", "cs", "vtg")
+_WORLD = re.compile(r"(?:World|Screen)Pipe_throughput\.avg\.pct_of_peak_sustained_elapsed\Z")
+
+
+def counter(header: str) -> str:
+    """The PerfWorks part of a header without tool prefixes, or ""."""
+    if (m := _WORLD.search(header.strip())) is not None:
+        return m[0]
+    return schema.perfworks(header)
+
+
+@cache
+def metric_of(header: str) -> str:
+    """Canonical id of a PerfWorks header, or ""."""
+    name = counter(header)
+    return (_LOCAL.get(name) or schema.by_alias().get(schema.normal(name), "")) if name else ""
+
+
+@cache
+def stall_of(header: str) -> str:
+    """`stall.<reason>` of a PC-sampler column in % of peak warp slots, or ""."""
+    name = counter(header)
+    if not name.startswith(STALL) or not name.endswith(PCT):
+        return ""
+    reason = name[len(STALL) : -len(PCT)].removesuffix("_realtime")
+    metric = _REASONS.get(reason, f"stall.{reason}")
+    return metric if schema.known(metric) else ""
+
+
+@cache
+def warps_of(header: str) -> str:
+    """`ps`, `cs` or `vtg` for the average number of resident warps per SM and elapsed cycle, else ""."""
+    m = re.fullmatch(r"tpc__warps_active_shader_(ps|cs|vtg)(?:_realtime)?\.avg\.per_cycle_elapsed", counter(header))
+    return m[1] if m else ""
+
+
+def unit_of(header: str) -> str:
+    """`%` for counters that print percent, else "" (the canonical unit)."""
+    return "%" if re.search(r"\.pct(?:_of_peak_sustained_\w+)?\Z", counter(header)) else ""
+
+
+def clock_factor(values: Any) -> float | None:
+    """Factor to Hz of a clock column whose unit nobody printed: MHz or Hz by magnitude; None when neither
+    fits.
+    """
+    seen = values[np.isfinite(values) & (values > 0)]
+    if not len(seen):
+        return 1.0
+    low, high = float(seen.min()), float(seen.max())
+    if low >= 10 and high < 1e5:  # no GPU clock runs at 100 kHz or 100 GHz
+        return 1e6
+    return 1.0 if low >= 1e7 else None
+
+
+def add(table: Table, metric: str, values: Any, formula: str, inputs: tuple[str, ...]) -> None:
+    """A computed column, unless the metric was exported; an all-missing result is left out."""
+    if metric not in table.columns and np.isfinite(values).any():
+        table.columns[metric] = Column(values, formula, formula=formula, inputs=inputs)
+
+
+def compute(table: Table) -> None:
+    """Metrics that follow from exported counters; each keeps its formula. Only where the tool did not export
+    them.
+    """
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        _warps(table)
+        _stalls(table)
+        _pixels(table)
+
+
+def _get(table: Table, metric: str) -> Any:
+    column = table.columns.get(metric)
+    return None if column is None else column.values
+
+
+def _warps(table: Table) -> None:
+    shares = [f"sm.warps_{s}" for s in _WARPS if f"sm.warps_{s}" in table.columns]
+    active = _get(table, "sm.active")
+    if len(shares) >= 2:
+        total = sum(table.columns[m].values for m in shares)
+        add(table, "sm.occupancy_elapsed", total, " + ".join(shares), tuple(shares))
+        unused, idle = _get(table, "sm.unused_slots"), _get(table, "sm.idle")
+        if active is None and idle is not None:
+            active = 1 - idle
+        if active is None and unused is not None:
+            active = np.minimum(total + unused, 1.0)
+            inputs = (*shares, "sm.unused_slots")
+            add(
+                table,
+                "sm.active",
+                active,
+                f"{' + '.join(inputs)} (every warp slot of an SM that is not idle)",
+                inputs,
+            )
+        if active is not None:
+            name = "sm.active" if "sm.active" in table.columns else "sm.idle"
+            share = "sm.active" if name == "sm.active" else "(1 - sm.idle)"
+            add(
+                table,
+                "sm.occupancy",
+                _over(total, active),
+                f"({' + '.join(shares)}) / {share}",
+                (*shares, name),
+            )
+            raws = [h for h in table.raw if warps_of(h)]
+            if len(raws) >= 2:
+                warps = sum(table.raw[h].values for h in raws)
+                add(
+                    table,
+                    "sm.active_warps",
+                    _over(warps, active),
+                    f"({' + '.join(raws)}) / {share}",
+                    (*raws, name),
+                )
+    inst = _get(table, "sm.inst_per_elapsed")
+    if inst is not None:
+        why = "instructions executed stand for instructions issued"
+        add(table, "sm.issue_per_elapsed", inst, f"sm.inst_per_elapsed: {why}", ("sm.inst_per_elapsed",))
+        if active is not None:
+            name = "sm.active" if "sm.active" in table.columns else "sm.idle"
+            text = f"sm.inst_per_elapsed / {'sm.active' if name == 'sm.active' else '(1 - sm.idle)'}: {why}"
+            add(
+                table,
+                "sm.issue_per_active",
+                np.minimum(_over(inst, active), 1.0),
+                text,
+                ("sm.inst_per_elapsed", name),
+            )
+
+
+def _over(a: Any, b: Any) -> Any:
+    return np.where(b > 0, a / np.where(b > 0, b, 1.0), np.nan)
+
+
+def _stalls(table: Table) -> None:
+    """PC-sampler stalls are % of the peak warp slots; as shares of the resident warps they add up to one."""
+    headers = [h for h in table.raw if stall_of(h)]
+    if not headers:
+        return
+    stack = np.stack([table.raw[h].values for h in headers])
+    total = np.nansum(stack, axis=0)
+    dead = ~(total > 0)
+    every = f"sum of the {len(headers)} stall reasons"
+    table.raw[every] = Column(total, every, formula=f"{headers[0]} + ... + {headers[-1]}")
+    for h in headers:
+        share = np.where(dead, np.nan, table.raw[h].values / np.where(dead, 1.0, total))
+        add(table, stall_of(h), share, f"{h} / {every}", (h, every))
+    if dead.all():
+        table.quality.append(
+            Quality(
+                "stalls-unavailable",
+                f"all {len(headers)} PC-sampler stall columns are 0 for every "
+                "range: the sampler recorded nothing; unavailable, not zero",
+            )
+        )
+    elif dead.any():
+        rows = np.flatnonzero(dead)
+        names = ", ".join(str(table.names[r])[:40] for r in rows[:3])
+        table.quality.append(
+            Quality(
+                "stalls-unavailable",
+                f"all {len(headers)} stall columns are 0 for {len(rows)} of "
+                f"{len(dead)} ranges ({names}{', ...' if len(rows) > 3 else ''}): unavailable, not zero",
+                int(rows[0]),
+            )
+        )
+
+
+def _pixels(table: Table) -> None:
+    pixels, prims = _get(table, "pixels.shaded"), _get(table, "prims.input")
+    if pixels is not None and prims is not None:
+        add(
+            table,
+            "pixels.per_primitive",
+            _over(pixels, prims),
+            "pixels.shaded / prims.input",
+            ("pixels.shaded", "prims.input"),
+        )
+    seen, kept = _get(table, "zcull.samples"), _get(table, "zcull.accepted")
+    if seen is not None and kept is not None:
+        add(
+            table,
+            "zcull.reject_rate",
+            1 - _over(kept, seen),
+            "1 - zcull.accepted / zcull.samples",
+            ("zcull.accepted", "zcull.samples"),
+        )
+
+
+def kinds(table: Table) -> Any:
+    """What a range does, from its draw and dispatch counts; "" where they do not tell."""
+    out = np.full(len(table), "", dtype=object)
+    draws, dispatches = _get(table, "draw.count"), _get(table, "dispatch.count")
+    if draws is None or dispatches is None:
+        return out
+    prims, pixels = _get(table, "prims.input"), _get(table, "pixels.shaded")
+    with np.errstate(all="ignore"):
+        only_draws = (draws > 0) & (dispatches == 0)
+        out[(dispatches > 0) & (draws == 0)] = "compute"
+        out[only_draws] = "draw"
+        if prims is not None:
+            out[only_draws & (prims > 2 * draws)] = "geometry"
+            if pixels is not None:
+                out[only_draws & (prims <= 2 * draws) & (pixels >= 1e5 * draws)] = "fullscreen"
+        shares = [_get(table, f"sm.warps_{s}") for s in _WARPS]
+        if all(s is not None for s in shares):  # draws of a neighbour may leak into a compute range's count
+            total = sum(shares)
+            out[(out == "") & (dispatches > 0) & (total > 0) & (shares[1] >= 0.95 * total)] = "compute"
+    return out
+
+
+_UNITS = frozenset(
+    (
+        "sm",
+        "smsp",
+        "l1tex",
+        "lts",
+        "dram",
+        "dramc",
+        "crop",
+        "zrop",
+        "pda",
+        "vaf",
+        "vpc",
+        "pes",
+        "raster",
+        "prop",
+        "rtcore",
+        "pcie",
+        "fe",
+        "gr",
+        "gpc",
+        "gpu",
+        "tpc",
+    )
+)
+
+
+def names() -> dict[str, list[str]]:
+    """canonical id -> PerfWorks names, for every metric that has one (names of old tools left out)."""
+    out: dict[str, list[str]] = {}
+    for metric in schema.all_metrics().values():
+        found = [a for a in metric.aliases if "." in a and counter(a).partition("__")[0] in _UNITS]
+        if found:
+            out[metric.id] = sorted(found, key=lambda a: a.startswith("dramc__"))
+    for name, target in _LOCAL.items():
+        out.setdefault(target, []).append(name)
+    return out

@@ -1,0 +1,1 @@
+"""What all dialects of tables share: parsing, columns, formulas."""

@@ -1,0 +1,187 @@
+"""The C parser of pandas over the chosen columns of one table, on every core there is.
+
+pandas parses a whole table with several threads, but chosen columns with one; here a table is cut at line ends into
+as many ranges, and each is parsed by itself. What is given to pandas, and why, was measured (docs/decisions.md,
+"Reading as fast as pandas"): text columns stay without a dtype and bytes are decoded strictly, because that is its
+fast path; the list of missing words holds no infinity, because each number would be looked up among them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, BinaryIO, TypeVar, cast
+
+import pandas as pd
+
+from triage.capture.source import Source
+from triage.ground import units
+
+RANGE = 4 << 20  # bytes below which a further thread does not pay
+MOST = 6  # threads; pandas stops there too
+_WORDS = units.MISSING | {m.upper() for m in units.MISSING} | {"N/A", "NaN", "NA", "None"}
+MISSING = ["", *sorted(w for w in _WORDS if "inf" not in w.lower())]  # the parser knows infinities by itself
+T = TypeVar("T")
+_INFERS_TEXT = pd.Series(["text"]).dtype != object  # pandas 3; before that, text is given its dtype
+Error = (
+    pd.errors.ParserError,
+    pd.errors.EmptyDataError,
+    csv.Error,
+    UnicodeError,
+    ValueError,
+    OverflowError,
+    IndexError,
+)
+
+
+class _Range:
+    """The next bytes of a file, in the form that the parser takes without decoding them first."""
+
+    def __init__(self, file: BinaryIO, size: int) -> None:
+        self._file, self._left = file, size
+        self.quoted = False
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._file.read(self._left if size < 0 else min(size, self._left))
+        self._left -= len(data)
+        self.quoted = self.quoted or b'"' in data
+        return data
+
+    def __iter__(self) -> Any:  # what pandas takes for a file has one; its C parser reads
+        raise NotImplementedError
+
+
+class Parser:
+    """Chosen columns of one table, by 0-based position.
+
+    skip: lines above the data. rows: at most this many. Text columns come as the cells stand, NaN where they are empty.
+    quoted: after `run`, whether a quote was seen; only then can a record be longer than a line.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        skip: int,
+        width: int,
+        numeric: Iterable[int],
+        text: Iterable[int],
+        style: units.Style,
+        rows: int | None = None,
+    ) -> None:
+        self.source, self.skip, self.rows = source, skip, rows
+        self.text = set(text)
+        self.quoted = False
+        wanted, tabs = sorted({*numeric, *self.text}), source.delimiter == "\t"
+        self.options: dict[str, Any] = {
+            "sep": source.delimiter, "header": None, "names": list(range(width)), "index_col": False, "usecols": wanted,
+            "skip_blank_lines": False, "skipinitialspace": source.skip_space, "keep_default_na": False,
+            "na_values": {c: [""] if c in self.text else MISSING for c in wanted}, "thousands": _thousands(source, style),
+            "decimal": "." if style == "us" else ",", "quoting": csv.QUOTE_NONE if tabs else csv.QUOTE_MINIMAL,
+            "nrows": rows, "engine": "c",
+        }  # fmt: skip
+
+    def run(self, convert: Callable[[pd.DataFrame], T]) -> list[T]:
+        """`convert` of the frames that make up the table, in order. Raises `Error` where only a slower reader can help."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", pd.errors.DtypeWarning)  # mixed columns are sorted out by `convert`
+            if self.source.plain_path and self.source.encoding in ("utf-8", "utf-8-sig"):
+                try:
+                    return self._ranges(convert)
+                except UnicodeDecodeError:  # a stray byte: rare enough to read all again
+                    pass
+            return [convert(self._whole())]
+
+    def _whole(self) -> pd.DataFrame:
+        """Packed, piped and foreign encodings: through a decoder, by one thread."""
+        self.quoted = True
+        handle: Any = self.source.plain_path or self.source.open()
+        try:
+            frame: pd.DataFrame = pd.read_csv(
+                handle, skiprows=self.skip, dtype=cast(Any, dict.fromkeys(self.text, object)),
+                encoding=self.source.encoding, encoding_errors="replace", **self.options,
+            )  # fmt: skip
+            return frame
+        finally:
+            if self.source.plain_path is None:
+                handle.close()
+
+    def _ranges(self, convert: Callable[[pd.DataFrame], T]) -> list[T]:
+        path, size = cast(str, self.source.plain_path), self.source.size
+        threads = 1 if self.rows is not None else _threads(size)
+        below = _below(self.source, self.skip) if threads > 1 else 0
+        if below:
+            cuts = _cuts(path, below, size, 2 * threads)  # two each: the last to end is not waited for as long
+            with ThreadPoolExecutor(threads) as pool, contextlib.suppress(pd.errors.ParserError):
+                return list(pool.map(lambda start, end: convert(self._range(path, start, end, 0)), cuts, cuts[1:]))
+        # small, or cut within quotes: the parser says so of the range before the cut
+        return [convert(self._range(path, 0, size, self.skip))]
+
+    def _range(self, path: str, start: int, end: int, skip: int) -> pd.DataFrame:
+        def table(**more: Any) -> pd.DataFrame:
+            with open(path, "rb", buffering=0) as f:
+                f.seek(start)
+                part = _Range(f, end - start)
+                frame: pd.DataFrame = pd.read_csv(cast(Any, part), **self.options | {"skiprows": skip} | more)
+            self.quoted = self.quoted or part.quoted
+            return frame
+
+        frame = table(dtype={} if _INFERS_TEXT else dict.fromkeys(self.text, object))
+        numbers = [c for c in sorted(self.text) if _INFERS_TEXT and not isinstance(frame[c].dtype, pd.StringDtype)]
+        if numbers:  # names such as 007, read as numbers: once more, as they stand
+            again = table(usecols=numbers, dtype=dict.fromkeys(numbers, object))
+            for c in numbers:
+                frame[c] = again[c]
+        return frame
+
+
+def _thousands(source: Source, style: units.Style) -> str | None:
+    """The separator of thousands. Between commas a number that holds one stands in quotes, and most tables have none."""
+    if style == "us":
+        return "," if source.delimiter != "," or b'"' in source.head else None
+    return "."
+
+
+def beside(work: Callable[[Any], T], items: Sequence[Any], rows: int) -> list[T]:
+    """`work` of every item, by several threads where there are many rows; for NumPy, which lets others run meanwhile."""
+    threads = _threads(rows * 64)
+    if threads == 1:
+        return [work(i) for i in items]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(work, items))
+
+
+def _threads(size: int) -> int:
+    """How many threads a table of some bytes is worth; a worker of a batch has one core."""
+    processes = sys.modules.get("multiprocessing")
+    if processes is not None and processes.parent_process() is not None:
+        return 1
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(cores, MOST, size // RANGE))
+
+
+def _cuts(path: str, start: int, end: int, count: int) -> list[int]:
+    """Offsets of line starts that cut the bytes from start to end into about equal ranges."""
+    cuts = [start]
+    with open(path, "rb") as f:
+        for i in range(1, count):
+            f.seek(start + (end - start) * i // count)
+            f.readline()
+            if cuts[-1] < f.tell() < end:
+                cuts.append(f.tell())
+    return [*cuts, end]
+
+
+def _below(source: Source, skip: int) -> int:
+    """Offset of the line below `skip` others, 0 where lines are not simply cut at line feeds."""
+    head, at = source.head, 0
+    for _ in range(skip):
+        at = head.find(b"\n", at) + 1
+        if not at:
+            return 0
+    plain = head.count(b"\r") == head.count(b"\r\n") and head.count(b'"', 0, at) % 2 == 0
+    return at if plain else 0

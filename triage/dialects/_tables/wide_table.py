@@ -1,0 +1,290 @@
+"""Reading a wide table: one record per row, one metric per column. Shared by every wide dialect.
+
+The C parser of pandas reads the mapped columns only; anything it cannot read as plain numbers comes back as text and
+is converted by the file's own number style. Ragged or damaged tables fall back to the csv module, row by row.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from triage.capture.capture import Quality
+from triage.capture.source import Source
+from triage.dialects._tables import csv_parser
+from triage.ground import units
+from triage.ground.errors import BadCapture, UnknownUnit
+
+LONGEST = 400  # characters of a header that is looked into; searching a hostile one takes its length squared
+_BRACKETS = re.compile(r"^(.*?)\s*[\[(]([^\])]*)[\])]\s*$")
+_SUFFIX = re.compile(r"^(.*?)[_ ](ns|us|ms|s|pct|percent|bytes|hz|mhz|ghz|kb|mb|gb)$", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class Wide:
+    """Raw columns of a wide table: floats where numeric was asked, text elsewhere; line of each row."""
+
+    numbers: dict[int, Any]
+    texts: dict[int, Any]
+    lines: Any
+    first_line: int
+    quality: list[Quality]
+
+
+def scaled(values: Any, factor: float) -> Any:
+    """Values of a column that nobody else holds, times a factor; in place, because fresh memory costs more than the work."""
+    if factor == 1.0:
+        return values
+    return np.multiply(values, factor, out=values if values.flags.writeable else None)
+
+
+def split_unit(header: str) -> tuple[str, str]:
+    """`GPU Duration (ms)` -> (`GPU Duration`, `ms`); no unit -> (header, "")."""
+    h = header.strip().strip('"')
+    if len(h) > LONGEST:
+        return h, ""
+    if m := _BRACKETS.match(h):
+        try:
+            units.unit(m[2])
+        except UnknownUnit:
+            return h, ""
+        return m[1].strip(), m[2].strip()
+    return h, ""
+
+
+def split_suffix(header: str) -> tuple[str, str]:
+    """`gpu_time_ms` -> (`gpu_time`, `ms`); `sm_pct` -> (`sm`, `%`)."""
+    h = header.strip()
+    if len(h) <= LONGEST and (m := _SUFFIX.match(h)):
+        return m[1], "%" if m[2].lower() in ("pct", "percent") else m[2]
+    return (h[:-1].strip(), "%") if h.endswith("%") else (h, "")
+
+
+def number_style(source: Source, lines: Sequence[str], columns: Sequence[int], wanted: str = "") -> units.Style:
+    """The number style of a wide table from its first lines; raises UnknownUnit when it stays open.
+
+    A comma-delimited table without quoted numbers cannot hold decimal commas, so it needs no evidence.
+    """
+    if wanted:
+        return "eu" if wanted in ("comma", "eu") else "us"
+    plain_commas = source.delimiter == "," and not any(re.search(r'"[\d.,+\-eE]+"', line) for line in lines[1:200])
+    if plain_commas:
+        return "us"
+    texts = []
+    for row in csv.reader(lines[:2000], delimiter=source.delimiter, skipinitialspace=source.skip_space):
+        texts += [row[c] for c in columns if c < len(row)]
+    return units.style(texts, f"{source.path}: ")
+
+
+def read(
+    source: Source,
+    header_line: int,
+    width: int,
+    numeric: Sequence[int],
+    text: Sequence[int],
+    *,
+    style: units.Style = "us",
+    skip: Sequence[int] = (),
+    end_line: int | None = None,
+    empty: str = "the profiler recorded nothing; capture again",
+) -> Wide:
+    """Columns of a wide table by 0-based position.
+
+    header_line: 1-based line of the header. skip: 1-based lines that are not data (unit row, trailers).
+    end_line: last line that belongs to the table. Raises BadCapture, with `empty` as its hint, when there is no data row.
+    """
+    parser = csv_parser.Parser(
+        source, header_line, width, numeric, text, style, None if end_line is None else end_line - header_line
+    )
+    try:
+        parts = parser.run(lambda frame: _part(frame, numeric, text))
+    except csv_parser.Error:
+        return _slow(source, header_line, width, numeric, text, style, set(skip), end_line, empty)
+    first = header_line + 1
+    keep = ~_joined([p.blank for p in parts])
+    lines = _starts(source, header_line, len(keep), end_line) if parser.quoted else None
+    if lines is None:
+        keep[[line - first for line in skip if 0 <= line - first < len(keep)]] = False
+    else:
+        keep &= ~np.isin(lines, list(skip)) & (lines <= (end_line or np.inf))
+    if not keep.any():
+        raise BadCapture(f"{source.path}: a header but no rows", empty)
+    rows = None if keep.all() else np.flatnonzero(keep)
+    if lines is None and rows is not None:
+        lines = np.arange(first, first + len(keep))
+    quality: list[Quality] = []
+
+    def column(c: int) -> Any:
+        whole = _joined([p.cells.pop(c) for p in parts])
+        return whole if rows is None else whole[rows]
+
+    wanted = list(dict.fromkeys((*numeric, *text)))
+    columns = dict(zip(wanted, csv_parser.beside(column, wanted, len(keep)), strict=True))
+    numbers = {c: _floats(columns[c], style, source, c, quality) for c in numeric}
+    texts = {c: columns[c] for c in text}
+    return Wide(numbers, texts, lines if rows is None or lines is None else lines[rows], first, quality)
+
+
+def _starts(source: Source, skip: int, records: int, end: int | None) -> Any:
+    """Lines on which the records below `skip` lines start; None when each is one line.
+
+    records: how many the parser found. Only quoted line breaks make them fewer than the lines.
+    """
+    if source.delimiter == "\t":
+        return None
+    last = 0
+    for number, _, ends in source.blocks():
+        last = number + len(ends) - 1
+    if min(last, end or last) - skip <= records:
+        return None
+    body = (line + "\n" for line in itertools.islice(source.lines(), skip, None))
+    found: list[int] = []
+    with contextlib.suppress(BadCapture):
+        found.extend(line for line, _ in itertools.islice(_records(source, skip, body), records))
+    return np.array(found) if len(found) == records else None
+
+
+def _records(source: Source, skip: int, body: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
+    """(line on which it starts, cells) of every record below `skip` lines; raises BadCapture where the csv module gives up."""
+    reader = csv.reader(
+        body,
+        delimiter=source.delimiter,
+        skipinitialspace=source.skip_space,
+        quoting=csv.QUOTE_NONE if source.delimiter == "\t" else csv.QUOTE_MINIMAL,
+    )
+    before = 0
+    try:
+        for row in reader:
+            yield skip + before + 1, row
+            before = reader.line_num
+    except csv.Error as e:
+        raise BadCapture(f"{source.path}:{skip + before + 1}: damaged table ({e})", "export again") from e
+
+
+@dataclass(slots=True)
+class _Part:
+    """Some rows of a table. cells: per column, floats, or objects where cells are no plain numbers; blank: rows without any."""
+
+    cells: dict[int, Any]
+    blank: Any
+
+
+def _part(frame: pd.DataFrame, numeric: Sequence[int], text: Sequence[int]) -> _Part:
+    if any(isinstance(i, tuple) for i in frame.index[:1]):
+        raise IndexError("more cells than headers: pandas made an index of them")
+    cells: dict[int, Any] = {}
+    blank = np.ones(len(frame), dtype=bool)
+    for c in dict.fromkeys((*text, *numeric)):
+        cells[c] = _cells(frame[c])
+        if blank.any():
+            blank &= frame[c].isna().to_numpy()
+        if c in text and (missing := frame[c].isna().to_numpy()).any():
+            cells[c] = np.where(missing, "", cells[c])
+    return _Part(cells, blank)
+
+
+def _cells(column: pd.Series[Any]) -> Any:
+    """A column as float64, NaN for infinite, where the parser read numbers; else as objects."""
+    if not (pd.api.types.is_bool_dtype(column) or pd.api.types.is_numeric_dtype(column)):
+        return column.to_numpy(object)
+    values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    infinite = np.isinf(values)
+    return np.where(infinite, np.nan, values) if infinite.any() else values
+
+
+def _joined(parts: Sequence[Any]) -> Any:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _floats(raw: Any, style: units.Style, source: Source, c: int, quality: list[Quality]) -> Any:
+    if raw.dtype != object:
+        return raw
+    out = np.full(len(raw), np.nan)
+    odd = ""
+    for i, cell in enumerate(raw):
+        if not isinstance(cell, str):  # the parser works in chunks: some of a mixed column are numbers already
+            out[i] = _number(cell)
+            continue
+        try:
+            value, _ = units.parse_glued(cell, style)
+        except ValueError:
+            odd = odd or cell
+            continue
+        if value is not None:
+            out[i] = value
+    if odd:
+        quality.append(
+            Quality("not-a-number", f"column {c + 1} holds text where numbers belong, for example {odd[:40]!r}")
+        )
+    return out
+
+
+def _number(cell: Any) -> float:
+    try:
+        return float(cell) if cell is not None and abs(cell) != float("inf") else np.nan
+    except OverflowError:  # an integer of four hundred digits
+        return float("nan")
+
+
+def _slow(
+    source: Source,
+    header_line: int,
+    width: int,
+    numeric: Sequence[int],
+    text: Sequence[int],
+    style: units.Style,
+    skip: set[int],
+    end: int | None,
+    empty: str,
+) -> Wide:
+    """The same with the csv module: tolerates short, long and damaged records, and says so."""
+    body = source.text()
+    below = io.StringIO("".join(body.split("\n", header_line)[header_line:]))
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    long_rows: list[int] = []
+    for start, row in _records(source, header_line, below):
+        if start in skip or (end is not None and start > end) or not any(c.strip() for c in row):
+            continue
+        if len(row) > width and any(c.strip() for c in row[width:]):
+            long_rows.append(start)
+        rows.append(row)
+        lines.append(start)
+    if not rows:
+        raise BadCapture(f"{source.path}: a header but no rows", empty)
+    quality = []
+    if long_rows:
+        quality.append(
+            Quality(
+                "ragged-rows", f"{len(long_rows)} rows have more cells than the header, first at line {long_rows[0]}"
+            )
+        )
+    numbers: dict[int, Any] = {}
+    for c in numeric:
+        found = np.array([row[c] if c < len(row) else "" for row in rows], dtype=object)
+        numbers[c] = _floats(found, style, source, c, quality)
+    texts = {c: np.array([row[c] if c < len(row) else "" for row in rows], dtype=object) for c in text}
+    return Wide(numbers, texts, np.array(lines), header_line + 1, quality)
+
+
+def find(headers: Sequence[str], *wanted: str) -> int:
+    """Position of the first header that equals one of `wanted`, ignoring case, spaces and underscores; -1 if none."""
+    from triage.schema import normal
+
+    table = {normal(h): i for i, h in reversed(list(enumerate(headers)))}
+    return next((table[normal(w)] for w in wanted if normal(w) in table), -1)
+
+
+def roles(headers: Sequence[str], table: Mapping[str, Sequence[str]]) -> dict[str, int]:
+    """role -> position, for the roles of `table` (role -> accepted headers) that are present."""
+    found = {role: find(headers, *names) for role, names in table.items()}
+    return {role: c for role, c in found.items() if c >= 0}

@@ -1,0 +1,1 @@
+"""Diagnosis -> the one plain-data document that every report is made from."""

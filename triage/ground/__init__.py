@@ -1,0 +1,1 @@
+"""What every room stands on: errors, words, numbers with units, the numbers of the method."""

@@ -1,0 +1,198 @@
+"""Numbers and units as profilers print them -> canonical numbers.
+
+Canonical units: `ratio` (0-1), `ns`, `byte`, `byte/s`, `hz`, `flop/s`, `cycle`, `count`.
+Everything that only counts things (inst, warp, sector, register/thread ...) is `count`.
+Size prefixes are SI, as every profiler seen prints them (32.77 Kbyte is 32768 byte); KiB and MiB are binary.
+
+The locale of a file is decided from values that leave no doubt; a file in which every number could be read
+two ways is refused, never guessed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from typing import Literal
+
+from triage.ground.errors import UnknownUnit
+
+Style = Literal["us", "eu"]  # us: 1,234.5   eu: 1.234,5
+
+_SI = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "p": 1e15}
+_TIME = {
+    "ns": 1.0, "nsecond": 1.0, "nanosecond": 1.0, "us": 1e3, "µs": 1e3, "μs": 1e3, "usecond": 1e3, "microsecond": 1e3,
+    "ms": 1e6, "msecond": 1e6, "millisecond": 1e6, "msec": 1e6, "usec": 1e3, "nsec": 1.0,
+    "s": 1e9, "sec": 1e9, "second": 1e9, "min": 6e10, "minute": 6e10,
+}  # fmt: skip
+_COUNTS = frozenset(
+    "inst warp thread block register sector request sample sm tpc cluster pass branch issue wavefront wave sgpr vgpr "
+    "count instruction transaction cu xcc workgroup group byte_count pixel primitive draw call event item lane cta "
+    "waves cus simd kib_count op".split()
+)
+
+
+@cache
+def unit(text: str) -> tuple[str, float]:
+    """Canonical unit and factor of a printed unit: `"Kbyte"` -> `("byte", 1000.0)`; raises UnknownUnit."""
+    raw = text.strip().strip("[]()").strip()
+    low = raw.lower()
+    if low in ("", "-", "count", "#", "none", "unitless"):
+        return "count", 1.0
+    if low in ("%", "pct", "percent", "pct of peak"):
+        return "ratio", 0.01
+    if low in ("ratio", "fraction"):
+        return "ratio", 1.0
+    singular = low[:-1] if low.endswith("s") and low not in _TIME and len(low) > 2 else low
+    for name in (low, singular):
+        if name in _TIME:
+            return "ns", _TIME[name]
+    if m := re.fullmatch(r"([kmgtp]?)i?(?:bytes?|b)", low):
+        return "byte", 1024.0 ** "kmgtp".index(m[1]) * 1024 if "i" in low and m[1] else _SI[m[1]]
+    if m := re.fullmatch(r"([kmgtp]?)i?(?:bytes?|b)(?:/|ps|\s*per\s*)(s|sec|second|)", low):
+        base = 1024.0 ** ("kmgtp".index(m[1]) + 1) if "ib" in low and m[1] else _SI[m[1]]
+        return "byte/s", base
+    if m := re.fullmatch(r"([kmgt]?)hz", low):
+        return "hz", _SI[m[1]]
+    if m := re.fullmatch(r"([kmgt]?)cycles?/(\w+)", low):
+        if m[2] in _TIME:
+            return "hz", _SI[m[1]] * 1e9 / _TIME[m[2]]
+        return "count", _SI[m[1]]
+    if m := re.fullmatch(r"([kmgtp]?)(?:flops?(?:/s)?|flop/second)", low):
+        return "flop/s", _SI[m[1]]
+    if re.fullmatch(r"[kmgt]?cycles?", low):
+        return "cycle", _SI[low[0] if low[0] in "kmgt" else ""]
+    if m := re.fullmatch(r"([kmgt]?)i?(?:bytes?|b)/\w+", low):  # Kbyte/block, byte/thread
+        return "byte", 1024.0 if "ib" in low else _SI[m[1]]
+    words = re.split(r"[/\s]+", singular)
+    if all(w in _COUNTS or w.rstrip("s") in _COUNTS or w.rstrip("es") in _COUNTS or w == "cycle" for w in words):
+        return "count", 1.0
+    raise UnknownUnit(f"unknown unit {raw!r}", "see docs/metrics.md for the units that are understood")
+
+
+def factor(text: str, target: str) -> float:
+    """What a value printed in unit `text` is multiplied by to reach canonical unit `target`; raises UnknownUnit."""
+    canonical, f = unit(text)
+    if canonical == target:
+        return f
+    if target == "count" and canonical in ("cycle", "ratio"):
+        return f
+    if canonical == "count" and target != "ns":  # a bare number: already in the canonical unit
+        return 1.0
+    raise UnknownUnit(f"a value in {text.strip()!r} is not a {target}")
+
+
+_PLAIN = re.compile(r"[+-]?\d+(?:[eE][+-]?\d+)?\Z")
+_US = re.compile(
+    r"[+-]?(?:\d{1,3}(?:,\d{3})+\.\d*|\d{1,3}(?:,\d{3}){2,}|\d*\.\d{0,2}|\d*\.\d{4,}|0+\.\d+|\d{4,}\.\d+|\.\d+"
+    r"|\d*\.\d*[eE][+-]?\d+)\Z"
+)
+_EU = re.compile(
+    r"[+-]?(?:\d{1,3}(?:\.\d{3})+,\d*|\d{1,3}(?:\.\d{3}){2,}|\d*,\d{0,2}|\d*,\d{4,}|0+,\d+|\d{4,},\d+|,\d+"
+    r"|\d*,\d*[eE][+-]?\d+)\Z"
+)
+
+
+def evidence(texts: Iterable[str]) -> tuple[str, str, str]:
+    """First value that proves the US style, that proves the European one, and that could be either."""
+    us = eu = doubt = ""
+    for text in texts:
+        t = text.strip().rstrip("%").strip()
+        if not t or _PLAIN.match(t):
+            continue
+        if not us and _US.match(t):
+            us = t
+        elif not eu and _EU.match(t):
+            eu = t
+        elif not doubt and re.fullmatch(r"[+-]?[1-9]\d{0,2}[.,]\d{3}", t):
+            doubt = t
+        if us and eu:
+            break
+    return us, eu, doubt
+
+
+def style(texts: Iterable[str], where: str = "", default: Style | None = None) -> Style:
+    """The number style of a file, from values that allow one reading only.
+
+    `default` is used when nothing speaks (or only doubtful values do); without it doubt raises UnknownUnit.
+    """
+    us, eu, doubt = evidence(texts)
+    if us and eu:
+        if default:
+            return default
+        raise UnknownUnit(
+            f"{where}numbers contradict each other: {us!r} has a decimal point, {eu!r} a decimal comma",
+            "export again with one number format",
+        )
+    if us or eu:
+        return "us" if us else "eu"
+    if doubt and default is None:
+        a, b = re.split(r"[.,]", doubt)
+        raise UnknownUnit(
+            f"{where}{doubt!r} can be read as {a} or as {a}{b}, and no other number of the file decides it",
+            "export with more metrics or with LC_ALL=C (ncu: --print-units base)",
+        )
+    return default or "us"
+
+
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_GLUED = re.compile(r"([+-]?[\d.,]+(?:[eE][+-]?\d+)?)\s*([a-zA-Z%µμ/]+)\Z")
+MISSING = frozenset(
+    ("", "-", "--", "n/a", "na", "nan", "no data", "none", "null", "inf", "-inf", "+inf", "infinity", "#n/a",
+     "#div/0!", "#value!", "not available", "unavailable", "(not available)", "?", "<n/a>")
+)  # fmt: skip
+
+
+def parse(text: str, style: Style = "us") -> float | None:
+    """A printed number -> float; None when the cell says that there is no value. Raises ValueError on anything else."""
+    t = text.strip()
+    if t.lower() in MISSING:
+        return None
+    t = t.replace("\u00a0", "").replace("\u202f", "").replace("'", "")
+    t = t.replace(",", "") if style == "us" else t.replace(".", "").replace(",", ".")
+    if not _NUMBER.fullmatch(t):
+        raise ValueError(text)
+    value = float(t)
+    return value if abs(value) != float("inf") else None
+
+
+def parse_glued(text: str, style: Style = "us") -> tuple[float | None, str]:
+    """A number with its unit glued on (`12.052ms`, `47.79%`) -> (number, unit text)."""
+    t = text.strip()
+    if m := _GLUED.match(t):
+        return parse(m[1], style), m[2]
+    return parse(t, style), ""
+
+
+_SCALES = (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3))
+
+
+def _three(value: float) -> str:
+    """Three significant digits, never in powers of ten."""
+    return f"{value:.3g}" if abs(value) < 999.5 else f"{value:,.0f}"
+
+
+def show(value: float, unit: str) -> str:
+    """A canonical value as people read it: 0.472 ratio -> `47.2 %`, 1.23e6 ns -> `1.23 ms`."""
+    if value != value:
+        return "not measured"
+    if unit == "ratio":
+        return f"{value * 100:.1f} %" if abs(value) < 0.9995 or abs(value) > 1.0005 else f"{value * 100:.0f} %"
+    scales = {"ns": ("ns", (("s", 1e9), ("ms", 1e6), ("µs", 1e3))), "byte": ("B", _SCALES), "byte/s": ("B/s", _SCALES),
+              "flop/s": ("FLOP/s", _SCALES), "hz": ("Hz", _SCALES)}  # fmt: skip
+    if unit in scales:
+        base, steps = scales[unit]
+        for name, size in steps:
+            if abs(value) >= 0.9995 * size:  # what would round to 1,000 of the smaller unit
+                return f"{_three(value / size)} {name if unit == 'ns' else name + base}"
+        return f"{_three(value)} {base}"
+    whole = abs(value) < 1e15 and (value == int(value) or abs(value) >= 1e4)
+    text = f"{value:,.0f}" if whole else f"{value:,.4g}"
+    return text + (" cycles" if unit == "cycle" else "")
+
+
+def display(value: float, unit: str) -> tuple[float, str]:
+    """Value and unit as the JSON result and the tables carry them: ratios become percent, the rest stays canonical."""
+    if unit == "ratio":
+        return round(value * 100, 6), "%"
+    return value, unit

@@ -1,0 +1,1 @@
+"""Rules over columns: groups of conditions, the engine, three-valued outcomes."""

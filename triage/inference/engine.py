@@ -1,0 +1,198 @@
+"""The inference engine room: a group's signature -> the rules that fire, on a real forward-chaining engine.
+
+Two independent Rete engines do the same work: durable-rules (the default) and CLIPS. Both only ever see names that
+this module made from the rule pack, never a byte of a capture. Three-valued logic needs no negation: every input
+contributes a literal `kT` when it is true and `kP` when it may be true (true or unknown); each rule enters twice, over
+its T-literals (it fires) and over its P-literals (it cannot be excluded).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from triage.ground.errors import TriageError
+from triage.inference.groups import RULES, Group, Program, unsign
+from triage.rulebook.expression import FALSE, TRUE, UNKNOWN
+
+BACKENDS = ("durable", "clips")
+UNSEEN = 1  # member 0 fires and yet is excluded: no signature gives that
+RENEW = 1_000  # runs of one CLIPS environment: it slows down with every run, 1.6-fold over the first 1,500
+Definition = tuple[str, tuple[str, ...]]  # rule name (`3.0T#1`), literals (`3.4T`)
+
+
+class Backend(Protocol):
+    """What an engine offers: assert literals, get the names of the rules that fired, forget everything."""
+
+    name: str
+
+    def run(self, literals: Sequence[str]) -> list[str]:
+        """Names of all rules whose literals are all among the given ones."""
+
+
+class Durable:
+    """durable-rules, through its C module: no Host, hence no threads and no leaked megabytes (see docs/engine.md)."""
+
+    name = "durable"
+    MAX_FIRINGS = 5_000
+
+    def __init__(self, definitions: Sequence[Definition]) -> None:
+        import durable_rules_engine as c
+
+        self._c = c
+        spread = {x for _, literals in definitions for x in literals}
+        # Limits of the C engine, found by experiment: beyond them it loops, loses rules or crashes.
+        counts: dict[str, int] = {}
+        for name, literals in definitions:
+            if not 1 <= len(literals) <= 16:
+                raise TriageError(
+                    f"rule {name} has {len(literals)} literals; the engine takes 1 to 16",
+                    "split the rule through a concept",
+                )
+            for x in literals:
+                counts[x] = counts.get(x, 0) + 1
+        if len(definitions) > 4000 or max(counts.values(), default=0) > 250:
+            raise TriageError("too many rules for one engine", "load fewer rule packs")
+        rules: dict[str, Any] = {"_prime": {"all": [{"f0": {"$and": [{"g": "_p"}, {"lit": "_prime"}]}}]}}
+        for name, literals in definitions:
+            rules[name] = {
+                "all": [{f"f{i}": {"$and": [{"g": self._group(x)}, {"lit": x}]}} for i, x in enumerate(literals)]
+            }
+        self._facts = {x: json.dumps({"g": self._group(x), "lit": x}) for x in sorted(spread)}
+        self._handle = c.create_ruleset("triage", json.dumps(rules))
+        # A state slot in which no rule ever fired makes delete_state crash: fire one rule first.
+        self._cycle([json.dumps({"g": "_p", "lit": "_prime"})])
+        c.delete_state(self._handle, "0")
+
+    @staticmethod
+    def _group(literal: str) -> str:
+        return "g" + literal.partition(".")[0]
+
+    def run(self, literals: Sequence[str]) -> list[str]:
+        """See Backend."""
+        return self._cycle([self._facts[x] for x in literals if x in self._facts])
+
+    def _cycle(self, facts: Sequence[str]) -> list[str]:
+        c, handle, fired, live, state = self._c, self._handle, [], [], None
+        try:
+            for fact in facts:  # everything goes in before the first rule is asked for
+                code, state = c.assert_fact(handle, fact)
+                if code not in (0, 1, 2):
+                    raise RuntimeError(f"durable-rules answered {code}")
+                if code == 0:
+                    live.append(fact)
+            first = c.start_action_for_state(handle, state) if live else None
+            message = first[1] if first else None
+            while message:
+                fired.append(next(iter(json.loads(message))))
+                if len(fired) > self.MAX_FIRINGS:
+                    raise RuntimeError("runaway rules")
+                message = c.complete_and_start_action(handle, state)
+        except BaseException:
+            c.delete_state(handle, "0")
+            raise
+        for fact in live:  # only with an empty agenda is a retract safe
+            c.retract_fact(handle, fact)
+        return fired
+
+
+class Clips:
+    """CLIPS through clipspy: binary wheels for every platform, no compiler needed."""
+
+    name = "clips"
+
+    def __init__(self, definitions: Sequence[Definition]) -> None:
+        self._definitions = list(definitions)
+        self._known = {x for _, literals in definitions for x in literals}
+        self._fired: list[str] = []
+        self._build()
+
+    def _build(self) -> None:
+        import clips
+
+        self._env = clips.Environment()
+        self._env.define_function(self._note, "note")
+        self._env.build("(deftemplate lit (slot k (type SYMBOL)))")
+        for name, literals in self._definitions:
+            patterns = " ".join(f"(lit (k k{x}))" for x in literals)
+            self._env.build(f'(defrule r{name.replace("#", "-")} {patterns} => (note "{name}"))')
+        self._runs = 0
+
+    def _note(self, name: str) -> None:
+        self._fired.append(str(name))
+
+    def run(self, literals: Sequence[str]) -> list[str]:
+        """See Backend."""
+        self._fired = []
+        self._runs += 1
+        if self._runs > RENEW:
+            self._build()
+        for x in literals:
+            if x in self._known:
+                self._env.assert_string(f"(lit (k k{x}))")
+        self._env.run()
+        self._env.reset()
+        return self._fired
+
+
+def backend(name: str, definitions: Sequence[Definition]) -> tuple[Backend, str]:
+    """(engine, note). name: durable, clips or "" (durable where it can be imported, else clips with a note)."""
+    if name not in ("", *BACKENDS):
+        raise TriageError(f"no engine is called {name!r}", f"engines: {', '.join(BACKENDS)}")
+    problem = ""
+    for candidate in [name] if name else BACKENDS:
+        try:
+            return (Durable if candidate == "durable" else Clips)(definitions), problem
+        except ImportError as e:
+            problem = f"the {candidate} engine cannot be loaded here ({e}); using clips instead"
+    raise TriageError(
+        f"engine {name or 'durable, clips'}: cannot be loaded here", "pip install durable-rules, or use --engine clips"
+    )
+
+
+def definitions(program: Program) -> list[Definition]:
+    """Both forms (T and P) of every rule of a program, one definition per alternative."""
+    return [
+        (f"{group.number}.{m}{form}#{a}", tuple(f"{group.number}.{i}{form}" for i in inputs))
+        for group in program.groups
+        for m, member in enumerate(group.members)
+        for a, inputs in enumerate(member.alternatives)
+        for form in "TP"
+    ]
+
+
+class Engine:
+    """Infers a program's groups; remembers every signature it has seen."""
+
+    def __init__(self, program: Program, wanted: str = "") -> None:
+        self.program = program
+        self.backend, self.note = backend(wanted, definitions(program))
+        self._table = [np.full(3 ** len(g.inputs), UNSEEN, dtype=np.uint32) for g in program.groups]
+        self.signatures = 0
+
+    def infer(self, group: Group, codes: Any) -> Any:
+        """Per workload: bit m set = member m fires, bit 16+m = it cannot be excluded (uint32 array)."""
+        table = self._table[group.number]
+        bits = table.take(codes)
+        unseen = bits == UNSEEN
+        if unseen.any():
+            for code in np.unique(codes[unseen]):
+                table[code] = self._signature(group, int(code))
+            bits = table.take(codes)
+        return bits
+
+    def _signature(self, group: Group, code: int) -> int:
+        self.signatures += 1
+        digits = unsign(code, len(group.inputs))
+        certain = UNKNOWN not in digits  # then what fires and what cannot be excluded are the same: ask once
+        literals = [f"{group.number}.{i}T" for i, truth in enumerate(digits) if truth == TRUE]
+        if not certain:
+            literals += [f"{group.number}.{i}P" for i, truth in enumerate(digits) if truth != FALSE]
+        bits = 0
+        for name in self.backend.run(literals):
+            member = name.partition(".")[2].partition("#")[0]
+            bits |= 1 << (int(member[:-1]) + (0 if member[-1] == "T" else RULES))
+        return bits | bits << RULES if certain else bits

@@ -1,0 +1,167 @@
+"""Conditions as columns, inference per group, vetoes: which rule says what about which workload.
+
+A rule's outcome per workload is fired, silent, blind (it cannot be excluded, but something it needs is missing),
+not applicable (missing, and this profiler cannot export it) or overruled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from triage.capture.capture import Capture
+from triage.derive import View, absent, leaves
+from triage.inference.engine import Engine
+from triage.inference.groups import RULES, Input, reads, sign
+from triage.rulebook.expression import FALSE, TRUE, UNKNOWN
+from triage.rulebook.rule import Rule
+
+FIRED, SILENT, BLIND, NOT_APPLICABLE, OVERRULED = range(5)
+OUTCOMES = ("fired", "silent", "blind", "not applicable", "overruled")
+
+
+@dataclass(slots=True)
+class Truth:
+    """Everything inferred about the workloads of a view. fired, possible: masks per rule index."""
+
+    fired: dict[int, Any] = field(default_factory=dict)
+    possible: dict[int, Any] = field(default_factory=dict)  # cannot be excluded: fired or blind
+    overruled: dict[int, list[tuple[str, Any]]] = field(default_factory=dict)  # (by, mask)
+    concluded: dict[str, tuple[Any, Any]] = field(default_factory=dict)  # concept -> (true, cannot be excluded)
+
+    def conclude(self, name: str, fired: Any, possible: Any) -> None:
+        """One more rule says this of a concept: true if one does, unknown if one might."""
+        if name in self.concluded:
+            before = self.concluded[name]
+            fired, possible = before[0] | fired, before[1] | possible
+        self.concluded[name] = (fired, possible)
+
+    def concept(self, name: str) -> Any:
+        """A concept three-valued: int8 array, or FALSE when nothing might conclude it."""
+        if name not in self.concluded:
+            return FALSE
+        fired, possible = self.concluded[name]
+        return UNKNOWN * possible.view(np.int8) - fired.view(np.int8)  # fired implies possible: 2 - 1 is TRUE
+
+    def holds(self, name: str) -> Any:
+        """Where a concept is true."""
+        return self.concluded[name][0] if name in self.concluded else False
+
+
+class Lookup:
+    """Names of one rule -> values over a view: thresholds, lets, metrics."""
+
+    def __init__(self, rule: Rule, view: View, method: str) -> None:
+        self.rule, self.view, self.method = rule, view, method
+
+    def __call__(self, name: str) -> Any:
+        """The value behind a name: array, scalar, or NaN where nobody has it."""
+        if name in self.rule.thresholds:
+            return self.rule.threshold(name, self.method)
+        if name in self.rule.let:
+            # lets of different rules may share a name, never a rule's id
+            key = f"let {self.rule.id} {name}"
+            if key not in self.view.scratch:
+                self.view.scratch[key] = np.nan  # a let that reads itself is missing, not endless
+                self.view.scratch[key] = self.rule.let[name](self)
+            return self.view.scratch[key]
+        return self.view[name]
+
+    def once(self, expression: Any) -> Any:
+        """An expression's or condition's value over the view, computed once however many workloads ask."""
+        key = f"once {type(expression).__name__} {self.rule.id} {self.method} {expression.text}"
+        if key not in self.view.scratch:
+            self.view.scratch[key] = expression(self)
+        return self.view.scratch[key]
+
+
+class Constants:
+    """Conditions over metrics that a capture does not have: the same for all its workloads, so computed for the first block."""
+
+    def __init__(self, capture: Capture) -> None:
+        self.capture = capture
+        self.truths: dict[str, Any] = {}
+
+    def keep(self, item: Input, truth: Any) -> None:
+        """Remember a truth if no block can change it."""
+        if item.kind == "condition" and np.ndim(truth) == 0:
+            assert item.condition and item.rule
+            if all(absent(m, self.capture) for m in reads(item.rule, item.condition.names)):
+                self.truths[item.key] = truth
+
+
+def infer(view: View, engine: Engine, constants: Constants | None = None) -> Truth:
+    """Run every group of the engine's program over a view, then apply the vetoes. constants: of the blocks before."""
+    program, truth = engine.program, Truth()
+    constants = constants or Constants(view.capture)
+    memo = dict(constants.truths)
+    size = view.size
+    nothing = np.zeros(size, dtype=bool)
+    for group in program.groups:
+        digits = [_truth_of(i, view, program.method, truth, memo, constants) for i in group.inputs]
+        bits = engine.infer(group, sign(digits, size))
+        seen = int(np.bitwise_or.reduce(bits)) if size else 0
+        for m, member in enumerate(group.members):
+            fired = bits & np.uint32(1 << m) != 0 if seen >> m & 1 else nothing
+            possible = bits & np.uint32(1 << (RULES + m)) != 0 if seen >> (RULES + m) & 1 else nothing
+            truth.fired[member.index], truth.possible[member.index] = fired, possible
+            if possible is not nothing:
+                for name in (member.rule.name, *member.rule.concludes):
+                    truth.conclude(name, fired, possible)
+    _veto(engine, truth)
+    return truth
+
+
+def _truth_of(item: Input, view: View, method: str, truth: Truth, memo: dict[str, Any], constants: Constants) -> Any:
+    if item.kind == "given":
+        return truth.concept(item.name)
+    if item.key not in memo:
+        if item.kind == "have":
+            values = view[item.name]
+            memo[item.key] = (
+                np.where(np.isnan(values), UNKNOWN, TRUE).astype(np.int8)
+                if np.ndim(values)
+                else (UNKNOWN if np.isnan(values) else TRUE)
+            )
+        else:
+            assert item.condition and item.rule
+            memo[item.key] = item.condition(Lookup(item.rule, view, method))
+            constants.keep(item, memo[item.key])
+    return memo[item.key]
+
+
+def _veto(engine: Engine, truth: Truth) -> None:
+    """Overrule after the fixpoint. A rule that is itself overruled keeps its veto: the reason it fired still holds."""
+    vetoes = []
+    for index, fired in truth.fired.items():
+        rule = engine.program.book.rules[index]
+        if rule.overruled_by and fired.any():
+            for by in rule.overruled_by:
+                hit = fired & truth.holds(by)
+                if hit.any():
+                    vetoes.append((index, by, hit))
+    for index, by, hit in vetoes:
+        truth.overruled.setdefault(index, []).append((by, hit))
+        truth.fired[index] = truth.fired[index] & ~hit
+
+
+def missing(rule: Rule, view: View, method: str) -> list[tuple[str, Any]]:
+    """(metric, mask of workloads where it is missing) for everything the rule itself reads or needs."""
+    when = rule.when.get(method)
+    if when is None:
+        return []
+    wanted = set(rule.needs) | {m for c in when.conditions for m in reads(rule, c.names)}
+    out = []
+    for metric in sorted(wanted):
+        values = view[metric]
+        mask = np.isnan(values) if np.ndim(values) else np.full(view.size, bool(np.isnan(values)))
+        if mask.any():
+            out.append((metric, mask))
+    return out
+
+
+def askable(metric: str, view: View) -> tuple[str, ...]:
+    """What would have to be collected for a missing metric; empty when this profiler cannot give it."""
+    return leaves(metric, view.capture.collectable)

@@ -1,0 +1,167 @@
+"""Rulebook -> Program: rules cut into small groups of conditions, in the order of their concepts.
+
+Each group is signed and inferred by itself. A group of ten three-valued conditions has a few hundred distinct
+signatures however noisy the data, so that a forward-chaining engine stays affordable on a million workloads. A concept
+is concluded before the groups that build on it and enters them as one more condition.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from triage.ground.errors import RuleError
+from triage.rulebook.expression import Condition
+from triage.rulebook.packs import Rulebook, layers
+from triage.rulebook.rule import Rule
+
+WIDTH = 9  # conditions per group; a rule that needs more gets a group of its own
+WIDEST = 13  # 3**13 signatures: the largest table a group may need
+SHORT = 9  # digits whose signature fits 16 bits
+RULES = 16  # two bits per rule and group in one uint32
+_FORGIVING = re.compile(r"\bor\b|\bmost\(|\bleast\(")
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One literal source of a group. kind: condition | given | have (a needed metric that no condition reads)."""
+
+    key: str
+    kind: str
+    condition: Condition | None = None
+    rule: Rule | None = None
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A rule of a group: its alternatives as tuples of input positions, and its index in the rulebook."""
+
+    rule: Rule
+    index: int
+    alternatives: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A few rules over a few inputs."""
+
+    number: int
+    inputs: tuple[Input, ...]
+    members: tuple[Member, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Groups in the order in which they must be inferred."""
+
+    book: Rulebook
+    method: str
+    scope: str
+    groups: tuple[Group, ...]
+
+
+def spelled(rule: Rule, text: str, names: Sequence[str], method: str, depth: int = 0) -> str:
+    """An expression's text with thresholds and lets spelled out: equal spelling means equal truth."""
+    parts = []
+    for name in names:
+        if name in rule.thresholds:
+            parts.append(f"{name}={rule.threshold(name, method)!r}")
+        elif name in rule.let and depth < 8:
+            e = rule.let[name]
+            parts.append(f"{name}=({spelled(rule, e.text, e.names, method, depth + 1)})")
+    return f"{text} | {'; '.join(parts)}" if parts else text
+
+
+def reads(rule: Rule, names: Sequence[str]) -> set[str]:
+    """Metric ids behind names, through lets."""
+    out: set[str] = set()
+    todo, seen = list(names), set()
+    while todo:
+        n = todo.pop()
+        if n in seen or n in rule.thresholds:
+            continue
+        seen.add(n)
+        if n in rule.let:
+            todo += rule.let[n].names
+        else:
+            out.add(n)
+    return out
+
+
+def _inputs(rule: Rule, method: str) -> tuple[list[Input], list[Input]]:
+    when = rule.when[method]
+
+    def atom(c: Condition) -> Input:
+        return Input(spelled(rule, c.text, c.names, method), "condition", c, rule)
+
+    base = [Input(f"given {g}", "given", name=g) for g in when.given] + [atom(c) for c in when.all_of]
+    # a condition that forgives missing inputs does not prove that a need is there
+    read = {
+        m
+        for c in when.conditions
+        if not _FORGIVING.search(spelled(rule, c.text, c.names, method))
+        for m in reads(rule, c.names)
+    }
+    base += [Input(f"have {m}", "have", name=m) for m in rule.needs if m not in read]
+    return base, [atom(c) for c in when.any_of]
+
+
+def compile_program(book: Rulebook, method: str, scope: str) -> Program:
+    """The groups of one scope for one method revision; raises RuleError for a rule too wide for the engine."""
+    index = {r.name: i for i, r in enumerate(book.rules)}
+    groups: list[Group] = []
+    for layer in layers(book.rules, method):
+        rules = [r for r in layer if r.scope == scope and method in r.methods and method in r.when]
+        open_groups: list[tuple[dict[str, Input], list[tuple[Rule, list[Input], list[Input]]]]] = []
+        for rule in rules:
+            base, either = _inputs(rule, method)
+            keys = {i.key: i for i in base + either}
+            if len(keys) > WIDEST or not keys:
+                raise RuleError(
+                    rule.file,
+                    rule.line,
+                    f"{len(keys)} conditions; a rule takes 1 to {WIDEST}",
+                    "split it through a concept",
+                )
+            best = min(
+                (g for g in open_groups if len(g[0].keys() | keys.keys()) <= WIDTH and len(g[1]) < RULES),
+                key=lambda g: len(keys.keys() - g[0].keys()),
+                default=None,
+            )
+            if best is None:
+                best = ({}, [])
+                open_groups.append(best)
+            best[0].update(keys)
+            best[1].append((rule, base, either))
+        for inputs, content in open_groups:
+            place = {key: i for i, key in enumerate(inputs)}
+            members = []
+            for rule, base, either in content:
+                common = tuple(place[i.key] for i in base)
+                alternatives = tuple((*common, place[i.key]) for i in either) or (common,)
+                members.append(Member(rule, index[rule.name], alternatives))
+            groups.append(Group(len(groups), tuple(inputs.values()), tuple(members)))
+    return Program(book, method, scope, tuple(groups))
+
+
+def sign(truths: Sequence[Any], size: int) -> Any:
+    """Signature per workload: three-valued inputs as the digits of a base-3 number."""
+    code: Any = np.zeros(size, dtype=np.int16 if len(truths) <= SHORT else np.int32)
+    for truth in truths:
+        code *= 3
+        code += truth
+    return code
+
+
+def unsign(code: int, width: int) -> list[int]:
+    """The digits of a signature, first input first."""
+    digits = []
+    for _ in range(width):
+        code, d = divmod(code, 3)
+        digits.append(d)
+    return digits[::-1]

@@ -1,0 +1,1 @@
+"""Many captures: a report each, an index over all; killed and resumed to the same bytes."""

@@ -1,0 +1,215 @@
+"""Which captures a batch is about: files, folders, globs and remote addresses -> a list without doubles.
+
+A folder that is itself one export is one capture, and the files that go with an export are not captures of their own.
+Every capture gets a short name for its reports that is safe on every file system and never clashes.
+"""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from triage import dialects
+from triage.capture.source import Source
+from triage.ground.errors import CaptureError, TriageError
+
+STATE = ".triage"  # a batch keeps its notes here; a folder that holds it is a batch's output, not its input
+TABLES = (".csv", ".tsv", ".xls", ".gz", ".ncu-rep", ".nsys-rep")  # taken in a folder whatever is in them
+PASSED = (
+    ".png",
+    ".jpg",
+    ".html",
+    ".md",
+    ".pdf",
+    ".zip",
+    ".py",
+    ".cu",
+    ".cpp",
+    ".h",
+    ".sh",
+    ".yaml",
+    ".json",
+    ".svg",
+    ".sqlite",
+)
+_NEVER = re.compile(r"(manifest|readme|licen[cs]e|origin|notice|changelog|\.|thumbs\.db|desktop\.ini)", re.IGNORECASE)
+# (the file an export is read from, the files that go with it): these are no captures where the first one is
+_FAMILIES = tuple(
+    (re.compile(main, re.IGNORECASE), re.compile(others, re.IGNORECASE))
+    for main, others in (
+        (r"GPUTRACE_REGIMES", r"D3DPERF_EVENTS|GPUTRACE_FRAME|REPRO_INFO|^FRAME\."),
+        (r"^pmc_perf\.csv$", r"^(sysinfo|timestamps|roofline|pmc_perf_\d+|SQC?_\w+|dispatch_info|\w+_agent_info)\.csv$|^log\.txt$"),
+        (r"counters?\b.*\.csv$", r"events?\b.*\.txt$"),
+        (r"(counter_collection|kernel_trace)\.csv$", r"agent_info\.csv$"),
+    )
+)  # fmt: skip
+_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One capture of a batch. path: what is opened and printed. name: below what the user typed. slug: of its reports."""
+
+    path: str
+    name: str
+    slug: str = ""
+
+
+@dataclass(slots=True)
+class Gathered:
+    """Captures in the order of their paths; companions and other: files that were passed over."""
+
+    captures: list[Found] = field(default_factory=list)
+    companions: int = 0
+    other: int = 0
+
+
+def gather(paths: Sequence[str], out: str = "") -> Gathered:
+    """Every capture below the paths, sorted. out: the batch's own output folder, never searched."""
+    g = Gathered()
+    found: list[tuple[str, str]] = []
+    for path in paths:
+        found += _expand(path, os.path.realpath(out) if out else "", g)
+    seen: dict[str, tuple[str, str]] = {}
+    for path, name in found:
+        seen.setdefault(path if "://" in path else os.path.realpath(path), (path, name))
+    g.captures = _named(sorted(seen.values()))
+    return g
+
+
+def _expand(path: str, out: str, g: Gathered) -> list[tuple[str, str]]:
+    if path == "-":
+        raise TriageError("a batch cannot read standard input", "name files or folders, or: triage diagnose -")
+    if "://" in path:
+        return _remote(path, g)
+    if os.path.isdir(path):
+        return _walk(Path(path), out, g)
+    if not os.path.exists(path) and glob.has_magic(path):
+        hits = sorted(glob.glob(path, recursive=True))
+        folders = [h for h in hits if os.path.isdir(h)]
+        inside = [f for h in folders for f in _walk(Path(h), out, g)]
+        files = [(h, h) for h in hits if h not in set(folders) and not _is_companion(Path(h), g)]
+        return files + inside if hits else [(path, path)]
+    return [(path, os.path.basename(path))]
+
+
+def _is_companion(path: Path, g: Gathered) -> bool:
+    try:
+        beside = [p.name for p in path.parent.iterdir()]
+    except OSError:
+        return False
+    _, companions = _split([path.name, *beside])
+    g.companions += path.name in companions
+    return path.name in companions
+
+
+def _walk(root: Path, out: str, g: Gathered) -> list[tuple[str, str]]:
+    """Captures below a folder; of nested folders that count as one export the innermost is it."""
+    found: list[tuple[str, str]] = []
+    for here, folders, files in os.walk(root):
+        folders[:] = sorted(f for f in folders if not f.startswith("."))
+        if (out and os.path.realpath(here) == out) or os.path.isdir(os.path.join(here, STATE)):
+            folders[:] = []
+            continue
+        folder = Path(here)
+        mains, companions = _split(files)
+        g.companions += len(companions)
+        if len(mains) == 1 and _recognised(folder):
+            name = folder.relative_to(root).as_posix()
+            found.append((str(folder), root.name or "capture" if name == "." else name))
+            companions |= mains
+        for name in sorted(files):
+            if name in companions:
+                continue
+            path = folder / name
+            if _NEVER.match(name) or not _candidate(path):
+                g.other += 1
+            else:
+                found.append((str(path), path.relative_to(root).as_posix()))
+    return found
+
+
+def _split(files: Iterable[str]) -> tuple[set[str], set[str]]:
+    """(main files of exports that are folders, companions) among the names of one folder."""
+    names = list(files)
+    mains: set[str] = set()
+    companions: set[str] = set()
+    for number, (main, others) in enumerate(_FAMILIES):
+        first = {n for n in names if main.search(n) and not others.search(n)}
+        if first:
+            companions |= {n for n in names if others.search(n)}
+            mains |= first if number < 2 else set()
+    return mains, companions - mains
+
+
+def _candidate(path: Path) -> bool:
+    """A table by its suffix, or anything else that a dialect recognises by its content."""
+    suffix = path.suffix.lower()
+    if not path.is_file() or suffix in PASSED or suffix == ".part":
+        return False
+    return suffix in TABLES or _recognised(path)
+
+
+def _recognised(path: Path) -> bool:
+    try:
+        dialects.pick(Source(str(path)))
+    except CaptureError:
+        return False
+    return True
+
+
+def _remote(url: str, g: Gathered) -> list[tuple[str, str]]:
+    """Files behind an address that fsspec understands, such as s3://bucket/night/*.csv."""
+    try:
+        import fsspec
+    except ImportError as e:
+        raise TriageError(f"{url}: remote paths need fsspec", "pip install 'sol-triage[dask]'") from e
+    try:
+        fs, path = fsspec.core.url_to_fs(url)
+        if glob.has_magic(path):
+            hits = sorted(fs.glob(path))
+        elif fs.isdir(path):
+            hits = sorted(fs.find(path))
+        else:
+            return [(url, PurePosixPath(path).name)]
+    except (OSError, ValueError, ImportError) as e:
+        raise TriageError(f"{url}: cannot be listed ({e})", "check the address and its credentials") from e
+    taken = []
+    base = path.partition("*")[0].rpartition("/")[0] if glob.has_magic(path) else path
+    for hit in hits:
+        if PurePosixPath(hit).suffix.lower() in TABLES and not _NEVER.match(PurePosixPath(hit).name):
+            taken.append((fs.unstrip_protocol(hit), hit.removeprefix(base).lstrip("/")))
+        else:
+            g.other += 1
+    return taken
+
+
+def _named(found: Sequence[tuple[str, str]]) -> list[Found]:
+    slugs: set[str] = set()
+    out = []
+    for path, name in found:
+        slug = slugify(name)
+        if slug in slugs:  # the same name below two of the paths given: the whole path tells them apart
+            slug = slugify(name, path)
+        while slug in slugs:
+            slug = slugify(name, slug)
+        slugs.add(slug)
+        out.append(Found(path, name, slug))
+    return out
+
+
+def slugify(name: str, also: str = "") -> str:
+    """A file name for a report: readable, at most 80 characters, safe everywhere, with a hash that keeps it apart."""
+    digest = hashlib.sha256(f"{name}\0{also}".encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    stem = re.sub(r"\.(csv|tsv|txt|xls|gz)\b", "", name, flags=re.IGNORECASE)
+    plain = re.sub(r"[^A-Za-z0-9_]+", "-", stem).strip("-_").lower()
+    if len(plain) > 64:
+        plain = f"{plain[:24].rstrip('-_')}-{plain[-38:].lstrip('-_')}"
+    if not plain or _RESERVED.fullmatch(plain):
+        plain = f"capture-{plain}".rstrip("-")
+    return f"{plain}-{digest}"

@@ -1,0 +1,285 @@
+"""Many captures: a report for each, an index over all, one table of every finding, one of what could not be read.
+
+    OUT/reports/<name>.<ext>      per capture and format
+    OUT/index.html, index.md      captures and recurring root causes, worst first
+    OUT/findings.csv, .parquet    one row per finding (Parquet where pyarrow is installed)
+    OUT/errors.csv                one row per capture that could not be used
+    OUT/.triage/<name>.json       what is done; --resume reads it
+
+A capture's note in `.triage` is written after its reports, and every file appears whole or not at all. So a batch may
+be killed at any moment: with `resume` only what has no valid note is done again, and the bytes are the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import hashlib
+import io
+import json
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from triage import __version__
+from triage.document.summary import plural
+from triage.files import writing
+from triage.ground.errors import CaptureError, ReportError, TriageError
+from triage.products.batch import index, workers
+from triage.products.batch.find import STATE, Found
+from triage.products.batch.workers import Outcome, Settings
+from triage.rendering import formats, templates
+from triage.rendering.phrases import time
+
+SUFFIX = {
+    "markdown": ".md",
+    "html": ".html",
+    "jira": ".jira.txt",
+    "json": ".json",
+    "csv": ".csv",
+    "junit": ".xml",
+    "terminal": ".txt",
+}
+_NOTE = re.compile(r"[A-Za-z0-9_-]{1,80}\.json")
+Progress = Callable[[Outcome, int], None]
+
+
+@dataclass(slots=True)
+class Batch:
+    """What a batch produced. captures: summaries, largest recoverable time first. errors: (name, reason)."""
+
+    captures: list[dict[str, Any]] = field(default_factory=list)
+    errors: list[tuple[str, str]] = field(default_factory=list)
+    causes: list[dict[str, Any]] = field(default_factory=list)
+    findings: int = 0
+    kept: int = 0
+
+    def line(self) -> str:
+        """One line: what was done."""
+        ns = sum(c["recoverable_ns"] or 0 for c in self.captures)
+        parts = [plural(len(self.captures), "capture"), plural(self.findings, "finding"), f"{time(ns)} recoverable"]
+        if self.kept:
+            parts.append(f"{self.kept} kept from before")
+        if self.errors:
+            parts.append(f"{plural(len(self.errors), 'warning')}: could not be read, see errors.csv")
+        return ", ".join(parts)
+
+
+def suffix(name: str) -> str:
+    """File ending of a format's reports; a template's own name is kept, so that two templates never share a file."""
+    return f".{Path(name).name.removesuffix('.j2')}" if name.endswith(".j2") else SUFFIX.get(name, f".{name}")
+
+
+def signature(settings: Settings) -> str:
+    """What the bytes of a report depend on besides its capture: options, rules, version, templates."""
+    texts = [repr(asdict(settings)), settings.rulebook().sha256, __version__]
+    for name in settings.formats:
+        path = Path(name) if name.endswith(".j2") else formats.templates().get(name)
+        texts.append(hashlib.sha256(path.read_bytes()).hexdigest() if path and path.is_file() else name)
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
+
+
+def run(
+    found: Sequence[Found],
+    settings: Settings,
+    out: Path,
+    *,
+    jobs: int = 1,
+    resume: bool = False,
+    dask: str = "",
+    progress: Progress | None = None,
+) -> Batch:
+    """Diagnose captures into a folder. progress(outcome, done): called after each. Raises ReportError, RuleError.
+
+    resume: keep what an earlier batch with the same options finished on unchanged inputs.
+    """
+    state = out / STATE
+    try:
+        state.mkdir(parents=True, exist_ok=True)
+    except OSError as e:
+        raise ReportError(f"{out}: cannot be written ({e.strerror or e})", "choose another -o") from e
+    with _alone(state):
+        mark = signature(settings)
+        _sweep(out, {f.slug for f in found})
+        kept = {f.slug for f in found if resume and _kept(f, settings, out, mark)}
+        for f in found:
+            if f.slug not in kept:
+                _forget(out, f.slug)
+        todo = [f for f in found if f.slug not in kept]
+        errors: dict[str, str] = {}
+        outcomes = workers.cluster(todo, settings, dask) if dask else workers.local(todo, settings, jobs)
+        with contextlib.closing(outcomes):
+            for done, outcome in enumerate(outcomes, 1):
+                if outcome.error:
+                    errors[outcome.found.slug] = outcome.error
+                else:
+                    _keep(outcome, out, mark)
+                if progress:
+                    progress(outcome, done)
+        batch = _finish(found, errors, settings, out)
+        batch.kept = len(kept)
+        return batch
+
+
+@contextlib.contextmanager
+def _alone(state: Path) -> Iterator[None]:
+    """Refuse a second batch into the same folder; the lock goes with the process, however it ends."""
+    with (state / "lock").open("w") as f:
+        try:
+            import fcntl
+
+            fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except ImportError:  # Windows: no such locks
+            pass
+        except OSError as e:
+            raise ReportError(
+                f"{state.parent}: another batch is writing there", "wait for it, or choose another -o"
+            ) from e
+        yield
+
+
+def _sweep(out: Path, slugs: set[str]) -> None:
+    """Remove what a killed batch left half-written, and reports of captures that are no longer asked for."""
+    for folder in (out, out / "reports", out / STATE):
+        for part in folder.glob(".*.part"):
+            part.unlink(missing_ok=True)
+    for note in sorted((out / STATE).glob("*.json")):
+        if _NOTE.fullmatch(note.name) and note.stem not in slugs:
+            _forget(out, note.stem)
+
+
+def _forget(out: Path, slug: str) -> None:
+    note = out / STATE / f"{slug}.json"
+    with contextlib.suppress(ValueError, OSError):
+        for name in json.loads(note.read_text(encoding="utf-8"))["files"]:
+            if Path(name).name == name and name.startswith(slug):
+                (out / "reports" / name).unlink(missing_ok=True)
+    note.unlink(missing_ok=True)
+
+
+def _kept(found: Found, settings: Settings, out: Path, mark: str) -> bool:
+    """Did an earlier batch finish this capture, with the same options and the same bytes in?"""
+    try:
+        note = json.loads((out / STATE / f"{found.slug}.json").read_text(encoding="utf-8"))
+        if note["mark"] != mark or note["summary"]["path"] != found.path:
+            return False
+        files = {name: (out / "reports" / name).read_bytes() for name in note["files"]}
+        whole = all(hashlib.sha256(data).hexdigest() == note["files"][name] for name, data in files.items())
+        return whole and workers.open_source(found.path, settings.max_unpacked or 8 << 30).sha256 == note["sha256"]
+    except (OSError, ValueError, KeyError, TypeError, TriageError):
+        return False
+
+
+def _keep(outcome: Outcome, out: Path, mark: str) -> None:
+    """Write a capture's reports, then the note that says they are there."""
+    slug = outcome.found.slug
+    files = {}
+    for name, text in outcome.reports.items():
+        data = text.encode("utf-8", "replace").decode("utf-8")
+        with writing.atomic(out / "reports" / f"{slug}{suffix(name)}") as write:
+            write(data)
+        files[f"{slug}{suffix(name)}"] = hashlib.sha256(data.encode()).hexdigest()
+    note = {"mark": mark, "sha256": outcome.sha256, "files": files, "summary": outcome.summary, "rows": outcome.rows}
+    with writing.atomic(out / STATE / f"{slug}.json") as write:
+        write(json.dumps(note, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace").decode("utf-8"))
+
+
+def _notes(found: Sequence[Found], out: Path) -> Iterator[tuple[Found, dict[str, Any]]]:
+    for f in found:
+        path = out / STATE / f"{f.slug}.json"
+        if path.is_file():
+            yield f, json.loads(path.read_text(encoding="utf-8"))
+
+
+def _finish(found: Sequence[Found], errors: dict[str, str], settings: Settings, out: Path) -> Batch:
+    """Index and tables, from the notes alone: so a resumed batch writes the very bytes of an uninterrupted one."""
+    batch = Batch(errors=[(f.path, errors[f.slug].removeprefix(f"{f.path}: ")) for f in found if f.slug in errors])
+    for f, note in _notes(found, out):
+        reports = [f"reports/{f.slug}{suffix(name)}" for name in settings.formats]
+        batch.captures.append({**note["summary"], "reports": reports})
+        batch.findings += note["summary"]["findings_total"]
+    batch.captures.sort(key=lambda c: (-(c["recoverable_ns"] or 0), -(c["duration_ns"] or 0), c["path"]))
+    batch.causes = recurring(batch.captures)
+    _tables(found, batch, out)
+    context = index.context(batch)
+    for name, template in (("index.html", "index.html.j2"), ("index.md", "index.md.j2")):
+        with writing.atomic(out / name) as write:
+            write(templates.render(template, **context))
+    return batch
+
+
+def recurring(captures: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Root causes over captures: the same rule in several of them is one item, largest saving first."""
+    found: dict[str, dict[str, Any]] = {}
+    for c in captures:
+        for cause in c["causes"]:
+            item = found.setdefault(cause["rule"], {
+                "rule": cause["rule"], "title": cause["title"], "captures": 0, "workloads": 0, "saved_ns": 0.0,
+                "confidence": "high", "worst": c["path"], "worst_ns": -1.0, "report": c["reports"][0], "message": "",
+            })  # fmt: skip
+            item["captures"] += 1
+            item["workloads"] += cause["workloads"]
+            item["saved_ns"] += cause["saved_ns"] or 0.0
+            item["confidence"] = min(item["confidence"], cause["confidence"], key=CONFIDENCE.index)
+            if (cause["saved_ns"] or 0.0) > item["worst_ns"]:
+                item |= {
+                    "worst": c["path"],
+                    "worst_ns": cause["saved_ns"] or 0.0,
+                    "report": c["reports"][0],
+                    "message": cause["message"],
+                }
+    return sorted(found.values(), key=lambda i: (-i["saved_ns"], -i["captures"], i["rule"]))
+
+
+HEADER = ["rank", "capture", "workload", "path", "name", "limiter_class", "rule", "rule_name", "title", "level", "confidence",
+          "saved_ms", "fraction", "share", "speedup", "message", "evidence", "advice", "fingerprint"]  # fmt: skip
+CONFIDENCE = ("low", "medium", "high")
+NUMBERS = ("saved_ms", "fraction", "share", "speedup")
+
+
+def _tables(found: Sequence[Found], batch: Batch, out: Path) -> None:
+    with writing.atomic(out / "errors.csv") as write:
+        _csv(write, [["file", "reason"], *([path, reason] for path, reason in batch.errors)])
+    with writing.atomic(out / "findings.csv") as write:
+        _csv(write, [HEADER])
+        for _, note in _notes(found, out):
+            _csv(write, note["rows"])
+    _parquet(found, out)
+
+
+def _csv(write: Any, rows: Sequence[Sequence[Any]]) -> None:
+    buffer = io.StringIO()
+    plain = csv.writer(buffer, lineterminator="\r\n")
+    plain.writerows([formats.inert(v) for v in row] for row in rows)
+    write(buffer.getvalue())
+
+
+def _parquet(found: Sequence[Found], out: Path) -> None:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        return
+    kinds = {"rank": pa.int64(), **dict.fromkeys(NUMBERS, pa.float64())}
+    schema = pa.schema([(name, kinds.get(name, pa.string())) for name in HEADER])
+    part = out / ".findings.parquet.part"
+    try:
+        with pq.ParquetWriter(part, schema) as writer:
+            for _, note in _notes(found, out):
+                columns = list(zip(*note["rows"], strict=True)) or [()] * len(HEADER)
+                arrays = [pa.array(values, type=f.type) for f, values in zip(schema, columns, strict=True)]
+                writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
+        os.replace(part, out / "findings.parquet")
+    except (OSError, pa.ArrowException) as e:
+        raise ReportError(f"{out / 'findings.parquet'}: cannot be written ({e})", "check space and permissions") from e
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def refuse(batch: Batch) -> None:
+    """Raise CaptureError when nothing at all could be read."""
+    if batch.errors and not batch.captures:
+        raise CaptureError(f"none of {len(batch.errors)} captures could be read; first: {batch.errors[0][1]}")

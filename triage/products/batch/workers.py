@@ -1,0 +1,260 @@
+"""The work of a batch on one capture, and where it runs: in this process, in several, or on a Dask cluster.
+
+All three call the same `work`, which returns everything as plain data; only the caller writes files. So the bytes do
+not depend on where a capture was diagnosed, and a worker that dies leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import threading
+import warnings
+from collections import deque
+from collections.abc import Generator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from triage.ground.errors import CaptureError, TriageError
+from triage.products.batch.find import Found
+
+if TYPE_CHECKING:
+    from triage.diagnosis.diagnose import Diagnostician
+    from triage.rulebook.packs import Rulebook
+
+AHEAD = 4  # captures handed to each worker in advance; more would only hold results in memory
+_BUSY = threading.Lock()  # a Diagnostician remembers signatures; threads of one Dask worker take turns
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What every capture of a batch is diagnosed with; plain values, so that it travels to other processes."""
+
+    formats: tuple[str, ...] = ("html",)
+    top: int | None = None
+    min_gain: float = 0.0
+    full: bool = False
+    method: str = "v2"
+    engine: str = ""
+    rules: tuple[str, ...] = ()
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    sets: tuple[str, ...] = ()
+    experimental: bool = False
+    dialect: str = ""
+    device: str = ""
+    marker: str = ""
+    unfold: bool = False
+    mapping: tuple[tuple[str, str], ...] = ()
+    events: str = ""
+    decimal: str = ""
+    max_unpacked: int = 0
+
+    def rulebook(self) -> Rulebook:
+        """The rules in force; raises RuleError."""
+        from pathlib import Path
+
+        from triage.rulebook import packs
+
+        book = packs.load([Path(r) for r in self.rules])
+        return packs.select(book, list(self.select), list(self.ignore), list(self.sets), self.experimental)
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of one capture: its reports by format and what the index says of it, or one line of error."""
+
+    found: Found
+    error: str = ""
+    sha256: str = ""
+    reports: dict[str, str] = field(default_factory=dict)
+    summary: dict[str, Any] = field(default_factory=dict)
+    rows: list[list[Any]] = field(default_factory=list)
+
+
+@cache
+def _doctor(settings: Settings) -> Diagnostician:
+    from triage.diagnosis.diagnose import Diagnostician
+
+    return Diagnostician(settings.rulebook(), settings.method, settings.engine)
+
+
+def work(found: Found, settings: Settings) -> Outcome:
+    """Diagnose one capture. Never raises: whatever is wrong with it is its Outcome's `error`."""
+    try:
+        with _BUSY, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return _work(found, settings)
+    except TriageError as e:
+        return Outcome(found, error=str(e))
+    except (MemoryError, RecursionError) as e:
+        return Outcome(
+            found, error=f"{found.path}: not enough memory for this input ({type(e).__name__}) - split the export"
+        )
+    except OSError as e:
+        return Outcome(found, error=f"{found.path}: cannot be read ({e.strerror or e}) - check space and permissions")
+    except Exception as e:  # one capture must not take down the night's batch
+        text = " ".join(str(e).split())[:200]
+        return Outcome(found, error=f"{found.path}: internal error ({type(e).__name__}: {text}) - please report it")
+
+
+def _work(found: Found, settings: Settings) -> Outcome:
+    from triage.capture.source import GZ_BYTES
+    from triage.dialects import Options
+    from triage.document import document, summary
+    from triage.reading import reader
+    from triage.rendering import formats
+
+    source = open_source(found.path, settings.max_unpacked or GZ_BYTES)
+    options = Options(mapping=dict(settings.mapping), events=settings.events, decimal=settings.decimal)
+    capture = reader.read(source, dialect=settings.dialect, device=settings.device, marker=settings.marker, options=options,
+                          unfold=settings.unfold)  # fmt: skip
+    d = _doctor(settings).diagnose([capture], settings.top, settings.min_gain)
+    reports: dict[str, str] = {}
+    for name in settings.formats:
+        parts: list[str] = []
+        formats.render(d, name, parts.append, full=settings.full)
+        reports[name] = "".join(parts)
+    doc = document.document(d)
+    frame = doc["frame"]
+    overview = {
+        "path": found.path, "name": found.name, "dialect": capture.input.dialect,
+        "device": capture.device.name if capture.device else capture.table.device or None, "rows": capture.input.rows,
+        **{key: frame[key] for key in ("duration_ns", "workloads", "recoverable_ns", "recoverable_low_ns",
+                                       "recoverable_bound_ns", "findings_total", "limiters")},
+        "remarks": len(capture.quality),
+        "causes": [
+            {"rule": c["rule"], "title": c["title"], "workloads": c["count"], "saved_ns": c["saved_ns"],
+             "confidence": c["confidence"], "message": c["message"]}
+            for c in summary.causes(doc)
+        ],
+    }  # fmt: skip
+    return Outcome(found, "", capture.sha256, reports, overview, list(document.finding_rows(d)[1]))
+
+
+def open_source(path: str, max_unpacked: int) -> Any:
+    """A Source of a local path or of an address that fsspec understands."""
+    from triage.capture.source import Source
+
+    if "://" not in path:
+        return Source(path, max_unpacked=max_unpacked)
+    try:
+        import fsspec
+
+        with fsspec.open(path, "rb") as f:
+            return Source(path, data=f.read(), max_unpacked=max_unpacked)
+    except ImportError as e:
+        raise CaptureError(f"{path}: remote paths need fsspec ({e})", "pip install 'sol-triage[dask]'") from e
+    except (OSError, ValueError) as e:
+        raise CaptureError(f"{path}: cannot be read ({e})", "check the address and its credentials") from e
+
+
+def local(todo: Sequence[Found], settings: Settings, jobs: int) -> Generator[Outcome, None, None]:
+    """Outcomes as they come, from `jobs` processes; from this one when a single job is asked for."""
+    if jobs <= 1 or len(todo) <= 1:
+        yield from (work(f, settings) for f in todo)
+        return
+    waiting = deque(todo)
+    while waiting:
+        lost: list[Found] = []
+        yield from _pool(waiting, settings, min(jobs, len(waiting)), lost)
+        for found in lost:  # a worker died; alone, the culprit is known by its death
+            again: list[Found] = []
+            yield from _pool(deque([found]), settings, 1, again)
+            if again:
+                yield Outcome(
+                    found,
+                    error=f"{found.path}: the worker process died on it (out of memory?) - try it alone with --top",
+                )
+
+
+def _pool(waiting: deque[Found], settings: Settings, jobs: int, lost: list[Found]) -> Generator[Outcome, None, None]:
+    import multiprocessing
+
+    # spawn: the same on every system, and no thread or lock of this process is copied in mid-flight
+    pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"), initializer=_guard)
+    running: dict[Future[Outcome], Found] = {}
+    try:
+        while waiting or running:
+            try:
+                while waiting and len(running) < jobs * AHEAD:
+                    running[pool.submit(work, waiting[0], settings)] = waiting[0]
+                    waiting.popleft()
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    outcome = future.result()
+                    del running[future]
+                    yield outcome
+            except BrokenProcessPool:
+                lost += running.values()
+                return
+    finally:
+        workers = list((pool._processes or {}).values())
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in workers:
+            if running or waiting:  # interrupted or broken: do not wait for work nobody will read
+                process.terminate()
+            process.join(10)
+
+
+def _guard() -> None:
+    """In a worker: leave Ctrl-C to the parent, and end when the parent is gone, however it went."""
+    import multiprocessing
+    import multiprocessing.connection
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+
+    def watch() -> None:
+        if parent is not None:
+            multiprocessing.connection.wait([parent.sentinel])
+            os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def cluster(todo: Sequence[Found], settings: Settings, address: str) -> Generator[Outcome, None, None]:
+    """Outcomes as they come from a running Dask cluster; captures of a worker that dies are done by another.
+
+    The workers must see the same paths and have triage installed. Raises TriageError without Dask or scheduler.
+    """
+    try:
+        distributed: Any = importlib.import_module("distributed")
+    except ImportError as e:
+        raise TriageError("--dask needs Dask", "pip install 'sol-triage[dask]'") from e
+    try:
+        client = distributed.Client(address, timeout=10, set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as e:
+        raise TriageError(
+            f"--dask {address}: no scheduler answers ({type(e).__name__})", "start one with: dask scheduler"
+        ) from e
+    with client:
+        waiting = iter(todo)
+        ahead = max(16, AHEAD * sum(client.nthreads().values()))
+        names: dict[Any, Found] = {}
+
+        def more(count: int) -> list[Any]:
+            new = []
+            for found in islice(waiting, count):
+                future = client.submit(work, found, settings, pure=False, retries=2)
+                names[future.key] = found
+                new.append(future)
+            return new
+
+        queue = distributed.as_completed(more(ahead), loop=client.loop)
+        for future in queue:
+            found = names.pop(future.key)
+            try:
+                outcome = future.result()
+            except Exception as e:  # the cluster gave up on it: its workers died again and again
+                outcome = Outcome(
+                    found, error=f"{found.path}: the cluster gave it up ({type(e).__name__}) - try it alone"
+                )
+            future.release()
+            for new in more(1):
+                queue.add(new)
+            yield outcome

@@ -1,0 +1,247 @@
+"""Before and after: matched workloads, a verdict by duration, every counter's movement explained (triage-compare/1).
+
+Several captures on a side are repeats: medians are compared, and their spread is the noise a difference must exceed.
+`speedup` is before / after; the `gain` that people quote is speedup - 1. A predicted gain is given as speed-ups too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from triage import schema
+from triage.capture.capture import SEP
+from triage.diagnosis.gain import fractions, speedup
+from triage.document.workloads import number
+from triage.ground.units import display
+from triage.inference.evaluate import FIRED, OVERRULED, SILENT
+from triage.products.compare.match import Item, Pair, match
+from triage.products.compare.meanings import FASTER, SAME, SLOWER, Move, moved, reading
+
+if TYPE_CHECKING:
+    from triage.diagnosis.diagnose import Diagnosis
+    from triage.diagnosis.outcomes import Details
+
+SCHEMA = "triage-compare/1"
+FLOOR = 0.01  # two captures of one build differ by about this much at fixed clocks; below it nothing is said
+SHAPE = ("launch.grid_size", "launch.block_size")
+
+
+def compare(
+    before: Diagnosis, after: Diagnosis, floor: float = FLOOR, threshold: float | None = None
+) -> dict[str, Any]:
+    """The comparison as plain data. floor: least relative difference that counts. threshold: of a regression (0-1).
+
+    Every capture of a Diagnosis is one repeat; diagnose both sides without `top`, so that no outcome is left out.
+    """
+    pairs, gone, new = match(side(before), side(after))
+    listed = [_pair(p, floor, before) for p in pairs]
+    frame = _verdict(_frames(before), _frames(after), floor)
+    bad = [p["name"] for p in listed if threshold is not None and _regressed(p, threshold)]
+    if threshold is not None and _regressed(frame, threshold) and not bad:
+        bad.append("the whole frame")
+    named = sorted({r for p in listed for key in ("fixed", "remaining", "new", "unknown") for r in p[key]})
+    rules = {r.id: r for r in before.book.rules}
+    return {
+        "schema": SCHEMA,
+        "tool": {"name": "sol-triage", "version": before.version, "rules_sha256": before.book.sha256, "method": before.method},
+        "before": _inputs(before), "after": _inputs(after), "noise_floor": floor, "threshold": threshold, "frame": frame,
+        "pairs": listed,
+        "unmatched": [_alone("before", i) for i in gone] + [_alone("after", i) for i in new],
+        "regressions": bad,
+        "rules": {r: {"name": rules[r].name, "title": rules[r].title} for r in named},
+    }  # fmt: skip
+
+
+def side(d: Diagnosis) -> list[Item]:
+    """The workloads of one side, its repeats folded together."""
+    found: dict[tuple[str, str, str, str, int], Item] = {}
+    for part, details in zip(d.parts, d.details, strict=True):
+        c = part.capture
+        seen: dict[tuple[str, str, str, str], int] = {}
+        items = []
+        for w in range(len(c)):
+            who = (str(c.paths[w]), str(c.names[w]), str(c.kinds[w]), _shape(c, w))
+            nth = seen[who] = seen.get(who, -1) + 1
+            item = found.setdefault((*who, nth), Item(*who, nth, w / max(1, len(c) - 1)))
+            if np.isfinite(c.duration_ns[w]) and c.duration_ns[w] > 0:
+                item.times.append(float(c.duration_ns[w]))
+            item.calls.append(float(c.calls[w]))
+            item.noise = max(item.noise, _within(c, w))
+            items.append(item)
+        for metric, values in c.facts.items():
+            for w in np.flatnonzero(np.isfinite(values)).tolist():
+                items[w].values.setdefault(metric, []).append(float(values[w]))
+        _outcomes(d, details, items)
+    for item in found.values():  # of repeats that disagree, the majority counts
+        item.rules = {r: "fired" if 2 * sum(v) >= len(v) else "absent" for r, v in item.votes.items()}
+    return list(found.values())
+
+
+def _shape(c: Any, w: int) -> str:
+    return ",".join(f"{c.facts[m][w]:g}" for m in SHAPE if m in c.facts and c.facts[m][w] == c.facts[m][w])
+
+
+def _within(c: Any, w: int) -> float:
+    """Noise of the mean of equal launches inside one capture: two standard errors, as a part of the mean."""
+    if c.calls[w] < 3 or not _shape(c, w):
+        return 0.0
+    times = np.asarray(c.times(w), dtype=float)
+    times = times[np.isfinite(times)]
+    if len(times) < 3 or times.mean() <= 0:
+        return 0.0
+    return float(2 * times.std(ddof=1) / np.sqrt(len(times)) / times.mean())
+
+
+def _outcomes(d: Diagnosis, details: Details, items: Sequence[Item]) -> None:
+    """What every rule said of every workload, and what it promised where it fired."""
+    for index, rule in enumerate(d.book.rules):
+        if rule.is_concept or rule.scope != "workload":
+            continue
+        outcome = details.outcome(index)
+        fired = np.flatnonzero(outcome == FIRED).tolist()
+        if fired and rule.gain is not None:
+            low, likely, bound = fractions(rule, details.lookup(index), np.array(fired))
+            for k, w in enumerate(fired):
+                if likely[k] == likely[k]:
+                    items[w].gains[rule.id] = (float(low[k]), float(likely[k]), float(bound[k]))
+        for w in fired:
+            items[w].votes.setdefault(rule.id, []).append(True)
+        for w in np.flatnonzero((outcome == SILENT) | (outcome == OVERRULED)).tolist():
+            items[w].votes.setdefault(rule.id, []).append(False)
+
+
+def _verdict(before: Sequence[float], after: Sequence[float], floor: float, within: float = 0.0) -> dict[str, Any]:
+    if not before or not after:
+        return {
+            "before_ns": _middle(before),
+            "after_ns": _middle(after),
+            "speedup": None,
+            "gain": None,
+            "noise": floor,
+            "verdict": SAME,
+        }
+    b, a = median(before), median(after)
+    noise = max(floor, _spread(before), _spread(after), within)
+    word = FASTER if b / a > 1 + noise else SLOWER if a / b > 1 + noise else SAME
+    return {"before_ns": number(b, 3), "after_ns": number(a, 3), "speedup": number(b / a), "gain": number(b / a - 1),
+            "noise": number(noise), "verdict": word}  # fmt: skip
+
+
+def _spread(times: Sequence[float]) -> float:
+    return (max(times) - min(times)) / median(times) if len(times) > 1 else 0.0
+
+
+def _middle(values: Sequence[float]) -> float | int | None:
+    return number(median(values), 3) if values else None
+
+
+def _frames(d: Diagnosis) -> list[float]:
+    return [p.capture.frame_ns for p in d.parts if p.capture.frame_ns > 0]
+
+
+def _pair(p: Pair, floor: float, d: Diagnosis) -> dict[str, Any]:
+    b, a = p.before, p.after
+    judged = _verdict(b.times, a.times, floor, max(b.noise, a.noise))
+    verdict = judged["verdict"]
+    known = b.rules.keys() & a.rules.keys()
+    fixed = sorted(r for r in known if b.rules[r] == "fired" and a.rules[r] == "absent")
+    fired = sorted(r for r in b.rules if b.rules[r] == "fired")
+    predicted = _predicted(b, fixed or fired, judged["speedup"])
+    changes = _changes(b, a, verdict)
+    return {
+        "name": a.name, "path": a.path.split(SEP) if a.path else [], "kind": a.kind or b.kind or None,
+        **judged,
+        "was": None if b.full == a.full else {"name": b.name, "path": b.path.split(SEP) if b.path else []}, "matched": p.how,
+        "calls": [number(median(b.calls)), number(median(a.calls))], "repeats": [len(b.times), len(a.times)],
+        "reading": _sentence(judged, changes, b, a),
+        "changes": changes,
+        "fixed": fixed,
+        "remaining": sorted(r for r in known if b.rules[r] == a.rules[r] == "fired"),
+        "new": sorted(r for r in known if b.rules[r] == "absent" and a.rules[r] == "fired"),
+        "unknown": sorted(r for r in (*b.rules, *a.rules) if r not in known and "fired" in (b.rules.get(r), a.rules.get(r))),
+        "predicted": predicted,
+    }  # fmt: skip
+
+
+def _predicted(b: Item, rules: Sequence[str], achieved: float | None) -> dict[str, Any] | None:
+    """The promise of the best finding that was fixed (else of the best one), as speed-ups, and whether it came true."""
+    best = max((r for r in rules if r in b.gains), key=lambda r: (b.gains[r][1], r), default=None)
+    if best is None:
+        return None
+    low, likely, bound = (speedup(f) for f in b.gains[best])
+    came = None
+    if achieved is not None:
+        came = "below" if achieved < low - 0.005 else "above" if achieved > bound + 0.005 else "within"
+    return {"low": low, "likely": likely, "bound": bound, "rule": best, "achieved": achieved, "came_true": came}
+
+
+def _changes(b: Item, a: Item, verdict: str) -> list[dict[str, Any]]:
+    first = {m: median(v) for m, v in b.values.items()}
+    second = {m: median(v) for m, v in a.values.items()}
+    out = []
+    for metric in [m for m in schema.all_metrics() if m in first and m in second]:
+        x, y = first[metric], second[metric]
+        noise = max(_relative(b.values[metric]), _relative(a.values[metric]))
+        text, sense = reading(Move(metric, x, y, verdict, first, second), noise)
+        unit = schema.get(metric).unit
+        shown_x, shown_unit = display(x, unit)
+        out.append({
+            "metric": metric, "label": schema.get(metric).label, "before": number(shown_x), "after": number(display(y, unit)[0]),
+            "unit": shown_unit, "ratio": number(y / x, 4) if x else None, "reading": text, "sense": sense or "neutral",
+            "moved": moved(metric, x, y, noise),
+        })  # fmt: skip
+    out.sort(key=lambda c: (c["metric"] != "gpu.time", not c["moved"], -_weight(c)))
+    return out
+
+
+def _relative(values: Sequence[float]) -> float:
+    middle = abs(median(values))
+    return (max(values) - min(values)) / middle if len(values) > 1 and middle else 0.0
+
+
+def _weight(c: dict[str, Any]) -> float:
+    """How far a counter moved, so that the largest movements stand first: points for percentages, else parts."""
+    gap = float(abs(c["after"] - c["before"]))
+    return gap / 100 if c["unit"] == "%" else min(0.5, gap / max(abs(c["before"]), abs(c["after"]), 1e-12))
+
+
+def _sentence(judged: dict[str, Any], changes: Sequence[dict[str, Any]], b: Item, a: Item) -> str:
+    if judged["speedup"] is None:
+        return "No duration on both sides: no verdict."
+    word = change(judged)
+    if median(b.calls) != median(a.calls):
+        word += f"; {median(b.calls):g} calls before, {median(a.calls):g} after, totals are compared"
+    told = [c for c in changes if c["moved"] and c["metric"] != "gpu.time" and "not a regression" in c["reading"]]
+    if judged["verdict"] == FASTER and told:
+        names = " and ".join(f"lower {c['label']}" for c in told[:2])
+        word += f"; {names} {'is' if len(told[:2]) == 1 else 'are'} not a regression"
+    return f"{word[0].upper()}{word[1:]}."
+
+
+def change(judged: dict[str, Any]) -> str:
+    """`18.8 % gain`, `6.0 % longer`, `7.21x as long`: the article's way of saying it."""
+    if judged["verdict"] == SAME:
+        return f"no difference beyond the noise of {judged['noise']:.1%}"
+    if judged["verdict"] == FASTER:
+        return f"{judged['gain'] * 100:.1f} % gain"
+    longer = 1 / judged["speedup"]
+    return f"{longer:.3g}x as long" if longer >= 2 else f"{(longer - 1) * 100:.1f} % longer"
+
+
+def _regressed(judged: dict[str, Any], threshold: float) -> bool:
+    return bool(judged["verdict"] == SLOWER and 1 / judged["speedup"] - 1 > threshold)
+
+
+def _alone(which: str, i: Item) -> dict[str, Any]:
+    return {"side": which, "name": i.name, "path": i.path.split(SEP) if i.path else [], "kind": i.kind or None,
+            "duration_ns": _middle(i.times)}  # fmt: skip
+
+
+def _inputs(d: Diagnosis) -> list[dict[str, Any]]:
+    return [
+        {"path": p.capture.input.path, "sha256": p.capture.sha256, "dialect": p.capture.input.dialect} for p in d.parts
+    ]

@@ -1,0 +1,107 @@
+"""A comparison document (triage-compare/1) -> terminal, Markdown, HTML, JUnit or JSON text."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from typing import Any
+from xml.sax.saxutils import escape, quoteattr
+
+from triage.document.summary import plural
+from triage.ground.errors import ReportError
+from triage.products.compare.compare import change
+from triage.rendering import templates
+from triage.rendering.escape import clean, short, xml_chars
+from triage.rendering.phrases import number, percent, time
+
+FORMATS = ("terminal", "markdown", "html", "json", "junit")
+_TEMPLATES = {"terminal": "compare.txt.j2", "markdown": "compare.md.j2", "html": "compare.html.j2"}
+SHORT = 12  # counters listed per pair
+CAME = {"below": "less than predicted", "within": "as predicted", "above": "more than predicted"}
+
+
+def render(doc: dict[str, Any], format: str, full: bool = False) -> str:
+    """The report; raises ReportError for an unknown format. full: every pair and counter."""
+    if format == "json":
+        return json.dumps(doc, ensure_ascii=False, allow_nan=False, indent=1).encode("utf-8", "replace").decode() + "\n"
+    if format == "junit":
+        return junit(doc)
+    if format not in _TEMPLATES:
+        raise ReportError(f"no comparison format is called {format!r}", f"formats: {', '.join(FORMATS)}")
+    pairs = [
+        p for p in doc["pairs"] if full or p["verdict"] != "same" or p["fixed"] or p["new"] or len(doc["pairs"]) <= 5
+    ]
+    pairs.sort(key=lambda p: (p["verdict"] != "slower", -abs((p["before_ns"] or 0) - (p["after_ns"] or 0))))
+    names = {
+        "listed": [_pair(p, full) for p in pairs],
+        "hidden": len(doc["pairs"]) - len(pairs),
+        "headline": textwrap.fill(headline(doc), 80) if format == "terminal" else headline(doc),
+    }
+    return templates.render(_TEMPLATES[format], **{**doc, **names})
+
+
+def headline(doc: dict[str, Any]) -> str:
+    """One sentence: did it get faster, by how much, in how many workloads."""
+    frame, pairs = doc["frame"], doc["pairs"]
+    counts = [
+        f"{sum(p['verdict'] == v for p in pairs)} {v}"
+        for v in ("faster", "slower", "same")
+        if any(p["verdict"] == v for p in pairs)
+    ]
+    told = (
+        f"{plural(len(pairs), 'matched workload')}: {', '.join(counts)}"
+        if pairs
+        else "no workload of one side is on the other"
+    )
+    if frame["speedup"] is None:
+        return f"{told[0].upper()}{told[1:]}; no times to compare."
+    return f"{time(frame['before_ns'])} before, {time(frame['after_ns'])} after: {change(frame)}. {told[0].upper()}{told[1:]}."
+
+
+def _pair(p: dict[str, Any], full: bool) -> dict[str, Any]:
+    moved = [c for c in p["changes"] if (c["moved"] or full) and c["metric"] != "gpu.time"]
+    shown = moved if full else moved[:SHORT]
+    rest = len(p["changes"]) - len(shown) - any(c["metric"] == "gpu.time" for c in p["changes"])
+    words = (
+        ("fixed", p["fixed"]),
+        ("still there", p["remaining"]),
+        ("new", p["new"]),
+        ("cannot be told", p["unknown"]),
+    )
+    return {
+        **p, "where": " / ".join([*p["path"], p["name"]]), "more": rest, "still": len(moved) == len(shown),
+        "shown": [_counter(c) for c in shown], "text": _wrap(f"{time(p['before_ns'])} -> {time(p['after_ns'])}: {p['reading']}"),
+        "outcomes": [(word, ids) for word, ids in words if ids],
+        "came": CAME.get(p["predicted"]["came_true"]) if p["predicted"] else None,
+    }  # fmt: skip
+
+
+def _counter(c: dict[str, Any]) -> dict[str, Any]:
+    before, after = number(c["before"], c["unit"]), number(c["after"], c["unit"])
+    line = _wrap(f"{short(c['label'], 26):26} {before:>9} -> {after:9} {c['reading']}", 8)
+    return {**c, "before_text": before, "after_text": after, "line": line}
+
+
+def _wrap(text: str, hang: int = 4) -> str:
+    # runs of spaces hold the columns; textwrap keeps them within a line
+    return textwrap.fill(text, 80, initial_indent="  ", subsequent_indent=" " * hang, break_on_hyphens=False)
+
+
+def junit(doc: dict[str, Any]) -> str:
+    """One test case per pair; a failure where it is slower by more than the threshold (any slower one without)."""
+    limit = doc["threshold"] or 0.0
+    bad = [p for p in doc["pairs"] if p["verdict"] == "slower" and 1 / p["speedup"] - 1 > limit]
+    cases = []
+    for p in doc["pairs"]:
+        name = quoteattr(xml_chars(clean(p["name"]))[:1000])
+        group = quoteattr(xml_chars(clean(".".join(p["path"]) or "frame"))[:1000])
+        text = f"{time(p['before_ns'])} -> {time(p['after_ns'])}. {p['reading']}"
+        body = f"<system-out>{escape(xml_chars(text))}</system-out>"
+        if any(p is b for b in bad):
+            why = quoteattr(f"{1 / p['speedup'] - 1:.1%} longer, allowed {percent(limit)}")
+            body = f'<failure message={why} type="regression">{escape(xml_chars(text))}</failure>'
+        cases.append(
+            f'<testcase classname={group} name={name} time="{(p["after_ns"] or 0) / 1e9:.9f}">{body}</testcase>\n'
+        )
+    head = f'name="triage compare" tests="{len(cases)}" failures="{len(bad)}" errors="0"'
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites {head}>\n<testsuite {head} skipped="0">\n{"".join(cases)}</testsuite>\n</testsuites>\n'

@@ -1,0 +1,1 @@
+"""Every rule proves itself: embedded tests, edges, coverage, the published cases."""

@@ -1,0 +1,208 @@
+"""`triage check`: every rule proves itself. Embedded tests, generated edge tests, house rules for authors.
+
+A rule's test gives facts (and the truth of concepts) and expects an outcome: fires, silent or blind, and optionally a
+gain. Edge tests are made for every plain `metric op threshold`: just below, at and just above the threshold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from triage import schema
+from triage.capture.capture import Capture, InputFile, Table
+from triage.derive import View
+from triage.diagnosis import gain
+from triage.ground.errors import UnknownUnit
+from triage.inference.evaluate import Lookup
+from triage.rulebook.expression import FALSE, TRUE, UNKNOWN, Condition
+from triage.rulebook.packs import Rulebook
+from triage.rulebook.rule import METHODS, Rule, quantity
+
+OUTCOMES = ("fires", "silent", "blind")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One thing wrong with a rule, with file and line."""
+
+    file: str
+    line: int
+    problem: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.problem}"
+
+
+def facts_view(facts: dict[str, float], device: Any = None, kind: str = "") -> View:
+    """A View over one invented workload."""
+    one = np.zeros(1, dtype=np.int64)
+    table = Table("test", [], np.array(["test"], dtype=object), {})
+    capture = Capture(
+        InputFile("test", "test", "", 1), table, table.names, np.array([""], dtype=object), np.array([kind], dtype=object),
+        np.ones(1), one - 1, one, np.array([1e6]), np.array([1e6]), {k: np.array([v]) for k, v in facts.items()}, {}, device,
+        frozenset(schema.all_metrics()),
+    )  # fmt: skip
+    return View(capture)
+
+
+def outcome(rule: Rule, view: View, given: dict[str, int], method: str) -> str:
+    """fires | silent | blind for one rule alone, by plain three-valued evaluation (no engine)."""
+    when = rule.when[method]
+    lookup = Lookup(rule, view, method)
+    truth = [given.get(g, UNKNOWN) for g in when.given]
+    truth += [_one(c(lookup)) for c in when.all_of]
+    if when.any_of:
+        either = [_one(c(lookup)) for c in when.any_of]
+        truth.append(TRUE if TRUE in either else UNKNOWN if UNKNOWN in either else FALSE)
+    if FALSE in truth:
+        return "silent"
+    needs = [np.isnan(_value(view[m])) for m in rule.needs]
+    return "blind" if UNKNOWN in truth or any(needs) else "fires"
+
+
+def _one(truth: Any) -> int:
+    return int(truth[0] if np.ndim(truth) else truth)
+
+
+def _value(values: Any) -> float:
+    return float(values[0] if np.ndim(values) else values)
+
+
+def check(book: Rulebook) -> list[Failure]:
+    """Every failure of every rule."""
+    out: list[Failure] = []
+    prefixes: dict[str, str] = {}
+    for rule in book.rules:
+        prefix = rule.id.rstrip("0123456789")
+        if prefixes.setdefault(rule.pack, prefix) != prefix:
+            out.append(
+                Failure(rule.file, rule.line, f"id {rule.id}: pack {rule.pack!r} uses the prefix {prefixes[rule.pack]}")
+            )
+        out += [Failure(rule.file, rule.line, p) for p in (*_house(rule), *_tests(rule), *_edges(rule))]
+    return out
+
+
+def _house(rule: Rule) -> Iterator[str]:
+    """House rules that reading alone does not enforce."""
+    outcomes = {str(t.get("expect")) for t in rule.tests if isinstance(t, dict)}
+    wanted = {"fires", "silent"} | ({"blind"} if rule.needs else set())
+    if missing := sorted(wanted - outcomes):
+        yield f"tests: no case expects {', '.join(missing)}"
+    read = set()
+    for when in rule.when.values():
+        for c in when.conditions:
+            read |= set(c.names)
+    todo = [*read, *(n for e in rule.let.values() for n in e.names)]
+    if rule.gain:
+        todo += [n for e in (rule.gain.saves, rule.gain.low, rule.gain.at_most) for n in e.names]
+    todo += [n for a in rule.advice if a.only_if for n in a.only_if.names]
+    text = " ".join([rule.finding, *(a.text for a in rule.advice)])
+    for name in (*rule.thresholds, *rule.let):
+        if name not in todo and f"{{{name}" not in text:
+            yield f"{name!r} is declared but never used"
+    if not rule.is_concept and not rule.advice:
+        yield "a rule that reports something advises something: `advice` is empty"
+    for t in rule.thresholds.values():
+        for when in rule.when.values():
+            for c in when.conditions:
+                if (
+                    c.right
+                    and c.right.text == t.name
+                    and schema.known(c.left.text)
+                    and schema.get(c.left.text).unit != t.unit
+                ):
+                    yield f"{c.text}: {c.left.text} is a {schema.get(c.left.text).unit}, {t.name} a {t.unit}"
+
+
+def _tests(rule: Rule) -> Iterator[str]:
+    for n, case in enumerate(rule.tests, 1):
+        name = case.get("name", f"test {n}") if isinstance(case, dict) else f"test {n}"
+        try:
+            yield from _test(rule, case, str(name))
+        except (KeyError, ValueError, TypeError, UnknownUnit) as e:
+            yield f"test {name!r}: cannot be read ({e})"
+
+
+def parse_given(rule: Rule, given: dict[str, Any]) -> tuple[dict[str, float], dict[str, int], str]:
+    """(facts, concepts, kind) of a test's `given`; raises ValueError for names nobody knows."""
+    facts: dict[str, float] = {}
+    concepts: dict[str, int] = {}
+    kind = ""
+    for key, raw in given.items():
+        if key == "kind":
+            kind = str(raw)
+        elif schema.known(key):
+            number, unit = quantity(raw)
+            if unit != schema.get(key).unit and unit != "count":
+                raise ValueError(f"{key} is a {schema.get(key).unit}, not a {unit}")
+            facts[key] = number
+        elif any(key in w.given for w in rule.when.values()):
+            concepts[key] = TRUE if raw is True else FALSE if raw is False else UNKNOWN
+        else:
+            raise ValueError(f"{key!r} is neither a metric nor one of the rule's given concepts")
+    return facts, concepts, kind
+
+
+def _test(rule: Rule, case: Any, name: str) -> Iterator[str]:
+    if set(case) - {"name", "given", "expect", "gain", "method", "why"}:
+        yield f"test {name!r}: unknown keys {sorted(set(case) - {'name', 'given', 'expect', 'gain', 'method', 'why'})}"
+        return
+    expect = str(case["expect"])
+    if expect not in OUTCOMES:
+        yield f"test {name!r}: expect is one of {', '.join(OUTCOMES)}"
+        return
+    methods = [case["method"]] if "method" in case else list(rule.when)
+    facts, concepts, kind = parse_given(rule, case.get("given") or {})
+    for method in methods:
+        view = facts_view(facts, kind=kind)
+        got = outcome(rule, view, concepts, method)
+        if got != expect:
+            yield f"test {name!r} ({method}): expected {expect}, got {got}"
+        elif "gain" in case:
+            want = quantity(case["gain"])[0]
+            have = float(gain.fractions(rule, Lookup(rule, view, method), np.array([0]))[1][0])
+            if not abs(have - want) <= 0.0051:
+                yield f"test {name!r} ({method}): expected a gain of {want:.1%}, got {have:.1%}"
+
+
+def plain_edges(rule: Rule) -> list[tuple[Condition, str, str]]:
+    """(condition, metric, threshold) of every `metric op threshold`."""
+    found = {}
+    for when in rule.when.values():
+        for c in when.conditions:
+            if c.right and schema.known(c.left.text) and c.right.text in rule.thresholds:
+                found[c.text] = (c, c.left.text, c.right.text)
+    return list(found.values())
+
+
+def _edges(rule: Rule) -> Iterator[str]:
+    """Just below, at and above every threshold the comparison itself must do what its operator says."""
+    for c, metric, threshold in plain_edges(rule):
+        for method in METHODS:
+            if method not in rule.when:
+                continue
+            at = rule.threshold(threshold, method)
+            step = max(abs(at) * 1e-6, 1e-9)
+            for value in (at - step, at, at + step):
+                view = facts_view({metric: value})
+                want = {
+                    ">": value > at,
+                    ">=": value >= at,
+                    "<": value < at,
+                    "<=": value <= at,
+                    "==": value == at,
+                    "!=": value != at,
+                }[c.op]
+                if _one(c(Lookup(rule, view, method))) != int(want):
+                    yield f"{c.text} is wrong at {value:g} ({method})"
+
+
+def summary(book: Rulebook, failures: Sequence[object], published: int = 0) -> str:
+    """One line for people. published: how many of the article's cases ran."""
+    tests = sum(len(r.tests) for r in book.rules)
+    edges = sum(3 * len(plain_edges(r)) for r in book.rules)
+    return f"{len(book.rules)} rules, {tests} tests, {edges} edge tests, {published} published cases: {len(failures)} failures"

@@ -1,0 +1,136 @@
+"""`triage check --coverage`: which rules never speak on a sample capture, which thresholds no test brackets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from triage.capture.capture import Capture
+from triage.derive import View
+from triage.diagnosis.diagnose import Diagnostician
+from triage.files.bundled import share
+from triage.ground.errors import TriageError
+from triage.inference.evaluate import Lookup, infer
+from triage.products.proof import check
+from triage.rulebook.expression import FALSE, TRUE, Condition
+from triage.rulebook.packs import Rulebook
+from triage.rulebook.rule import METHODS, Rule
+
+DEEPEST = 4  # levels of sample_captures that are looked into
+
+
+@dataclass(slots=True)
+class Coverage:
+    """What the samples and the embedded tests exercise. Rule ids, and (rule id, threshold) pairs."""
+
+    captures: int = 0
+    fired: set[str] = field(default_factory=set)
+    overruled: set[str] = field(default_factory=set)
+    possible: set[str] = field(default_factory=set)
+    unbracketed: list[tuple[str, str]] = field(default_factory=list)
+
+
+def samples(base: Path | None = None) -> Iterator[Capture]:
+    """Every bundled capture that a reader takes; a folder that is one export is read as a whole."""
+    from triage.reading import reader
+
+    def walk(path: Path, depth: int) -> Iterator[Capture]:
+        for p in sorted(path.iterdir()):
+            if p.name.startswith((".", "_")) or (
+                p.suffix.lower() in (".txt", ".md", ".py", ".json") and p.stem.isupper()
+            ):
+                continue
+            try:
+                yield reader.read(str(p))
+            except TriageError:
+                if p.is_dir() and depth < DEEPEST:
+                    yield from walk(p, depth + 1)
+
+    yield from walk(base or share("sample_captures"), 0)
+
+
+def measure(book: Rulebook, captures: Iterator[Capture] | None = None) -> Coverage:
+    """Run every rule on every sample under both methods, and every embedded test's conditions."""
+    doctors = [Diagnostician(book, m) for m in METHODS]
+    out = Coverage()
+    for capture in samples() if captures is None else captures:
+        out.captures += 1
+        for doctor in doctors:
+            views = [(View(capture), doctor.workload)]
+            if doctor.frame:
+                views.append((View(doctor.diagnose([capture], top=0).parts[0].frame), doctor.frame))
+            for view, engine in views:
+                _note(out, infer(view, engine), book)
+    out.unbracketed = [(r.id, name) for r in book.rules for name in unbracketed(r)]
+    return out
+
+
+def _note(out: Coverage, truth: Any, book: Rulebook) -> None:
+    for index, fired in truth.fired.items():
+        if np.any(fired):
+            out.fired.add(book.rules[index].id)
+    for index, possible in truth.possible.items():
+        if np.any(possible):
+            out.possible.add(book.rules[index].id)
+    out.overruled |= {book.rules[index].id for index in truth.overruled}
+
+
+def unbracketed(rule: Rule) -> list[str]:
+    """Thresholds of a rule's conditions that no two embedded tests put on different sides."""
+    sides: dict[str, set[int]] = {}
+    for method, when in rule.when.items():
+        for c in when.conditions:
+            for name in _thresholds(rule, c):
+                sides.setdefault(name, set()).update(_outcomes(rule, c, method))
+    return [name for name, seen in sides.items() if not {TRUE, FALSE} <= seen]
+
+
+def _thresholds(rule: Rule, c: Condition) -> list[str]:
+    """Thresholds that stand in the comparison itself."""
+    return [n for n in (c.right.names if c.right else ()) if n in rule.thresholds]
+
+
+def _outcomes(rule: Rule, c: Condition, method: str) -> Iterator[int]:
+    for case in rule.tests:
+        if not isinstance(case, dict) or case.get("method", method) != method:
+            continue
+        try:
+            facts, _, kind = check.parse_given(rule, case.get("given") or {})
+        except (ValueError, KeyError, TypeError, TriageError):
+            continue  # `triage check` reports tests that cannot be read
+        found = c(Lookup(rule, check.facts_view(facts, kind=kind), method))
+        yield int(found[0] if np.ndim(found) else found)
+
+
+def report(book: Rulebook) -> str:
+    """The coverage as lines for people."""
+    c = measure(book)
+    silent = [r for r in book.rules if r.id not in c.fired and r.id not in c.overruled]
+    vetoed = [r for r in book.rules if r.id in c.overruled and r.id not in c.fired]
+    thresholds = sum(
+        len({n for w in r.when.values() for x in w.conditions for n in _thresholds(r, x)}) for r in book.rules
+    )
+    lines = ["", f"{len(c.fired)} of {len(book.rules)} rules fire on at least one of {c.captures} sample captures."]
+    lines += _listing("always overruled there", vetoed, c)
+    lines += _listing("never fire there", silent, c)
+    lines.append(
+        f"{thresholds - len(c.unbracketed)} of {thresholds} thresholds in conditions have a test on either side."
+    )
+    lines += [f"  {rule}.{name}: no test on one side" for rule, name in c.unbracketed]
+    return "\n".join(lines)
+
+
+def _listing(title: str, rules: list[Rule], c: Coverage) -> list[str]:
+    if not rules:
+        return []
+    return [
+        f"{len(rules)} {title}:",
+        *(
+            f"  {r.id} {r.name}" + ("" if r.id in c.possible or r.id in c.overruled else " (excluded everywhere)")
+            for r in rules
+        ),
+    ]

@@ -1,0 +1,1 @@
+"""Root causes -> tickets with stable fingerprints, as files or in a tracker."""

@@ -1,0 +1,153 @@
+"""Issue trackers: file a ticket once, update it ever after.
+
+A ticket is found again by its fingerprint, which stands in a label (GitHub, GitLab, Jira) or in the subject (Redmine):
+these can be listed exactly, where a full-text search lags behind. Two runs that file the same ticket at one time both
+look again after creating; the oldest stays, younger ones are marked as its duplicates, now or by the next run.
+
+Tokens come from the environment only and are never printed.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from triage.ground.errors import TriageError
+
+if TYPE_CHECKING:
+    from triage.products.tickets.tickets import Ticket
+
+TOKENS = {"github": "GITHUB_TOKEN", "gitlab": "GITLAB_TOKEN", "jira": "JIRA_TOKEN", "redmine": "REDMINE_API_KEY"}
+MARKUP = {"github": "markdown", "gitlab": "markdown", "jira": "jira", "redmine": "markdown"}
+LIMITS = {"github": 65_536, "gitlab": 1_048_576, "jira": 32_767, "redmine": 65_535}  # characters of a body
+LABEL = "gpu-triage"
+
+
+class Tracker(Protocol):
+    """One project of a tracker. Keys are what the tracker calls a ticket; `find` lists the oldest first."""
+
+    name: str
+    markup: str
+    attaches: bool
+
+    def find(self, fingerprint: str) -> list[str]:
+        """Keys of the tickets with a fingerprint, closed ones included."""
+
+    def carries(self, key: str, fingerprint: str) -> bool:
+        """Does this ticket carry the marker? Asked of the ticket itself, since a search may lag behind."""
+
+    def create(self, fingerprint: str, title: str, body: str) -> str:
+        """File a ticket; returns its key."""
+
+    def update(self, key: str, fingerprint: str, title: str, body: str) -> None:
+        """Replace title and body; status, assignee and comments stay as people left them."""
+
+    def duplicate(self, key: str, of: str) -> None:
+        """Mark a ticket as a duplicate, so that `find` no longer lists it."""
+
+    def comment(self, key: str, text: str) -> None:
+        """Add a comment."""
+
+    def attach(self, key: str, files: list[Path]) -> None:
+        """Attach files; one of the same name is replaced."""
+
+
+def marker(fingerprint: str) -> str:
+    """The label or subject part by which a ticket is found again."""
+    if not re.fullmatch(r"[0-9a-f]{16}", fingerprint):
+        raise TriageError(f"{fingerprint!r} is no fingerprint", "pass a tickets.json that triage wrote")
+    return f"triage-{fingerprint}"
+
+
+def connect(name: str, project: str, url: str = "", markup: str | None = None) -> Tracker:
+    """A tracker's project; raises TriageError without project, token or client library."""
+    if not project:
+        raise TriageError(
+            f"--post {name} needs --project", "such as OWNER/REPO, a group/project path, a key or an identifier"
+        )
+    token = os.environ.get(TOKENS[name], "")
+    if not token:
+        raise TriageError(f"{TOKENS[name]} is not set", "tokens are taken from the environment only")
+    try:
+        module = importlib.import_module(f"{__name__}.{name}")
+        with errors(name):
+            tracker: Tracker = module.connect(project, url, token)
+    except ImportError as e:
+        raise TriageError(
+            f"--post {name} needs its client library ({e.name})", "pip install 'sol-triage[trackers]'"
+        ) from e
+    tracker.markup = markup or MARKUP[name]
+    return tracker
+
+
+@contextmanager
+def errors(name: str) -> Iterator[None]:
+    """Whatever a client library raises, as one line without the token."""
+    try:
+        yield
+    except (TriageError, ImportError):
+        raise
+    except Exception as e:
+        said = getattr(e, "text", "") or str(e)  # the jira library's str() prints whole responses
+        text = " ".join(f"{type(e).__name__}: {said}".split())
+        for variable in TOKENS.values():
+            if secret := os.environ.get(variable):
+                text = text.replace(secret, "***")
+        raise TriageError(f"{name}: {text[:300]}", "check --url, --project and the token's rights") from e
+
+
+def preview(t: Ticket, name: str, project: str, markup: str | None = None) -> str:
+    """What would be sent, as text."""
+    body = t.body(markup or MARKUP[name], LIMITS[name])
+    head = f"--- {name} {project or '(no --project)'}: create, or update the ticket marked {marker(t.fingerprint)}"
+    return (
+        f"{head}\ntitle: {t.title}\nlabels: {LABEL}, {marker(t.fingerprint)}\nbody: {len(body):,} characters\n\n{body}"
+    )
+
+
+def sync(tracker: Tracker, t: Ticket, out: Path) -> str:
+    """File or update one ticket; returns what was done, in words."""
+    body = t.body(tracker.markup, LIMITS[tracker.name], tracker.attaches)
+    with errors(tracker.name):
+        found = tracker.find(t.fingerprint)
+        word = "updated" if found else "created"
+        if not found:
+            mine = tracker.create(t.fingerprint, t.title, body)
+            if not tracker.carries(mine, t.fingerprint):
+                raise TriageError(f"{tracker.name}: {mine} was filed, but could not be marked {marker(t.fingerprint)}",
+                                  "the token must be allowed to set labels")  # fmt: skip
+            found = sorted({mine, *tracker.find(t.fingerprint)}, key=number)
+        key, *younger = found
+        if word == "updated" or younger:
+            tracker.update(key, t.fingerprint, t.title, body)
+        for other in younger:  # two runs filed it at one time
+            tracker.duplicate(other, key)
+            word = f"updated ({other} was its duplicate)"
+        if tracker.attaches:
+            tracker.attach(key, [out / name for name in t.files if name.endswith((".html", "evidence.json"))])
+    return f"{word} {key}"
+
+
+def farewell(tracker: Tracker, fingerprint: str) -> str:
+    """Say in its ticket that a problem is gone; people close it. Returns what was done, "" without a ticket."""
+    with errors(tracker.name):
+        found = tracker.find(fingerprint)
+        if not found:
+            return ""
+        tracker.comment(found[0], "The latest capture does not show this any more. Close it when that was intended.")
+    return f"commented {found[0]}: gone"
+
+
+def number(key: str) -> int:
+    """`#12` or `GPU-12` -> 12."""
+    return int(re.search(r"\d*\Z", key)[0] or 0)  # type: ignore[index]
+
+
+def client(module: str) -> Any:
+    """A client library, imported only when used."""
+    return importlib.import_module(module)

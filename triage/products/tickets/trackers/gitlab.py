@@ -1,0 +1,53 @@
+"""GitLab issues through python-gitlab."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from triage.products.tickets.trackers import LABEL, client, marker, number
+
+
+class GitLab:
+    """One project's issues."""
+
+    name, markup, attaches = "gitlab", "markdown", False
+
+    def __init__(self, project: Any) -> None:
+        self.issues = project.issues
+
+    def find(self, fingerprint: str) -> list[str]:
+        """Issues with the label."""
+        found = self.issues.list(labels=[marker(fingerprint)], state="all", get_all=True)
+        return [f"#{n}" for n in sorted(i.iid for i in found)]
+
+    def carries(self, key: str, fingerprint: str) -> bool:
+        """Does it have the label?"""
+        return marker(fingerprint) in self.issues.get(number(key)).labels
+
+    def create(self, fingerprint: str, title: str, body: str) -> str:
+        """A new issue."""
+        issue = self.issues.create({"title": title, "description": body, "labels": f"{LABEL},{marker(fingerprint)}"})
+        return f"#{issue.iid}"
+
+    def update(self, key: str, fingerprint: str, title: str, body: str) -> None:
+        """Title and description."""
+        self.issues.update(number(key), {"title": title, "description": body})
+
+    def duplicate(self, key: str, of: str) -> None:
+        """Closed, without the marking label."""
+        self.comment(key, f"Duplicate of {of}")
+        self.issues.update(number(key), {"labels": LABEL, "state_event": "close"})
+
+    def comment(self, key: str, text: str) -> None:
+        """A note."""
+        self.issues.get(number(key), lazy=True).notes.create({"body": text})
+
+    def attach(self, key: str, files: list[Path]) -> None:
+        """Nothing: an upload is a link in the text, and every update would leave another behind."""
+
+
+def connect(project: str, url: str, token: str) -> GitLab:
+    """A project path such as group/name; url: the server's address."""
+    server = client("gitlab").Gitlab(url or "https://gitlab.com", private_token=token, timeout=30)
+    return GitLab(server.projects.get(project, lazy=True))

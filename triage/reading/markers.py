@@ -1,0 +1,147 @@
+"""From a reader's rows to workloads: repeats grouped, marker tree, inclusive and exclusive time.
+
+Ranking works on exclusive time, so that nested markers are never counted twice; exclusive times and the time no
+marker covers add up to the frame.
+"""
+
+from __future__ import annotations
+
+import bisect
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from triage import schema
+from triage.capture.capture import SEP, Table
+
+SAMPLE = 5_000  # names looked at before all are
+_IDENTITY = ("launch.grid_size", "launch.block_size")  # another launch shape is another workload
+
+
+def group(table: Table) -> tuple[Any, tuple[Any, Any] | None]:
+    """Workload number of every row (by first appearance) and the CSR members, or (range, None) when all differ."""
+    n = len(table)
+    if not table.group or _all_differ(table.names):
+        return np.arange(n), None
+    codes, distinct = pd.factorize(table.names)
+    for more in (table.paths, *(_values(table, m) for m in _IDENTITY), table.kinds):
+        if more is not None:
+            extra, extra_distinct = pd.factorize(more)
+            codes, distinct = pd.factorize(codes.astype(np.int64) * (len(extra_distinct) + 1) + extra + 1)
+    if len(distinct) == n:
+        return np.arange(n), None
+    order = np.argsort(codes, kind="stable")
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=len(distinct)))])
+    return codes, (order, offsets)
+
+
+def _all_differ(names: Any) -> bool:
+    """Is no name there twice? Sorting hashes takes a third of the time of numbering the names."""
+    for some in (names[:SAMPLE], names):  # most captures with repeats repeat early
+        hashes = np.fromiter(map(hash, some.tolist()), np.int64, len(some))
+        hashes.sort()
+        if (hashes[1:] == hashes[:-1]).any():
+            return False
+    return True
+
+
+def _values(table: Table, metric: str) -> Any:
+    column = table.columns.get(metric)
+    return None if column is None else column.values
+
+
+def fold(table: Table, codes: Any, members: tuple[Any, Any] | None) -> dict[str, Any]:
+    """Metrics per workload: additive ones summed, the others averaged over their rows, weighted by GPU time."""
+    if members is None:
+        return {m: c.values for m, c in table.columns.items()}
+    count = len(members[1]) - 1
+    time = _values(table, "gpu.time")
+    weight = np.ones(len(table)) if time is None else np.where(np.isfinite(time) & (time > 0), time, 0.0)
+    out = {}
+    for metric, column in table.columns.items():
+        values = column.values
+        have = np.isfinite(values)
+        if schema.known(metric) and schema.get(metric).additive:
+            total = np.bincount(codes, np.where(have, values, 0.0), count)
+        else:
+            plain = schema.known(metric) and schema.get(metric).unit == "ns"  # times of frames: plain means
+            w = np.where(have, 1.0 if plain else weight, 0.0)
+            bare = np.bincount(codes, w, count) <= 0  # no time known: plain mean
+            w = np.where(bare[codes], have.astype(float), w)
+            norm = np.bincount(codes, w, count)
+            total = np.divide(
+                np.bincount(codes, np.where(have, values, 0.0) * w, count),
+                norm,
+                where=norm > 0,
+                out=np.full(count, np.nan),
+            )
+        seen = np.bincount(codes, have, count) > 0
+        out[metric] = np.where(seen, total, np.nan)
+    return out
+
+
+def tree(names: Any, paths: Any) -> tuple[Any, Any, Any]:
+    """(parent index or -1, depth, full paths) of workloads; levels that are no workload themselves are skipped."""
+    n = len(names)
+    parent = np.full(n, -1, dtype=np.int64)
+    if paths is None:
+        return parent, np.zeros(n, dtype=np.int64), names
+    full = [f"{p}{SEP}{name}" if p else str(name) for p, name in zip(paths, names, strict=True)]
+    where: dict[str, list[int]] = {}
+    for i, key in enumerate(full):
+        where.setdefault(key, []).append(i)
+    first_child: dict[str, int] = {}
+    for i, path in enumerate(paths):
+        first_child.setdefault(str(path), i)
+    for i, path in enumerate(paths):
+        key = str(path)
+        while key:
+            if key in where and (j := _instance(where[key], i, first_child.get(key, n))) != i:
+                parent[i] = j
+                break
+            key = key.rpartition(SEP)[0]
+    depth = np.array([str(p).count(SEP) + 1 if p else 0 for p in paths], dtype=np.int64)
+    return parent, depth, full
+
+
+def _instance(rows: list[int], child: int, first_child: int) -> int:
+    """Which of several markers of one name holds a child: the one begun before it; where ends come first, the next."""
+    if len(rows) == 1:
+        return rows[0]
+    at = bisect.bisect_left(rows, child)
+    if first_child < rows[0]:
+        return rows[min(at, len(rows) - 1)]
+    return rows[max(at - 1, 0)]
+
+
+def spread(times: Any) -> tuple[float, float, float] | None:
+    """(shortest, median, longest) of a workload's repeats in ns; None where none has a time."""
+    known = times[np.isfinite(times)]
+    if not len(known):
+        return None
+    return float(known.min()), float(np.median(known)), float(known.max())
+
+
+def exclusive(duration: Any, parent: Any, depth: Any, leaf_time: bool) -> tuple[Any, Any]:
+    """(inclusive, exclusive) time in ns. With leaf_time, parents are the sum of what lies below them.
+
+    A child that sticks out of its parent (overlap, rounding) never makes exclusive time negative.
+    """
+    own = np.where(np.isfinite(duration) & (duration > 0), duration, 0.0)
+    unknown = ~np.isfinite(duration)
+    if not (parent >= 0).any():
+        flat = np.where(unknown, np.nan, own)
+        return flat, flat
+    order = np.argsort(-depth, kind="stable")
+    below = np.zeros(len(own))
+    inclusive = own.copy()
+    for i in order:
+        if leaf_time or (unknown[i] and below[i] > 0):
+            inclusive[i] = own[i] + below[i]
+        p = parent[i]
+        if p >= 0:
+            below[p] += inclusive[i]
+    self_ns = np.maximum(inclusive - below, 0.0) if not leaf_time else own
+    dead = unknown & (inclusive <= 0)
+    return np.where(dead, np.nan, inclusive), np.where(dead, np.nan, self_ns)

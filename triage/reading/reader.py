@@ -1,0 +1,120 @@
+"""File -> Capture: pick the dialect, read, check the data, group repeats, build the marker tree."""
+
+from __future__ import annotations
+
+import fnmatch
+from typing import Any
+
+import numpy as np
+
+from triage import devices, dialects
+from triage.capture.capture import SEP, Capture, Column, Derived, InputFile, Table
+from triage.capture.source import GZ_BYTES, Source
+from triage.ground.errors import BadCapture, CaptureError, TriageError
+from triage.reading import markers, quality
+
+
+def read(
+    path: str | Source,
+    *,
+    dialect: str = "",
+    device: str = "",
+    marker: str = "",
+    options: dialects.Options | None = None,
+    max_unpacked: int = GZ_BYTES,
+    unfold: bool = False,
+) -> Capture:
+    """Read one export (file, gz, folder, or "-") into a Capture.
+
+    dialect: name of a reader instead of detection. device: GPU name or architecture for exports that do not say.
+    marker: glob over workload names and `/`-joined paths. unfold: keep repeats apart. Raises CaptureError and its kin, always in one line.
+    """
+    source = path if isinstance(path, Source) else Source(path, max_unpacked=max_unpacked)
+    options = options or dialects.Options()
+    module, why = dialects.pick(source, dialect, mapped=bool(options.mapping))
+    with np.errstate(all="ignore"):  # damaged cells may overflow or divide by zero; what comes out is checked below
+        try:
+            table = module.read(source, options)
+        except OSError as e:  # removed, or a share that went away, since it was first looked at
+            raise CaptureError(
+                f"{source.path}: cannot be read any more ({e.strerror or e})", "check that it is still there"
+            ) from e
+        except (LookupError, StopIteration, TypeError, AttributeError, ValueError) as e:
+            if not dialect or module.recognise(source) is not None:
+                raise
+            raise BadCapture(
+                f"{source.path}: cannot be read as {dialect}, whose columns it does not have", "leave --dialect away"
+            ) from e
+    for file in table.files:
+        file.unchanged()
+    table.quality += quality.check(table)
+    if unfold:
+        table.group = False
+    return capture(table, module, why, device, marker)
+
+
+def capture(table: Table, module: dialects.Dialect, why: str, device: str = "", marker: str = "") -> Capture:
+    """A reader's table as a Capture."""
+    source = table.files[0]
+    codes, members = markers.group(table)
+    facts = markers.fold(table, codes, members)
+    first = slice(None) if members is None else members[0][members[1][:-1]]
+    names, paths = table.names[first], None if table.paths is None else table.paths[first]
+    nothing = np.broadcast_to(np.array("", dtype=object), len(names))
+    kinds = nothing if table.kinds is None else table.kinds[first]
+    parent, depth, _ = markers.tree(names, paths)
+    duration = facts.get("gpu.time", np.full(len(names), np.nan))
+    inclusive, own = markers.exclusive(duration, parent, depth, table.leaf_time)
+    calls = np.ones(len(names)) if members is None else np.diff(members[1]).astype(float)
+    if "frame.calls" in facts:
+        calls = np.where(np.isfinite(facts["frame.calls"]), facts["frame.calls"], calls)
+    sources: dict[str, Column | Derived] = dict(table.columns)
+    if "gpu.time" in facts:
+        facts["gpu.time"] = inclusive
+    out = Capture(
+        input=InputFile(source.path, module.NAME, why, len(table)),
+        table=table, names=names, paths=nothing if paths is None else paths, kinds=kinds,
+        calls=calls, parent=parent, depth=depth, duration_ns=inclusive, self_ns=own, facts=facts, sources=sources,
+        device=_device(device, table), members=members,
+        collectable=frozenset(module.names()) if table.collectable is None else table.collectable,
+        notes=list(table.notes), quality=list(table.quality), collect=getattr(module, "collect", None),
+    )  # fmt: skip
+    if marker:
+        out = select(out, marker)
+    covered = float(np.nansum(out.self_ns))
+    out.frame_ns = covered
+    if table.frame_ns and not marker and table.frame_ns > covered:
+        out.frame_ns, out.uncovered_ns = table.frame_ns, table.frame_ns - covered
+    return out
+
+
+def select(capture: Capture, marker: str) -> Capture:
+    """The workloads whose name or `/`-joined path matches a glob; raises TriageError when none does."""
+
+    def hit(i: int) -> bool:
+        full = f"{capture.paths[i]}{SEP}{capture.names[i]}".lstrip(SEP).replace(SEP, "/")
+        return fnmatch.fnmatchcase(str(capture.names[i]), marker) or fnmatch.fnmatchcase(full, marker)
+
+    keep = np.array([i for i in range(len(capture)) if hit(i)], dtype=np.int64)
+    if not len(keep):
+        raise TriageError(f"{capture.input.path}: no workload matches --marker {marker!r}", "see: triage facts FILE")
+    back = np.full(len(capture) + 1, -1, dtype=np.int64)
+    back[keep] = np.arange(len(keep))
+    groups = [np.asarray(capture.rows_of(int(i)), dtype=np.int64) for i in keep]
+    for field in ("names", "paths", "kinds", "calls", "depth", "duration_ns", "self_ns"):
+        setattr(capture, field, getattr(capture, field)[keep])
+    capture.parent = back[capture.parent[keep]]
+    capture.facts = {m: v[keep] for m, v in capture.facts.items()}
+    capture.members = (np.concatenate(groups), np.concatenate([[0], np.cumsum([len(g) for g in groups])]))
+    return capture
+
+
+def _device(wanted: str, table: Table) -> Any:
+    if wanted:
+        return devices.require(wanted)
+    for text in (table.device, table.arch):
+        if text and (found := devices.find(text)) is not None:
+            return found
+    if table.device:
+        table.notes.append(f"device {table.device!r} is not in the device table; rules that need its limits stay blind")
+    return None

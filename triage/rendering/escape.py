@@ -1,0 +1,109 @@
+"""Names from other people's files, made harmless for each kind of text.
+
+A marker name is data. Control and direction-changing characters become visible, markup characters are escaped, and
+long names are shortened: C++ names lose what does not tell them apart (triage.names), then any name its middle.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from triage.rendering.kernel_names import kernel
+
+# Bidirectional controls and invisible characters reorder or hide what stands around them in a report.
+_HIDDEN = re.compile(
+    "[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\u061c\u00ad\ud800-\udfff\ufffe\uffff]"
+)
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_RUN = re.compile(r"[ \t\r\n\u2028\u2029\x0b\x0c]+")
+
+
+def clean(text: object) -> str:
+    """One line without control characters; what was hidden or would reorder the text is named: `<U+202E>`."""
+    line = _RUN.sub(" ", str(text)).strip() if text is not None else ""
+    if line.isprintable():
+        return line
+    line = _HIDDEN.sub(_named, line)
+    return _CONTROL.sub(_named, line)
+
+
+def _named(m: re.Match[str]) -> str:
+    return f"‹U+{ord(m[0]):04X}›"
+
+
+def short(text: object, most: int = 60) -> str:
+    """Cleaned, and at most `most` characters: what is not telling in a C++ name gives way first, then the middle."""
+    line = clean(text)
+    if len(line) > most:
+        line = kernel(line)
+    if len(line) <= most:
+        return line
+    head = (most - 1) * 2 // 3
+    tail = most - 1 - head
+    return f"{line[:head]}…{line[len(line) - tail :]}"
+
+
+def width(text: str) -> int:
+    """Columns a terminal uses for a text."""
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+# Always: what can start markup anywhere. Underscores only at the edge of a word, "<" and "&" only where HTML could begin.
+_MARKDOWN = re.compile(r"([\\`*\[\]|~$]|<(?=[A-Za-z/!?])|&(?=#?\w+;)|(?<!\w)_|_(?!\w)|(?<!\w)[@#](?=\w))")
+
+
+def markdown(text: object) -> str:
+    """Prose for Markdown: nothing in it can start markup, in a table cell or outside."""
+    line = _MARKDOWN.sub(r"\\\1", clean(text))
+    if m := re.match(r"(\d+)([.)])(\s)", line):
+        return f"{m[1]}\\{m[2]}{m[3]}{line[m.end() :]}"
+    return f"\\{line}" if line[:1] in ("+", "-", "=", ":", ">", "#") else line
+
+
+def markdown_code(text: object, most: int = 60, cell: bool = True) -> str:
+    """A name or cell as a code span: no mention, link or entity in it is alive. Pipes are escaped for table cells."""
+    line = short(text, most) or " "
+    longest = max((len(run) for run in re.findall("`+", line)), default=0)
+    fence = "`" * (longest + 1)
+    pad = " " if longest and (line[0] == "`" or line[-1] == "`") else ""
+    if cell:
+        # inside a table cell a backslash before a pipe is eaten by the table, one before another character is not
+        line = re.sub(r"(\\*)\|", lambda m: m[1] + "\\|", line)
+    return f"{fence}{pad}{line}{pad}{fence}"
+
+
+_JIRA = re.compile(r"[{}\[\]|!\\&]|[*_+^~?#-]")
+
+
+def jira(text: object) -> str:
+    """Prose for Jira wiki markup: braces, brackets and pipes are escaped, marks where they could start a style."""
+    line = clean(text)
+
+    def one(m: re.Match[str]) -> str:
+        c, at = m[0], m.start()
+        if c == "\\":
+            return "&#92;"  # two of them would be a line break
+        if c == "&":
+            return "&amp;" if re.match(r"&#?\w+;", line[at:]) else "&"
+        if c in "{}[]|!":
+            return f"\\{c}"
+        before, after = line[at - 1 : at], line[at + 1 : at + 2]
+        inside = before.isalnum() and after.isalnum()
+        apart = before in ("", " ") and after in ("", " ") and at > 0
+        return c if inside or apart else f"\\{c}"
+
+    return _JIRA.sub(one, line)
+
+
+def jira_name(text: object, most: int = 60) -> str:
+    """A marker name for Jira."""
+    return jira(short(text, most)) or " "
+
+
+_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def xml_chars(text: object) -> str:
+    """Only characters that XML 1.0 allows; the rest is named."""
+    return _XML.sub(_named, clean(text))

@@ -1,0 +1,1 @@
+"""The HTML page: packed data, drawings, style and script."""

@@ -1,0 +1,147 @@
+"""Drawings of a report as inline SVG: limiter strip, icicle, speed-of-light bars, range of the recoverable time.
+
+Only presentation attributes and classes are used, no style attributes: the page's content security policy forbids them.
+Text and patterns say everything that colour says.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from triage.ground.units import show
+from triage.rendering import phrases
+from triage.rendering.escape import short
+from triage.rendering.html.packed import leaders
+
+WIDTH, ROW = 1160, 24
+CLASSES = ("compute", "memory", "balanced", "latency", "small-grid", "front-end", "rop", "cpu", "unknown")
+# One hatch per limiter class, drawn over its colour.
+HATCHES = {
+    "compute": "", "memory": '<path d="M-1 7L7 -1M3 11L11 3"/>', "balanced": '<path d="M0 4H8"/>',
+    "latency": '<circle cx="2" cy="2" r=".9"/><circle cx="6" cy="6" r=".9"/>', "small-grid": '<path d="M4 0V8"/>',
+    "front-end": '<path d="M-1 1L7 9M3 -3L11 5"/>', "rop": '<path d="M0 0L8 8M8 0L0 8"/>', "cpu": '<path d="M0 4H8M4 0V8"/>', "unknown": "",
+}  # fmt: skip
+
+
+def patterns() -> Markup:
+    """The hatches, defined once per page."""
+    made = "".join(
+        f'<pattern id="h-{c}" width="8" height="8" patternUnits="userSpaceOnUse"><g class="hatch">{d}</g></pattern>'
+        for c, d in HATCHES.items()
+    )
+    return Markup(
+        f'<svg class="defs" width="0" height="0" aria-hidden="true" focusable="false"><defs>{made}</defs></svg>'
+    )
+
+
+def box(x: float, y: float, w: float, h: float, limiter: str, radius: int = 0) -> str:
+    """A rectangle in a limiter's colour and hatch."""
+    at = f'x="{_n(x)}" y="{_n(y)}" width="{_n(w)}" height="{_n(h)}"' + (f' rx="{radius}"' if radius else "")
+    hatch = f'<rect {at} fill="url(#h-{limiter})"/>' if HATCHES.get(limiter) else ""
+    return f'<rect class="c-{limiter}" {at}/>{hatch}'
+
+
+def strip(limiters: list[dict[str, Any]]) -> Markup:
+    """Shares of the frame by limiter as one bar."""
+    known = [x for x in limiters if x["share"]]
+    if not known:
+        return Markup("")
+    told = ", ".join(f"{phrases.CLASS_NAMES[x['limiter_class']]} {phrases.percent(x['share'])}" for x in known)
+    out, x = [], 0.0
+    for part in known:
+        w = part["share"] * WIDTH
+        out.append(box(x, 0, max(w - 2, 0.5), 28, part["limiter_class"]))
+        x += w
+    return Markup(
+        f'<svg class="strip" viewBox="0 0 {WIDTH} 28" preserveAspectRatio="none" role="img" aria-label="{escape(f"Time by limiter: {told}")}">{"".join(out)}</svg>'
+    )
+
+
+def swatch(limiter: str) -> Markup:
+    """A small sample of a limiter's look, for legends."""
+    return Markup(
+        f'<svg class="swatch" viewBox="0 0 14 14" width="14" height="14" aria-hidden="true" focusable="false">{box(0, 0, 14, 14, limiter, 3)}</svg>'
+    )
+
+
+def spread(s: dict[str, Any]) -> Markup:
+    """Recoverable time within the frame: sure, likely, bound."""
+    total = s["duration_ns"]
+    if not total:
+        return Markup("")
+    at = [min(1.0, (s["recoverable"][k]["ns"] or 0) / total) * 300 for k in ("low", "likely", "bound")]
+    return Markup(
+        f'<svg class="spread" viewBox="0 0 300 10" preserveAspectRatio="none" role="img" aria-label="{escape(f"Recoverable: {phrases.recoverable(s)}")}">'
+        f'<rect class="track" width="300" height="10"/><rect class="bound" width="{_n(at[2])}" height="10"/>'
+        f'<rect class="likely" width="{_n(at[1])}" height="10"/><rect class="low" width="{_n(max(at[0], 1))}" height="10"/></svg>'
+    )
+
+
+def sol_bars(w: dict[str, Any], most: int = 8) -> Markup:
+    """Speed of light per unit with the 60 % and 80 % bands; the clusters are named in the text beside each bar."""
+    shown = w["sol"][:most]
+    if not shown:
+        return Markup("")
+    out = [
+        '<rect class="band-high" x="336" y="0" width="84" height="100%"/><rect class="band-gray" x="252" y="0" width="84" height="100%"/>'
+    ]
+    for k, s in enumerate(shown):
+        y, pct = 4 + k * 22, max(0.0, min(100.0, s["pct"] or 0))
+        role = "first" if s["unit"] in w["primary"] else "second" if s["unit"] in w["secondary"] else "rest"
+        note = {"first": "top cluster", "second": "second cluster", "rest": ""}[role]
+        # the plot starts at x=0 = 0 % and ends at 420 = 100 %; names stand on the left, numbers on the right
+        out.append(f'<text x="-8" y="{y + 13}" text-anchor="end">{escape(s["unit"])}</text><rect class="sol-{role}" x="0" y="{y + 2}" width="{_n(pct * 4.2)}" height="14" rx="2"/>'
+                   f'<text x="428" y="{y + 13}" class="num">{s["pct"]:.1f} % {note}</text>')  # fmt: skip
+    high = 8 + len(shown) * 22
+    out.append(f'<path class="rule" d="M252 0V{high}M336 0V{high}"/><text class="tick" x="252" y="{high + 13}" text-anchor="middle">60</text>'
+               f'<text class="tick" x="336" y="{high + 13}" text-anchor="middle">80</text>')  # fmt: skip
+    told = ", ".join(f"{s['unit']} {s['pct']:.0f} %" for s in shown)
+    return Markup(
+        f'<svg class="sol" viewBox="-64 0 640 {high + 18}" role="img" aria-label="{escape(f"Speed of light per unit: {told}")}">{"".join(out)}</svg>'
+    )
+
+
+def icicle(doc: dict[str, Any], nodes: list[list[Any]], most: int = 400) -> Markup:
+    """The marker tree over time, as readers without a script see it."""
+    total = nodes[0][3]
+    if not total:
+        return Markup("")
+    children: list[list[int]] = [[] for _ in nodes]
+    for k, n in enumerate(nodes):
+        if n[0] >= 0:
+            children[n[0]].append(k)
+    out: list[str] = []
+    looks = leaders(doc, nodes)
+    depth = 0
+    todo = [(0, 0.0, float(WIDTH), 0)]
+    while todo and len(out) < most:
+        k, x, w, row = todo.pop(0)
+        depth = max(depth, row)
+        out.append(_bar(nodes[k], looks[k], x, w, row))
+        inside = sum(nodes[c][3] for c in children[k])
+        scale = w / max(nodes[k][3], inside) if max(nodes[k][3], inside) else 0
+        at = x
+        for c in children[k]:
+            size = nodes[c][3] * scale
+            if size >= 1.5:
+                todo.append((c, at, size, row + 1))
+            at += size
+    high = (depth + 1) * ROW
+    return Markup(
+        f'<svg class="icicle" viewBox="0 0 {WIDTH} {high}" role="img" aria-label="Marker tree: width is time, look is the limiter">{"".join(out)}</svg>'
+    )
+
+
+def _bar(node: list[Any], limiter: str, x: float, w: float, row: int) -> str:
+    told = f"{node[1]}: {show(node[3], 'ns')}, {'' if node[2] >= 0 else 'mostly '}{phrases.CLASS_NAMES[limiter]}"
+    text = ""
+    if w > 44:
+        text = f'<text class="t-{limiter}" x="{_n(x + 5)}" y="{row * ROW + 16}">{escape(short(node[1], max(3, int((w - 8) / 6.6))))}</text>'
+    kind = "" if node[2] >= 0 else ' class="group"'
+    return f"<g{kind}><title>{escape(short(told, 200))}</title>{box(x, row * ROW, max(w - 1, 0.6), ROW - 1, limiter, 2)}{text}</g>"
+
+
+def _n(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")

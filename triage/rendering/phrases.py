@@ -1,0 +1,201 @@
+"""Sentences that every report shares, written once: times, gains, evidence, where a number comes from.
+
+Plain text in, plain text out; each format escapes by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+from triage import schema
+from triage.document.summary import plural
+from triage.ground.units import show
+from triage.rendering.escape import clean, short
+
+CLASS_NAMES = {
+    "compute": "SM (compute)", "memory": "memory", "balanced": "SM + memory", "latency": "latency", "small-grid": "small launch",
+    "front-end": "front end", "rop": "ROP", "cpu": "CPU", "unknown": "unknown",
+}  # fmt: skip
+CLASS_MEANINGS = {
+    "compute": "the SM side stands at or above 60 % of its peak and leads",
+    "memory": "the memory system stands at or above 60 % of its peak and leads",
+    "balanced": "SM and memory system both stand high, within 10 points",
+    "latency": "no unit reaches 60 %: work waits for results",
+    "small-grid": "the launch has less than one wave of blocks: it cannot fill the GPU",
+    "front-end": "index fetch, vertex fetch, culling or raster leads",
+    "rop": "colour or depth output leads",
+    "cpu": "the GPU idles and waits for commands",
+    "unknown": "what was collected cannot tell",
+}
+BANDS = {
+    "high": "above 80 %: remove work",
+    "gray": "60 % to 80 %: remove work and raise the SOL",
+    "low": "below 60 %: raise the SOL",
+    "unknown": "not measured",
+}
+
+
+def time(ns: float | None) -> str:
+    """`3.24 ms`, or a dash."""
+    return "–" if ns is None else show(ns, "ns")
+
+
+def percent(share: float | None) -> str:
+    """A share of one: `16 %`, `3.4 %`, `<0.1 %`."""
+    if share is None:
+        return "–"
+    pct = share * 100
+    if 0 < pct < 0.1:
+        return "<0.1 %"
+    return f"{pct:.0f} %" if pct >= 9.95 or pct == 0 else f"{pct:.1f} %"
+
+
+def number(value: float | None, unit: str) -> str:
+    """A value of the result document (ratios are already percent)."""
+    if value is None:
+        return "–"
+    return f"{value:.1f} %" if unit == "%" else show(value, unit)
+
+
+def total(s: dict[str, Any], frame: dict[str, Any]) -> str:
+    """`14.2 ms in 79 workloads`."""
+    count = plural(frame["workloads"], "workload")
+    return f"{time(s['duration_ns'])} in {count}" if s["duration_ns"] else f"{count}, no times"
+
+
+def recoverable(s: dict[str, Any]) -> str:
+    """`about 2.24 ms (16 %), surely 91 µs, at most 5.44 ms`."""
+    r = s["recoverable"]
+    if not s["duration_ns"]:
+        return "not known without times"
+    if not r["likely"]["ns"]:
+        return "nothing found that would give time back"
+    low = f"at least {time(r['low']['ns'])}" if r["low"]["ns"] else "at least nothing"
+    return f"about {time(r['likely']['ns'])} ({percent(r['likely']['share'])}); {low}, at most {time(r['bound']['ns'])}"
+
+
+def limiters(s: dict[str, Any], most: int = 9) -> str:
+    """`ROP 25 %, latency 23 %`."""
+    known = [f"{CLASS_NAMES[x['limiter_class']]} {percent(x['share'])}" for x in s["limiters"] if x["share"]]
+    return ", ".join(known[:most])
+
+
+def cause(c: dict[str, Any], brief: bool = False) -> str:
+    """`43 workloads, 1.19 ms together (8.3 %)`: what a root cause concerns and gives back; brief: where the gain stands beside it."""
+    where = "the whole frame" if set(c["workloads"]) == {"frame"} else plural(c["count"], "workload")
+    if c["saved_ns"] is None:
+        return f"{where}, {percent(c['fraction'])} of its time" if c["fraction"] else where
+    text = where if brief else f"{where}, {time(c['saved_ns'])}{' together' if c['count'] > 1 else ''}"
+    if c["share"] and not brief:
+        text += f" ({percent(c['share'])} of the frame)"
+    if c["saved_ns"] and c["adds_ns"] < 0.95 * c["saved_ns"]:
+        text += f", {time(c['adds_ns']) if c['adds_ns'] else 'nothing'} beyond the items above"
+    return text
+
+
+def where(c: dict[str, Any], most: int = 3, long: int = 40) -> list[str]:
+    """Names of the workloads a cause concerns, largest saving first, and how many more."""
+    if all(w.endswith("frame") for w in c["workloads"]):
+        return []
+    names = [short(n, long) for n in c["names"][:most]]
+    if c["count"] > most:
+        names[-1] += f" and {c['count'] - most} more"
+    return names
+
+
+def gain(f: dict[str, Any]) -> str:
+    """`232 µs (1.6 % of the frame; 26 % of the workload, 1.35x), at most 464 µs`."""
+    g = f["gain"]
+    if not g:
+        return "no estimate"
+    if f["workload"].endswith("frame"):
+        return (
+            f"{time(g['saved_ns'])} ({percent(g['fraction'])} of the frame)"
+            if g["saved_ns"] is not None
+            else f"{percent(g['fraction'])} of the frame"
+        )
+    own = f"{percent(g['fraction'])} of the {g.get('of') or 'workload'}, {g['speedup']:.2f}x"
+    if g["saved_ns"] is None:
+        return own
+    frame = f"{percent(g['share'])} of the frame; " if g["share"] is not None else ""
+    return f"{time(g['saved_ns'])} ({frame}{own})"
+
+
+def saves(f: dict[str, Any]) -> str:
+    """The short form for tables: time where known, else the fraction."""
+    g = f["gain"]
+    if not g:
+        return "–"
+    return time(g["saved_ns"]) if g["saved_ns"] is not None else percent(g["fraction"])
+
+
+@cache
+def label(metric: str) -> str:
+    """What people call a metric."""
+    if schema.known(metric):
+        return schema.get(metric).label
+    return clean(metric) if "." in metric else clean(metric).replace("_", " ")  # a dotted name is a column's
+
+
+def check(e: dict[str, Any]) -> str:
+    """`TEX hit rate 57.0 % < 70.0 %`."""
+    name = label(e["metric"])
+    if e["op"] == "is":
+        return f"{name}: {'yes' if e['value'] else 'no'}"
+    sign = {"<=": "≤", ">=": "≥", "==": "=", "!=": "≠"}.get(e["op"], e["op"])
+    return f"{name} {number(e['value'], e['unit'])} {sign} {number(e['threshold'], e['unit'])}"
+
+
+def source(o: dict[str, Any], most: int = 2) -> str:
+    """`export.csv:30, column hit_rate, cell 57`, or a formula over such cells."""
+    if "formula" in o:
+        parts = [f"{label(i['metric'])} = {cell(i['source'])}" for i in o["inputs"][:most]]
+        more = f"; and {len(o['inputs']) - most} more" if len(o["inputs"]) > most else ""
+        return short(o["formula"], 120) + (f" [{'; '.join(parts)}{more}]" if parts else "")
+    return cell(o)
+
+
+def cell(o: dict[str, Any]) -> str:
+    """Where a value stands, in one phrase."""
+    if "formula" in o:
+        first = next((leaf for leaf in leaves(o)), None)
+        return f"{short(o['formula'], 80)}{f' ({cell(first)})' if first else ''}"
+    return f"“{short(o['text'], 40)}” in {tail(o['file'])}:{o['line']}, column {short(o['column'], 70)}"
+
+
+def leaves(o: dict[str, Any]) -> Iterable[dict[str, Any]]:
+    """The cells under a formula."""
+    if "formula" not in o:
+        yield o
+        return
+    for i in o["inputs"]:
+        yield from leaves(i["source"])
+
+
+def tail(path: str) -> str:
+    """The last part of a path."""
+    return short(path.replace("\\", "/").rstrip("/").rpartition("/")[2] or path, 60)
+
+
+def collect(b: dict[str, Any]) -> str:
+    """`7 rules could then speak about 3 workloads`."""
+    return f"{plural(len(b['rules']), 'rule')} could then speak about {plural(b['workloads'], 'workload')}"
+
+
+def missing(b: dict[str, Any], most: int = 8) -> str:
+    """The metrics to collect, as people call them."""
+    names = list(dict.fromkeys(label(m) for m in b["missing"]))
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def sol(w: dict[str, Any], most: int = 3) -> str:
+    """`TEX 43 %, SM 39 %`: the busiest units."""
+    return ", ".join(f"{s['unit']} {s['pct']:.0f} %" for s in w["sol"][:most]) or "not measured"
+
+
+def path(w: dict[str, Any], long: int = 80) -> str:
+    """Levels and name, shortened in the middle."""
+    return short(" / ".join([*w["path"], w["name"]]), long)

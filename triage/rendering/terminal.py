@@ -1,0 +1,251 @@
+"""The terminal report: fits the window (80 columns when piped), no colour when piped, NO_COLOR honoured."""
+
+from __future__ import annotations
+
+import io
+import os
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from triage.document import document, summary
+from triage.rendering import phrases
+from triage.rendering.escape import clean, short
+
+if TYPE_CHECKING:
+    from triage.diagnosis.diagnose import Diagnosis
+
+WIDEST = 120
+SHORT = 5  # findings listed without --full or --top
+# Colour is never the only cue: each limiter has its own fill in the bar, and its name beside it.
+LOOKS = {
+    "compute": ("█", "blue"), "memory": ("▓", "yellow"), "balanced": ("▒", "cyan"), "latency": ("░", "magenta"),
+    "small-grid": ("▪", "bright_magenta"), "front-end": ("▞", "green"), "rop": ("▚", "red"), "cpu": ("╳", "bright_red"),
+    "unknown": ("·", "bright_black"),
+}  # fmt: skip
+BRIEF = {
+    "compute": "SM",
+    "balanced": "SM+mem",
+    "small-grid": "small",
+    "front-end": "front end",
+    "rop": "ROP",
+    "cpu": "CPU",
+}
+LEVELS = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "", "info": "bright_black"}
+
+
+def terminal(d: Diagnosis, write: Any, *, full: bool = False, width: int = 80, color: bool = False) -> None:
+    """Write the report for people at a prompt."""
+    doc = document.document(d)
+    wide = max(40, min(width, WIDEST))
+    buffer = io.StringIO()
+    color = color and not os.environ.get("NO_COLOR")
+    console = Console(
+        file=buffer, width=wide, color_system="standard" if color else None, force_terminal=color, no_color=not color,
+        legacy_windows=False, highlight=False, markup=False, emoji=False, soft_wrap=False,
+    )  # fmt: skip
+    page = _Page(
+        console, doc, summary.summarise(doc), wide, full, len(doc["findings"]) if full or d.top is not None else SHORT
+    )
+    page.all()
+    for line in buffer.getvalue().split("\n")[:-1]:
+        write(line.rstrip(" ") + "\n")
+
+
+class _Page:
+    def __init__(
+        self, console: Console, doc: dict[str, Any], s: dict[str, Any], wide: int, full: bool, listed: int
+    ) -> None:
+        self.console, self.doc, self.s, self.wide, self.full, self.listed = console, doc, s, wide, full, listed
+        self.names = {w["id"]: w["name"] for w in doc["workloads"]}
+
+    def all(self) -> None:
+        """Summary first, then markers worst first, findings, and what is missing."""
+        self.head()
+        self.first()
+        self.markers()
+        self.findings()
+        self.collect()
+        self.foot()
+
+    def say(self, text: str, style: str = "", indent: int = 0) -> None:
+        """A wrapped paragraph."""
+        self.console.print(self._indented(text, style, indent) if indent else Text(text, style))
+
+    def _indented(self, text: str, style: str, indent: int) -> Any:
+        grid = Table.grid(padding=0)
+        grid.add_column(width=indent)
+        grid.add_column(width=self.wide - indent, overflow="fold")
+        grid.add_row("", Text(text, style))
+        return grid
+
+    def title(self, text: str) -> None:
+        """A section's heading."""
+        self.console.print()
+        self.console.print(Text(text, "bold"))
+
+    def head(self) -> None:
+        """Headline, totals, and the bar of limiters."""
+        names = ", ".join(phrases.tail(c["path"]) for c in self.doc["captures"])
+        devices = list(dict.fromkeys(clean(c["device"]) for c in self.doc["captures"] if c["device"]))
+        self.console.print(Text.assemble(("GPU triage  ", "bold"), short(names, self.wide - 14)))
+        self.say(self.s["headline"], "bold")
+        grid = Table.grid(padding=(0, 2, 0, 0))
+        grid.add_column(width=11)
+        grid.add_column(width=self.wide - 15, overflow="fold")
+        uncovered = self.doc["frame"]["uncovered_ns"]
+        under = f", {phrases.time(uncovered)} under no marker" if uncovered and self.s["duration_ns"] else ""
+        self.console.print()
+        grid.add_row("GPU time", phrases.total(self.s, self.doc["frame"]) + under)
+        grid.add_row("Recoverable", Text(phrases.recoverable(self.s), "green"))
+        if devices:
+            grid.add_row("GPU", short(", ".join(devices), self.wide - 15))
+        known = [x for x in self.s["limiters"] if x["share"]]
+        if known:
+            grid.add_row("Limiters", self._bar(known, self.wide - 16))
+            grid.add_row("", self._legend(known))
+        self.console.print(grid)
+        for note in self.doc["frame"]["notes"]:
+            self.say(f"note: {clean(note)}", "yellow")
+
+    def _bar(self, known: list[dict[str, Any]], cells: int) -> Text:
+        bar = Text()
+        used = 0
+        for x in known:
+            n = min(cells - used, round(x["share"] * cells))
+            fill, style = LOOKS[x["limiter_class"]]
+            bar.append(fill * n, style)
+            used += n
+        return bar
+
+    def _legend(self, known: list[dict[str, Any]]) -> Text:
+        text = Text()
+        for k, x in enumerate(known):
+            fill, style = LOOKS[x["limiter_class"]]
+            text.append("  " if k else "")
+            text.append(f"{fill} ", style)
+            text.append(
+                f"{phrases.CLASS_NAMES[x['limiter_class']]} {phrases.percent(x['share'])}".replace(" ", "\u00a0")
+            )
+        return text
+
+    def first(self) -> None:
+        """Five things to do first."""
+        if not self.s["first"]:
+            return
+        self.title("Do first")
+        for n, c in enumerate(self.s["first"], 1):
+            back = phrases.time(c["saved_ns"]) if c["saved_ns"] is not None else ""
+            room = self.wide - 4 - len(back) - 10
+            line = Text.assemble(
+                f" {n}  ",
+                (short(c["title"], room).ljust(room), "bold"),
+                f"{back} ",
+                (c["level"].rjust(9), LEVELS[c["level"]]),
+            )
+            self.console.print(line)
+            self.say(": ".join(filter(None, (phrases.cause(c), ", ".join(phrases.where(c, 3, 28))))), indent=4)
+            if c["advice"]:
+                self.say(f"Try: {clean(c['advice'][0])}", indent=4)
+        more = len(self.s["causes"]) - len(self.s["first"])
+        if more > 0:
+            self.say(f"{summary.plural(more, 'root cause')} more", "bright_black", 4)
+
+    def markers(self) -> None:
+        """The markers, worst first, the limiter of each at a glance."""
+        rows = self.s["markers"] if self.full else self.s["markers"][:10]
+        if not rows:
+            return
+        self.title("Markers, worst first")
+        table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+        name = max(14, self.wide * 22 // 80)
+        best = max(8, self.wide - name - 8 - 6 - 11 - 8 - 5)
+        for header, size, side in (
+            ("Marker", name, "left"),
+            ("Own time", 8, "right"),
+            ("Share", 6, "right"),
+            ("Limiter", 11, "left"),
+            ("Best finding", best, "left"),
+            ("Saves", 8, "right"),
+        ):
+            table.add_column(
+                header,
+                width=size,
+                justify="right" if side == "right" else "left",
+                no_wrap=True,
+                overflow="ellipsis",
+                header_style="bright_black",
+            )
+        for m in rows:
+            w = m["workload"]
+            fill, style = LOOKS[w["limiter_class"]]
+            calls = f" ×{w['calls']}" if (w["calls"] or 1) > 1 else ""
+            table.add_row(
+                short(w["name"], name - len(calls)) + calls, phrases.time(w["self_ns"]), phrases.percent(w["share"]),
+                Text.assemble((f"{fill} ", style), BRIEF.get(w["limiter_class"], w["limiter_class"])), Text(clean(m["best"]["title"]) if m["best"] else "–"),
+                phrases.saves(m["best"]) if m["best"] else "–",
+            )  # fmt: skip
+        self.console.print(table)
+        rest = self.doc["frame"]["workloads"] - len(rows)
+        if rest > 0:
+            self.say(f"{summary.plural(rest, 'marker')} more not listed here; --full lists everything", "bright_black")
+
+    def findings(self) -> None:
+        """Findings with their evidence and the cell of each number."""
+        shown = self.doc["findings"][: self.listed]
+        if not shown:
+            return
+        self.title(f"Findings ({len(shown)} of {self.doc['frame']['findings_total']})")
+        for f in shown:
+            self.console.print()
+            back = phrases.saves(f)
+            left = f"{f['rank']:>2}  {f['rule']}  "
+            room = self.wide - len(left) - len(back) - 11
+            who = short(self.names.get(f["workload"], "frame"), room)
+            self.console.print(
+                Text.assemble(
+                    left,
+                    (who + " " * max(0, room - Text(who).cell_len), "bold"),
+                    f" {back} ",
+                    (f["level"].rjust(9), LEVELS[f["level"]]),
+                )
+            )
+            self.say(clean(f["message"]), indent=4)
+            for e in f["evidence"]:
+                self.say(f"• {phrases.check(e)}", indent=4)
+                self.say(short(phrases.cell(e["source"]), self.wide - 6), "bright_black", 6)
+            for a in f["advice"] if self.full else f["advice"][:2]:
+                self.say(f"→ {clean(a)}", "green", 4)
+
+    def collect(self) -> None:
+        """What to collect next, with the command."""
+        spots = self.s["blind"] if self.full else self.s["blind"][:3]
+        if not spots:
+            return
+        self.title("Collect next")
+        for b in spots:
+            self.say(f"{phrases.missing(b, 4)}: {phrases.collect(b)}", indent=2)
+            self.say(clean(b["collect"]), "cyan", 4)
+        if len(self.s["blind"]) > len(spots):
+            self.say(
+                f"{summary.plural(len(self.s['blind']) - len(spots), 'step')} more; --full lists everything",
+                "bright_black",
+                2,
+            )
+
+    def foot(self) -> None:
+        """Remarks on the data and where the rest is."""
+        quality = self.doc["quality"]
+        if quality:
+            self.title("About the data")
+            shown = quality if self.full else quality[:3]
+            for q in shown:
+                self.say(clean(q["message"]), indent=2)
+            if len(quality) > len(shown):
+                self.say(f"{summary.plural(len(quality) - len(shown), 'remark')} more", "bright_black", 2)
+        left = self.doc["frame"]["findings_total"] - min(self.listed, len(self.doc["findings"]))
+        self.console.print()
+        text = f"{summary.plural(left, 'finding')} not listed. " if left > 0 else ""
+        self.say(f"{text}The whole picture: -f html -o report.html", "bright_black")

@@ -1,0 +1,1 @@
+"""YAML -> Rule: the expression language, one rule, one file, the packs."""

@@ -1,0 +1,214 @@
+"""All rules in force: the folder is the registry, rules/<pack>/<name>.yaml.
+
+What only the whole can show is checked here: unique names, concepts that somebody concludes, no circles.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import hashlib
+import pickle
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from triage.files import cache
+from triage.files.bundled import share
+from triage.ground.errors import RuleError, TriageError, UnknownUnit
+from triage.rulebook.rule import METHODS, Rule, quantity
+
+_COMPILED_BY = ("ground", "schema", "files", "rulebook")  # rooms whose code shapes a compiled rule
+
+
+@dataclass(frozen=True)
+class Rulebook:
+    """All rules in force, in a total order that does not depend on the order of files."""
+
+    rules: tuple[Rule, ...]
+
+    @cached_property
+    def by_name(self) -> dict[str, Rule]:
+        """name -> rule."""
+        return {r.name: r for r in self.rules}
+
+    @cached_property
+    def sha256(self) -> str:
+        """Digest over every rule file's content and every override: names the knowledge a report came from."""
+        h = hashlib.sha256()
+        for rule in self.rules:
+            h.update(f"{rule.id}\0{_digest(rule.file)}\0{sorted(rule.overrides.items())}\n".encode())
+        return h.hexdigest()
+
+    def find(self, text: str) -> Rule | None:
+        """A rule by id or name, in any case."""
+        low = text.lower()
+        return next((r for r in self.rules if low in (r.id.lower(), r.name)), None)
+
+
+def _digest(file: str) -> str:
+    try:
+        return hashlib.sha256(Path(file).read_bytes()).hexdigest()
+    except OSError:
+        return file
+
+
+def files(folders: Sequence[Path] = ()) -> list[Path]:
+    """Rule files of the bundled packs and of further folders (or single files)."""
+    found: list[Path] = []
+    for base in (share("rules"), *folders):
+        if not base.exists():
+            raise TriageError(f"{base}: no such rules folder", "check --rules")
+        found += (
+            [base]
+            if base.is_file()
+            else sorted(p for p in base.rglob("*.yaml") if p.is_file() and p.name[0] not in "._")
+        )
+    return found
+
+
+def load(folders: Sequence[Path] = (), *, only: Iterable[Path] | None = None, tests: bool = False) -> Rulebook:
+    """Read and compile rule files; raises RuleError for the first mistake. tests: keep the embedded tests too."""
+    paths = files(folders) if only is None else list(only)
+    return build(_read(paths, tests) if tests else _compiled(paths))
+
+
+def _read(paths: Sequence[Path], tests: bool) -> list[Rule]:
+    from triage.rulebook.rulefile import read  # and with it a YAML parser, which compiled rules do without
+
+    return [read(p, tests) for p in paths]
+
+
+def _compiled(paths: Sequence[Path]) -> list[Rule]:
+    """The rules of some files without their tests; read only when a file or the code that reads them has changed."""
+    name = f"rules-{_made_from(paths)}"
+    if (kept := cache.recall(name)) is not None:
+        with contextlib.suppress(Exception):
+            rules: list[Rule] = pickle.loads(kept)
+            return rules
+    found = _read(paths, tests=False)
+    cache.keep(name, pickle.dumps(found, 5))
+    return found
+
+
+def _made_from(paths: Sequence[Path]) -> str:
+    h = hashlib.sha256(f"{sys.version}".encode())
+    package = Path(__file__).parent.parent
+    for code in sorted(code for room in _COMPILED_BY for code in package.glob(f"{room}/*.py")):
+        stat = code.stat()
+        h.update(f"{code.name} {stat.st_size} {stat.st_mtime_ns}\n".encode())
+    for path in paths:
+        h.update(f"{path}\0{_digest(str(path))}\n".encode("utf-8", "surrogateescape"))
+    return h.hexdigest()
+
+
+def build(rules: Iterable[Rule]) -> Rulebook:
+    """A Rulebook from compiled rules; checks what only the whole can show."""
+    ordered = sorted(rules, key=lambda r: (r.pack, r.id))
+    _unique(ordered)
+    concepts = {c for r in ordered for c in (r.name, *r.concludes)}
+    for rule in ordered:
+        for w in rule.when.values():
+            for concept in w.given:
+                _declared(rule, concept, concepts, "given")
+        for concept in rule.overruled_by:
+            _declared(rule, concept, concepts, "overruled_by")
+        for other in rule.tell_apart:
+            _declared(rule, other.rule, {r.name for r in ordered}, "tell_apart")
+    layers(ordered, METHODS[0])
+    layers(ordered, METHODS[1])
+    return Rulebook(tuple(ordered))
+
+
+def select(
+    book: Rulebook,
+    keep: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    sets: Sequence[str] = (),
+    experimental: bool = False,
+) -> Rulebook:
+    """The rules of --select / --ignore (ids, names, packs) with --set applied.
+
+    Rules that only conclude concepts stay, so that what is kept still has its premises. Raises TriageError for
+    words that match nothing.
+    """
+
+    def hits(rule: Rule, words: set[str]) -> bool:
+        return bool(words & {rule.id.lower(), rule.name, rule.pack})
+
+    for words in (keep, drop):
+        for word in words:
+            if not any(hits(r, {word.lower()}) for r in book.rules):
+                raise TriageError(f"no rule or pack is called {word!r}", "see: triage list rules")
+    kept, dropped = {w.lower() for w in keep}, {w.lower() for w in drop}
+    chosen = [r for r in book.rules if experimental or r.status != "experimental"]
+    muted = {r.name for r in chosen if (kept and not hits(r, kept)) or hits(r, dropped)}
+    # a muted rule may still be a premise: it keeps concluding, it only reports nothing
+    rules = [replace(r, finding="", gain=None, rules_out="") if r.name in muted else r for r in chosen]
+    for text in sets:
+        target, eq, given = text.partition("=")
+        name, dot, threshold = target.partition(".")
+        rule = next((r for r in rules if name.lower() in (r.id.lower(), r.name)), None)
+        if not eq or not dot or rule is None or threshold not in rule.thresholds:
+            known = "" if rule is None else f"; {rule.id} has: {', '.join(rule.thresholds) or 'no thresholds'}"
+            raise TriageError(f"--set {text!r} names no threshold{known}", "write --set RULE.threshold=VALUE")
+        try:
+            number, unit = quantity(given)
+        except (ValueError, UnknownUnit) as e:
+            raise TriageError(f"--set {text!r}: {e}", "write a number with its unit, such as 80%") from None
+        if unit != rule.thresholds[threshold].unit:
+            raise TriageError(f"--set {text!r}: {threshold} is a {rule.thresholds[threshold].unit}, not a {unit}")
+        rules[rules.index(rule)] = replace(rule, overrides={**rule.overrides, threshold: number})
+    return Rulebook(tuple(rules))
+
+
+def layers(rules: Sequence[Rule], method: str) -> list[list[Rule]]:
+    """Rules in layers: a rule stands after everything that concludes what it is given. Raises RuleError on a cycle."""
+    makers: dict[str, list[Rule]] = {}
+    for r in rules:
+        for c in (r.name, *r.concludes):
+            makers.setdefault(c, []).append(r)
+    level: dict[str, int] = {}
+    path: list[str] = []
+
+    def depth(rule: Rule) -> int:
+        if rule.name in level:
+            return level[rule.name]
+        if rule.name in path:
+            raise RuleError(
+                rule.file,
+                rule.line,
+                f"concepts run in a circle: {' -> '.join([*path[path.index(rule.name) :], rule.name])}",
+            )
+        path.append(rule.name)
+        when = rule.when.get(method)
+        below = [depth(m) for c in (when.given if when else ()) for m in makers[c]]
+        path.pop()
+        level[rule.name] = 1 + max(below, default=-1)
+        return level[rule.name]
+
+    out: dict[int, list[Rule]] = {}
+    for r in rules:
+        out.setdefault(depth(r), []).append(r)
+    return [out[k] for k in sorted(out)]
+
+
+def _unique(rules: Sequence[Rule]) -> None:
+    for field in ("id", "name"):
+        seen: dict[str, Rule] = {}
+        for r in rules:
+            other = seen.setdefault(getattr(r, field), r)
+            if other is not r:
+                raise RuleError(
+                    r.file, r.line, f"{field} {getattr(r, field)!r} is taken by {other.file}", f"choose another {field}"
+                )
+
+
+def _declared(rule: Rule, name: str, known: set[str], where: str) -> None:
+    if name not in known:
+        close = difflib.get_close_matches(name, known, 1)
+        raise RuleError(
+            rule.file, rule.line, f"{where}: nothing concludes {name!r}", f"did you mean {close[0]!r}?" if close else ""
+        )

@@ -1,0 +1,149 @@
+"""The noun Rule and its parts, compiled and ready to evaluate."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from triage.ground import units
+from triage.rulebook.expression import Condition, Expression
+
+CONFIDENCE = {"high": 0.9, "medium": 0.6, "low": 0.3}
+METHODS = ("v1", "v2")
+UMBRELLA = (
+    "busy-top-unit",
+    "underused-top-unit",
+)  # P3 cases A and B: true of almost any workload, so never a cause by name
+
+
+@dataclass(frozen=True, slots=True)
+class Cite:
+    """A source a rule rests on."""
+
+    key: str
+    text: str
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """A named number with unit and reason. value per method revision; unit is canonical."""
+
+    name: str
+    values: dict[str, float]
+    unit: str
+    why: str
+    cite: str
+
+    def value(self, method: str) -> float:
+        """The number in force for a method revision."""
+        return self.values[method]
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """given (concepts, all needed), all_of, any_of: all of them must hold."""
+
+    given: tuple[str, ...]
+    all_of: tuple[Condition, ...]
+    any_of: tuple[Condition, ...]
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """Every atomic comparison."""
+        return self.all_of + self.any_of
+
+
+@dataclass(frozen=True, slots=True)
+class GainModel:
+    """Fraction of the workload's time a fix gives back. saves: likely; low: surely; at_most: bound."""
+
+    saves: Expression
+    low: Expression
+    at_most: Expression
+    confidence: str
+    because: str
+    scope: str = "workload"
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """One thing to do. only_if: shown unless this condition is known to be false."""
+
+    text: str
+    only_if: Condition | None = None
+    code: str = ""
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TellApart:
+    """Another rule that explains the same symptom, and the metric that decides between the two."""
+
+    rule: str
+    by: str
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One unit of knowledge = one file."""
+
+    id: str
+    name: str
+    pack: str
+    title: str
+    status: str
+    since: str
+    scope: str
+    methods: tuple[str, ...]
+    cites: tuple[Cite, ...]
+    needs: tuple[str, ...]
+    uses: tuple[str, ...]
+    thresholds: dict[str, Threshold]
+    let: dict[str, Expression]
+    when: dict[str, When]  # by method
+    concludes: tuple[str, ...]
+    overruled_by: tuple[str, ...]
+    rules_out: str
+    finding: str
+    gain: GainModel | None
+    advice: tuple[Advice, ...]
+    verify: str
+    caveats: tuple[str, ...]
+    tell_apart: tuple[TellApart, ...]
+    tests: tuple[Any, ...]
+    file: str
+    line: int = 1
+    summary: str = ""
+    overrides: dict[str, float] = field(default_factory=dict)
+
+    def threshold(self, name: str, method: str) -> float:
+        """A threshold in force: --set wins over the file."""
+        return self.overrides[name] if name in self.overrides else self.thresholds[name].value(method)
+
+    @property
+    def is_concept(self) -> bool:
+        """Concludes something for other rules, reports nothing itself."""
+        return not self.finding
+
+
+_VALUE = re.compile(r"\s*([+-]?[\d.]+(?:[eE][+-]?\d+)?)\s*(.*)\Z")
+
+
+def quantity(text: Any) -> tuple[float, str]:
+    """`80%` -> (0.8, ratio); `10 points` -> (0.1, ratio); `32 byte` -> (32, byte); 5 -> (5, count). Raises ValueError."""
+    if isinstance(text, bool) or text is None:
+        raise ValueError("a number with a unit, such as 80% or 32 byte")
+    if isinstance(text, int | float):
+        return float(text), "count"
+    m = _VALUE.match(str(text))
+    if not m:
+        raise ValueError(f"cannot read {text!r} as a number with a unit")
+    if m[2] in ("points", "point", "pp"):
+        return float(m[1]) / 100, "ratio"
+    if m[2] in ("x", "times"):
+        return float(m[1]), "count"
+    unit, factor = units.unit(m[2])
+    return float(m[1]) * factor if factor != 0.01 else float(m[1]) / 100, unit

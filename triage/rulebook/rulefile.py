@@ -1,0 +1,300 @@
+"""One rule file -> Rule.
+
+Whatever an author can get wrong is caught when the file is read, with file:line and the next step.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from triage import schema
+from triage.files import strict_yaml
+from triage.ground.errors import RuleError, UnknownUnit
+from triage.rulebook.expression import Condition, Expression, ExpressionError, condition, value
+from triage.rulebook.rule import (
+    CONFIDENCE,
+    METHODS,
+    Advice,
+    Cite,
+    GainModel,
+    Rule,
+    TellApart,
+    Threshold,
+    When,
+    quantity,
+)
+
+_KEYS = {
+    "id", "name", "title", "summary", "status", "since", "scope", "methods", "cites", "needs", "uses", "thresholds", "let",
+    "when", "concludes", "overruled_by", "rules_out", "finding", "gain", "advice", "verify", "caveats", "tell_apart", "tests",
+}  # fmt: skip
+_STATUS = ("experimental", "stable", "deprecated")
+_SCOPES = ("workload", "frame")
+_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
+_FIELD = re.compile(r"\{([^{}:!]+)(?::[^{}]*)?\}")
+TEXT_FIELDS = frozenset(
+    ("workload", "top_unit", "top_units", "second_units", "kind", "top_stall", "limiter", "next_step", "detail")
+)
+
+
+def read(path: Path, tests: bool = True) -> Rule:
+    """One rule file -> Rule; raises RuleError with file:line."""
+    return _Reader(strict_yaml.load(path, skip="" if tests else "tests"), str(path), path).rule()
+
+
+class _Reader:
+    """Turns one mapping into a Rule, naming file and line of every mistake."""
+
+    def __init__(self, data: strict_yaml.Mapping, file: str, path: Path) -> None:
+        self.d, self.file, self.path = data, file, path
+
+    def fail(self, key: str, problem: str, hint: str = "", within: strict_yaml.Mapping | None = None) -> RuleError:
+        m = within if within is not None else self.d
+        return RuleError(self.file, getattr(m, "lines", {}).get(key, self.d.line), problem, hint)
+
+    def text(self, key: str, default: str | None = None) -> str:
+        v = self.d.get(key, default)
+        if v is None:
+            raise self.fail(key, f"`{key}` is missing", f"add `{key}:`")
+        if not isinstance(v, str | int | float):
+            raise self.fail(key, f"`{key}` must be text")
+        return " ".join(str(v).split())
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        v = self.d.get(key) or []
+        if isinstance(v, str):
+            v = [v]
+        if not isinstance(v, list) or not all(isinstance(x, str) for x in v):
+            raise self.fail(key, f"`{key}` must be a list of texts")
+        return tuple(" ".join(x.split()) for x in v)
+
+    def rule(self) -> Rule:
+        for key in self.d:
+            if key not in _KEYS:
+                close = difflib.get_close_matches(key, _KEYS, 1)
+                raise self.fail(key, f"unknown key {key!r}", f"did you mean {close[0]!r}?" if close else "")
+        name, pack = self.text("name"), self.path.parent.name
+        if name != self.path.stem:
+            raise self.fail("name", f"name {name!r} is not the file name {self.path.stem!r}", "rename one of them")
+        if not _NAME.match(name):
+            raise self.fail("name", f"name {name!r} is not lower-case words joined by hyphens")
+        rule_id = self.text("id")
+        if not re.fullmatch(r"[A-Z]{2,5}\d{3}", rule_id):
+            raise self.fail("id", f"id {rule_id!r} is not a prefix and three digits, such as MEM003")
+        status, scope = self.text("status", "stable"), self.text("scope", "workload")
+        if status not in _STATUS:
+            raise self.fail("status", f"status {status!r} is none of {', '.join(_STATUS)}")
+        if scope not in _SCOPES:
+            raise self.fail("scope", f"scope {scope!r} is none of {', '.join(_SCOPES)}")
+        methods = self.texts("methods") or METHODS
+        if not set(methods) <= set(METHODS):
+            raise self.fail("methods", f"methods are {', '.join(METHODS)}")
+        cites = self.cites()
+        thresholds = self.thresholds(cites)
+        let = self.let(thresholds)
+        needs, uses = self.metrics("needs"), self.metrics("uses")
+        self.names = {*needs, *uses, *thresholds, *let}
+        when = self.when(methods)
+        for key, e in let.items():
+            self.resolve("let", e.names, set(needs) | set(uses) | set(thresholds) | set(let), key)
+        rule = Rule(
+            id=rule_id, name=name, pack=pack, title=self.text("title"), status=status, since=self.text("since", "0.1.0"),
+            scope=scope, methods=tuple(methods), cites=cites, needs=needs, uses=uses, thresholds=thresholds, let=let,
+            when=when, concludes=self.texts("concludes"), overruled_by=self.texts("overruled_by"),
+            rules_out=self.text("rules_out", ""), finding=self.finding(), gain=self.gain(), advice=self.advice(),
+            verify=self.text("verify", ""), caveats=self.texts("caveats"), tell_apart=self.tell_apart(),
+            tests=tuple(self.d.get("tests") or ()), file=self.file, line=self.d.line, summary=self.text("summary", ""),
+        )  # fmt: skip
+        if not rule.is_concept and not rule.cites:
+            raise self.fail("cites", "a rule that reports something cites a source", "add `cites:`")
+        if rule.is_concept and not rule.concludes and not rule.gain and not rule.rules_out:
+            raise self.fail("finding", "neither `finding` nor `concludes`: the rule would do nothing")
+        return rule
+
+    def cites(self) -> tuple[Cite, ...]:
+        out = []
+        for key, v in (self.d.get("cites") or {}).items():
+            if not isinstance(v, dict) or not v.get("text"):
+                raise self.fail("cites", f"cite {key!r} needs `text` (and `url` where there is one)")
+            url = str(v.get("url") or "")
+            if url and not re.match(r"https?://[^\s\"'<>]+\Z", url):
+                raise self.fail("cites", f"cite {key!r}: {url!r} is not a web address")
+            out.append(Cite(key, " ".join(str(v["text"]).split()), url))
+        return tuple(out)
+
+    def thresholds(self, cites: tuple[Cite, ...]) -> dict[str, Threshold]:
+        out = {}
+        known = {c.key for c in cites}
+        for name, v in (self.d.get("thresholds") or {}).items():
+            m = v if isinstance(v, strict_yaml.Mapping) else None
+            if m is None or "value" not in m:
+                raise self.fail("thresholds", f"threshold {name!r} needs `value` and `why` or `cite`")
+            if not m.get("why") and not m.get("cite"):
+                raise self.fail(
+                    "value", f"threshold {name!r} has neither `why` nor `cite`", "a number needs a reason", m
+                )
+            if m.get("cite") and m["cite"] not in known:
+                raise self.fail(
+                    "cite", f"threshold {name!r} cites {m['cite']!r}, which `cites` does not hold", within=m
+                )
+            raw = m["value"]
+            per = dict(raw) if isinstance(raw, dict) else dict.fromkeys(METHODS, raw)
+            try:
+                parsed = {k: quantity(x) for k, x in per.items()}
+            except (ValueError, UnknownUnit) as e:
+                raise self.fail("value", f"threshold {name!r}: {e}", within=m) from None
+            units_used = {u for _, u in parsed.values()}
+            if set(parsed) != set(METHODS) or len(units_used) != 1:
+                raise self.fail(
+                    "value", f"threshold {name!r} needs one value, or one per method ({', '.join(METHODS)})", within=m
+                )
+            out[name] = Threshold(
+                name,
+                {k: n for k, (n, _) in parsed.items()},
+                units_used.pop(),
+                str(m.get("why") or ""),
+                str(m.get("cite") or ""),
+            )
+        return out
+
+    def expression(self, key: str, text: Any) -> Expression:
+        try:
+            return value(str(text))
+        except ExpressionError as e:
+            raise self.fail(key, str(e)) from None
+
+    def let(self, thresholds: dict[str, Threshold]) -> dict[str, Expression]:
+        out: dict[str, Expression] = {}
+        for name, text in (self.d.get("let") or {}).items():
+            if name in thresholds or schema.known(name):
+                raise self.fail("let", f"let {name!r} hides a threshold or metric of that name")
+            out[name] = self.expression("let", text)
+        return out
+
+    def metrics(self, key: str) -> tuple[str, ...]:
+        for name in (names := self.texts(key)):
+            if not schema.known(name):
+                close = schema.close(name)
+                raise self.fail(
+                    key,
+                    f"{key}: {name!r} is no metric of the schema",
+                    f"did you mean {close[0]!r}?" if close else "see: triage list metrics",
+                )
+        return names
+
+    def resolve(self, key: str, names: Iterable[str], known: set[str], what: str = "") -> None:
+        for n in names:
+            if n not in known:
+                close = difflib.get_close_matches(n, known, 1)
+                raise self.fail(
+                    key,
+                    f"{what or key}: {n!r} is neither a need, a use, a threshold nor a let",
+                    f"did you mean {close[0]!r}?" if close else "declare it",
+                )
+
+    def condition(self, text: Any) -> Condition:
+        try:
+            c = condition(str(text))
+        except ExpressionError as e:
+            raise self.fail("when", str(e)) from None
+        literals = c.left.literals + (c.right.literals if c.right else ())
+        if literals:
+            raise self.fail(
+                "when",
+                f"number {literals[0]:g} in a condition",
+                "give it a name, a reason and a source under `thresholds`",
+            )
+        self.resolve("when", c.names, self.names)
+        return c
+
+    def when(self, methods: Sequence[str]) -> dict[str, When]:
+        raw = self.d.get("when")
+        if not isinstance(raw, dict):
+            raise self.fail("when", "`when` is missing", "say when the rule fires")
+        per = raw if set(raw) <= set(METHODS) else dict.fromkeys(methods, raw)
+        out = {}
+        for method, block in per.items():
+            if not isinstance(block, dict) or not set(block) <= {"given", "all", "any"} or not block:
+                raise self.fail("when", "`when` holds given, all and any")
+            given = block.get("given") or []
+            out[method] = When(
+                tuple([given] if isinstance(given, str) else given),
+                tuple(self.condition(t) for t in block.get("all") or ()),
+                tuple(self.condition(t) for t in block.get("any") or ()),
+            )
+        return out
+
+    def fields(self, key: str, text: str) -> None:
+        known = self.names | TEXT_FIELDS
+        for name in _FIELD.findall(text):
+            if name not in known:
+                raise self.fail(key, f"{key}: {{{name}}} is neither a need, a use, a threshold nor a let")
+        if re.sub(_FIELD, "", text).count("{") or re.sub(_FIELD, "", text).count("}"):
+            raise self.fail(key, f"{key}: braces that do not format")
+
+    def finding(self) -> str:
+        text = self.text("finding", "")
+        self.fields("finding", text)
+        return text
+
+    def gain(self) -> GainModel | None:
+        g = self.d.get("gain")
+        if g is None:
+            return None
+        if not isinstance(g, strict_yaml.Mapping) or "saves" not in g or not g.get("because"):
+            raise self.fail("gain", "`gain` needs `saves` and `because`")
+        if unknown := set(g) - {"of", "saves", "low", "at_most", "confidence", "because"}:
+            raise self.fail("gain", f"unknown gain key {sorted(unknown)[0]!r}")
+        confidence = str(g.get("confidence", "medium"))
+        if confidence not in CONFIDENCE:
+            raise self.fail("confidence", f"confidence is one of {', '.join(CONFIDENCE)}", within=g)
+        parts = [
+            self.expression("gain", self.share_text(g.get(k, d)))
+            for k, d in (("saves", 0), ("low", 0), ("at_most", "90%"))
+        ]
+        for e in parts:
+            self.resolve("gain", e.names, self.names)
+        return GainModel(
+            parts[0], parts[1], parts[2], confidence, " ".join(str(g["because"]).split()), str(g.get("of", "workload"))
+        )
+
+    @staticmethod
+    def share_text(v: Any) -> str:
+        """`90%` in a gain is the number 0.9; anything else is an expression."""
+        m = re.fullmatch(r"\s*([\d.]+)\s*%\s*", str(v))
+        return repr(float(m[1]) / 100) if m else str(v)
+
+    def advice(self) -> tuple[Advice, ...]:
+        out = []
+        for item in self.d.get("advice") or ():
+            if isinstance(item, str):
+                out.append(Advice(" ".join(item.split())))
+            elif isinstance(item, dict) and item.get("do"):
+                cond = self.condition(item["only_if"]) if item.get("only_if") else None
+                out.append(
+                    Advice(
+                        " ".join(str(item["do"]).split()),
+                        cond,
+                        str(item.get("code") or "").rstrip(),
+                        str(item.get("language") or ""),
+                    )
+                )
+            else:
+                raise self.fail("advice", "advice is text, or a mapping with `do` (and `only_if`, `code`, `language`)")
+        for a in out:
+            self.fields("advice", a.text)
+        return tuple(out)
+
+    def tell_apart(self) -> tuple[TellApart, ...]:
+        out = []
+        for item in self.d.get("tell_apart") or ():
+            if not isinstance(item, dict) or not {"from", "by", "how"} <= set(item):
+                raise self.fail("tell_apart", "tell_apart items need `from`, `by` and `how`")
+            if not schema.known(str(item["by"])):
+                raise self.fail("tell_apart", f"tell_apart: {item['by']!r} is no metric of the schema")
+            out.append(TellApart(str(item["from"]), str(item["by"]), " ".join(str(item["how"]).split())))
+        return tuple(out)
