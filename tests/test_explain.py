@@ -10,7 +10,7 @@ from tests.conftest import SAMPLES, run
 from triage import schema
 from triage.ground import glossary
 from triage.ground.stalls import STALLS
-from triage.schema.derived import UNITS
+from triage.schema.derived import HARDWARE_UNITS
 
 WORKLOADS = SAMPLES / "rocprof-compute" / "four_kernels_mi210"
 WORDS = [
@@ -27,7 +27,7 @@ WORDS = [
 ]
 
 
-@pytest.mark.parametrize("word", [*WORDS, *STALLS, *UNITS.values()])
+@pytest.mark.parametrize("word", [*WORDS, *STALLS, *HARDWARE_UNITS.values()])
 def test_every_word_of_a_report_is_explained(word: str) -> None:
     if word == "MEM":
         word = "memory"

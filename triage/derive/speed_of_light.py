@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from triage.derive._derivation import Derivation
-from triage.schema.derived import UNITS
+from triage.schema.derived import HARDWARE_UNITS
 
 if TYPE_CHECKING:
     from triage.derive import View
@@ -63,7 +63,7 @@ def clusters(view: View) -> Clusters:
     if "clusters" in view.scratch:
         found: Clusters = view.scratch["clusters"]
         return found
-    have = [u for u in UNITS if np.ndim(view[f"{u}.throughput"])]
+    have = [u for u in HARDWARE_UNITS if np.ndim(view[f"{u}.throughput"])]
     if not have:
         empty = np.zeros((0, view.size), dtype=bool)
         no = np.zeros(view.size, dtype=bool)
@@ -131,7 +131,7 @@ def _flag(metric: str, unit: str, text: str, holds: Callable[[Clusters, int], An
         i = c.names.index(unit)
         return np.where(np.isnan(c.sol[i]) | ~c.complete, np.nan, holds(c, i).astype(float))
 
-    return Derivation(f"{metric}.{unit}", (f"{unit}.throughput",), f"{UNITS[unit]} {text}", flags, whole=True)
+    return Derivation(f"{metric}.{unit}", (f"{unit}.throughput",), f"{HARDWARE_UNITS[unit]} {text}", flags, whole=True)
 
 
 def _next(view: View) -> Any:
@@ -149,7 +149,7 @@ def _most(*values: Any) -> Any:
 
 
 def _side(metric: str, units: tuple[str, ...]) -> Derivation:
-    text = f"highest of {', '.join(UNITS[u] for u in units)} SOL"
+    text = f"highest of {', '.join(HARDWARE_UNITS[u] for u in units)} SOL"
     return Derivation(metric, (), text, _most, optional=tuple(f"{u}.throughput" for u in units))
 
 
@@ -161,7 +161,7 @@ def _memory_side(whole: Any, *units: Any) -> Any:
 
 
 MAIN = ("sm.throughput", "l1tex.throughput", "l2.throughput", "vram.throughput")
-ALL = tuple(f"{u}.throughput" for u in UNITS)
+ALL = tuple(f"{u}.throughput" for u in HARDWARE_UNITS)
 DERIVATIONS = (
     Derivation("sol.top", (), "highest unit SOL", lambda view: np.where(clusters(view).complete, clusters(view).top, np.nan) if clusters(view).names else np.nan, ALL, whole=True, ask=MAIN),
     Derivation("sol.count", (), "units with a SOL", lambda view: np.isfinite(clusters(view).sol).sum(axis=0).astype(float)
@@ -179,7 +179,7 @@ DERIVATIONS = (
     ),
     _side("frontend.side", _FRONT),
     _side("rop.side", _ROP),
-    *(_flag("primary", u, "SOL within 10 points of the top SOL", lambda c, i: c.primary[i]) for u in UNITS),
-    *(_flag("top", u, "has the highest SOL", lambda c, i: c.top_index == i) for u in UNITS),
-    *(_flag("involved", u, "SOL in the first or second cluster", lambda c, i: c.primary[i] | c.secondary[i]) for u in UNITS),
+    *(_flag("primary", u, "SOL within 10 points of the top SOL", lambda c, i: c.primary[i]) for u in HARDWARE_UNITS),
+    *(_flag("top", u, "has the highest SOL", lambda c, i: c.top_index == i) for u in HARDWARE_UNITS),
+    *(_flag("involved", u, "SOL in the first or second cluster", lambda c, i: c.primary[i] | c.secondary[i]) for u in HARDWARE_UNITS),
 )  # fmt: skip

@@ -16,7 +16,7 @@ from triage.derive import View
 from triage.diagnosis.limiter import CLASSES
 from triage.ground.units import show
 from triage.rulebook.packs import Rulebook
-from triage.schema.derived import UNITS
+from triage.schema.derived import HARDWARE_UNITS
 
 TINY_NS = 10_000.0  # Nsight Compute and GPU Trace guidance: ranges below 10 µs are dominated by their start and end
 LONGEST = 200  # passes considered for pairing: 20,000 pairs, whatever the size of the capture
@@ -108,7 +108,7 @@ def _merge(capture: Capture, own: Any, leaf: Any, total: float) -> Facts:
     if vram is None:
         return {}
     lead = vram > BANDWIDTH
-    for unit in UNITS:
+    for unit in HARDWARE_UNITS:
         other = capture.facts.get(f"{unit}.throughput")
         if other is not None and unit not in ("vram", "memory"):
             lead &= ~(other > vram)
@@ -150,7 +150,7 @@ def _pairs(capture: Capture, own: Any, leaf: Any, total: float) -> Facts:
     if len(rows) > LONGEST:
         rows = np.sort(rows[np.argpartition(-own[rows], LONGEST)[:LONGEST]])
     view = View(capture, rows)
-    units = [u for u in UNITS if u != "memory" and np.ndim(view[f"{u}.throughput"])]
+    units = [u for u in HARDWARE_UNITS if u != "memory" and np.ndim(view[f"{u}.throughput"])]
     if len(units) < 3:
         return {}
     if len(rows) < 2:
@@ -192,7 +192,7 @@ def _pairs(capture: Capture, own: Any, leaf: Any, total: float) -> Facts:
 
 
 def _passage(capture: Capture, row: int, time: float, unit: str) -> str:
-    return f"“{capture.names[row]}” ({show(time, 'ns')}, {UNITS[unit]} leads)"
+    return f"“{capture.names[row]}” ({show(time, 'ns')}, {HARDWARE_UNITS[unit]} leads)"
 
 
 def _common(lead: tuple[Any, Any], book: Rulebook, total: float) -> Facts:

@@ -9,7 +9,7 @@ import numpy as np
 
 from triage.derive import View
 from triage.derive.speed_of_light import Clusters, clusters
-from triage.schema.derived import UNITS
+from triage.schema.derived import HARDWARE_UNITS
 
 # P3 v2, sections 4.2 and "Summary": above 80 % remove work, below 60 % raise the SOL, both in between.
 HIGH, LOW = 0.80, 0.60
@@ -110,5 +110,5 @@ def grade(rate: float, method: str) -> str:
 
 def unit_names(c: Clusters, flags: Any, workload: int) -> list[str]:
     """Shown names of the units flagged for one workload, highest SOL first."""
-    found = [(float(c.sol[i, workload]), -i, UNITS[u]) for i, u in enumerate(c.names) if flags[i, workload]]
+    found = [(float(c.sol[i, workload]), -i, HARDWARE_UNITS[u]) for i, u in enumerate(c.names) if flags[i, workload]]
     return [name for _, _, name in sorted(found, reverse=True)]

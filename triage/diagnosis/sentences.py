@@ -19,7 +19,7 @@ from triage.diagnosis.limiter import unit_names
 from triage.ground.units import show
 from triage.inference.evaluate import Lookup
 from triage.rulebook.rule import Rule
-from triage.schema.derived import UNITS
+from triage.schema.derived import HARDWARE_UNITS
 
 NOT_MEASURED = "(not measured)"
 _FIELD = re.compile(r"\{([^{}:!]+)(?::([^{}]*))?\}")
@@ -29,7 +29,7 @@ def label(name: str, view: View, i: int) -> str:
     """A text field at position i of a view; "" when it does not apply."""
     c = clusters(view)
     if name == "top_unit":
-        return UNITS[c.names[int(c.top_index[i])]] if c.names and c.top_index[i] >= 0 else "the top unit"
+        return HARDWARE_UNITS[c.names[int(c.top_index[i])]] if c.names and c.top_index[i] >= 0 else "the top unit"
     if name in ("top_units", "second_units"):
         flags = c.primary if name == "top_units" else c.secondary
         return " and ".join(unit_names(c, flags, i)) or "no unit"

@@ -12,7 +12,7 @@ from triage.derive.speed_of_light import RAISED
 from triage.diagnosis.limiter import BANDS, CLASSES, GOOD, GREAT
 from triage.document.summary import lower_first
 from triage.reading.markers import spread
-from triage.schema.derived import UNITS
+from triage.schema.derived import HARDWARE_UNITS
 
 if TYPE_CHECKING:
     from triage.diagnosis.diagnose import Diagnosis
@@ -61,7 +61,7 @@ def _workloads(
     part, c, view = d.parts[p], d.parts[p].capture, details.view
     rows, size = details.rows, details.view.size
     clusters = details.verdict.clusters
-    units = [UNITS[u] for u in clusters.names]
+    units = [HARDWARE_UNITS[u] for u in clusters.names]
     pct = [numbers(row * 100, 4) for row in clusters.sol]
     order = np.argsort(-clusters.sol, axis=0, kind="stable").T.tolist() if units else [[]] * size  # NaN comes last
     measured = np.isfinite(clusters.sol).sum(axis=0).tolist()

@@ -2,7 +2,7 @@
 
 from triage.schema._metric import Metric
 
-UNITS: dict[str, str] = {
+HARDWARE_UNITS: dict[str, str] = {
     # metric prefix -> name shown, in the order of the data flow; ties go to the earlier one
     "sm": "SM", "l1tex": "TEX", "l2": "L2", "vram": "VRAM", "crop": "CROP", "zrop": "ZROP", "pd": "PD", "vaf": "VAF",
     "vpc": "VPC", "pes": "PES", "raster": "RASTER", "prop": "PROP", "rtcore": "RTCORE", "pcie": "PCIe", "memory": "MEM",
@@ -25,9 +25,9 @@ METRICS = (
            "The highest SOL% of the memory system: the profiler's own figure, else the highest of TEX, L2 and VRAM"),
     Metric("frontend.side", "ratio", "Front end", "", "The highest SOL% of PD, VAF, VPC, PES, raster and PROP"),
     Metric("rop.side", "ratio", "ROP side", "", "The highest SOL% of CROP and ZROP"),
-    *(_flag(f"primary.{u}", f"{n} is a top unit", f"1 when {n} stands in the first cluster of units by SOL%") for u, n in UNITS.items()),
-    *(_flag(f"top.{u}", f"{n} is the top unit", f"1 when {n} has the highest SOL%") for u, n in UNITS.items()),
-    *(_flag(f"involved.{u}", f"{n} is a limiter", f"1 when {n} stands in the first or second cluster of units by SOL%") for u, n in UNITS.items()),
+    *(_flag(f"primary.{u}", f"{n} is a top unit", f"1 when {n} stands in the first cluster of units by SOL%") for u, n in HARDWARE_UNITS.items()),
+    *(_flag(f"top.{u}", f"{n} is the top unit", f"1 when {n} has the highest SOL%") for u, n in HARDWARE_UNITS.items()),
+    *(_flag(f"involved.{u}", f"{n} is a limiter", f"1 when {n} stands in the first or second cluster of units by SOL%") for u, n in HARDWARE_UNITS.items()),
     *(_flag(f"kind.{k}", f"Kind: {k}", f"1 when the workload is of kind {k}, 0 when of another, missing when unknown")
       for k in ("fullscreen", "compute", "geometry", "draw", "copy", "raytracing")),
     Metric("stall.top_share", "ratio", "Top stall share", "low", "Share of the active warps' cycles lost to the top stall reason"),

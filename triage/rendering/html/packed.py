@@ -15,7 +15,7 @@ from triage import schema
 from triage.diagnosis.gain import LEVEL_ORDER
 from triage.rendering import phrases
 from triage.rendering.escape import clean, short
-from triage.schema.derived import UNITS
+from triage.schema.derived import HARDWARE_UNITS
 
 HOLE = "\x7f"  # stands for a number in a skeleton; clean() removes it from everything else
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:[eE][+-]?\d+)?")
@@ -136,7 +136,7 @@ class Cells:
 
 def _unit_meaning(shown: str) -> str:
     """What a unit's speed of light measures."""
-    metric = next((f"{prefix}.throughput" for prefix, name in UNITS.items() if name == shown), "")
+    metric = next((f"{prefix}.throughput" for prefix, name in HARDWARE_UNITS.items() if name == shown), "")
     return schema.get(metric).meaning if schema.known(metric) else ""
 
 
