@@ -14,7 +14,7 @@ import pytest
 
 from triage.devices import AmdLimits, NvidiaLimits, limits_of, require
 from triage.occupancy import flat_index, occupancy, tile, warps_needed
-from triage.occupancy.launch import launch_shape
+from triage.occupancy.grid import launch_shape
 
 GCN = "gfx701"
 KIB = 1024

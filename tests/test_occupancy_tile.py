@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from triage.ground.errors import TriageError
 from triage.occupancy import launch_shape, tile, warps_needed
-from triage.occupancy.launch import parse_shape
+from triage.occupancy.grid import parse_shape
 
 DATA = Path(__file__).parent / "data"
 

@@ -56,7 +56,7 @@ def command(
     triage occupancy --device "GeForce RTX 3080" --threads 16x16 --regs 40 --grid 1000
     """
     from triage.occupancy import launch_shape, occupancy
-    from triage.occupancy.launch import parse_shape
+    from triage.occupancy.grid import parse_shape
     from triage.occupancy.report import Report, latency_of
 
     found = _device(arch, device)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from triage.devices import limits_of
 from triage.occupancy.core import LIMITERS, UNLIMITED
 from triage.occupancy.cuda import CudaOptions
-from triage.occupancy.launch import LaunchShape, flat_index, launch_shape, warps_needed
+from triage.occupancy.grid import LaunchShape, flat_index, launch_shape, warps_needed
 from triage.occupancy.model import Launch, Model, model_for
 from triage.occupancy.result import Occupancy, OccupancyArray, single
 from triage.occupancy.steps import Change, Plateau, Step

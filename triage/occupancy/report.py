@@ -8,7 +8,7 @@ from typing import Any
 
 from triage.devices import Device, NvidiaLimits
 from triage.ground.errors import TriageError
-from triage.occupancy.launch import LaunchShape, warps_needed
+from triage.occupancy.grid import LaunchShape, warps_needed
 from triage.occupancy.result import Occupancy
 from triage.occupancy.steps import SWEPT, Plateau, label, percent
 
