@@ -26,7 +26,9 @@ atexit.register(shutil.rmtree, os.environ["TRIAGE_CACHE"], ignore_errors=True)
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLES = ROOT / "sample_captures"
-CORPUS = ROOT.parent / "shared" / "corpus"
+SHARED = ROOT.parent / "shared"  # beside the checkout, never part of it
+CORPUS = SHARED / "corpus"
+needs_corpus = pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus of real exports is not beside this checkout")
 
 
 def run(*args: object, input: str | None = None, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
@@ -78,6 +80,18 @@ def diagnose(*args: object) -> dict[str, Any]:
     assert p.returncode in (0, 1), p.stderr
     result: dict[str, Any] = json.loads(p.stdout)
     return result
+
+
+def checkout(folder: Path, *more: str) -> Path:
+    """A copy of what the tool runs from, without its tests; `more` names further paths to copy."""
+    for name in ("triage", "rules", "reports", "pyproject.toml", *more):
+        source, target = ROOT / name, folder / name
+        if source.is_dir():
+            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(source, target)
+    return folder
 
 
 @pytest.fixture(scope="session")
