@@ -23,4 +23,4 @@ CPPFLAGS=-DPyEval_CallObject=PyObject_CallObject pip install --quiet setuptools 
 pip install --quiet --no-deps --no-build-isolation hatchling pathspec pluggy packaging trove-classifiers >/dev/null
 pip install --quiet --no-deps --no-build-isolation .
 "$place/venv/bin/python" -m pytest -q -p no:cacheprovider ${ARGS:-tests/test_units.py tests/test_expression.py tests/test_rulebook.py tests/test_engine.py tests/test_diagnose.py \
-  tests/test_p3_cases.py tests/test_dialect_ncu.py tests/test_dialect_gpu_trace.py tests/test_dialect_rocprof.py tests/test_dialect_nsys.py tests/test_frame_properties.py tests/test_scale.py tests/test_remember.py}
+  tests/test_p3_cases.py tests/test_dialect_ncu.py tests/test_dialect_gpu_trace.py tests/test_dialect_rocprof.py tests/test_dialect_nsys.py tests/test_frame_properties.py tests/test_scale.py tests/test_cache.py tests/test_batch.py}

@@ -13,6 +13,7 @@ import sys
 import time
 from pathlib import Path
 
+import filelock
 import pytest
 from click.testing import CliRunner
 
@@ -211,12 +212,38 @@ def test_captures_that_are_gone_take_their_reports_along(tmp_path: Path) -> None
 
 
 def test_a_second_batch_into_the_same_folder_is_refused(tmp_path: Path) -> None:
-    fcntl = pytest.importorskip("fcntl")
     (tmp_path / "out" / ".triage").mkdir(parents=True)
-    with (tmp_path / "out" / ".triage" / "lock").open("w") as f:
-        fcntl.flock(f, fcntl.LOCK_EX)
-        with pytest.raises(ReportError, match="another batch"):
-            run.run([], Settings(), tmp_path / "out")
+    with filelock.FileLock(tmp_path / "out" / ".triage" / "lock"), pytest.raises(ReportError, match="another batch"):
+        run.run([], Settings(), tmp_path / "out")
+    run.run([], Settings(), tmp_path / "out")
+
+
+def test_a_lock_dies_with_its_process(tmp_path: Path) -> None:
+    state = tmp_path / "out" / ".triage"
+    state.mkdir(parents=True)
+    hold = "import filelock, sys, time; lock = filelock.FileLock(sys.argv[1]); lock.acquire(); print(1, flush=True); time.sleep(60)"
+    with subprocess.Popen([sys.executable, "-c", hold, str(state / "lock")], stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        holder.stdout.readline()
+        try:
+            with pytest.raises(ReportError) as refused:
+                run.run([], Settings(), tmp_path / "out")
+        finally:
+            holder.kill()
+    assert (
+        str(refused.value) == f"{tmp_path / 'out'}: another batch is writing there - wait for it, or choose another -o"
+    )
+    run.run([], Settings(), tmp_path / "out")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="symbolic links")
+def test_a_planted_lock_is_an_error_and_its_target_stays(tmp_path: Path) -> None:
+    (tmp_path / "out" / ".triage").mkdir(parents=True)
+    (tmp_path / "precious").write_text("mine")
+    (tmp_path / "out" / ".triage" / "lock").symlink_to(tmp_path / "precious")
+    with pytest.raises(ReportError, match="cannot be locked"):
+        run.run([], Settings(), tmp_path / "out")
+    assert (tmp_path / "precious").read_text() == "mine"
 
 
 def night_run(*args: str) -> tuple[int, str]:

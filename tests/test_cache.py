@@ -25,6 +25,16 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
+def kind(kept: Path) -> str:
+    """`rules` of `sol-triage-rules-<digests>.cache`."""
+    return kept.name.removeprefix("sol-triage-").partition("-")[0]
+
+
+def key(kept: Path) -> str:
+    """What it was kept under."""
+    return kept.name.removeprefix("sol-triage-").removesuffix(".cache")
+
+
 def forbid_reading(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise AssertionError("rule files were read again")
@@ -34,7 +44,7 @@ def forbid_reading(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_remembered_rules_are_the_rules(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fresh = packs.load()
-    assert [p.name[:6] for p in place.iterdir()] == ["rules-"]
+    assert [kind(p) for p in place.iterdir()] == ["rules"]
     forbid_reading(monkeypatch)
     again = packs.load()
     assert again.sha256 == fresh.sha256
@@ -51,7 +61,7 @@ def test_the_same_report_with_and_without(place: Path) -> None:
         warm = run("diagnose", SAMPLE, "-f", form)
         none = run("diagnose", SAMPLE, "-f", form, env={"TRIAGE_CACHE": "off"})
         assert cold.stdout == warm.stdout == none.stdout and cold.returncode == 0, form
-    assert {p.name.partition("-")[0] for p in place.iterdir()} == {"rules", "template.md", "template.html"}
+    assert {kind(p) for p in place.iterdir()} == {"rules", "template.md", "template.html"}
 
 
 def test_a_changed_rule_is_read_again(place: Path, tmp_path: Path) -> None:
@@ -93,11 +103,31 @@ def test_what_others_may_write_is_not_trusted(place: Path, monkeypatch: pytest.M
     packs.load()
     (kept,) = place.iterdir()
     (kept if what == "file" else place).chmod(0o777)
-    assert cache.recall(kept.name) is None
+    assert cache.recall(key(kept)) is None
     (kept if what == "file" else place).chmod(0o700)
-    assert cache.recall(kept.name) is not None
+    assert cache.recall(key(kept)) is not None
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
-    assert cache.recall(kept.name) is None
+    assert cache.recall(key(kept)) is None
+
+
+@pytest.mark.skipif(os.name != "posix", reason="POSIX permissions")
+def test_nothing_is_written_where_others_could_swap_it(place: Path) -> None:
+    place.mkdir()
+    place.chmod(0o777)
+    cache.keep("n", b"x")
+    assert list(place.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="symbolic links")
+def test_planted_links_are_not_followed(place: Path, tmp_path: Path) -> None:
+    cache.keep("n", b"x")
+    (kept,) = place.iterdir()
+    other = kept.rename(tmp_path / "other")
+    kept.symlink_to(other)
+    before = other.read_bytes()
+    assert cache.recall("n") is None
+    cache.keep("n", b"y")
+    assert other.read_bytes() == before and not kept.is_symlink() and cache.recall("n") == b"y"
 
 
 @pytest.mark.parametrize("place", ["off", "/dev/null/x", "/proc/nothing"])
@@ -111,14 +141,56 @@ def test_the_oldest_go(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "MOST", 3)
     for i in range(6):
         cache.keep(f"n{i}", b"x")
-        os.utime(place / f"n{i}", (i, i))
-    assert sorted(p.name for p in place.iterdir()) == ["n3", "n4", "n5"]
+        os.utime(place / f"sol-triage-n{i}.cache", (i, i))
+    assert sorted(key(p) for p in place.iterdir()) == ["n3", "n4", "n5"]
     shutil.rmtree(place)
     assert cache.recall("n5") is None
+
+
+def test_files_of_the_user_are_left_alone(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "MOST", 1)
+    place.mkdir()
+    theirs = {
+        "thesis.tex",
+        "rules-a",
+        "template.md-b",
+        f"sha256-{'0' * 64}",
+        "x.part",
+        "y.cache",
+        "sol-triage-notes.txt",
+    }
+    for name in theirs:
+        (place / name).write_text("mine")
+        os.utime(place / name, (1, 1))
+    (place / "sol-triage-old.part").write_text("left by a killed process")
+    os.utime(place / "sol-triage-old.part", (1, 1))
+    for i in range(3):
+        cache.keep(f"n{i}", b"x")
+        os.utime(place / f"sol-triage-n{i}.cache", (i + 2, i + 2))
+    assert {p.name for p in place.iterdir()} == theirs | {"sol-triage-n2.cache"}
 
 
 def test_default_place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("TRIAGE_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path))
-    assert cache.folder() == tmp_path / "sol-triage"
+    if os.name == "posix":
+        assert cache.folder() == tmp_path / "sol-triage"
+    else:
+        place = cache.folder()
+        assert place is not None and place.is_absolute() and place.name == "sol-triage"
+
+
+def test_without_a_home_nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    import platformdirs
+
+    monkeypatch.delenv("TRIAGE_CACHE")
+    monkeypatch.setattr(platformdirs, "user_cache_path", lambda *_, **__: Path("~/.cache/sol-triage"))
+    assert cache.folder() is None
+
+    def nobody(*_: object, **__: object) -> Path:
+        raise RuntimeError("could not determine the home directory")
+
+    monkeypatch.setattr(platformdirs, "user_cache_path", nobody)
+    assert cache.folder() is None
+    cache.keep("n", b"x")
+    assert cache.recall("n") is None

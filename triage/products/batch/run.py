@@ -127,18 +127,21 @@ def run(
 @contextlib.contextmanager
 def _alone(state: Path) -> Iterator[None]:
     """Refuse a second batch into the same folder; the lock goes with the process, however it ends."""
-    with (state / "lock").open("w") as f:
-        try:
-            import fcntl
+    import filelock
 
-            fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except ImportError:  # Windows: no such locks
-            pass
-        except OSError as e:
-            raise ReportError(
-                f"{state.parent}: another batch is writing there", "wait for it, or choose another -o"
-            ) from e
+    lock = filelock.FileLock(state / "lock", timeout=0)
+    try:
+        lock.acquire()
+    except filelock.Timeout as e:
+        raise ReportError(f"{state.parent}: another batch is writing there", "wait for it, or choose another -o") from e
+    except NotImplementedError:  # some network shares have no locks; better two batches than none
+        pass
+    except OSError as e:  # not ours to write, or a link that somebody put there
+        raise ReportError(f"{state / 'lock'}: cannot be locked ({e.strerror or e})", "choose another -o") from e
+    try:
         yield
+    finally:
+        lock.release()
 
 
 def _sweep(out: Path, slugs: set[str]) -> None:
