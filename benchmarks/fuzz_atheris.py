@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 with atheris.instrument_imports(include=["triage"]):
-    from tests import fuzzing
+    from tests.helpers import fuzzing
 
     JUDGE = fuzzing.Judge(seconds=20)
 

@@ -25,7 +25,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests import fuzzing  # noqa: E402
+from tests.helpers import fuzzing  # noqa: E402
 
 CASES, SIGNATURES = 20_000, 50_000
 MEMORY = 4 << 30  # address space of a fuzzing process

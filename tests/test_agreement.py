@@ -12,9 +12,8 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-import pytest
 
-from tests.conftest import CORPUS
+from tests.conftest import CORPUS, needs_corpus
 from triage import read
 from triage.derive import View
 from triage.diagnosis.limiter import CLASSES, judge
@@ -63,7 +62,7 @@ def split(path: Path, copy: Path) -> dict[str, str]:
     return said
 
 
-@pytest.mark.skipif(not CORPUS.exists(), reason="the corpus of real exports is not at hand")
+@needs_corpus
 def test_limiter_class_agrees_with_the_profiler(tmp_path: Path) -> None:
     table: Counter[tuple[str, str]] = Counter()
     wrong = []

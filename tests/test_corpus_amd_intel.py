@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from tests.amd_helpers import check_provenance
-from triage import dialects
+from tests.conftest import CORPUS, needs_corpus
+from tests.helpers.dialects import check_provenance, read, refusal
 from triage.capture.source import Source
-from triage.dialects import Options
-from triage.ground.errors import CaptureError
 
-CORPUS = Path(__file__).parent.parent.parent / "shared" / "corpus"
-pytestmark = pytest.mark.skipif(not CORPUS.is_dir(), reason="the collection of real exports is not here")
+pytestmark = needs_corpus
 
 LAUNCH = (
     "launch.registers",
@@ -76,10 +71,7 @@ REFUSED = {
 @pytest.mark.parametrize("path", READ)
 def test_read(path: str) -> None:
     name, rows, metrics = READ[path]
-    source = Source(str(CORPUS / path))
-    module, _ = dialects.pick(source)
-    assert name == module.NAME
-    t = module.read(source, Options())
+    t = read(CORPUS / path, name)
     assert len(t) == rows
     for metric in metrics:
         assert metric in t.columns, metric
@@ -90,18 +82,12 @@ def test_read(path: str) -> None:
 
 @pytest.mark.parametrize("path", REFUSED)
 def test_refused(path: str) -> None:
-    source = Source(str(CORPUS / path))
-    with pytest.raises(CaptureError, match=REFUSED[path]) as e:
-        module, _ = dialects.pick(source)
-        module.read(source, Options())
-    assert "\n" not in str(e.value)
+    assert REFUSED[path] in refusal(CORPUS / path)
 
 
 def test_figures_of_the_tool_itself() -> None:
     """Numbers that can be checked by hand against the exports."""
-    source = Source(str(CORPUS / "rocprof_compute/vcopy-mi200-omniperf2"))
-    module, _ = dialects.pick(source)
-    c = module.read(source, Options()).columns
+    c = read(CORPUS / "rocprof_compute/vcopy-mi200-omniperf2").columns
     moved = 1048576 * 8 * 2  # vcopy: one double read and one written per element
     assert c["vram.bytes_read"].values[0] + c["vram.bytes_written"].values[0] == pytest.approx(moved, rel=1e-3)
     assert c["vram.throughput"].values[0] == pytest.approx(moved / 20480e-9 / 1638.4e9, rel=1e-3)

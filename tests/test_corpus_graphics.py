@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from tests.graphics_help import check_cells, load, refusal
+from tests.conftest import CORPUS, needs_corpus
+from tests.helpers.dialects import check_cells, read, refusal
 from triage.reading import reader
 
-CORPUS = Path(__file__).parent.parent.parent / "shared" / "corpus"
-pytestmark = pytest.mark.skipif(not CORPUS.is_dir(), reason="the real exports are not at hand")
+pytestmark = needs_corpus
 
 SOL = {
     "sm.throughput",
@@ -77,7 +75,7 @@ REFUSED = {
 @pytest.mark.parametrize("name", READ)
 def test_read(name: str) -> None:
     dialect, rows, workloads, metrics = READ[name]
-    table = load(CORPUS / name)
+    table = read(CORPUS / name)
     assert (table.dialect, len(table)) == (dialect, rows)
     assert metrics <= set(table.columns)
     assert check_cells(table) >= rows
@@ -99,7 +97,7 @@ def test_no_file_is_forgotten() -> None:
 
 def test_figures_of_the_marker_capture() -> None:
     """Units that the export does not print, against its own totals."""
-    table = load(CORPUS / "nsight_graphics" / "scan-tile-throughput")
+    table = read(CORPUS / "nsight_graphics" / "scan-tile-throughput")
     value = {m: float(c.values[0]) for m, c in table.columns.items()}
     assert value["gpu.time"] == pytest.approx(7.30486e6)
     assert value["sm.cycles_elapsed"] / value["gpu.time"] * 1e9 == pytest.approx(value["sm.frequency"], rel=1e-3)
@@ -107,6 +105,6 @@ def test_figures_of_the_marker_capture() -> None:
 
 
 def test_times_of_two_replays_are_remarked() -> None:
-    table = load(CORPUS / "renderdoc" / "unity-frame" / "example-counters.csv")
+    table = read(CORPUS / "renderdoc" / "unity-frame" / "example-counters.csv")
     assert "times-disagree" in [q.check for q in table.quality]
     assert all(table.paths[i] is not None for i in range(10)) and table.names[2] == "DrawIndexed(6)"

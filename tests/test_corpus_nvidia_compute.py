@@ -6,12 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from triage import dialects
-from triage.capture.source import Source
-from triage.dialects import Options
-from triage.ground.errors import CaptureError
+from tests.conftest import CORPUS, needs_corpus
+from tests.helpers.dialects import read, refusal
 
-CORPUS = Path(__file__).parent.parent.parent / "shared" / "corpus"
 SIDES = ("sm.throughput", "memory.throughput")
 LAUNCH = ("launch.grid_size", "launch.block_size", "launch.registers", "launch.waves")
 READ: dict[str, tuple[str, int, tuple[str, ...]]] = {
@@ -66,12 +63,12 @@ FIGURES = {
     "nvprof/v10": {"gpu.time_max": (0, 1791976), "gpu.time_min": (0, 43106)},
 }
 
-pytestmark = pytest.mark.skipif(not CORPUS.is_dir(), reason="the collection of real exports is not at hand")
+pytestmark = needs_corpus
 
 
-def path(key: str) -> str:
+def path(key: str) -> Path:
     folder, name = key.split("/")
-    return str(next((CORPUS / folder).glob(f"{name}__*")))
+    return next((CORPUS / folder).glob(f"{name}__*"))
 
 
 def test_every_file_has_an_expectation() -> None:
@@ -87,9 +84,7 @@ def test_every_file_has_an_expectation() -> None:
 @pytest.mark.parametrize("key", sorted(READ))
 def test_read(key: str) -> None:
     dialect, rows, metrics = READ[key]
-    source = Source(path(key))
-    module, _ = dialects.pick(source)
-    table = module.read(source, Options())
+    table = read(path(key))
     assert (table.dialect, len(table)) == (dialect, rows)
     assert set(metrics) <= set(table.columns)
     assert all(len(c.values) == rows for c in table.columns.values())
@@ -99,8 +94,4 @@ def test_read(key: str) -> None:
 
 @pytest.mark.parametrize("key", sorted(REFUSED))
 def test_refused(key: str) -> None:
-    source = Source(path(key))
-    module, _ = dialects.pick(source)
-    with pytest.raises(CaptureError) as e:
-        module.read(source, Options())
-    assert REFUSED[key] in str(e.value) and "\n" not in str(e.value)
+    assert REFUSED[key] in refusal(path(key))

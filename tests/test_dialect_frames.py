@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.graphics_help import SAMPLES, check_cells, load, load_bytes
+from tests.conftest import SAMPLES
+from tests.helpers.dialects import check_cells, read, read_as
 from triage import schema
 from triage.dialects import presentmon, unreal
 from triage.ground.errors import BadCapture, NotTriageable, TriageError
@@ -20,7 +21,7 @@ UE = next((SAMPLES / "unreal-csv").glob("*.csv"))
 
 
 def test_presents_group_by_application() -> None:
-    table = load(PM)
+    table = read(PM)
     assert len(table) == 14 and set(table.names) == {"game.exe", "launcher.exe"} and check_cells(table) > 100
     share = table.columns["present.gpu_share"]
     assert share.values[0] == pytest.approx(0.978, abs=1e-3) and share.inputs == (
@@ -32,7 +33,7 @@ def test_presents_group_by_application() -> None:
 
 
 def test_means_are_not_weighted_by_gpu_time() -> None:
-    capture, table = reader.read(str(PM)), load(PM)
+    capture, table = reader.read(str(PM)), read(PM)
     game = list(capture.names).index("game.exe")
     assert capture.calls[game] == 10
     assert capture.facts["present.interval"][game] == pytest.approx(
@@ -57,13 +58,13 @@ def test_means_are_not_weighted_by_gpu_time() -> None:
     ],
 )
 def test_versions_of_presentmon(head: str, row: str, want: dict[str, float]) -> None:
-    table = load_bytes(f"{head}\n{row}\n".encode())
+    table = read(f"{head}\n{row}\n".encode())
     assert {m: table.columns[m].values[0] for m in want} == pytest.approx(want)
 
 
 def test_several_swap_chains_are_told_apart() -> None:
     head = "Application,ProcessID,SwapChainAddress,FrameTime,GPUBusy\n"
-    table = load_bytes((head + "a.exe,1,0x1,10,5\na.exe,1,0x2,20,5\nb.exe,2,0x9,10,1\n").encode())
+    table = read((head + "a.exe,1,0x1,10,5\na.exe,1,0x2,20,5\nb.exe,2,0x9,10,1\n").encode())
     assert sorted(set(table.names)) == [
         "a.exe (process 1, swap chain 0x1)",
         "a.exe (process 1, swap chain 0x2)",
@@ -79,13 +80,13 @@ def test_several_swap_chains_are_told_apart() -> None:
     ],
 )
 def test_presents_without_gpu_times_say_so(text: str) -> None:
-    table = load_bytes(text.encode())
+    table = read(text.encode())
     assert table.columns["present.interval"].values[0] == 16e6 and "gpu.time" not in table.columns
     assert "no-times" in [q.check for q in table.quality]
 
 
 def test_passes_of_the_unreal_profiler() -> None:
-    table = load(UE)
+    table = read(UE)
     assert list(table.names) == [
         "Frame",
         "ShadowDepths",
@@ -104,13 +105,13 @@ def test_passes_of_the_unreal_profiler() -> None:
 
 
 def test_cpu_bound_frames() -> None:
-    table = load_bytes(b"EVENTS,FrameTime,GameThreadTime,RenderThreadTime,GPUTime\n,20,19.8,6,7\n,20,19.6,6,7\n")
+    table = read(b"EVENTS,FrameTime,GameThreadTime,RenderThreadTime,GPUTime\n,20,19.8,6,7\n,20,19.6,6,7\n")
     assert len(table) == 1 and any("CPU-bound, the game thread" in q.message for q in table.quality)
     assert any("the end of the file is missing" in n for n in table.notes)
 
 
 def test_the_header_at_the_end_is_the_whole_one() -> None:
-    table = load_bytes(
+    table = read(
         b"FrameTime,GPUTime,GPU/A\n10,9,4\n10,9,4,3\n\nFrameTime,GPUTime,GPU/A,GPU/B\n[HasHeaderRowAtEnd],1,[Commandline],-a,-b\n"
     )
     assert list(table.names) == ["Frame", "A", "B"] and table.columns["gpu.time"].values[2] == pytest.approx(3e6)
@@ -119,15 +120,15 @@ def test_the_header_at_the_end_is_the_whole_one() -> None:
 
 def test_profiles_without_gpu_times_or_frames_are_refused() -> None:
     with pytest.raises(NotTriageable, match="without GPU times"):
-        load_bytes(b"EVENTS,FrameTime,GameThreadTime\n,20,19\n")
+        read(b"EVENTS,FrameTime,GameThreadTime\n,20,19\n")
     with pytest.raises(BadCapture):
-        load_bytes(b"FrameTime,GameThreadTime,GPUTime\nFrameTime,GameThreadTime,GPUTime\n[HasHeaderRowAtEnd],1\n")
+        read(b"FrameTime,GameThreadTime,GPUTime\nFrameTime,GameThreadTime,GPUTime\n[HasHeaderRowAtEnd],1\n")
 
 
 @pytest.mark.parametrize("module", [presentmon, unreal])
 def test_names_promise_only_known_metrics(module: object) -> None:
     promised = module.names()  # type: ignore[attr-defined]
-    table = load(PM if module is presentmon else UE)
+    table = read(PM if module is presentmon else UE)
     assert all(schema.known(m) for m in promised) and set(table.columns) <= set(promised)
     assert "GPU Trace" in module.collect([])  # type: ignore[attr-defined]
 
@@ -139,4 +140,4 @@ def test_any_bytes_are_read_or_refused(data: bytes) -> None:
         ("unreal-csv", b"FrameTime,GameThreadTime,GPUTime,GPU/A\n"),
     ):
         with contextlib.suppress(TriageError):
-            load_bytes(head + data, dialect=name)
+            read_as(name, head + data)

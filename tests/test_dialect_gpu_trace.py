@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.graphics_help import SAMPLES, check_cells, load, load_bytes, refusal
+from tests.conftest import SAMPLES
+from tests.helpers.dialects import check_cells, read, read_as, refusal
 from triage import schema
 from triage.capture.capture import SEP
 from triage.capture.source import Source
@@ -28,7 +29,7 @@ def by_name(table: object, name: str) -> int:
 
 
 def test_demo_frame_is_read_whole() -> None:
-    table = load(DEMO)
+    table = read(DEMO)
     assert len(table) == 76 and table.device == "NVIDIA GeForce RTX 3080" and table.arch == "GA102"
     assert table.frame_ns == pytest.approx(14.2265e6)
     row = by_name(table, "Cascade 2")
@@ -57,7 +58,7 @@ def test_demo_generator_is_deterministic(tmp_path: Path) -> None:
 
 
 def test_stalls_are_shares_of_the_resident_warps() -> None:
-    table = load(DEMO)
+    table = read(DEMO)
     stalls = [m for m in table.columns if m.startswith("stall.")]
     total = sum(table.columns[m].values for m in stalls)
     known = np.isfinite(total)
@@ -71,7 +72,7 @@ def test_stalls_are_shares_of_the_resident_warps() -> None:
 
 
 def test_occupancy_and_activity_follow_from_warp_slots() -> None:
-    table = load(DEMO)
+    table = read(DEMO)
     row = by_name(table, "Coarse AO")
     assert table.columns["sm.occupancy"].values[row] == pytest.approx(0.70, rel=1e-3)
     assert table.columns["sm.active_warps"].values[row] == pytest.approx(0.70 * 48, rel=1e-3)
@@ -82,7 +83,7 @@ def test_occupancy_and_activity_follow_from_warp_slots() -> None:
 
 
 def test_columns_nobody_uses_are_listed() -> None:
-    table = load(DEMO)
+    table = read(DEMO)
     headers = (DEMO / "BASE" / "GPUTRACE_REGIMES.xls").read_text().split("\n")[0].strip().split("\t")[1:]
     used = {c.header for c in table.columns.values()} | set(table.raw)
     assert set(headers) <= used | set(table.unmapped)
@@ -90,7 +91,7 @@ def test_columns_nobody_uses_are_listed() -> None:
 
 @pytest.mark.parametrize("place", ["demo_frame", "demo_frame/BASE", "demo_frame/BASE/GPUTRACE_REGIMES.xls"])
 def test_folder_base_and_file_give_the_same(place: str) -> None:
-    table, whole = load(SAMPLES / "gpu-trace" / place), load(DEMO)
+    table, whole = read(SAMPLES / "gpu-trace" / place), read(DEMO)
     assert list(table.names) == list(whole.names) and list(table.paths) == list(whole.paths)
     assert table.columns.keys() == whole.columns.keys()
     assert check_cells(table) == check_cells(whole)
@@ -99,12 +100,12 @@ def test_folder_base_and_file_give_the_same(place: str) -> None:
 def test_unlocked_folder_and_settings_are_remarked(tmp_path: Path) -> None:
     shutil.copytree(DEMO / "BASE", tmp_path / "run" / "BASE_UNLOCKED")
     (tmp_path / "run" / "ReportGeneratorTags.txt").write_text("x")
-    assert [q.check for q in load(tmp_path / "run").quality].count("unlocked-clocks") == 1
+    assert [q.check for q in read(tmp_path / "run").quality].count("unlocked-clocks") == 1
     repro = tmp_path / "run" / "BASE_UNLOCKED" / "REPRO_INFO.xls"
     repro.write_text(repro.read_text().replace("Locked to Base", "Unaltered"))
     found = [
         q.message
-        for q in load(tmp_path / "run" / "BASE_UNLOCKED" / "GPUTRACE_REGIMES.xls").quality
+        for q in read(tmp_path / "run" / "BASE_UNLOCKED" / "GPUTRACE_REGIMES.xls").quality
         if q.check == "unlocked-clocks"
     ]
     assert len(found) == 1 and "Unaltered" in found[0]
@@ -112,7 +113,7 @@ def test_unlocked_folder_and_settings_are_remarked(tmp_path: Path) -> None:
 
 def test_renamed_file_alone_still_reads(tmp_path: Path) -> None:
     shutil.copy(DEMO / "BASE" / "GPUTRACE_REGIMES.xls", tmp_path / "frame42.txt")
-    table = load(tmp_path / "frame42.txt")
+    table = read(tmp_path / "frame42.txt")
     assert len(table) == 76 and "gpu.time" not in table.columns
     assert [q.check for q in table.quality if q.check == "no-times"]
     assert table.paths[by_name(table, "Cascade 2")] == SEP.join(("Frame", "Shadows"))
@@ -121,13 +122,13 @@ def test_renamed_file_alone_still_reads(tmp_path: Path) -> None:
 def test_companions_with_a_common_prefix(tmp_path: Path) -> None:
     for name in ("GPUTRACE_REGIMES", "D3DPERF_EVENTS", "FRAME", "REPRO_INFO"):
         shutil.copy(DEMO / "BASE" / f"{name}.xls", tmp_path / f"64-{name}.xls.tsv")
-    table = load(tmp_path / "64-GPUTRACE_REGIMES.xls.tsv")
+    table = read(tmp_path / "64-GPUTRACE_REGIMES.xls.tsv")
     assert table.device and table.frame_ns and np.isfinite(table.columns["gpu.time"].values).all()
-    assert len(load(tmp_path)) == 76
+    assert len(read(tmp_path)) == 76
 
 
 def test_two_frames_become_means() -> None:
-    table = load(SAMPLES / "gpu-trace" / "regimes-two-frames.xls")
+    table = read(SAMPLES / "gpu-trace" / "regimes-two-frames.xls")
     assert len(table) == 3 and any("2 times" in n for n in table.notes)
     sm = table.columns["sm.throughput"]
     assert sm.values[0] == pytest.approx((0.412 + 0.420) / 2) and "mean of 2 frames" in sm.formula
@@ -156,7 +157,7 @@ def test_names_with_slashes_and_colons_come_from_the_events(tmp_path: Path) -> N
         GPUTRACE_REGIMES=regimes("A: b/c\t1\t99", "A: b/c/D/E\t2\t98", "X/Y\t3\t97"),
         D3DPERF_EVENTS="event_text\ttime_ms\r\nA: b/c\t2\r\n        D/E\t1.5\r\nX/Y\t0.25\r\n",
     )
-    table = load(folder)
+    table = read(folder)
     assert list(table.names) == ["A: b/c", "D/E", "X/Y"] and list(table.paths) == ["", "A: b/c", ""]
     assert table.columns["gpu.time"].values == pytest.approx([2e6, 1.5e6, 0.25e6])
     assert list(table.columns["gpu.time"].lines) == [2, 3, 4]
@@ -179,7 +180,7 @@ def test_other_layouts_of_the_same_tables(tmp_path: Path) -> None:
             "trace.nsight.FRAME": "GPU frame time\t27\t28",
         },
     )
-    table = load(folder)
+    table = read(folder)
     assert table.columns["gpu.time"].values == pytest.approx([5.5e6, 4.5e6, 2e6])
     assert any("1 markers of D3DPERF_EVENTS have no counters" in n for n in table.notes)
     assert table.frame_ns == pytest.approx(27.5e6)
@@ -203,7 +204,7 @@ def test_duration_and_stamp_pairs_are_told_apart(tmp_path: Path) -> None:
         FRAME="GPU frame time\t16",
         D3DPERF_EVENTS="event_text\ttime_ms\r\na\t2\t19.5\r\nb\t3\t20.5\r\n",
     )
-    table = load(folder)
+    table = read(folder)
     assert table.columns["gpu.time"].values == pytest.approx([2e6, 3e6])
     assert "paired-times" in [q.check for q in table.quality]
 
@@ -214,7 +215,7 @@ def test_negative_and_sentinel_times_are_missing(tmp_path: Path) -> None:
         GPUTRACE_REGIMES=regimes("a\t10\t99", "b\t20\t99", "c\t1\t1"),
         D3DPERF_EVENTS="event_text\ttime_ms\r\na\t-1\r\nb\t1.84467e+13\r\nc\t0.5\r\n",
     )
-    table = load(folder)
+    table = read(folder)
     assert np.isnan(table.columns["gpu.time"].values[:2]).all() and table.columns["gpu.time"].values[2] == 5e5
     assert next(q.message for q in table.quality if q.check == "no-duration").startswith("2 markers")
 
@@ -226,7 +227,7 @@ def test_all_zero_sampler_is_unavailable() -> None:
             *(f"GPUTrace.PCSampler.tpc__warps_issue_stalled_{r}{P}" for r in ("wait", "barrier", "drain")),
         ]
     )
-    table = load_bytes(regimes("a\t0\t0\t0", "b\t0\t0\t0", header=head))
+    table = read(regimes("a\t0\t0\t0", "b\t0\t0\t0", header=head))
     assert not [m for m in table.columns if m.startswith("stall.")]
     assert [q.check for q in table.quality if q.check == "stalls-unavailable"] == ["stalls-unavailable"]
 
@@ -240,12 +241,12 @@ def test_prefixes_do_not_matter() -> None:
 
 @pytest.mark.parametrize("value, hertz", [("1440", 1.44e9), ("1.44e9", 1.44e9), ("10491.5", 1.04915e10)])
 def test_clocks_are_mhz_or_hz_by_size(value: str, hertz: float) -> None:
-    table = load_bytes(regimes(f"a\t{value}", header="flattened_event_name\tdramc__cycles_elapsed.avg.per_second"))
+    table = read(regimes(f"a\t{value}", header="flattened_event_name\tdramc__cycles_elapsed.avg.per_second"))
     assert table.columns["vram.frequency"].values[0] == pytest.approx(hertz)
 
 
 def test_clock_of_no_plausible_size_is_not_used() -> None:
-    table = load_bytes(
+    table = read(
         regimes("a\t3\t1", header=f"flattened_event_name\tdramc__cycles_elapsed.avg.per_second\tsm__throughput{P}")
     )
     assert "vram.frequency" not in table.columns and "dramc__cycles_elapsed.avg.per_second" in table.unmapped
@@ -263,18 +264,18 @@ def test_clock_of_no_plausible_size_is_not_used() -> None:
     ],
 )
 def test_encodings_and_line_ends(change: object) -> None:
-    table = load_bytes(change(regimes('say "hi"\t10\t99', "ß\t20\t98")))  # type: ignore[operator]
+    table = read(change(regimes('say "hi"\t10\t99', "ß\t20\t98")))  # type: ignore[operator]
     assert list(table.names) == ['say "hi"', "ß"]
     assert table.columns["sm.throughput"].values == pytest.approx([0.1, 0.2])
 
 
 def test_short_rows_and_blanks_are_missing() -> None:
-    table = load_bytes(regimes("a\t10", "b\t\t98", "c\tN/A\t97"))
+    table = read(regimes("a\t10", "b\t\t98", "c\tN/A\t97"))
     assert np.isnan(table.columns["sm.throughput"].values[1:]).all() and np.isnan(table.columns["gpu.active"].values[0])
 
 
 def test_whole_capture_averages_are_no_marker() -> None:
-    table = load(DEMO / "BASE" / "GPUTRACE_FRAME.xls")
+    table = read(DEMO / "BASE" / "GPUTRACE_FRAME.xls")
     assert len(table) == 1 and table.kinds[0] == "frame" and "whole-capture" in [q.check for q in table.quality]
     assert table.columns["gpu.time"].values[0] == pytest.approx(14.2265e6)
     assert check_cells(table) > 40
@@ -282,7 +283,7 @@ def test_whole_capture_averages_are_no_marker() -> None:
 
 def test_times_without_counters(tmp_path: Path) -> None:
     shutil.copy(DEMO / "BASE" / "D3DPERF_EVENTS.xls", tmp_path / "D3DPERF_EVENTS.xls")
-    table = load(tmp_path / "D3DPERF_EVENTS.xls")
+    table = read(tmp_path / "D3DPERF_EVENTS.xls")
     assert len(table) == 76 and list(table.columns) == ["gpu.time"] and check_cells(table) == 76
 
 
@@ -311,7 +312,7 @@ def test_several_exports_must_be_chosen(tmp_path: Path) -> None:
 def test_names_promise_only_known_metrics() -> None:
     promised = gpu_trace.names()
     assert all(schema.known(m) for m in promised)
-    for metric in load(DEMO).columns:
+    for metric in read(DEMO).columns:
         assert metric in promised, metric
     assert "--real-time-shader-profiler" in gpu_trace.collect(["stall.barrier"])
 
@@ -330,9 +331,9 @@ def test_paths_come_back_as_they_were_joined(chains: list[list[str]]) -> None:
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:
     from triage.ground.errors import TriageError
 
-    source = Source("x.xls", b"flattened_event_name\tsm__throughput" + P.encode() + b"\n" + data)
+    text = b"flattened_event_name\tsm__throughput" + P.encode() + b"\n" + data
     try:
-        gpu_trace.recognise(source)
-        load_bytes(source._data or b"", "x.xls", "gpu-trace")
+        gpu_trace.recognise(Source("x.xls", text))
+        read_as("gpu-trace", text, "x.xls")
     except TriageError:
         pass

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.amd_helpers import SAMPLES, check_provenance, read
+from tests.conftest import SAMPLES
+from tests.helpers.dialects import check_provenance, read
 from triage.dialects import intel_pti
 from triage.dialects._intel import pti
 from triage.ground.errors import BadCapture, NotTriageable, TriageError, UnknownUnit

@@ -3,7 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.amd_helpers import SAMPLES, check_provenance, read
+from tests.conftest import SAMPLES
+from tests.helpers.dialects import check_provenance, read
 from triage.capture.capture import SEP
 from triage.ground.errors import BadCapture, NotTriageable
 

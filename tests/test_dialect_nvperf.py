@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.graphics_help import SAMPLES, check_cells, load, load_bytes, refusal
+from tests.conftest import SAMPLES
+from tests.helpers.dialects import check_cells, read, read_as, refusal
 from triage import schema
 from triage.dialects import nvperf
 from triage.ground.errors import TriageError
@@ -18,7 +19,7 @@ FILE = SAMPLES / "nvperf" / "nvperf_metrics.csv"
 
 
 def test_ranges_are_a_tree() -> None:
-    table = load(FILE)
+    table = read(FILE)
     assert list(table.names) == ["Frame", "Shadows", "GBuffer", "Lighting", "Post"]
     assert list(table.paths) == ["", "Frame", "Frame", "Frame", "Frame"]
     assert table.columns["gpu.time"].values[3] == 2_544_640 and table.columns["sm.throughput"].values[
@@ -38,7 +39,7 @@ def test_ranges_are_a_tree() -> None:
     ],
 )
 def test_variants(change: object) -> None:
-    table = load_bytes(change(FILE.read_bytes()))  # type: ignore[operator]
+    table = read(change(FILE.read_bytes()))  # type: ignore[operator]
     assert len(table) == 5 and table.columns["vram.throughput"].values[4] == pytest.approx(0.871)
 
 
@@ -51,12 +52,12 @@ def test_decimal_commas_by_evidence() -> None:
         .replace("\0sum", ".sum")
         .replace("\0pct", ".pct")
     )
-    table = load_bytes(text.replace("\0", ",").encode())
+    table = read(text.replace("\0", ",").encode())
     assert table.columns["vram.throughput"].values[4] == pytest.approx(0.871)
 
 
 def test_missing_cells_and_nan() -> None:
-    table = load_bytes(
+    table = read(
         b'"Range Name","sm__throughput.avg.pct_of_peak_sustained_elapsed",'
         b'"lts__t_sector_hit_rate.pct",\n"a",nan,5,\n"b",7,,\n'
     )
@@ -72,9 +73,9 @@ def test_header_only_is_refused(tmp_path: object) -> None:
 @given(st.binary(max_size=200))
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:
     with contextlib.suppress(TriageError):
-        load_bytes(b'"Range Name","lts__t_sector_hit_rate.pct",\n' + data, dialect="nvperf")
+        read_as("nvperf", b'"Range Name","lts__t_sector_hit_rate.pct",\n' + data)
 
 
 def test_names_promise_only_known_metrics() -> None:
-    assert all(schema.known(m) for m in nvperf.names()) and set(load(FILE).columns) <= set(nvperf.names())
+    assert all(schema.known(m) for m in nvperf.names()) and set(read(FILE).columns) <= set(nvperf.names())
     assert "crop__throughput" in nvperf.collect(["crop.throughput"])

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.graphics_help import SAMPLES, check_cells, load, load_bytes, refusal
+from tests.conftest import SAMPLES
+from tests.helpers.dialects import check_cells, read, read_as, refusal
 from triage import schema
 from triage.capture.capture import SEP
 from triage.dialects import pix_gui, pix_tool
@@ -21,7 +22,7 @@ GUI = SAMPLES / "pix-gui" / "event-list.txt"
 
 
 def test_tool_keeps_gpu_work_and_its_markers() -> None:
-    table = load(TOOL)
+    table = read(TOOL)
     assert list(table.names) == [
         "Opaque",
         "DrawIndexedInstanced",
@@ -43,7 +44,7 @@ def test_tool_keeps_gpu_work_and_its_markers() -> None:
 
 
 def test_gui_ranges_are_markers() -> None:
-    table = load(GUI)
+    table = read(GUI)
     assert [n.split("(")[0] for n in table.names] == [
         "GBuffer",
         "DrawIndexedInstanced",
@@ -65,12 +66,12 @@ def test_gui_ranges_are_markers() -> None:
     ],
 )
 def test_encodings(change: object) -> None:
-    table = load_bytes(change(TOOL.read_bytes()))  # type: ignore[operator]
+    table = read(change(TOOL.read_bytes()))  # type: ignore[operator]
     assert len(table) == 7 and table.columns["gpu.time"].values[4] == 803_000
 
 
 def test_columns_in_another_order() -> None:
-    table = load_bytes(
+    table = read(
         b"Name, GPU Duration (us), Global ID, Parent, Queue ID, EuActive\n"
         b"March, 26.5, , -1, 0, 98\nDispatch, 26.5, 1, 0, 1, 98\n"
     )
@@ -79,7 +80,7 @@ def test_columns_in_another_order() -> None:
 
 
 def test_amd_counters() -> None:
-    table = load_bytes(
+    table = read(
         b"Queue ID, Parent, Name, Global ID, EOP to EOP Duration (ns), L2CacheHit, FetchSize, MemUnitBusy,"
         b" PSBusy\n0, -1, DrawInstanced, 1, 5000, 71, 4096, 44, 90\n"
     )
@@ -90,17 +91,17 @@ def test_amd_counters() -> None:
 
 
 def test_only_top_to_eop_is_remarked() -> None:
-    table = load_bytes(b"Queue ID, Parent, Name, Global ID, TOP to EOP Duration (ns)\n0, -1, DrawInstanced, 1, 5000\n")
+    table = read(b"Queue ID, Parent, Name, Global ID, TOP to EOP Duration (ns)\n0, -1, DrawInstanced, 1, 5000\n")
     assert "overlapping-times" in [q.check for q in table.quality]
 
 
 def test_a_duration_without_unit_is_not_guessed() -> None:
     with pytest.raises(UnknownUnit):
-        load_bytes(b"Queue ID, Queue, Global ID, Name, GPU Duration\n0, 0, 1, Draw, 17\n")
+        read(b"Queue ID, Queue, Global ID, Name, GPU Duration\n0, 0, 1, Draw, 17\n")
 
 
 def test_parents_that_loop_do_not_hang() -> None:
-    table = load_bytes(
+    table = read(
         b"Queue ID, Parent, Name, Global ID, EOP to EOP Duration (ns)\n0, 1, A, 1, 5000\n1, 0, B, 2, 6000\n1,"
         b" 1, C, 3, 7\n"
     )
@@ -109,7 +110,7 @@ def test_parents_that_loop_do_not_hang() -> None:
 
 def test_untimed_list_is_refused() -> None:
     with pytest.raises(NotTriageable, match="timing was not collected"):
-        load_bytes(b"Global ID\tName\tQueue ID\tEOP to EOP Duration (ns)\r\n1\t Dispatch(X:1)\t2\t\r\n")
+        read(b"Global ID\tName\tQueue ID\tEOP to EOP Duration (ns)\r\n1\t Dispatch(X:1)\t2\t\r\n")
 
 
 def test_console_output_is_refused(tmp_path: object) -> None:
@@ -157,11 +158,11 @@ def test_any_bytes_are_read_or_refused(data: bytes) -> None:
         ("pix-gui", b"Global ID\tName\tQueue ID\tEOP to EOP Duration (ns)\r\n"),
     ):
         with contextlib.suppress(TriageError):
-            load_bytes(head + data, dialect=name)
+            read_as(name, head + data)
 
 
 def test_names_promise_only_known_metrics() -> None:
     promised = pix_tool.names()
     assert all(schema.known(m) for m in promised) and pix_gui.names() == promised
-    assert set(load(TOOL).columns) <= set(promised)
+    assert set(read(TOOL).columns) <= set(promised)
     assert SEP not in pix_tool.collect([]) and "save-event-list" in pix_gui.collect([])

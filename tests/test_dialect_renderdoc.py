@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.graphics_help import SAMPLES, check_cells, load, load_bytes, refusal
+from tests.conftest import SAMPLES
+from tests.helpers.dialects import check_cells, read, read_as, refusal
 from triage import schema
 from triage.capture.capture import SEP
 from triage.capture.source import Source
@@ -25,7 +26,7 @@ COUNTERS, EVENTS = HOME / "frame-counters.csv", HOME / "frame-events.txt"
 
 
 def test_joined_with_the_tree_beside_it() -> None:
-    table = load(COUNTERS)
+    table = read(COUNTERS)
     assert [n.split("(")[0] for n in table.names] == [
         "ClearDepthStencilView",
         "DrawIndexed",
@@ -46,7 +47,7 @@ def test_joined_with_the_tree_beside_it() -> None:
 
 
 def test_registers_come_from_percent_with_the_formula() -> None:
-    column = load(COUNTERS).columns["registers_per_thread.ps"]
+    column = read(COUNTERS).columns["registers_per_thread.ps"]
     assert column.values[1] == pytest.approx(64) and np.isnan(column.values[3]) and "256" in column.formula
 
 
@@ -57,30 +58,30 @@ def test_markers_are_summed_from_their_actions() -> None:
 
 def test_alone_events_are_called_by_their_id(tmp_path: Path) -> None:
     shutil.copy(COUNTERS, tmp_path / "c.csv")
-    table = load(tmp_path / "c.csv")
+    table = read(tmp_path / "c.csv")
     assert table.names[0] == "EID 11" and table.paths is None and any("--events" in n for n in table.notes)
 
 
 def test_events_by_option(tmp_path: Path) -> None:
     shutil.copy(COUNTERS, tmp_path / "c.csv")
-    assert load(tmp_path / "c.csv", events=str(EVENTS)).paths[4] == "Frame"
+    assert read(tmp_path / "c.csv", events=str(EVENTS)).paths[4] == "Frame"
     with pytest.raises(BadCapture):
-        load(tmp_path / "c.csv", events=str(COUNTERS))
+        read(tmp_path / "c.csv", events=str(COUNTERS))
 
 
 def test_two_trees_that_fit_are_not_chosen_between(tmp_path: Path) -> None:
     shutil.copy(COUNTERS, tmp_path / "c.csv")
     shutil.copy(EVENTS, tmp_path / "one.txt")
     shutil.copy(EVENTS, tmp_path / "two.txt")
-    assert any("choose one with --events" in n for n in load(tmp_path / "c.csv").notes)
+    assert any("choose one with --events" in n for n in read(tmp_path / "c.csv").notes)
     shutil.copy(EVENTS, tmp_path / "c-events.txt")
-    assert load(tmp_path / "c.csv").names[4] == "Draw(3)"
+    assert read(tmp_path / "c.csv").names[4] == "Draw(3)"
 
 
 def test_a_tree_of_another_frame_is_left_alone(tmp_path: Path) -> None:
     shutil.copy(COUNTERS, tmp_path / "c.csv")
     (tmp_path / "e.txt").write_text(" EID  | Event | Action #\n---\n7 | - Draw(3) | 1\n")
-    assert load(tmp_path / "c.csv").names[0] == "EID 11"
+    assert read(tmp_path / "c.csv").names[0] == "EID 11"
 
 
 def test_tree_alone_is_refused() -> None:
@@ -88,14 +89,14 @@ def test_tree_alone_is_refused() -> None:
 
 
 def test_a_comma_inside_a_counter_name() -> None:
-    table = load_bytes(b"EID,GPU Duration (ms),Busy (a, b) (%),PS Invocations\n4,0.5,12,7\n")
+    table = read(b"EID,GPU Duration (ms),Busy (a, b) (%),PS Invocations\n4,0.5,12,7\n")
     assert table.columns["invocations.ps"].values[0] == 7 and "Busy (a, b) (%)" in table.unmapped
 
 
 @pytest.mark.parametrize("unit, factor", [("s", 1e9), ("ms", 1e6), ("us", 1e3), ("µs", 1e3), ("ns", 1.0)])
 @pytest.mark.parametrize("encoding", ["utf-8", "cp1252", "utf-8-sig"])
 def test_time_units_and_encodings(unit: str, factor: float, encoding: str) -> None:
-    table = load_bytes(f"EID,GPU Duration ({unit}),PS Invocations\r\n4,0.5,7\r\n9,2.5E-01,8\r\n".encode(encoding))
+    table = read(f"EID,GPU Duration ({unit}),PS Invocations\r\n4,0.5,7\r\n9,2.5E-01,8\r\n".encode(encoding))
     assert table.columns["gpu.time"].values == pytest.approx([0.5 * factor, 0.25 * factor])
 
 
@@ -131,10 +132,10 @@ def test_trees_printed_as_renderdoc_does_come_back(items: list[tuple[int, str]])
 @given(st.binary(max_size=300))
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:
     with contextlib.suppress(TriageError):
-        load_bytes(b"EID,GPU Duration (ms),PS Invocations\n" + data, dialect="renderdoc")
+        read_as("renderdoc", b"EID,GPU Duration (ms),PS Invocations\n" + data)
 
 
 def test_names_promise_only_known_metrics() -> None:
     promised = renderdoc.names()
-    assert all(schema.known(m) for m in promised) and set(load(COUNTERS).columns) <= set(promised)
+    assert all(schema.known(m) for m in promised) and set(read(COUNTERS).columns) <= set(promised)
     assert "GPU Duration" in renderdoc.collect(["gpu.time"])

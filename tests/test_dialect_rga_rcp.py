@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.amd_helpers import SAMPLES, check_provenance, read
+from tests.conftest import SAMPLES
+from tests.helpers.dialects import check_provenance, read
 from triage.ground.errors import BadCapture
 
 RGA = SAMPLES / "rga" / "gfx1100_reduce_stats.csv"

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.amd_helpers import SAMPLES, check_provenance, read
+from tests.conftest import SAMPLES
+from tests.helpers.dialects import check_provenance, read
 from triage.capture.source import Source
 from triage.dialects import rocprof, rocprofv3_counters
 from triage.dialects._amd import counter_names, rocm

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.amd_helpers import SAMPLES, check_provenance, read
+from tests.conftest import SAMPLES
+from tests.helpers.dialects import check_provenance, read
 from triage.dialects import rocprof_compute, rocprof_compute_panel
 from triage.ground.errors import BadCapture, NotTriageable
 from triage.reading import quality

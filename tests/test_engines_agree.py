@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.conftest import CORPUS, SAMPLES
+from tests.conftest import CORPUS, SAMPLES, needs_corpus
 from triage.diagnosis.diagnose import Diagnostician
 from triage.ground.errors import TriageError
 from triage.inference.engine import UNSEEN, Engine
@@ -78,7 +78,7 @@ def test_samples(book: Rulebook) -> None:
     assert count >= 30
 
 
-@pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus of real exports is not here")
+@needs_corpus
 def test_real_exports(book: Rulebook) -> None:
     count, differ = compare_captures(book, (p for p in exports(CORPUS) if p.is_dir() or p.stat().st_size < 200_000))
     assert not differ

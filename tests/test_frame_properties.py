@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import diagnosis, doctor
+from tests.conftest import CORPUS, diagnosis, doctor, needs_corpus
 from triage.capture.capture import SEP
 from triage.document import document
 from triage.reading import markers, reader
 
-CORPUS = Path(__file__).resolve().parents[2] / "shared" / "corpus"
 REAL = [
     CORPUS / "nsight_graphics" / "scan-tile-throughput" / "BASE",
     CORPUS / "nsight_graphics" / "scan-rts-shader-profiler" / "BASE",
@@ -114,10 +113,9 @@ def test_five_thousand_nested_markers(tmp_path: Path) -> None:
     assert d.recoverable_ns[2] <= d.frame_ns
 
 
+@needs_corpus
 @pytest.mark.parametrize("export", REAL, ids=lambda p: p.parent.name if p.name == "BASE" else p.name)
 def test_real_frames_add_up(export: Path) -> None:
-    if not export.exists():
-        pytest.skip("the corpus of real exports is not beside this checkout")
     capture = reader.read(str(export))
     roots = capture.parent < 0
     assert np.nansum(capture.self_ns) + capture.uncovered_ns == pytest.approx(capture.frame_ns, rel=1e-9)

@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-FOLDER = ROOT / "sample_captures" / "ground_truth"
+from tests.conftest import ROOT, SAMPLES
+
+FOLDER = SAMPLES / "ground_truth"
 KERNELS = FOLDER / "kernels"
 # Turing, Ampere and Hopper differ in what limits occupancy; nvcc 13 still knows all three.
 ARCHS = ("sm_75", "sm_80", "sm_90")

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from tests import fuzzing
 from tests.conftest import ROOT, generic, run
+from tests.helpers import fuzzing
 from triage.files import strict_yaml
 from triage.ground.errors import ReportError, RuleError, TriageError
 from triage.rulebook.expression import ExpressionError, condition, value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conftest import CORPUS
+from tests.conftest import CORPUS, needs_corpus
 from triage import read
 from triage.dialects._nvidia.ncu_said import figures
 
@@ -58,7 +58,7 @@ def test_counts_shares_and_pipes() -> None:
     assert said("Nothing to report.") == {}
 
 
-@pytest.mark.skipif(not CORPUS.exists(), reason="the corpus of real exports is not at hand")
+@needs_corpus
 def test_details_page_gains_stalls_and_coalescing() -> None:
     capture = read(CORPUS / "ncu" / "n01__copy_blocked.csv")
     facts = {m: float(v[0]) for m, v in capture.facts.items()}

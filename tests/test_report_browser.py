@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import ROOT
-from tests.report_help import DEMO, diagnosed, frame, hostile, text
+from tests.helpers.reports import DEMO, diagnosed, frame, hostile, text
 
 HERE = ROOT / "tests" / "browser"
 NODE = shutil.which("node")

@@ -16,7 +16,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from tests.conftest import ROOT, run
-from tests.report_help import DEMO, FORMATS, HOSTILE, diagnosed, frame, hostile, jira_faults, text
+from tests.helpers.reports import DEMO, FORMATS, HOSTILE, diagnosed, frame, hostile, jira_faults, text
 
 
 @pytest.fixture(scope="module")

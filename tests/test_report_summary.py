@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import generic
-from tests.report_help import DEMO, diagnosed, frame
+from tests.helpers.reports import DEMO, diagnosed, frame
 from triage.diagnosis.gain import level
 from triage.document import summary
 
@@ -140,7 +140,7 @@ def test_the_path_of_an_issue_limited_pass(tmp_path: Path) -> None:
 
 
 def test_a_frame_without_times_still_reports(tmp_path: Path) -> None:
-    from tests.report_help import FORMATS, text
+    from tests.helpers.reports import FORMATS, text
 
     rows = [
         {"name": f"P{i}", "sm.throughput": 40, "l1tex.throughput": 39, "l2.throughput": 30, "vram.throughput": 20}
@@ -152,7 +152,7 @@ def test_a_frame_without_times_still_reports(tmp_path: Path) -> None:
 
 
 def test_several_captures_share_a_report(tmp_path: Path) -> None:
-    from tests.report_help import FORMATS, text
+    from tests.helpers.reports import FORMATS, text
     from triage import api
 
     d = api.diagnose([frame(tmp_path / "a.csv", 5), frame(tmp_path / "b.csv", 5, seed=8)])
@@ -160,7 +160,7 @@ def test_several_captures_share_a_report(tmp_path: Path) -> None:
 
 
 def test_an_empty_selection_still_reports(tmp_path: Path) -> None:
-    from tests.report_help import FORMATS, text
+    from tests.helpers.reports import FORMATS, text
 
     d = diagnosed(str(frame(tmp_path / "a.csv", 5)), 0)
     assert all(text(d, f) for f in FORMATS)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import ROOT, run
-from tests.report_help import diagnosed, frame, hostile, text
+from tests.helpers.reports import diagnosed, frame, hostile, text
 from triage.ground.errors import ReportError
 
 

@@ -20,7 +20,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.conftest import diagnosis
-from tests.tracker_fakes import TOKEN, Store, serve
+from tests.helpers.trackers import TOKEN, Store, serve
 from triage.ground.errors import TriageError
 from triage.products.tickets import tickets, trackers
 

@@ -14,12 +14,13 @@ import shutil
 import signal
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tests.conftest import SAMPLES
+from triage.inference.engine import Backend
 
 ROWS = 24  # lines a seed keeps: damage to a short table finds the same faults faster
 MOST_LINE = 1_000  # characters of an error line
@@ -110,7 +111,8 @@ def _bytes(d: bytes, r: random.Random, others: list[bytes]) -> bytes:
     return bytes(b)
 
 
-def _separator(line: str) -> str:
+def separator(line: str) -> str:
+    """The sign that divides a line into most cells."""
     return max(",;\t|", key=line.count)
 
 
@@ -126,7 +128,7 @@ def _cells(d: bytes, r: random.Random, others: list[bytes]) -> bytes:
     lines = _text(d)
     for _ in range(r.choice((1, 1, 3, 12))):
         i = r.randrange(len(lines))
-        sep = _separator(lines[i])
+        sep = separator(lines[i])
         row = lines[i].split(sep)
         value = r.choice(CELLS)
         if r.random() < 0.4 and (sep in value or "\n" in value or '"' in value):
@@ -141,7 +143,7 @@ def _cells(d: bytes, r: random.Random, others: list[bytes]) -> bytes:
 def _column(d: bytes, r: random.Random, others: list[bytes]) -> bytes:
     lines = _text(d)
     head = r.randrange(min(len(lines), 12))
-    sep = _separator(lines[head])
+    sep = separator(lines[head])
     width = lines[head].count(sep) + 1
     c, e, how, value = r.randrange(width), r.randrange(width), r.randrange(6), r.choice(CELLS)
     for i, line in enumerate(lines):
@@ -167,7 +169,7 @@ def _column(d: bytes, r: random.Random, others: list[bytes]) -> bytes:
 def _header(d: bytes, r: random.Random, others: list[bytes]) -> bytes:
     lines = _text(d)
     i = r.randrange(min(len(lines), 12))
-    sep = _separator(lines[i])
+    sep = separator(lines[i])
     row = lines[i].split(sep)
     for _ in range(r.choice((1, 2, 6))):
         c = r.randrange(len(row))
@@ -390,6 +392,25 @@ class Tally:
         return self.reports + self.refused + len(self.faults)
 
 
+@dataclass
+class Spy:
+    """An engine's backend that notes every word it is given beyond those it may see."""
+
+    inner: Backend
+    allowed: frozenset[str]
+    leaks: list[str]
+
+    @property
+    def name(self) -> str:
+        """The engine behind it."""
+        return self.inner.name
+
+    def run(self, literals: Sequence[str]) -> list[str]:
+        """See Backend."""
+        self.leaks += [x for x in literals if x not in self.allowed]
+        return self.inner.run(literals)
+
+
 class Judge:
     """Reader, diagnosis and every renderer over one case after another, and what was wrong with how they took it."""
 
@@ -405,18 +426,11 @@ class Judge:
         self.spy()
 
     def spy(self) -> None:
-        """Watch every byte that goes to the C engine: names made from the rules, nothing else."""
+        """Watch every word that goes to an engine: numbers of the rules' inputs, nothing else."""
         for engine in (self.doctor.workload, self.doctor.frame):
-            if engine is None or engine.backend.name != "durable":
-                continue
-            backend: Any = engine.backend
-            allowed, inner = frozenset(backend._facts.values()), backend._cycle
-
-            def cycle(facts: Any, allowed: frozenset[str] = allowed, inner: Any = inner) -> Any:
-                self.leaks += [f for f in facts if f not in allowed]
-                return inner(facts)
-
-            backend._cycle = cycle
+            if engine is not None:
+                inputs = {f"{g.number}.{i}" for g in engine.program.groups for i in range(len(g.inputs))}
+                engine.backend = Spy(engine.backend, frozenset(i + form for i in inputs for form in "TP"), self.leaks)
 
     def one(self, path: Path, dialect: str = "") -> str:
         """ "report", or the text of the TriageError. Anything else that is raised is a fault."""

@@ -1,0 +1,1 @@
+"""What several test files share beyond tests/conftest.py, by what it is about."""
