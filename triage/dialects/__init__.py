@@ -7,19 +7,30 @@ A dialect module declares NAME, TITLE, CAPTURE (how to make such an export) and 
     names() -> dict[str, list[str]]        canonical id -> names this tool gives it (what it can export)
 
 and optionally `collect(metrics) -> str`: the exact command or menu path that collects missing metrics.
+
+To add one, put a module into this folder; nothing else lists it. What several dialects share lives in the underscore
+packages, by vendor (`_nvidia`, `_amd`, `_intel`), by kind of tool (`_graphics`) and for any table (`_tables`). Three
+things stand elsewhere:
+
+- Files that lie beside an export and belong to it are found by the reader itself, but a batch must not take them for
+  captures of their own: declare them in `_FAMILIES` of triage/products/batch/find.py.
+- What Nsight Compute calls a metric, which spelling wins and how to collect it is `_nvidia/ncu_names.py`, for all its
+  pages together.
+- A counter whose meaning no tool disputes is an alias in triage/schema, not a table of a dialect.
 """
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Protocol
+from types import ModuleType
+from typing import Protocol, cast, runtime_checkable
 
 from triage.capture.capture import Table
-from triage.capture.source import Source
+from triage.capture.source import Source, cells
 from triage.ground.errors import CaptureError, NotTriageable, TriageError, UnknownDialect
 
 
@@ -33,7 +44,11 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the user said about reading: column mapping, companion events file, number style."""
+    """What the user said about reading.
+
+    mapping: header -> canonical id. events: path of a companion events file. decimal: `comma` or `eu` for decimal
+    commas, anything else for points, "" to decide by the values.
+    """
 
     mapping: Mapping[str, str] = field(default_factory=dict)
     events: str = ""
@@ -41,37 +56,64 @@ class Options:
 
 
 class Dialect(Protocol):
-    """The face of a dialect module."""
+    """The face of a dialect module, checked when it is found."""
 
     NAME: str
     TITLE: str
     CAPTURE: str
 
     def recognise(self, source: Source) -> Match | None:
-        """Is this source mine?"""
+        """How sure it is that the source is its own; None: it is not."""
 
     def read(self, source: Source, options: Options) -> Table:
-        """The source as a table."""
+        """The source as a table in canonical units."""
 
     def names(self) -> dict[str, list[str]]:
         """canonical id -> names in this tool."""
 
 
+@runtime_checkable
+class Collects(Protocol):
+    """What a dialect has besides, where its tool can be asked for single metrics."""
+
+    def collect(self, metrics: list[str]) -> str:
+        """The command or menu path that collects these canonical metrics."""
+
+
+_TEXTS = ("NAME", "TITLE", "CAPTURE")
+_FUNCTIONS = ("recognise", "read", "names")
+
+
 @cache
 def dialects() -> dict[str, Dialect]:
-    """name -> dialect module, from the files of this folder."""
+    """name -> dialect module, from the files of this folder; raises TypeError for a module that is none."""
     found: dict[str, Dialect] = {}
     for info in sorted(pkgutil.iter_modules(__path__), key=lambda i: i.name):
         if not info.name.startswith("_"):
-            module: Dialect = importlib.import_module(f"{__name__}.{info.name}")
-            found[module.NAME] = module
+            dialect = _checked(importlib.import_module(f"{__name__}.{info.name}"))
+            found[dialect.NAME] = dialect
     return found
 
 
-def pick(source: Source, wanted: str = "", mapped: bool = False) -> tuple[Dialect, str]:
-    """The dialect of a source and why; raises UnknownDialect with the columns seen.
+def _checked(module: ModuleType) -> Dialect:
+    # the type checker takes an imported module for anything, so a forgotten function would only fail in use
+    lacking = [name for name in _TEXTS if not isinstance(getattr(module, name, None), str)]
+    lacking += [name for name in _FUNCTIONS if not callable(getattr(module, name, None))]
+    if lacking:
+        raise TypeError(f"{module.__name__} is no dialect: it lacks {', '.join(lacking)}")
+    return cast(Dialect, module)
 
-    mapped: the user gave --map, so a table that nobody recognises is read as generic.
+
+def collector(dialect: Dialect) -> Callable[[list[str]], str] | None:
+    """The dialect's `collect`, None where its tool cannot be asked for metrics."""
+    return dialect.collect if isinstance(dialect, Collects) else None
+
+
+def pick(source: Source, wanted: str = "", mapped: bool = False) -> tuple[Dialect, str]:
+    """The dialect of a source and why; raises UnknownDialect with the columns seen, NotTriageable for an empty file.
+
+    wanted: a dialect's name, TriageError when there is none. mapped: the user gave --map, so a table that nobody
+    recognises is read as generic.
     """
     table = dialects()
     if wanted:
@@ -96,6 +138,7 @@ def pick(source: Source, wanted: str = "", mapped: bool = False) -> tuple[Dialec
             f"{source.path}: no dialect recognises {_seen(source)}",
             f"see what could be mapped: triage facts {source.path}; or: triage list dialects",
         )
+    # the name breaks ties, so that the choice does not depend on the order of files
     match, dialect = max(matches, key=lambda m: (m[0].score, m[1].NAME))
     return dialect, match.why
 
@@ -104,8 +147,6 @@ def _seen(source: Source) -> str:
     if source.is_folder:
         names = [c.name for c in source.children()[:3]]
         return "this folder" + (f" (first files: {', '.join(names)})" if names else " (it is empty)")
-    from triage.capture.source import cells
-
     first = next((line for line in source.head_lines if line.strip()), "")
     shown = [c.strip()[:40] for c in cells(first)[:3]]
     return f"these columns (first: {', '.join(repr(c) for c in shown)})"

@@ -13,7 +13,7 @@ import csv
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, BinaryIO, TypeVar, cast
 
@@ -27,6 +27,7 @@ MOST = 6  # threads; pandas stops there too
 _WORDS = units.MISSING | {m.upper() for m in units.MISSING} | {"N/A", "NaN", "NA", "None"}
 MISSING = ["", *sorted(w for w in _WORDS if "inf" not in w.lower())]  # the parser knows infinities by itself
 T = TypeVar("T")
+S = TypeVar("S")
 _INFERS_TEXT = pd.Series(["text"]).dtype != object  # pandas 3; before that, text is given its dtype
 Error = (
     pd.errors.ParserError,
@@ -52,7 +53,7 @@ class _Range:
         self.quoted = self.quoted or b'"' in data
         return data
 
-    def __iter__(self) -> Any:  # what pandas takes for a file has one; its C parser reads
+    def __iter__(self) -> Iterator[bytes]:  # what pandas takes for a file has one; its C parser reads
         raise NotImplementedError
 
 
@@ -77,13 +78,22 @@ class Parser:
         self.text = set(text)
         self.quoted = False
         wanted, tabs = sorted({*numeric, *self.text}), source.delimiter == "\t"
-        self.options: dict[str, Any] = {
-            "sep": source.delimiter, "header": None, "names": list(range(width)), "index_col": False, "usecols": wanted,
-            "skip_blank_lines": False, "skipinitialspace": source.skip_space, "keep_default_na": False,
-            "na_values": {c: [""] if c in self.text else MISSING for c in wanted}, "thousands": _thousands(source, style),
-            "decimal": "." if style == "us" else ",", "quoting": csv.QUOTE_NONE if tabs else csv.QUOTE_MINIMAL,
-            "nrows": rows, "engine": "c",
-        }  # fmt: skip
+        self.options: dict[str, Any] = {  # keyword arguments of pandas.read_csv
+            "sep": source.delimiter,
+            "header": None,
+            "names": list(range(width)),
+            "index_col": False,
+            "usecols": wanted,
+            "skip_blank_lines": False,  # a row is a line, so that a value leads back to the line it stands on
+            "skipinitialspace": source.skip_space,
+            "keep_default_na": False,
+            "na_values": {c: [""] if c in self.text else MISSING for c in wanted},
+            "thousands": _thousands(source, style),
+            "decimal": "." if style == "us" else ",",
+            "quoting": csv.QUOTE_NONE if tabs else csv.QUOTE_MINIMAL,  # tools that write tabs do not quote
+            "nrows": rows,
+            "engine": "c",
+        }
 
     def run(self, convert: Callable[[pd.DataFrame], T]) -> list[T]:
         """`convert` of the frames that make up the table, in order. Raises `Error` where only a slower reader can help."""
@@ -98,16 +108,20 @@ class Parser:
 
     def _whole(self) -> pd.DataFrame:
         """Packed, piped and foreign encodings: through a decoder, by one thread."""
-        self.quoted = True
-        handle: Any = self.source.plain_path or self.source.open()
+        self.quoted = True  # not looked for; to suppose quotes is always right, only slower
+        handle = self.source.plain_path or self.source.open()
         try:
             frame: pd.DataFrame = pd.read_csv(
-                handle, skiprows=self.skip, dtype=cast(Any, dict.fromkeys(self.text, object)),
-                encoding=self.source.encoding, encoding_errors="replace", **self.options,
-            )  # fmt: skip
+                handle,
+                skiprows=self.skip,
+                dtype=cast(Any, dict.fromkeys(self.text, object)),
+                encoding=self.source.encoding,
+                encoding_errors="replace",
+                **self.options,
+            )
             return frame
         finally:
-            if self.source.plain_path is None:
+            if not isinstance(handle, str):
                 handle.close()
 
     def _ranges(self, convert: Callable[[pd.DataFrame], T]) -> list[T]:
@@ -146,9 +160,12 @@ def _thousands(source: Source, style: units.Style) -> str | None:
     return "."
 
 
-def beside(work: Callable[[Any], T], items: Sequence[Any], rows: int) -> list[T]:
-    """`work` of every item, by several threads where there are many rows; for NumPy, which lets others run meanwhile."""
-    threads = _threads(rows * 64)
+def beside(work: Callable[[S], T], items: Sequence[S], rows: int) -> list[T]:
+    """`work` of every item, in order; by several threads where there are many rows.
+
+    For NumPy, which lets others run meanwhile.
+    """
+    threads = _threads(rows * 64)  # as if a row were 64 bytes of text
     if threads == 1:
         return [work(i) for i in items]
     with ThreadPoolExecutor(threads) as pool:
@@ -157,7 +174,7 @@ def beside(work: Callable[[Any], T], items: Sequence[Any], rows: int) -> list[T]
 
 def _threads(size: int) -> int:
     """How many threads a table of some bytes is worth; a worker of a batch has one core."""
-    processes = sys.modules.get("multiprocessing")
+    processes = sys.modules.get("multiprocessing")  # not imported here: who is a worker has it already
     if processes is not None and processes.parent_process() is not None:
         return 1
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -170,7 +187,7 @@ def _cuts(path: str, start: int, end: int, count: int) -> list[int]:
     with open(path, "rb") as f:
         for i in range(1, count):
             f.seek(start + (end - start) * i // count)
-            f.readline()
+            f.readline()  # to the start of the next line
             if cuts[-1] < f.tell() < end:
                 cuts.append(f.tell())
     return [*cuts, end]
@@ -183,5 +200,6 @@ def _below(source: Source, skip: int) -> int:
         at = head.find(b"\n", at) + 1
         if not at:
             return 0
+    # bare carriage returns end lines for the parser only; an open quote makes the header several lines
     plain = head.count(b"\r") == head.count(b"\r\n") and head.count(b'"', 0, at) % 2 == 0
     return at if plain else 0

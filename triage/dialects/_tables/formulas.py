@@ -9,13 +9,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import numpy as np
 
-_OPS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.divide,
-}  # fmt: skip
+from triage.capture.arrays import Floats, Values
+
+_OPS: dict[type[ast.operator], Callable[[Values, Values], Values]] = {
+    ast.Add: np.add,
+    ast.Sub: np.subtract,
+    ast.Mult: np.multiply,
+    ast.Div: np.divide,
+}
 
 
 @cache
@@ -38,7 +42,7 @@ def names(formula: str) -> tuple[str, ...]:
     def walk(node: ast.AST) -> None:
         if isinstance(node, (ast.Name, ast.Attribute)):
             found.setdefault(_dotted(node))
-        elif isinstance(node, ast.Call):
+        elif isinstance(node, ast.Call):  # max is no input
             for argument in node.args:
                 walk(argument)
         else:
@@ -49,10 +53,10 @@ def names(formula: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def evaluate(formula: str, values: Callable[[str], Any]) -> Any:
-    """The formula over arrays; what `values` gives for a name must be an array or a number. NaN where undefined."""
+def evaluate(formula: str, values: Callable[[str], Values]) -> Floats:
+    """The formula over arrays of one length; `values` gives an array or a number for a name. NaN where undefined."""
 
-    def walk(node: ast.expr) -> Any:
+    def walk(node: ast.expr) -> Values:
         if isinstance(node, ast.Constant):
             return float(node.value)  # type: ignore[arg-type]
         if isinstance(node, (ast.Name, ast.Attribute)):

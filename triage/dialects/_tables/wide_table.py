@@ -13,34 +13,55 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from triage.capture.arrays import Floats, Indices, Masks, Names
 from triage.capture.capture import Quality
-from triage.capture.source import Source
+from triage.capture.source import Source, cells, delimiter
 from triage.dialects._tables import csv_parser
 from triage.ground import units
 from triage.ground.errors import BadCapture, UnknownUnit
+from triage.schema import normal
 
 LONGEST = 400  # characters of a header that is looked into; searching a hostile one takes its length squared
 _BRACKETS = re.compile(r"^(.*?)\s*[\[(]([^\])]*)[\])]\s*$")
 _SUFFIX = re.compile(r"^(.*?)[_ ](ns|us|ms|s|pct|percent|bytes|hz|mhz|ghz|kb|mb|gb)$", re.IGNORECASE)
+_Array = TypeVar("_Array", bound=NDArray[np.generic])
+_Raw: TypeAlias = Floats | Names  # a column as the parser gives it: objects where a cell is no plain number
 
 
 @dataclass(slots=True)
 class Wide:
-    """Raw columns of a wide table: floats where numeric was asked, text elsewhere; line of each row."""
+    """Raw columns of a wide table by 0-based position: floats in printed units where numeric was asked, text elsewhere.
 
-    numbers: dict[int, Any]
-    texts: dict[int, Any]
-    lines: Any
+    lines: 1-based line of each row; None where rows follow line by line from first_line.
+    """
+
+    numbers: dict[int, Floats]
+    texts: dict[int, Names]
+    lines: Indices | None
     first_line: int
     quality: list[Quality]
 
 
-def scaled(values: Any, factor: float) -> Any:
+def header(source: Source) -> tuple[int, list[str]]:
+    """1-based line and cells of the first line that holds anything but a `#` comment; (0, []) when there is none.
+
+    Sets the source's delimiter and whether blanks follow it.
+    """
+    for number, line in enumerate(source.head_lines[:100], 1):
+        if line.strip() and not line.startswith("#"):
+            source.delimiter = delimiter(line)
+            source.skip_space = ", " in line and source.delimiter == ","
+            return number, [c.strip() for c in cells(line, source.delimiter, source.skip_space)]
+    return 0, []
+
+
+def scaled(values: Floats, factor: float) -> Floats:
     """Values of a column that nobody else holds, times a factor; in place, because fresh memory costs more than the work."""
     if factor == 1.0:
         return values
@@ -56,7 +77,7 @@ def split_unit(header: str) -> tuple[str, str]:
         try:
             units.unit(m[2])
         except UnknownUnit:
-            return h, ""
+            return h, ""  # `Compute (SM)`: brackets that are part of the name
         return m[1].strip(), m[2].strip()
     return h, ""
 
@@ -79,7 +100,7 @@ def number_style(source: Source, lines: Sequence[str], columns: Sequence[int], w
     plain_commas = source.delimiter == "," and not any(re.search(r'"[\d.,+\-eE]+"', line) for line in lines[1:200])
     if plain_commas:
         return "us"
-    texts = []
+    texts = []  # of mapped columns only: a kernel's name may look like any number
     for row in csv.reader(lines[:2000], delimiter=source.delimiter, skipinitialspace=source.skip_space):
         texts += [row[c] for c in columns if c < len(row)]
     return units.style(texts, f"{source.path}: ")
@@ -100,7 +121,8 @@ def read(
     """Columns of a wide table by 0-based position.
 
     header_line: 1-based line of the header. skip: 1-based lines that are not data (unit row, trailers).
-    end_line: last line that belongs to the table. Raises BadCapture, with `empty` as its hint, when there is no data row.
+    end_line: last line that belongs to the table. Raises BadCapture, with `empty` as its hint, when there is no data
+    row. Cells that are no numbers become NaN with a remark.
     """
     parser = csv_parser.Parser(
         source, header_line, width, numeric, text, style, None if end_line is None else end_line - header_line
@@ -123,18 +145,18 @@ def read(
         lines = np.arange(first, first + len(keep))
     quality: list[Quality] = []
 
-    def column(c: int) -> Any:
-        whole = _joined([p.cells.pop(c) for p in parts])
+    def column(c: int) -> _Raw:
+        whole = _joined([p.cells.pop(c) for p in parts])  # popped: a part's memory is free once it is joined
         return whole if rows is None else whole[rows]
 
     wanted = list(dict.fromkeys((*numeric, *text)))
     columns = dict(zip(wanted, csv_parser.beside(column, wanted, len(keep)), strict=True))
     numbers = {c: _floats(columns[c], style, source, c, quality) for c in numeric}
-    texts = {c: columns[c] for c in text}
+    texts = cast("dict[int, Names]", {c: columns[c] for c in text})
     return Wide(numbers, texts, lines if rows is None or lines is None else lines[rows], first, quality)
 
 
-def _starts(source: Source, skip: int, records: int, end: int | None) -> Any:
+def _starts(source: Source, skip: int, records: int, end: int | None) -> Indices | None:
     """Lines on which the records below `skip` lines start; None when each is one line.
 
     records: how many the parser found. Only quoted line breaks make them fewer than the lines.
@@ -174,14 +196,14 @@ def _records(source: Source, skip: int, body: Iterable[str]) -> Iterator[tuple[i
 class _Part:
     """Some rows of a table. cells: per column, floats, or objects where cells are no plain numbers; blank: rows without any."""
 
-    cells: dict[int, Any]
-    blank: Any
+    cells: dict[int, _Raw]
+    blank: Masks
 
 
 def _part(frame: pd.DataFrame, numeric: Sequence[int], text: Sequence[int]) -> _Part:
     if any(isinstance(i, tuple) for i in frame.index[:1]):
         raise IndexError("more cells than headers: pandas made an index of them")
-    cells: dict[int, Any] = {}
+    cells: dict[int, _Raw] = {}
     blank = np.ones(len(frame), dtype=bool)
     for c in dict.fromkeys((*text, *numeric)):
         cells[c] = _cells(frame[c])
@@ -192,7 +214,7 @@ def _part(frame: pd.DataFrame, numeric: Sequence[int], text: Sequence[int]) -> _
     return _Part(cells, blank)
 
 
-def _cells(column: pd.Series[Any]) -> Any:
+def _cells(column: pd.Series[Any]) -> _Raw:
     """A column as float64, NaN for infinite, where the parser read numbers; else as objects."""
     if not (pd.api.types.is_bool_dtype(column) or pd.api.types.is_numeric_dtype(column)):
         return column.to_numpy(object)
@@ -201,13 +223,13 @@ def _cells(column: pd.Series[Any]) -> Any:
     return np.where(infinite, np.nan, values) if infinite.any() else values
 
 
-def _joined(parts: Sequence[Any]) -> Any:
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+def _joined(parts: Sequence[_Array]) -> _Array:
+    return parts[0] if len(parts) == 1 else cast(_Array, np.concatenate(parts))
 
 
-def _floats(raw: Any, style: units.Style, source: Source, c: int, quality: list[Quality]) -> Any:
+def _floats(raw: _Raw, style: units.Style, source: Source, c: int, quality: list[Quality]) -> Floats:
     if raw.dtype != object:
-        return raw
+        return raw.astype(np.float64, copy=False)
     out = np.full(len(raw), np.nan)
     odd = ""
     for i, cell in enumerate(raw):
@@ -228,7 +250,7 @@ def _floats(raw: Any, style: units.Style, source: Source, c: int, quality: list[
     return out
 
 
-def _number(cell: Any) -> float:
+def _number(cell: float | None) -> float:
     try:
         return float(cell) if cell is not None and abs(cell) != float("inf") else np.nan
     except OverflowError:  # an integer of four hundred digits
@@ -255,7 +277,7 @@ def _slow(
     for start, row in _records(source, header_line, below):
         if start in skip or (end is not None and start > end) or not any(c.strip() for c in row):
             continue
-        if len(row) > width and any(c.strip() for c in row[width:]):
+        if len(row) > width and any(c.strip() for c in row[width:]):  # a trailing comma is no cell too many
             long_rows.append(start)
         rows.append(row)
         lines.append(start)
@@ -278,13 +300,11 @@ def _slow(
 
 def find(headers: Sequence[str], *wanted: str) -> int:
     """Position of the first header that equals one of `wanted`, ignoring case, spaces and underscores; -1 if none."""
-    from triage.schema import normal
-
     table = {normal(h): i for i, h in reversed(list(enumerate(headers)))}
     return next((table[normal(w)] for w in wanted if normal(w) in table), -1)
 
 
 def roles(headers: Sequence[str], table: Mapping[str, Sequence[str]]) -> dict[str, int]:
-    """role -> position, for the roles of `table` (role -> accepted headers) that are present."""
+    """role -> 0-based position, for the roles of `table` (role -> accepted headers, best first) that are present."""
     found = {role: find(headers, *names) for role, names in table.items()}
     return {role: c for role, c in found.items() if c >= 0}
