@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from triage import schema
+from triage.capture.arrays import Indices
 from triage.capture.capture import SEP, Column, Quality, Table
 from triage.capture.source import Source, cells
 from triage.dialects import Match, Options
@@ -59,8 +58,7 @@ def recognise(source: Source) -> Match | None:
 def read(source: Source, options: Options) -> Table:
     """One row per marker instance; counters from GPUTRACE_REGIMES, times from D3DPERF_EVENTS.
 
-    Raises NotTriageable for the export's side files and for exports without tables, BadCapture for empty
-    ones.
+    Raises NotTriageable for the export's side files and for exports without tables, BadCapture for empty ones.
     """
     export = gpu_trace_folder.locate(source)
     if export is None:
@@ -83,21 +81,25 @@ def read(source: Source, options: Options) -> Table:
     return table
 
 
-def _files(source: Source, export: Export, *used: Source | None) -> list[Source]:
+def _files(source: Source, *used: Source | None) -> list[Source]:
+    """What the user typed first, for it is the capture's name, then the files that were read."""
     return [source, *(f for f in used if f is not None and f is not source)]
 
 
 def _markers(source: Source, export: Export, options: Options) -> Table:
+    """Counters per marker; every counter stands there once per captured frame."""
     regimes = export.regimes
     assert regimes is not None
     line, text, sep = gpu_trace_folder.header(regimes)
     regimes.delimiter = sep
+    # between tabs nothing is quoted, so a quote in a marker's name is part of it
     headers = [c.strip() for c in (text.split("\t") if sep == "\t" else cells(text, sep))]
     groups: dict[str, list[int]] = {}  # header -> its columns, one per frame
     for i, h in enumerate(headers[1:], 1):
         bare, _, number = h.rpartition(".")  # a data-frame library numbers repeated headers: x, x.1, x.2
         if h:
             groups.setdefault(bare if number.isdigit() and bare in groups else h, []).append(i)
+    # stalls and warps are no metrics as they stand: shares of peak slots, from which perfworks computes them
     chosen: dict[str, str] = {}
     raws = [h for h in groups if perfworks.stall_of(h) or perfworks.warps_of(h)]
     for h in groups:
@@ -116,14 +118,13 @@ def _markers(source: Source, export: Export, options: Options) -> Table:
     if events is not None and not export.sure and (event < 0).any():  # a stranger's file in the same folder
         events, event = None, np.full(len(paths), -1)
     names, parents = gpu_trace_folder.levels(paths, events, event)
-    files = _files(source, export, regimes, export.events if events is not None else None)
+    files = _files(source, regimes, export.events if events is not None else None)
     at = files.index(regimes)
     table = Table(NAME, files, names, {}, paths=parents, first_line=line + 1, lines=wide.lines, quality=wide.quality)
     many = len(paths) * repeats * len(chosen) > _RAW_LIMIT
     for h, metric in chosen.items():
-        table.columns[metric] = gpu_trace_columns.mean(
-            table, h, [numbers.pop(c) for c in groups[h]], groups[h], at, many
-        )
+        frames_of = [numbers.pop(c) for c in groups[h]]  # popped: a large export is not held twice
+        table.columns[metric] = gpu_trace_columns.mean(table, h, frames_of, groups[h], at, many)
     gpu_trace_columns.clocks(table)
     for h in raws:
         column = gpu_trace_columns.mean(table, h, [numbers.pop(c) for c in groups[h]], groups[h], at, True)
@@ -149,7 +150,8 @@ def _markers(source: Source, export: Export, options: Options) -> Table:
     return table
 
 
-def _times(table: Table, events: Events, event: Any, frames: list[float], repeats: int, file: int) -> None:
+def _times(table: Table, events: Events, event: Indices, frames: list[float], repeats: int, file: int) -> None:
+    """gpu.time of every row from its event (-1: none), with the event's own file and line."""
     times, used = gpu_trace_folder.durations(events, frames, repeats, table.quality)
     found = event >= 0
     if not found.any():
@@ -180,7 +182,7 @@ def _times_only(source: Source, export: Export) -> Table:
     if not events.texts:
         raise BadCapture(f"{export.events.path}: a header but no markers", "the application emitted no markers")
     frames = gpu_trace_folder.frame_times(export.frame)
-    files = _files(source, export, export.events)
+    files = _files(source, export.events)
     quality: list[Quality] = []
     most = max(len(c) for c in events.cells)
     times, _ = gpu_trace_folder.durations(events, frames, most, quality)
@@ -189,15 +191,8 @@ def _times_only(source: Source, export: Export) -> Table:
     lines = np.array(events.lines)
     names = np.array(events.texts, dtype=object)
     parents = np.array([SEP.join(p) for p in events.parents], dtype=object)
-    time = Column(
-        times * 1e6,
-        "time_ms",
-        2,
-        "ms",
-        1e6,
-        len(files) - 1,
-        formula="mean over the frames" if most > 1 else "",
-    )
+    formula = "mean over the frames" if most > 1 else ""
+    time = Column(times * 1e6, "time_ms", 2, "ms", 1e6, len(files) - 1, formula=formula)
     table = Table(NAME, files, names, {"gpu.time": time}, parents, lines=lines, quality=quality)
     table.kinds = np.full(len(names), "", dtype=object)
     table.notes.append("only marker times: counters are in GPUTRACE_REGIMES.xls of the same export")
@@ -211,12 +206,12 @@ def _whole(source: Source, export: Export) -> Table:
     whole = export.whole
     assert whole is not None
     whole.delimiter = "\t"
-    files = _files(source, export, whole)
+    files = _files(source, whole)
     table = Table(NAME, files, np.array(["whole capture"], dtype=object), {}, lines=np.array([1]))
     for number, text in enumerate(whole.lines(), 1):
         head, *rest = text.split("\t")
         metric, raw = perfworks.metric_of(head.strip()), bool(perfworks.stall_of(head) or perfworks.warps_of(head))
-        values = [v for c in rest if gpu_trace_folder._number(c) and (v := units.parse(c)) is not None]
+        values = [v for c in rest if gpu_trace_folder.is_number(c) and (v := units.parse(c)) is not None]
         if not values or not (metric or raw) or metric in table.columns:
             if head.strip():
                 table.unmapped.append(head.strip())
@@ -224,16 +219,8 @@ def _whole(source: Source, export: Export) -> Table:
         unit = perfworks.unit_of(head.strip())
         factor = 0.01 if unit else 1.0
         formula = f"mean of {len(values)} frames" if len(values) > 1 else ""
-        column = Column(
-            np.array([sum(values) / len(values) * factor]),
-            head.strip(),
-            2,
-            unit,
-            factor,
-            len(files) - 1,
-            np.array([number]),
-            formula,
-        )
+        value, line = np.array([sum(values) / len(values) * factor]), np.array([number])
+        column = Column(value, head.strip(), 2, unit, factor, len(files) - 1, line, formula)
         if raw:
             table.raw[head.strip()] = column
         else:
@@ -244,15 +231,9 @@ def _whole(source: Source, export: Export) -> Table:
         span = sum(frames) / len(frames) * 1e6
         files.append(export.frame or source)
         files[-1].delimiter = "\t"
+        formula = f"mean of {len(frames)} frames" if len(frames) > 1 else ""
         table.columns["gpu.time"] = Column(
-            np.array([span]),
-            "GPU frame time",
-            2,
-            "ms",
-            1e6,
-            len(files) - 1,
-            np.array([1]),
-            f"mean of {len(frames)} frames" if len(frames) > 1 else "",
+            np.array([span]), "GPU frame time", 2, "ms", 1e6, len(files) - 1, np.array([1]), formula
         )
         table.frame_ns = span
     table.kinds = np.array(["frame"], dtype=object)
@@ -267,6 +248,7 @@ def _whole(source: Source, export: Export) -> Table:
 
 
 def _settings(table: Table, export: Export) -> None:
+    """Device, chip and notes from REPRO_INFO; whether the clocks were locked also from the folder's name."""
     info = gpu_trace_folder.repro(export.repro)
     table.device = info.get("device name", "")
     table.arch = info.get("chip name", "")
@@ -293,6 +275,7 @@ def _settings(table: Table, export: Export) -> None:
 
 
 def _remarks(table: Table) -> None:
+    """A counter counts the whole GPU in the marker's time window, whoever caused the work."""
     busy = [m for m in ("compute.async_active", "copy.async_active") if m in table.columns]
     if busy:
         with np.errstate(invalid="ignore"):
@@ -308,38 +291,23 @@ def _remarks(table: Table) -> None:
             )
 
 
+# what is computed here, besides what is exported
 _EXPORTS = (
-    "gpu.time",
-    "gpu.idle",
-    "sm.active",
-    "sm.occupancy",
-    "sm.active_warps",
-    "sm.occupancy_elapsed",
-    "sm.issue_per_elapsed",
-    "sm.issue_per_active",
-    "sm.throughput_active",
-    "pixels.per_primitive",
-    "zcull.reject_rate",
+    "gpu.time gpu.idle sm.active sm.occupancy sm.active_warps sm.occupancy_elapsed sm.issue_per_elapsed"
+    " sm.issue_per_active sm.throughput_active pixels.per_primitive zcull.reject_rate".split()
 )
+# parts of PerfWorks names that only kernel profilers have: no metric set of GPU Trace holds them
 _NOT = (
-    "smsp__warp",
-    "smsp__average",
-    "sm__average",
-    "smsp__sass",
-    "_per_warp_active",
-    "_srcunit_tex_aperture",
-    "derived__",
-    "memory_",
-    "gpu__compute",
-    "_op_ld",
-    "_op_st",
-    "device__",
-    "smsp__cycles",
-    "smsp__branches",
-    "sm__cycles",
-    "_cycles_active.max",
-    "sol_pct",
+    "smsp__warp smsp__average sm__average smsp__sass _per_warp_active _srcunit_tex_aperture derived__ memory_"
+    " gpu__compute _op_ld _op_st device__ smsp__cycles smsp__branches sm__cycles _cycles_active.max sol_pct".split()
 )
+# stall reason -> what the shader profiler calls it, which tells the pipe that is waited for
+_SAMPLED = {
+    "long_scoreboard": "long_scoreboard_pipe_l1tex",
+    "mio_throttle": "mio_throttle_pipe_mio",
+    "rtcore": "long_scoreboard_pipe_rtcore",
+    "rtcore_throttle": "mio_throttle_pipe_rtcore",
+}
 
 
 def names() -> dict[str, list[str]]:
@@ -352,13 +320,8 @@ def names() -> dict[str, list[str]]:
     for reason in (*STALLS, "rtcore", "rtcore_throttle"):
         metric = f"stall.{reason}"
         if metric not in out or reason not in ("gmma", "allocation_stall", "tile_allocation_stall"):
-            reason = {
-                "long_scoreboard": "long_scoreboard_pipe_l1tex",
-                "mio_throttle": "mio_throttle_pipe_mio",
-                "rtcore": "long_scoreboard_pipe_rtcore",
-                "rtcore_throttle": "mio_throttle_pipe_rtcore",
-            }.get(reason, reason)
-            out[metric] = [f"GPUTrace.PCSampler.{perfworks.STALL}{reason}{perfworks.PCT} / sum of reasons"]
+            sampled = _SAMPLED.get(reason, reason)
+            out[metric] = [f"GPUTrace.PCSampler.{perfworks.STALL}{sampled}{perfworks.PCT} / sum of reasons"]
     for metric in _EXPORTS:
         out.setdefault(metric, ["time_ms (D3DPERF_EVENTS)" if metric == "gpu.time" else "computed"])
     return out
@@ -366,11 +329,8 @@ def names() -> dict[str, list[str]]:
 
 def collect(metrics: list[str]) -> str:
     """The ngfx command line that adds the missing metrics."""
-    extra = (
-        " --real-time-shader-profiler"
-        if any(m.startswith(("stall.", "launch_stall.", "warps_launched.")) for m in metrics)
-        else ""
-    )
+    sampled = any(m.startswith(("stall.", "launch_stall.", "warps_launched.")) for m in metrics)
+    extra = " --real-time-shader-profiler" if sampled else ""
     return (
         'ngfx --activity="GPU Trace Profiler" --exe=GAME --output-dir=OUT --start-after-frames=300'
         ' --limit-to-frames=1 --auto-export --set-gpu-clocks=base --metric-set-name="Throughput'

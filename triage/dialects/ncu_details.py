@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from triage.capture.arrays import Masks
 from triage.capture.capture import Table
 from triage.capture.source import Source, cells, delimiter
 from triage.dialects import Match, Options
@@ -35,22 +36,32 @@ shown beside triage's own findings. `--log-file` keeps the application's output 
 
 _LONG = Header(b"Metric Name", re.compile(r'(?=.*"?Metric Name"?\s*[,;\t|])(?=.*(?:"?Metric Value"?|"?Average"?))'))
 _ROLES = {
-    "id": ("id",), "pid": ("process id",), "kernel": ("kernel name", "function name", "demangled name"),
-    "section": ("section name",), "label": ("body item label",), "metric": ("metric name",), "unit": ("metric unit",),
-    "value": ("metric value", "average"), "rule": ("rule name",), "rtype": ("rule type",),
-    "rtext": ("rule description",), "stype": ("estimated speedup type",), "speedup": ("estimated speedup",),
-    "block": ("block size",), "grid": ("grid size",), "cc": ("cc", "compute capability"), "device": ("device", "device name"),
+    "id": ("id",),
+    "pid": ("process id",),
+    "kernel": ("kernel name", "function name", "demangled name"),
+    "section": ("section name",),
+    "label": ("body item label",),
+    "metric": ("metric name",),
+    "unit": ("metric unit",),
+    "value": ("metric value", "average"),
+    "rule": ("rule name",),
+    "rtype": ("rule type",),
+    "rtext": ("rule description",),
+    "stype": ("estimated speedup type",),
+    "speedup": ("estimated speedup",),
+    "block": ("block size",),
+    "grid": ("grid size",),
+    "cc": ("cc", "compute capability"),
+    "device": ("device", "device name"),
     "calls": ("invocations",),
-}  # fmt: skip
-_CATEGORY = ("id", "pid", "kernel", "section", "label", "metric", "unit", "rule", "rtype", "rtext", "stype", "speedup",
-             "block", "grid", "cc", "device", "calls", "value")  # fmt: skip
+}
 
 names = ncu_names.names
 collect = ncu_names.collect
 
 
 def header_of(source: Source) -> list[str]:
-    """Cells of the first long header among the first lines, else []."""
+    """Cells of the first long header among the first lines, application output before it cut off; else []."""
     for line in source.head_lines[:20000]:
         if "Metric Name" in line and ("Metric Value" in line or "Average" in line):
             line = header_text(line)
@@ -76,7 +87,7 @@ def recognise(source: Source) -> Match | None:
     low = {normal(h) for h in found}
     if not {"metric name"} & low or not low & {"kernel name", "id", "function name"}:
         return None
-    if low & {"metric description", "event name"}:  # nvprof
+    if low & {"metric description", "event name"}:  # nvprof, whose metric tables have Metric Name and Kernel too
         return None
     extra = "with rule results" if "rule name" in low else "a summary" if "average" in low else "no rule results"
     return Match(
@@ -114,22 +125,23 @@ def _segments(body: Body) -> list[Segment]:
     first = _LONG.find(body, 1)
     if not first:
         return []
+    # summaries have no launch number, and a data-frame library puts its own row number first, under an empty name
     start = normal(cells(header_text(body.line(first[0])))[0])
     return segments(body, _LONG, numeric_first=start in ("id", "process id", "", "unnamed: 0"))
 
 
 def _part(body: Body, seg: Segment) -> ncu_long.Part | None:
+    """The records of a segment with their launch keys; None when it has none."""
     low = [normal(h) for h in seg.headers]
     where = {role: low.index(n) for role, accepted in _ROLES.items() for n in accepted if n in low}
     nvtx = [i for i, h in enumerate(low) if "range:" in h or "push/pop" in h or "start/stop" in h]
     wanted = [*where.values(), *nvtx]
-    raw = frame(body, seg, wanted, dict.fromkeys(wanted, "category"))
+    raw = frame(body, seg, wanted, set(wanted))
     lines = record_lines(body, seg, len(raw))
     raw = raw.rename(columns={c: role for role, c in where.items()})
     keep = np.ones(len(raw), dtype=bool)
-    for role in ("metric", "value"):  # a header repeated among the rows
-        if role == "metric" and role in raw:
-            keep &= (raw["metric"] != seg.headers[where["metric"]]).to_numpy()
+    if "metric" in raw:  # a header repeated among the rows
+        keep &= (raw["metric"] != seg.headers[where["metric"]]).to_numpy()
     if "id" in raw and not low[where["id"]].startswith("unnamed"):
         numeric = raw["id"].cat.categories.astype(str).str.strip().str.fullmatch(r"[\d.,]+")
         codes = raw["id"].cat.codes.to_numpy()
@@ -137,7 +149,7 @@ def _part(body: Body, seg: Segment) -> ncu_long.Part | None:
     blank = np.ones(len(raw), dtype=bool)
     for role in ("kernel", "metric", "rule"):
         if role in raw:
-            blank &= (raw[role].astype(str) == "").to_numpy() if len(raw) < 1 else _empty(raw[role])
+            blank &= _empty(raw[role])
     keep &= ~blank
     if not keep.all():
         raw, lines = raw[keep].reset_index(drop=True), lines[keep]
@@ -147,7 +159,7 @@ def _part(body: Body, seg: Segment) -> ncu_long.Part | None:
         texts = raw[nvtx[0]].astype(object).fillna("")
         for c in nvtx[1:]:
             texts = texts + " " + raw[c].astype(object).fillna("")
-        if low[nvtx[0]].startswith("range:"):  # the domain has a column of its own
+        if low[nvtx[0]].startswith("range:"):  # --print-summary per-nvtx: the domain has a column of its own
             texts = ":" + texts
         raw["nvtx"] = texts.astype("category")
     raw["key"] = _keys(raw)
@@ -156,13 +168,15 @@ def _part(body: Body, seg: Segment) -> ncu_long.Part | None:
     return ncu_long.Part(raw, lines, {role: c + 1 for role, c in where.items()}, unused)
 
 
-def _empty(column: Any) -> Any:
+def _empty(column: pd.Series[Any]) -> Masks:
+    """Which cells of a categorical column hold nothing."""
     empty = np.array([not str(w).strip() or w != w for w in column.cat.categories] + [True])
     return empty[column.cat.codes.to_numpy()]
 
 
 def _keys(raw: pd.DataFrame) -> pd.Series[Any]:
     """What tells launches apart: (Process ID, ID); a summary's kernel and shape; else where a metric comes again."""
+    # two processes of one run both count from 0
     if "calls" in raw or "id" not in raw:
         columns = [c for c in ("pid", "nvtx", "kernel", "block", "grid") if c in raw]
         if "calls" not in raw:
@@ -176,6 +190,7 @@ def _keys(raw: pd.DataFrame) -> pd.Series[Any]:
 
 
 def _runs(raw: pd.DataFrame) -> pd.Series[Any]:
+    """Without launch numbers: a new launch begins where the kernel changes or a metric of a section comes again."""
     kernel = raw["kernel"].cat.codes.to_numpy() if "kernel" in raw else np.zeros(len(raw), dtype=np.int64)
     section = raw["section"].cat.codes.to_numpy() if "section" in raw else np.zeros(len(raw), dtype=np.int64)
     metric = raw["metric"].cat.codes.to_numpy()
@@ -193,7 +208,7 @@ def _separate_tables(parts: list[ncu_long.Part]) -> None:
     """Keys of several tables made comparable: the same process, id and kernel is the same launch."""
     if len(parts) < 2:
         return
-    for number, part in enumerate(parts):
+    for number, part in enumerate(parts):  # `key` of each part counts by itself: the texts behind it are compared
         f = part.frame
         texts = [f[c].astype(object).astype(str) for c in ("pid", "id", "kernel") if c in f]
         if "id" not in f:

@@ -20,6 +20,7 @@ read too.
 The Summary table carries durations, the two throughputs and registers only. For a full diagnosis export the raw page: \
 `ncu --import report.ncu-rep --csv --page raw --print-units base > kernels.csv`"""
 
+# columns can be chosen and ordered in the window, so nothing but a name and one figure with its unit is sure
 _HEADER = Header(
     b"Name",
     re.compile(r'(?=.*(?:Function|Demangled) Name"?\s*[,;\t|])(?=.*(?:Duration|Cycles|Throughput) ?\[)'),

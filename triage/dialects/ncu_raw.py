@@ -24,6 +24,7 @@ From a report: `ncu --import report.ncu-rep --csv --page raw --print-units base 
 The raw page holds every collected counter under its full name, so it is the export that leaves the fewest blind \
 spots. `--log-file` keeps the application's output out of the table."""
 
+# what an application printed without a line end may stand before the first cell; spreadsheets add a column of their own
 _START = re.compile(
     r'(?:\ufeff?(?:"?(?:Unnamed: 0)?"?[,;\t|])?"?ID"?|.{0,2000}"ID")\s*[,;\t|]\s*"?Process ID"?', re.DOTALL
 )
@@ -38,6 +39,7 @@ def recognise(source: Source) -> Match | None:
     if source.is_folder:
         return None
     line = next((t for t in source.head_lines[:20000] if _START.match(t)), "")
+    # the table may begin beyond the head: behind the tool's own messages, or its header alone is longer than the head
     if not line and (
         re.search(r"^==(PROF|WARNING|ERROR)==", source.head_text, re.MULTILINE) or len(source.head_lines) < 2
     ):

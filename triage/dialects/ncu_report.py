@@ -24,6 +24,7 @@ A report file is for the profiler's own window. Make a table of it first:
 
 _NCU = (".ncu-rep", ".ncu-repz", ".nsight-cuprof-report", ".ncu-rep.zst", ".ncu-rep.gz", ".ncu-rep.xz")
 _NSYS = (".nsys-rep", ".qdrep", ".qdstrm", ".nsys-rep.gz", ".nsys-rep.zst")
+# first bytes of zstd, zip, xz, bzip2 and gzip
 _PACKED = (b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"\xfd7zXZ", b"BZh", b"\x1f\x8b")
 _SOURCE = re.compile(r'^"?(?:Address|Line No|#)"?,"?(?:Source|Address)"?', re.MULTILINE)
 
@@ -34,14 +35,16 @@ def names() -> dict[str, list[str]]:
 
 
 def _what(source: Source) -> str:
-    """`ncu`, `nsys`, `nvprof`, `source page` or ""."""
+    """`ncu`, `nsys`, `nvprof`, `source page` or ""; from bytes, for such a file has no text to ask for."""
     if source.is_folder:
         return ""
     head, name = source.head, source.name.lower()
-    if head[:3] == b"NVR" and b"\0" in head[:64]:
+    if head[:3] == b"NVR" and b"\0" in head[:64]:  # the magic is NVR and a zero byte, whatever the file is called
         return "ncu"
+    # UTF-16 text holds zero bytes too, but begins with its mark
     binary = (b"\0" in head[:4096] and head[:2] not in (b"\xff\xfe", b"\xfe\xff")) or head.startswith(_PACKED)
     if head.startswith(b"SQLite format 3"):
+        # both tools keep CUPTI tables; only Nsight Systems describes the target beside them
         if b"CUPTI_ACTIVITY_KIND" in head and b"TARGET_INFO" not in head and not name.endswith(".sqlite"):
             return "nvprof"
         return "nsys" if b"CUPTI_ACTIVITY" in head or b"TARGET_INFO" in head or b"NVTX_EVENTS" in head else ""

@@ -21,6 +21,8 @@ CAPTURE = """\
 The text that `ncu ./your-app` prints is read as it is, but it rounds more and repeats nothing by its full name. \
 Prefer `ncu --set full --csv --page raw --print-units base --log-file kernels.csv ./your-app`."""
 
+# older: `  name(args), 2020-Mar-04 10:11:12, Context 1, Stream 7`; newer: `  name(args) (8, 1, 1)x(256, 1, 1),
+# Context 1, Stream 7, Device 0, CC 8.6`; summaries have Device and Invocations instead of Context
 _LAUNCH = re.compile(
     r"^\s{1,4}(?P<name>\S.*?)(?:,\s\d{4}-\w{3}-\d{2} [\d:]+|\s(?P<grid>\([\d, ]+\))x(?P<block>\([\d, ]+\)))?"
     r",\s(?:Context \d+, Stream \d+|Device \d+)(?:, Device \d+)?(?:, CC (?P<cc>\d+\.\d+))?(?:, Invocations (?P<calls>[\d.,]+))?\s*$"
@@ -39,7 +41,7 @@ def recognise(source: Source) -> Match | None:
     if source.is_folder:
         return None
     head = source.head_text
-    if re.search(r"^[ \t]+Section: ", head, re.MULTILINE) and _launches(source, 1):
+    if re.search(r"^[ \t]+Section: ", head, re.MULTILINE) and any(_LAUNCH.match(x) for x in source.head_lines):
         return Match(0.8, "console output of ncu: launches with aligned sections")
     if re.search(r"^==(?:PROF|ERROR|WARNING)==", head, re.MULTILINE):
         return Match(0.4, "messages of ncu without a table")
@@ -48,13 +50,11 @@ def recognise(source: Source) -> Match | None:
 
 @dataclass(slots=True)
 class _Log:
+    """Records as of a long table, role -> text, and the 1-based line of each."""
+
     rows: list[dict[str, str]] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
     launches: int = 0
-
-
-def _launches(source: Source, limit: int) -> bool:
-    return sum(bool(_LAUNCH.match(line)) for line in source.head_lines) >= limit
 
 
 def read(source: Source, options: Options) -> Table:
@@ -83,6 +83,10 @@ def read(source: Source, options: Options) -> Table:
 
 
 def _parse(source: Source) -> _Log:
+    """Launches, their metrics and rule texts.
+
+    spans: columns of the section's table, as its dashes draw them; speaking: the rule whose text may go on, or -1.
+    """
     log = _Log()
     launch: dict[str, str] = {}
     section, spans, speaking = "", [(0, 0)], -1
@@ -92,7 +96,7 @@ def _parse(source: Source) -> _Log:
             launch = {"key": str(log.launches), "kernel": m["name"]}
             launch |= {k: m[k] for k in ("grid", "block", "cc", "calls") if m[k]}
             section, spans, speaking = "", [], -1
-            log.rows.append(dict(launch))
+            log.rows.append(dict(launch))  # a record without a metric, so that a launch without sections is not lost
             log.lines.append(number)
         elif not launch:
             continue
@@ -100,6 +104,7 @@ def _parse(source: Source) -> _Log:
             section, spans, speaking = m[1], [], -1
         elif _DASHES.match(line):
             found = [(d.start(), d.end()) for d in re.finditer(r"-+", line)]
+            # the metrics' table has three columns; fewer dashes leave its columns as they are
             spans, speaking = (found if len(found) >= 3 else spans), -1
         elif m := _RULE.match(line):
             speedup = _SPEEDUP.match(m[2])
@@ -113,7 +118,7 @@ def _parse(source: Source) -> _Log:
             speaking = -1
         elif speaking >= 0 and line.startswith("      "):
             log.rows[speaking]["rtext"] += " " + line.strip()
-        elif spans and len(line.rstrip()) > spans[0][1] - 1:
+        elif spans and len(line.rstrip()) > spans[0][1] - 1:  # one that ends within the first column has no value
             name, unit, value = (
                 line[: spans[0][1]].strip(),
                 line[spans[0][1] : spans[1][1]].strip(),

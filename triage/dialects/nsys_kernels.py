@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from triage.capture.arrays import Names
 from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects._nvidia import nsys
+from triage.dialects._nvidia.ncu_long import extents
 from triage.ground.errors import BadCapture
 
 NAME = "nsys-kernels"
@@ -18,22 +18,28 @@ CAPTURE = nsys.CAPTURE
 _READS = ("cuda_gpu_kern_sum", "cuda_gpu_sum", "nvtx_gpu_proj_sum", "nvtx_kern_sum")
 _REFUSED = tuple(r for r in nsys.REPORTS if r not in (*_READS, "cuda_gpu_trace"))
 _TIMES = {
-    "gpu.time": ("total time", "total proj time"), "gpu.time_median": ("med", "median", "proj med"),
-    "gpu.time_min": ("min", "minimum", "proj min"), "gpu.time_max": ("max", "maximum", "proj max"),
+    "gpu.time": ("total time", "total proj time"),
+    "gpu.time_median": ("med", "median", "proj med"),
+    "gpu.time_min": ("min", "minimum", "proj min"),
+    "gpu.time_max": ("max", "maximum", "proj max"),
     "gpu.time_stddev": ("stddev", "proj stddev"),
-}  # fmt: skip
-_NAMES = ("name", "kernel name", "operation", "range")
+}
+_NAMES = ("kernel name", "name", "operation", "range")
 collect = nsys.collect
 
 
 def names() -> dict[str, list[str]]:
     """canonical id -> header in the reports read here."""
     return {
-        "gpu.time": ["Total Time (ns)", "Total Proj Time (ns)"], "gpu.time_median": ["Med (ns)"],
-        "gpu.time_min": ["Min (ns)"], "gpu.time_max": ["Max (ns)"], "gpu.time_stddev": ["StdDev (ns)"],
+        "gpu.time": ["Total Time (ns)", "Total Proj Time (ns)"],
+        "gpu.time_median": ["Med (ns)"],
+        "gpu.time_min": ["Min (ns)"],
+        "gpu.time_max": ["Max (ns)"],
+        "gpu.time_stddev": ["StdDev (ns)"],
         "frame.calls": ["Instances", "Kern Inst", "Range Instances"],
-        "launch.grid_size": ["GridXYZ"], "launch.block_size": ["BlockXYZ"],
-    }  # fmt: skip
+        "launch.grid_size": ["GridXYZ"],
+        "launch.block_size": ["BlockXYZ"],
+    }
 
 
 def recognise(source: Source) -> Match | None:
@@ -57,7 +63,7 @@ def read(source: Source, options: Options) -> Table:
         raise nsys.refuse(source, found) if found else BadCapture(f"{source.path}: no table", "export again")
     best = min(usable, key=lambda f: _READS.index(f.report))
     low = [nsys.bare(h) for h in best.headers]
-    name = next(low.index(n) for n in ("kernel name", *_NAMES) if n in low)
+    name = next(low.index(n) for n in _NAMES if n in low)
     times = {m: low.index(n) for m, accepted in _TIMES.items() for n in reversed(accepted) if n in low}
     calls = next((low.index(n) for n in ("instances", "kern inst", "range instances", "count") if n in low), -1)
     shapes = {
@@ -66,6 +72,7 @@ def read(source: Source, options: Options) -> Table:
     texts = [name, *shapes.values(), *(low.index(n) for n in ("category", "nvtx range") if n in low)]
     numeric = [*times.values(), *([calls] if calls >= 0 else [])]
     grid = nsys.read(source, best, numeric, texts)
+    # without a delimiter an origin quotes its whole line, as the first cell
     csv = best.layout == "csv"
     table = Table(NAME, [source], grid.texts[name], {}, first_line=grid.first_line, lines=grid.lines)
     table.quality += grid.quality
@@ -89,12 +96,11 @@ def read(source: Source, options: Options) -> Table:
 
 
 def _product(text: str) -> float:
-    from triage.dialects._nvidia.ncu_long import extents
-
+    """`  256     1     1` or `256,1,1` -> 256."""
     return extents(" ".join(str(text).split()).replace(" ", ", ") if "," not in str(text) else str(text))
 
 
-def _kinds(labels: Any, report: str) -> Any:
+def _kinds(labels: Names, report: str) -> Names:
     if report == "nvtx_gpu_proj_sum":
         return np.full(len(labels), "marker", dtype=object)
     copy = np.array([str(n).startswith(("[CUDA mem", "[CUDA Unified")) for n in labels], dtype=bool)

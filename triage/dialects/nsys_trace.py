@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import numpy as np
 
+from triage.capture.arrays import Names
 from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
@@ -28,10 +28,14 @@ collect = nsys.collect
 def names() -> dict[str, list[str]]:
     """canonical id -> header of the trace."""
     return {
-        "gpu.time": ["Duration (ns)"], "launch.grid_size": ["GrdX x GrdY x GrdZ"],
-        "launch.block_size": ["BlkX x BlkY x BlkZ"], "launch.registers": ["Reg/Trd"],
-        "launch.shared_static": ["StcSMem (MB)"], "launch.shared_dynamic": ["DymSMem (MB)"], "frame.calls": ["(records)"],
-    }  # fmt: skip
+        "gpu.time": ["Duration (ns)"],
+        "launch.grid_size": ["GrdX x GrdY x GrdZ"],
+        "launch.block_size": ["BlkX x BlkY x BlkZ"],
+        "launch.registers": ["Reg/Trd"],
+        "launch.shared_static": ["StcSMem (MB)"],
+        "launch.shared_dynamic": ["DymSMem (MB)"],
+        "frame.calls": ["(records)"],
+    }
 
 
 def recognise(source: Source) -> Match | None:
@@ -44,16 +48,20 @@ def recognise(source: Source) -> Match | None:
 
 
 def read(source: Source, options: Options) -> Table:
-    """One row per record in file order; memory operations have kind copy."""
+    """One row per record in file order; memory operations have kind copy. Raises BadCapture without records."""
     found = next(f for f in nsys.find(source) if f.report == "cuda_gpu_trace")
     low = [nsys.bare(h) for h in found.headers]
     text = [low.index("name"), *([low.index("device")] if "device" in low else [])]
-    numeric = [i for i, h in enumerate(low) if h in ("start", "duration", "grdx", "grdy", "grdz", "blkx", "blky", "blkz",
-                                                     "reg/trd", "stcsmem", "dymsmem")]  # fmt: skip
+    numeric = [
+        i
+        for i, h in enumerate(low)
+        if h in ("start", "duration", "grdx", "grdy", "grdz", "blkx", "blky", "blkz", "reg/trd", "stcsmem", "dymsmem")
+    ]
     grid = nsys.read(source, found, numeric, text)
     table = Table(NAME, [source], grid.texts[low.index("name")], {}, first_line=grid.first_line, lines=grid.lines)
     table.quality += grid.quality
     table.columns["gpu.time"] = nsys.time(source, grid, found, low.index("duration"))
+    # without a delimiter an origin quotes its whole line, as the first cell
     at = (lambda c: c + 1) if found.layout == "csv" else (lambda c: 1)
     for metric, axes in _SHAPES.items():
         where = [low.index(a) for a in axes if a in low]
@@ -65,6 +73,7 @@ def read(source: Source, options: Options) -> Table:
             table.columns[metric] = Column(
                 np.where(values > 0, values, np.nan), "", formula=" x ".join(heads), inputs=heads
             )
+    # copies have no registers and no shared memory, whatever stands in their cells
     launched = np.isfinite(table.columns["launch.grid_size"].values) if "launch.grid_size" in table.columns else None
     for metric, accepted in _PLAIN.items():
         for c in (i for i, h in enumerate(low) if h in accepted):
@@ -89,7 +98,7 @@ def read(source: Source, options: Options) -> Table:
     return table
 
 
-def kinds(labels: Any) -> Any:
+def kinds(labels: Names) -> Names:
     """`copy` for memory operations, `compute` for kernels."""
     known = {n: "copy" if str(n).startswith("[CUDA ") else "compute" for n in set(labels)}
     return np.array([known[n] for n in labels], dtype=object)

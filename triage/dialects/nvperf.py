@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from triage import schema
+from triage.capture.arrays import Names
 from triage.capture.capture import SEP, Column, Table
 from triage.capture.source import Source, cells, delimiter
 from triage.dialects import Match, Options
@@ -27,6 +26,7 @@ then `StartCollectionOnNextFrame()`. Give `nvperf_metrics.csv` of the report fol
 
 
 def _header(source: Source) -> tuple[int, list[str]]:
+    """1-based line and cells of the first line that is not blank; its trailing comma makes an empty last one."""
     for number, line in enumerate(source.head_lines[:20], 1):
         if line.strip():
             source.delimiter = delimiter(line)
@@ -49,9 +49,7 @@ def recognise(source: Source) -> Match | None:
 
 
 def read(source: Source, options: Options) -> Table:
-    """One row per range; the range's full name is its path. Raises BadCapture without rows or known
-    counters.
-    """
+    """One row per range; the range's full name is its path. Raises BadCapture without rows or known counters."""
     line, headers = _header(source)
     if not headers:
         raise BadCapture(f"{source.path}: the file is empty", "run the report again")
@@ -77,6 +75,7 @@ def read(source: Source, options: Options) -> Table:
     for metric, (i, header, unit) in found.items():
         markers.column(table, metric, wide.numbers[i], i, header, unit)
     if time:
+        # the report has no row of units: PerfWorks counts times in ns
         table.columns["gpu.time"] = Column(wide.numbers[time[0]], time[1], time[0] + 1, "ns")
     for i, h in raws:
         unit = perfworks.unit_of(h)
@@ -88,10 +87,8 @@ def read(source: Source, options: Options) -> Table:
     return table
 
 
-def _paths(full: Any) -> tuple[Any, Any]:
-    """Leaf and parents of full range names (`Frame/Shadows/Cascade 0`); a known range wins over a '/' in a
-    name.
-    """
+def _paths(full: Names) -> tuple[Names, Names]:
+    """Leaf and parents of full range names (`Frame/Shadows/Cascade 0`); a known range wins over a '/' in a name."""
     known = {str(f) for f in full}
     names, paths = np.empty(len(full), dtype=object), np.empty(len(full), dtype=object)
     for row, text in enumerate(full):

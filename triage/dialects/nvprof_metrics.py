@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from triage import schema
+from triage.capture.arrays import Floats
 from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects._nvidia import nvprof
+from triage.dialects._nvidia import ncu_names, nvprof
 from triage.ground import units
 from triage.ground.errors import BadCapture
 from triage.schema import normal
@@ -24,35 +25,61 @@ NAME = "nvprof-metrics"
 TITLE = "nvprof CSV, metrics and events per kernel"
 CAPTURE = nvprof.CAPTURE
 
-# nvprof's name -> (canonical id, factor for a value without printed unit, factor on top of a printed one)
+# nvprof's name -> (canonical id, factor on top of the printed unit's). Efficiencies are of a warp's 32 threads or a
+# sector's 32 bytes, transactions are sectors of 32 bytes, utilisation levels are tenths
 _MAP: dict[str, tuple[str, float]] = {
-    "achieved_occupancy": ("sm.occupancy", 1.0), "sm_efficiency": ("sm.active", 1.0), "sm_activity": ("sm.active", 1.0),
-    "ipc": ("sm.ipc_active", 1.0), "executed_ipc": ("sm.ipc_active", 1.0), "issued_ipc": ("sm.ipc_issued", 1.0),
-    "issue_slot_utilization": ("sm.issue_per_active", 1.0), "inst_executed": ("inst.executed", 1.0),
-    "inst_issued": ("inst.issued", 1.0), "branch_efficiency": ("branch.efficiency", 1.0),
+    "achieved_occupancy": ("sm.occupancy", 1.0),
+    "sm_efficiency": ("sm.active", 1.0),
+    "sm_activity": ("sm.active", 1.0),
+    "ipc": ("sm.ipc_active", 1.0),
+    "executed_ipc": ("sm.ipc_active", 1.0),
+    "issued_ipc": ("sm.ipc_issued", 1.0),
+    "issue_slot_utilization": ("sm.issue_per_active", 1.0),
+    "inst_executed": ("inst.executed", 1.0),
+    "inst_issued": ("inst.issued", 1.0),
+    "branch_efficiency": ("branch.efficiency", 1.0),
     "warp_execution_efficiency": ("warp.threads_per_inst", 32.0),
     "warp_nonpred_execution_efficiency": ("warp.unpredicated_threads_per_inst", 32.0),
-    "gld_efficiency": ("global_load.bytes_per_sector", 32.0), "gst_efficiency": ("global_store.bytes_per_sector", 32.0),
-    "dram_read_bytes": ("vram.bytes_read", 1.0), "dram_write_bytes": ("vram.bytes_written", 1.0),
-    "dram_read_transactions": ("vram.bytes_read", 32.0), "dram_write_transactions": ("vram.bytes_written", 32.0),
-    "dram_utilization": ("vram.throughput", 0.1), "l2_utilization": ("l2.throughput", 0.1),
+    "gld_efficiency": ("global_load.bytes_per_sector", 32.0),
+    "gst_efficiency": ("global_store.bytes_per_sector", 32.0),
+    "dram_read_bytes": ("vram.bytes_read", 1.0),
+    "dram_write_bytes": ("vram.bytes_written", 1.0),
+    "dram_read_transactions": ("vram.bytes_read", 32.0),
+    "dram_write_transactions": ("vram.bytes_written", 32.0),
+    "dram_utilization": ("vram.throughput", 0.1),
+    "l2_utilization": ("l2.throughput", 0.1),
     "tex_utilization": ("l1tex.throughput", 0.1),
-    "tex_cache_hit_rate": ("l1tex.hit_rate", 1.0), "l2_tex_hit_rate": ("l2.hit_rate", 1.0),
-    "flop_count_sp_add": ("inst.fadd", 1.0), "flop_count_sp_mul": ("inst.fmul", 1.0), "flop_count_sp_fma": ("inst.ffma", 1.0),
-    "flop_count_dp_add": ("inst.dadd", 1.0), "flop_count_dp_mul": ("inst.dmul", 1.0), "flop_count_dp_fma": ("inst.dfma", 1.0),
-    "flop_count_hp_add": ("inst.hadd", 1.0), "flop_count_hp_mul": ("inst.hmul", 1.0), "flop_count_hp_fma": ("inst.hfma", 1.0),
-    "single_precision_fu_utilization": ("pipe.fma", 0.1), "double_precision_fu_utilization": ("pipe.fp64", 0.1),
-    "half_precision_fu_utilization": ("pipe.fp16", 0.1), "ldst_fu_utilization": ("pipe.lsu", 0.1),
-    "special_fu_utilization": ("pipe.xu", 0.1), "tex_fu_utilization": ("pipe.tex", 0.1),
-    "cf_fu_utilization": ("pipe.cbu", 0.1), "tensor_precision_fu_utilization": ("pipe.tensor", 0.1),
-    "stall_memory_dependency": ("stall.long_scoreboard", 1.0), "stall_sync": ("stall.barrier", 1.0),
-    "stall_inst_fetch": ("stall.no_instruction", 1.0), "stall_constant_memory_dependency": ("stall.imc_miss", 1.0),
-    "stall_not_selected": ("stall.not_selected", 1.0), "stall_texture": ("stall.tex_throttle", 1.0),
-    "stall_pipe_busy": ("stall.math_pipe_throttle", 1.0), "stall_memory_throttle": ("stall.lg_throttle", 1.0),
+    "tex_cache_hit_rate": ("l1tex.hit_rate", 1.0),
+    "l2_tex_hit_rate": ("l2.hit_rate", 1.0),
+    "flop_count_sp_add": ("inst.fadd", 1.0),
+    "flop_count_sp_mul": ("inst.fmul", 1.0),
+    "flop_count_sp_fma": ("inst.ffma", 1.0),
+    "flop_count_dp_add": ("inst.dadd", 1.0),
+    "flop_count_dp_mul": ("inst.dmul", 1.0),
+    "flop_count_dp_fma": ("inst.dfma", 1.0),
+    "flop_count_hp_add": ("inst.hadd", 1.0),
+    "flop_count_hp_mul": ("inst.hmul", 1.0),
+    "flop_count_hp_fma": ("inst.hfma", 1.0),
+    "single_precision_fu_utilization": ("pipe.fma", 0.1),
+    "double_precision_fu_utilization": ("pipe.fp64", 0.1),
+    "half_precision_fu_utilization": ("pipe.fp16", 0.1),
+    "ldst_fu_utilization": ("pipe.lsu", 0.1),
+    "special_fu_utilization": ("pipe.xu", 0.1),
+    "tex_fu_utilization": ("pipe.tex", 0.1),
+    "cf_fu_utilization": ("pipe.cbu", 0.1),
+    "tensor_precision_fu_utilization": ("pipe.tensor", 0.1),
+    "stall_memory_dependency": ("stall.long_scoreboard", 1.0),
+    "stall_sync": ("stall.barrier", 1.0),
+    "stall_inst_fetch": ("stall.no_instruction", 1.0),
+    "stall_constant_memory_dependency": ("stall.imc_miss", 1.0),
+    "stall_not_selected": ("stall.not_selected", 1.0),
+    "stall_texture": ("stall.tex_throttle", 1.0),
+    "stall_pipe_busy": ("stall.math_pipe_throttle", 1.0),
+    "stall_memory_throttle": ("stall.lg_throttle", 1.0),
     "stall_sleeping": ("stall.sleeping", 1.0),
     "shared_ld_bank_conflict": ("shared.load_bank_conflicts", 1.0),
     "shared_st_bank_conflict": ("shared.store_bank_conflicts", 1.0),
-}  # fmt: skip
+}
 _LEVEL = re.compile(r"(?:Idle|Low|Mid|High|Max)\s*\((\d+)\)", re.IGNORECASE)
 _NOTES = {
     "utilization": "utilisation levels are whole tenths of the peak (Low (2) = 20 %), so they are exact to 5 points only",
@@ -73,8 +100,6 @@ def names() -> dict[str, list[str]]:
 
 def collect(metrics: list[str]) -> str:
     """One nvprof command for the metrics it has; Nsight Compute's for the rest."""
-    from triage.dialects._nvidia import ncu_names
-
     table = names()
     mine = sorted(n for m in metrics for n in table.get(m, [])[:1] if n in _MAP)
     rest = [m for m in metrics if m not in table]
@@ -106,7 +131,10 @@ class _Rows:
 
 
 def read(source: Source, options: Options) -> Table:
-    """One row per device and kernel, means over its invocations; sums are means times invocations."""
+    """One row per device and kernel, means over its invocations; sums are means times invocations.
+
+    Raises BadCapture when nothing was recorded, quoting nvprof.
+    """
     found = [f for f in nvprof.find(source) if f.kind in ("metrics", "events")]
     rows = _Rows()
     for part in found:
@@ -144,6 +172,7 @@ def read(source: Source, options: Options) -> Table:
 
 
 def _take(source: Source, part: nvprof.Found, rows: _Rows) -> None:
+    """The records of one table; metrics and events of one run are two tables about the same kernels."""
     low = [normal(h) for h in part.headers]
     name_at = low.index("metric name" if "metric name" in low else "event name")
     kernel, value_at = low.index("kernel"), low.index("avg")
@@ -164,9 +193,13 @@ def _take(source: Source, part: nvprof.Found, rows: _Rows) -> None:
         if name not in _MAP and not name.startswith(("dram_read_throughput", "dram_write_throughput")):
             rows.unknown.add(name)
             continue
-        rows.notes |= {text for word, text in _NOTES.items() if (word in name and _LEVEL.search(row[value_at] + row[value_at - 1]))
-                       or (word == "stall_" and name.startswith(word))}  # fmt: skip
-        value, unit = cell(row[value_at])
+        rows.notes |= {
+            text
+            for word, text in _NOTES.items()
+            if (word in name and _LEVEL.search(row[value_at] + row[value_at - 1]))
+            or (word == "stall_" and name.startswith(word))
+        }
+        value, unit = cell(row[value_at])  # units are glued to each value and scaled for it: GB/s here, MB/s below
         rows.cells.setdefault(name, {})[rows.keys[key]] = (value, line)
         rows.heads.setdefault(name, (part.headers[value_at], unit, value_at + 1))
 
@@ -184,11 +217,10 @@ def cell(text: str) -> tuple[float, str]:
     return (value * units.unit(unit)[1] if unit else value), unit
 
 
-def _column(
-    table: Table, rows: _Rows, name: str, count: int, calls: np.ndarray[tuple[int], np.dtype[np.float64]]
-) -> None:
+def _column(table: Table, rows: _Rows, name: str, count: int, calls: Floats) -> None:
     metric, factor = _MAP[name]
     got = rows.cells.get(name)
+    # several names give one metric: the order of _MAP says which wins
     if not got or metric in table.columns or not schema.known(metric):
         if got:
             rows.unknown.add(name)
@@ -199,7 +231,7 @@ def _column(
         values[row], lines[row] = np.nan if nothing else value * factor, line
     header, unit, at = rows.heads[name]
     column = Column(values, name, at, unit, factor * (0.01 if unit == "%" else 1.0), lines=lines)
-    if schema.get(metric).additive:
+    if schema.get(metric).additive:  # Avg is of one invocation, the row is all of them
         table.raw[name] = column
         column = Column(values * calls, name, formula=f"{header} x Invocations", inputs=(name, "frame.calls"))
     table.columns[metric] = column

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from triage.capture.capture import Column, Table
 from triage.capture.source import Source
-from triage.dialects import Match, Options
+from triage.dialects import Match, Options, nvprof_metrics
 from triage.dialects._nvidia import nvprof
 from triage.dialects._nvidia.ncu_long import number
 from triage.ground import units
@@ -28,8 +26,6 @@ def names() -> dict[str, list[str]]:
 
 def collect(metrics: list[str]) -> str:
     """nvprof's command for the metrics it has, else Nsight Compute's."""
-    from triage.dialects import nvprof_metrics
-
     return nvprof_metrics.collect(metrics)
 
 
@@ -42,11 +38,9 @@ def recognise(source: Source) -> Match | None:
         return Match(0.9, "nvprof summary columns: Time(%), Time, Calls, Avg, Min, Max, Name")
     if not found and nvprof.is_text(source):
         return Match(0.8, "nvprof output without a CSV table")
-    return (
-        Match(0.7, "an nvprof table without kernels")
-        if found and all(f.kind == "unified memory" for f in found)
-        else None
-    )
+    if found and all(f.kind == "unified memory" for f in found):
+        return Match(0.7, "an nvprof table without kernels")
+    return None
 
 
 def read(source: Source, options: Options) -> Table:
@@ -95,7 +89,7 @@ def read(source: Source, options: Options) -> Table:
 
 
 def _time(source: Source, found: nvprof.Found, texts: list[str], c: int) -> Column:
-    """A time column whose unit stands in the unit record or is glued to the values."""
+    """A time column in ns; its unit stands in the unit record or is glued to the values, else UnknownUnit."""
     values: list[float] = []
     seen: set[str] = set()
     for text in texts:
@@ -113,5 +107,5 @@ def _time(source: Source, found: nvprof.Found, texts: list[str], c: int) -> Colu
         seen.add(unit)
     seen.discard("")
     unit = "|".join(sorted(seen))
-    factor: Any = units.factor(unit, "ns") if len(seen) == 1 else 1.0
+    factor = units.factor(unit, "ns") if len(seen) == 1 else 1.0  # mixed: no single one leads back to the cells
     return Column(np.array(values), found.headers[c], c + 1, unit, factor)

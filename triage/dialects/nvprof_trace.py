@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import numpy as np
 
+from triage.capture.arrays import Names
 from triage.capture.capture import Column, Table
 from triage.capture.source import Source
-from triage.dialects import Match, Options
+from triage.dialects import Match, Options, nvprof_metrics
 from triage.dialects._nvidia import nvprof
 from triage.dialects._tables import wide_table
 from triage.ground import units
@@ -33,16 +33,18 @@ _SHAPES = {
 def names() -> dict[str, list[str]]:
     """canonical id -> header of the trace."""
     return {
-        "gpu.time": ["Duration"], "launch.grid_size": ["Grid X x Grid Y x Grid Z"],
-        "launch.block_size": ["Block X x Block Y x Block Z"], "launch.registers": ["Registers Per Thread"],
-        "launch.shared_static": ["Static SMem"], "launch.shared_dynamic": ["Dynamic SMem"], "frame.calls": ["(records)"],
-    }  # fmt: skip
+        "gpu.time": ["Duration"],
+        "launch.grid_size": ["Grid X x Grid Y x Grid Z"],
+        "launch.block_size": ["Block X x Block Y x Block Z"],
+        "launch.registers": ["Registers Per Thread"],
+        "launch.shared_static": ["Static SMem"],
+        "launch.shared_dynamic": ["Dynamic SMem"],
+        "frame.calls": ["(records)"],
+    }
 
 
 def collect(metrics: list[str]) -> str:
     """nvprof's command for the metrics it has, else Nsight Compute's."""
-    from triage.dialects import nvprof_metrics
-
     return nvprof_metrics.collect(metrics)
 
 
@@ -54,7 +56,10 @@ def recognise(source: Source) -> Match | None:
 
 
 def read(source: Source, options: Options) -> Table:
-    """One row per record in file order; memory operations have kind copy."""
+    """One row per record in file order; memory operations have kind copy.
+
+    Raises UnknownUnit where the record of units is missing, BadCapture without records.
+    """
     found = next(f for f in nvprof.find(source) if f.kind == "trace")
     low = [normal(h) for h in found.headers]
     numeric = [i for i, h in enumerate(low) if h in ("start", "duration", *_PLAIN, *sum(_SHAPES.values(), ()))]
@@ -77,16 +82,15 @@ def read(source: Source, options: Options) -> Table:
         if header in low:
             c = low.index(header)
             unit = found.units[c].strip()
-            if not unit and metric != "launch.registers":
+            if not unit and metric != "launch.registers":  # the unit differs from file to file: no guess
                 continue
-            # nvprof counts memory in binary steps: 8 KB of 2048 floats are 8192 bytes
             factor = _binary(unit) if unit else 1.0
             table.columns[metric] = Column(wide.numbers[c] * factor, found.headers[c], c + 1, unit, factor)
     table.kinds = np.array(["copy" if str(n).startswith("[CUDA ") else "compute" for n in table.names], dtype=object)
     if "start" in low:
         start = _time(source, found, wide, low.index("start")).values
         end = start + table.columns["gpu.time"].values
-        if np.isfinite(end).any():
+        if np.isfinite(end).any():  # the frame is the span of the records: what is between them, the GPU idled
             table.frame_ns = float(np.nanmax(end) - np.nanmin(start))
     if "device" in low:
         named = next((str(d) for d in wide.texts[low.index("device")] if d), "")
@@ -97,8 +101,8 @@ def read(source: Source, options: Options) -> Table:
     return table
 
 
-def _without_correlation(table: Table) -> Any:
-    """Names without the launch number nvprof appends: `kernel(int) [1073]` -> `kernel(int)`."""
+def _without_correlation(table: Table) -> Names:
+    """Names without the launch number nvprof appends, which would keep repeats apart: `f(int) [1073]` -> `f(int)`."""
     cut = np.array([re.sub(r"\s\[\d+\]$", "", str(n)) for n in table.names], dtype=object)
     if (cut != table.names).any():
         table.notes.append("launch numbers behind the kernel names (`[1073]`) were cut off")
@@ -106,11 +110,13 @@ def _without_correlation(table: Table) -> Any:
 
 
 def _binary(unit: str) -> float:
+    """Factor to bytes. nvprof counts memory in binary steps: 8 KB of 2048 floats are 8192 bytes."""
     size = {"b": 1.0, "kb": 1024.0, "mb": 1024.0**2, "gb": 1024.0**3}.get(unit.lower())
     return size if size is not None else units.factor(unit, "byte")
 
 
 def _time(source: Source, found: nvprof.Found, wide: wide_table.Wide, c: int) -> Column:
+    """A time column in ns; raises UnknownUnit when the record of units has none for it."""
     unit = found.units[c].strip()
     if not unit:
         raise UnknownUnit(

@@ -6,23 +6,25 @@ scan and nothing else. All offsets are bytes; all line numbers are 1-based physi
 
 from __future__ import annotations
 
+import csv
 import io
 import mmap
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import TypeAlias, cast
 
 import numpy as np
 import pandas as pd
 
+from triage.capture.arrays import Indices
 from triage.capture.source import Source, bounded, cells, delimiter
 from triage.ground.errors import BadCapture
 
 _MAX = 4 << 30
 _MAPPED = 512 << 20  # larger files are mapped: cutting a mapped file while it is read kills the reader
-_CHATTER = re.compile(r"==(?:\d+)?(?:ERROR|WARNING|PROF)?==\s*(.*)")
+Bytes: TypeAlias = bytes | mmap.mmap
 
 
 class Body:
@@ -32,19 +34,20 @@ class Body:
         self.source = source
         self.encoding = "cp1252" if source.encoding == "cp1252" else "utf-8"
         path = source.plain_path
-        self.data: Any
+        self.data: Bytes
         if path is not None and not source.encoding.startswith("utf-16") and source.size > _MAPPED:
             with Path(path).open("rb") as f:
                 self.data = mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ)
         else:
             with source.open() as f:
                 raw = bounded(f, source.path, _MAX)
+            # PowerShell's `>` writes UTF-16, in which neither a needle nor a line end is a plain byte
             self.data = raw.decode(source.encoding, "replace").encode() if "16" in source.encoding else raw
 
     def lines_before(self, offset: int, since: tuple[int, int] = (0, 0)) -> int:
         """Number of line ends before an offset. since: an earlier offset and its number, to count on from there."""
         at, count = since
-        while at < offset:
+        while at < offset:  # piece by piece: a slice of a mapped file is a copy
             end = min(offset, at + (1 << 24))
             count += self.data[at:end].count(b"\n")
             at = end
@@ -62,7 +65,7 @@ class Body:
 
 
 class _Slice(io.RawIOBase):
-    def __init__(self, data: Any, start: int, end: int, before: bytes) -> None:
+    def __init__(self, data: Bytes, start: int, end: int, before: bytes) -> None:
         self._data, self._at, self._end, self._before = data, start, end, before
 
     def readable(self) -> bool:
@@ -121,7 +124,7 @@ def header_text(line: str) -> str:
 
 
 def segments(body: Body, header: Header, numeric_first: bool = True) -> list[Segment]:
-    """Every table of a body, cut where other text interrupts it.
+    """Every table of a body, cut where other text interrupts it; a header without records gives one empty segment.
 
     numeric_first: data records begin with a number; anything else that begins a line outside quotes is other text.
     """
@@ -148,6 +151,7 @@ def _clean(
 ) -> Iterator[Segment]:
     """Cut [begin, stop) into segments without foreign lines; a quoted line break is not a foreign line."""
     sep = re.escape(separator.encode())
+    # launch numbers may be printed with thousands separators; without a number first only the chatter can be told
     record = rb'(?:"[\d.,  -]*"|[\d.]+)' + sep if numeric else rb"(?!==)[^\r\n]"
     odd = re.compile(rb"^(?!" + record + rb")", re.MULTILINE)
     data, start, header_line, first = body.data, begin, line, line + 1
@@ -168,7 +172,7 @@ def _clean(
         if here > start:
             made = True
             yield Segment(headers, separator, start, here, first, header_line)
-        go = re.compile(rb"^" + record, re.MULTILINE).search(data, here, stop)
+        go = re.compile(rb"^" + record, re.MULTILINE).search(data, here, stop)  # where the table goes on
         nxt = go.start() if go else stop
         first += data[start:nxt].count(b"\n")
         start = at = counted = nxt
@@ -177,47 +181,61 @@ def _clean(
         yield Segment(headers, separator, start, stop, first, header_line)
 
 
-def frame(body: Body, seg: Segment, usecols: list[int], dtype: dict[int, Any], width: int = 0) -> pd.DataFrame:
-    """The chosen columns of a segment as text or categories; short records are padded, long ones cut."""
-    width = max(width, len(seg.headers) + 3)
+def frame(body: Body, seg: Segment, usecols: list[int], categories: Collection[int] = ()) -> pd.DataFrame:
+    """The chosen columns of a segment by 0-based position, as text or, where they repeat, as categories.
+
+    Short records are padded with "" and long ones cut; raises BadCapture where quotes are damaged beyond reading.
+    """
+    # short records are normal: beside rule columns a metric's record ends behind its value. Three cells to spare for
+    # long ones, which end in stray commas
+    width = len(seg.headers) + 3
     kept = sorted(set(usecols))
-    options: dict[str, Any] = {
-        "sep": seg.separator, "header": None, "names": list(range(width)), "index_col": False, "usecols": kept,
-        "dtype": {c: dtype.get(c, object) for c in kept}, "keep_default_na": False, "na_filter": False,
-        "encoding": body.encoding, "encoding_errors": "replace", "skip_blank_lines": False,
-    }  # fmt: skip
+    dtype: dict[int, str | type] = {c: "category" if c in categories else object for c in kept}
     if seg.end <= seg.start:
-        return pd.DataFrame({c: pd.Series([], dtype=dtype.get(c, object)) for c in kept})
+        return pd.DataFrame({c: pd.Series([], dtype=dtype[c]) for c in kept})
     widest = seg.separator.encode() * (width - 1) + b"\n"  # tells the parser the width; no real record may have it
     try:
         with body.slice(seg.start, seg.end, widest) as f:
-            whole: pd.DataFrame = pd.read_csv(f, engine="c", low_memory=False, **options)
+            whole: pd.DataFrame = pd.read_csv(
+                f,
+                engine="c",
+                low_memory=False,
+                sep=seg.separator,
+                header=None,
+                names=list(range(width)),
+                index_col=False,
+                usecols=kept,
+                dtype=dtype,
+                keep_default_na=False,
+                na_filter=False,
+                encoding=body.encoding,
+                encoding_errors="replace",
+                skip_blank_lines=False,
+            )
         return whole.iloc[1:].reset_index(drop=True)
     except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError, OverflowError):
-        return _by_hand(body, seg, kept, dtype)
+        return _by_hand(body, seg, kept, categories)
 
 
-def _by_hand(body: Body, seg: Segment, kept: list[int], dtype: dict[int, Any]) -> pd.DataFrame:
+def _by_hand(body: Body, seg: Segment, kept: list[int], categories: Collection[int]) -> pd.DataFrame:
     """The same with the csv module, for records the fast parser refuses."""
-    import csv
-
     text = bytes(body.data[seg.start : seg.end]).decode(body.encoding, "replace").replace("\0", "")
     try:
         rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=seg.separator))
     except csv.Error as e:
         raise BadCapture(f"{body.source.path}:{seg.header_line}: damaged table ({e})", "export again") from e
     columns = {c: pd.Series([r[c] if c < len(r) else "" for r in rows], dtype=object) for c in kept}
-    return pd.DataFrame({c: v.astype("category") if dtype.get(c) == "category" else v for c, v in columns.items()})
+    return pd.DataFrame({c: v.astype("category") if c in categories else v for c, v in columns.items()})
 
 
-def record_lines(body: Body, seg: Segment, count: int) -> Any:
-    """1-based line of each record; records whose quoted text holds line breaks move those after them."""
+def record_lines(body: Body, seg: Segment, count: int) -> Indices:
+    """1-based line of each of `count` records; records whose quoted text holds line breaks move those after them."""
     raw = np.frombuffer(body.data[seg.start : seg.end], dtype=np.uint8)
     ends = np.flatnonzero(raw == 10)
     total = len(ends) + (1 if len(raw) and raw[-1] != 10 else 0)
     if total == count:
         return np.arange(count, dtype=np.int64) + seg.line
-    quotes = np.flatnonzero(raw == 34)
+    quotes = np.flatnonzero(raw == 34)  # a line end with an even number of quotes before it ends a record
     outside = np.searchsorted(quotes, ends) % 2 == 0
     starts = np.concatenate([[0], np.flatnonzero(outside) + 1])[:count]
     if len(starts) < count:  # quotes that do not balance: the best that can be said
@@ -232,6 +250,7 @@ def chatter(source: Source) -> str:
         for kind, words in said.items():
             if text.startswith(f"=={kind}==") and len(words) < 2:
                 words.append(text.split("==", 2)[2].strip())
+        # whole file of a run without kernels: said without the tool's usual mark
         if text.strip().rstrip(".") in ("No kernels were profiled", "No events/metrics were profiled"):
             said["ERROR"].append(text.strip())
     return " ".join((said["ERROR"] or said["WARNING"])[:2])[:300]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
+from triage.capture.arrays import Floats
 from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects import Options
@@ -31,16 +31,17 @@ def style(source: Source, line: int, sep: str, wanted: Sequence[int], options: O
     return units.style(texts, f"{source.path}: ", None if sep == "," else "us") if sep != "," else "us"
 
 
-def mean(table: Table, header: str, values: list[Any], columns: list[int], file: int, bare: bool) -> Column:
-    """A counter's column; over several frames its mean, with the frames' cells as inputs where memory
-    allows.
+def mean(table: Table, header: str, values: list[Floats], columns: list[int], file: int, bare: bool) -> Column:
+    """A counter's column; over several frames its mean, with the frames' cells as inputs unless it shall be bare.
+
+    values, columns: one array and its 0-based position per frame.
     """
     unit = perfworks.unit_of(header)
     factor = 0.01 if unit else 1.0
     if len(values) == 1:
         return Column(wide_table.scaled(values[0], factor), header, columns[0] + 1, unit, factor, file)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
+        warnings.simplefilter("ignore", RuntimeWarning)  # a range that no frame measured: NaN is right
         average = np.nanmean(np.stack(values), axis=0) * factor
     shown = ", ".join(str(c + 1) for c in columns[:6]) + (", ..." if len(columns) > 6 else "")
     formula = f"mean of {len(values)} frames, columns {shown}"
@@ -53,7 +54,10 @@ def mean(table: Table, header: str, values: list[Any], columns: list[int], file:
 
 
 def clocks(table: Table) -> None:
-    """Clock columns come in MHz without saying so; by magnitude, else they are dropped."""
+    """Clock columns to Hz: `cycles_elapsed.avg.per_second` comes in MHz without saying so.
+
+    Told by magnitude; a column that is neither is dropped with a note.
+    """
     for metric in ("sm.frequency", "vram.frequency", "l2.frequency"):
         column = table.columns.get(metric)
         if column is None:

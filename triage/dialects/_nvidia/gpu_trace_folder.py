@@ -1,5 +1,6 @@
-"""The files of a GPU Trace auto-export: which is which (by content), which belong together, markers and
-their times.
+"""The files of a GPU Trace auto-export: which is which (by content), which belong together, markers and their times.
+
+All of them are called .xls and are text between tabs, in which nothing is quoted.
 """
 
 from __future__ import annotations
@@ -7,16 +8,17 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from triage.capture.arrays import Floats, Indices, Names
 from triage.capture.capture import SEP, Quality
 from triage.capture.source import Source, delimiter
 from triage.dialects._nvidia import perfworks
 from triage.ground import units
 from triage.ground.errors import BadCapture
 
+# part of a file's name -> which it is; FRAME last, for it stands in GPUTRACE_FRAME too
 TOKENS = {
     "regimes": "GPUTRACE_REGIMES",
     "events": "D3DPERF_EVENTS",
@@ -26,18 +28,10 @@ TOKENS = {
 }
 _SUFFIXES = (".xls", ".tsv", ".txt", ".csv", ".gz")
 _NAMES = re.compile(
-    r"flattened_event_name|(?:event|marker|range|regime|pass|workload)?["
-    r" _]?(?:name|text|path)|marker|event|range|regime|region"
+    r"flattened_event_name|(?:event|marker|range|regime|pass|workload)?[ _]?(?:name|text|path)"
+    r"|marker|event|range|regime|region"
 )
-_REPRO = (
-    "metric set",
-    "gpu clocks",
-    "driver version",
-    "device name",
-    "chip name",
-    "process file name",
-    "product version",
-)
+_REPRO = "metric set,gpu clocks,driver version,device name,chip name,process file name,product version".split(",")
 
 
 @dataclass(slots=True)
@@ -66,7 +60,7 @@ class Events:
 
 
 def header(source: Source) -> tuple[int, str, str]:
-    """(1-based line, text, separator) of the first line that is not blank."""
+    """(1-based line, text, separator) of the first line that is not blank; (0, "", tab) when there is none."""
     for number, line in enumerate(source.head_lines[:50], 1):
         if line.strip():
             source.delimiter = "\t" if "\t" in line else delimiter(line)
@@ -94,14 +88,15 @@ def what(source: Source) -> str:
         return "regimes"
     pairs = [row.split("\t") for row in source.head_lines[number - 1 : number + 40] if row.strip()]
     if sep == "\t" and len(pairs) > 1:
-        if sum(bool(perfworks.counter(p[0])) and len(p) > 1 and _number(p[1]) for p in pairs) > len(pairs) * 0.6:
+        if sum(bool(perfworks.counter(p[0])) and len(p) > 1 and is_number(p[1]) for p in pairs) > len(pairs) * 0.6:
             return "whole"
         if sum(p[0].strip().lower() in _REPRO for p in pairs) >= 2:
             return "repro"
     return ""
 
 
-def _number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Does a cell hold a number? Not where it is empty or says that there is none."""
     try:
         return units.parse(text) is not None
     except ValueError:
@@ -109,9 +104,7 @@ def _number(text: str) -> bool:
 
 
 def locate(source: Source) -> Export | None:
-    """The export a file or folder belongs to; None when it is none. Raises BadCapture when a folder holds
-    several.
-    """
+    """The export a file or folder belongs to; None when it is none. Raises BadCapture when a folder holds several."""
     if not source.is_folder:
         kind = what(source)
         if not kind:
@@ -121,15 +114,14 @@ def locate(source: Source) -> Export | None:
         _companions(export, source, kind)
         return export
     root = Path(source.path)
+    # the exporter writes into BASE or, where the clocks were not locked, BASE_UNLOCKED, below the output folder
     places = [root, *(p for p in _folders(root) if p.name.upper().startswith("BASE"))]
     places += [b for p in _folders(root) for b in _folders(p) if b.name.upper().startswith("BASE")]
     exports = [e for p in places[:200] if (e := _folder(source, p)) is not None]
-    if not exports:
-        return (
-            Export(source, folder=str(root))
-            if (root / "ReportGeneratorTags.txt").is_file() or (root / "BASE").is_dir()
-            else None
-        )
+    if not exports:  # the marks of an export without its tables, as --multi-pass-metrics leaves it: to be refused
+        empty = (root / "ReportGeneratorTags.txt").is_file() or (root / "BASE").is_dir()
+        return Export(source, folder=str(root)) if empty else None
+    # locked clocks first: only their times can be compared with another capture's
     exports.sort(key=lambda e: (e.regimes is None, "UNLOCKED" in e.folder.upper(), e.folder))
     same = [e for e in exports if e.regimes is not None and Path(e.folder).parent == Path(exports[0].folder).parent]
     if len([e for e in exports if e.regimes is not None]) > max(len(same), 1):
@@ -155,7 +147,7 @@ def _folder(typed: Source, place: Path) -> Export | None:
         return None
     export = Export(typed, folder=str(place))
     for path in files:
-        upper = path.name.upper()
+        upper = path.name.upper()  # the exporter names its files; only one given by itself is told by its content
         kind = next((k for k, token in TOKENS.items() if token in upper), "")
         if not kind:
             continue
@@ -168,6 +160,7 @@ def _folder(typed: Source, place: Path) -> Export | None:
 
 
 def _companions(export: Export, source: Source, kind: str) -> None:
+    """The other files of a file's export: its own name with another token, or the exporter's plain names."""
     name = source.name
     at = name.upper().rfind(TOKENS[kind])
     export.sure = at >= 0
@@ -181,13 +174,11 @@ def _companions(export: Export, source: Source, kind: str) -> None:
 
 
 def read_events(source: Source) -> Events:
-    """Markers in order, with the nesting that indentation gives them (8 spaces per level, any step is
-    understood).
-    """
+    """Markers in order, with the nesting that indentation gives them (8 spaces per level, any step is understood)."""
     out = Events()
     start, first, sep = header(source)
     head = first.split(sep)
-    titled = len(head) > 1 and not _number(head[1])
+    titled = len(head) > 1 and not is_number(head[1])
     stack: list[tuple[int, str]] = []
     style = units.style(
         (c for line in source.head_lines[start:2000] for c in line.split(sep)[1:]), f"{source.path}: ", "us"
@@ -208,26 +199,24 @@ def read_events(source: Source) -> Events:
             try:
                 value = float(cell) if style == "us" else units.parse(cell, style)
             except ValueError:
-                value = units.parse(cell, style) if _number(cell) else None
+                value = units.parse(cell, style) if is_number(cell) else None
             values.append(np.nan if value is None else value)
         out.cells.append(values)
         stack.append((indent, text.strip()))
     return out
 
 
-def join(paths: list[str], events: Events) -> Any:
-    """Event of every REGIMES row, -1 for none: row by row when counts and leaf names agree, else by path and
-    order.
-    """
+def join(paths: list[str], events: Events) -> Indices:
+    """Event of every REGIMES row, -1 for none: row by row when counts and leaf names agree, else by path and order."""
     n = len(paths)
     if n == len(events.texts) and all(_ends(p, t) for p, t in zip(paths, events.texts, strict=True)):
         return np.arange(n)
+    # a marker that was submitted again stands there again: each path has a queue, filled backwards and popped
     queues: dict[str, list[int]] = {}
     for i in range(len(events.texts) - 1, -1, -1):
         queues.setdefault("/".join((*events.parents[i], events.texts[i])), []).append(i)
     leaves: dict[str, list[int]] = {}
-    if not events.nested:
-        leaves = {}
+    if not events.nested:  # without parents a leaf's name alone must do, where both files have it equally often
         for i in range(len(events.texts) - 1, -1, -1):
             leaves.setdefault(events.texts[i], []).append(i)
         same: dict[str, int] = {}
@@ -246,9 +235,10 @@ def _ends(path: str, text: str) -> bool:
     return path == text or (path.endswith(text) and path[: -len(text)].endswith("/"))
 
 
-def levels(paths: list[str], events: Events | None, event: Any) -> tuple[Any, Any]:
-    """(leaf names, parent levels joined with SEP). Names may hold '/': known ancestors and event texts
-    decide.
+def levels(paths: list[str], events: Events | None, event: Indices | None) -> tuple[Names, Names]:
+    """(leaf names, parent levels joined with SEP). Names may hold '/': known ancestors and event texts decide.
+
+    event: index of every path's event, -1 for none; needed where there are events.
     """
     known = set(paths)
     memo: dict[str, tuple[str, ...]] = {}
@@ -265,7 +255,7 @@ def levels(paths: list[str], events: Events | None, event: Any) -> tuple[Any, An
 
     names, parents = np.empty(len(paths), dtype=object), np.empty(len(paths), dtype=object)
     for row, path in enumerate(paths):
-        i = int(event[row]) if events is not None else -1
+        i = int(event[row]) if events is not None and event is not None else -1
         if i >= 0 and events is not None and _ends(path, events.texts[i]):
             leaf = events.texts[i]
             above = events.parents[i]
@@ -280,13 +270,13 @@ def levels(paths: list[str], events: Events | None, event: Any) -> tuple[Any, An
 
 
 def frame_times(source: Source | None) -> list[float]:
-    """FRAME.xls: GPU frame time in ms, one value per captured frame; [] when there is none."""
+    """FRAME.xls: GPU frame time in ms (the file does not say so), one per captured frame; [] when there is none."""
     if source is None:
         return []
     for line in source.head_lines[:5]:
         first, *cells = line.split("\t")
         if first.strip().lower() == "gpu frame time":
-            return [v for c in cells if _number(c) and (v := units.parse(c)) is not None and v > 0]
+            return [v for c in cells if is_number(c) and (v := units.parse(c)) is not None and v > 0]
     return []
 
 
@@ -298,9 +288,8 @@ def repro(source: Source | None) -> dict[str, str]:
     return {k.strip().lower(): v.strip() for k, _, v in pairs if k.strip()}
 
 
-def durations(events: Events, frames: list[float], repeats: int, quality: list[Quality]) -> tuple[Any, Any]:
-    """(ms per event, number of cells used) from one cell per frame, instance, or the exporter's (duration,
-    start) pairs.
+def durations(events: Events, frames: list[float], repeats: int, quality: list[Quality]) -> tuple[Floats, Indices]:
+    """(ms per event, number of cells used) from one cell per frame, instance, or the exporter's (duration, start) pairs.
 
     Negative and absurd times are missing. frames: FRAME.xls; repeats: values per metric in GPUTRACE_REGIMES.
     """
@@ -315,6 +304,7 @@ def durations(events: Events, frames: list[float], repeats: int, quality: list[Q
         for i, cells in enumerate(events.cells):
             table[i, : len(cells)] = cells
     filled = np.isfinite(table)
+    # a known defect of the exporter: rows of (duration, time stamp) pairs; the stamps make the sum exceed the frame
     last = np.where(filled.any(axis=1), width - np.argmax(filled[:, ::-1], axis=1), 0)
     pairs = (last > 1) & (last % 2 == 0) & (span > 0) & (np.nansum(np.abs(table), axis=1) > 1.3 * span)
     table[np.ix_(pairs, np.arange(table.shape[1]) % 2 == 1)] = np.nan

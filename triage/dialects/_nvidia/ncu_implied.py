@@ -11,7 +11,7 @@ from triage.capture.capture import Column, Quality, Table
 
 
 def complete(table: Table) -> None:
-    """Every computed column whose inputs are there, after the denominators are sorted out."""
+    """Every computed column whose inputs are there, after the denominators are sorted out; changes the table."""
     issue_denominator(table)
     time_from_cycles(table)
     stalls_from_samples(table)
@@ -25,18 +25,16 @@ def time_from_cycles(table: Table) -> None:
         return
     with np.errstate(divide="ignore", invalid="ignore"):
         values = np.where(clock.values > 0, cycles.values / clock.values * 1e9, np.nan)
+    formula = "elapsed cycles / SM clock"
     table.columns["gpu.time"] = Column(
-        values,
-        "",
-        unit="ns",
-        formula="elapsed cycles / SM clock",
-        inputs=("sm.cycles_elapsed", "sm.frequency"),
+        values, "", unit="ns", formula=formula, inputs=("sm.cycles_elapsed", "sm.frequency")
     )
     table.notes.append("the export has no duration; GPU time is elapsed SM cycles over the SM clock")
 
 
 def stalls_from_samples(table: Table) -> None:
     """Stall shares from program-counter samples where no stall ratios were collected."""
+    # a few reasons alone would be taken for all of them: shares need most of the list
     samples = {m: c for m, c in table.columns.items() if m.startswith("stall_samples.")}
     if len(samples) < 5 or any(m.startswith(("stall.", "stall_cycles.")) for m in table.columns):
         return
@@ -79,16 +77,21 @@ def issue_denominator(table: Table) -> None:
     active = active or table.columns.get("sm.ipc_active")
     if column is None or active is None or elapsed is None or schema.normal(column.header) != "issue slots busy":
         return
-    a, e = (
-        active.values / 4,
-        elapsed.values / 4,
-    )  # four schedulers, one issue each, on every SM since 2014 but GP100
+    # four schedulers, one issue each, on every SM since 2014 but GP100
+    a, e = active.values / 4, elapsed.values / 4
     with np.errstate(invalid="ignore"):
+        # only where the two rates are clearly apart can a figure agree with one of them and not the other
         over_elapsed = (a > 1.3 * e) & (np.abs(column.values - e) < 0.15 * e + 0.005) & (a > 0.05)
     if not over_elapsed.any():
         return
-    moved = Column(np.where(over_elapsed, column.values, np.nan), column.header, column.column, column.unit, column.factor,
-                   lines=column.lines)  # fmt: skip
+    moved = Column(
+        np.where(over_elapsed, column.values, np.nan),
+        column.header,
+        column.column,
+        column.unit,
+        column.factor,
+        lines=column.lines,
+    )
     table.columns.setdefault("sm.issue_per_elapsed", moved)
     column.values = np.where(over_elapsed, np.nan, column.values)
     table.notes.append("Issue Slots Busy agrees with the IPC over elapsed cycles, so it was read as such")

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from triage import schema
+from triage.capture.arrays import Floats, Indices
 from triage.capture.capture import SEP, Column, Opinion, Quality, Table
 from triage.capture.source import Source
 from triage.dialects._nvidia import ncu_implied, ncu_said
@@ -23,22 +23,20 @@ from triage.ground import units
 from triage.ground.errors import BadCapture, UnknownUnit
 
 TOOL = "Nsight Compute"
-_TEXT = ("key", "kernel", "section", "label", "metric", "unit", "value", "rule", "rtype", "rtext", "stype", "speedup",
-         "block", "grid", "cc", "device", "nvtx", "calls")  # fmt: skip
 _INSTANCES = re.compile(r"\A([^;()]+?)\s*\((.*)\)\Z", re.DOTALL)
 
 
 @dataclass(slots=True)
 class Part:
-    """One table of a file: its rows, the line of each, the 1-based cell of each role, and unused headers."""
+    """One table of a file: its rows, the 1-based line of each, the 1-based cell of each role, and unused headers."""
 
     frame: pd.DataFrame
-    lines: Any
+    lines: Indices
     cells: dict[str, int] = field(default_factory=dict)
     unused: list[str] = field(default_factory=list)
 
 
-def codes(part: pd.DataFrame, name: Any) -> tuple[Any, list[str]]:
+def codes(part: pd.DataFrame, name: str | int) -> tuple[Indices, list[str]]:
     """Category number of every row and the words they stand for; an absent column is all ""."""
     if name not in part:
         return np.zeros(len(part), dtype=np.int64), [""]
@@ -50,7 +48,7 @@ def codes(part: pd.DataFrame, name: Any) -> tuple[Any, list[str]]:
     return (numbers, words) if not (numbers < 0).any() else (np.where(numbers < 0, len(words), numbers), [*words, ""])
 
 
-def _join(parts: list[Part]) -> tuple[pd.DataFrame, Any]:
+def _join(parts: list[Part]) -> tuple[pd.DataFrame, Indices]:
     if len(parts) == 1:
         return parts[0].frame, parts[0].lines
     plain = [p.frame.astype(object) for p in parts]
@@ -59,7 +57,10 @@ def _join(parts: list[Part]) -> tuple[pd.DataFrame, Any]:
 
 
 def decimal_style(source: Source, texts: list[str], separator: str, wanted: str) -> units.Style:
-    """Number style of a file. In a comma-delimited export `1,024` is a thousand: the tool prints two decimals."""
+    """Number style of a file, raising UnknownUnit where it stays open; wanted: what the user said.
+
+    In a comma-delimited export `1,024` is a thousand: the tool prints two decimals.
+    """
     if wanted:
         return "eu" if wanted in ("comma", "eu", ",") else "us"
     us, eu, doubt = units.evidence(texts)
@@ -92,14 +93,17 @@ def build(
     decimal: str = "",
     average: bool = False,
 ) -> Table:
-    """The table of all parts. average: values are means over `calls` launches of a kernel."""
+    """The table of all parts, one row per key in the order of their first record; raises BadCapture without records.
+
+    average: values are means over `calls` launches of a kernel, so rows are not grouped again.
+    """
     frame, lines = _join(parts)
     if not len(frame):
         raise BadCapture(f"{source.path}: a header but no rows", "the profiler recorded nothing; capture again")
     key, _ = codes(frame, "key")
     launch, distinct = pd.factorize(key)
     count = len(distinct)
-    first = np.full(count, len(frame), dtype=np.int64)
+    first = np.full(count, len(frame), dtype=np.int64)  # row of each launch's first record: its line, name and shape
     np.minimum.at(first, launch, np.arange(len(frame)))
     kernel, kernels = codes(frame, "kernel")
     names = np.array(kernels, dtype=object)[kernel[first]]
@@ -110,6 +114,7 @@ def build(
     table.unmapped = [h for h in parts[0].unused if h]
     cells = parts[0].cells
     style = _metrics(table, frame, launch, np.asarray(lines), cells, separator, decimal)
+    # each step only fills in what the ones before did not find: printed, computed, then said by a rule
     _shapes(table, frame, first, cells)
     ncu_implied.complete(table)
     _opinions(table, frame, launch, style)
@@ -123,12 +128,15 @@ def build(
 def _metrics(
     table: Table,
     frame: pd.DataFrame,
-    launch: Any,
-    lines: Any,
+    launch: Indices,
+    lines: Indices,
     cells: dict[str, int],
     separator: str,
     decimal: str,
 ) -> units.Style:
+    """Columns of the table from its records; the number style that they were read with."""
+    # what a record means depends on four texts: told once per distinct combination, packed into one number. The unit
+    # belongs to it, for the tool scales units per record: one launch in us, the next in ms
     coded = [codes(frame, c) for c in ("section", "label", "metric", "unit")]
     combined = np.zeros(len(frame), dtype=np.int64)
     for at_, words in coded:
@@ -147,6 +155,7 @@ def _metrics(
         heads.append((name, unit))
     ids = sorted({m for m in found if m})
     number_of = {m: i for i, m in enumerate(ids)}
+    # per record: its combination (combo), its metric (which); of those with a metric (use): its cell, parsed once per text
     which = np.array([number_of.get(m, -1) for m in found])[combo]
     use = np.flatnonzero(which >= 0)
     value, texts = codes(frame.iloc[use] if len(use) < len(frame) else frame, "value")
@@ -167,6 +176,7 @@ def _metrics(
         table.quality += [
             Quality("unit-not-understood", f"{n} in {u!r}: {bad.get((n, u), 'not its unit')}") for n, u in odd[:20]
         ]
+    # of several records for one metric and launch the best name wins, then the first in the file
     good = np.flatnonzero(np.isfinite(scaled))
     order = np.lexsort((use[good], np.array(ranks)[combo[use[good]]], launch[use[good]], which[use[good]]))
     sorted_ = good[order]
@@ -183,7 +193,7 @@ def _metrics(
         column[launch[use[rows]]] = scaled[rows]
         where[launch[use[rows]]] = lines[use[rows]]
         used = sorted({heads[c] for c in np.unique(combo[use[rows]])}, key=lambda h: (ncu.rank(h[0]), h))
-        printed = sorted({u for _, u in used})
+        printed = sorted({u for _, u in used})  # several: then no single factor leads back to the cells
         factor = float(factors[combo[use[rows[0]]]]) if len(printed) == 1 else 1.0
         table.columns[metric] = Column(
             column, used[0][0], cells.get("value", 0), "|".join(printed), factor, lines=where
@@ -192,7 +202,8 @@ def _metrics(
     return style
 
 
-def _factors(heads: list[tuple[str, str]], found: list[str]) -> tuple[Any, dict[tuple[str, str], str]]:
+def _factors(heads: list[tuple[str, str]], found: list[str]) -> tuple[Floats, dict[tuple[str, str], str]]:
+    """Factor per (name, unit), NaN where there is none, and what is wrong with the units that do not fit."""
     out, bad = np.full(len(heads), np.nan), {}
     for i, ((name, unit), metric) in enumerate(zip(heads, found, strict=True)):
         if metric:
@@ -204,7 +215,10 @@ def _factors(heads: list[tuple[str, str]], found: list[str]) -> tuple[Any, dict[
 
 
 def factor(unit: str, metric: str, name: str) -> float:
-    """Factor from a printed unit to the metric's canonical one; counters whose name says so need no printed unit."""
+    """Factor from a printed unit to the metric's canonical one; counters whose name says so need no printed unit.
+
+    Raises UnknownUnit for a unit of another kind, and for a share or a time without one.
+    """
     target = schema.get(metric).unit
     if metric == "branch.ratio":
         return 1.0  # every version prints the fraction and calls it `%`: 491 of 3,772 instructions are "0.13 %"
@@ -230,7 +244,8 @@ def extents(text: str) -> float:
     return float(np.prod([float(p) for p in parts])) if good else np.nan
 
 
-def _shapes(table: Table, frame: pd.DataFrame, first: Any, cells: dict[str, int]) -> None:
+def _shapes(table: Table, frame: pd.DataFrame, first: Indices, cells: dict[str, int]) -> None:
+    """Block and grid size from the `(256, 1, 1)` columns, where no section states them; architecture and device."""
     for role, metric in (("block", "launch.block_size"), ("grid", "launch.grid_size")):
         at, words = codes(frame, role)
         values = np.array([extents(w) for w in words])[at[first]]
@@ -260,7 +275,8 @@ def device_of(table: Table, capabilities: list[str], devices: list[str]) -> None
         )
 
 
-def _opinions(table: Table, frame: pd.DataFrame, launch: Any, style: units.Style) -> None:
+def _opinions(table: Table, frame: pd.DataFrame, launch: Indices, style: units.Style) -> None:
+    """The records of rules, which have no metric but a text and, since 2023, an estimated speedup in percent."""
     named, words = codes(frame, "rule")
     rows = np.flatnonzero(np.array([bool(w.strip()) for w in words])[named])
     if not len(rows):
@@ -279,14 +295,14 @@ def _opinions(table: Table, frame: pd.DataFrame, launch: Any, style: units.Style
                 TOOL,
                 words[named[row]].strip(),
                 text["rtype"][i].strip(),
-                " ".join(text["rtext"][i].split()),
+                " ".join(text["rtext"][i].split()),  # a rule that failed quotes its traceback, line breaks included
                 claim / 100 if np.isfinite(claim) else None,
                 text["stype"][i].strip().lower(),
             )
         )
 
 
-def _nvtx(table: Table, frame: pd.DataFrame, first: Any) -> None:
+def _nvtx(table: Table, frame: pd.DataFrame, first: Indices) -> None:
     at, words = codes(frame, "nvtx")
     paths = np.array([nvtx_path(w) for w in words], dtype=object)[at[first]]
     if any(paths):
@@ -295,6 +311,7 @@ def _nvtx(table: Table, frame: pd.DataFrame, first: Any) -> None:
 
 def nvtx_path(text: str) -> str:
     """The range names of an NVTX cell, outermost first: `1  "<default domain>:step:none:..." ` -> `step`."""
+    # inner quotes come doubled or not; several ranges may stand in one cell, each `domain:name:type:...`
     levels = []
     for quoted in re.findall(r'"+([^"]+)"+', text) or [re.sub(r"\A\s*\d+\s+", "", text)]:
         fields = quoted.split(":")
@@ -303,7 +320,7 @@ def nvtx_path(text: str) -> str:
     return SEP.join(levels)
 
 
-def _totals(table: Table, frame: pd.DataFrame, first: Any, cells: dict[str, int], style: units.Style) -> None:
+def _totals(table: Table, frame: pd.DataFrame, first: Indices, cells: dict[str, int], style: units.Style) -> None:
     """A per-kernel summary gives means: what adds up is multiplied by the number of launches."""
     at, words = codes(frame, "calls")
     calls = np.array([number(w, style) for w in words])[at[first]]

@@ -13,8 +13,7 @@ from triage import schema
 from triage.ground.errors import UnknownUnit
 from triage.ground.units import unit
 
-# label or counter -> canonical id, where the schema's own aliases do not say it. Labels that mean two things are
-# told apart by the unit they come with.
+# label or counter -> canonical id, where the schema's own aliases do not say it
 OWN: dict[str, str] = {
     "Warp Cycles Per Issue Active": "warp.cycles_per_issue",
     "Stall Dispatch Stall": "stall_cycles.dispatch_stall",
@@ -38,7 +37,9 @@ OWN: dict[str, str] = {
     "lts__average_t_sector_hit_rate.pct": "l2.hit_rate",
     "lts__request_total_sectors_hitrate_pct": "l2.hit_rate",
     "device__attribute_warp_size": "launch.wave_size",
-}  # fmt: skip
+}
+# labels that stand for two quantities -> dimension of the printed unit -> canonical id. `Memory Throughput` is a
+# percentage in GPU Speed Of Light and a bandwidth in Memory Workload Analysis.
 _BY_UNIT: dict[str, dict[str, str]] = {
     "memory throughput": {"ratio": "memory.throughput", "byte/s": "vram.bandwidth"},
     "dram throughput": {"ratio": "vram.throughput", "byte/s": "vram.bandwidth"},
@@ -48,12 +49,19 @@ _BY_UNIT: dict[str, dict[str, str]] = {
     "cycles": {"cycle": "sm.cycles_elapsed"},
 }
 # a spelling that means the same, and is only used when the better one is absent
-_WEAKER = ("one or more eligible", "warp cycles per issue active", "smsp__warp_cycles_per_issue_active",
-           "smsp__issue_active_per_active_cycle_pct", "sm__cycles_elapsed.avg", "average sm active cycles")  # fmt: skip
+_WEAKER = (
+    "one or more eligible",
+    "warp cycles per issue active",
+    "smsp__warp_cycles_per_issue_active",
+    "smsp__issue_active_per_active_cycle_pct",
+    "sm__cycles_elapsed.avg",
+    "average sm active cycles",
+)
 # schema aliases that are too short to mean in Nsight Compute what they mean in a hand-written table
-_NOT_HERE = frozenset(("time", "gpu", "idle", "count", "sm", "tex", "l2", "vram", "dram", "cycles", "registers", "regs",
-                       "groups", "occupancy", "calls", "instances"))  # fmt: skip
-SUFFIX = re.compile(r"[\s(\[]+([a-z0-9]+__[a-z0-9_.]+)[)\]]?\s*\Z")
+_NOT_HERE = frozenset(
+    "time gpu idle count sm tex l2 vram dram cycles registers regs groups occupancy calls instances".split()
+)
+_SUFFIX = re.compile(r"[\s(\[]+([a-z0-9]+__[a-z0-9_.]+)[)\]]?\s*\Z")
 
 
 @cache
@@ -65,7 +73,10 @@ def _table() -> dict[str, str]:
 
 @cache
 def metric(name: str, unit_text: str = "", section: str = "") -> str:
-    """Canonical id of an exported metric, "" when it means nothing to us. The unit decides between namesakes."""
+    """Canonical id of an exported metric, "" when it means nothing to us.
+
+    Between namesakes the printed unit decides, and without one the section.
+    """
     key = schema.normal(name)
     if key in _BY_UNIT:
         try:
@@ -76,14 +87,14 @@ def metric(name: str, unit_text: str = "", section: str = "") -> str:
             dimension = {"memory workload analysis": "byte/s"}.get(section.lower(), "ratio" if section else "")
         return _BY_UNIT[key].get(dimension, "")
     found = _table().get(key, "")
-    if not found and (m := SUFFIX.search(name[-400:])):  # --print-metric-name label-name
+    if not found and (m := _SUFFIX.search(name[-400:])):  # --print-metric-name label-name
         found = _table().get(schema.normal(m[1]), "")
     return found
 
 
 @cache
 def rank(name: str) -> int:
-    """Preference among names of one metric: lower wins."""
+    """Preference among names of one metric: lower wins. The order of the schema's aliases, then other names."""
     key = schema.normal(name)
     if key in {schema.normal(w) for w in _WEAKER}:
         return 900
@@ -95,7 +106,15 @@ def rank(name: str) -> int:
 
 
 _PERFWORKS = re.compile(r"[a-z0-9]+__[a-z0-9_.]+\Z")
+# counters of Pascal's tools, which today's ncu does not know: never to be asked for
 _LEGACY = re.compile(r"(_sol_pct|_per_sec|hitrate_pct|_per_(active|elapsed)_cycle(_pct)?|_avg|_max|_sum)\Z")
+
+
+# aliases of graphics tools and of tables made by hand: nothing to be asked of ncu
+_GRAPHICS = tuple(
+    "gr__ tpc__ fe__ crop__ zrop__ pda__ ia__ vaf__ vpc__ pes__ raster__ prop__ dramc__ memory. gpu__engine vram__ l2__"
+    " pd__ pcie__ rtcore__ memory__".split()
+)
 
 
 @cache
@@ -105,9 +124,7 @@ def _by_metric() -> dict[str, list[str]]:
         for alias in entry.aliases:
             key = schema.normal(alias)
             counter = bool(_PERFWORKS.match(alias))
-            graphics = alias.startswith(("gr__", "tpc__", "fe__", "crop__", "zrop__", "pda__", "ia__", "vaf__", "vpc__",
-                                         "pes__", "raster__", "prop__", "dramc__", "memory.", "gpu__engine", "vram__",
-                                         "l2__", "pd__", "pcie__", "rtcore__", "memory__"))  # fmt: skip
+            graphics = alias.startswith(_GRAPHICS)
             label = (key in _LABELS or alias.startswith("memory_l")) and not counter
             if (counter and not graphics and "realtime" not in alias) or label:
                 table.setdefault(entry.id, []).append(alias)
@@ -120,32 +137,38 @@ def _by_metric() -> dict[str, list[str]]:
     return table
 
 
-# section labels of the details page that are schema aliases as they stand
-_LABELS = frozenset(schema.normal(t) for t in (
-    "SM [%]", "Memory [%]", "Compute (SM) Throughput", "L1/TEX Cache Throughput", "SOL L1/TEX Cache", "SOL L2 Cache",
-    "L2 Cache Throughput", "DRAM Throughput", "SOL DRAM", "Mem Busy", "Max Bandwidth", "Mem Pipes Busy", "L1/TEX Hit Rate",
-    "L2 Hit Rate", "L2 Compression Success Rate", "L2 Compression Ratio", "Duration", "Elapsed Cycles", "SM Frequency",
-    "DRAM Frequency", "SM Active Cycles", "Average SM Active Cycles", "Average L1 Active Cycles",
-    "Average L2 Active Cycles", "Average SMSP Active Cycles", "Average DRAM Active Cycles", "Executed Ipc Active",
-    "Executed Ipc Elapsed", "Issue Slots Busy", "SM Busy", "One or More Eligible", "Active Warps Per Scheduler",
-    "Eligible Warps Per Scheduler", "Warp Cycles Per Issued Instruction", "Avg. Active Threads Per Warp",
-    "Avg. Not Predicated Off Threads Per Warp", "Executed Instructions", "Issued Instructions", "Branch Efficiency",
-    "Branch Instructions Ratio", "Avg. Divergent Branches", "Block Size", "Grid Size", "Threads", "Waves Per SM", "# SMs",
-    "Registers Per Thread", "Static Shared Memory Per Block", "Dynamic Shared Memory Per Block",
-    "Driver Shared Memory Per Block", "Shared Memory Per Block", "Shared Memory Configuration Size",
-    "Theoretical Occupancy", "Theoretical Active Warps per SM", "Achieved Occupancy", "Achieved Active Warps Per SM",
-    "Block Limit SM", "Block Limit Registers", "Block Limit Shared Mem", "Block Limit Warps", "Block Limit Barriers",
-    "Issued Ipc Active", "Branch Instructions", "Warp Cycles Per Executed Instruction", "Issued Warp Per Scheduler",
-    "Theoretical DRAM Bytes Accessible",
-    *(f"Predicated-On {x}{op} Thread Instructions Executed Per Cycle" for x in "FD" for op in ("ADD", "MUL", "FMA")),
-    *(f"Theoretical Predicated-On {x}FMA Thread Instructions Executed" for x in "FD"),
-    *(f"Total {u} Elapsed Cycles" for u in ("SM", "SMSP", "L1", "L2", "DRAM")),
-    "Local Memory Spilling Requests", "Local Memory Spilling Request Overhead", "DRAM Bandwidth",
-))  # fmt: skip
+# section labels of the details page that are schema aliases as they stand, section by section
+_LABELS = frozenset(
+    schema.normal(label)
+    for label in (
+        "SM [%]|Memory [%]|Compute (SM) Throughput|L1/TEX Cache Throughput|SOL L1/TEX Cache|SOL L2 Cache"
+        "|L2 Cache Throughput|DRAM Throughput|SOL DRAM|Duration|Elapsed Cycles|SM Frequency|DRAM Frequency"
+        "|SM Active Cycles|Theoretical DRAM Bytes Accessible|DRAM Bandwidth"
+        "|Mem Busy|Max Bandwidth|Mem Pipes Busy|L1/TEX Hit Rate|L2 Hit Rate|L2 Compression Success Rate"
+        "|L2 Compression Ratio|Local Memory Spilling Requests|Local Memory Spilling Request Overhead"
+        "|Executed Ipc Active|Executed Ipc Elapsed|Issued Ipc Active|Issue Slots Busy|SM Busy"
+        "|One or More Eligible|Active Warps Per Scheduler|Eligible Warps Per Scheduler|Issued Warp Per Scheduler"
+        "|Warp Cycles Per Issued Instruction|Warp Cycles Per Executed Instruction|Avg. Active Threads Per Warp"
+        "|Avg. Not Predicated Off Threads Per Warp|Executed Instructions|Issued Instructions"
+        "|Branch Efficiency|Branch Instructions|Branch Instructions Ratio|Avg. Divergent Branches"
+        "|Block Size|Grid Size|Threads|Waves Per SM|# SMs|Registers Per Thread|Static Shared Memory Per Block"
+        "|Dynamic Shared Memory Per Block|Driver Shared Memory Per Block|Shared Memory Per Block"
+        "|Shared Memory Configuration Size|Theoretical Occupancy|Theoretical Active Warps per SM|Achieved Occupancy"
+        "|Achieved Active Warps Per SM|Block Limit SM|Block Limit Registers|Block Limit Shared Mem"
+        "|Block Limit Warps|Block Limit Barriers|Average SM Active Cycles|Average L1 Active Cycles"
+        "|Average L2 Active Cycles|Average SMSP Active Cycles|Average DRAM Active Cycles|Total SM Elapsed Cycles"
+        "|Total SMSP Elapsed Cycles|Total L1 Elapsed Cycles|Total L2 Elapsed Cycles|Total DRAM Elapsed Cycles"
+        "|Predicated-On FADD Thread Instructions Executed Per Cycle|Theoretical Predicated-On FFMA Thread Instructions Executed"
+        "|Predicated-On FMUL Thread Instructions Executed Per Cycle|Theoretical Predicated-On DFMA Thread Instructions Executed"
+        "|Predicated-On FFMA Thread Instructions Executed Per Cycle|Predicated-On DADD Thread Instructions Executed Per Cycle"
+        "|Predicated-On DMUL Thread Instructions Executed Per Cycle|Predicated-On DFMA Thread Instructions Executed Per Cycle"
+    ).split("|")
+)
 
 
 def names() -> dict[str, list[str]]:
     """canonical id -> names Nsight Compute exports it under, modern counters first."""
+    # neither is an alias in the schema: one is a column of summaries, the other stands in for issue slots
     extra = {"frame.calls": ["Invocations"], "sm.issue_per_active": ["One or More Eligible"]}
     table = {k: list(v) for k, v in _by_metric().items()}
     for key, more in extra.items():
@@ -156,11 +179,18 @@ def names() -> dict[str, list[str]]:
 
 # what cannot be asked for by --metrics, or only comes with its section
 _SECTIONS = {
-    "launch.": "LaunchStats", "occupancy.": "Occupancy", "stall.": "WarpStateStats", "stall_cycles.": "WarpStateStats",
-    "global_access.": "SourceCounters", "shared.access": "SourceCounters", "shared.excess": "SourceCounters",
-    "branch.": "SourceCounters", "local.spill": "MemoryWorkloadAnalysis_Tables", "device.": "LaunchStats",
+    "launch.": "LaunchStats",
+    "occupancy.": "Occupancy",
+    "stall.": "WarpStateStats",
+    "stall_cycles.": "WarpStateStats",
+    "global_access.": "SourceCounters",
+    "shared.access": "SourceCounters",
+    "shared.excess": "SourceCounters",
+    "branch.": "SourceCounters",
+    "local.spill": "MemoryWorkloadAnalysis_Tables",
+    "device.": "LaunchStats",
     "stall_samples.": "SourceCounters",
-}  # fmt: skip
+}
 
 
 _MISSES = "lts__t_sectors_srcunit_tex_aperture_{}_lookup_miss.sum"
@@ -178,7 +208,7 @@ def collect(metrics: list[str]) -> str:
             wanted.update(_COMPUTED[canonical])
         elif section:
             sections.add(section)
-        elif counters:
+        elif counters:  # one counter alone needs fewer passes than its section
             wanted.add(counters[0])
         elif canonical in _by_metric():
             sections.add(
@@ -186,6 +216,6 @@ def collect(metrics: list[str]) -> str:
             )
     if not wanted and not sections:
         return ""
-    wanted.add("gpu__time_duration.sum")
+    wanted.add("gpu__time_duration.sum")  # without a time nothing can be ranked
     parts = [f"--section {s}" for s in sorted(sections)] + [f"--metrics {','.join(sorted(wanted))}"]
     return f"ncu {' '.join(reversed(parts))} --csv --page raw --print-units base --log-file kernels.csv ./your-app"

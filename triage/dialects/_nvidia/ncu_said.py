@@ -14,7 +14,7 @@ import numpy as np
 
 from triage.capture.capture import Column, Table
 
-# what a warp waits for, in the rule's words -> stall reason; the first match counts
+# what a warp waits for, in the rule's words -> stall reason; the first match counts: a phrase may hold a shorter one
 _WAITS = (
     ("scoreboard dependency on a l1tex", "long_scoreboard"),
     ("scoreboard dependency on an mio", "short_scoreboard"),
@@ -40,6 +40,7 @@ _STALL = re.compile(
     r"stalled? waiting (?:for |on )?(.{5,160}?)\. .*?represents about ([\d.]+)% of the total average of ([\d.]+)",
     re.DOTALL,
 )
+# parts of the GPU in the words of the imbalance rule -> where their cycles stand in the schema
 _UNITS = {
     "sms": "sm",
     "smsps": "smsp",
@@ -90,7 +91,8 @@ def figures(rule: str, text: str) -> Iterator[tuple[str, float]]:
 
 
 def add(table: Table) -> None:
-    """Columns for what only the rules' sentences say."""
+    """Columns for what only the rules' sentences say; shares 0-1, counts as printed."""
+    # a counter is never replaced, and a sentence names only the worst of the reasons
     stalls_known = any(m.startswith(("stall.", "stall_cycles.")) for m in table.columns)
     found: dict[str, tuple[str, dict[int, float]]] = {}
     for opinion in table.opinions:
@@ -98,6 +100,7 @@ def add(table: Table) -> None:
             if metric.startswith("stall.") and stalls_known:
                 continue
             rows = found.setdefault(metric, (opinion.rule, {}))[1]
+            # a rule speaks once per instruction or pipe it means: the worst counts
             rows[opinion.row] = max(value, rows.get(opinion.row, value))
     for metric, (rule, rows) in found.items():
         if metric in table.columns:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import re
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from triage import schema
+from triage.capture.arrays import Indices, Masks, Names
 from triage.capture.capture import Column, Opinion, Quality, Table
 from triage.capture.source import Source, cells
 from triage.dialects._nvidia import ncu_implied, ncu_long
@@ -21,25 +22,36 @@ from triage.ground import units
 from triage.ground.errors import BadCapture, UnknownUnit
 
 ROLES = {
-    "id": ("id",), "pid": ("process id", "process"), "kernel": ("kernel name", "demangled name", "function name"),
-    "block": ("block size",), "grid": ("grid size",), "cc": ("cc", "compute capability"),
-    "device": ("device name", "device attribute display name", "device"), "speedup": ("estimated speedup",),
-    "major": ("device attribute compute capability major",), "minor": ("device attribute compute capability minor",),
-}  # fmt: skip
+    "id": ("id",),
+    "pid": ("process id", "process"),
+    "kernel": ("kernel name", "demangled name", "function name"),
+    "block": ("block size",),
+    "grid": ("grid size",),
+    "cc": ("cc", "compute capability"),
+    "device": ("device name", "device attribute display name", "device"),
+    "speedup": ("estimated speedup",),
+    "major": ("device attribute compute capability major",),
+    "minor": ("device attribute compute capability minor",),
+}
 _NA = [*csv_parser.MISSING, "No data"]
 
 
 @dataclass(slots=True)
 class _Piece:
-    names: Any
-    lines: Any
-    texts: dict[str, Any]
+    """One table of a file: names, 1-based lines and texts by role, one per launch, and the columns."""
+
+    names: Names
+    lines: Indices
+    texts: dict[str, Names]
     columns: dict[str, Column]
     unmapped: list[str]
 
 
 def read(source: Source, dialect: str, header: Header, brackets: bool, decimal: str = "") -> Table:
-    """Every launch in file order. brackets: units stand in the headers; else in the record below the header."""
+    """Every launch in file order. brackets: units stand in the headers; else in the record below the header.
+
+    Raises BadCapture when no launch follows a header, UnknownUnit when the decimal sign stays open.
+    """
     body = Body(source)
     found = segments(body, header)
     if not found:
@@ -55,10 +67,14 @@ def read(source: Source, dialect: str, header: Header, brackets: bool, decimal: 
             "the profiler recorded nothing; check that kernels ran and profile again",
         )
     table = Table(
-        dialect, [source], np.concatenate([p.names for p in pieces]), _merge(pieces),
-        lines=np.concatenate([p.lines for p in pieces]), unmapped=list(dict.fromkeys(u for p in pieces for u in p.unmapped)),
+        dialect,
+        [source],
+        np.concatenate([p.names for p in pieces]),
+        _merge(pieces),
+        lines=np.concatenate([p.lines for p in pieces]),
+        unmapped=list(dict.fromkeys(u for p in pieces for u in p.unmapped)),
         quality=quality,
-    )  # fmt: skip
+    )
     table.kinds = np.full(len(table), "compute", dtype=object)
     _extras(table, pieces, found[0], style)
     ncu_implied.complete(table)
@@ -81,7 +97,8 @@ def _bracketed(header: str) -> tuple[str, str]:
 
 
 def _unit_row(body: Body, seg: Segment) -> list[str]:
-    # the record right below the header, whether or not the segment was cut behind it
+    """The record right below the header where it holds units: it names no launch, process or kernel. Else []."""
+    # it begins with no number, so it may have been taken for foreign text and the segment cut behind it
     offset = _offset_of_line(body, seg, seg.start)
     row = cells(body.line(offset), seg.separator) if offset < len(body.data) else []
     low = [schema.normal(h) for h in seg.headers]
@@ -116,7 +133,7 @@ def _style(source: Source, body: Body, found: list[Segment], brackets: bool, dec
     for seg in found[:3]:
         wanted = [c for cs in _candidates(_headers(seg, body, brackets)).values() for c in cs]
         sample = bytes(body.data[seg.start : min(seg.end, seg.start + (1 << 20))]).decode(body.encoding, "replace")
-        if seg.separator == "," and '"' not in sample:
+        if seg.separator == "," and '"' not in sample:  # no number can hold a comma
             return "us" if not decimal else ncu_long.decimal_style(source, [], ",", decimal)
         for row in csv.reader(sample.replace("\r", "").split("\n")[:200], delimiter=seg.separator):
             texts |= {row[c] for c in wanted if c < len(row)}
@@ -132,7 +149,7 @@ def _piece(body: Body, seg: Segment, brackets: bool, style: units.Style, quality
         raise BadCapture(
             f"{body.source.path}:{seg.header_line}: no column with the {lost}", "export the whole table again"
         )
-    texts = frame(body, seg, list(roles.values()), dict.fromkeys(roles.values(), "category"))
+    texts = frame(body, seg, list(roles.values()), set(roles.values()))
     lines = record_lines(body, seg, len(texts))
     # a launch has a number; the unit row, a repeated header and stray text have none
     codes, words = ncu_long.codes(texts, roles["id"])
@@ -145,7 +162,7 @@ def _piece(body: Body, seg: Segment, brackets: bool, style: units.Style, quality
     columns: dict[str, Column] = {}
     used = set(roles.values())
     for metric, options in wanted.items():
-        for c in options:
+        for c in options:  # the best name that has a number: a counter may be listed and empty
             column = _column(numbers[c], metric, headers[c], c, style, keep, quality)
             if column is not None:
                 used.add(c)
@@ -158,6 +175,7 @@ def _piece(body: Body, seg: Segment, brackets: bool, style: units.Style, quality
         for r, c in roles.items()
         for codes_, words_ in [ncu_long.codes(texts, c)]
     }
+    # copied: names are mended in place, and the texts by role stay as exported
     names = out.get("kernel", np.array([f"launch {i}" for i in np.flatnonzero(keep)], dtype=object)).copy()
     blank = names == ""
     names[blank] = [f"launch {i}" for i in np.flatnonzero(blank)]
@@ -166,23 +184,33 @@ def _piece(body: Body, seg: Segment, brackets: bool, style: units.Style, quality
 
 def _numbers(body: Body, seg: Segment, wanted: list[int], style: units.Style, rows: int) -> pd.DataFrame:
     """Number columns by the fast parser; columns it cannot read as numbers stay text."""
-    options: dict[str, Any] = {
-        "sep": seg.separator, "header": None, "names": list(range(len(seg.headers) + 3)), "index_col": False,
-        "usecols": wanted, "keep_default_na": False, "na_values": _NA, "encoding": body.encoding,
-        "encoding_errors": "replace", "skip_blank_lines": False, "thousands": "," if style == "us" else ".",
-        "decimal": "." if style == "us" else ",", "low_memory": False, "engine": "c",
-    }  # fmt: skip
-    widest = seg.separator.encode() * (len(seg.headers) + 2) + b"\n"
-    skip = 1 if _has_unit_row(body, seg) else 0
+    widest = seg.separator.encode() * (len(seg.headers) + 2) + b"\n"  # as in `frame`: tells the parser the width
+    skip = 1 if _has_unit_row(body, seg) else 0  # one row of units would make every column text
     start = body.data.find(b"\n", seg.start, seg.end) + 1 if skip else seg.start
     try:
         with body.slice(start, seg.end, widest) as f:
-            got: pd.DataFrame = pd.read_csv(f, **options)
+            got: pd.DataFrame = pd.read_csv(
+                f,
+                engine="c",
+                low_memory=False,
+                sep=seg.separator,
+                header=None,
+                names=list(range(len(seg.headers) + 3)),
+                index_col=False,
+                usecols=wanted,
+                keep_default_na=False,
+                na_values=_NA,
+                encoding=body.encoding,
+                encoding_errors="replace",
+                skip_blank_lines=False,
+                thousands="," if style == "us" else ".",
+                decimal="." if style == "us" else ",",
+            )
     except (pd.errors.ParserError, ValueError, OverflowError):
         got = pd.DataFrame()
-    if len(got) != rows - skip + 1:
-        return frame(body, seg, wanted, {})
-    got.iloc[0, :] = np.nan
+    if len(got) != rows - skip + 1:  # the two passes disagree about records, so rows would not be those of the texts
+        return frame(body, seg, wanted)
+    got.iloc[0, :] = np.nan  # the width row; it stands in for the row of units, so that rows agree with the texts
     if skip:
         return got
     return got.iloc[1:].reset_index(drop=True)
@@ -198,10 +226,10 @@ def _column(
     header: tuple[str, str],
     c: int,
     style: units.Style,
-    keep: Any,
+    keep: Masks,
     quality: list[Quality],
 ) -> Column | None:
-    """A metric's values in canonical units, or None when no cell holds a number."""
+    """A metric's values in canonical units, or None when no kept cell holds a number or the unit does not fit."""
     name, unit = header
     if pd.api.types.is_numeric_dtype(raw):
         values = raw.to_numpy(dtype=np.float64, na_value=np.nan)[keep]
@@ -233,9 +261,10 @@ def _merge(pieces: list[_Piece]) -> dict[str, Column]:
 
 
 def _extras(table: Table, pieces: list[_Piece], seg: Segment, style: units.Style) -> None:
+    """Launch shape, architecture, device and estimated speedups from the columns that are no counters."""
     low = [schema.normal(_bracketed(h)[0]) for h in seg.headers]
 
-    def texts(role: str) -> Any:
+    def texts(role: str) -> Names:
         return np.concatenate([p.texts.get(role, np.full(len(p.names), "", dtype=object)) for p in pieces])
 
     for role, metric in (("block", "launch.block_size"), ("grid", "launch.grid_size")):
@@ -245,13 +274,15 @@ def _extras(table: Table, pieces: list[_Piece], seg: Segment, style: units.Style
         if metric not in table.columns and np.isfinite(values).any():
             at = low.index(f"{role} size") if f"{role} size" in low else -1
             table.columns[metric] = Column(values, f"{role.title()} Size", at + 1, "(x, y, z)")
+    # `8` or `8.00`: some exports print every number with two decimals
     whole = [f"{a.split('.')[0]}.{b.split('.')[0]}" for a, b in zip(texts("major"), texts("minor"), strict=True)]
     generation = [c or w for c, w in zip(texts("cc"), whole, strict=True)]
     ncu_long.device_of(table, list(dict.fromkeys(generation)), list(dict.fromkeys(texts("device"))))
-    _speedups(table, cast("list[str]", list(texts("speedup"))), style)
+    _speedups(table, texts("speedup").tolist(), style)
 
 
 def _speedups(table: Table, words: list[str], style: units.Style) -> None:
+    """The GUI's `Estimated Speedup [%]`, the only trace of rules in a wide table."""
     for row, text in enumerate(words):
         claim = ncu_long.number(text, style) if text else np.nan
         if np.isfinite(claim) and claim > 0:

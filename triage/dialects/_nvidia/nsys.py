@@ -5,18 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from triage.capture.arrays import Floats, Indices, Names
 from triage.capture.capture import Column, Quality
 from triage.capture.source import Source, cells, delimiter
+from triage.dialects._nvidia import ncu_names
 from triage.dialects._tables import wide_table
 from triage.ground import units
 from triage.ground.errors import BadCapture, NotTriageable, UnknownUnit
 from triage.schema import normal
 
-# report -> (columns it must have, columns it must not have), by bare header without unit
+# report -> (columns it must have, columns it must not have), by bare header without unit; the first that fits.
+# Several share all but one column: nvtx_sum differs from cuda_gpu_kern_sum in the last two.
 REPORTS: dict[str, tuple[set[str], set[str]]] = {
     "cuda_gpu_trace": ({"start", "duration", "grdx", "blkx", "name"}, set()),
     "nvtx_gpu_proj_sum": ({"range", "total proj time"}, set()),
@@ -32,17 +34,24 @@ REPORTS: dict[str, tuple[set[str], set[str]]] = {
     "cuda_gpu_kern_sum": ({"total time", "instances", "name"}, {"range", "operation", "num calls"}),
 }
 _WHAT = {
-    "nvtx_sum": "NVTX ranges timed on the CPU", "cuda_gpu_mem_time_sum": "copies between memories",
-    "cuda_gpu_mem_size_sum": "sizes of copies between memories", "cuda_api_sum": "calls of an API, timed on the CPU",
-    "cuda_kern_exec_sum": "launch and queue times", "cuda_kern_exec_trace": "launch and queue times",
+    "nvtx_sum": "NVTX ranges timed on the CPU",
+    "cuda_gpu_mem_time_sum": "copies between memories",
+    "cuda_gpu_mem_size_sum": "sizes of copies between memories",
+    "cuda_api_sum": "calls of an API, timed on the CPU",
+    "cuda_kern_exec_sum": "launch and queue times",
+    "cuda_kern_exec_trace": "launch and queue times",
     "nvtx_gpu_proj_trace": "single NVTX ranges",
-}  # fmt: skip
+}
+# what nsys itself says between two reports in one output
 _SAY = re.compile(r"\s*(?:Processing|Generating|Exporting|Executing|Collecting|NOTICE|SKIPPED|WARNING|\*\*)")
 
 
 @dataclass(slots=True)
 class Found:
-    """Where a report's table stands and how it is laid out: `csv`, `columns` or `box`."""
+    """Where a report's table stands (1-based line of its header) and how it is laid out: `csv`, `columns` or `box`.
+
+    spans: first character and the one behind the last of every column, for layouts without a delimiter.
+    """
 
     report: str
     line: int
@@ -86,7 +95,7 @@ def find(source: Source) -> list[Found]:
                 found.append(Found(report, i + 1, "box", headers, spans))
         elif i + 1 < len(lines) and re.fullmatch(r"\s*-{2,}(?:\s+-{2,})+\s*", lines[i + 1]):
             spans = [m.span() for m in re.finditer(r"-+", lines[i + 1])]
-            spans[-1] = (spans[-1][0], 1 << 30)
+            spans[-1] = (spans[-1][0], 1 << 30)  # names run beyond their dashes
             headers = [line[a:b].strip() for a, b in spans]
             if report := _report(headers):
                 found.append(Found(report, i + 1, "columns", headers, spans))
@@ -95,11 +104,14 @@ def find(source: Source) -> list[Found]:
 
 @dataclass(slots=True)
 class Grid:
-    """Columns of a report by position: numbers in printed units, texts, the line of every row."""
+    """Columns of a report by 0-based position: numbers in printed units, texts, the 1-based line of every row.
 
-    numbers: dict[int, Any]
-    texts: dict[int, Any]
-    lines: Any
+    lines: None where rows follow line by line from first_line.
+    """
+
+    numbers: dict[int, Floats]
+    texts: dict[int, Names]
+    lines: Indices | None
     first_line: int
     quality: list[Quality]
 
@@ -140,15 +152,15 @@ def _csv_end(source: Source, found: Found) -> int | None:
 
 
 def _text_rows(source: Source, found: Found) -> tuple[list[list[str]], list[int]]:
+    """Cells and lines of a report laid out for people."""
     rows: list[list[str]] = []
     lines: list[int] = []
     for number, line in enumerate(source.lines(), 1):
         if number <= found.line:
             continue
         if found.layout == "box":
-            if line.lstrip().startswith("+"):
-                if rows and not line.strip("+-= \t"):
-                    continue
+            if line.lstrip().startswith("+"):  # a rule of the box
+                pass
             elif not line.lstrip().startswith("|"):
                 break
             else:
@@ -157,7 +169,7 @@ def _text_rows(source: Source, found: Found) -> tuple[list[list[str]], list[int]
                 rows.append([c.strip() for c in parts] + [""] * (len(found.headers) - len(parts)))
                 lines.append(number)
             continue
-        if number == found.line + 1:
+        if number == found.line + 1:  # the dashes
             continue
         if not line.strip() or _SAY.match(line):
             break
@@ -169,7 +181,7 @@ def _text_rows(source: Source, found: Found) -> tuple[list[list[str]], list[int]
 
 
 def time(source: Source, grid: Grid, found: Found, c: int) -> Column:
-    """A time column in ns."""
+    """A time column in ns; raises UnknownUnit when its header states a unit that is none."""
     header = found.headers[c]
     unit = unit_of(header) or "ns"
     try:
@@ -201,6 +213,4 @@ them and lists the counters to collect with Nsight Compute next."""
 
 def collect(metrics: list[str]) -> str:
     """Nsight Systems has no counters: the Nsight Compute command that collects the metrics."""
-    from triage.dialects._nvidia import ncu_names
-
     return ncu_names.collect(metrics)

@@ -10,16 +10,24 @@ from triage.capture.source import Source, cells, delimiter
 from triage.ground.errors import NotTriageable
 from triage.schema import normal
 
-_SECTION = re.compile(r"==\d+==\s+(.*?result):")
 _SAID = re.compile(r"^(?:==\d+==\s*)?(No (?:kernels|events/metrics|events|metrics|API activities) were profiled\.?)")
-_NAMES = {
-    "summary": ({"time(%)", "calls", "avg", "name"}, set[str]()),
-    "trace": ({"start", "duration", "grid x", "name"}, set[str]()),
-    "metrics": ({"kernel", "metric name", "avg"}, set[str]()),
-    "events": ({"kernel", "event name", "avg"}, set[str]()),
-    "metric trace": ({"kernel", "device", "stream"}, set[str]()),
-    "unified memory": ({"device", "avg size"}, set[str]()),
+# kind of table -> headers it must have; the first that fits
+_MUST = {
+    "summary": {"time(%)", "calls", "avg", "name"},
+    "trace": {"start", "duration", "grid x", "name"},
+    "metrics": {"kernel", "metric name", "avg"},
+    "events": {"kernel", "event name", "avg"},
+    "metric trace": {"kernel", "device", "stream"},
+    "unified memory": {"device", "avg size"},
 }
+# what stands in a record of units, in lower case
+_UNITS = {"", "%", "s", "ms", "us", "ns", "b", "kb", "mb", "gb", "tb", "b/s", "kb/s", "mb/s", "gb/s"}
+_TEXT = (
+    re.compile(r"^==\d+==.*(?:NVPROF|Profiling (?:result|application))|NVPROF is profiling process", re.MULTILINE),
+    re.compile(
+        r"^[ \t]*(?:Type[ \t]+)?Time\(%\)[ \t]+Time[ \t]+Calls[ \t]+Avg[ \t]+Min[ \t]+Max[ \t]+Name", re.MULTILINE
+    ),
+)
 CAPTURE = """\
 nvprof ends with the Volta generation; on newer GPUs use Nsight Compute and Nsight Systems.
 
@@ -44,11 +52,11 @@ class Found:
 def kind_of(headers: list[str]) -> str:
     """Which nvprof table a header belongs to, "" for none."""
     have = {normal(h) for h in headers}
-    return next((k for k, (must, _) in _NAMES.items() if must <= have), "")
+    return next((k for k, must in _MUST.items() if must <= have), "")
 
 
 def find(source: Source) -> list[Found]:
-    """Every nvprof table that begins in the head of a source."""
+    """Every nvprof table that begins in the head of a source; sets the source's delimiter to that of the last."""
     if source.is_folder:
         return []
     found: list[Found] = []
@@ -63,6 +71,7 @@ def find(source: Source) -> list[Found]:
             continue
         source.delimiter = separator
         below = cells(lines[i + 1], separator) if i + 1 < len(lines) else []
+        # summaries and traces have units per file in a record of their own, which has no name; glued units have none
         is_units = bool(below) and not (below[-1].strip() if len(below) >= len(headers) else "") and _all_units(below)
         units = below + [""] * (len(headers) - len(below)) if is_units else [""] * len(headers)
         end = next((j for j in range(i + 1, len(lines)) if not lines[j].strip() or lines[j].startswith("==")), None)
@@ -71,18 +80,17 @@ def find(source: Source) -> list[Found]:
 
 
 def _could_be_header(line: str) -> bool:
-    return (line.startswith(('"', "Time(%)", "Type", "Start", "Device")) and any(
-        w in line for w in ('Time(%)', "Duration", "Metric Name", "Event Name", "Avg Size"))
-    )  # fmt: skip
+    return line.startswith(('"', "Time(%)", "Type", "Start", "Device")) and any(
+        w in line for w in ("Time(%)", "Duration", "Metric Name", "Event Name", "Avg Size")
+    )
 
 
 def _all_units(row: list[str]) -> bool:
-    known = {"", "%", "s", "ms", "us", "ns", "b", "kb", "mb", "gb", "tb", "b/s", "kb/s", "mb/s", "gb/s"}
-    return all(c.strip().lower() in known for c in row) and any(c.strip() for c in row)
+    return all(c.strip().lower() in _UNITS for c in row) and any(c.strip() for c in row)
 
 
 def records(source: Source, found: Found) -> list[tuple[int, list[str]]]:
-    """(line, cells) of a table's records; commas in an unquoted last cell belong to it."""
+    """(line, cells) of a table's records, all as long as its header; it ends at a blank line or at chatter."""
     out = []
     width = len(found.headers)
     for number, line in enumerate(source.lines(), 1):
@@ -91,7 +99,7 @@ def records(source: Source, found: Found) -> list[tuple[int, list[str]]]:
         if not line.strip() or line.startswith("=="):
             break
         row = next(csv.reader([line], delimiter=source.delimiter), [])
-        if len(row) > width:
+        if len(row) > width:  # a kernel's name stands last, in some versions without quotes: its commas are its own
             row = [*row[: width - 1], source.delimiter.join(row[width - 1 :])]
         out.append((number, row + [""] * (width - len(row))))
     return out
@@ -105,8 +113,7 @@ def chatter(source: Source) -> str:
 def is_text(source: Source) -> bool:
     """nvprof's output for people: its chatter and aligned columns, no CSV."""
     head = source.head_text[:65536]
-    return bool(re.search(r"^==\d+==.*(?:NVPROF|Profiling (?:result|application))|NVPROF is profiling process", head, re.MULTILINE)
-                or re.search(r"^[ \t]*(?:Type[ \t]+)?Time\(%\)[ \t]+Time[ \t]+Calls[ \t]+Avg[ \t]+Min[ \t]+Max[ \t]+Name", head, re.MULTILINE))  # fmt: skip
+    return any(pattern.search(head) for pattern in _TEXT)
 
 
 def refuse(source: Source, found: list[Found]) -> NotTriageable:

@@ -1,7 +1,7 @@
-"""PerfWorks counters as NVIDIA's graphics tools print them: which metric a header means, and what follows
-from them.
+"""PerfWorks counters as NVIDIA's graphics tools print them: which metric a header means, and what follows from them.
 
-Shared by GPU Trace, the Nsight Perf SDK, and the NVIDIA plug-ins of RenderDoc and PIX.
+Shared by GPU Trace, the Nsight Perf SDK, and the NVIDIA plug-ins of RenderDoc and PIX. What stands before a counter
+(`FE_A.TriageSCG.`) changes with the GPU, the metric set and the shader profiler, so only what follows counts.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 import warnings
 from functools import cache
-from typing import Any
 
 import numpy as np
 
 from triage import schema
+from triage.capture.arrays import Floats, Names
 from triage.capture.capture import Column, Quality, Table
 
 PCT = ".avg.pct_of_peak_sustained_elapsed"
@@ -30,6 +30,7 @@ _LOCAL = {
     f"tpc__warps_active_shader_vtg{PCT}": "sm.warps_vtg",
     "gpu__time_duration": "gpu.time",
 }
+# stall reasons that the graphics tools cut finer than Nsight Compute: the pipe waited for, or a plural
 _REASONS = {
     "long_scoreboard_pipe_l1tex": "stall.long_scoreboard",
     "long_scoreboard": "stall.long_scoreboard",
@@ -80,10 +81,8 @@ def unit_of(header: str) -> str:
     return "%" if re.search(r"\.pct(?:_of_peak_sustained_\w+)?\Z", counter(header)) else ""
 
 
-def clock_factor(values: Any) -> float | None:
-    """Factor to Hz of a clock column whose unit nobody printed: MHz or Hz by magnitude; None when neither
-    fits.
-    """
+def clock_factor(values: Floats) -> float | None:
+    """Factor to Hz of a clock column whose unit nobody printed: MHz or Hz by magnitude; None when neither fits."""
     seen = values[np.isfinite(values) & (values > 0)]
     if not len(seen):
         return 1.0
@@ -93,16 +92,14 @@ def clock_factor(values: Any) -> float | None:
     return 1.0 if low >= 1e7 else None
 
 
-def add(table: Table, metric: str, values: Any, formula: str, inputs: tuple[str, ...]) -> None:
+def add(table: Table, metric: str, values: Floats, formula: str, inputs: tuple[str, ...]) -> None:
     """A computed column, unless the metric was exported; an all-missing result is left out."""
     if metric not in table.columns and np.isfinite(values).any():
         table.columns[metric] = Column(values, formula, formula=formula, inputs=inputs)
 
 
 def compute(table: Table) -> None:
-    """Metrics that follow from exported counters; each keeps its formula. Only where the tool did not export
-    them.
-    """
+    """Metrics that follow from exported counters, each with its formula, where the tool did not export them."""
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         _warps(table)
@@ -110,12 +107,13 @@ def compute(table: Table) -> None:
         _pixels(table)
 
 
-def _get(table: Table, metric: str) -> Any:
+def _get(table: Table, metric: str) -> Floats | None:
     column = table.columns.get(metric)
     return None if column is None else column.values
 
 
 def _warps(table: Table) -> None:
+    """Occupancy, active SMs and issue rates; the counters are over elapsed cycles, so idle SMs dilute them."""
     shares = [f"sm.warps_{s}" for s in _WARPS if f"sm.warps_{s}" in table.columns]
     active = _get(table, "sm.active")
     if len(shares) >= 2:
@@ -127,33 +125,16 @@ def _warps(table: Table) -> None:
         if active is None and unused is not None:
             active = np.minimum(total + unused, 1.0)
             inputs = (*shares, "sm.unused_slots")
-            add(
-                table,
-                "sm.active",
-                active,
-                f"{' + '.join(inputs)} (every warp slot of an SM that is not idle)",
-                inputs,
-            )
+            text = f"{' + '.join(inputs)} (every warp slot of an SM that is not idle)"
+            add(table, "sm.active", active, text, inputs)
         if active is not None:
             name = "sm.active" if "sm.active" in table.columns else "sm.idle"
             share = "sm.active" if name == "sm.active" else "(1 - sm.idle)"
-            add(
-                table,
-                "sm.occupancy",
-                _over(total, active),
-                f"({' + '.join(shares)}) / {share}",
-                (*shares, name),
-            )
+            add(table, "sm.occupancy", _over(total, active), f"({' + '.join(shares)}) / {share}", (*shares, name))
             raws = [h for h in table.raw if warps_of(h)]
             if len(raws) >= 2:
                 warps = sum(table.raw[h].values for h in raws)
-                add(
-                    table,
-                    "sm.active_warps",
-                    _over(warps, active),
-                    f"({' + '.join(raws)}) / {share}",
-                    (*raws, name),
-                )
+                add(table, "sm.active_warps", _over(warps, active), f"({' + '.join(raws)}) / {share}", (*raws, name))
     inst = _get(table, "sm.inst_per_elapsed")
     if inst is not None:
         why = "instructions executed stand for instructions issued"
@@ -161,16 +142,11 @@ def _warps(table: Table) -> None:
         if active is not None:
             name = "sm.active" if "sm.active" in table.columns else "sm.idle"
             text = f"sm.inst_per_elapsed / {'sm.active' if name == 'sm.active' else '(1 - sm.idle)'}: {why}"
-            add(
-                table,
-                "sm.issue_per_active",
-                np.minimum(_over(inst, active), 1.0),
-                text,
-                ("sm.inst_per_elapsed", name),
-            )
+            add(table, "sm.issue_per_active", np.minimum(_over(inst, active), 1.0), text, ("sm.inst_per_elapsed", name))
 
 
-def _over(a: Any, b: Any) -> Any:
+def _over(a: Floats, b: Floats) -> Floats:
+    """a / b, NaN where b is not positive."""
     return np.where(b > 0, a / np.where(b > 0, b, 1.0), np.nan)
 
 
@@ -181,6 +157,7 @@ def _stalls(table: Table) -> None:
         return
     stack = np.stack([table.raw[h].values for h in headers])
     total = np.nansum(stack, axis=0)
+    # a warp that is resident has a reason, if only `selected`; a sum of 0 means that nobody sampled
     dead = ~(total > 0)
     every = f"sum of the {len(headers)} stall reasons"
     table.raw[every] = Column(total, every, formula=f"{headers[0]} + ... + {headers[-1]}")
@@ -211,25 +188,15 @@ def _stalls(table: Table) -> None:
 def _pixels(table: Table) -> None:
     pixels, prims = _get(table, "pixels.shaded"), _get(table, "prims.input")
     if pixels is not None and prims is not None:
-        add(
-            table,
-            "pixels.per_primitive",
-            _over(pixels, prims),
-            "pixels.shaded / prims.input",
-            ("pixels.shaded", "prims.input"),
-        )
+        both = ("pixels.shaded", "prims.input")
+        add(table, "pixels.per_primitive", _over(pixels, prims), " / ".join(both), both)
     seen, kept = _get(table, "zcull.samples"), _get(table, "zcull.accepted")
     if seen is not None and kept is not None:
-        add(
-            table,
-            "zcull.reject_rate",
-            1 - _over(kept, seen),
-            "1 - zcull.accepted / zcull.samples",
-            ("zcull.accepted", "zcull.samples"),
-        )
+        both = ("zcull.accepted", "zcull.samples")
+        add(table, "zcull.reject_rate", 1 - _over(kept, seen), f"1 - {' / '.join(both)}", both)
 
 
-def kinds(table: Table) -> Any:
+def kinds(table: Table) -> Names:
     """What a range does, from its draw and dispatch counts; "" where they do not tell."""
     out = np.full(len(table), "", dtype=object)
     draws, dispatches = _get(table, "draw.count"), _get(table, "dispatch.count")
@@ -242,39 +209,18 @@ def kinds(table: Table) -> Any:
         out[only_draws] = "draw"
         if prims is not None:
             out[only_draws & (prims > 2 * draws)] = "geometry"
-            if pixels is not None:
+            if pixels is not None:  # one or two triangles per draw over much of the screen
                 out[only_draws & (prims <= 2 * draws) & (pixels >= 1e5 * draws)] = "fullscreen"
-        shares = [_get(table, f"sm.warps_{s}") for s in _WARPS]
-        if all(s is not None for s in shares):  # draws of a neighbour may leak into a compute range's count
-            total = sum(shares)
-            out[(out == "") & (dispatches > 0) & (total > 0) & (shares[1] >= 0.95 * total)] = "compute"
+        pixel, compute, vertex = (_get(table, f"sm.warps_{s}") for s in _WARPS)
+        # draws of a neighbour may leak into a compute range's count
+        if pixel is not None and compute is not None and vertex is not None:
+            total = pixel + compute + vertex
+            out[(out == "") & (dispatches > 0) & (total > 0) & (compute >= 0.95 * total)] = "compute"
     return out
 
 
 _UNITS = frozenset(
-    (
-        "sm",
-        "smsp",
-        "l1tex",
-        "lts",
-        "dram",
-        "dramc",
-        "crop",
-        "zrop",
-        "pda",
-        "vaf",
-        "vpc",
-        "pes",
-        "raster",
-        "prop",
-        "rtcore",
-        "pcie",
-        "fe",
-        "gr",
-        "gpc",
-        "gpu",
-        "tpc",
-    )
+    "sm smsp l1tex lts dram dramc crop zrop pda vaf vpc pes raster prop rtcore pcie fe gr gpc gpu tpc".split()
 )
 
 
@@ -284,7 +230,7 @@ def names() -> dict[str, list[str]]:
     for metric in schema.all_metrics().values():
         found = [a for a in metric.aliases if "." in a and counter(a).partition("__")[0] in _UNITS]
         if found:
-            out[metric.id] = sorted(found, key=lambda a: a.startswith("dramc__"))
+            out[metric.id] = sorted(found, key=lambda a: a.startswith("dramc__"))  # GPU Trace alone says dramc
     for name, target in _LOCAL.items():
         out.setdefault(target, []).append(name)
     return out
