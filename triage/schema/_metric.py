@@ -1,4 +1,4 @@
-"""The noun of the schema."""
+"""The noun of the schema, and short forms for the entries that come in rows."""
 
 from __future__ import annotations
 
@@ -22,3 +22,8 @@ class Metric:
     aliases: tuple[str, ...] = ()
     bounded: bool = True
     additive: bool = False
+
+
+def flag(id: str, label: str, meaning: str) -> Metric:
+    """A fact that is 1, 0 or missing."""
+    return Metric(id, "count", label, "", meaning, bounded=False)

@@ -1,6 +1,6 @@
 """Metrics that triage computes from others (triage/derive)."""
 
-from triage.schema._metric import Metric
+from triage.schema._metric import Metric, flag
 
 HARDWARE_UNITS: dict[str, str] = {
     # metric prefix -> name shown, in the order of the data flow; ties go to the earlier one
@@ -9,28 +9,62 @@ HARDWARE_UNITS: dict[str, str] = {
 }  # fmt: skip
 
 
-def _flag(id: str, label: str, meaning: str) -> Metric:
-    return Metric(id, "count", label, "", meaning, bounded=False)
-
-
 METRICS = (
+    # clusters of units (P3, steps 2 and 3)
     Metric("sol.top", "ratio", "Top SOL", "", "The highest unit SOL% of the workload"),
-    Metric("sol.next", "ratio", "Next SOL", "", "The highest SOL% outside the first cluster: what limits once the top units do not"),
+    Metric(
+        "sol.next",
+        "ratio",
+        "Next SOL",
+        "",
+        "The highest SOL% outside the first cluster: what limits once the top units do not",
+    ),
     Metric("sol.count", "count", "Units measured", "", "How many units have a SOL%", bounded=False),
     Metric("sol.sm_tex_gap", "ratio", "SM to TEX distance", "", "Distance between SM SOL% and TEX SOL%"),
-    Metric("sol.bound", "count", "Bound on raising SOL", "", "90 % divided by the top SOL%: the speed-up if the top unit reached 90 %",
-           bounded=False),
+    Metric(
+        "sol.bound",
+        "count",
+        "Bound on raising SOL",
+        "",
+        "90 % divided by the top SOL%: the speed-up if the top unit reached 90 %",
+        bounded=False,
+    ),
+    # the sides that are weighed against each other
     Metric("sm.side", "ratio", "SM side", "", "SM SOL%, as one side of the SM/memory balance"),
-    Metric("memory.side", "ratio", "Memory side", "",
-           "The highest SOL% of the memory system: the profiler's own figure, else the highest of TEX, L2 and VRAM"),
+    Metric(
+        "memory.side",
+        "ratio",
+        "Memory side",
+        "",
+        "The highest SOL% of the memory system: the profiler's own figure, else the highest of TEX, L2 and VRAM",
+    ),
     Metric("frontend.side", "ratio", "Front end", "", "The highest SOL% of PD, VAF, VPC, PES, raster and PROP"),
     Metric("rop.side", "ratio", "ROP side", "", "The highest SOL% of CROP and ZROP"),
-    *(_flag(f"primary.{u}", f"{n} is a top unit", f"1 when {n} stands in the first cluster of units by SOL%") for u, n in HARDWARE_UNITS.items()),
-    *(_flag(f"top.{u}", f"{n} is the top unit", f"1 when {n} has the highest SOL%") for u, n in HARDWARE_UNITS.items()),
-    *(_flag(f"involved.{u}", f"{n} is a limiter", f"1 when {n} stands in the first or second cluster of units by SOL%") for u, n in HARDWARE_UNITS.items()),
-    *(_flag(f"kind.{k}", f"Kind: {k}", f"1 when the workload is of kind {k}, 0 when of another, missing when unknown")
-      for k in ("fullscreen", "compute", "geometry", "draw", "copy", "raytracing")),
-    Metric("stall.top_share", "ratio", "Top stall share", "low", "Share of the active warps' cycles lost to the top stall reason"),
-    _flag("stall.top_is_long_scoreboard", "Long scoreboard is the top stall", "1 when long scoreboard is the largest stall reason"),
-    _flag("stall.top_is_barrier", "Barrier is the top stall", "1 when barrier is the largest stall reason"),
-)  # fmt: skip
+    *(
+        flag(f"primary.{u}", f"{n} is a top unit", f"1 when {n} stands in the first cluster of units by SOL%")
+        for u, n in HARDWARE_UNITS.items()
+    ),
+    *(flag(f"top.{u}", f"{n} is the top unit", f"1 when {n} has the highest SOL%") for u, n in HARDWARE_UNITS.items()),
+    *(
+        flag(f"involved.{u}", f"{n} is a limiter", f"1 when {n} stands in the first or second cluster of units by SOL%")
+        for u, n in HARDWARE_UNITS.items()
+    ),
+    *(
+        flag(f"kind.{k}", f"Kind: {k}", f"1 when the workload is of kind {k}, 0 when of another, missing when unknown")
+        for k in ("fullscreen", "compute", "geometry", "draw", "copy", "raytracing")
+    ),
+    # stall reasons
+    Metric(
+        "stall.top_share",
+        "ratio",
+        "Top stall share",
+        "low",
+        "Share of the active warps' cycles lost to the top stall reason",
+    ),
+    flag(
+        "stall.top_is_long_scoreboard",
+        "Long scoreboard is the top stall",
+        "1 when long scoreboard is the largest stall reason",
+    ),
+    flag("stall.top_is_barrier", "Barrier is the top stall", "1 when barrier is the largest stall reason"),
+)

@@ -1,26 +1,100 @@
-"""Facts over the workloads of a frame that triage/framefacts.py computes: pairs, runs, common causes, drains."""
+"""Facts over the workloads of a frame that triage/diagnosis/frame_facts.py computes: pairs, runs, common causes, drains."""
 
 from triage.schema._metric import Metric
 
 METRICS = (
-    Metric("frame.tiny_marker_count", "count", "Tiny markers", "low",
-           "Leaf markers (no kernel launches) shorter than 10 µs each, repeats counted", bounded=False),
-    Metric("frame.tiny_marker_share", "ratio", "Time in tiny markers", "low",
-           "Share of the frame in leaf markers shorter than 10 µs"),
-    Metric("frame.tiny_launch_count", "count", "Tiny launches", "low", "Kernel launches shorter than 10 µs each", bounded=False),
-    Metric("frame.tiny_launch_share", "ratio", "Share of tiny launches", "low", "Kernel launches shorter than 10 µs, of all launches"),
-    Metric("frame.tiny_launch_time", "ratio", "Time in tiny launches", "low",
-           "Share of the capture's kernel time in launches shorter than 10 µs"),
+    # Counters of ranges below 10 µs carry start and end effects, and many of them mean that the launches are the cost.
+    Metric(
+        "frame.tiny_marker_count",
+        "count",
+        "Tiny markers",
+        "low",
+        "Leaf markers (no kernel launches) shorter than 10 µs each, repeats counted",
+        bounded=False,
+    ),
+    Metric(
+        "frame.tiny_marker_share",
+        "ratio",
+        "Time in tiny markers",
+        "low",
+        "Share of the frame in leaf markers shorter than 10 µs",
+    ),
+    Metric(
+        "frame.tiny_launch_count",
+        "count",
+        "Tiny launches",
+        "low",
+        "Kernel launches shorter than 10 µs each",
+        bounded=False,
+    ),
+    Metric(
+        "frame.tiny_launch_share",
+        "ratio",
+        "Share of tiny launches",
+        "low",
+        "Kernel launches shorter than 10 µs, of all launches",
+    ),
+    Metric(
+        "frame.tiny_launch_time",
+        "ratio",
+        "Time in tiny launches",
+        "low",
+        "Share of the capture's kernel time in launches shorter than 10 µs",
+    ),
+    # idle time and drains, over leaf ranges only: parents contain them again
     Metric("frame.idle", "ratio", "Frame idle", "low", "GPU idle over the frame's leaf ranges, weighted by their time"),
-    Metric("frame.drains", "count", "Drains in the frame", "low", "Commands that drain the graphics queue, leaf ranges only", bounded=False),
-    Metric("frame.drain_time", "ratio", "Time in drains", "low", "Share of the frame in which the front end waited for a drain"),
-    Metric("frame.merge_share", "ratio", "Time in mergeable passes", "low",
-           "Share of the frame in runs of neighbouring fullscreen or compute passes that all lead with VRAM"),
+    Metric(
+        "frame.drains",
+        "count",
+        "Drains in the frame",
+        "low",
+        "Commands that drain the graphics queue, leaf ranges only",
+        bounded=False,
+    ),
+    Metric(
+        "frame.drain_time",
+        "ratio",
+        "Time in drains",
+        "low",
+        "Share of the frame in which the front end waited for a drain",
+    ),
+    # what several passes together could give back
+    Metric(
+        "frame.merge_share",
+        "ratio",
+        "Time in mergeable passes",
+        "low",
+        "Share of the frame in runs of neighbouring fullscreen or compute passes that all lead with VRAM",
+    ),
     Metric("frame.merge_passes", "count", "Mergeable passes", "low", "Passes in those runs", bounded=False),
-    Metric("frame.pair_share", "ratio", "Time that pairs could hide", "",
-           "Share of the frame that the best pairs of complementary passes would hide if they overlapped perfectly"),
-    Metric("frame.pairs", "count", "Complementary pairs", "", "Pairs of passes behind that share (three at most)", bounded=False),
-    Metric("frame.common_share", "ratio", "Time behind one cause", "",
-           "Share of the frame that the most frequent best finding would give back, over all workloads it concerns"),
-    Metric("frame.common_workloads", "count", "Workloads with that cause", "", "Workloads whose best finding it is", bounded=False),
-)  # fmt: skip
+    Metric(
+        "frame.pair_share",
+        "ratio",
+        "Time that pairs could hide",
+        "",
+        "Share of the frame that the best pairs of complementary passes would hide if they overlapped perfectly",
+    ),
+    Metric(
+        "frame.pairs",
+        "count",
+        "Complementary pairs",
+        "",
+        "Pairs of passes behind that share (three at most)",
+        bounded=False,
+    ),
+    Metric(
+        "frame.common_share",
+        "ratio",
+        "Time behind one cause",
+        "",
+        "Share of the frame that the most frequent best finding would give back, over all workloads it concerns",
+    ),
+    Metric(
+        "frame.common_workloads",
+        "count",
+        "Workloads with that cause",
+        "",
+        "Workloads whose best finding it is",
+        bounded=False,
+    ),
+)

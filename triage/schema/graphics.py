@@ -5,35 +5,17 @@ and PIX print them.
 """
 
 from triage.schema._metric import Metric
-
-_PCT = ".avg.pct_of_peak_sustained_elapsed"
-
-
-def _pct(counter: str) -> tuple[str, ...]:
-    return (f"{counter}_realtime{_PCT}", f"{counter}{_PCT}")
-
-
-def _sum(counter: str) -> tuple[str, ...]:
-    return (f"{counter}_realtime.sum", f"{counter}.sum")
-
-
-def _share(id: str, label: str, better: str, meaning: str, *counters: str) -> Metric:
-    return Metric(id, "ratio", label, better, meaning, tuple(a for c in counters for a in _pct(c)))
-
-
-def _count(id: str, label: str, better: str, meaning: str, *counters: str, also: tuple[str, ...] = ()) -> Metric:
-    return Metric(id, "count", label, better, meaning, (*(a for c in counters for a in _sum(c)), *also), additive=True)
-
+from triage.schema._perfworks import PCT, count, share
 
 METRICS = (
-    # whole pipes
+    # whole pipes: the highest of several units, which tells the half of the pipeline to look at
     Metric(
         "world_pipe.throughput",
         "ratio",
         "World pipe SOL",
         "",
         "Highest share of peak among the units before the rasteriser",
-        (f"GPUTrace.WorldPipe_throughput{_PCT}", f"WorldPipe_throughput{_PCT}"),
+        (f"GPUTrace.WorldPipe_throughput{PCT}", f"WorldPipe_throughput{PCT}"),
     ),
     Metric(
         "screen_pipe.throughput",
@@ -41,7 +23,7 @@ METRICS = (
         "Screen pipe SOL",
         "",
         "Highest share of peak among the units from the rasteriser on",
-        (f"GPUTrace.ScreenPipe_throughput{_PCT}", f"ScreenPipe_throughput{_PCT}"),
+        (f"GPUTrace.ScreenPipe_throughput{PCT}", f"ScreenPipe_throughput{PCT}"),
     ),
     Metric(
         "fe.throughput",
@@ -49,30 +31,30 @@ METRICS = (
         "Front-end SOL",
         "",
         "Share of peak of the command front end",
-        (f"fe__throughput{_PCT}",),
+        (f"fe__throughput{PCT}",),
     ),
-    _share(
+    share(
         "crop.read_throughput",
         "CROP read SOL",
         "",
         "Share of the colour ROPs' peak read rate",
         "crop__read_throughput",
     ),
-    _share(
+    share(
         "crop.write_throughput",
         "CROP write SOL",
         "",
         "Share of the colour ROPs' peak write rate",
         "crop__write_throughput",
     ),
-    _share(
+    share(
         "zrop.read_throughput",
         "ZROP read SOL",
         "",
         "Share of the depth ROPs' peak read rate",
         "zrop__read_throughput",
     ),
-    _share(
+    share(
         "zrop.write_throughput",
         "ZROP write SOL",
         "",
@@ -80,7 +62,7 @@ METRICS = (
         "zrop__write_throughput",
     ),
     # primitives and pixels
-    _count(
+    count(
         "prims.input",
         "Primitives in",
         "low",
@@ -88,65 +70,65 @@ METRICS = (
         "pda__input_prims",
         also=("Input Primitives", "IA Primitives"),
     ),
-    _count(
+    count(
         "prims.rasterized",
         "Primitives rasterised",
         "low",
         "Primitives that reached the rasteriser",
         also=("Rasterized Primitives", "Clipper Primitives Out"),
     ),
-    _count(
+    count(
         "vertices.input",
         "Vertices in",
         "low",
         "Vertices fetched",
         also=("Input Vertices Read", "IA Vertices"),
     ),
-    _count("invocations.vs", "VS invocations", "low", "Vertex shader invocations", also=("VS Invocations",)),
-    _count("invocations.ps", "PS invocations", "low", "Pixel shader invocations", also=("PS Invocations",)),
-    _count(
+    count("invocations.vs", "VS invocations", "low", "Vertex shader invocations", also=("VS Invocations",)),
+    count("invocations.ps", "PS invocations", "low", "Pixel shader invocations", also=("PS Invocations",)),
+    count(
         "invocations.cs",
         "CS invocations",
         "low",
         "Compute shader invocations (threads)",
         also=("CS Invocations",),
     ),
-    _count(
+    count(
         "pixels.passed",
         "Samples passed",
         "",
         "Samples that passed depth and stencil test",
         also=("Samples Passed",),
     ),
-    _count(
+    count(
         "pixels.shaded",
         "Pixels from the rasteriser",
         "low",
         "Pixels that entered the pre-ROP unit from 3D work",
         "prop__input_pixels_type_3d",
     ),
-    _count(
+    count(
         "pixels.depth_tested",
         "Pixels depth-tested",
         "low",
         "Pixels sent to the depth ROPs",
         "prop__prop2zrop_pixels",
     ),
-    _count(
+    count(
         "pixels.depth_passed",
         "Pixels that passed depth",
         "",
         "Pixels the depth ROPs let through",
         "prop__prop2zrop_pixels_op_passed",
     ),
-    _count(
+    count(
         "pixels.written",
         "Pixels to the colour ROPs",
         "low",
         "Pixels sent to the colour ROPs",
         "prop__prop2crop_pixels",
     ),
-    _share(
+    share(
         "pixels.late_z",
         "Late depth tests",
         "low",
@@ -161,14 +143,14 @@ METRICS = (
         "Pixels shaded per primitive fetched",
         bounded=False,
     ),
-    _count(
+    count(
         "zcull.samples",
         "ZCULL input",
         "",
         "Samples that reached coarse depth culling",
         "raster__zcull_input_samples",
     ),
-    _count(
+    count(
         "zcull.accepted",
         "ZCULL accepted",
         "",
@@ -183,47 +165,47 @@ METRICS = (
         "Samples that coarse depth culling threw away",
     ),
     # queues, drains, counts
-    _share(
+    share(
         "compute.sync_active",
         "Compute on the direct queue",
         "",
         "Elapsed cycles with compute work of the graphics queue",
         "gr__compute_cycles_active_queue_sync",
     ),
-    _share(
+    share(
         "compute.async_active",
         "Compute on an async queue",
         "",
         "Elapsed cycles with compute work of an asynchronous queue",
         "gr__compute_cycles_active_queue_async",
     ),
-    _share(
+    share(
         "wfi.sync",
         "Wait-for-idle stall",
         "low",
         "Elapsed cycles the front end waited for the graphics queue to drain",
         "fe__cycles_stalled_cmd_wfi_queue_sync",
     ),
-    _share(
+    share(
         "wfi.async",
         "Wait-for-idle stall, async",
         "low",
         "Elapsed cycles the front end waited for an async queue to drain",
         "fe__cycles_stalled_cmd_wfi_queue_async",
     ),
-    _count(
+    count(
         "wfi.go_idle",
         "Drains",
         "low",
         "Commands that drain the graphics queue",
         "fe__output_ops_cmd_go_idle_queue_sync",
     ),
-    _count(
+    count(
         "wfi.switches",
         "Graphics/compute switches",
         "low",
         "Switches between graphics and compute on the graphics queue",
         "fe__output_ops_cmd_subchsw_queue_sync",
     ),
-    _count("barrier.pixel", "Pixel-shader barriers", "low", "Pixel-shader barriers", "fe__pixel_shader_barriers"),
+    count("barrier.pixel", "Pixel-shader barriers", "low", "Pixel-shader barriers", "fe__pixel_shader_barriers"),
 )

@@ -1,10 +1,6 @@
 """What triage computes about compute kernels: access patterns, arithmetic, launch shape, imbalance."""
 
-from triage.schema._metric import Metric
-
-
-def _flag(id: str, label: str, meaning: str) -> Metric:
-    return Metric(id, "count", label, "", meaning, bounded=False)
+from triage.schema._metric import Metric, flag
 
 
 def _share(id: str, label: str, better: str, meaning: str) -> Metric:
@@ -15,65 +11,205 @@ def _number(id: str, label: str, better: str, meaning: str, unit: str = "count")
     return Metric(id, unit, label, better, meaning, bounded=False)
 
 
-LIMITERS = {"registers": "registers", "shared": "shared memory", "groups": "the group slots of an SM",
-            "warps": "the group size against the warp slots", "barriers": "hardware barriers"}  # fmt: skip
+# words for what triage.occupancy calls by one name each
+LIMITERS = {
+    "registers": "registers",
+    "shared": "shared memory",
+    "groups": "the group slots of an SM",
+    "warps": "the group size against the warp slots",
+    "barriers": "hardware barriers",
+}
 
 METRICS = (
     # access patterns
-    *(_number(f"{a}.sectors_per_request", f"Sectors per {t} request", "low",
-              f"32-byte sectors one warp-level {t} touches: 4 for coalesced 4-byte accesses, 8 for 8-byte ones, at most 32")
-      for a, t in (("global_load", "global-load"), ("global_store", "global-store"))),
-    *(_share(f"{a}.waste", f"Wasted share of {t} sectors", "low", f"Share of the bytes of the sectors of {t}s that no thread asked for")
-      for a, t in (("global_load", "global load"), ("global_store", "global store"))),
-    _share("global_access.waste", "Wasted share of global sectors", "low",
-           "Share of the sectors of all global accesses that perfect coalescing would save"),
-    _share("global_load.share", "Loads among global sectors", "", "Share of the sectors of global accesses that are loads"),
-    _number("local.sectors", "Local-memory sectors", "low", "32-byte sectors of local (per-thread) memory moved through L1"),
+    *(
+        _number(
+            f"{a}.sectors_per_request",
+            f"Sectors per {t} request",
+            "low",
+            f"32-byte sectors one warp-level {t} touches: 4 for coalesced 4-byte accesses, 8 for 8-byte ones, at most 32",
+        )
+        for a, t in (("global_load", "global-load"), ("global_store", "global-store"))
+    ),
+    *(
+        _share(
+            f"{a}.waste",
+            f"Wasted share of {t} sectors",
+            "low",
+            f"Share of the bytes of the sectors of {t}s that no thread asked for",
+        )
+        for a, t in (("global_load", "global load"), ("global_store", "global store"))
+    ),
+    _share(
+        "global_access.waste",
+        "Wasted share of global sectors",
+        "low",
+        "Share of the sectors of all global accesses that perfect coalescing would save",
+    ),
+    _share(
+        "global_load.share", "Loads among global sectors", "", "Share of the sectors of global accesses that are loads"
+    ),
+    _number(
+        "local.sectors", "Local-memory sectors", "low", "32-byte sectors of local (per-thread) memory moved through L1"
+    ),
     _share("local.share", "Local-memory share", "low", "Local-memory sectors among all local and global sectors in L1"),
-    _share("shared.conflict_share", "Bank-conflict share", "low", "Shared-memory wavefronts that only exist because of bank conflicts"),
-    _share("shared.excess_share", "Excess shared wavefronts", "low", "Share of the shared-memory wavefronts beyond the ideal"),
-    _share("atomics.share", "Atomics among L2 sectors", "low", "L2 sectors of atomics and reductions among all L2 sectors"),
-    _share("l2.far_share", "L2 misses to far memory", "low", "L2 misses served from system or peer memory, of all L2 misses"),
-    _share("l2.sysmem_share", "L2 misses to system memory, share", "low", "L2 misses served from system memory, of all L2 misses"),
+    _share(
+        "shared.conflict_share",
+        "Bank-conflict share",
+        "low",
+        "Shared-memory wavefronts that only exist because of bank conflicts",
+    ),
+    _share(
+        "shared.excess_share",
+        "Excess shared wavefronts",
+        "low",
+        "Share of the shared-memory wavefronts beyond the ideal",
+    ),
+    _share(
+        "atomics.share", "Atomics among L2 sectors", "low", "L2 sectors of atomics and reductions among all L2 sectors"
+    ),
+    _share(
+        "l2.far_share",
+        "L2 misses to far memory",
+        "low",
+        "L2 misses served from system or peer memory, of all L2 misses",
+    ),
+    _share(
+        "l2.sysmem_share",
+        "L2 misses to system memory, share",
+        "low",
+        "L2 misses served from system memory, of all L2 misses",
+    ),
     # arithmetic
     _number("flop.fp32", "FP32 operations", "", "FP32 operations of the kernel; a multiply-add counts two"),
     _number("flop.fp64", "FP64 operations", "", "FP64 operations of the kernel; a multiply-add counts two"),
-    *(_share(f"flop.nonfused_{p}", f"Non-fused {p.upper()} share", "low",
-             f"{p.upper()} add and mul instructions that could pair up into multiply-adds, among all {p.upper()} add, mul and fma")
-      for p in ("fp32", "fp64")),
+    *(
+        _share(
+            f"flop.nonfused_{p}",
+            f"Non-fused {p.upper()} share",
+            "low",
+            f"{p.upper()} add and mul instructions that could pair up into multiply-adds, among all {p.upper()} add, mul and fma",
+        )
+        for p in ("fp32", "fp64")
+    ),
     _number("flop.fp32_peak", "FP32 peak", "", "FP32 operations per second the device can do", "flop/s"),
     _number("flop.fp64_peak", "FP64 peak", "", "FP64 operations per second the device can do", "flop/s"),
     _share("flop.fp32_share", "FP32 share of peak", "", "FP32 rate over the device's peak"),
     _share("flop.fp64_share", "FP64 share of peak", "", "FP64 rate over the device's peak"),
     _number("device.fp64_ratio", "FP32 to FP64 peak", "", "How many times the device's FP64 peak its FP32 peak is"),
-    _number("device.vram_peak", "VRAM peak of the device", "", "Bytes per second the device's video memory can move, by its data sheet", "byte/s"),
+    _number(
+        "device.vram_peak",
+        "VRAM peak of the device",
+        "",
+        "Bytes per second the device's video memory can move, by its data sheet",
+        "byte/s",
+    ),
     _number("vram.peak_bandwidth", "VRAM peak bandwidth", "", "Bytes per second video memory can move", "byte/s"),
-    _number("roofline.intensity", "Arithmetic intensity", "", "Floating-point operations per byte moved to or from video memory"),
-    _number("roofline.ridge", "Ridge point", "", "Intensity at which compute and memory roof meet, for the kernel's FP32/FP64 mix"),
-    _share("roofline.compute", "Share of the compute roof", "", "Time the arithmetic alone would take at peak rate, over the time taken"),
-    _share("roofline.memory", "Share of the memory roof", "", "Time the VRAM traffic alone would take at peak bandwidth, over the time taken"),
-    _share("pipe.fma_use", "FP32 pipe use", "", "How full the FP32 pipe is: cycles busy, else instructions issued over its peak"),
-    _share("pipe.fp64_use", "FP64 pipe use", "", "How full the FP64 pipe is: cycles busy, else instructions issued over its peak"),
+    _number(
+        "roofline.intensity",
+        "Arithmetic intensity",
+        "",
+        "Floating-point operations per byte moved to or from video memory",
+    ),
+    _number(
+        "roofline.ridge",
+        "Ridge point",
+        "",
+        "Intensity at which compute and memory roof meet, for the kernel's FP32/FP64 mix",
+    ),
+    _share(
+        "roofline.compute",
+        "Share of the compute roof",
+        "",
+        "Time the arithmetic alone would take at peak rate, over the time taken",
+    ),
+    _share(
+        "roofline.memory",
+        "Share of the memory roof",
+        "",
+        "Time the VRAM traffic alone would take at peak bandwidth, over the time taken",
+    ),
+    _share(
+        "pipe.fma_use",
+        "FP32 pipe use",
+        "",
+        "How full the FP32 pipe is: cycles busy, else instructions issued over its peak",
+    ),
+    _share(
+        "pipe.fp64_use",
+        "FP64 pipe use",
+        "",
+        "How full the FP64 pipe is: cycles busy, else instructions issued over its peak",
+    ),
     _share("pipe.xu_use", "XU pipe use", "", "How full the special-function pipe is"),
     _share("pipe.tensor_use", "Tensor pipe use", "", "How full the tensor pipe is"),
     _share("pipe.top", "Busiest pipe", "", "The fullest of the math pipes"),
-    _share("pipe.top_other", "Busiest other pipe", "", "The fullest of the math pipes other than the special-function and FP64 pipes"),
-    _flag("name.matrix_like", "Matrix-like name", "1 when the name suggests matrix multiplication, convolution or attention; a hint, not a fact"),
+    _share(
+        "pipe.top_other",
+        "Busiest other pipe",
+        "",
+        "The fullest of the math pipes other than the special-function and FP64 pipes",
+    ),
+    flag(
+        "name.matrix_like",
+        "Matrix-like name",
+        "1 when the name suggests matrix multiplication, convolution or attention; a hint, not a fact",
+    ),
     # launch shape
-    _number("launch.time", "Time of one launch", "low", "GPU time of one launch of the kernel, averaged over its repeats", "ns"),
+    _number(
+        "launch.time",
+        "Time of one launch",
+        "low",
+        "GPU time of one launch of the kernel, averaged over its repeats",
+        "ns",
+    ),
     _number("launch.resident_groups", "Groups per SM", "", "Groups that fit on one SM at a time"),
-    _number("launch.waves_estimate", "Waves per SM, estimated", "",
-            "Launch size in full waves if only the group size limits what fits on an SM, and the device is the smallest of its generation"),
-    _share("launch.tail_loss", "Lost in the last wave", "low", "Share of the time that empty slots of the last wave cost, if groups take equally long"),
+    _number(
+        "launch.waves_estimate",
+        "Waves per SM, estimated",
+        "",
+        "Launch size in full waves if only the group size limits what fits on an SM, and the device is the smallest of its generation",
+    ),
+    _share(
+        "launch.tail_loss",
+        "Lost in the last wave",
+        "low",
+        "Share of the time that empty slots of the last wave cost, if groups take equally long",
+    ),
     _share("launch.idle_sms", "SMs without a group", "low", "Share of the SMs that never get a group"),
-    _share("launch.idle_lanes", "Lanes without a thread", "low", "Share of the lanes of a group's warps that no thread uses"),
+    _share(
+        "launch.idle_lanes",
+        "Lanes without a thread",
+        "low",
+        "Share of the lanes of a group's warps that no thread uses",
+    ),
     _number("launch.group_warps", "Warps per group", "", "Warps (waves) of one group"),
-    *(_flag(f"limited_by.{k}", f"Occupancy limited by {t}", f"1 when {t} limits how many groups fit on an SM") for k, t in LIMITERS.items()),
+    *(
+        flag(f"limited_by.{k}", f"Occupancy limited by {t}", f"1 when {t} limits how many groups fit on an SM")
+        for k, t in LIMITERS.items()
+    ),
     _share("occupancy.gap", "Occupancy gap", "low", "Theoretical minus achieved occupancy"),
     # imbalance and latency
-    *(_share(f"imbalance.{u}", f"{t} imbalance", "low", f"Time the busiest {t} works beyond the average one, as a share of the elapsed cycles")
-      for u, t in (("sm", "SM"), ("smsp", "sub-partition"), ("l1tex", "L1"), ("l2", "L2 slice"), ("vram", "VRAM channel"))),
+    *(
+        _share(
+            f"imbalance.{u}",
+            f"{t} imbalance",
+            "low",
+            f"Time the busiest {t} works beyond the average one, as a share of the elapsed cycles",
+        )
+        for u, t in (
+            ("sm", "SM"),
+            ("smsp", "sub-partition"),
+            ("l1tex", "L1"),
+            ("l2", "L2 slice"),
+            ("vram", "VRAM channel"),
+        )
+    ),
     _share("imbalance.top", "Largest imbalance", "low", "The largest of the imbalances"),
-    _share("latency.reach", "Reach of hiding latency", "",
-           "Share of the time that goes if nothing waited any more: issue slots and top unit are the bounds, 90 % of peak is as far as it gets"),
-)  # fmt: skip
+    _share(
+        "latency.reach",
+        "Reach of hiding latency",
+        "",
+        "Share of the time that goes if nothing waited any more: issue slots and top unit are the bounds, 90 % of peak is as far as it gets",
+    ),
+)

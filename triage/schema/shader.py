@@ -1,9 +1,7 @@
-"""Shader-side counters of NVIDIA graphics profilers: L2 traffic by source, PCIe, registers, launch, L1
-stages.
-"""
+"""Shader-side counters of NVIDIA graphics profilers: L2 traffic by source, PCIe, registers, launch, L1 stages."""
 
 from triage.schema._metric import Metric
-from triage.schema.graphics import _count, _share
+from triage.schema._perfworks import count, share
 
 _L2_SOURCES = {
     "tex": "the L1/TEX caches (shader reads and writes)",
@@ -25,6 +23,7 @@ _PIPES = {
     "fp64": "double precision",
 }
 _STAGES = {"ps": "pixel", "cs": "compute", "vtg": "vertex, tessellation and geometry", "3d": "graphics"}
+# what a warp waits for before it can start: these, not the stalls, explain low occupancy
 _LAUNCH = {
     "register_allocation": "free registers",
     "warp_allocation": "a free warp slot",
@@ -41,7 +40,7 @@ def _launch_stalls() -> tuple[Metric, ...]:
     for stage in ("ps", "cs", "vtg"):
         for reason, what in _LAUNCH.items():
             out.append(
-                _share(
+                share(
                     f"launch_stall.{stage}_{reason}",
                     f"{stage.upper()} launch stall: {reason.replace('_', ' ')}",
                     "low",
@@ -55,7 +54,7 @@ def _launch_stalls() -> tuple[Metric, ...]:
 METRICS = (
     # L2 traffic by source
     *(
-        _share(
+        share(
             f"l2_from.{unit}",
             f"L2 traffic from {unit.upper()}",
             "",
@@ -64,14 +63,14 @@ METRICS = (
         )
         for unit, what in _L2_SOURCES.items()
     ),
-    _share(
+    share(
         "l2_from.hub",
         "L2 traffic from the hub",
         "",
         "Share of L2's sector peak caused by copies, host and display",
         "lts__t_sector_throughput_srcnode_hub",
     ),
-    _share(
+    share(
         "l2_from.fbp",
         "L2 traffic from other partitions",
         "",
@@ -97,14 +96,14 @@ METRICS = (
         ("pcie__write_bytes.sum",),
         additive=True,
     ),
-    _share(
+    share(
         "pcie.read_throughput",
         "PCIe read SOL",
         "",
         "Share of the link's peak spent on reads",
         "pcie__read_bytes",
     ),
-    _share(
+    share(
         "pcie.write_throughput",
         "PCIe write SOL",
         "",
@@ -112,7 +111,7 @@ METRICS = (
         "pcie__write_bytes",
     ),
     # shader cores
-    _share(
+    share(
         "sm.inst_per_elapsed",
         "Instructions, elapsed",
         "",
@@ -121,7 +120,7 @@ METRICS = (
         "smsp__inst_executed",
     ),
     *(
-        _share(
+        share(
             f"pipe_elapsed.{p}",
             f"{p.upper()} pipe, elapsed",
             "",
@@ -132,21 +131,21 @@ METRICS = (
         )
         for p, what in _PIPES.items()
     ),
-    _share(
+    share(
         "sm.groups",
         "Groups resident",
         "",
         "Thread-group slots in use, over elapsed cycles",
         "sm__ctas_active",
     ),
-    _share(
+    share(
         "registers.graphics",
         "Registers held by graphics",
         "",
         "Register file allocated to graphics warps, over elapsed cycles",
         "tpc__sm_rf_registers_allocated_shader_3d",
     ),
-    _share(
+    share(
         "registers.compute",
         "Registers held by compute",
         "",
@@ -169,7 +168,7 @@ METRICS = (
         for s, what in _STAGES.items()
     ),
     *(
-        _count(
+        count(
             f"warps_launched.{s}",
             f"{s.upper()} warps launched",
             "",
@@ -179,14 +178,14 @@ METRICS = (
         for s in ("ps", "cs", "vtg")
     ),
     *_launch_stalls(),
-    _share(
+    share(
         "launch_stall.vtg_isbe",
         "Launch stall: ISBE",
         "low",
         "Elapsed cycles in which vertex, tessellation or geometry warps waited for space for their output attributes",
         "tpc__pe2sm_vtg_isbe_allocation_cycles_stalled",
     ),
-    _share(
+    share(
         "launch_stall.ps_tram",
         "Launch stall: TRAM",
         "low",
@@ -210,29 +209,29 @@ METRICS = (
         ("smsp__warp_issue_stalled_mio_throttle_pipe_rtcore_per_warp_active.avg.pct",),
     ),
     # L1/TEX stages
-    _share(
+    share(
         "l1tex.lsu_data",
         "L1 data stage, LSU",
         "",
         "Share of L1's data-stage peak used by loads and stores",
         "l1tex__data_pipe_lsu_wavefronts",
     ),
-    _share(
+    share(
         "l1tex.tex_data",
         "L1 data stage, TEX",
         "",
         "Share of L1's data-stage peak used by texture fetches",
         "l1tex__data_pipe_tex_wavefronts",
     ),
-    _share("l1tex.filter", "TEX filter", "", "Share of the texture filter's peak", "l1tex__f_wavefronts"),
-    _share(
+    share("l1tex.filter", "TEX filter", "", "Share of the texture filter's peak", "l1tex__f_wavefronts"),
+    share(
         "l1tex.lsu_writeback",
         "L1 write-back, LSU",
         "",
         "Share of the peak at which loads return data to the SM",
         "l1tex__lsu_writeback_active",
     ),
-    _share(
+    share(
         "l1tex.tex_writeback",
         "L1 write-back, TEX",
         "",

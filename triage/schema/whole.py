@@ -3,11 +3,33 @@
 from triage.schema._metric import Metric
 
 METRICS = (
+    # uncovered time lies between markers: nobody named it, so no rule can speak about it
     Metric("frame.time", "ns", "Frame time", "low", "GPU time of the whole capture"),
     Metric("frame.workloads", "count", "Workloads", "", "Workloads after grouping repeats", bounded=False),
     Metric("frame.uncovered", "ratio", "Uncovered time", "low", "Share of the frame that no marker covers"),
-    Metric("frame.tiny_count", "count", "Tiny ranges", "low", "Leaf ranges shorter than 10 µs each, repeats counted", bounded=False),
-    Metric("frame.tiny_share", "ratio", "Time in tiny ranges", "low", "Share of the frame spent in leaf ranges shorter than 10 µs"),
-    *(Metric(f"frame.share_{c}", "ratio", f"Frame share: {c.replace('_', '-')}", "", f"Share of the frame in workloads of class {c.replace('_', '-')}")
-      for c in ("unknown", "compute", "memory", "balanced", "latency", "small_grid", "front_end", "rop", "cpu")),
-)  # fmt: skip
+    Metric(
+        "frame.tiny_count",
+        "count",
+        "Tiny ranges",
+        "low",
+        "Leaf ranges shorter than 10 µs each, repeats counted",
+        bounded=False,
+    ),
+    Metric(
+        "frame.tiny_share",
+        "ratio",
+        "Time in tiny ranges",
+        "low",
+        "Share of the frame spent in leaf ranges shorter than 10 µs",
+    ),
+    *(
+        Metric(
+            f"frame.share_{c}",
+            "ratio",
+            f"Frame share: {c.replace('_', '-')}",
+            "",
+            f"Share of the frame in workloads of class {c.replace('_', '-')}",
+        )
+        for c in ("unknown", "compute", "memory", "balanced", "latency", "small_grid", "front_end", "rop", "cpu")
+    ),
+)
