@@ -31,11 +31,14 @@ CORPUS = SHARED / "corpus"
 needs_corpus = pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus of real exports is not beside this checkout")
 
 
-def run(*args: object, input: str | None = None, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    """The real command line, in a process of its own."""
+def run(
+    *args: object, input: str | None = None, env: dict[str, str] | None = None, cwd: Path = ROOT, **how: Any
+) -> subprocess.CompletedProcess[str]:
+    """The real command line of the checkout at `cwd`, in a process of its own. how: as subprocess.run takes it."""
     return subprocess.run(
-        [sys.executable, "-m", "triage", *map(str, args)], capture_output=True, text=True, timeout=300, input=input,
-        env={**os.environ, **(env or {})}, cwd=ROOT, encoding="utf-8",
+        [sys.executable, "-m", "triage", *map(str, args)],
+        **{"capture_output": "stdout" not in how, "timeout": 300, "check": False, **how},
+        text=True, encoding="utf-8", input=input, cwd=cwd, env={**os.environ, **(env or {})},
     )  # fmt: skip
 
 
