@@ -28,6 +28,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SAMPLES = ROOT / "sample_captures"
 SHARED = ROOT.parent / "shared"  # beside the checkout, never part of it
 CORPUS = SHARED / "corpus"
+FORMATS = ("terminal", "markdown", "jira", "html", "json", "csv", "junit")
 needs_corpus = pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus of real exports is not beside this checkout")
 
 
@@ -116,6 +117,7 @@ def doctor() -> Any:
 
 def diagnosis(*paths: Path) -> Any:
     """A Diagnosis of captures together, without loading the rules again."""
+    from triage.api import Diagnosis
     from triage.reading import reader
 
-    return doctor().diagnose([reader.read(str(p)) for p in paths])
+    return Diagnosis.of(doctor().diagnose([reader.read(str(p)) for p in paths]))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +14,7 @@ from tests.helpers.dialects import check_cells, read, read_as, refusal
 from triage import schema
 from triage.capture.capture import SEP
 from triage.dialects import pix_gui, pix_tool
-from triage.dialects._graphics import markers, pix
+from triage.dialects._graphics import markers
 from triage.ground.errors import NotTriageable, TriageError, UnknownUnit
 
 TOOL = SAMPLES / "pix-tool" / "nvidia-events.csv"
@@ -141,14 +141,17 @@ def test_kinds_of_calls(call: str, kind: str) -> None:
     assert markers.kind(call) == kind
 
 
-@given(st.lists(st.tuples(st.integers(1, 9), st.integers(0, 4)), max_size=20))
+@given(st.lists(st.tuples(st.integers(1, 9), st.integers(0, 4)), min_size=1, max_size=20))
 def test_ranges_nest(ranges: list[tuple[int, int]]) -> None:
-    ids = np.array([f"{a}-{a + b}" if b else str(a) for a, b in ranges], dtype=object)
-    parent = pix._by_range(ids)
-    for i, p in enumerate(parent):
-        assert p < i
-        if p >= 0:
-            assert ranges[p][0] <= ranges[i][0] and sum(ranges[i]) <= sum(ranges[p])
+    """A marker whose Global ID is a range of IDs is above the events of that range which follow it."""
+    rows = [f"{f'{a}-{a + b}' if b else a}\tm{i}\t1\t5\r\n" for i, (a, b) in enumerate(ranges)]
+    table = read_as("pix-gui", ("Global ID\tName\tQueue ID\tEOP to EOP Duration (ns)\r\n" + "".join(rows)).encode())
+    assert list(table.names) == [f"m{i}" for i in range(len(ranges))]
+    for i, path in enumerate(table.paths):
+        above = [int(name[1:]) for name in path.split(SEP)] if path else []
+        for p, q in itertools.pairwise([*above, i]):
+            assert p < q
+            assert ranges[p][0] <= ranges[q][0] and sum(ranges[q]) <= sum(ranges[p])
 
 
 @given(st.binary(max_size=300))

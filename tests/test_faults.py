@@ -17,10 +17,9 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import ROOT, SAMPLES, run
+from tests.conftest import FORMATS, ROOT, SAMPLES, run
 
 SAMPLE = SAMPLES / "generic" / "p3_workloads_v2.csv"
-FORMATS = ["json", "csv", "junit", "markdown", "jira", "html", "terminal"]
 TRIAGE = [sys.executable, "-m", "triage"]
 posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX")
 unprivileged = pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() == 0, reason="root may write anywhere")
@@ -30,6 +29,12 @@ def one_line(p: subprocess.CompletedProcess[str], code: int = 2) -> None:
     assert p.returncode == code, (p.returncode, p.stderr)
     assert len(p.stderr.strip().splitlines()) == 1, p.stderr
     assert "Traceback" not in p.stderr
+
+
+def started(*args: object, **how: Any) -> subprocess.Popen[str]:
+    """The real command line at work, with its output kept."""
+    command = [*TRIAGE, *map(str, args)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, **how)
 
 
 def large(path: Path, rows: int = 150_000) -> Path:
@@ -87,15 +92,7 @@ def limited(size: int) -> Any:
 @pytest.mark.parametrize("format", FORMATS)
 def test_disk_full_simulated(tmp_path: Path, format: str) -> None:
     out = tmp_path / "r.out"
-    p = subprocess.run(
-        [*TRIAGE, "diagnose", str(SAMPLE), "-f", format, "-o", str(out)],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        preexec_fn=limited(500),
-        check=False,
-    )
-    one_line(p)
+    one_line(run("diagnose", SAMPLE, "-f", format, "-o", out, preexec_fn=limited(500)))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -103,15 +100,7 @@ def test_disk_full_simulated(tmp_path: Path, format: str) -> None:
 @pytest.mark.parametrize("format", FORMATS)
 def test_stdout_on_a_full_disk(format: str) -> None:
     with open("/dev/full", "w") as full:
-        p = subprocess.run(
-            [*TRIAGE, "diagnose", str(SAMPLE), "-f", format],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd=ROOT,
-            check=False,
-        )
-    one_line(p)
+        one_line(run("diagnose", SAMPLE, "-f", format, stdout=full, stderr=subprocess.PIPE))
 
 
 @unprivileged
@@ -134,15 +123,7 @@ def test_output_where_it_cannot_be(tmp_path: Path) -> None:
 def test_an_old_report_survives_a_failed_new_one(tmp_path: Path) -> None:
     out = tmp_path / "r.json"
     out.write_text("the old report")
-    p = subprocess.run(
-        [*TRIAGE, "diagnose", str(SAMPLE), "-f", "json", "-o", str(out)],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        preexec_fn=limited(500),
-        check=False,
-    )
-    one_line(p)
+    one_line(run("diagnose", SAMPLE, "-f", "json", "-o", out, preexec_fn=limited(500)))
     assert out.read_text() == "the old report"
 
 
@@ -195,6 +176,7 @@ def change(path: Path, how: str) -> None:
 def test_file_changes_between_reading_and_quoting(tmp_path: Path, book: Any, how: str) -> None:
     """Cells are quoted from the file when the report is made: never from another file than the one that was read."""
     from triage.diagnosis import diagnose
+    from triage.document import make
     from triage.ground.errors import TriageError
     from triage.reading import reader
     from triage.rendering import formats
@@ -204,7 +186,7 @@ def test_file_changes_between_reading_and_quoting(tmp_path: Path, book: Any, how
     found = diagnose.diagnose(reader.read(str(path)), book)
     change(path, how)
     with pytest.raises(TriageError, match="chang"):
-        formats.render(found, "json", [].append)
+        formats.render(make.bundle(found), "json", [].append)
 
 
 @posix
@@ -247,16 +229,11 @@ def leftovers(folder: Path) -> list[str]:
 @pytest.mark.parametrize("after", [0.1, 0.6, 1.2, 2.0, 3.0])
 def test_killed_at_any_point_nothing_half_written(tmp_path: Path, big: Path, after: float) -> None:
     out = tmp_path / "r.html"
-    p = subprocess.Popen(
-        [*TRIAGE, "diagnose", str(big), "-f", "html", "-o", str(out), "--top", "2000"],
-        cwd=ROOT,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    p = started("diagnose", big, "-f", "html", "-o", out, "--top", "2000")
     with contextlib.suppress(subprocess.TimeoutExpired):
         p.wait(after)
     p.kill()
-    p.wait()
+    p.communicate()
     if out.exists():
         assert out.read_text("utf-8").rstrip().endswith("</html>")
 
@@ -266,13 +243,7 @@ def test_killed_at_any_point_nothing_half_written(tmp_path: Path, big: Path, aft
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted(tmp_path: Path, big: Path, after: float, sign: signal.Signals) -> None:
     out = tmp_path / "r.html"
-    p = subprocess.Popen(
-        [*TRIAGE, "diagnose", str(big), "-f", "html", "-o", str(out), "--top", "2000"],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    p = started("diagnose", big, "-f", "html", "-o", out, "--top", "2000")
     time.sleep(after)
     p.send_signal(sign)
     stdout, stderr = p.communicate(timeout=30)
@@ -304,14 +275,7 @@ def test_interrupted_batch_leaves_no_processes(tmp_path: Path, big: Path, sign: 
     for i in range(6):
         shutil.copy(big, inputs / f"{i}.csv")
     out = tmp_path / "out"
-    p = subprocess.Popen(
-        [*TRIAGE, "batch", str(inputs), "-o", str(out), "--jobs", "2"],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    p = started("batch", inputs, "-o", out, "--jobs", "2", start_new_session=True)
     time.sleep(4)
     if p.poll() is not None:
         pytest.skip("done before the signal")
@@ -412,7 +376,7 @@ def test_file_names_that_are_not_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize("mask", [0o022, 0o077, 0o002])
 def test_permissions_follow_umask(tmp_path: Path, mask: int) -> None:
     out = tmp_path / "r.json"
-    subprocess.run([*TRIAGE, "diagnose", str(SAMPLE), "-f", "json", "-o", str(out)], check=True, cwd=ROOT, umask=mask)
+    run("diagnose", SAMPLE, "-f", "json", "-o", out, check=True, umask=mask)
     assert stat.S_IMODE(out.stat().st_mode) == 0o666 & ~mask
 
 

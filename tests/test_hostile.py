@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import ROOT, generic, run
+from tests.conftest import FORMATS, ROOT, generic, run
 from tests.helpers import fuzzing
 from triage.files import strict_yaml
 from triage.ground.errors import ReportError, RuleError, TriageError
@@ -30,7 +30,6 @@ NAMES = [
 ]  # fmt: skip
 ROW = {"kind": "fullscreen", "gpu.time": 1.0, "sm.throughput": 40.7, "l1tex.throughput": 39.8, "l2.throughput": 36.3, "vram.throughput": 25.7, "gpu.idle": 0.2,
        "sm.active": 94.9, "sm.throughput_active": 43.0, "l1tex.hit_rate": 55.1, "l2.hit_rate": 60.0, "stall.long_scoreboard": 65.7, "sm.occupancy": 57.8}  # fmt: skip
-FORMATS = ["json", "csv", "junit", "markdown", "jira", "html", "terminal"]
 
 
 @pytest.fixture(scope="module")
@@ -318,13 +317,14 @@ def test_templates_stay_in_the_sandbox(tmp_path: Path, text: str) -> None:
 
 def test_templates_cannot_be_huge_or_missing(tmp_path: Path, book: Any) -> None:
     from triage.diagnosis import diagnose
+    from triage.document import make
     from triage.reading import reader
     from triage.rendering import formats
 
     d = diagnose.diagnose(reader.read(str(generic(tmp_path / "a.csv", [{"name": "m", **ROW}]))), book)
     for path in (tmp_path / "none.j2", tmp_path):
         with pytest.raises(ReportError):
-            formats.render(d, f"{path}/x.j2", [].append)
+            formats.render(make.bundle(d), f"{path}/x.j2", [].append)
 
 
 # --- packed and odd input ---------------------------------------------------------------------------------------------

@@ -15,8 +15,8 @@ import jsonschema
 import pytest
 from markdown_it import MarkdownIt
 
-from tests.conftest import ROOT, run
-from tests.helpers.reports import DEMO, FORMATS, HOSTILE, diagnosed, frame, hostile, jira_faults, text
+from tests.conftest import FORMATS, ROOT, run
+from tests.helpers.reports import DEMO, HOSTILE, diagnosed, frame, hostile, jira_faults, text
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def test_same_bytes_twice_and_with_shuffled_rule_files(ordinary: str) -> None:
     order = packs.files()
     shuffled = random.Random(3).sample(order, len(order))
     books = [packs.select(packs.load(only=paths)) for paths in (order, order, shuffled)]
-    made = [diagnose.diagnose(api.read(ordinary), book) for book in books]
+    made = [api.Diagnosis.of(diagnose.diagnose(api.read(ordinary), book)) for book in books]
     for format in FORMATS:
         first, again, other = (text(d, format) for d in made)
         assert first == again, f"{format}: two runs differ"
@@ -231,7 +231,7 @@ def test_json_imports_no_template_engine() -> None:
     import subprocess
     import sys
 
-    code = "import sys; from triage.rendering import formats; from triage.document import document; print([m for m in ('jinja2', 'rich', 'click') if m in sys.modules])"
+    code = "import sys; from triage.rendering import formats; from triage.document import make; print([m for m in ('jinja2', 'rich', 'click') if m in sys.modules])"
     assert (
         subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True

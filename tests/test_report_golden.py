@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import checkout
-from tests.regolden import FORMATS, GOLDEN, made, samples
+from tests.conftest import FORMATS, checkout
+from tests.regolden import GOLDEN, made, samples
 from triage.rulebook import packs
 
 ONE = ("generic.p3_workloads_v2", "sample_captures/generic/p3_workloads_v2.csv")

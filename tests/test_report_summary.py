@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import generic
-from tests.helpers.reports import DEMO, diagnosed, frame
-from triage.diagnosis.gain import level
+from tests.conftest import FORMATS, generic
+from tests.helpers.reports import DEMO, diagnosed, frame, text
+from triage.ground.limiters import level
 from triage.document import summary
+from triage.ground import wording
 
 
 def document(findings: list[tuple[str, str, float]], own: float = 1e6) -> dict[str, Any]:
@@ -28,7 +29,7 @@ def document(findings: list[tuple[str, str, float]], own: float = 1e6) -> dict[s
 
 
 def test_findings_of_one_rule_are_one_item() -> None:
-    found = summary.causes(document([("A", "w1", 100_000), ("A", "w2", 300_000), ("B", "w1", 50_000)]))
+    found = summary.causes(document([("A", "w1", 100_000), ("A", "w2", 300_000), ("B", "w1", 50_000)]), ())
     assert [(c["rule"], c["count"], c["saved_ns"], c["adds_ns"]) for c in found] == [
         ("A", 2, 400_000, 400_000),
         ("B", 1, 50_000, 0),
@@ -37,7 +38,7 @@ def test_findings_of_one_rule_are_one_item() -> None:
 
 
 def test_alternatives_on_one_workload_are_not_added() -> None:
-    found = summary.causes(document([("A", "w1", 300_000), ("B", "w1", 290_000), ("C", "w2", 10_000)]))
+    found = summary.causes(document([("A", "w1", 300_000), ("B", "w1", 290_000), ("C", "w2", 10_000)]), ())
     assert [c["rule"] for c in found] == ["A", "C", "B"], "B gives nothing beyond A"
 
 
@@ -50,7 +51,7 @@ def test_alternatives_on_one_workload_are_not_added() -> None:
     )
 )
 def test_what_the_causes_add_is_the_best_per_workload(findings: list[tuple[str, str, float]]) -> None:
-    found = summary.causes(document(findings))
+    found = summary.causes(document(findings), ())
     best: dict[str, float] = {}
     for _, w, s in findings:
         best[w] = max(best.get(w, 0), s)
@@ -60,8 +61,8 @@ def test_what_the_causes_add_is_the_best_per_workload(findings: list[tuple[str, 
 
 
 def test_the_demo_frame_adds_up() -> None:
-    doc = diagnosed(str(DEMO)).to_dict()
-    s = summary.summarise(doc)
+    b = diagnosed(str(DEMO)).bundle
+    doc, s = b.document, summary.summarise(b)
     local = [c for c in s["causes"] if set(c["workloads"]) != {"frame"}]
     assert sum(c["adds_ns"] for c in local) <= doc["frame"]["recoverable_ns"] * 1.001
     assert len(s["first"]) == 5 and s["markers"][0]["workload"]["self_ns"] == max(
@@ -93,12 +94,11 @@ def test_blind_spots_of_one_command_are_one_step() -> None:
     ],
 )
 def test_titles_within_sentences(title: str, low: str) -> None:
-    assert summary.lower_first(title) == low
+    assert wording.lower_first(title) == low
 
 
 def steps(tmp_path: Path, **facts: float) -> dict[str, dict[str, Any]]:
     from triage import api
-    from triage.diagnosis import decision_path
 
     row = {
         "name": "A",
@@ -111,7 +111,7 @@ def steps(tmp_path: Path, **facts: float) -> dict[str, dict[str, Any]]:
         **facts,
     }
     d = api.diagnose(generic(tmp_path / "one.csv", [row]))
-    return {s["ask"]: s for s in decision_path.decisions(d)["w1"]}
+    return {s["ask"]: s for s in d.bundle.ways["w1"]}
 
 
 def test_the_path_of_a_latency_bound_pass(tmp_path: Path) -> None:
@@ -140,19 +140,16 @@ def test_the_path_of_an_issue_limited_pass(tmp_path: Path) -> None:
 
 
 def test_a_frame_without_times_still_reports(tmp_path: Path) -> None:
-    from tests.helpers.reports import FORMATS, text
-
     rows = [
         {"name": f"P{i}", "sm.throughput": 40, "l1tex.throughput": 39, "l2.throughput": 30, "vram.throughput": 20}
         for i in range(3)
     ]
     d = diagnosed(str(generic(tmp_path / "untimed.csv", rows)))
-    assert "without times" in summary.summarise(d.to_dict())["headline"]
+    assert "without times" in summary.summarise(d.bundle)["headline"]
     assert all(text(d, f, full=full) for f in FORMATS for full in (False, True))
 
 
 def test_several_captures_share_a_report(tmp_path: Path) -> None:
-    from tests.helpers.reports import FORMATS, text
     from triage import api
 
     d = api.diagnose([frame(tmp_path / "a.csv", 5), frame(tmp_path / "b.csv", 5, seed=8)])
@@ -160,7 +157,5 @@ def test_several_captures_share_a_report(tmp_path: Path) -> None:
 
 
 def test_an_empty_selection_still_reports(tmp_path: Path) -> None:
-    from tests.helpers.reports import FORMATS, text
-
     d = diagnosed(str(frame(tmp_path / "a.csv", 5)), 0)
     assert all(text(d, f) for f in FORMATS)

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import SAMPLES, bare_capture, doctor
+from triage.capture.capture import Table
 from triage.capture.source import Source
 from triage.derive import View, absent, derivations
 from triage.derive.speed_of_light import clusters
@@ -20,6 +21,7 @@ from triage.diagnosis import diagnose
 from triage.diagnosis.firings import Ledger
 from triage.diagnosis.gain import fractions
 from triage.dialects._tables import csv_parser, wide_table
+from triage.document import make
 from triage.ground import units
 from triage.ground.errors import TriageError
 from triage.reading import markers, reader
@@ -128,10 +130,13 @@ def test_records_come_back_whatever_the_size_of_the_blocks(
 
 @given(st.lists(st.text(max_size=2), max_size=60), st.integers(1, 70))
 @quick
-def test_sorted_hashes_tell_whether_names_differ(names: list[str], sample: int) -> None:
+def test_rows_of_one_name_are_one_workload(names: list[str], sample: int) -> None:
+    """However few names the first look covers."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(markers, "SAMPLE", sample)
-        assert markers._all_differ(np.array(names, dtype=object)) == (len(set(names)) == len(names))
+        codes, members = markers.group(Table("test", [], np.array(names, dtype=object), {}))
+    assert (members is None) == (len(set(names)) == len(names))
+    assert codes.tolist() == [list(dict.fromkeys(names)).index(n) for n in names]
 
 
 def sample_files() -> list[Path]:
@@ -145,9 +150,9 @@ def test_blocks_change_no_answer(path: Path, monkeypatch: pytest.MonkeyPatch) ->
         capture = reader.read(str(path))
     except TriageError as e:
         pytest.skip(f"not triageable by itself: {e}")
-    whole = doctor().diagnose([capture]).to_dict()
+    whole = make.bundle(doctor().diagnose([capture])).document
     monkeypatch.setattr(diagnose, "BLOCK", 3)
-    assert doctor().diagnose([capture]).to_dict() == whole
+    assert make.bundle(doctor().diagnose([capture])).document == whole
 
 
 @pytest.mark.parametrize("path", sample_files(), ids=lambda p: p.stem)

@@ -10,7 +10,6 @@ from typing import Any
 
 from tests.conftest import SAMPLES, generic
 
-FORMATS = ("terminal", "markdown", "jira", "html", "json", "csv", "junit")
 UNITS = ("sm.throughput", "l1tex.throughput", "l2.throughput", "vram.throughput", "crop.throughput")
 DEMO = SAMPLES / "gpu-trace" / "demo_frame"
 HOSTILE = [
@@ -67,7 +66,7 @@ def text(d: Any, format: str, **options: Any) -> str:
     from triage.rendering import formats
 
     parts: list[str] = []
-    formats.render(d, format, parts.append, **options)
+    formats.render(d.bundle, format, parts.append, **options)
     return "".join(parts)
 
 
