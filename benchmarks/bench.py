@@ -152,9 +152,9 @@ def right(path: Path, sample: int = 10_000) -> None:
 def after_reading(path: Path, runs: int) -> float:
     """Milliseconds per launch inside the process, none folded, from the capture to the written JSON."""
     code = (
-        "import sys,time; from triage.reading import reader; from triage.document import document as result; from triage.diagnosis.diagnose import Diagnostician;"
+        "import sys,time; from triage.reading import reader; from triage.document.make import bundle; from triage.rendering.result_json import write_json; from triage.diagnosis.diagnose import Diagnostician;"
         "from triage.rulebook.packs import load,select; d=Diagnostician(select(load())); c=reader.read(sys.argv[1], unfold=True);"
-        "a=time.perf_counter(); result.write_json(d.diagnose([c]), lambda text: None);"
+        "a=time.perf_counter(); write_json(bundle(d.diagnose([c]), ways=False), lambda text: None);"
         "print((time.perf_counter()-a)*1e3/len(c))"
     )
     return median(

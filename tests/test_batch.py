@@ -17,9 +17,10 @@ import filelock
 import pytest
 from click.testing import CliRunner
 
+from triage.document.tables import COLUMNS
 from triage.ground.errors import ReportError, TriageError
 from triage.products.batch import find, run, workers
-from triage.products.batch.workers import Settings
+from triage.products.settings import Settings
 
 N = int(os.environ.get("TRIAGE_BATCH_TEST", "60"))  # 200 for the full size
 HEAD = "path,name,kind,gpu.time [ms],sm.throughput [%],l1tex.throughput [%],l2.throughput [%],vram.throughput [%],crop.throughput [%],l1tex.hit_rate [%],gpu.idle [%]"
@@ -103,9 +104,8 @@ def test_captures_are_ranked_by_recoverable_time_and_causes_by_gain(tmp_path: Pa
 
 def test_header_of_the_findings_table_is_that_of_the_csv_report(tmp_path: Path) -> None:
     import triage
-    from triage.document.document import finding_rows
 
-    assert finding_rows(triage.diagnose(frame(tmp_path / "a.csv", 1)))[0] == run.HEADER
+    assert list(triage.diagnose(frame(tmp_path / "a.csv", 1)).to_frame().columns) == list(COLUMNS)
 
 
 def test_parquet_holds_the_same_findings(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_parquet_holds_the_same_findings(tmp_path: Path) -> None:
     b = run.run(find.gather([str(tmp_path / "in")]).captures, Settings(formats=("csv",)), tmp_path / "out")
     table = pq.read_table(tmp_path / "out" / "findings.parquet")
     assert table.num_rows == b.findings
-    assert table.column_names == run.HEADER
+    assert table.column_names == list(COLUMNS)
 
 
 def test_processes_write_what_one_process_writes(tmp_path: Path) -> None:

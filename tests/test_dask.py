@@ -15,7 +15,7 @@ import pytest
 from tests.test_batch import N, night, tree
 from triage.ground.errors import TriageError
 from triage.products.batch import find, run
-from triage.products.batch.workers import Settings
+from triage.products.settings import Settings
 
 distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install 'sol-triage[dask]'")
 pytestmark = pytest.mark.filterwarnings("ignore")  # of Dask's own shutdown

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import CORPUS, diagnosis, doctor, needs_corpus
 from triage.capture.capture import SEP
-from triage.document import document
+from triage.document import make
 from triage.reading import markers, reader
 
 REAL = [
@@ -78,7 +78,7 @@ def test_recoverable_time_never_exceeds_the_frame(
     d = diagnosis(path)
     low, likely, bound = d.recoverable_ns
     assert 0 <= low <= likely <= bound <= d.frame_ns * (1 + 1e-9)
-    f = document.frame(d)
+    f = make.bundle(d, ways=False).frame
     assert sum(s["self_ns"] for s in f["limiters"]) + f["uncovered_ns"] == pytest.approx(d.frame_ns, rel=1e-6, abs=1)
 
 

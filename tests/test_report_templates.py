@@ -74,7 +74,7 @@ def test_the_documented_variables_are_the_ones_given(capture: str) -> None:
 
     page = (ROOT / "docs" / "templates.md").read_text("utf-8")
     documented = set(re.findall(r"^\| `(\w+)", page, re.MULTILINE))
-    given = set(context(diagnosed(capture), False)) | set(filters(".md"))
+    given = set(context(diagnosed(capture).bundle, False)) | set(filters("markdown"))
     assert documented == given
 
 

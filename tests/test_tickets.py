@@ -72,7 +72,7 @@ def frame(path: Path, noise: float = 0.0, seed: int = 0) -> Path:
 
 
 def prints(path: Path, **options: Any) -> list[str]:
-    return [t.fingerprint for t in tickets.make(diagnosis(path), **options)]
+    return [t.fingerprint for t in tickets.make(diagnosis(path).bundle, **options)]
 
 
 def test_fingerprints_stay_under_five_percent_noise(tmp_path: Path) -> None:
@@ -88,10 +88,10 @@ def test_a_value_at_its_threshold_opens_no_ticket_but_keeps_one(tmp_path: Path) 
     d = diagnosis(generic(tmp_path / "a.csv", [{"name": "Pass", "gpu.time": 1, "gpu.idle": 1.02}]))  # SOL003: above 1 %
     near = {f.rule.id for f in d.findings}
     assert near == {"SOL003"}
-    fresh = {t.rule for t in tickets.make(d, least=0.001)}
+    fresh = {t.rule for t in tickets.make(d.bundle, least=0.001)}
     assert not near & fresh
     old = [{"fingerprint": tickets.fingerprint(r, ""), "title": "x"} for r in near]
-    assert near & {t.rule for t in tickets.make(d, least=0.001, old=old)}
+    assert near & {t.rule for t in tickets.make(d.bundle, least=0.001, old=old)}
 
 
 def test_with_since_what_only_wavers_stays(tmp_path: Path) -> None:
@@ -101,8 +101,8 @@ def test_with_since_what_only_wavers_stays(tmp_path: Path) -> None:
     edge = sorted(t["share"] for t in listed)[0]
     d = diagnosis(frame(tmp_path / "a.csv"))
     above = edge * 1.5
-    assert len(tickets.make(d, least=above)) < len(listed)
-    assert {t.fingerprint for t in tickets.make(d, least=above, old=listed)} >= {
+    assert len(tickets.make(d.bundle, least=above)) < len(listed)
+    assert {t.fingerprint for t in tickets.make(d.bundle, least=above, old=listed)} >= {
         t["fingerprint"] for t in listed if t["share"] >= above / 2
     }
 
@@ -173,7 +173,7 @@ def test_scope_and_root_keep_projects_apart(tmp_path: Path) -> None:
 
 def test_several_captures_of_one_frame_make_one_ticket_per_cause(tmp_path: Path) -> None:
     paths = [frame(tmp_path / f"{i}.csv", 0.01, i) for i in range(3)]
-    found = tickets.make(diagnosis(*paths))
+    found = tickets.make(diagnosis(*paths).bundle)
     assert {t.fingerprint for t in found} == set(prints(paths[0]))
     assert max(len(t.workloads) for t in found) > len(PASSES)
 
@@ -183,7 +183,7 @@ HOSTILE = "a|b `c` @everyone #12 <script>alert(1)</script> [x](http://evil) {pan
 
 def test_names_cannot_break_tables_call_people_or_link_issues(tmp_path: Path) -> None:
     rows = [{**p, "name": f"{HOSTILE} {i}", "gpu.time": 1.0, "crop.throughput": 5} for i, p in enumerate(PASSES)]
-    for t in tickets.make(diagnosis(generic(tmp_path / "a.csv", rows))):
+    for t in tickets.make(diagnosis(generic(tmp_path / "a.csv", rows)).bundle):
         body = t.body("markdown", 65_536)
         table = [line for line in body.splitlines() if line.startswith("| `")]
         assert table
@@ -208,7 +208,7 @@ def test_bodies_fit_by_folding_whole_rows(tmp_path: Path, limit: int) -> None:
         {**PASSES[i % len(PASSES)], "name": f"{'very long pass name ' * 8}{i}", "gpu.time": 1.0, "crop.throughput": 5}
         for i in range(60)
     ]
-    for t in tickets.make(diagnosis(generic(tmp_path / "a.csv", rows))):
+    for t in tickets.make(diagnosis(generic(tmp_path / "a.csv", rows)).bundle):
         for markup in ("markdown", "jira"):
             body = t.body(markup, limit)
             assert len(body) <= limit
@@ -222,7 +222,7 @@ def test_bodies_fit_by_folding_whole_rows(tmp_path: Path, limit: int) -> None:
 
 
 def test_bodies_that_cannot_fit_are_an_error(tmp_path: Path) -> None:
-    t = tickets.make(diagnosis(frame(tmp_path / "a.csv")))[0]
+    t = tickets.make(diagnosis(frame(tmp_path / "a.csv")).bundle)[0]
     with pytest.raises(TriageError, match="does not fit"):
         t.body("markdown", 100)
 
@@ -260,7 +260,7 @@ def test_a_bad_file_is_said_and_the_others_are_filed(tmp_path: Path) -> None:
 
 def test_captures_without_times_still_give_tickets(tmp_path: Path) -> None:
     path = generic(tmp_path / "a.csv", [{"name": "k", "sm.throughput": 20, "vram.throughput": 15, "gpu.idle": 40}])
-    found = tickets.make(diagnosis(path))
+    found = tickets.make(diagnosis(path).bundle)
     assert found
     assert all(t.saved_ns is None for t in found)
     assert "None" not in "".join(t.body("markdown", 65_536) + t.title for t in found)

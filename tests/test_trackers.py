@@ -78,7 +78,7 @@ def test_posting_twice_leaves_one_ticket_updated(tmp_path: Path, fake: tuple[str
 
 
 def one(tmp_path: Path) -> tickets.Ticket:
-    return tickets.make(diagnosis(capture(tmp_path / "a.csv")))[0]
+    return tickets.make(diagnosis(capture(tmp_path / "a.csv")).bundle)[0]
 
 
 def test_two_runs_that_file_at_one_time_leave_one_ticket(tmp_path: Path, fake: tuple[str, str, Store]) -> None:
@@ -103,7 +103,7 @@ def test_jira_cloud_whose_search_lags_behind(tmp_path: Path, monkeypatch: pytest
     pytest.importorskip("jira")
     monkeypatch.setenv("JIRA_TOKEN", TOKEN)
     monkeypatch.setenv("JIRA_USER", "me@example.org")
-    found = tickets.make(diagnosis(capture(tmp_path / "a.csv")))
+    found = tickets.make(diagnosis(capture(tmp_path / "a.csv")).bundle)
     for t in found:
         t.files = []
     with serve("jira") as (url, store):

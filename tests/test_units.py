@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import itertools
+import re
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -68,6 +72,24 @@ def test_parse_gives_a_finite_number_none_or_valueerror(text: str) -> None:
     except ValueError:
         return
     assert value is None or abs(value) < float("inf")
+
+
+def test_numbers_are_read_in_one_way_only() -> None:
+    """Every text of up to five such characters is a number or not as the plainer, slower pattern says."""
+    plain = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+    for size in range(6):
+        for text in map("".join, itertools.product("1.e-x", repeat=size)):
+            assert bool(units._NUMBER.fullmatch(text)) == bool(plain.fullmatch(text)), text
+
+
+@pytest.mark.parametrize("digits", ["{}x", "{}.{}x", "1e{}x"])
+def test_a_long_cell_that_is_no_number_is_refused_at_once(digits: str) -> None:
+    """A pattern that could cut the digits in two anywhere needs minutes for each of these."""
+    text = digits.format("1" * 50_000, "1" * 50_000)
+    started = time.process_time()
+    with pytest.raises(ValueError, match=r"x$"):
+        units.parse(text)
+    assert time.process_time() - started < 2
 
 
 @pytest.mark.parametrize("text", ["n/a", "no data", "", "-", "nan", "N/A", "inf"])

@@ -16,7 +16,7 @@ __version__ = "0.1.0"
 
 _FRONT_DOOR = {
     "read": "triage.api", "diagnose": "triage.api", "explain": "triage.api", "occupancy": "triage.occupancy",
-    "Capture": "triage.capture.capture", "Diagnosis": "triage.diagnosis.diagnose", "Finding": "triage.diagnosis.findings", "Rule": "triage.rulebook.rule",
+    "Capture": "triage.capture.capture", "Diagnosis": "triage.api", "Finding": "triage.diagnosis.nouns", "Rule": "triage.rulebook.rule",
     "TriageError": "triage.ground.errors",
 }  # fmt: skip
 __all__ = ["Capture", "Diagnosis", "Finding", "Rule", "TriageError", "diagnose", "explain", "occupancy", "read"]

@@ -2,21 +2,80 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Sequence
+from dataclasses import fields
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from triage.capture.capture import Capture
+from triage.diagnosis import judged
+from triage.diagnosis.nouns import Finding
 from triage.dialects import Options
+from triage.document.bundle import Bundle
+from triage.ground.method import LATEST
 
 if TYPE_CHECKING:
-    from triage.diagnosis.diagnose import Diagnosis
+    import pandas as pd
+
+
+class Diagnosis(judged.Diagnosis):
+    """What triage found, with conveniences for people at a prompt or in a notebook.
+
+    Iterate `findings`; `to_dict()` is the JSON result, `to_frame()` a pandas table; a notebook shows the page.
+    """
+
+    @classmethod
+    def of(cls, judged: judged.Diagnosis) -> Diagnosis:
+        """The same judgement, with the conveniences."""
+        return cls(**{f.name: getattr(judged, f.name) for f in fields(judged)})
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """Findings in rank order; raises BadCapture when an input changed since it was read."""
+        from triage.diagnosis.findings import findings
+
+        return findings(self)
+
+    @cached_property
+    def bundle(self) -> Bundle:
+        """All a report may say, as plain data: what `triage.rendering` takes. Raises what `findings` raises."""
+        from triage.document.make import bundle
+
+        return bundle(self, self.findings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON result (schema triage/1) as plain data."""
+        return self.bundle.document
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per finding under document.tables.COLUMNS."""
+        import pandas as pd
+
+        from triage.document.tables import COLUMNS
+
+        return pd.DataFrame(self.bundle.rows, columns=list(COLUMNS))
+
+    def _repr_html_(self) -> str:
+        """The HTML report in a frame of its own, where its script cannot reach the notebook."""
+        from triage.rendering.formats import render
+
+        parts: list[str] = []
+        render(self.bundle, "html", parts.append)
+        page = html.escape("".join(parts))
+        style = "width:100%;height:640px;border:1px solid #8884"
+        return f'<iframe style="{style}" sandbox="allow-scripts" srcdoc="{page}"></iframe>'
 
 
 def read(
     path: str | Path, *, dialect: str = "", device: str = "", marker: str = "", mapping: dict[str, str] | None = None
 ) -> Capture:
-    """Read one profiler export into a Capture. Raises CaptureError with one clear line for anything unusable."""
+    """Read one profiler export into a Capture. Raises CaptureError with one clear line for anything unusable.
+
+    dialect: name of a reader instead of detection. device: GPU name or architecture for exports that do not say.
+    marker: glob over workload names and paths. mapping: foreign column -> canonical metric.
+    """
     from triage.reading import reader
 
     return reader.read(str(path), dialect=dialect, device=device, marker=marker, options=Options(mapping=mapping or {}))
@@ -25,21 +84,26 @@ def read(
 def diagnose(
     captures: str | Path | Capture | Sequence[str | Path | Capture],
     *,
-    method: str = "v2",
+    method: str = LATEST,
     engine: str = "",
     top: int | None = None,
     min_gain: float = 0.0,
     rules: Sequence[str | Path] = (),
     device: str = "",
 ) -> Diagnosis:
-    """Diagnose captures (paths or what `read` returned). method: P3 revision. min_gain: share of the frame, 0-1."""
+    """Diagnose captures (paths or what `read` returned) together.
+
+    method: P3 revision, "v1" or "v2". engine: "durable", "clips", "" for the first that loads. top: best findings to
+    keep. min_gain: least share of the frame (0-1) that a finding must give back. rules: further rule files or folders.
+    Raises CaptureError for an input, RuleError for a rule, TriageError for an engine that cannot be used.
+    """
     from triage.diagnosis.diagnose import Diagnostician
     from triage.rulebook import packs
 
     given = [captures] if isinstance(captures, str | Path | Capture) else list(captures)
     read_all = [c if isinstance(c, Capture) else read(c, device=device) for c in given]
     book = packs.select(packs.load([Path(r) for r in rules]))
-    return Diagnostician(book, method, engine).diagnose(read_all, top, min_gain)
+    return Diagnosis.of(Diagnostician(book, method, engine).diagnose(read_all, top, min_gain))
 
 
 def explain(name: str) -> dict[str, Any]:

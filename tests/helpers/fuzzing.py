@@ -434,6 +434,7 @@ class Judge:
 
     def one(self, path: Path, dialect: str = "") -> str:
         """ "report", or the text of the TriageError. Anything else that is raised is a fault."""
+        from triage.document import make
         from triage.ground.errors import TriageError
         from triage.reading import reader
         from triage.rendering import formats
@@ -445,10 +446,10 @@ class Judge:
             assert len(line.splitlines()) == 1, f"an error of {len(line.splitlines())} lines: {line[:200]!r}"
             assert len(line) <= MOST_LINE, f"an error of {len(line)} characters: {line[:200]!r}"
             return line
-        diagnosis = self.doctor.diagnose([capture], top=50)
+        bundle = make.bundle(self.doctor.diagnose([capture], top=50))
         for name in self.formats:
             text: list[str] = []
-            formats.render(diagnosis, name, text.append)
+            formats.render(bundle, name, text.append)
             check(name, "".join(text))
         return "report"
 

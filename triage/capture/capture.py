@@ -1,14 +1,13 @@
-"""The nouns handed from room to room: Table (a reader's product), Capture, and what a Diagnosis is made of.
+"""The nouns that readers hand over: Table (a dialect's product) and Capture (grouped, with its marker tree).
 
-Columns inside, objects at the edge: Table and Capture hold one NumPy array per metric; Origin, Finding, Check, Gain
-and BlindSpot objects are made only for what is shown.
+Columns inside, objects at the edge: both hold one NumPy array per metric and no object per cell.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from triage.capture.source import Source
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
 
 SEP = "\x1f"  # joins path levels inside; marker names hold '/' and ':' but never this
 KINDS = ("fullscreen", "compute", "geometry", "draw", "copy", "raytracing", "marker", "frame", "cpu")
-Outcome = Literal["fired", "silent", "blind", "not applicable", "overruled"]
 
 
 @dataclass(slots=True)
@@ -102,26 +100,12 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
-    """Where a value comes from: a cell as exported, or a formula over other origins."""
-
-    metric: str
-    value: float
-    unit: str
-    file: str = ""
-    line: int = 0
-    column: str = ""
-    text: str = ""
-    formula: str = ""
-    inputs: tuple[Origin, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Derived:
-    """A computed metric's provenance: formula text and the metric ids it used."""
+    """A computed metric's provenance: formula text and the metric ids it used. detail: the workloads behind it, named."""
 
     formula: str
     inputs: tuple[str, ...]
+    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,41 +179,3 @@ class Capture:
         order, offsets = self.members
         owner[order] = np.repeat(np.arange(len(self)), np.diff(offsets))
         return owner[wanted]
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One comparison that a finding rests on, in display units (ratios as percent)."""
-
-    metric: str
-    value: float
-    unit: str
-    op: str
-    threshold: float | None
-    margin: float | None
-    source: Origin
-    why: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Gain:
-    """Time a finding would give back: fractions of the workload's exclusive time, and what that is in the frame."""
-
-    fraction: float
-    low: float
-    bound: float
-    saved_ns: float
-    share: float
-    speedup: float
-    because: str
-    scope: str = "workload"
-
-
-@dataclass(frozen=True, slots=True)
-class BlindSpot:
-    """Metrics nobody collected, the rules that wait for them, and the command that would collect them."""
-
-    missing: tuple[str, ...]
-    rules: tuple[str, ...]
-    workloads: tuple[int, ...]
-    collect: str

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from triage import schema
-from triage.capture.capture import Capture, Column, Origin
+from triage.capture.capture import Capture, Column
 from triage.derive import View
+from triage.diagnosis.nouns import Origin
 from triage.diagnosis.origins import Origins
 from triage.diagnosis.sentences import path_text
 from triage.ground.units import display, show
-from triage.rendering.formats import inert
+from triage.rendering.tables import inert
 
 LISTED = 60  # unmapped columns named in the table
 
@@ -118,8 +119,8 @@ def unknown(path: str) -> str:
 
 def as_json(capture: Capture, metrics: Sequence[str]) -> dict[str, Any]:
     """Everything as plain data, every workload and every unmapped column."""
-    from triage.document.document import origin
-    from triage.document.workloads import number
+    from triage.document.make import origin
+    from triage.document.numbers import number
 
     c = capture
     rows: list[dict[str, Any]] = []

@@ -6,36 +6,57 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from triage.commands import _common
+from triage.commands import _common, _types
 from triage.ground.errors import CaptureError
 
 if TYPE_CHECKING:
-    from triage.products.batch.workers import Outcome, Settings
+    from triage.products.batch.workers import Outcome
+    from triage.products.settings import Settings
 
 EVERY = 5.0  # seconds between progress lines when stderr is no terminal
 
 
 @click.command()
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@click.option("-o", "--output", required=True, metavar="DIR", help="Folder for the reports and the index.")
+@click.argument("paths", type=_types.Place(), nargs=-1, required=True, metavar="PATH...")
 @click.option(
-    "-f", "--format", "formats", multiple=True, metavar="FORMAT", help="Report format (repeatable); default html."
+    "-o",
+    "--output",
+    type=_types.Place("dir"),
+    required=True,
+    metavar="DIR",
+    help="Folder for the reports and the index.",
+)
+@click.option(
+    "-f",
+    "--format",
+    "formats",
+    type=_types.Reports(),
+    callback=_types.flat,
+    multiple=True,
+    default=("html",),
+    metavar="FORMAT",
+    help="Report format (repeatable); default html.",
 )
 @click.option("--jobs", type=click.IntRange(1), metavar="N", help="Processes; default one per CPU core.")
 @click.option("--resume", is_flag=True, help="Finish only what an interrupted batch left undone.")
 @click.option("--strict", is_flag=True, help="Exit with 2 when any capture could not be read.")
 @click.option("--dask", default="", metavar="ADDRESS", help="Run on a Dask cluster, such as tcp://host:8786.")
 @click.option("--top", type=click.IntRange(0), metavar="N", help="Keep the N best findings of each capture.")
-@click.option("--min-gain", default="0%", metavar="SHARE", help="Least share of a frame a finding must give back.")
+@click.option(
+    "--min-gain",
+    type=_types.Share(),
+    default=0.0,
+    metavar="SHARE",
+    help="Least share of a frame a finding must give back.",
+)
 @click.option("--full", is_flag=True, help="Everything, where a format is short by default.")
-@_common.reading
-@_common.knowledge
+@_common.settings(_common.reading, _common.knowledge)
 def command(
-    paths: tuple[str, ...], output: str, jobs: int | None, resume: bool, strict: bool, dask: str, **o: Any
+    paths: tuple[str, ...], output: str, jobs: int | None, resume: bool, strict: bool, dask: str, settings: Settings
 ) -> int:
     """Diagnose many captures: a report for each, an index over all, findings.csv and errors.csv.
 
@@ -43,9 +64,8 @@ def command(
     understands. A file that cannot be read is one line of errors.csv; the others are done.
     """
     from triage.commands._stderr import complain
-    from triage.products.batch import find, run
+    from triage.products.batch import batch, find, run
 
-    settings = _settings(o)
     found = find.gather(paths, output)
     if found.other:
         complain(f"note: {found.other} files that are no profiler exports were passed over")
@@ -58,27 +78,8 @@ def command(
             found.captures, settings, Path(output), jobs=jobs or cores, resume=resume, dask=dask, progress=progress
         )
     complain(f"{done.line()} -> {output}")
-    run.refuse(done)
+    batch.refuse(done)
     return 2 if strict and done.errors else 0
-
-
-def _settings(o: dict[str, Any]) -> Settings:
-    from triage.capture.source import GZ_BYTES
-    from triage.products.batch.workers import Settings
-    from triage.rendering import formats
-
-    wanted = tuple(dict.fromkeys(_common.words(o["formats"]))) or ("html",)
-    for name in wanted:
-        if name.endswith(".j2") or name not in formats.formats():
-            formats._template(name)
-    options = _common.reading_options(o)
-    return Settings(
-        formats=wanted, top=o["top"], min_gain=_common.percent(o["min_gain"]), full=o["full"], method=o["method"], engine=o["engine"],
-        rules=tuple(o["folders"]), select=tuple(_common.words(o["select"])), ignore=tuple(_common.words(o["ignore"])),
-        sets=tuple(o["sets"]), experimental=o["experimental"], dialect=o["dialect"], device=o["device"], marker=o["marker"],
-        unfold=o["unfold"], mapping=tuple(sorted(options.mapping.items())), events=options.events, decimal=options.decimal,
-        max_unpacked=_common.size(o["max_unpacked"], GZ_BYTES),
-    )  # fmt: skip
 
 
 class _lines:

@@ -6,16 +6,19 @@ from pathlib import Path
 
 import click
 
+from triage.commands import _types
+
 
 @click.command()
-@click.argument("paths", nargs=-1, metavar="[PATH...]")
+@click.argument("paths", type=_types.Place(), nargs=-1, metavar="[PATH...]")
 @click.option(
     "--coverage", is_flag=True, help="Also list rules that never fire on a sample and thresholds that no test brackets."
 )
 def command(paths: tuple[str, ...], coverage: bool) -> int:
     """Check rule files: format, embedded tests, generated edges, the published P3 cases. Exit 1 on any failure.
 
-    PATH: further rule files or folders; without any, the bundled packs are checked.
+    PATH: rule files or folders to check, bundled or of your own, beside all bundled rules; without any, every bundled
+    pack is checked.
     """
     from triage.ground.errors import RuleError
     from triage.products.proof import check, published
@@ -23,7 +26,10 @@ def command(paths: tuple[str, ...], coverage: bool) -> int:
 
     failures: list[str] = []
     rules = []
-    for file in packs.files([Path(p) for p in paths]):
+    folders = [Path(p) for p in paths]
+    files = packs.files(folders)
+    asked = {file.resolve() for folder in folders for file in packs.below(folder)}
+    for file in files:
         try:
             rules.append(rulefile.read(file))
         except RuleError as e:
@@ -33,7 +39,8 @@ def command(paths: tuple[str, ...], coverage: bool) -> int:
     except RuleError as e:
         failures.append(str(e))
         book = packs.Rulebook(tuple(rules))
-    failures += [str(f) for f in check.check(book)]
+    chosen = [r for r in book.rules if not asked or Path(r.file).resolve() in asked]
+    failures += [str(f) for f in check.check(chosen)]
     ran = 0
     if published.applicable(book):
         for case, wrong in published.run(book):
@@ -41,7 +48,7 @@ def command(paths: tuple[str, ...], coverage: bool) -> int:
             failures += [f"{case.label} ({case.method}): {w}" for w in wrong]
     for line in failures:
         click.echo(line)
-    click.echo(check.summary(book, failures, ran))
+    click.echo(check.summary(chosen, failures, ran))
     if coverage:
         from triage.products.proof.coverage import report
 

@@ -5,32 +5,44 @@ from __future__ import annotations
 import shutil
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
-from triage.commands import _common
+from triage.commands import _common, _types
 from triage.ground.errors import TriageError
+
+if TYPE_CHECKING:
+    from triage.products.settings import Settings
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument("files", type=_types.Place(), nargs=-1, required=True, metavar="FILE...")
 @click.option(
     "-f",
     "--format",
+    type=_types.Report(),
     default="terminal",
     show_default=True,
     metavar="FORMAT",
     help="terminal, markdown, jira, html, json, csv, junit, or a path to a .j2 template.",
 )
 @click.option(
-    "-o", "--output", metavar="PATH", help="Write to a file instead of stdout; it appears whole or not at all."
+    "-o",
+    "--output",
+    type=_types.Place(),
+    metavar="PATH",
+    help="Write to a file instead of stdout; it appears whole or not at all.",
 )
 @click.option(
     "--top", type=click.IntRange(0), metavar="N", help="Keep the N best findings and the workloads they concern."
 )
 @click.option(
-    "--min-gain", default="0%", metavar="SHARE", help="Least share of the frame a finding must give back, such as 2%."
+    "--min-gain",
+    type=_types.Share(),
+    default=0.0,
+    metavar="SHARE",
+    help="Least share of the frame a finding must give back, such as 2%.",
 )
 @click.option("--full", is_flag=True, help="Everything, where a format is short by default.")
 @click.option(
@@ -38,36 +50,24 @@ from triage.ground.errors import TriageError
     type=click.Choice(["info", "low", "medium", "high", "critical"]),
     help="Exit with 1 when a finding reaches this level.",
 )
-@_common.reading
-@_common.knowledge
-def command(
-    files: tuple[str, ...],
-    format: str,
-    output: str | None,
-    top: int | None,
-    min_gain: str,
-    full: bool,
-    fail_on: str | None,
-    **o: Any,
-) -> int:
+@_common.settings(_common.reading, _common.knowledge)
+def command(files: tuple[str, ...], format: str, output: str | None, fail_on: str | None, settings: Settings) -> int:
     """Rank what to fix in profiler exports, with the evidence and what it would give back.
 
     FILE is a CSV or text export of any known profiler, a folder that is one export, a .gz of these, or - for stdin.
     """
     from triage.commands._stderr import complain
-    from triage.diagnosis.gain import LEVEL_ORDER
-    from triage.document import document
+    from triage.document import make
     from triage.files import writing as out
+    from triage.ground.limiters import LEVELS
     from triage.rendering import formats
 
-    if not format.endswith(".j2") and format not in formats.formats():
-        formats._template(format)
     captures, bad = [], 0
     with ThreadPoolExecutor(1) as pool:  # rules are compiled beside the parser, files hashed beside the inference
-        compiling = pool.submit(_common.diagnostician, o)
+        compiling = pool.submit(settings.diagnostician)
         for path in files:
             try:
-                captures.append(_common.capture(path, o))
+                captures.append(settings.read(path))
                 pool.submit(getattr, captures[-1], "sha256")
             except TriageError as e:
                 complain(str(e))
@@ -75,13 +75,14 @@ def command(
         doctor = compiling.result()
         if not captures:
             return 2
-        diagnosis = doctor.diagnose(captures, top=top, min_gain=_common.percent(min_gain))
+        diagnosis = doctor.diagnose(captures, top=settings.top, min_gain=settings.min_gain)
     if doctor.workload.note:
         complain(f"note: {doctor.workload.note}")
+    bundle = make.bundle(diagnosis, ways=formats.shows_ways(format))
     with out.sink(output) as write:
         tty = output is None and sys.stdout.isatty()
         width = shutil.get_terminal_size((80, 24)).columns if tty else 80
-        formats.render(diagnosis, format, write, full=full, fail_on=fail_on or "", width=width, color=tty)
+        formats.render(bundle, format, write, full=settings.full, fail_on=fail_on or "", width=width, color=tty)
     if bad:
         return 2
-    return 1 if fail_on and diagnosis.findings and document.worst_level(diagnosis) >= LEVEL_ORDER.index(fail_on) else 0
+    return 1 if fail_on and any(LEVELS.index(f["level"]) >= LEVELS.index(fail_on) for f in bundle.findings) else 0

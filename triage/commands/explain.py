@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 
-from triage.commands import _common
+from triage.commands import _common, _known, _types
 from triage.ground.errors import TriageError
 
 if TYPE_CHECKING:
+    from triage.products.settings import Settings
     from triage.rulebook.packs import Rulebook
 
 
 @click.command()
-@click.argument("name", metavar="RULE|METRIC|TERM")
+@click.argument("name", type=_types.Text(_known.names), metavar="RULE|METRIC|TERM")
 @click.option(
-    "--on", metavar="FILE", help="Show each condition of the rule with its value on this export's longest workloads."
+    "--on",
+    type=_types.Place(),
+    metavar="FILE",
+    help="Show each condition of the rule with its value on this export's longest workloads.",
 )
-@_common.reading
-@_common.knowledge
-def command(name: str, on: str | None, **o: Any) -> int:
+@_common.settings(_common.reading, _common.knowledge)
+def command(name: str, on: str | None, settings: Settings) -> int:
     """Explain a rule (id or name), a metric id or a word of the reports.
 
     With --on FILE: the rule's conditions one by one, with the values of the five workloads that take the most time;
@@ -31,14 +35,10 @@ def command(name: str, on: str | None, **o: Any) -> int:
     from triage.commands import _describe
     from triage.files import writing
     from triage.ground import glossary
-    from triage.rulebook import packs
 
     # experimental rules are explained too: a report may have been made with --experimental
-    book = (
-        packs.select(_common.rulebook(o | {"select": (), "ignore": ()}), experimental=o["experimental"])
-        if on
-        else _all(o)
-    )
+    settings = replace(settings, select=(), ignore=(), experimental=settings.experimental or not on)
+    book = settings.rulebook()
     rule = book.find(name)
     with writing.sink(None) as write:
         if on:
@@ -51,8 +51,8 @@ def command(name: str, on: str | None, **o: Any) -> int:
             from triage.commands import _why
             from triage.diagnosis.diagnose import Diagnostician
 
-            doctor = Diagnostician(book, o["method"], o["engine"])
-            write(_why.why(rule, _common.capture(on, o), doctor, o["method"]))
+            doctor = Diagnostician(book, settings.method, settings.engine)
+            write(_why.why(rule, settings.read(on), doctor, settings.method))
         elif rule is not None:
             write(_describe.rule_text(rule, book))
         elif schema.known(name.lower()):
@@ -66,10 +66,6 @@ def command(name: str, on: str | None, **o: Any) -> int:
         else:
             raise TriageError(f"no rule, metric or term is called {name!r}", _hint(name, book))
     return 0
-
-
-def _all(o: dict[str, Any]) -> Rulebook:
-    return _common.rulebook({**o, "select": (), "ignore": (), "experimental": True})
 
 
 def _hint(name: str, book: Rulebook) -> str:

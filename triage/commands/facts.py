@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import fnmatch
 import json
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
-from triage.commands import _common
+from triage.commands import _common, _types
 from triage.ground.errors import UnknownDialect
+
+if TYPE_CHECKING:
+    from triage.products.settings import Settings
 
 
 @click.command()
-@click.argument("file")
+@click.argument("file", type=_types.Place())
 @click.option("--metric", default="*", metavar="GLOB", help="Only metrics whose id matches.")
 @click.option(
     "-f",
@@ -24,14 +27,14 @@ from triage.ground.errors import UnknownDialect
     help="Output format.",
 )
 @click.option("--all", "everything", is_flag=True, help="Every workload; the table shows twenty otherwise.")
-@_common.reading
-def command(file: str, metric: str, format: str, everything: bool, **o: Any) -> int:
+@_common.settings(_common.reading)
+def command(file: str, metric: str, format: str, everything: bool, settings: Settings) -> int:
     """Show what was read from an export: dialect and why, every value with unit, line, column and text as exported."""
     from triage.commands import _factsheet
     from triage.files import writing
 
     try:
-        capture = _common.capture(file, o)
+        capture = settings.read(file)
     except UnknownDialect:
         with writing.sink(None) as write:
             write(_factsheet.unknown(file))

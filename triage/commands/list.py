@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from triage.commands import _types
+
 Rows = list[dict[str, Any]]
 
 
@@ -16,12 +18,14 @@ Rows = list[dict[str, Any]]
 @click.option(
     "-f", "--format", type=click.Choice(["table", "json"]), default="table", show_default=True, help="Output format."
 )
-@click.option("--rules", "folders", multiple=True, metavar="DIR", help="Further rule files (repeatable).")
-def command(what: str, format: str, folders: tuple[str, ...]) -> int:
+@click.option(
+    "--rules", type=_types.Place("dir"), multiple=True, metavar="DIR", help="Further rule files (repeatable)."
+)
+def command(what: str, format: str, rules: tuple[str, ...]) -> int:
     """List rules, metrics, dialects (what can be read), report formats, devices or terms."""
     from triage.files import writing
 
-    rows = _rules(folders) if what == "rules" else LISTS[what]()
+    rows = _rules(rules) if what == "rules" else LISTS[what]()
     with writing.sink(None) as write:
         write(json.dumps(rows, ensure_ascii=False, indent=1) + "\n" if format == "json" else table(rows))
     return 0
@@ -72,9 +76,9 @@ def _dialects() -> Rows:
 
 
 def _formats() -> Rows:
-    from triage.rendering import formats
+    from triage.rendering import declared, formats
 
-    files = formats.templates()
+    files = declared.templates()
     return [{"name": n, "made by": f"reports/{files[n].name}" if n in files else "built in"} for n in formats.formats()]
 
 

@@ -4,29 +4,45 @@ from __future__ import annotations
 
 import io
 import json
-import re
+import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from triage.commands import _known, _types
 from triage.ground.errors import ReportError, TriageError
 
 if TYPE_CHECKING:
     from triage.devices import Device
     from triage.occupancy import Model
+    from triage.occupancy.grid import Shape
     from triage.occupancy.report import Report
-
-_FACTORS = {"": 1, "k": 1024, "m": 1024**2}
 
 
 @click.command("occupancy")
-@click.option("--arch", metavar="NAME", help="Architecture: sm_86, 8.6, gfx906, GCN ...")
-@click.option("--device", metavar="NAME", help='Product instead of --arch: "GeForce RTX 3080".')
-@click.option("--threads", required=True, metavar="N|XxYxZ", help="Threads per block or group.")
+@click.option(
+    "--arch",
+    type=_types.Text(_known.architectures),
+    metavar="NAME",
+    help="Architecture: sm_86, 8.6, gfx906, GCN ...",
+)
+@click.option(
+    "--device",
+    type=_types.Text(_known.devices),
+    metavar="NAME",
+    help='Product instead of --arch: "GeForce RTX 3080".',
+)
+@click.option("--threads", type=_types.Extent(), required=True, metavar="N|XxYxZ", help="Threads per block or group.")
 @click.option("--regs", type=int, required=True, metavar="N", help="Registers (VGPR) per thread.")
-@click.option("--shared", default="0", metavar="BYTES", help="Shared memory (LDS) per group: 32768 or 32K.")
+@click.option(
+    "--shared",
+    type=_types.Memory(),
+    default=0,
+    metavar="BYTES",
+    help="Shared memory (LDS) per group: 32768 or 32K.",
+)
 @click.option("--sgpr", type=int, metavar="N", help="AMD: scalar registers per wave, VCC and the like included.")
 @click.option("--agpr", type=int, metavar="N", help="CDNA: accumulation registers per thread.")
 @click.option("--wave", type=click.Choice(["32", "64"]), help="RDNA: lanes of a wave.")
@@ -34,7 +50,7 @@ _FACTORS = {"": 1, "k": 1024, "m": 1024**2}
 @click.option("--barriers", type=int, metavar="N", help="NVIDIA 9.0+: block barriers.")
 @click.option("--carveout", type=int, default=-1, metavar="PERCENT", help="NVIDIA 7.0+: preferred shared memory.")
 @click.option("--optin/--no-optin", default=True, help="NVIDIA 7.0+: kernel may use more than 48 KiB (default).")
-@click.option("--grid", metavar="N|XxYxZ", help="Groups launched: how they map onto the device.")
+@click.option("--grid", type=_types.Extent(), metavar="N|XxYxZ", help="Groups launched: how they map onto the device.")
 @click.option("--units", type=int, metavar="N", help="SMs (CUs) for --grid where only --arch is given.")
 @click.option("--latency", type=float, metavar="CYCLES", help="Warps needed to hide this latency.")
 @click.option("--intensity", type=float, default=1.0, metavar="N", help="Instructions per one that waits (1).")
@@ -43,9 +59,9 @@ _FACTORS = {"": 1, "k": 1024, "m": 1024**2}
               type=click.Choice(["terminal", "markdown", "json", "html"]))  # fmt: skip
 @click.option("-o", "--output", type=click.Path(dir_okay=False), metavar="PATH", help="Write here, not to stdout.")
 def command(
-    arch: str | None, device: str | None, threads: str, regs: int, shared: str, sgpr: int | None,
+    arch: str | None, device: str | None, threads: Shape, regs: int, shared: int, sgpr: int | None,
     agpr: int | None, wave: str | None, mode: str | None, barriers: int | None, carveout: int,
-    optin: bool, grid: str | None, units: int | None, latency: float | None, intensity: float,
+    optin: bool, grid: Shape | None, units: int | None, latency: float | None, intensity: float,
     issue_rate: float | None, form: str, output: str | None,
 ) -> None:  # fmt: skip
     """Theoretical occupancy of a launch: limiters, waste, nearest steps.
@@ -56,17 +72,15 @@ def command(
     triage occupancy --device "GeForce RTX 3080" --threads 16x16 --regs 40 --grid 1000
     """
     from triage.occupancy import launch_shape, occupancy
-    from triage.occupancy.grid import parse_shape
     from triage.occupancy.report import Report, latency_of
 
     found = _device(arch, device)
-    block = parse_shape(threads, "--threads")
-    size = block[0] * block[1] * block[2]
+    size = math.prod(threads)
     now = occupancy(
         arch if arch and not device else found.arch,
         threads=size,
         registers=regs,
-        shared=parse_bytes(shared, "--shared"),
+        shared=shared,
         sgprs=sgpr,
         wave=int(wave) if wave else None,
         mode=mode,
@@ -83,17 +97,9 @@ def command(
             raise TriageError(f"--grid needs to know how many {now.unit}s there are", "give --device or --units")
         if mode == "wgp" and units is None:
             count //= 2  # a WGP is two CUs
-        shape = launch_shape(block, parse_shape(grid, "--grid"), count, now.groups, now.model.wave_size, now.unit)
+        shape = launch_shape(threads, grid, count, now.groups, now.model.wave_size, now.unit)
     hidden = latency_of(now, latency, intensity, issue_rate) if latency is not None else None
     write(_render(Report(now, found, shape, hidden), form, to_file=output is not None), output)
-
-
-def parse_bytes(text: str, option: str) -> int:
-    """ "32768", "32K", "48 KiB" as bytes; raises TriageError."""
-    match = re.fullmatch(r"(\d+)\s*([km]?)(?:i?b)?", text.strip().lower())
-    if not match:
-        raise TriageError(f"{option} {text!r}: expected bytes, as in 32768 or 32K")
-    return int(match[1]) * _FACTORS[match[2]]
 
 
 def write(text: str, output: str | None) -> None:
@@ -234,10 +240,10 @@ def _markdown(report: Report) -> str:
 
 def _html(report: Report) -> str:
     from triage.occupancy.report import plots
-    from triage.rendering.templates import render
+    from triage.rendering import declared, templates
 
-    return render(
-        "occupancy.html.j2",
+    return templates.render(
+        declared.templates("occupancy")["html"],
         report=report,
         now=report.now,
         words=report.now.model.words,

@@ -7,24 +7,38 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from triage.commands import _common
+from triage.commands import _common, _types
 from triage.ground.errors import TriageError
 
 if TYPE_CHECKING:
+    from triage.products.settings import Settings
     from triage.products.tickets.tickets import Ticket
 
 TRACKERS = ("github", "gitlab", "jira", "redmine")
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("-o", "--output", required=True, metavar="DIR", help="Folder for the tickets and their attachments.")
-@click.option("--since", metavar="FILE", help="Last run's tickets.json: says what is gone, keeps what only wavers.")
+@click.argument("files", type=_types.Place(), nargs=-1, required=True, metavar="FILE...")
+@click.option(
+    "-o",
+    "--output",
+    type=_types.Place("dir"),
+    required=True,
+    metavar="DIR",
+    help="Folder for the tickets and their attachments.",
+)
+@click.option(
+    "--since",
+    type=_types.Place(),
+    metavar="FILE",
+    help="Last run's tickets.json: says what is gone, keeps what only wavers.",
+)
 @click.option(
     "--scope", default="", metavar="NAME", help="What was captured, such as the game's name; default its root marker."
 )
 @click.option(
     "--min-saving",
+    type=_types.Share(),
     default="1%",
     show_default=True,
     metavar="SHARE",
@@ -41,28 +55,37 @@ TRACKERS = ("github", "gitlab", "jira", "redmine")
 @click.option(
     "--send/--dry-run", default=False, show_default="dry-run", help="Really post; otherwise print what would be sent."
 )
-@_common.reading
-@_common.knowledge
+@_common.settings(_common.reading, _common.knowledge)
 def command(
-    files: tuple[str, ...], output: str, since: str | None, scope: str, min_saving: str, post: str | None,
-    project: str, url: str, markup: str | None, send: bool, **o: Any,
-) -> int:  # fmt: skip
+    files: tuple[str, ...],
+    output: str,
+    since: str | None,
+    scope: str,
+    min_saving: float,
+    post: str | None,
+    project: str,
+    url: str,
+    markup: str | None,
+    send: bool,
+    settings: Settings,
+) -> int:
     """Write one ticket per root cause: title, one screen of text, evidence, attachments.
 
     The same problem in tomorrow's capture has the same fingerprint. Tokens for --post --send come from the environment
     only: GITHUB_TOKEN, GITLAB_TOKEN, JIRA_TOKEN (with JIRA_USER for Jira Cloud), REDMINE_API_KEY.
     """
     from triage.commands._stderr import complain
+    from triage.document import make
     from triage.products.tickets import tickets
 
     if send and not post:
         raise TriageError("--send needs --post", "say which tracker: --post github|gitlab|jira|redmine")
     old = tickets.read_old(Path(since)) if since else []
-    doctor = _common.diagnostician(o)
+    doctor = settings.diagnostician()
     captures, bad = [], 0
     for path in files:
         try:
-            captures.append(_common.capture(path, o))
+            captures.append(settings.read(path))
         except TriageError as e:
             complain(str(e))
             bad += 1
@@ -71,8 +94,9 @@ def command(
     d = doctor.diagnose(captures)
     for note in d.notes:
         complain(f"note: {note}")
-    found = tickets.make(d, scope, _common.percent(min_saving), old)
-    gone = tickets.write(found, d, Path(output), old)
+    bundle = make.bundle(d)
+    found = tickets.make(bundle, scope, min_saving, old)
+    gone = tickets.write(found, bundle, Path(output), old)
     for t in found:
         click.echo(f"{t.fingerprint}  {t.title}")
     for g in gone:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from triage.commands import _known, _types
 from triage.commands.occupancy import console, write
 from triage.ground.errors import TriageError
 
@@ -18,7 +19,12 @@ if TYPE_CHECKING:
 @click.argument("size", metavar="WxH[xD]")
 @click.option("--border", type=int, default=1, show_default=True, metavar="N", help="Elements needed on every side.")
 @click.option("--bytes", "element", type=int, default=4, show_default=True, metavar="N", help="Bytes per element.")
-@click.option("--arch", metavar="NAME", help="Check shared memory and group size against this architecture.")
+@click.option(
+    "--arch",
+    type=_types.Text(_known.architectures),
+    metavar="NAME",
+    help="Check shared memory and group size against this architecture.",
+)
 @click.option("-f", "--format", "form", default="terminal", show_default=True,
               type=click.Choice(["terminal", "markdown", "json"]))  # fmt: skip
 @click.option("-o", "--output", type=click.Path(dir_okay=False), metavar="PATH", help="Write here, not to stdout.")

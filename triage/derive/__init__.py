@@ -7,21 +7,26 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Callable, Hashable
 from functools import cache
-from typing import Any
+from typing import TypeVar, cast
 
 import numpy as np
 
 from triage import schema
+from triage.capture.arrays import Indices, Values
 from triage.capture.capture import Capture
 from triage.derive._derivation import Derivation
+from triage.devices import Device
+
+T = TypeVar("T")
 
 __all__ = ["Derivation", "View", "absent", "derivations", "leaves"]
 
 
 @cache
 def derivations() -> dict[str, Derivation]:
-    """metric id -> how it is computed."""
+    """metric id -> how it is computed; ValueError when one is declared twice or not in the schema."""
     found: dict[str, Derivation] = {}
     for info in sorted(pkgutil.iter_modules(__path__), key=lambda i: i.name):
         if not info.name.startswith("_"):
@@ -39,6 +44,7 @@ def leaves(metric: str, collectable: frozenset[str]) -> tuple[str, ...]:
     Empty when the tool cannot give it at all: a rule that needs it is not applicable there.
     """
     d = derivations().get(metric)
+    # A metric without a name in any tool is only ever computed: asking a profiler for it would lead nowhere.
     computed_only = d is not None and schema.known(metric) and not schema.get(metric).aliases
     if metric in collectable and not computed_only:
         return (metric,)
@@ -46,6 +52,8 @@ def leaves(metric: str, collectable: frozenset[str]) -> tuple[str, ...]:
         return ()
     if not d.inputs and not d.ask:  # any one of the optional inputs would do
         return next((found for o in d.optional if (found := leaves(o, collectable))), ())
+    # The device is known from its name, so it is nothing to collect. Of what `ask` names, those that the tool has are
+    # enough; of plain inputs every one is needed.
     parts = [leaves(i, collectable) for i in d.ask or d.inputs if not i.startswith("device.")]
     if d.ask:
         return tuple(dict.fromkeys(leaf for p in parts for leaf in p))
@@ -65,23 +73,36 @@ def absent(metric: str, capture: Capture) -> bool:
 class View:
     """Facts of some workloads of a capture, exported or derived, as float64 arrays or one NaN when nobody has them.
 
-    rows: a slice or an index array. Results are remembered, so a condition used by ten rules is computed once.
+    rows: a slice, or positions of workloads. Results are remembered, so a condition used by ten rules is computed once.
     """
 
-    def __init__(self, capture: Capture, rows: Any = slice(None)) -> None:
+    def __init__(self, capture: Capture, rows: slice | Indices | list[int] = slice(None)) -> None:
         self.capture = capture
         self.rows = rows
         self.size = len(capture.names[rows])
-        self._memo: dict[str, Any] = {}
-        self.scratch: dict[str, Any] = {}
+        self._memo: dict[str, Values] = {}
+        self._made: dict[Hashable, object] = {}
 
-    def __getitem__(self, metric: str) -> Any:
-        """Values of a metric: array of `size`, or scalar NaN when it is missing everywhere."""
+    def __getitem__(self, metric: str) -> Values:
+        """Values of a metric in its canonical unit: array of `size`, or scalar NaN when it is missing everywhere."""
         if metric not in self._memo:
             self._memo[metric] = self._load(metric)
         return self._memo[metric]
 
-    def _load(self, metric: str) -> Any:
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What `make` gives, made when `key` is first asked for and remembered as long as this view lives.
+
+        One key, one type: a key stands for one thing that is worked out, such as the clusters or a rule's `let`.
+        """
+        if key not in self._made:
+            self._made[key] = make()
+        return cast(T, self._made[key])
+
+    def head(self, count: int) -> View:
+        """The first workloads of the same capture, whichever ones this view is about."""
+        return View(self.capture, slice(0, count))
+
+    def _load(self, metric: str) -> Values:
         exported = self.capture.facts.get(metric)
         values = np.nan if exported is None else exported[self.rows]
         d = derivations().get(metric)
@@ -92,10 +113,13 @@ class View:
         computed = self._compute(d)
         if exported is None:
             return computed
+        # What the profiler measured always wins; a formula only fills the cells it left empty.
         return np.where(np.isnan(values), computed, values)
 
-    def _compute(self, d: Derivation) -> Any:
+    def _compute(self, d: Derivation) -> Values:
         inputs = [self[m] for m in (*d.inputs, *d.optional)]
+        # A scalar NaN says that nobody has the metric: with a needed one missing there is nothing to compute, and
+        # with none of the optional ones there is nothing to compute from.
         if any(np.ndim(v) == 0 and np.isnan(v) for v in inputs[: len(d.inputs)]):
             return np.nan
         if d.optional and not d.inputs and not d.whole and all(np.ndim(v) == 0 and np.isnan(v) for v in inputs):
@@ -104,20 +128,22 @@ class View:
             out = d.function(self) if d.whole else d.function(*inputs)
         if np.ndim(out) == 0:
             return out
+        # Something over zero is no figure: infinity would pass every "more than" condition.
         infinite = np.isinf(out)
         return np.where(infinite, np.nan, out) if infinite.any() else out
 
-    def _device(self, metric: str) -> Any:
+    def _device(self, metric: str) -> Values:
         if not metric.startswith("device."):
             return np.nan
         value = _device_value(self.capture.device, metric)
         return np.nan if value is None else np.full(self.size, float(value))
 
 
-def _device_value(device: Any, metric: str) -> float | None:
+def _device_value(device: Device | None, metric: str) -> float | None:
     if device is None:
         return None
-    value = getattr(device, metric.partition(".")[2], None)
+    name = metric.partition(".")[2]
+    value = getattr(device, name, None)
     if value is None:
-        value = getattr(device, {"max_warps": "max_warps_per_sm"}.get(metric.partition(".")[2], ""), None)
+        value = getattr(device, {"max_warps": "max_warps_per_sm"}.get(name, ""), None)
     return None if value is None else float(value)

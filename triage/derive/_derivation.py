@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+
+from triage.capture.arrays import Values
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +20,7 @@ class Derivation:
     metric: str
     inputs: tuple[str, ...]
     formula: str
-    function: Callable[..., Any]
+    function: Callable[..., Values]
     optional: tuple[str, ...] = ()
     whole: bool = False
     ask: tuple[str, ...] = ()

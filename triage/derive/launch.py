@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from triage.capture.arrays import Floats, Indices, Values
+from triage.derive._arrays import full, least
 from triage.derive._derivation import Derivation
 from triage.devices import AmdLimits, Device, listing
 from triage.ground.errors import TriageError
@@ -18,34 +20,33 @@ if TYPE_CHECKING:
 
 SAME_PEAK = 0.06  # products of one generation whose bandwidths differ by less are not told apart
 SAMPLE = 4096  # rows of a capture that are asked what the device is
-HALF = 0.0051  # waves are printed with two decimals
-# metric -> name of the limiter in triage.occupancy
+HALF = 0.0051  # waves are printed with two decimals: half of the last one, and a little for binary fractions
+# word in occupancy.limit_* -> name of the limiter in triage.occupancy
 LIMITS = {"registers": "registers", "shared": "shared", "groups": "groups", "warps": "waves", "barriers": "barriers"}
-_HELD = ("occupancy.limit_registers", "occupancy.limit_shared", "occupancy.limit_groups", "occupancy.limit_warps",
-         "occupancy.limit_barriers")  # fmt: skip
+_HELD = (
+    "occupancy.limit_registers",
+    "occupancy.limit_shared",
+    "occupancy.limit_groups",
+    "occupancy.limit_warps",
+    "occupancy.limit_barriers",
+)
 _ASKED = ("launch.block_size", "launch.registers")
 
 
-def _least(*values: Any) -> Any:
-    out = values[0]
-    for v in values[1:]:
-        out = np.fmin(out, v)
-    return out
-
-
-def _full(value: Any, size: int) -> Any:
-    return value if np.ndim(value) else np.full(size, float(value))
-
-
-def shared_asked(view: View) -> Any:
+def shared_asked(view: View) -> Values:
     """Bytes of shared memory a group asks for, without what the driver adds; missing where the export does not say."""
+    # The model adds the driver's reserve (1 KiB per block from 8.0 on) and rounds to granules itself: adding it twice
+    # would cost a group. The allocated size, rounded already, is only taken where nothing better is there.
     own = view["launch.shared_static"] + np.nan_to_num(view["launch.shared_dynamic"])
     whole = view["launch.shared"] - np.nan_to_num(view["launch.shared_driver"])
     return np.maximum(np.where(np.isnan(own), whole, own), 0.0)
 
 
 def model_of(device: Device | None, wave: float = np.nan) -> Model | None:
-    """The occupancy model of a device, for waves of the exported width where the hardware has several."""
+    """The occupancy model of a device, for waves of the exported width where the hardware has several.
+
+    None without a device, and where the exported width does not exist on it.
+    """
     if device is None:
         return None
     limits = device.limits
@@ -57,10 +58,11 @@ def model_of(device: Device | None, wave: float = np.nan) -> Model | None:
         return None
 
 
-def arguments(view: View) -> tuple[Any, dict[str, Any]] | None:
+def arguments(view: View) -> tuple[Indices, dict[str, Indices]] | None:
     """(positions with a complete launch, arguments of the occupancy model there); None when there are none."""
-    threads, registers = (_full(view[m], view.size) for m in _ASKED)
-    shared = np.floor(_full(shared_asked(view), view.size))
+    # An average over launches that differ is a fraction: no launch asked for that many, so there is nothing to answer.
+    threads, registers = (full(view[m], view.size) for m in _ASKED)
+    shared = np.floor(full(shared_asked(view), view.size))
     whole = (threads == np.floor(threads)) & (registers == np.floor(registers))
     at = np.flatnonzero((threads >= 1) & (registers >= 0) & (shared >= 0) & whole)
     if not len(at):
@@ -75,20 +77,16 @@ def arguments(view: View) -> tuple[Any, dict[str, Any]] | None:
             column = view.capture.facts.get(metric)
             if column is not None and bool((column >= 0).all()):  # of the whole capture, whichever rows are looked at
                 found[name] = np.floor(column[view.rows][at])
-    return at, {
-        k: np.minimum(v, 2.0**53).astype(np.int64) for k, v in found.items()
-    }  # beyond any limit, but no overflow
+    # 2**53 lies beyond any limit, and a damaged cell of 1e30 does not overflow.
+    return at, {k: np.minimum(v, 2.0**53).astype(np.int64) for k, v in found.items()}
 
 
-def _theory(view: View) -> dict[str, Any]:
-    """Limits in groups per SM, and occupancy, as the calculators have them; empty when they cannot run."""
-    if "occupancy theory" not in view.scratch:
-        view.scratch["occupancy theory"] = _calculate(view)
-    found: dict[str, Any] = view.scratch["occupancy theory"]
-    return found
+def _theory(view: View) -> dict[str, Floats]:
+    """Limits in groups per SM, and occupancy (0 to 1), as the calculator has them; empty when it cannot run."""
+    return view.once("occupancy theory", lambda: _calculate(view))
 
 
-def _calculate(view: View) -> dict[str, Any]:
+def _calculate(view: View) -> dict[str, Floats]:
     wave = view.capture.facts.get("launch.wave_size", np.full(1, np.nan))
     width = float(np.nanmax(wave)) if np.isfinite(wave).any() else np.nan  # of the whole capture
     model, asked = model_of(view.capture.device, width), arguments(view)
@@ -96,10 +94,11 @@ def _calculate(view: View) -> dict[str, Any]:
         return {}
     at, launch = asked
     core = model.run(**launch)
-    out = {}
+    out: dict[str, Floats] = {}
     for metric, name in LIMITS.items():
         if name in core.limits:
             column = np.full(view.size, np.nan)
+            # A resource that is not used limits nothing; as a number it would enter the least of the limits.
             column[at] = np.where(core.limits[name] == UNLIMITED, np.nan, core.limits[name])
             out[metric] = column
     column = np.full(view.size, np.nan)
@@ -109,14 +108,20 @@ def _calculate(view: View) -> dict[str, Any]:
 
 
 def _limit(which: str) -> Derivation:
-    return Derivation(f"occupancy.limit_{which}", _ASKED, f"occupancy model of the device: groups per SM that {LIMITERS[which]} allow",
-                      lambda view: _theory(view).get(which, np.nan), ("launch.shared", "launch.shared_static", "launch.shared_dynamic"), whole=True)  # fmt: skip
+    return Derivation(
+        f"occupancy.limit_{which}",
+        _ASKED,
+        f"occupancy model of the device: groups per SM that {LIMITERS[which]} allow",
+        lambda view: _theory(view).get(which, np.nan),
+        ("launch.shared", "launch.shared_static", "launch.shared_dynamic"),
+        whole=True,
+    )
 
 
 def _limited(which: str) -> Derivation:
-    def flag(mine: Any, *rest: Any) -> Any:
-        least = _least(mine, *rest)
-        return np.where(np.isnan(mine), np.nan, (mine <= least).astype(float))
+    # Several can bind at once, and each of them is named: freeing one of them alone does not help.
+    def flag(mine: Values, *rest: Values) -> Values:
+        return np.where(np.isnan(mine), np.nan, (mine <= least(mine, *rest)).astype(float))
 
     others = tuple(m for m in _HELD if m != f"occupancy.limit_{which}")
     return Derivation(
@@ -128,29 +133,34 @@ def _limited(which: str) -> Derivation:
     )
 
 
-def _sms(view: View) -> Any:
-    """SMs of the device: its table, the ratio of summed to single elapsed cycles, what the printed waves say, or the one
-    product with such a peak bandwidth. One number per capture, from its first rows, whichever rows are looked at."""
+def _sms(view: View) -> Values:
+    """SMs of the device.
+
+    From its table, the ratio of summed to single elapsed cycles, what the printed waves say, or the one product with
+    such a peak bandwidth. One number per capture, from its first rows, whichever rows are looked at.
+    """
     device = view.capture.device
     if device is not None and device.sm_count:
         return np.full(view.size, float(device.sm_count))
-    sample = type(view)(view.capture, slice(0, SAMPLE))
-    counted = np.round(_full(sample["sm.cycles_elapsed_sum"] / sample["sm.cycles_elapsed"], sample.size))
+    sample = view.head(SAMPLE)
+    counted = np.round(full(sample["sm.cycles_elapsed_sum"] / sample["sm.cycles_elapsed"], sample.size))
     for count in (_middle(counted), _fitting(sample), _by_peak(sample)):
         if count == count:
             return np.full(view.size, count)
     return np.nan
 
 
-def _middle(values: Any) -> float:
+def _middle(values: Values) -> float:
     known = values[np.isfinite(values)]
     return float(np.median(known)) if len(known) else np.nan
 
 
 def _by_peak(view: View) -> float:
     """SMs of the only product of the architecture that has the measured peak bandwidth."""
+    # Two products can share an architecture and a memory, so more than one SM count answers nothing. Below 2 % the
+    # share of peak is too coarse to divide by.
     device, used = view.capture.device, view["vram.throughput"]
-    peak = _middle(_full(view["vram.bandwidth"] / np.where(used > 0.02, used, np.nan), view.size))
+    peak = _middle(full(view["vram.bandwidth"] / np.where(used > 0.02, used, np.nan), view.size))
     if device is None or peak != peak:
         return np.nan
     counts = {
@@ -171,12 +181,14 @@ def _fitting(view: View) -> float:
     use = (waves >= 0.02) & np.isfinite(groups)
     if not use.any():
         return np.nan
+    # Every row allows the counts between groups / (waves + half a digit) and groups / (waves - half a digit).
     low, high = (groups[use] / (waves[use] + HALF)).max(), (groups[use] / (waves[use] - HALF)).min()
     least = float(np.ceil(low - 1e-9))
     return least if least == float(np.floor(high + 1e-9)) else np.nan
 
 
-def _estimate(view: View) -> Any:
+def _estimate(view: View) -> Values:
+    """Waves per SM from the group size alone; where the product is not known, for the smallest of its architecture."""
     device, sms = view.capture.device, view["device.sm_count"]
     if device is None:
         return np.nan
@@ -186,51 +198,105 @@ def _estimate(view: View) -> Any:
             return np.nan
         sms = float(min(known))
     model = model_of(device)
-    threads = _full(view["launch.block_size"], view.size)
+    threads = full(view["launch.block_size"], view.size)
     if model is None or not np.isfinite(threads).any():
         return np.nan
     warps = np.ceil(threads / model.wave_size)
-    most = getattr(model.limits, "max_groups", np.inf)
+    most = model.limits.max_groups
     return view["launch.grid_size"] / (sms * np.minimum(np.floor(model.slots / np.maximum(warps, 1)), most))
 
 
-def _wave_size(view: View) -> Any:
+def _wave_size(view: View) -> Values:
     device = view.capture.device
     return np.nan if device is None else np.full(view.size, float(device.warp_size))
 
 
-def _per_call(view: View) -> Any:
+def _per_call(view: View) -> Values:
     time = view["gpu.time"]
     return time / np.maximum(view.capture.calls[view.rows], 1) if np.ndim(time) else np.nan
 
 
-def _tail(waves: Any) -> Any:
+def _tail(waves: Values) -> Values:
     """Empty share of all slots of all begun waves, where at least one wave is full."""
+    # 2.000001 waves are 2 that were not printed exactly: without the slack they would have an almost empty third.
     return np.where(waves >= 1, 1 - waves / np.ceil(waves - 1e-6), np.nan)
 
 
 DERIVATIONS = (
-    Derivation("device.sm_count", (), "device table, else summed / single elapsed cycles, else the product with the measured peak bandwidth",
-               _sms, whole=True),
+    # device and launch
+    Derivation(
+        "device.sm_count",
+        (),
+        "device table, else summed / single elapsed cycles, else the product with the measured peak bandwidth",
+        _sms,
+        whole=True,
+    ),
     Derivation("launch.wave_size", (), "warp width of the architecture", _wave_size, whole=True),
-    Derivation("launch.group_warps", ("launch.block_size", "launch.wave_size"), "threads per group / warp width, rounded up", lambda b, w: np.ceil(b / w)),
-    Derivation("launch.idle_lanes", ("launch.block_size", "launch.wave_size"), "1 - threads / (warps x warp width)",
-               lambda b, w: 1 - b / (np.ceil(b / w) * w)),
+    Derivation(
+        "launch.group_warps",
+        ("launch.block_size", "launch.wave_size"),
+        "threads per group / warp width, rounded up",
+        lambda b, w: np.ceil(b / w),
+    ),
+    Derivation(
+        "launch.idle_lanes",
+        ("launch.block_size", "launch.wave_size"),
+        "1 - threads / (warps x warp width)",
+        lambda b, w: 1 - b / (np.ceil(b / w) * w),
+    ),
     Derivation("launch.time", ("gpu.time",), "GPU time / calls", _per_call, whole=True),
-    Derivation("launch.threads", ("launch.block_size", "launch.grid_size"), "threads per group x groups", lambda b, g: b * g),
+    Derivation(
+        "launch.threads", ("launch.block_size", "launch.grid_size"), "threads per group x groups", lambda b, g: b * g
+    ),
+    # what fits
     *(_limit(w) for w in LIMITS),
     *(_limited(w) for w in LIMITS),
-    Derivation("launch.resident_groups", (), "the smallest of the occupancy limits", _least, _HELD, ask=("occupancy.theoretical",)),
-    Derivation("occupancy.theoretical", _ASKED, "occupancy model of the device for threads, registers and shared memory of a group",
-               lambda view: _theory(view).get("occupancy", np.nan), ("launch.shared", "launch.shared_static", "launch.shared_dynamic"),
-               whole=True, ask=_ASKED),
-    Derivation("launch.waves", ("launch.grid_size", "launch.resident_groups", "device.sm_count"), "groups / (SMs x groups that fit on one)",
-               lambda g, r, n: np.where(r > 0, g / (n * np.where(r > 0, r, 1)), np.nan), ask=("launch.grid_size", *_ASKED)),
-    Derivation("launch.waves_estimate", ("launch.grid_size", "launch.block_size"),
-               "groups / (SMs x groups that the group size alone allows); SMs of the smallest product of the generation where unknown", _estimate, whole=True),
+    Derivation(
+        "launch.resident_groups",
+        (),
+        "the smallest of the occupancy limits",
+        least,
+        _HELD,
+        ask=("occupancy.theoretical",),
+    ),
+    Derivation(
+        "occupancy.theoretical",
+        _ASKED,
+        "occupancy model of the device for threads, registers and shared memory of a group",
+        lambda view: _theory(view).get("occupancy", np.nan),
+        ("launch.shared", "launch.shared_static", "launch.shared_dynamic"),
+        whole=True,
+        ask=_ASKED,
+    ),
+    # how the grid fills the machine
+    Derivation(
+        "launch.waves",
+        ("launch.grid_size", "launch.resident_groups", "device.sm_count"),
+        "groups / (SMs x groups that fit on one)",
+        lambda g, r, n: g / (n * np.where(r > 0, r, np.nan)),
+        ask=("launch.grid_size", *_ASKED),
+    ),
+    Derivation(
+        "launch.waves_estimate",
+        ("launch.grid_size", "launch.block_size"),
+        "groups / (SMs x groups that the group size alone allows); "
+        "SMs of the smallest product of the generation where unknown",
+        _estimate,
+        whole=True,
+    ),
     Derivation("launch.tail_loss", ("launch.waves",), "1 - waves / waves rounded up", _tail),
-    Derivation("launch.idle_sms", (), "1 - groups / SMs, else 1 - waves x groups that fit on one SM",
-               lambda g, n, w, r: np.clip(1 - np.where(np.isnan(g / n), w * r, g / n), 0.0, 1.0),
-               ("launch.grid_size", "device.sm_count", "launch.waves", "launch.resident_groups"), ask=("launch.grid_size", "launch.waves")),
-    Derivation("occupancy.gap", ("occupancy.theoretical", "sm.occupancy"), "theoretical - achieved occupancy", lambda t, a: t - a),
-)  # fmt: skip
+    Derivation(
+        "launch.idle_sms",
+        (),
+        "1 - groups / SMs, else 1 - waves x groups that fit on one SM",
+        lambda g, n, w, r: np.clip(1 - np.where(np.isnan(g / n), w * r, g / n), 0.0, 1.0),
+        ("launch.grid_size", "device.sm_count", "launch.waves", "launch.resident_groups"),
+        ask=("launch.grid_size", "launch.waves"),
+    ),
+    Derivation(
+        "occupancy.gap",
+        ("occupancy.theoretical", "sm.occupancy"),
+        "theoretical - achieved occupancy",
+        lambda t, a: t - a,
+    ),
+)

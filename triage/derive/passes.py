@@ -2,40 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from triage.capture.arrays import Values
+from triage.derive._arrays import highest
 from triage.derive._derivation import Derivation
 
 L2_SOURCES = ("tex", "crop", "zrop", "raster", "pe", "gcc", "hub", "fbp")
+# Why a warp of a stage could not start, as the launch-stall counters of Nsight Graphics name it.
 _LAUNCH = tuple(
     f"launch_stall.{stage}_{reason}"
     for stage in ("ps", "cs", "vtg")
-    for reason in ("register_allocation", "warp_allocation", "cta_allocation", "shmem_allocation",
-                   "barrier_allocation", "attr_allocation", "ooo_warp_completion")
-)  # fmt: skip
+    for reason in (
+        "register_allocation",
+        "warp_allocation",
+        "cta_allocation",
+        "shmem_allocation",
+        "barrier_allocation",
+        "attr_allocation",
+        "ooo_warp_completion",
+    )
+)
 
 
 def _per(metric: str, top: str, bottom: str, formula: str) -> Derivation:
     return Derivation(metric, (top, bottom), formula, lambda a, b: a / b)
 
 
-def _sum(*values: Any) -> Any:
+def _sum(*values: Values) -> Values:
     """Sum of those present; missing where none is."""
-    total: Any = np.nan
+    total: Values = np.nan
     for v in values:
         total = np.where(np.isnan(total), v, np.where(np.isnan(v), total, total + v))
     return total
 
 
-def _most(*values: Any) -> Any:
-    out = values[0]
-    for v in values[1:]:
-        out = np.fmax(out, v)
-    return out
-
-
+# The counters are shares of L2's sector peak; over their sum they become shares of the traffic there was.
 def _l2_share(unit: str) -> Derivation:
     rest = tuple(f"l2_from.{u}" for u in L2_SOURCES if u != unit)
     formula = f"L2 traffic from {unit.upper()} / L2 traffic from all sources"
@@ -52,11 +54,26 @@ DERIVATIONS = (
     _per("pixels.overdraw", "pixels.shaded", "target.pixels", "pixels shaded / pixels of the target"),
     _per("vertices.per_primitive", "invocations.vs", "prims.input", "VS invocations / primitives in"),
     _per("pixels.per_primitive", "pixels.shaded", "prims.input", "pixels from the rasteriser / primitives in"),
-    Derivation("prims.culled", ("prims.rasterized", "prims.input"), "1 - primitives rasterised / primitives in",
-               lambda out, into: np.clip(1 - out / into, 0, 1)),
-    Derivation("zcull.reject_rate", ("zcull.accepted", "zcull.samples"), "1 - samples accepted / samples tested",
-               lambda kept, seen: 1 - kept / seen),
+    Derivation(
+        "prims.culled",
+        ("prims.rasterized", "prims.input"),
+        "1 - primitives rasterised / primitives in",
+        # Clipping makes new primitives, so more can come out than went in.
+        lambda out, into: np.clip(1 - out / into, 0, 1),
+    ),
+    Derivation(
+        "zcull.reject_rate",
+        ("zcull.accepted", "zcull.samples"),
+        "1 - samples accepted / samples tested",
+        lambda kept, seen: 1 - kept / seen,
+    ),
     *(_l2_share(u) for u in ("tex", "crop", "zrop", "gcc")),
-    Derivation("launch_stall.worst", (), "largest launch stall of any stage and resource", _most, optional=_LAUNCH),
-    Derivation("ray.stalls", ("stall.rtcore",), "waiting for the core + waiting for its queue", _sum, ("stall.rtcore_throttle",)),
-)  # fmt: skip
+    Derivation("launch_stall.worst", (), "largest launch stall of any stage and resource", highest, optional=_LAUNCH),
+    Derivation(
+        "ray.stalls",
+        ("stall.rtcore",),
+        "waiting for the core + waiting for its queue",
+        _sum,
+        ("stall.rtcore_throttle",),
+    ),
+)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from triage.capture.arrays import Floats, Masks, Names, Values
 from triage.derive._derivation import Derivation
 from triage.ground.stalls import STALLS
 
@@ -17,31 +18,46 @@ BUSY = ("selected", "not_selected")
 REASONS = tuple(r for r in STALLS if r not in BUSY)
 
 
+class Kinds(NamedTuple):
+    """Kind of every workload, and where it is known."""
+
+    names: Names
+    known: Masks
+
+
 def _share(reason: str) -> Derivation:
-    def share(cycles: Any, per_issue: Any, *rest: Any) -> Any:
+    # Cycles per issue of all reasons add up to the warp latency, busy ones included. Where the latency itself was not
+    # exported, the sum of the reasons stands for it, which is right only when none of them is missing.
+    def share(cycles: Values, per_issue: Values, *rest: Values) -> Values:
         total = np.zeros_like(cycles)
         for v in (cycles, *rest):
             total = total + np.where(np.isnan(v), 0.0, v)
         return cycles / np.where(np.isnan(per_issue), total, per_issue)
 
     others = tuple(f"stall_cycles.{r}" for r in STALLS if r != reason)
-    return Derivation(f"stall.{reason}", (f"stall_cycles.{reason}",), "stall cycles per issue / warp cycles per issue",
-                      share, ("warp.cycles_per_issue", *others))  # fmt: skip
+    return Derivation(
+        f"stall.{reason}",
+        (f"stall_cycles.{reason}",),
+        "stall cycles per issue / warp cycles per issue",
+        share,
+        ("warp.cycles_per_issue", *others),
+    )
 
 
-def losses(view: View) -> tuple[list[str], Any]:
-    """(reasons measured, their shares as (reasons, workloads)) without the harmless ones."""
-    if "losses" not in view.scratch:
-        have = [r for r in REASONS if np.ndim(view[f"stall.{r}"])]
-        stack = (
-            np.stack([np.nan_to_num(view[f"stall.{r}"], nan=-1.0) for r in have]) if have else np.zeros((0, view.size))
-        )
-        view.scratch["losses"] = (have, stack)
-    found: tuple[list[str], Any] = view.scratch["losses"]
-    return found
+def losses(view: View) -> tuple[list[str], Floats]:
+    """(reasons measured, their shares as (reasons, workloads), below 0 where missing) without the harmless ones."""
+    return view.once("losses", lambda: _stack(view))
 
 
-def _top_share(view: View) -> Any:
+def _stack(view: View) -> tuple[list[str], Floats]:
+    have = [r for r in REASONS if np.ndim(view[f"stall.{r}"])]
+    if not have:
+        return have, np.zeros((0, view.size))
+    # -1 instead of NaN: a maximum over the reasons then needs no mask.
+    return have, np.stack([np.nan_to_num(view[f"stall.{r}"], nan=-1.0) for r in have])
+
+
+def _top_share(view: View) -> Values:
     have, stack = losses(view)
     if not have:
         return np.nan
@@ -50,7 +66,7 @@ def _top_share(view: View) -> Any:
 
 
 def _top_is(reason: str) -> Derivation:
-    def flag(view: View) -> Any:
+    def flag(view: View) -> Values:
         have, stack = losses(view)
         if reason not in have:
             return np.nan
@@ -66,17 +82,14 @@ def _top_is(reason: str) -> Derivation:
     )
 
 
-def _kinds(view: View) -> tuple[Any, Any]:
-    if "kinds" not in view.scratch:
-        kinds = view.capture.kinds[view.rows]
-        view.scratch["kinds"] = (kinds, kinds != "")
-    found: tuple[Any, Any] = view.scratch["kinds"]
-    return found
+def _kinds(view: View) -> Kinds:
+    kinds = view.capture.kinds[view.rows]
+    return Kinds(kinds, kinds != "")
 
 
 def _kind(kind: str) -> Derivation:
-    def flag(view: View) -> Any:
-        kinds, known = _kinds(view)
+    def flag(view: View) -> Values:
+        kinds, known = view.once("kinds", lambda: _kinds(view))
         return np.where(known, (kinds == kind).astype(float), np.nan) if known.any() else np.nan
 
     return Derivation(f"kind.{kind}", (), f"the workload's kind is {kind}", flag, whole=True)
@@ -84,14 +97,27 @@ def _kind(kind: str) -> Derivation:
 
 DERIVATIONS = (
     Derivation("gpu.idle", ("gpu.active",), "1 - GPU active", lambda a: np.clip(1 - a, 0, 1)),
-    Derivation("sm.active", (), "1 - SM idle, else active cycles / elapsed cycles",
-               lambda idle, act, elapsed: np.where(np.isnan(idle), np.minimum(act / elapsed, 1.0), 1 - idle),
-               ("sm.idle", "sm.cycles_active", "sm.cycles_elapsed")),
-    Derivation("sm.occupancy", ("sm.active_warps", "device.max_warps"), "active warps / warp slots per SM", lambda w, m: w / m),
-    Derivation("sm.throughput_active", ("sm.throughput", "sm.active"), "SM SOL / SM active", lambda s, a: np.minimum(s / a, 1.0)),
+    Derivation(
+        "sm.active",
+        (),
+        "1 - SM idle, else active cycles / elapsed cycles",
+        # Averages over all SMs of counters from two passes can differ by a cycle: active never exceeds elapsed.
+        lambda idle, act, elapsed: np.where(np.isnan(idle), np.minimum(act / elapsed, 1.0), 1 - idle),
+        ("sm.idle", "sm.cycles_active", "sm.cycles_elapsed"),
+    ),
+    Derivation(
+        "sm.occupancy", ("sm.active_warps", "device.max_warps"), "active warps / warp slots per SM", lambda w, m: w / m
+    ),
+    Derivation(
+        "sm.throughput_active",
+        ("sm.throughput", "sm.active"),
+        "SM SOL / SM active",
+        # P3 v2: SOL counts over elapsed cycles, so idle time lowers it; over active ones it decides case C or D.
+        lambda s, a: np.minimum(s / a, 1.0),
+    ),
     *(_share(r) for r in STALLS),
     Derivation("stall.top_share", (), "largest stall share", _top_share, whole=True),
     _top_is("long_scoreboard"),
     _top_is("barrier"),
     *(_kind(k) for k in ("fullscreen", "compute", "geometry", "draw", "copy", "raytracing")),
-)  # fmt: skip
+)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from triage.capture.arrays import Values
 from triage.derive._derivation import Derivation
 
 if TYPE_CHECKING:
@@ -13,15 +14,27 @@ if TYPE_CHECKING:
 
 # counters that no other vendor's profiler exports
 _OWN: dict[str, tuple[str, ...]] = {
-    "amd": ("sched.", "valu.", "salu.", "mfma.", "lds.", "mem_unit.", "waves.", "fabric.", "launch.scalar_registers",
-            "launch.accum_registers", "launch.vgpr_spills"),
+    "amd": (
+        "sched.",
+        "valu.",
+        "salu.",
+        "mfma.",
+        "lds.",
+        "mem_unit.",
+        "waves.",
+        "fabric.",
+        "launch.scalar_registers",
+        "launch.accum_registers",
+        "launch.vgpr_spills",
+    ),
     "intel": ("eu.", "sampler.", "slm.", "gti.", "l3.bytes", "l3.lookups"),
-}  # fmt: skip
+}
+# gfx names count generations: gfx9 is both GCN5 and CDNA, RDNA begins at gfx10.
 _RDNA = ("gfx10", "gfx11", "gfx12")
 
 
 def _is(vendor: str) -> Derivation:
-    def flag(view: View) -> Any:
+    def flag(view: View) -> Values:
         device = view.capture.device
         if device is not None:
             return np.full(view.size, float(device.vendor == vendor))
@@ -32,7 +45,7 @@ def _is(vendor: str) -> Derivation:
     )
 
 
-def _rdna(view: View) -> Any:
+def _rdna(view: View) -> Values:
     device = view.capture.device
     return np.full(view.size, float(device is not None and device.arch.startswith(_RDNA)))
 

@@ -1,200 +1,185 @@
 """The way a workload took through the method's tree: each question, the number on the edge, the branch taken.
 
-The rules decide; this retells, for people, the questions they asked in the order of the P3 method. Thresholds are the
-rules' own (--set included), so the edges never disagree with the findings.
+The rules decide; this retells, for people, the questions they asked in the order of the P3 method. Every limit on an
+edge is a rule's own (--set included), so the edges never disagree with the findings.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TypedDict
 
 import numpy as np
 
 from triage import schema
-from triage.diagnosis.limiter import GREAT, HIGH, LOW, grade, unit_names
-from triage.diagnosis.sentences import label
+from triage.diagnosis.judged import Diagnosis
+from triage.diagnosis.limiter import grade, unit_names
+from triage.diagnosis.outcomes import Outcomes
+from triage.diagnosis.sentences import FIELDS
+from triage.ground.method import GOOD_HIT_RATE, GREAT_HIT_RATE
 from triage.ground.units import show
-
-if TYPE_CHECKING:
-    from triage.diagnosis.diagnose import Diagnosis
-    from triage.diagnosis.outcomes import Details
+from triage.ground.wording import whole_percent
 
 # state of a step: what the number says about the workload
-BAD, GOOD, OPEN, INFO = "limits", "passes", "not measured", "noted"
+LIMITS, PASSES, OPEN, NOTED = STATES = ("limits", "passes", "not measured", "noted")
 _WORKING = ("sm", "l1tex", "l2", "vram")
+_MEANS = {"long scoreboard": "data from L1/TEX", "barrier": "their group at barriers"}  # stalls with a plainer name
+_FLIP = {">": "≤", "<": "≥"}
 
 
-class Path:
-    """Decision paths of the shown workloads of one part."""
+class Step(TypedDict):
+    """One question of the way: the metric asked about ("" for none), its value and the edge in words, the answer."""
 
-    def __init__(self, d: Diagnosis, details: Details) -> None:
-        self.d, self.details, self.view = d, details, details.view
+    ask: str
+    metric: str
+    value: str
+    edge: str
+    answer: str
+    state: str
+
+
+class Decisions:
+    """Ways of the workloads that some outcomes are about."""
+
+    def __init__(self, d: Diagnosis, outcomes: Outcomes) -> None:
+        self.d, self.view = d, outcomes.view
+        self.clusters = outcomes.limits.clusters
         self.v1 = d.method == "v1"
+        self.high, self.low = self.limit("high-sol", "high"), self.limit("busy-top-unit", "busy")
 
     def at(self, metric: str, i: int) -> float:
-        """A metric of the i-th shown workload; NaN when missing."""
+        """A metric of the i-th workload; NaN when missing."""
         values = self.view[metric]
         return float(values[i]) if np.ndim(values) else float(values)
 
-    def limit(self, rule: str, name: str, fallback: float) -> float:
-        """A threshold in force, or the published number when that rule is deselected."""
-        found = self.d.book.by_name.get(rule)
-        if found is None or name not in found.thresholds:
-            return fallback
-        return found.threshold(name, self.d.method)
+    def limit(self, rule: str, name: str) -> float:
+        """A rule's threshold in force. A rule that is not reported (--select, --ignore) still holds it.
 
-    def steps(self, i: int) -> list[dict[str, Any]]:
-        """The path of the i-th shown workload."""
-        c = self.details.verdict.clusters
+        NaN, which no value crosses, in a rulebook that lacks the rule altogether. Raises KeyError where the rule has no
+        threshold of that name.
+        """
+        found = self.d.book.by_name.get(rule)
+        return float("nan") if found is None else found.threshold(name, self.d.method)
+
+    def between(self) -> str:
+        """The edge of the middle band."""
+        return f"{whole_percent(self.low)} to {whole_percent(self.high)}"
+
+    def steps(self, i: int) -> list[Step]:
+        """The way of the i-th workload."""
+        c = self.clusters
         top = float(c.top[i]) if len(c.names) else float("nan")
         if top != top:
-            return [
-                _step(
-                    "Top SOL",
-                    "sol.top",
-                    "",
-                    "",
-                    "not measured: the tree starts with the SOL of two units at least",
-                    OPEN,
-                )
-            ]
+            answer = "not measured: the tree starts with the SOL of two units at least"
+            return [_step("Top SOL", "sol.top", "", "", answer, OPEN)]
         primary, secondary = unit_names(c, c.primary, i), unit_names(c, c.secondary, i)
-        case = "A" if top > HIGH else "B" if top < LOW else "A + B"
-        edge = (
-            f"> {show(HIGH, 'ratio')}" if case == "A" else f"< {show(LOW, 'ratio')}" if case == "B" else "60 % to 80 %"
-        )
-        does = {
-            "A": "A: remove work from the top unit",
-            "B": "B: raise the SOL, something keeps the units waiting",
-            "A + B": "A and B: remove work and raise the SOL",
-        }[case]
-        out = [
-            _step("Top SOL", "sol.top", f"{label('top_unit', self.view, i)} {show(top, 'ratio')}", edge, does, BAD if case != "B" else INFO),
-            _step("Limiters within 10 points", "sol.top", " + ".join(primary), "", f"next: {' + '.join(secondary)}" if secondary else "nothing close behind", INFO),
-        ]  # fmt: skip
-        if case != "A":
+        out = [self._top(i, top)]
+        behind = f"next: {' + '.join(secondary)}" if secondary else "nothing close behind"
+        out.append(_step("Limiters within 10 points", "sol.top", " + ".join(primary), "", behind, NOTED))
+        if not top > self.high:
             out += self._pathologies(i)
-        names = {u for k, u in enumerate(c.names) if c.primary[k, i]}
-        if names & set(_WORKING):
+        leading = {u for k, u in enumerate(c.names) if c.primary[k, i]}
+        if leading & set(_WORKING):
             out += self._sm(i, top)
         else:
-            out.append(
-                _step(
-                    "Is the SM, or the memory it waits for, on top?",
-                    "",
-                    " + ".join(primary),
-                    "",
-                    "no: a fixed-function unit leads",
-                    INFO,
-                )
-            )
-        out += self._caches(i, {u for k, u in enumerate(c.names) if c.primary[k, i] or c.secondary[k, i]})
+            ask = "Is the SM, or the memory it waits for, on top?"
+            out.append(_step(ask, "", " + ".join(primary), "", "no: a fixed-function unit leads", NOTED))
+        out += self._caches(i, leading | {u for k, u in enumerate(c.names) if c.secondary[k, i]})
         return out
 
-    def _question(self, ask: str, metric: str, i: int, bad: str, limit: float, yes: str, no: str) -> dict[str, Any]:
+    def _top(self, i: int, top: float) -> Step:
+        value = f"{FIELDS['top_unit'](self.view, i)} {show(top, 'ratio')}"
+        if top > self.high:
+            return _step(
+                "Top SOL", "sol.top", value, f"> {show(self.high, 'ratio')}", "A: remove work from the top unit", LIMITS
+            )
+        if top < self.low:
+            answer = "B: raise the SOL, something keeps the units waiting"
+            return _step("Top SOL", "sol.top", value, f"< {show(self.low, 'ratio')}", answer, NOTED)
+        return _step("Top SOL", "sol.top", value, self.between(), "A and B: remove work and raise the SOL", LIMITS)
+
+    def _question(self, ask: str, metric: str, i: int, bad: str, limit: float, yes: str, no: str) -> Step:
         value = self.at(metric, i)
         if value != value:
             return _step(ask, metric, "", "", "not measured", OPEN)
-        flip = {">": "≤", "<": "≥"}
         hit = value > limit if bad == ">" else value < limit
+        edge = f"{bad if hit else _FLIP[bad]} {show(limit, 'ratio')}"
         return _step(
-            ask,
-            metric,
-            show(value, schema.get(metric).unit),
-            f"{bad if hit else flip[bad]} {show(limit, 'ratio')}",
-            yes if hit else no,
-            BAD if hit else GOOD,
+            ask, metric, show(value, schema.get(metric).unit), edge, yes if hit else no, LIMITS if hit else PASSES
         )
 
-    def _pathologies(self, i: int) -> list[dict[str, Any]]:
+    def _pathologies(self, i: int) -> list[Step]:
         strict = self.at("kind.fullscreen", i) == 1 or self.at("kind.compute", i) == 1
-        floor = (
-            self.limit("idle-sms", "screen_floor", 0.95)
-            if strict
-            else self.limit("idle-sms", "geometry_floor", 0.95 if self.v1 else 0.90)
-        )
+        floor = self.limit("idle-sms", "screen_floor" if strict else "geometry_floor")
+        idle = self.limit("cpu-bound-workload", "idle")
         return [
-            self._question(
-                "GPU idle?",
-                "gpu.idle",
-                i,
-                ">",
-                self.limit("cpu-bound-workload", "idle", 0.01),
-                "the CPU does not feed it",
-                "not CPU-bound",
-            ),
-            self._question(
-                "SMs active?",
-                "sm.active",
-                i,
-                "<",
-                floor,
-                "SMs idle: imbalance, small dispatches or drains",
-                "SMs have work",
-            ),
-        ]
+            self._question("GPU idle?", "gpu.idle", i, ">", idle, "the CPU does not feed it", "not CPU-bound"),
+            self._question("SMs active?", "sm.active", i, "<", floor,
+                           "SMs idle: imbalance, small dispatches or drains", "SMs have work"),
+        ]  # fmt: skip
 
-    def _sm(self, i: int, top: float) -> list[dict[str, Any]]:
-        pair = (
-            ("sm.issue_per_active", "sm.throughput_active")
-            if self.v1
-            else ("sm.throughput_active", "sm.issue_per_active")
-        )
-        metric = next((m for m in pair if self.at(m, i) == self.at(m, i)), pair[0])
-        value, saturated = self.at(metric, i), self.limit("issue-saturated", "saturated", HIGH)
+    def _sm(self, i: int, top: float) -> list[Step]:
+        pair = ("sm.throughput_active", "sm.issue_per_active")  # the second revision's metric, then the first's
+        order = pair[::-1] if self.v1 else pair
+        metric = next((m for m in order if self.at(m, i) == self.at(m, i)), order[0])
+        value, saturated = self.at(metric, i), self.limit("issue-saturated", "saturated")
         ask = "How busy is the SM while active?"
         if value != value:
             return [_step(ask, metric, "", "", "not measured: case C and D cannot be told apart", OPEN)]
         shown = show(value, "ratio")
         if value > saturated:
             text = "C: issue-limited; more warps would not help"
-            steps = [_step(ask, metric, shown, f"> {show(saturated, 'ratio')}", text, BAD)]
-            gap = self.at("sol.sm_tex_gap", i)
-            if gap == gap and min(self.at("sm.throughput", i), self.at("l1tex.throughput", i)) > HIGH:
-                equal = self.limit("sm-tex-interface", "equal", 0.02)
-                near = gap <= equal
-                steps.append(_step("SM and TEX equally high?", "sol.sm_tex_gap", f"{gap * 100:.1f} points", f"{'≤' if near else '>'} {equal * 100:.0f} points",
-                                   "the SM-TEX interface" if near else "no", BAD if near else GOOD))  # fmt: skip
-            return steps
-        low = value < LOW
-        edge = f"< {show(LOW, 'ratio')}" if low else "60 % to 80 %"
-        steps = [
-            _step(
-                ask,
-                metric,
-                shown,
-                edge,
-                "D: latency shows; more warps or fewer stalls" if low else "C and D: trim work, and hide latency",
-                BAD,
-            )
-        ]
-        if top <= HIGH:
-            full = self.limit("low-occupancy-sm", "full", 0.90)
-            steps.append(
-                self._question(
-                    "D1: warp slots used?",
-                    "sm.occupancy",
-                    i,
-                    "<",
-                    full,
-                    "too few warps to hide latency",
-                    "occupancy is not it",
-                )
-            )
+            return [_step(ask, metric, shown, f"> {show(saturated, 'ratio')}", text, LIMITS), *self._interface(i)]
+        if value < self.low:
+            edge, text = f"< {show(self.low, 'ratio')}", "D: latency shows; more warps or fewer stalls"
+        else:
+            edge, text = self.between(), "C and D: trim work, and hide latency"
+        steps = [_step(ask, metric, shown, edge, text, LIMITS)]
+        if top <= self.high:
+            full = self.limit("low-occupancy-sm", "full")
+            steps.append(self._question("D1: warp slots used?", "sm.occupancy", i, "<", full,
+                                        "too few warps to hide latency", "occupancy is not it"))  # fmt: skip
         return [*steps, *self._stalls(i)]
 
-    def _stalls(self, i: int) -> list[dict[str, Any]]:
-        share, notable = self.at("stall.top_share", i), self.limit("issue-stalls", "notable", 0.10)
-        if share != share:
-            return [_step("D2: what do warps wait for?", "stall.top_share", "", "", "not measured", OPEN)]
-        reason = label("top_stall", self.view, i)
-        hit = share > notable
-        meaning = {"long scoreboard": "data from L1/TEX", "barrier": "their group at barriers"}.get(reason, reason)
-        return [_step("D2: what do warps wait for?", f"stall.{reason.replace(' ', '_')}", f"{reason} {show(share, 'ratio')}",
-                      f"{'>' if hit else '≤'} {show(notable, 'ratio')}", f"they wait for {meaning}" if hit else "no stall stands out", BAD if hit else GOOD)]  # fmt: skip
+    def _interface(self, i: int) -> list[Step]:
+        """Equal SOL of SM and TEX means the path between them, but only where both are high."""
+        gap = self.at("sol.sm_tex_gap", i)
+        if gap != gap or min(self.at("sm.throughput", i), self.at("l1tex.throughput", i)) <= self.high:
+            return []
+        equal = self.limit("sm-tex-interface", "equal")
+        near = gap <= equal
+        edge = f"{'≤' if near else '>'} {equal * 100:.0f} points"
+        answer = "the SM-TEX interface" if near else "no"
+        return [
+            _step(
+                "SM and TEX equally high?",
+                "sol.sm_tex_gap",
+                f"{gap * 100:.1f} points",
+                edge,
+                answer,
+                LIMITS if near else PASSES,
+            )
+        ]
 
-    def _caches(self, i: int, involved: set[str]) -> list[dict[str, Any]]:
+    def _stalls(self, i: int) -> list[Step]:
+        ask = "D2: what do warps wait for?"
+        share, notable = self.at("stall.top_share", i), self.limit("issue-stalls", "notable")
+        if share != share:
+            return [_step(ask, "stall.top_share", "", "", "not measured", OPEN)]
+        reason = FIELDS["top_stall"](self.view, i)
+        hit = share > notable
+        answer = f"they wait for {_MEANS.get(reason, reason)}" if hit else "no stall stands out"
+        edge = f"{'>' if hit else '≤'} {show(notable, 'ratio')}"
+        metric = f"stall.{reason.replace(' ', '_')}"
+        return [_step(ask, metric, f"{reason} {show(share, 'ratio')}", edge, answer, LIMITS if hit else PASSES)]
+
+    def _caches(self, i: int, involved: set[str]) -> list[Step]:
         out = []
+        poor, great = GOOD_HIT_RATE[self.d.method], GREAT_HIT_RATE
+        edges = {
+            "great": f"> {show(great, 'ratio')}",
+            "good": f"{whole_percent(poor)} to {whole_percent(great)}",
+            "poor": f"< {show(poor, 'ratio')}",
+        }
         for name, metric, units in (
             ("TEX", "l1tex.hit_rate", {"l1tex", "l2", "vram"}),
             ("L2", "l2.hit_rate", {"l2", "vram"}),
@@ -203,53 +188,19 @@ class Path:
             if rate != rate or not involved & units:
                 continue
             g = grade(rate, self.d.method)
-            poor = 0.80 if self.v1 else 0.70
-            edge = {
-                "great": f"> {show(GREAT, 'ratio')}",
-                "poor": f"< {show(poor, 'ratio')}",
-                "good": f"{poor * 100:.0f} % to {GREAT * 100:.0f} %",
-            }[g]
-            answer = {"great": "great", "good": "good", "poor": "poor: the access pattern is a suspect"}[g]
+            answer = "poor: the access pattern is a suspect" if g == "poor" else g
             out.append(
-                _step(f"{name} hit rate?", metric, show(rate, "ratio"), edge, answer, BAD if g == "poor" else GOOD)
+                _step(
+                    f"{name} hit rate?",
+                    metric,
+                    show(rate, "ratio"),
+                    edges[g],
+                    answer,
+                    LIMITS if g == "poor" else PASSES,
+                )
             )
         return out
 
 
-def _step(ask: str, metric: str, value: str, edge: str, answer: str, state: str) -> dict[str, Any]:
+def _step(ask: str, metric: str, value: str, edge: str, answer: str, state: str) -> Step:
     return {"ask": ask, "metric": metric, "value": value, "edge": edge, "answer": answer, "state": state}
-
-
-def decisions(d: Diagnosis) -> dict[str, list[dict[str, Any]]]:
-    """workload id -> its steps, for the shown workloads."""
-    out = {}
-    for part, details in zip(d.parts, d.details, strict=True):
-        path = Path(d, details)
-        for i, w in enumerate(details.rows):
-            out[part.workload_id(int(w), d.many)] = path.steps(i)
-    return out
-
-
-def rooflines(d: Diagnosis) -> dict[str, dict[str, Any]]:
-    """workload id -> intensity, rate and the roofs over it, where FLOPs and bytes are known."""
-    out: dict[str, dict[str, Any]] = {}
-    for part, details in zip(d.parts, d.details, strict=True):
-        view = details.view
-        names = {"intensity": "roofline.intensity", "fp32": "flop.rate_fp32", "fp64": "flop.rate_fp64", "peak32": "flop.fp32_peak",
-                 "peak64": "flop.fp64_peak", "bandwidth": "vram.peak_bandwidth", "moved": "vram.bandwidth"}  # fmt: skip
-        columns: dict[str, Any] = {k: view[m] if schema.known(m) else np.nan for k, m in names.items()}
-        for i, w in enumerate(details.rows):
-            row = {k: float(v[i]) if np.ndim(v) else float(v) for k, v in columns.items()}
-            rate = float(np.nansum([row["fp32"], row["fp64"]]))
-            if row["intensity"] != row["intensity"] and rate > 0 and row["moved"] > 0:
-                row["intensity"] = rate / row["moved"]
-            if not (row["intensity"] > 0 and rate > 0):
-                continue
-            doubles = row["fp64"] > (row["fp32"] if row["fp32"] == row["fp32"] else 0)
-            peak = row["peak64"] if doubles else row["peak32"]
-            out[part.workload_id(int(w), d.many)] = {
-                "intensity": float(f"{row['intensity']:.4g}"), "rate": float(f"{rate:.4g}"), "precision": "FP64" if doubles else "FP32",
-                "peak": float(f"{peak:.4g}") if peak == peak else None,
-                "bandwidth": float(f"{row['bandwidth']:.4g}") if row["bandwidth"] == row["bandwidth"] else None,
-            }  # fmt: skip
-    return out

@@ -1,140 +1,39 @@
-"""Capture(s) + Rulebook -> Diagnosis: inference in blocks, gains, total order, and details for what is shown.
+"""Captures + Rulebook -> Diagnosis: inference in blocks, gains, total order.
 
-The first pass walks all workloads in cache-sized blocks and keeps arrays only: which rule fired where, what it would
-save. Objects (findings, evidence, blind spots) are made afterwards, for the workloads that are shown.
+One pass over all workloads in cache-sized blocks keeps arrays only: which rule fired where, what it would save.
+Objects (findings, evidence, blind spots) are made afterwards, from the result, for the workloads that are shown.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from triage import __version__
+from triage.capture.arrays import Floats
 from triage.capture.capture import Capture
 from triage.derive import View
-from triage.diagnosis.findings import Finding, findings
-from triage.diagnosis.firings import Firings, Ledger
+from triage.diagnosis.firings import Ledger
 from triage.diagnosis.frame_facts import frame_capture
 from triage.diagnosis.gain import fractions
+from triage.diagnosis.judged import Diagnosis, Part
 from triage.diagnosis.limiter import judge
-from triage.diagnosis.outcomes import Details
+from triage.ground.limiters import CONFIDENCE
+from triage.ground.method import LATEST
 from triage.inference.engine import Engine
 from triage.inference.evaluate import Constants, Lookup, infer
 from triage.inference.groups import compile_program
 from triage.rulebook.packs import Rulebook
-from triage.rulebook.rule import CONFIDENCE, UMBRELLA
 
 BLOCK = 50_000  # a few columns of one block fit the cache
 HEAP = 31 << 20  # bytes; without it a million workloads fault in 90,000 pages, with it 20,000
-ALL, LISTED = (
-    5_000,
-    1_000,
-)  # without --top: up to ALL findings are all listed, of more the LISTED best; the rest is counted
-
-
-@dataclass(slots=True)
-class Part:
-    """One capture's share of a diagnosis. limiter, band: codes per workload; recoverable: low, likely, bound in ns."""
-
-    capture: Capture
-    number: int
-    firings: Firings
-    limiter: Any
-    band: Any
-    recoverable: tuple[float, ...]
-    fired_per_rule: dict[int, int]
-    total: int
-    frame: Capture
-    best: Any
-
-    def workload_id(self, i: int, many: bool) -> str:
-        """`w7`, or `2:w7` when several captures are diagnosed together; `frame` for the whole capture."""
-        name = "frame" if i < 0 else f"w{i + 1}"
-        return f"{self.number + 1}:{name}" if many else name
-
-
-@dataclass
-class Diagnosis:
-    """What triage found. Iterate `findings`; `to_frame()` for pandas; render with triage.render."""
-
-    parts: list[Part]
-    book: Rulebook
-    method: str
-    engine: str
-    inference: Engine  # kept for its signatures: details infer the shown workloads again
-    order: list[tuple[int, int]]  # (part, position in its firings), best first
-    total: int  # findings before --top and --min-gain
-    top: int | None
-    notes: list[str] = field(default_factory=list)
-    version: str = __version__
-
-    @cached_property
-    def details(self) -> list[Details]:
-        """Per part: outcomes, blind spots and origins of the workloads that are shown."""
-        return [Details(self, part) for part in self.parts]
-
-    @cached_property
-    def findings(self) -> list[Finding]:
-        """Finding objects in rank order."""
-        return findings(self)
-
-    @property
-    def many(self) -> bool:
-        """Are several captures diagnosed together?"""
-        return len(self.parts) > 1
-
-    def shown(self, part: int) -> Any:
-        """Workload indices of a part that a report lists: all, or with --top those its findings concern."""
-        n = len(self.parts[part].capture)
-        if self.top is None:
-            return np.arange(n)
-        return np.array(sorted(w for w in self.concerned(part) if w >= 0), dtype=np.int64)
-
-    def concerned(self, part: int) -> set[int]:
-        """Workload indices of a part that a listed finding is about."""
-        firings = self.parts[part].firings
-        return {int(firings.workload[k]) for p, k in self.order if p == part}
-
-    @property
-    def frame_ns(self) -> float:
-        """Time of all captures together."""
-        return float(sum(p.capture.frame_ns for p in self.parts))
-
-    @property
-    def recoverable_ns(self) -> tuple[float, float, float]:
-        """Sum over workloads of the best single finding: (low, likely, bound)."""
-        sums = np.sum([p.recoverable for p in self.parts], axis=0) if self.parts else np.zeros(3)
-        return float(sums[0]), float(sums[1]), float(sums[2])
-
-    def to_frame(self) -> Any:
-        """One row per finding, as a pandas DataFrame."""
-        import pandas as pd
-
-        from triage.document.document import finding_rows
-
-        header, rows = finding_rows(self)
-        return pd.DataFrame(list(rows), columns=header)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON result (schema triage/1) as plain data."""
-        from triage.document.document import document
-
-        return document(self)
-
-    def _repr_html_(self) -> str:
-        from triage.rendering.formats import notebook
-
-        return notebook(self)
+ALL, LISTED = 5_000, 1_000  # without --top: up to ALL findings are all listed, of more the LISTED best
 
 
 class Diagnostician:
     """Rules compiled once, ready for many captures; engines remember their signatures between captures."""
 
-    def __init__(self, book: Rulebook, method: str = "v2", engine: str = "") -> None:
+    def __init__(self, book: Rulebook, method: str = LATEST, engine: str = "") -> None:
         self.book, self.method = book, method
         self.workload = Engine(compile_program(book, method, "workload"), engine)
         frame_program = compile_program(book, method, "frame")
@@ -171,9 +70,7 @@ class Diagnostician:
                 f"{total - len(order)} of {total} findings are not listed"
                 + ("" if top is not None else "; --top N lists more")
             )
-        return Diagnosis(
-            parts, self.book, self.method, self.workload.backend.name, self.workload, order, total, top, notes
-        )
+        return Diagnosis(parts, self.book, self.method, self.workload, self.frame, order, total, top, notes)
 
     def _part(self, capture: Capture, number: int, limit: int, min_gain: float) -> Part:
         n = len(capture)
@@ -184,8 +81,8 @@ class Diagnostician:
         for start in range(0, n, BLOCK):
             rows = slice(start, min(start + BLOCK, n))
             view = View(capture, rows)
-            verdict = judge(view)
-            band[rows], limiter[rows] = verdict.band, verdict.limiter
+            limits = judge(view)
+            band[rows], limiter[rows] = limits.band, limits.limiter
             self._fire(view, self.workload, capture.self_ns[rows], ledger, start, constants)
         time = np.nan_to_num(capture.self_ns)
         ledger.best *= time
@@ -193,12 +90,10 @@ class Diagnostician:
         if self.frame:
             self._fire(View(whole), self.frame, np.array([capture.frame_ns]), ledger, -1, Constants(whole))
         sums = tuple(float(row.sum()) for row in ledger.best)
-        return Part(
-            capture, number, ledger.firings(), limiter, band, sums, ledger.counts, ledger.total, whole, ledger.best[1]
-        )
+        return Part(capture, number, ledger.firings(), limiter, band, sums, ledger.total, whole)
 
     def _fire(
-        self, view: View, engine: Engine, self_ns: Any, ledger: Ledger, offset: int, constants: Constants
+        self, view: View, engine: Engine, self_ns: Floats, ledger: Ledger, offset: int, constants: Constants
     ) -> None:
         """Infer one block and enter its firings, with their gains, into the ledger."""
         truth = infer(view, engine, constants)
@@ -209,14 +104,14 @@ class Diagnostician:
             where = np.flatnonzero(truth.fired[index])
             if len(where):
                 gains = fractions(rule, Lookup(rule, view, self.method), where)
-                ledger.add(index, where + offset, gains, self_ns[where], umbrella=rule.name in UMBRELLA)
+                ledger.add(index, where + offset, gains, self_ns[where], umbrella=rule.umbrella)
 
 
 def diagnose(
     captures: Sequence[Capture] | Capture,
     book: Rulebook,
     *,
-    method: str = "v2",
+    method: str = LATEST,
     engine: str = "",
     top: int | None = None,
     min_gain: float = 0.0,

@@ -1,68 +1,24 @@
-"""Finding objects: message, evidence with the cells behind it, advice, fingerprint. Made only for what is shown."""
+"""Finding objects of what is listed: message, evidence with the cells behind it, advice, fingerprint."""
 
 from __future__ import annotations
-
-import hashlib
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from triage import schema
-from triage.capture.capture import SEP, Check, Gain, Origin
 from triage.derive import View
-from triage.diagnosis.gain import level, speedup
+from triage.diagnosis.evidence import at, check
+from triage.diagnosis.firings import Firings
+from triage.diagnosis.gain import speedup
+from triage.diagnosis.identity import fingerprint, identity
+from triage.diagnosis.judged import Diagnosis, Part
+from triage.diagnosis.nouns import Check, Finding, Gain
 from triage.diagnosis.origins import Origins
 from triage.diagnosis.sentences import NOT_MEASURED, sentence
-from triage.ground.units import display, show
+from triage.ground.limiters import level
 from triage.inference.evaluate import Lookup
 from triage.inference.groups import reads
 from triage.rulebook.expression import TRUE, Condition
-from triage.rulebook.rule import Cite, Rule
-
-if TYPE_CHECKING:
-    from triage.diagnosis.diagnose import Diagnosis, Part
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One rule's statement about one workload. workload: index in its part's capture, -1 for the frame."""
-
-    rank: int
-    rule: Rule
-    part: int
-    workload: int
-    workload_id: str
-    workload_name: str
-    level: str
-    confidence: str
-    message: str
-    gain: Gain | None
-    because: tuple[str, ...]
-    evidence: tuple[Check, ...]
-    advice: tuple[str, ...]
-    code: tuple[tuple[str, str], ...]
-    caveats: tuple[str, ...]
-    cites: tuple[Cite, ...]
-    fingerprint: str
-
-
-def identity(part: Part, workload: int) -> str:
-    """What makes a workload the same one in another capture: path, name, kind and launch shape, no measured number."""
-    if workload < 0:
-        return "frame"
-    c = part.capture
-    shape = [
-        f"{m}={c.facts[m][workload]:g}"
-        for m in ("launch.grid_size", "launch.block_size")
-        if m in c.facts and not np.isnan(c.facts[m][workload])
-    ]
-    return SEP.join([str(c.paths[workload]), str(c.names[workload]), *shape])
-
-
-def fingerprint(rule: Rule, who: str) -> str:
-    """Stable over re-runs: rule id and workload identity only."""
-    return hashlib.sha256(f"{rule.id}\0{who}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
+from triage.rulebook.rule import Rule
 
 
 def findings(d: Diagnosis) -> list[Finding]:
@@ -113,7 +69,7 @@ class _Maker:
         advice = [
             (a, sentence(a.text, rule, lookup, i))
             for a in rule.advice
-            if a.only_if is None or _at(lookup.once(a.only_if), i) != 0
+            if a.only_if is None or at(lookup.once(a.only_if), i) != 0
         ]
         advice = [(a, text) for a, text in advice if NOT_MEASURED not in text]
         name = "frame" if workload < 0 else str(self.part.capture.names[workload])
@@ -127,10 +83,10 @@ class _Maker:
             level=level(gain.share if gain else None), confidence=rule.gain.confidence if rule.gain else "medium",
             message=sentence(rule.finding, rule, lookup, i), gain=gain, because=tuple(because), evidence=checks,
             advice=tuple(text for _, text in advice), code=tuple((a.language, a.code) for a, _ in advice if a.code), caveats=tuple(caveats), cites=rule.cites,
-            fingerprint=fingerprint(rule, identity(self.part, workload)),
+            fingerprint=fingerprint(rule, identity(self.part.capture, workload)),
         )  # fmt: skip
 
-    def _gain(self, rule: Rule, f: Any, k: int) -> Gain | None:
+    def _gain(self, rule: Rule, f: Firings, k: int) -> Gain | None:
         likely = float(f.likely[k])
         if rule.gain is None or likely != likely:
             return None
@@ -142,7 +98,7 @@ class _Maker:
 
     def _checks(self, rule: Rule, lookup: Lookup, workload: int, i: int) -> list[Check]:
         when = rule.when[self.d.method]
-        held = [*when.all_of, *(c for c in when.any_of if _at(lookup.once(c), i) == TRUE)]
+        held = [*when.all_of, *(c for c in when.any_of if at(lookup.once(c), i) == TRUE)]
         return [self._check(rule, c, lookup, workload, i) for c in held]
 
     def _check(self, rule: Rule, c: Condition, lookup: Lookup, workload: int, i: int) -> Check:
@@ -151,7 +107,7 @@ class _Maker:
     def _tell_apart(self, rule: Rule, lookup: Lookup, i: int) -> list[str]:
         out = []
         for t in rule.tell_apart:
-            value = _at(self.view[t.by], i)
+            value = at(self.view[t.by], i)
             if value != value:
                 other = self.d.book.by_name.get(t.rule)
                 title = other.title if other else t.rule
@@ -159,56 +115,3 @@ class _Maker:
                     f"\u201c{title}\u201d would look the same; {schema.get(t.by).label} ({t.by}) decides: {t.how}"
                 )
         return out
-
-
-def _at(values: Any, i: int) -> Any:
-    return values[i] if np.ndim(values) else values
-
-
-def check(rule: Rule, c: Condition, lookup: Lookup, i: int, origin: Any) -> Check:
-    """One comparison with its numbers, units and origin."""
-    value = float(_at(lookup.once(c.left), i))
-    bound = float(_at(lookup.once(c.right), i)) if c.right else None
-    names = list(reads(rule, c.left.names))
-    plain = len(c.left.names) == 1 and c.left.text == c.left.names[0] and schema.known(c.left.text)
-    unit = unit_of(rule, c)
-    if plain:
-        source = origin(c.left.text)
-        name = c.left.text
-    else:
-        formula = rule.let[c.left.text].text if c.left.text in rule.let else c.left.text
-        source = Origin(
-            c.left.text, value, unit, formula=formula, inputs=tuple(origin(m) for m in sorted(names) if schema.known(m))
-        )
-        name = c.left.text
-    shown, shown_unit = display(value, unit)
-    limit = None if bound is None else display(bound, unit)[0]
-    margin = None if limit is None else round(shown - limit, 6)
-    title = title_of(c)
-    if c.right is None:
-        why = f"{title}: yes" if value else f"{title}: no"
-    else:
-        why = f"{title} {show(value, unit)} {c.op} {show(bound, unit)}" if bound is not None else title
-        if c.right.text in rule.thresholds:
-            why += f" ({c.right.text.replace('_', ' ')})"
-    return Check(
-        name, round(shown, 6), shown_unit, c.op if c.right else "is", limit if c.right else 1.0, margin, source, why
-    )
-
-
-def title_of(c: Condition) -> str:
-    """The left side of a comparison as people read it."""
-    return schema.get(c.left.text).label if schema.known(c.left.text) else c.left.text.replace("_", " ")
-
-
-def unit_of(rule: Rule, c: Condition) -> str:
-    """Canonical unit of a comparison: the metric's own, else that of the threshold or metric on the right."""
-    if schema.known(c.left.text):
-        return schema.get(c.left.text).unit
-    if c.right is not None:
-        for n in c.right.names:
-            if n in rule.thresholds:
-                return rule.thresholds[n].unit
-            if schema.known(n):
-                return schema.get(n).unit
-    return "count"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+
+from triage.capture.arrays import Floats, Indices
 
 _FIELDS = ("rule", "workload", "low", "likely", "bound", "saved")
 SLACK = 32_768  # firings gathered before the ledger is cut back to its limit
@@ -16,22 +17,22 @@ SLACK = 32_768  # firings gathered before the ledger is cut back to its limit
 class Firings:
     """Fired rules as parallel arrays: rule index, workload index (-1: the frame), fractions, time saved (ns)."""
 
-    rule: Any
-    workload: Any
-    low: Any
-    likely: Any
-    bound: Any
-    saved: Any
+    rule: Indices
+    workload: Indices
+    low: Floats
+    likely: Floats
+    bound: Floats
+    saved: Floats
 
     def __len__(self) -> int:
         return len(self.rule)
 
     @property
-    def rank(self) -> Any:
+    def rank(self) -> Floats:
         """What firings are ordered by: time saved, or the fraction where no time is known."""
         return _rank(self.saved, self.likely)
 
-    def take(self, keep: Any) -> Firings:
+    def take(self, keep: Indices) -> Firings:
         """The firings at some positions."""
         return Firings(*(getattr(self, f)[keep] for f in _FIELDS))
 
@@ -44,7 +45,7 @@ class Firings:
         return Firings(*(np.concatenate([getattr(p, f) for p in parts]) for f in _FIELDS))
 
 
-def _rank(saved: Any, likely: Any) -> Any:
+def _rank(saved: Floats, likely: Floats) -> Floats:
     unknown = np.isnan(saved)
     return np.where(unknown, np.nan_to_num(likely), saved) if unknown.any() else saved
 
@@ -58,7 +59,9 @@ class Ledger:
     fraction its best finding saves and that finding's rule (-1: none), umbrella rules left out.
     """
 
-    def __init__(self, size: int, limit: int, least: float, frame_ns: float, confidence: Any, id_order: Any) -> None:
+    def __init__(
+        self, size: int, limit: int, least: float, frame_ns: float, confidence: Floats, id_order: Indices
+    ) -> None:
         self.limit, self.least, self.frame_ns = limit, least, frame_ns
         self.confidence, self.id_order = confidence, id_order
         self.best = np.zeros((3, size))
@@ -70,7 +73,13 @@ class Ledger:
         self._edge = -np.inf
 
     def add(
-        self, rule: int, workload: Any, fractions: tuple[Any, Any, Any], time: Any, *, umbrella: bool = False
+        self,
+        rule: int,
+        workload: Indices,
+        fractions: tuple[Floats, Floats, Floats],
+        time: Floats,
+        *,
+        umbrella: bool = False,
     ) -> None:
         """Firings of one rule. workload: indices, or -1 for the frame; time: exclusive ns of each."""
         saved = fractions[1] * time
@@ -84,12 +93,14 @@ class Ledger:
             keep &= share >= self.least - 1e-12
         kept = np.flatnonzero(keep)
         if len(kept):
-            self._kept.append(Firings(np.full(len(kept), rule), *(x[kept] for x in (workload, *fractions, saved))))
+            low, likely, bound = (x[kept] for x in fractions)
+            rules = np.full(len(kept), rule)
+            self._kept.append(Firings(rules, workload[kept], low, likely, bound, saved[kept]))
         self._pending += len(kept)
         if self._pending > max(2 * self.limit, SLACK):
             self._cut()
 
-    def _raise(self, rule: int, workload: Any, fractions: tuple[Any, Any, Any], umbrella: bool) -> None:
+    def _raise(self, rule: int, workload: Indices, fractions: tuple[Floats, Floats, Floats], umbrella: bool) -> None:
         for row, fraction in zip(self.best, fractions, strict=True):
             if fraction.any():
                 row[workload] = np.fmax(row[workload], fraction)

@@ -1,35 +1,32 @@
 """The whole capture as one pseudo-workload, for rules of scope `frame`.
 
-Each fact's source is a formula; where it concerns named workloads the formula names them, and a frame rule's {detail}
-is the formula of the first metric it needs. Everything is vectorised; only pairs are limited to the longest passes.
+Each fact's source is a formula; where it concerns named workloads the formula names them, and so does the fact's
+`detail`, which a frame rule quotes as {detail}. Everything is vectorised; only pairs are limited to the longest passes.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
+from triage.capture.arrays import Codes, Floats, Indices, Masks
 from triage.capture.capture import Capture, Derived
 from triage.derive import View
-from triage.diagnosis.limiter import CLASSES
+from triage.ground.limiters import CLASSES
+from triage.ground.method import BANDWIDTH, MATTERS, RAISED, TINY_NS
 from triage.ground.units import show
 from triage.rulebook.packs import Rulebook
 from triage.schema.derived import HARDWARE_UNITS
 
-TINY_NS = 10_000.0  # Nsight Compute and GPU Trace guidance: ranges below 10 µs are dominated by their start and end
 LONGEST = 200  # passes considered for pairing: 20,000 pairs, whatever the size of the capture
 PAIRS = 3  # pairs worth naming; each needs its own fences
-MATTERS = 0.01  # house judgement: a pass below 1 % of the frame is not worth a second queue
-PRACTICAL = 0.9  # P3: what a unit reaches in practice; two passes together cannot use more
-BANDWIDTH = 0.6  # P3, section 5.3.1: VRAM above 60 % is limited by bandwidth
 _FUSED = ("fullscreen", "compute")
 
 Facts = dict[str, tuple[float, str]]  # metric -> (value, formula)
 
 
-def frame_capture(capture: Capture, limiter: Any, lead: tuple[Any, Any], book: Rulebook) -> Capture:
+def frame_capture(capture: Capture, limiter: Codes, lead: tuple[Floats, Indices], book: Rulebook) -> Capture:
     """A one-row Capture of frame-level facts. Their sources are formulas over the workloads.
 
     lead: per workload, the time its best finding saves and that finding's rule index (-1: none), umbrella rules left out.
@@ -55,12 +52,12 @@ def frame_capture(capture: Capture, limiter: Any, lead: tuple[Any, Any], book: R
     return replace(
         capture, names=np.array(["frame"], dtype=object), paths=np.array([""], dtype=object), kinds=np.array(["frame"], dtype=object),
         calls=np.ones(1), parent=one - 1, depth=one, duration_ns=np.array([total]), self_ns=np.array([total]),
-        facts={m: np.array([v]) for m, (v, _) in known.items()}, sources={m: Derived(f, ()) for m, (_, f) in known.items()}, members=None,
+        facts={m: np.array([v]) for m, (v, _) in known.items()}, sources={m: Derived(f, (), detail=f) for m, (_, f) in known.items()}, members=None,
         collectable=capture.collectable | frozenset(known),
     )  # fmt: skip
 
 
-def _tiny(capture: Capture, own: Any, leaf: Any, total: float) -> Facts:
+def _tiny(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
     """Ranges shorter than 10 µs; kernel launches apart from markers, because their remedies differ."""
     calls = np.maximum(capture.calls, 1)
     timed = leaf & (own > 0)
@@ -87,7 +84,7 @@ def _tiny(capture: Capture, own: Any, leaf: Any, total: float) -> Facts:
     return out
 
 
-def _weighted(capture: Capture, own: Any, leaf: Any, total: float) -> Facts:
+def _weighted(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
     out: Facts = {}
     for fact, metric in (("frame.idle", "gpu.idle"), ("frame.drain_time", "wfi.sync")):
         values = View(capture)[metric]
@@ -102,7 +99,7 @@ def _weighted(capture: Capture, own: Any, leaf: Any, total: float) -> Facts:
     return out
 
 
-def _merge(capture: Capture, own: Any, leaf: Any, total: float) -> Facts:
+def _merge(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
     """Runs of neighbours under one parent that all lead with VRAM above 60 %."""
     vram = capture.facts.get("vram.throughput")
     if vram is None:
@@ -137,13 +134,13 @@ def _merge(capture: Capture, own: Any, leaf: Any, total: float) -> Facts:
     }
 
 
-def _launches(capture: Capture) -> Any:
+def _launches(capture: Capture) -> Masks:
     """Launches of a compute API: their order is the program's, not the frame's."""
     blocks = capture.facts.get("launch.block_size")
     return np.zeros(len(capture), dtype=bool) if blocks is None else np.isfinite(blocks)
 
 
-def _pairs(capture: Capture, own: Any, leaf: Any, total: float) -> Facts:
+def _pairs(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
     """The passes that would hide each other best, judged by every unit's work: SOL x time of both must fit in one time."""
     rows = np.flatnonzero(leaf & (own >= MATTERS * total) & ~_launches(capture))
     rows = rows[~np.isin(capture.kinds[rows], ("marker", "frame", "cpu", "copy"))]
@@ -161,7 +158,9 @@ def _pairs(capture: Capture, own: Any, leaf: Any, total: float) -> Facts:
     whole = np.isfinite(sol[core]).all(axis=0) & (len(core) == 2)
     time = own[rows]
     work = np.nan_to_num(sol) * time
-    together = (work[:, :, None] + work[:, None, :]).max(axis=0) / PRACTICAL
+    together = (work[:, :, None] + work[:, None, :]).max(
+        axis=0
+    ) / RAISED  # no unit gives more in practice, alone or shared
     slots = view["sm.occupancy"]
     if np.ndim(slots):  # warp slots are one more thing to share, not the only one
         held = np.nan_to_num(slots) * time
@@ -195,7 +194,7 @@ def _passage(capture: Capture, row: int, time: float, unit: str) -> str:
     return f"“{capture.names[row]}” ({show(time, 'ns')}, {HARDWARE_UNITS[unit]} leads)"
 
 
-def _common(lead: tuple[Any, Any], book: Rulebook, total: float) -> Facts:
+def _common(lead: tuple[Floats, Indices], book: Rulebook, total: float) -> Facts:
     """The rule that is the best finding of most time, umbrella statements left out."""
     saved, rule = lead
     some = (rule >= 0) & (saved > 0)

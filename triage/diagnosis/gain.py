@@ -6,20 +6,17 @@ Fractions work on exclusive time. Gains on one workload are alternatives and nev
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from triage.capture.arrays import Floats, Indices, Values
 from triage.inference.evaluate import Lookup
 from triage.rulebook.rule import Rule
 
 CAP = 0.99
 QUANTA = 10_000  # a tenth of a permille is already false precision
-LEVELS = ((0.10, "critical"), (0.03, "high"), (0.01, "medium"), (0.0, "low"))  # share of the frame given back
-LEVEL_ORDER = ("info", "low", "medium", "high", "critical")
 
 
-def fractions(rule: Rule, lookup: Lookup, where: Any) -> tuple[Any, Any, Any]:
+def fractions(rule: Rule, lookup: Lookup, where: Indices) -> tuple[Floats, Floats, Floats]:
     """(low, likely, bound) fractions of the time of the workloads at positions `where`, NaN where an input is missing.
 
     low is 0 and bound the likely value where their own formulas lack an input.
@@ -39,15 +36,15 @@ def fractions(rule: Rule, lookup: Lookup, where: Any) -> tuple[Any, Any, Any]:
 class _Chosen:
     """A rule's names over some of a view's workloads: a formula is worked out only where the rule fired."""
 
-    def __init__(self, lookup: Lookup, where: Any) -> None:
+    def __init__(self, lookup: Lookup, where: Indices) -> None:
         self.lookup, self.where = lookup, where
 
-    def __call__(self, name: str) -> Any:
+    def __call__(self, name: str) -> Values:
         values = self.lookup(name)
         return values[self.where] if np.ndim(values) else values
 
 
-def _rounded(values: Any) -> Any:
+def _rounded(values: Values) -> Values:
     """Clamped and rounded; a number that is the same for all stays one number."""
     return np.rint(np.clip(values, 0.0, CAP) * QUANTA) / QUANTA
 
@@ -55,10 +52,3 @@ def _rounded(values: Any) -> Any:
 def speedup(fraction: float) -> float:
     """1 / (1 - fraction), two decimals."""
     return round(1.0 / (1.0 - min(fraction, CAP)), 2)
-
-
-def level(share: float | None) -> str:
-    """Severity computed from the share of the frame that a fix gives back."""
-    if share is None or share != share or share <= 0:
-        return "info"
-    return next(name for least, name in LEVELS if share >= least)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from triage.derive import View
 from triage.derive.launch import arguments, model_of
 from triage.ground.errors import TriageError
@@ -40,6 +37,3 @@ def next_step(view: View, i: int) -> str:
     except TriageError:
         return UNKNOWN
     return step.text if step else UNKNOWN
-
-
-LABELS: dict[str, Callable[[Any, int], str]] = {"limiter": limiter, "next_step": next_step}

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from triage import schema
-from triage.capture.capture import Capture, Column, Derived, Origin
+from triage.capture.capture import Capture, Column, Derived
 from triage.derive import View, derivations
+from triage.diagnosis.nouns import Origin
 from triage.ground.errors import BadCapture
 
 QUOTED = 3  # cells named of a value averaged over many

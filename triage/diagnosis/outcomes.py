@@ -1,40 +1,57 @@
-"""What a report says besides findings, for the workloads it shows: ruled out, blind spots, the verdict sentence."""
+"""What became of every rule on the shown workloads: fired, silent, blind, not applicable, overruled - and why.
+
+The one maker of outcomes: reports and `triage explain --on` both ask here.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from triage.capture.capture import BlindSpot
+from triage.capture.arrays import Codes, Indices, Masks
 from triage.derive import View
-from triage.diagnosis.findings import title_of, unit_of
-from triage.diagnosis.limiter import CLASSES, PHRASES, judge
+from triage.diagnosis.evidence import title_of, unit_of
+from triage.diagnosis.judged import Diagnosis, Part
+from triage.diagnosis.limiter import Limits, judge
+from triage.diagnosis.nouns import BlindSpot
 from triage.diagnosis.sentences import sentence
-from triage.document.summary import lower_first
+from triage.ground.limiters import LIMITERS
 from triage.ground.units import show
-from triage.inference.evaluate import BLIND, FIRED, NOT_APPLICABLE, OVERRULED, SILENT, Lookup, askable, infer, missing
+from triage.ground.wording import FLIPPED, comparison, lower_first, upper_first
+from triage.inference.evaluate import (
+    BLIND,
+    FIRED,
+    NOT_APPLICABLE,
+    OVERRULED,
+    SILENT,
+    Lookup,
+    Truth,
+    askable,
+    infer,
+    missing,
+)
 from triage.rulebook.expression import FALSE, UNKNOWN
 from triage.rulebook.rule import Rule
 
-if TYPE_CHECKING:
-    from triage.diagnosis.diagnose import Diagnosis, Part
-
 NAMED = 1_000  # workloads named per blind spot; beyond that only the count is given
 EXPLAINED = 2_000  # workloads up to which all get their `ruled out`; of more, those that a listed finding is about
+Ask = tuple[tuple[str, ...], Masks]  # (metrics to collect, where they are missing); no metrics: cannot be collected
 
 
-FLIP = {">": "<=", ">=": "<", "<": ">=", "<=": ">", "==": "!=", "!=": "=="}
+class Outcomes:
+    """Outcomes of every rule on some workloads of one part (rows: ascending indices; default: those that are shown).
 
+    whole: on the capture as a whole instead, where the rules of scope `frame` speak.
+    """
 
-class Details:
-    """Outcomes of every rule on the shown workloads of one part."""
-
-    def __init__(self, diagnosis: Diagnosis, part: Part) -> None:
+    def __init__(self, diagnosis: Diagnosis, part: Part, rows: Indices | None = None, *, whole: bool = False) -> None:
         self.d, self.part = diagnosis, part
-        self.rows = diagnosis.shown(part.number)
-        self.view = View(part.capture, self.rows)
+        self.capture = part.frame if whole else part.capture
+        self.engine = diagnosis.frame_engine if whole else diagnosis.engine
+        self.rows = np.array([0]) if whole else diagnosis.shown(part.number) if rows is None else rows
+        self.view = View(self.capture, self.rows)
         self._lookups: dict[int, Lookup] = {}
 
     def lookup(self, index: int) -> Lookup:
@@ -49,19 +66,19 @@ class Details:
         return {w: self.part.workload_id(w, self.d.many) for w in self.rows.tolist()}
 
     @cached_property
-    def truth(self) -> Any:
-        """Everything inferred about the shown workloads (signatures are cached: this is cheap)."""
-        return infer(self.view, self.d.inference)
+    def truth(self) -> Truth:
+        """Everything inferred about the workloads (the engine remembers signatures: this is cheap)."""
+        return infer(self.view, self.engine) if self.engine else Truth()
 
     @cached_property
-    def verdict(self) -> Any:
+    def limits(self) -> Limits:
         """Band, limiter class and clusters."""
         return judge(self.view)
 
     @cached_property
-    def _asks(self) -> dict[int, list[tuple[tuple[str, ...], Any]]]:
-        """Per rule: (metrics to collect, mask of workloads that miss them). An empty tuple: cannot be collected."""
-        out: dict[int, list[tuple[tuple[str, ...], Any]]] = {}
+    def _asks(self) -> dict[int, list[Ask]]:
+        """Per rule what it waits for, its premises' waiting included."""
+        out: dict[int, list[Ask]] = {}
         makers: dict[str, list[int]] = {}
         for index, rule in enumerate(self.d.book.rules):
             for name in (rule.name, *rule.concludes):
@@ -76,15 +93,15 @@ class Details:
             out[index] = [(a, m) for a, m in own if m.any()]
         return out
 
-    def _blind_mask(self, index: int) -> Any:
+    def _blind_mask(self, index: int) -> Masks:
         nothing = np.zeros(self.view.size, dtype=bool)
         fired = self.truth.fired.get(index, nothing)
         for _, hit in self.truth.overruled.get(index, ()):
             fired = fired | hit
         return self.truth.possible.get(index, nothing) & ~fired
 
-    def outcome(self, index: int) -> Any:
-        """FIRED .. OVERRULED per shown workload for one rule (int8 array)."""
+    def outcome(self, index: int) -> Codes:
+        """FIRED .. OVERRULED per workload for one rule (its index in the rulebook)."""
         out = np.full(self.view.size, SILENT, dtype=np.int8)
         if index not in self.truth.fired:
             return out
@@ -98,10 +115,18 @@ class Details:
             out[hit] = OVERRULED
         return out
 
+    def waits_for(self, index: int, i: int) -> tuple[str, ...]:
+        """Metrics that a rule misses at position i and that this profiler can export; sorted."""
+        return tuple(sorted({m for ask, mask in self._asks.get(index, ()) if mask[i] for m in ask}))
+
+    def overruled_by(self, index: int, i: int) -> str:
+        """The rule or concept that overrules a rule at position i; "" for none."""
+        return next((by for by, hit in self.truth.overruled.get(index, ()) if hit[i]), "")
+
     @cached_property
     def blind_spots(self) -> list[BlindSpot]:
         """Missing metrics, the rules that wait for them, and how to collect them; most rules first."""
-        spots: dict[str, tuple[dict[str, None], Any]] = {}
+        spots: dict[str, tuple[dict[str, None], Masks]] = {}
         for index in self.truth.possible:
             rule = self.d.book.rules[index]
             blind = self.outcome(index) == BLIND
@@ -115,7 +140,7 @@ class Details:
                         rules[rule.id] = None
                         spots[metric] = (rules, seen | hit)
         merged: dict[tuple[tuple[str, ...], bytes], list[str]] = {}
-        masks: dict[bytes, Any] = {}
+        masks: dict[bytes, Masks] = {}
         for metric, (rules, mask) in spots.items():
             key = mask.tobytes()
             masks[key] = mask
@@ -129,8 +154,8 @@ class Details:
 
     def collect(self, metrics: list[str]) -> str:
         """The command or step that collects metrics with this profiler."""
-        if self.part.capture.collect is not None:
-            return self.part.capture.collect(metrics)
+        if self.capture.collect is not None:
+            return self.capture.collect(metrics)
         return f"add columns: {', '.join(metrics)}"
 
     def ruled_out(self) -> list[tuple[str, int, str]]:
@@ -153,15 +178,17 @@ class Details:
         out.sort(key=lambda r: (r[1], r[0]))
         return out
 
-    def _relevant(self, rule: Rule) -> Any:
+    def _relevant(self, rule: Rule) -> Masks:
         """Where nothing the rule is given is known to be false: a cause out of the question needs no excluding."""
-        given = [self.truth.concept(c) != FALSE for c in rule.when[self.d.method].given]
-        return np.logical_and.reduce([np.broadcast_to(g, self.view.size) for g in given]) if given else True
+        out = np.ones(self.view.size, dtype=bool)
+        for concept in rule.when[self.d.method].given:
+            out &= self.truth.concept(concept) != FALSE
+        return out
 
     @cached_property
-    def _makers(self) -> dict[str, list[tuple[int, Any]]]:
+    def _makers(self) -> dict[str, list[tuple[int, Masks]]]:
         """concept -> (rule index, where that rule held, overruled or not)."""
-        out: dict[str, list[tuple[int, Any]]] = {}
+        out: dict[str, list[tuple[int, Masks]]] = {}
         for index, fired in self.truth.fired.items():
             held = np.logical_or.reduce([fired, *(hit for _, hit in self.truth.overruled.get(index, ()))])
             rule = self.d.book.rules[index]
@@ -177,9 +204,9 @@ class Details:
         reason = sentence(other.finding, other, self.lookup(index), i) if other.finding else other.title
         return f"{rule.title}: overruled, because {lower_first(reason)}"
 
-    def _excluded(self, rule: Rule, index: int, silent: Any) -> list[tuple[str, int, str]]:
-        """`CPU-bound: GPU idle 0.0 % <= 1 %`: the first comparison that failed, turned round."""
-        lookup, left, out = self.lookup(index), silent.copy(), []
+    def _excluded(self, rule: Rule, index: int, silent: Masks) -> Iterator[tuple[str, int, str]]:
+        """`CPU-bound: GPU idle 0.0 % ≤ 1.0 %`: the first comparison that failed, turned round."""
+        lookup, left = self.lookup(index), silent.copy()
         for c in rule.when[self.d.method].conditions:
             if c.right is None:
                 continue
@@ -187,18 +214,11 @@ class Details:
             left &= ~failed
             unit, title = unit_of(rule, c), title_of(c)
             value, limit = (np.broadcast_to(lookup.once(e), self.view.size) for e in (c.left, c.right))
-            out += [
-                (
-                    rule.id,
-                    int(self.rows[i]),
-                    f"{rule.rules_out}: {title} {show(float(value[i]), unit)} {FLIP[c.op]} {show(float(limit[i]), unit)}",
-                )
-                for i in np.flatnonzero(failed)
-            ]
-        return out
+            for i in np.flatnonzero(failed):
+                said = comparison(title, show(float(value[i]), unit), FLIPPED[c.op], show(float(limit[i]), unit))
+                yield rule.id, int(self.rows[i]), f"{rule.rules_out}: {said}"
 
     def sentence(self, i: int, best: str) -> str:
-        """One-sentence verdict of the i-th shown workload."""
-        name = CLASSES[int(self.verdict.limiter[i])]
-        phrase = PHRASES[name]
-        return f"{phrase[0].upper()}{phrase[1:]}" + (f"; {best}" if best else "") + "."
+        """One-sentence verdict of the workload at position i; best: the title of its best finding, "" for none."""
+        phrase = upper_first(LIMITERS[int(self.limits.limiter[i])].phrase)
+        return phrase + (f"; {best}" if best else "") + "."

@@ -6,15 +6,16 @@ And the formatter of those sentences: a field is one name, dots included; no att
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
 from triage import schema
-from triage.capture.capture import SEP
+from triage.capture.capture import SEP, Derived
 from triage.derive import View
 from triage.derive.sm import losses
 from triage.derive.speed_of_light import clusters
+from triage.diagnosis import launch_words
 from triage.diagnosis.limiter import unit_names
 from triage.ground.units import show
 from triage.inference.evaluate import Lookup
@@ -25,40 +26,61 @@ NOT_MEASURED = "(not measured)"
 _FIELD = re.compile(r"\{([^{}:!]+)(?::([^{}]*))?\}")
 
 
-def label(name: str, view: View, i: int) -> str:
-    """A text field at position i of a view; "" when it does not apply."""
+def _top_unit(view: View, i: int) -> str:
     c = clusters(view)
-    if name == "top_unit":
-        return HARDWARE_UNITS[c.names[int(c.top_index[i])]] if c.names and c.top_index[i] >= 0 else "the top unit"
-    if name in ("top_units", "second_units"):
-        flags = c.primary if name == "top_units" else c.secondary
-        return " and ".join(unit_names(c, flags, i)) or "no unit"
-    if name == "top_stall":
-        have, stack = losses(view)
-        return have[int(stack[:, i].argmax())].replace("_", " ") if have and stack[:, i].max() >= 0 else "unknown"
-    rows = np.arange(len(view.capture))[view.rows]
-    if name == "workload":
-        return str(view.capture.names[rows[i]])
-    if name == "kind":
-        return str(view.capture.kinds[rows[i]]) or "unknown"
-    return str(_hooks().get(name, lambda v, k: "")(view, i))
+    return HARDWARE_UNITS[c.names[int(c.top_index[i])]] if c.names and c.top_index[i] >= 0 else "the top unit"
 
 
-def _hooks() -> dict[str, Any]:
-    from triage.diagnosis import launch_words
+def _top_units(view: View, i: int) -> str:
+    c = clusters(view)
+    return " and ".join(unit_names(c, c.primary, i)) or "no unit"
 
-    return launch_words.LABELS
+
+def _second_units(view: View, i: int) -> str:
+    c = clusters(view)
+    return " and ".join(unit_names(c, c.secondary, i)) or "no unit"
+
+
+def _top_stall(view: View, i: int) -> str:
+    have, stack = losses(view)
+    return have[int(stack[:, i].argmax())].replace("_", " ") if have and stack[:, i].max() >= 0 else "unknown"
+
+
+def _row(view: View, i: int) -> int:
+    return int(np.arange(len(view.capture))[view.rows][i])
+
+
+def _workload(view: View, i: int) -> str:
+    return str(view.capture.names[_row(view, i)])
+
+
+def _kind(view: View, i: int) -> str:
+    return str(view.capture.kinds[_row(view, i)]) or "unknown"
+
+
+# What each text field becomes at position i of a view; rulebook.rule.TEXT_FIELDS has the names, for authors' mistakes.
+# {detail} is not among them: it belongs to a rule's first need, see `sentence`.
+FIELDS: dict[str, Callable[[View, int], str]] = {
+    "workload": _workload,
+    "kind": _kind,
+    "top_unit": _top_unit,
+    "top_units": _top_units,
+    "second_units": _second_units,
+    "top_stall": _top_stall,
+    "limiter": launch_words.limiter,
+    "next_step": launch_words.next_step,
+}
 
 
 def sentence(template: str, rule: Rule, lookup: Lookup, i: int) -> str:
-    """A rule's sentence with its fields filled in for position i."""
+    """A rule's sentence with its fields filled in for position i of the lookup's view; NOT_MEASURED where one is missing."""
 
     def fill(m: re.Match[str]) -> str:
         name, spec = m[1], m[2]
-        if name == "detail" and rule.scope == "frame":  # the workloads behind the first needed fact
-            return str(getattr(lookup.view.capture.sources.get(rule.needs[0]), "formula", ""))
+        if name == "detail":
+            return _detail(rule, lookup)
         if not (name in rule.thresholds or name in rule.let or schema.known(name)):
-            return label(name, lookup.view, i)
+            return FIELDS[name](lookup.view, i)
         values = lookup(name)
         value = float(values[i]) if np.ndim(values) else float(values)
         if value != value:
@@ -75,6 +97,12 @@ def sentence(template: str, rule: Rule, lookup: Lookup, i: int) -> str:
         return show(value, unit)
 
     return _FIELD.sub(fill, template)
+
+
+def _detail(rule: Rule, lookup: Lookup) -> str:
+    """The workloads behind the first fact that a frame rule needs; "" for any other rule."""
+    source = lookup.view.capture.sources.get(rule.needs[0]) if rule.needs else None
+    return source.detail if isinstance(source, Derived) else ""
 
 
 def path_text(path: str, name: str) -> str:

@@ -5,18 +5,20 @@ Pure functions over the result document (schema triage/1), so that single report
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Container, Sequence
 
-from triage.diagnosis.gain import LEVEL_ORDER, level
-from triage.rulebook.rule import UMBRELLA
+from triage.document.bundle import Bundle, Entry
+from triage.ground.limiters import BY_ID, LEVELS, level
+from triage.ground.units import show
+from triage.ground.wording import lower_first, plural
 
 FIRST = 5  # things to do first
 
 
-def summarise(doc: dict[str, Any]) -> dict[str, Any]:
+def summarise(b: Bundle) -> Entry:
     """What stands on top of every report. Every number in it is a sum over listed findings or workloads."""
-    frame, found = doc["frame"], causes(doc)
+    doc = b.document
+    frame, found = doc["frame"], causes(doc, b.umbrellas)
     total = frame["duration_ns"]
     worst = worst_first(doc)
     return {
@@ -41,14 +43,14 @@ def summarise(doc: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def causes(doc: dict[str, Any]) -> list[dict[str, Any]]:
+def causes(doc: Entry, umbrellas: Container[str]) -> list[Entry]:
     """Root causes: findings of one rule are one item, over all workloads they concern.
 
     Gains on one workload are alternatives, so the order is greedy: each next item is the one that adds most to what
     the items before it already give back (`adds_ns`). `saved_ns` is the item taken alone. Causes by name come before
-    umbrella statements, whatever they save.
+    rules that are true of almost any workload (`umbrellas`: their names), whatever they save.
     """
-    groups: dict[str, list[dict[str, Any]]] = {}
+    groups: dict[str, list[Entry]] = {}
     for f in doc["findings"]:
         groups.setdefault(f["rule"], []).append(f)
     names = {w["id"]: w for w in doc["workloads"]}
@@ -66,7 +68,7 @@ def causes(doc: dict[str, Any]) -> list[dict[str, Any]]:
         rule = min(
             rest,
             key=lambda r: (
-                rest[r][0]["name"] in UMBRELLA,
+                rest[r][0]["name"] in umbrellas,
                 -adds[r],
                 -sum(_saved(f) for f in rest[r]),
                 rest[r][0]["rank"],
@@ -84,16 +86,16 @@ def causes(doc: dict[str, Any]) -> list[dict[str, Any]]:
     return out
 
 
-def _saved(f: dict[str, Any]) -> float:
+def _saved(f: Entry) -> float:
     gain = f["gain"]
     return (gain["saved_ns"] or 0.0) if gain else 0.0
 
 
-def _adds(group: Sequence[dict[str, Any]], taken: dict[str, float]) -> float:
+def _adds(group: Sequence[Entry], taken: dict[str, float]) -> float:
     return round(sum(max(0.0, _saved(f) - taken.get(f["workload"], 0.0)) for f in group), 1)
 
 
-def _cause(group: list[dict[str, Any]], names: dict[str, Any], adds: float, total: float | None) -> dict[str, Any]:
+def _cause(group: list[Entry], names: Entry, adds: float, total: float | None) -> Entry:
     best = group[0]
     saved = round(sum(_saved(f) for f in group), 1)
     share = saved / total if total else None
@@ -109,7 +111,7 @@ def _cause(group: list[dict[str, Any]], names: dict[str, Any], adds: float, tota
         "saved_ns": saved if timed else None, "adds_ns": adds if timed else None, "share": share if timed else None,
         "low_ns": _sum(group, names, "low"), "bound_ns": _sum(group, names, "bound"),
         "fraction": best["gain"]["fraction"] if best["gain"] else None,
-        "level": level(share) if timed else max((f["level"] for f in group), key=LEVEL_ORDER.index),
+        "level": level(share) if timed else max((f["level"] for f in group), key=LEVELS.index),
         "confidence": best["confidence"], "message": best["message"], "advice": best["advice"], "code": best.get("code", []),
         "verify": best.get("verify"), "cites": best["cites"], "caveats": best["caveats"],
         "ranks": [f["rank"] for f in group], "rank": best["rank"],
@@ -117,15 +119,15 @@ def _cause(group: list[dict[str, Any]], names: dict[str, Any], adds: float, tota
     }  # fmt: skip
 
 
-def _sum(group: Sequence[dict[str, Any]], names: dict[str, Any], key: str) -> float | None:
+def _sum(group: Sequence[Entry], names: Entry, key: str) -> float | None:
     known = [f["gain"][key] * names[f["workload"]]["self_ns"] for f in group
              if f["gain"] and f["gain"].get(key) is not None and f["workload"] in names and names[f["workload"]]["self_ns"]]  # fmt: skip
     return round(sum(known), 1) if known else None
 
 
-def worst_first(doc: dict[str, Any]) -> list[dict[str, Any]]:
+def worst_first(doc: Entry) -> list[Entry]:
     """Workloads by exclusive time, worst first, each with its findings (ranks) and what the best would give back."""
-    by: dict[str, list[dict[str, Any]]] = {}
+    by: dict[str, list[Entry]] = {}
     for f in doc["findings"]:
         by.setdefault(f["workload"], []).append(f)
     order = sorted(range(len(doc["workloads"])), key=lambda i: (-(doc["workloads"][i]["self_ns"] or 0), i))
@@ -140,9 +142,9 @@ def worst_first(doc: dict[str, Any]) -> list[dict[str, Any]]:
     return out
 
 
-def blind(doc: dict[str, Any]) -> list[dict[str, Any]]:
+def blind(doc: Entry) -> list[Entry]:
     """Blind spots that one command or step fills, together: `missing`, `rules` that could then speak, `collect`."""
-    groups: dict[str, dict[str, Any]] = {}
+    groups: dict[str, Entry] = {}
     for spot in doc["blind_spots"]:
         g = groups.setdefault(spot["collect"], {"collect": spot["collect"], "missing": {}, "rules": {}, "workloads": 0})
         g["missing"].update(dict.fromkeys(spot["missing"]))
@@ -152,10 +154,8 @@ def blind(doc: dict[str, Any]) -> list[dict[str, Any]]:
     return sorted(out, key=lambda g: (-len(g["rules"]), -g["workloads"], g["collect"]))
 
 
-def headline(doc: dict[str, Any], found: Sequence[dict[str, Any]]) -> str:
+def headline(doc: Entry, found: Sequence[Entry]) -> str:
     """One sentence: what is slow, why, what it would give back."""
-    from triage.ground.units import show
-
     frame = doc["frame"]
     total = frame["duration_ns"]
     if not doc["workloads"] and not doc["findings"]:
@@ -166,7 +166,7 @@ def headline(doc: dict[str, Any], found: Sequence[dict[str, Any]]) -> str:
     lead = next((s for s in frame["limiters"] if s["share"]), None)
     text = f"{show(total, 'ns')} in {plural(frame['workloads'], 'workload')}"
     if lead and lead["limiter_class"] != "unknown":
-        text += f"; {lead['share'] * 100:.0f} % of it {LIMITED[lead['limiter_class']]}"
+        text += f"; {lead['share'] * 100:.0f} % of it {BY_ID[lead['limiter_class']].limited}"
     saved = frame["recoverable_ns"] or 0
     if found and saved:
         text += f". About {show(saved, 'ns')} ({saved / total * 100:.0f} %) could come back; start with: {lower_first(found[0]['title'])}"
@@ -175,23 +175,3 @@ def headline(doc: dict[str, Any], found: Sequence[dict[str, Any]]) -> str:
     elif not found:
         text += ". No rule found anything to fix"
     return text + "."
-
-
-LIMITED = {
-    "compute": "limited by the SM", "memory": "limited by memory", "balanced": "limited by SM and memory alike",
-    "latency": "waiting on latency (no unit busy)", "small-grid": "in launches too small for the GPU",
-    "front-end": "limited by the graphics front end", "rop": "limited by raster output (ROP)", "cpu": "waiting for the CPU",
-    "unknown": "of unknown limiter",
-}  # fmt: skip
-
-
-def plural(n: int, word: str) -> str:
-    """`1 workload`, `2 workloads`, `1,200 passes`."""
-    if n == 1:
-        return f"1 {word}"
-    return f"{n:,} {word}es" if word.endswith(("s", "ch", "sh", "x")) else f"{n:,} {word}s"
-
-
-def lower_first(text: str) -> str:
-    """Lower-case the first letter, unless the first word is an abbreviation (SMs, L2, TEX)."""
-    return text if len(text) < 2 or text[1].isupper() or text[1].isdigit() else text[0].lower() + text[1:]

@@ -11,7 +11,7 @@ import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from triage.ground.stalls import STALLS
 
@@ -32,18 +32,33 @@ class Entry:
     cites: tuple[tuple[str, str], ...] = ()
 
 
+# The keys of one table of the file; "is", which Python keeps for itself, rules the class form out.
+_Term = TypedDict(
+    "_Term",
+    {"is": str, "also": list[str], "names": dict[str, str], "see": list[str], "cite": list[str]},
+    total=False,
+)
+
+
 @cache
 def _read() -> tuple[Entry, ...]:
     data = tomllib.loads(_FILE.read_text("utf-8"))
     sources = {key: (str(v["text"]), str(v.get("url", ""))) for key, v in data["sources"].items()}
-    found = [_entry(term, v, sources) for term, v in data["terms"].items()]
+    terms: dict[str, _Term] = data["terms"]
+    found = [_entry(term, v, sources) for term, v in terms.items()]
     found += _stalls(sources)
     return tuple(sorted(found, key=lambda e: e.term.casefold()))
 
 
-def _entry(term: str, v: dict[str, Any], sources: dict[str, tuple[str, str]]) -> Entry:
-    return Entry(term, " ".join(str(v["is"]).split()), tuple(v.get("also", ())), tuple(v.get("names", {}).items()), tuple(v.get("see", ())),
-                 tuple(sources[key] for key in v.get("cite", ())))  # fmt: skip
+def _entry(term: str, v: _Term, sources: dict[str, tuple[str, str]]) -> Entry:
+    return Entry(
+        term,
+        " ".join(v["is"].split()),
+        tuple(v.get("also", ())),
+        tuple(v.get("names", {}).items()),
+        tuple(v.get("see", ())),
+        tuple(sources[key] for key in v.get("cite", ())),
+    )
 
 
 def _stalls(sources: dict[str, tuple[str, str]]) -> list[Entry]:
@@ -96,12 +111,13 @@ def find(term: str) -> Entry | None:
 
 def close(text: str) -> list[str]:
     """Terms that look like `text`."""
-    import difflib
+    import difflib  # only for words that are not found
 
     return [_index()[w].term for w in difflib.get_close_matches(_plain(text), list(_index()), 3, 0.7)]
 
 
-def __getattr__(name: str) -> Any:
+# Read on first use: most commands never show a term, and parsing the file costs every one of them.
+def __getattr__(name: str) -> dict[str, Entry]:
     if name == "TERMS":  # term -> Entry, for the pages that list them
         return {e.term: e for e in _read()}
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

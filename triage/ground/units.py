@@ -21,6 +21,7 @@ Style = Literal["us", "eu"]  # us: 1,234.5   eu: 1.234,5
 
 _SI = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "p": 1e15}
 _TIME = {
+    # "µ" is both the micro sign and the Greek letter, depending on who typed it
     "ns": 1.0, "nsecond": 1.0, "nanosecond": 1.0, "us": 1e3, "µs": 1e3, "μs": 1e3, "usecond": 1e3, "microsecond": 1e3,
     "ms": 1e6, "msecond": 1e6, "millisecond": 1e6, "msec": 1e6, "usec": 1e3, "nsec": 1.0,
     "s": 1e9, "sec": 1e9, "second": 1e9, "min": 6e10, "minute": 6e10,
@@ -54,6 +55,7 @@ def unit(text: str) -> tuple[str, float]:
         return "byte/s", base
     if m := re.fullmatch(r"([kmgt]?)hz", low):
         return "hz", _SI[m[1]]
+    # ncu prints clocks as cycles per time, in the unit that gives a short number
     if m := re.fullmatch(r"([kmgt]?)cycles?/(\w+)", low):
         if m[2] in _TIME:
             return "hz", _SI[m[1]] * 1e9 / _TIME[m[2]]
@@ -62,7 +64,7 @@ def unit(text: str) -> tuple[str, float]:
         return "flop/s", _SI[m[1]]
     if re.fullmatch(r"[kmgt]?cycles?", low):
         return "cycle", _SI[low[0] if low[0] in "kmgt" else ""]
-    if m := re.fullmatch(r"([kmgt]?)i?(?:bytes?|b)/\w+", low):  # Kbyte/block, byte/thread
+    if m := re.fullmatch(r"([kmgt]?)i?(?:bytes?|b)/\w+", low):  # Kbyte/block; rates matched above
         return "byte", 1024.0 if "ib" in low else _SI[m[1]]
     words = re.split(r"[/\s]+", singular)
     if all(w in _COUNTS or w.rstrip("s") in _COUNTS or w.rstrip("es") in _COUNTS or w == "cycle" for w in words):
@@ -75,6 +77,7 @@ def factor(text: str, target: str) -> float:
     canonical, f = unit(text)
     if canonical == target:
         return f
+    # Profilers print "" and "%" for figures that are plain numbers here, such as IPC or a compression ratio.
     if target == "count" and canonical in ("cycle", "ratio"):
         return f
     if canonical == "count" and target != "ns":  # a bare number: already in the canonical unit
@@ -82,6 +85,8 @@ def factor(text: str, target: str) -> float:
     raise UnknownUnit(f"a value in {text.strip()!r} is not a {target}")
 
 
+# What one style alone could have printed. A group of exactly three digits behind a single sign is left out on purpose:
+# 1.234 is either. So are plain integers, which say nothing.
 _PLAIN = re.compile(r"[+-]?\d+(?:[eE][+-]?\d+)?\Z")
 _US = re.compile(
     r"[+-]?(?:\d{1,3}(?:,\d{3})+\.\d*|\d{1,3}(?:,\d{3}){2,}|\d*\.\d{0,2}|\d*\.\d{4,}|0+\.\d+|\d{4,}\.\d+|\.\d+"
@@ -94,7 +99,7 @@ _EU = re.compile(
 
 
 def evidence(texts: Iterable[str]) -> tuple[str, str, str]:
-    """First value that proves the US style, that proves the European one, and that could be either."""
+    """First value that proves the US style, that proves the European one, and that could be either; "" for none."""
     us = eu = doubt = ""
     for text in texts:
         t = text.strip().rstrip("%").strip()
@@ -135,7 +140,9 @@ def style(texts: Iterable[str], where: str = "", default: Style | None = None) -
     return default or "us"
 
 
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+# One way to match every number: with an optional point between two runs of digits, a long run that ends in a letter
+# could be cut in two at every digit, which takes time with its square.
+_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 _GLUED = re.compile(r"([+-]?[\d.,]+(?:[eE][+-]?\d+)?)\s*([a-zA-Z%µμ/]+)\Z")
 MISSING = frozenset(
     ("", "-", "--", "n/a", "na", "nan", "no data", "none", "null", "inf", "-inf", "+inf", "infinity", "#n/a",
@@ -148,6 +155,7 @@ def parse(text: str, style: Style = "us") -> float | None:
     t = text.strip()
     if t.lower() in MISSING:
         return None
+    # spaces that do not break and apostrophes group thousands in French and Swiss locales
     t = t.replace("\u00a0", "").replace("\u202f", "").replace("'", "")
     t = t.replace(",", "") if style == "us" else t.replace(".", "").replace(",", ".")
     if not _NUMBER.fullmatch(t):
@@ -157,7 +165,7 @@ def parse(text: str, style: Style = "us") -> float | None:
 
 
 def parse_glued(text: str, style: Style = "us") -> tuple[float | None, str]:
-    """A number with its unit glued on (`12.052ms`, `47.79%`) -> (number, unit text)."""
+    """A number with its unit glued on (`12.052ms`, `47.79%`) -> (number, unit text); raises ValueError."""
     t = text.strip()
     if m := _GLUED.match(t):
         return parse(m[1], style), m[2]
@@ -173,13 +181,18 @@ def _three(value: float) -> str:
 
 
 def show(value: float, unit: str) -> str:
-    """A canonical value as people read it: 0.472 ratio -> `47.2 %`, 1.23e6 ns -> `1.23 ms`."""
+    """A canonical value as people read it: 0.472 ratio -> `47.2 %`, 1.23e6 ns -> `1.23 ms`, NaN -> `not measured`."""
     if value != value:
         return "not measured"
     if unit == "ratio":
         return f"{value * 100:.1f} %" if abs(value) < 0.9995 or abs(value) > 1.0005 else f"{value * 100:.0f} %"
-    scales = {"ns": ("ns", (("s", 1e9), ("ms", 1e6), ("µs", 1e3))), "byte": ("B", _SCALES), "byte/s": ("B/s", _SCALES),
-              "flop/s": ("FLOP/s", _SCALES), "hz": ("Hz", _SCALES)}  # fmt: skip
+    scales = {
+        "ns": ("ns", (("s", 1e9), ("ms", 1e6), ("µs", 1e3))),
+        "byte": ("B", _SCALES),
+        "byte/s": ("B/s", _SCALES),
+        "flop/s": ("FLOP/s", _SCALES),
+        "hz": ("Hz", _SCALES),
+    }
     if unit in scales:
         base, steps = scales[unit]
         for name, size in steps:

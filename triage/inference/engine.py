@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from triage.ground.errors import TriageError
-from triage.inference.groups import RULES, Group, Program, unsign
+from triage.inference.groups import RULES, Group, Program, Signatures, unsign
 from triage.rulebook.expression import FALSE, TRUE, UNKNOWN
 
 BACKENDS = ("durable", "clips")
@@ -173,7 +174,7 @@ class Engine:
         self._table = [np.full(3 ** len(g.inputs), UNSEEN, dtype=np.uint32) for g in program.groups]
         self.signatures = 0
 
-    def infer(self, group: Group, codes: Any) -> Any:
+    def infer(self, group: Group, codes: Signatures) -> NDArray[np.uint32]:
         """Per workload: bit m set = member m fires, bit 16+m = it cannot be excluded (uint32 array)."""
         table = self._table[group.number]
         bits = table.take(codes)

@@ -7,15 +7,15 @@ not applicable (missing, and this profiler cannot export it) or overruled.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
+from triage.capture.arrays import Codes, Masks, Values
 from triage.capture.capture import Capture
 from triage.derive import View, absent, leaves
 from triage.inference.engine import Engine
 from triage.inference.groups import RULES, Input, reads, sign
-from triage.rulebook.expression import FALSE, TRUE, UNKNOWN
+from triage.rulebook.expression import FALSE, TRUE, UNKNOWN, Condition, Expression
 from triage.rulebook.rule import Rule
 
 FIRED, SILENT, BLIND, NOT_APPLICABLE, OVERRULED = range(5)
@@ -26,27 +26,27 @@ OUTCOMES = ("fired", "silent", "blind", "not applicable", "overruled")
 class Truth:
     """Everything inferred about the workloads of a view. fired, possible: masks per rule index."""
 
-    fired: dict[int, Any] = field(default_factory=dict)
-    possible: dict[int, Any] = field(default_factory=dict)  # cannot be excluded: fired or blind
-    overruled: dict[int, list[tuple[str, Any]]] = field(default_factory=dict)  # (by, mask)
-    concluded: dict[str, tuple[Any, Any]] = field(default_factory=dict)  # concept -> (true, cannot be excluded)
+    fired: dict[int, Masks] = field(default_factory=dict)
+    possible: dict[int, Masks] = field(default_factory=dict)  # cannot be excluded: fired or blind
+    overruled: dict[int, list[tuple[str, Masks]]] = field(default_factory=dict)  # (by, mask)
+    concluded: dict[str, tuple[Masks, Masks]] = field(default_factory=dict)  # concept -> (true, cannot be excluded)
 
-    def conclude(self, name: str, fired: Any, possible: Any) -> None:
+    def conclude(self, name: str, fired: Masks, possible: Masks) -> None:
         """One more rule says this of a concept: true if one does, unknown if one might."""
         if name in self.concluded:
             before = self.concluded[name]
             fired, possible = before[0] | fired, before[1] | possible
         self.concluded[name] = (fired, possible)
 
-    def concept(self, name: str) -> Any:
-        """A concept three-valued: int8 array, or FALSE when nothing might conclude it."""
+    def concept(self, name: str) -> Codes | int:
+        """A concept three-valued per workload, or FALSE when nothing might conclude it."""
         if name not in self.concluded:
             return FALSE
         fired, possible = self.concluded[name]
         return UNKNOWN * possible.view(np.int8) - fired.view(np.int8)  # fired implies possible: 2 - 1 is TRUE
 
-    def holds(self, name: str) -> Any:
-        """Where a concept is true."""
+    def holds(self, name: str) -> Masks | bool:
+        """Where a concept is true; False when nothing concludes it."""
         return self.concluded[name][0] if name in self.concluded else False
 
 
@@ -55,26 +55,29 @@ class Lookup:
 
     def __init__(self, rule: Rule, view: View, method: str) -> None:
         self.rule, self.view, self.method = rule, view, method
+        self._open: set[str] = set()  # lets that are being worked out
 
-    def __call__(self, name: str) -> Any:
+    def __call__(self, name: str) -> Values:
         """The value behind a name: array, scalar, or NaN where nobody has it."""
         if name in self.rule.thresholds:
             return self.rule.threshold(name, self.method)
         if name in self.rule.let:
+            if name in self._open:  # a let that reads itself is missing, not endless
+                return np.nan
             # lets of different rules may share a name, never a rule's id
-            key = f"let {self.rule.id} {name}"
-            if key not in self.view.scratch:
-                self.view.scratch[key] = np.nan  # a let that reads itself is missing, not endless
-                self.view.scratch[key] = self.rule.let[name](self)
-            return self.view.scratch[key]
+            return self.view.once(("let", self.rule.id, self.method, name), lambda: self._let(name))
         return self.view[name]
 
-    def once(self, expression: Any) -> Any:
+    def _let(self, name: str) -> Values:
+        self._open.add(name)
+        try:
+            return self.rule.let[name](self)
+        finally:
+            self._open.discard(name)
+
+    def once(self, e: Expression | Condition) -> Values:
         """An expression's or condition's value over the view, computed once however many workloads ask."""
-        key = f"once {type(expression).__name__} {self.rule.id} {self.method} {expression.text}"
-        if key not in self.view.scratch:
-            self.view.scratch[key] = expression(self)
-        return self.view.scratch[key]
+        return self.view.once((type(e), self.rule.id, self.method, e.text), lambda: e(self))
 
 
 class Constants:
@@ -82,9 +85,9 @@ class Constants:
 
     def __init__(self, capture: Capture) -> None:
         self.capture = capture
-        self.truths: dict[str, Any] = {}
+        self.truths: dict[str, Codes | int] = {}
 
-    def keep(self, item: Input, truth: Any) -> None:
+    def keep(self, item: Input, truth: Codes | int) -> None:
         """Remember a truth if no block can change it."""
         if item.kind == "condition" and np.ndim(truth) == 0:
             assert item.condition and item.rule
@@ -114,7 +117,9 @@ def infer(view: View, engine: Engine, constants: Constants | None = None) -> Tru
     return truth
 
 
-def _truth_of(item: Input, view: View, method: str, truth: Truth, memo: dict[str, Any], constants: Constants) -> Any:
+def _truth_of(
+    item: Input, view: View, method: str, truth: Truth, memo: dict[str, Codes | int], constants: Constants
+) -> Codes | int:
     if item.kind == "given":
         return truth.concept(item.name)
     if item.key not in memo:
@@ -147,7 +152,7 @@ def _veto(engine: Engine, truth: Truth) -> None:
         truth.fired[index] = truth.fired[index] & ~hit
 
 
-def missing(rule: Rule, view: View, method: str) -> list[tuple[str, Any]]:
+def missing(rule: Rule, view: View, method: str) -> list[tuple[str, Masks]]:
     """(metric, mask of workloads where it is missing) for everything the rule itself reads or needs."""
     when = rule.when.get(method)
     if when is None:

@@ -7,13 +7,14 @@ is concluded before the groups that build on it and enters them as one more cond
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
+from triage.capture.arrays import Codes
 from triage.ground.errors import RuleError
 from triage.rulebook.expression import Condition
 from triage.rulebook.packs import Rulebook, layers
@@ -23,7 +24,8 @@ WIDTH = 9  # conditions per group; a rule that needs more gets a group of its ow
 WIDEST = 13  # 3**13 signatures: the largest table a group may need
 SHORT = 9  # digits whose signature fits 16 bits
 RULES = 16  # two bits per rule and group in one uint32
-_FORGIVING = re.compile(r"\bor\b|\bmost\(|\bleast\(")
+
+Signatures: TypeAlias = NDArray[np.int16] | NDArray[np.int32]  # per workload, the truths of a group as one number
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,20 @@ def reads(rule: Rule, names: Sequence[str]) -> set[str]:
     return out
 
 
+def _forgives(rule: Rule, c: Condition) -> bool:
+    """May the condition be known although a metric behind it is missing, by itself or through a let?"""
+    todo = [e for e in (c.left, c.right) if e is not None]
+    seen: set[str] = set()
+    while todo:
+        e = todo.pop()
+        if e.forgives:
+            return True
+        new = {n for n in e.names if n in rule.let} - seen
+        seen |= new
+        todo += [rule.let[n] for n in new]
+    return False
+
+
 def _inputs(rule: Rule, method: str) -> tuple[list[Input], list[Input]]:
     when = rule.when[method]
 
@@ -101,12 +117,7 @@ def _inputs(rule: Rule, method: str) -> tuple[list[Input], list[Input]]:
 
     base = [Input(f"given {g}", "given", name=g) for g in when.given] + [atom(c) for c in when.all_of]
     # a condition that forgives missing inputs does not prove that a need is there
-    read = {
-        m
-        for c in when.conditions
-        if not _FORGIVING.search(spelled(rule, c.text, c.names, method))
-        for m in reads(rule, c.names)
-    }
+    read = {m for c in when.conditions if not _forgives(rule, c) for m in reads(rule, c.names)}
     base += [Input(f"have {m}", "have", name=m) for m in rule.needs if m not in read]
     return base, [atom(c) for c in when.any_of]
 
@@ -149,9 +160,9 @@ def compile_program(book: Rulebook, method: str, scope: str) -> Program:
     return Program(book, method, scope, tuple(groups))
 
 
-def sign(truths: Sequence[Any], size: int) -> Any:
+def sign(truths: Sequence[Codes | int], size: int) -> Signatures:
     """Signature per workload: three-valued inputs as the digits of a base-3 number."""
-    code: Any = np.zeros(size, dtype=np.int16 if len(truths) <= SHORT else np.int32)
+    code: Signatures = np.zeros(size, np.int16) if len(truths) <= SHORT else np.zeros(size, np.int32)
     for truth in truths:
         code *= 3
         code += truth

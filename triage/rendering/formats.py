@@ -1,48 +1,59 @@
-"""Diagnosis -> text. The only module that imports jinja2.
+"""Bundle -> text, in the format asked for.
 
-A format is a template `reports/<format>.<ext>.j2`; the extension decides the escaping. JSON, CSV and JUnit are built
-by code, because templates cannot guarantee well-formed output. User templates run in Jinja's sandbox.
+A format is a template `reports/<format>.<ext>.j2`, whatever its name; the template itself says how it escapes. JSON,
+CSV, JUnit and the terminal report are built by code, because templates cannot guarantee well-formed output.
 """
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from triage.document import document
-from triage.files.bundled import share
+from triage.document.bundle import Bundle
 from triage.ground.errors import ReportError
-from triage.rendering.escape import clean
+from triage.rendering import declared
+from triage.rendering.tables import Write, findings
 
-if TYPE_CHECKING:
-    from triage.diagnosis.diagnose import Diagnosis
-
-BUILT_IN = ("terminal", "json", "csv", "junit")
-Write = Callable[[str], Any]
-
-
-@cache
-def templates() -> dict[str, Path]:
-    """format -> template file; files beginning with _ are shared parts."""
-    found = sorted(
-        p
-        for p in share("reports").glob("*.j2")
-        if not p.name.startswith(("_", "occupancy", "index", "ticket", "compare"))
-    )
-    return {p.name.split(".")[0]: p for p in found}
+BUILT_IN = {"terminal": ".txt", "json": ".json", "csv": ".csv", "junit": ".xml"}  # format -> suffix of its files
 
 
 def formats() -> list[str]:
-    """Every format name."""
-    return sorted({*templates(), *BUILT_IN})
+    """Every format of a diagnosis, in alphabetical order."""
+    return sorted({*declared.templates(), *BUILT_IN})
+
+
+def template(format: str) -> Path | None:
+    """The template behind a format name or a path ending in .j2, None for one built by code.
+
+    Raises ReportError for a format or file that is not there.
+    """
+    if format.endswith(".j2"):
+        path = Path(format)
+        if not path.is_file():
+            raise ReportError(f"{format}: no such template", "give a path to a .j2 file")
+        return path
+    if format in BUILT_IN:
+        return None
+    if format not in declared.templates():
+        known = f"formats: {', '.join(formats())}, or a path to a .j2 template"
+        raise ReportError(f"no format is called {format!r}", known)
+    return declared.templates()[format]
+
+
+def suffix(format: str) -> str:
+    """Ending of a report's file name; a template given by path keeps its own name, so that two never share a file."""
+    path = template(format)
+    if path is None:
+        return BUILT_IN[format]
+    return f".{path.name.removesuffix('.j2')}" if format.endswith(".j2") else declared.read(path).suffix
+
+
+def shows_ways(format: str) -> bool:
+    """May a report of this format show the way of each workload through the method's tree?"""
+    return template(format) is not None
 
 
 def render(
-    d: Diagnosis,
+    b: Bundle,
     format: str,
     write: Write,
     *,
@@ -51,64 +62,26 @@ def render(
     width: int = 80,
     color: bool = False,
 ) -> None:
-    """Write a report. format: a name of `formats()` or a path ending in .j2. Raises ReportError for unknown formats."""
-    if format == "json":
-        document.write_json(d, write)
+    """Write a report piece by piece. format: a name of `formats()` or a path ending in .j2.
+
+    Raises ReportError for an unknown format, and for what is wrong in a user's template.
+    """
+    path = template(format)
+    if path is not None:
+        from triage.rendering.templates import report
+
+        report(b, path, write, full=full, trusted=not format.endswith(".j2"))
+    elif format == "json":
+        from triage.rendering.result_json import write_json
+
+        write_json(b, write)
     elif format == "csv":
-        _csv(d, write)
+        findings(b, write)
     elif format == "junit":
         from triage.rendering.junit import junit
 
-        junit(d, write, fail_on)
-    elif format == "terminal":
+        junit(b, write, fail_on)
+    else:
         from triage.rendering.terminal import terminal
 
-        terminal(d, write, full=full, width=width, color=color)
-    else:
-        from triage.rendering.templates import render_template
-
-        render_template(d, _template(format), write, full=full, trusted=not format.endswith(".j2"))
-
-
-def _template(format: str) -> Path:
-    if format.endswith(".j2"):
-        path = Path(format)
-        if not path.is_file():
-            raise ReportError(f"{format}: no such template", "give a path to a .j2 file")
-        return path
-    if format not in templates():
-        raise ReportError(
-            f"no format is called {format!r}", f"formats: {', '.join(formats())}, or a path to a .j2 template"
-        )
-    return templates()[format]
-
-
-def _csv(d: Diagnosis, write: Write) -> None:
-    header, rows = document.finding_rows(d)
-    buffer = io.StringIO()
-    out = csv.writer(buffer, lineterminator="\r\n")
-    out.writerow(header)
-    for row in rows:
-        out.writerow([inert(v) for v in row])
-        if buffer.tell() > 1 << 16:
-            write(buffer.getvalue())
-            buffer.seek(0)
-            buffer.truncate()
-    write(buffer.getvalue())
-
-
-def inert(value: Any) -> Any:
-    """A cell that no spreadsheet takes for a formula."""
-    if not isinstance(value, str):
-        return value
-    text = clean(value)
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t") else text
-
-
-def notebook(d: Diagnosis) -> str:
-    """HTML for a notebook cell: the same report in a frame of its own."""
-    import html
-
-    parts: list[str] = []
-    render(d, "html", parts.append)
-    return f'<iframe style="width:100%;height:640px;border:1px solid #8884" sandbox="allow-scripts" srcdoc="{html.escape("".join(parts))}"></iframe>'
+        terminal(b, write, full=full, width=width, color=color)

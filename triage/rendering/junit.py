@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape, quoteattr
 
-from triage.diagnosis.gain import LEVEL_ORDER
-from triage.document import document, summary
+from triage.document.bundle import Bundle, Entry
+from triage.ground.limiters import LEVELS
+from triage.ground.wording import plural
 from triage.rendering import phrases
 from triage.rendering.escape import short, xml_chars
-
-if TYPE_CHECKING:
-    from triage.diagnosis.diagnose import Diagnosis
+from triage.rendering.tables import Write
 
 LONG = 1_000  # characters of a name; whole 20 kB C++ names make test viewers unusable
 
 
-def junit(d: Diagnosis, write: Any, fail_on: str = "") -> None:
+def junit(b: Bundle, write: Write, fail_on: str = "") -> None:
     """Write one suite per capture. Without fail_on nothing fails; findings then stand in system-out."""
-    doc = document.document(d)
-    by: dict[str, list[dict[str, Any]]] = {}
+    doc = b.document
+    by: dict[str, list[Entry]] = {}
     for f in doc["findings"]:
         by.setdefault(f["workload"], []).append(f)
-    least = LEVEL_ORDER.index(fail_on) if fail_on else len(LEVEL_ORDER)
+    least = LEVELS.index(fail_on) if fail_on else len(LEVELS)
     suites = []
     for number, capture in enumerate(doc["captures"]):
-        prefix = f"{number + 1}:" if d.many else ""
+        prefix = f"{number + 1}:" if len(doc["captures"]) > 1 else ""
         cases = [(w["id"], w["name"], w["path"], w["duration_ns"], w["verdict"]) for w in doc["workloads"]
                  if not prefix or w["id"].startswith(prefix)]  # fmt: skip
         if f"{prefix}frame" in by:
@@ -46,27 +44,25 @@ def junit(d: Diagnosis, write: Any, fail_on: str = "") -> None:
     write("</testsuites>\n")
 
 
-def _fails(found: list[dict[str, Any]], least: int) -> bool:
-    return any(LEVEL_ORDER.index(f["level"]) >= least for f in found)
+def _fails(found: list[Entry], least: int) -> bool:
+    return any(LEVELS.index(f["level"]) >= least for f in found)
 
 
-def _case(
-    write: Any, case: tuple[str, str, list[str], float | None, str], found: list[dict[str, Any]], least: int
-) -> None:
+def _case(write: Write, case: tuple[str, str, list[str], float | None, str], found: list[Entry], least: int) -> None:
     ident, name, path, duration, verdict = case
     group = _attribute(".".join(path) or "frame")
     write(
         f'<testcase classname={group} name={_attribute(f"{short(name, LONG)} [{ident}]")} time="{(duration or 0) / 1e9:.9f}">'
     )
-    bad = [f for f in found if LEVEL_ORDER.index(f["level"]) >= least]
+    bad = [f for f in found if LEVELS.index(f["level"]) >= least]
     if bad:
-        title = f"{summary.plural(len(bad), 'finding')}; worst: {bad[0]['rule']} {bad[0]['title']}, gives back {phrases.gain(bad[0])}"
+        title = f"{plural(len(bad), 'finding')}; worst: {bad[0]['rule']} {bad[0]['title']}, gives back {phrases.gain(bad[0])}"
         write(f"<failure message={_attribute(title)} type={quoteattr(bad[0]['level'])}>{_lines(bad)}</failure>")
     told = [f for f in found if f not in bad]
     write(f"<system-out>{_text(verdict)}{chr(10) if told else ''}{_lines(told)}</system-out></testcase>\n")
 
 
-def _lines(found: list[dict[str, Any]]) -> str:
+def _lines(found: list[Entry]) -> str:
     out = []
     for f in found:
         out.append(f"{f['level']}: {f['rule']} {f['title']}: {f['message']} Gives back {phrases.gain(f)}.")

@@ -7,34 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
-from typing import Any
 
 from triage import schema
-from triage.document.summary import plural
+from triage.document.bundle import Entry
+from triage.ground.limiters import BY_ID
 from triage.ground.units import show
+from triage.ground.wording import comparison, plural
 from triage.rendering.escape import clean, short
-
-CLASS_NAMES = {
-    "compute": "SM (compute)", "memory": "memory", "balanced": "SM + memory", "latency": "latency", "small-grid": "small launch",
-    "front-end": "front end", "rop": "ROP", "cpu": "CPU", "unknown": "unknown",
-}  # fmt: skip
-CLASS_MEANINGS = {
-    "compute": "the SM side stands at or above 60 % of its peak and leads",
-    "memory": "the memory system stands at or above 60 % of its peak and leads",
-    "balanced": "SM and memory system both stand high, within 10 points",
-    "latency": "no unit reaches 60 %: work waits for results",
-    "small-grid": "the launch has less than one wave of blocks: it cannot fill the GPU",
-    "front-end": "index fetch, vertex fetch, culling or raster leads",
-    "rop": "colour or depth output leads",
-    "cpu": "the GPU idles and waits for commands",
-    "unknown": "what was collected cannot tell",
-}
-BANDS = {
-    "high": "above 80 %: remove work",
-    "gray": "60 % to 80 %: remove work and raise the SOL",
-    "low": "below 60 %: raise the SOL",
-    "unknown": "not measured",
-}
 
 
 def time(ns: float | None) -> str:
@@ -56,16 +35,18 @@ def number(value: float | None, unit: str) -> str:
     """A value of the result document (ratios are already percent)."""
     if value is None:
         return "–"
-    return f"{value:.1f} %" if unit == "%" else show(value, unit)
+    if unit == "%":
+        return f"{value:.1f} %" if abs(abs(value) - 100) > 0.05 else f"{value:.0f} %"
+    return show(value, unit)
 
 
-def total(s: dict[str, Any], frame: dict[str, Any]) -> str:
+def total(s: Entry, frame: Entry) -> str:
     """`14.2 ms in 79 workloads`."""
     count = plural(frame["workloads"], "workload")
     return f"{time(s['duration_ns'])} in {count}" if s["duration_ns"] else f"{count}, no times"
 
 
-def recoverable(s: dict[str, Any]) -> str:
+def recoverable(s: Entry) -> str:
     """`about 2.24 ms (16 %), surely 91 µs, at most 5.44 ms`."""
     r = s["recoverable"]
     if not s["duration_ns"]:
@@ -76,13 +57,13 @@ def recoverable(s: dict[str, Any]) -> str:
     return f"about {time(r['likely']['ns'])} ({percent(r['likely']['share'])}); {low}, at most {time(r['bound']['ns'])}"
 
 
-def limiters(s: dict[str, Any], most: int = 9) -> str:
+def limiters(s: Entry, most: int = 9) -> str:
     """`ROP 25 %, latency 23 %`."""
-    known = [f"{CLASS_NAMES[x['limiter_class']]} {percent(x['share'])}" for x in s["limiters"] if x["share"]]
+    known = [f"{BY_ID[x['limiter_class']].name} {percent(x['share'])}" for x in s["limiters"] if x["share"]]
     return ", ".join(known[:most])
 
 
-def cause(c: dict[str, Any], brief: bool = False) -> str:
+def cause(c: Entry, brief: bool = False) -> str:
     """`43 workloads, 1.19 ms together (8.3 %)`: what a root cause concerns and gives back; brief: where the gain stands beside it."""
     where = "the whole frame" if set(c["workloads"]) == {"frame"} else plural(c["count"], "workload")
     if c["saved_ns"] is None:
@@ -95,7 +76,7 @@ def cause(c: dict[str, Any], brief: bool = False) -> str:
     return text
 
 
-def where(c: dict[str, Any], most: int = 3, long: int = 40) -> list[str]:
+def where(c: Entry, most: int = 3, long: int = 40) -> list[str]:
     """Names of the workloads a cause concerns, largest saving first, and how many more."""
     if all(w.endswith("frame") for w in c["workloads"]):
         return []
@@ -105,7 +86,7 @@ def where(c: dict[str, Any], most: int = 3, long: int = 40) -> list[str]:
     return names
 
 
-def gain(f: dict[str, Any]) -> str:
+def gain(f: Entry) -> str:
     """`232 µs (1.6 % of the frame; 26 % of the workload, 1.35x), at most 464 µs`."""
     g = f["gain"]
     if not g:
@@ -123,7 +104,7 @@ def gain(f: dict[str, Any]) -> str:
     return f"{time(g['saved_ns'])} ({frame}{own})"
 
 
-def saves(f: dict[str, Any]) -> str:
+def saves(f: Entry) -> str:
     """The short form for tables: time where known, else the fraction."""
     g = f["gain"]
     if not g:
@@ -139,16 +120,15 @@ def label(metric: str) -> str:
     return clean(metric) if "." in metric else clean(metric).replace("_", " ")  # a dotted name is a column's
 
 
-def check(e: dict[str, Any]) -> str:
+def check(e: Entry) -> str:
     """`TEX hit rate 57.0 % < 70.0 %`."""
     name = label(e["metric"])
     if e["op"] == "is":
         return f"{name}: {'yes' if e['value'] else 'no'}"
-    sign = {"<=": "≤", ">=": "≥", "==": "=", "!=": "≠"}.get(e["op"], e["op"])
-    return f"{name} {number(e['value'], e['unit'])} {sign} {number(e['threshold'], e['unit'])}"
+    return comparison(name, number(e["value"], e["unit"]), e["op"], number(e["threshold"], e["unit"]))
 
 
-def source(o: dict[str, Any], most: int = 2) -> str:
+def source(o: Entry, most: int = 2) -> str:
     """`export.csv:30, column hit_rate, cell 57`, or a formula over such cells."""
     if "formula" in o:
         parts = [f"{label(i['metric'])} = {cell(i['source'])}" for i in o["inputs"][:most]]
@@ -157,7 +137,7 @@ def source(o: dict[str, Any], most: int = 2) -> str:
     return cell(o)
 
 
-def cell(o: dict[str, Any]) -> str:
+def cell(o: Entry) -> str:
     """Where a value stands, in one phrase."""
     if "formula" in o:
         first = next((leaf for leaf in leaves(o)), None)
@@ -165,7 +145,7 @@ def cell(o: dict[str, Any]) -> str:
     return f"“{short(o['text'], 40)}” in {tail(o['file'])}:{o['line']}, column {short(o['column'], 70)}"
 
 
-def leaves(o: dict[str, Any]) -> Iterable[dict[str, Any]]:
+def leaves(o: Entry) -> Iterable[Entry]:
     """The cells under a formula."""
     if "formula" not in o:
         yield o
@@ -179,23 +159,23 @@ def tail(path: str) -> str:
     return short(path.replace("\\", "/").rstrip("/").rpartition("/")[2] or path, 60)
 
 
-def collect(b: dict[str, Any]) -> str:
+def collect(b: Entry) -> str:
     """`7 rules could then speak about 3 workloads`."""
     return f"{plural(len(b['rules']), 'rule')} could then speak about {plural(b['workloads'], 'workload')}"
 
 
-def missing(b: dict[str, Any], most: int = 8) -> str:
+def missing(b: Entry, most: int = 8) -> str:
     """The metrics to collect, as people call them."""
     names = list(dict.fromkeys(label(m) for m in b["missing"]))
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
 
 
-def sol(w: dict[str, Any], most: int = 3) -> str:
+def sol(w: Entry, most: int = 3) -> str:
     """`TEX 43 %, SM 39 %`: the busiest units."""
     return ", ".join(f"{s['unit']} {s['pct']:.0f} %" for s in w["sol"][:most]) or "not measured"
 
 
-def path(w: dict[str, Any], long: int = 80) -> str:
+def path(w: Entry, long: int = 80) -> str:
     """Levels and name, shortened in the middle."""
     return short(" / ".join([*w["path"], w["name"]]), long)

@@ -1,34 +1,33 @@
-"""Templates -> text. With render.py the only module that imports jinja2.
+"""Templates -> text. The only module that imports jinja2.
 
-The project's own templates and a user's see the same variables (docs/templates.md). A user's template runs in Jinja's
-sandbox: it reads the result and nothing else, and what it may write and multiply is bounded.
+The project's own templates and a user's see the same variables (docs/templates.md), all of them plain data from a
+Bundle: no template infers or opens an input. A user's template runs in Jinja's sandbox, and what it may write and
+multiply is bounded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jinja2
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import Markup
 
-from triage.document import document, summary
+from triage.document import summary
+from triage.document.bundle import Bundle, Entry
 from triage.files import cache
 from triage.files.bundled import share
-from triage.ground import units
+from triage.ground import units, wording
 from triage.ground.errors import ReportError
-from triage.rendering import escape, phrases
+from triage.ground.limiters import BANDS, LIMITERS
+from triage.rendering import declared, escape, phrases
+from triage.rendering.tables import Write
 
-if TYPE_CHECKING:
-    from triage.diagnosis.diagnose import Diagnosis
-
-Write = Callable[[str], Any]
 MOST_TEXT = 256_000_000  # characters a user's template may write
 MOST_ITEMS = 1_000_000  # size of what it may build with * and **
 SHORT = 5  # findings a short report lists
-MARKUP = (".html", ".htm", ".xml", ".svg")
 
 
 class Sandbox(ImmutableSandboxedEnvironment):
@@ -77,120 +76,140 @@ class Compiled(jinja2.BytecodeCache):
         cache.keep(self._name(bucket), bucket.bytecode_to_string())
 
 
-def kind(path: Path) -> str:
-    """The extension that decides escaping: `mine.html.j2` -> `.html`."""
-    return Path(path.name.removesuffix(".j2")).suffix.lower()
-
-
 def environment(path: Path, trusted: bool) -> jinja2.Environment:
-    """An environment for one template: loader, escaping by extension, filters."""
-    flavour = kind(path)
-    folders = [str(path.parent), str(share("reports"))]
-    loader = jinja2.FileSystemLoader(list(dict.fromkeys(folders)))
+    """An environment for one template: loader, escaping as the template declares it, filters."""
+    how = declared.read(path, trusted=trusted).escape
+    folders = [path.parent, share("reports"), share("reports") / "_parts"]
     options: dict[str, Any] = {
-        "loader": loader, "autoescape": flavour in MARKUP, "undefined": jinja2.StrictUndefined,
-        "trim_blocks": True, "lstrip_blocks": True, "keep_trailing_newline": True,
-    }  # fmt: skip
-    made = jinja2.Environment(**options, bytecode_cache=Compiled(flavour)) if trusted else Sandbox(**options)
-    made.filters.update(filters(flavour, path.name))
+        "loader": jinja2.FileSystemLoader(list(dict.fromkeys(map(str, folders)))),
+        "autoescape": how == "html",
+        "undefined": jinja2.StrictUndefined,
+        "trim_blocks": True,
+        "lstrip_blocks": True,
+        "keep_trailing_newline": True,
+    }
+    made = jinja2.Environment(**options, bytecode_cache=Compiled(how)) if trusted else Sandbox(**options)
+    made.filters.update(filters(how))
     return made
 
 
-def filters(flavour: str, name: str = "") -> dict[str, Callable[..., Any]]:
-    """Filters of every template; `prose` and `name` escape for the template's own format."""
-    prose: Callable[[Any], Any]
-    naming: Callable[..., Any]
-    if flavour == ".md":
-        prose, naming = escape.markdown, escape.markdown_code
-    elif "jira" in name:
-        prose, naming = escape.jira, escape.jira_name
-    elif flavour in MARKUP:
-        prose = lambda text: Markup.escape(escape.clean(text))  # noqa: E731
-        naming = lambda text, most=60: Markup.escape(escape.short(text, most))  # noqa: E731
-    else:
-        prose, naming = escape.clean, escape.short
+def _html(text: object) -> Markup:
+    return Markup.escape(escape.clean(text))
+
+
+def _html_name(text: object, most: int = 60) -> Markup:
+    return Markup.escape(escape.short(text, most))
+
+
+# way of escaping -> (filter `prose` for sentences, filter `name` for names from other people's files)
+_ESCAPING: dict[str, tuple[Callable[[Any], str], Callable[..., str]]] = {
+    "html": (_html, _html_name),
+    "markdown": (escape.markdown, escape.markdown_code),
+    "jira": (escape.jira, escape.jira_name),
+    "text": (escape.clean, escape.short),
+}
+
+
+def filters(how: str) -> dict[str, Callable[..., Any]]:
+    """Filters of every template; `prose` and `name` escape the way the template declares (one of declared.ESCAPES)."""
+    prose, name = _ESCAPING[how]
     return {
-        "prose": prose, "name": naming, "clean": escape.clean, "short": escape.short, "md": escape.markdown,
-        "md_code": escape.markdown_code, "jira": escape.jira, "time": phrases.time, "percent": phrases.percent,
-        "number": phrases.number, "show": units.show, "plural": summary.plural, "lower_first": summary.lower_first, "label": phrases.label,
-    }  # fmt: skip
+        "prose": prose,
+        "name": name,
+        "clean": escape.clean,
+        "short": escape.short,
+        "md": escape.markdown,
+        "md_code": escape.markdown_code,
+        "jira": escape.jira,
+        "time": phrases.time,
+        "percent": phrases.percent,
+        "number": phrases.number,
+        "show": units.show,
+        "plural": wording.plural,
+        "lower_first": wording.lower_first,
+        "label": phrases.label,
+    }
 
 
-def context(d: Diagnosis, full: bool) -> dict[str, Any]:
+def context(b: Bundle, full: bool) -> dict[str, Any]:
     """Variables of every template."""
-    from triage.diagnosis import decision_path
-
-    doc = document.document(d)
-    memo: dict[str, Any] = {}
-
-    def lazily(what: str, make: Callable[[Diagnosis], dict[str, Any]]) -> Callable[[str], Any]:
-        def of(workload: str) -> Any:
-            if what not in memo:
-                memo[what] = make(d)
-            return memo[what].get(workload)
-
-        return of
-
-    def ruled_out(workload: str) -> list[dict[str, Any]]:
-        if "out" not in memo:
-            memo["out"] = {}
-            for r in doc["ruled_out"]:
-                memo["out"].setdefault(r["workload"], []).append(r)
-        found: list[dict[str, Any]] = memo["out"].get(workload, [])
-        return found
-
+    doc = b.document
+    out: dict[str, list[Entry]] = {}
+    for r in doc["ruled_out"]:
+        out.setdefault(r["workload"], []).append(r)
+    count = len(doc["findings"])
     return {
-        **{k: v for k, v in doc.items() if k != "schema"}, "result": doc, "summary": summary.summarise(doc), "say": Phrases(),
-        "full": full, "listed": len(doc["findings"]) if full or d.top is not None else min(SHORT, len(doc["findings"])),
-        "by_id": {w["id"]: w for w in [*_frames(doc), *doc["workloads"]]}, "decision": lazily("steps", decision_path.decisions),
-        "roofline": lazily("roofs", decision_path.rooflines), "ruled_out_of": ruled_out,
-    }  # fmt: skip
+        **{k: v for k, v in doc.items() if k != "schema"},
+        "result": doc,
+        "summary": summary.summarise(b),
+        "say": Phrases(),
+        "full": full,
+        "listed": count if full or b.chosen else min(SHORT, count),
+        "by_id": {w["id"]: w for w in [*_frames(doc), *doc["workloads"]]},
+        "decision": _getter(b.ways),
+        "roofline": _getter(b.rooflines),
+        "ruled_out_of": lambda workload: out.get(workload, []),
+    }
 
 
-def _frames(doc: dict[str, Any]) -> list[dict[str, Any]]:
+def _getter(table: Mapping[str, Any]) -> Callable[[str], Any]:
+    # a function rather than the mapping: what a template calls must not depend on how it is kept
+    return lambda workload: table.get(workload)
+
+
+def _frames(doc: Entry) -> list[Entry]:
     """Stand-ins for the whole frame, which findings may concern: a template can ask for any finding's workload."""
     ids = dict.fromkeys(f["workload"] for f in doc["findings"] if f["workload"].endswith("frame"))
-    blank = {"name": "frame", "path": [], "kind": "frame", "calls": 1, "sol": [], "band": "unknown", "primary": [], "secondary": [], "hit_grades": {},
-             "limiter_class": "unknown", "duration_ns": doc["frame"]["duration_ns"], "self_ns": None, "share": None}  # fmt: skip
+    blank = {
+        "name": "frame",
+        "path": [],
+        "kind": "frame",
+        "calls": 1,
+        "sol": [],
+        "band": "unknown",
+        "primary": [],
+        "secondary": [],
+        "hit_grades": {},
+        "limiter_class": "unknown",
+        "duration_ns": doc["frame"]["duration_ns"],
+        "self_ns": None,
+        "share": None,
+    }
     return [{"id": i, **blank} for i in ids]
 
 
 class Phrases:
-    """The shared sentences, as `say.gain(f)` in a template."""
+    """The shared sentences, as `say.gain(f)` in a template; and every word said of limiter classes and bands."""
+
+    total = staticmethod(phrases.total)
+    recoverable = staticmethod(phrases.recoverable)
+    limiters = staticmethod(phrases.limiters)
+    cause = staticmethod(phrases.cause)
+    where = staticmethod(phrases.where)
+    gain = staticmethod(phrases.gain)
+    saves = staticmethod(phrases.saves)
+    check = staticmethod(phrases.check)
+    source = staticmethod(phrases.source)
+    collect = staticmethod(phrases.collect)
+    missing = staticmethod(phrases.missing)
+    sol = staticmethod(phrases.sol)
+    path = staticmethod(phrases.path)
+    tail = staticmethod(phrases.tail)
 
     def __init__(self) -> None:
-        for name in (
-            "total",
-            "recoverable",
-            "limiters",
-            "cause",
-            "where",
-            "gain",
-            "saves",
-            "check",
-            "source",
-            "collect",
-            "missing",
-            "sol",
-            "path",
-            "tail",
-        ):
-            setattr(self, name, getattr(phrases, name))
-        self.classes, self.meanings, self.bands = (
-            dict(phrases.CLASS_NAMES),
-            dict(phrases.CLASS_MEANINGS),
-            dict(phrases.BANDS),
-        )
+        self.classes = {x.id: x.name for x in LIMITERS}
+        self.meanings = {x.id: x.meaning for x in LIMITERS}
+        self.bands = dict(BANDS)
 
 
-def render_template(d: Diagnosis, path: Path, write: Write, *, full: bool = False, trusted: bool = False) -> None:
-    """Render a template file. Raises ReportError, with the template's line, for anything wrong in it."""
+def report(b: Bundle, path: Path, write: Write, *, full: bool = False, trusted: bool = False) -> None:
+    """Render a diagnosis with a template file. Raises ReportError, with the template's line, for anything wrong in it."""
     env = environment(path, trusted)
-    names = context(d, full)
-    if trusted and path.name.startswith("html."):
+    names = context(b, full)
+    if trusted and declared.read(path).escape == "html":
         from triage.rendering.html import page
 
-        names["page"] = page.page(d, names)
+        names["page"] = page.page(b, names)
     written = 0
     try:
         for chunk in env.get_template(path.name).generate(names):
@@ -221,7 +240,6 @@ def _line(e: BaseException, path: Path) -> int:
     return line
 
 
-def render(name: str, **names: Any) -> str:
-    """One of the project's own templates (a file name in reports/) with these variables."""
-    path = share("reports") / name
+def render(path: Path, **names: Any) -> str:
+    """One of the project's own templates with these variables."""
     return environment(path, trusted=True).get_template(path.name).render(names)

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import io
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from triage.document import document, summary
+from triage.document import summary
+from triage.document.bundle import Bundle, Entry
+from triage.ground.limiters import BY_ID
+from triage.ground.wording import plural
 from triage.rendering import phrases
 from triage.rendering.escape import clean, short
-
-if TYPE_CHECKING:
-    from triage.diagnosis.diagnose import Diagnosis
+from triage.rendering.tables import Write
 
 WIDEST = 120
 SHORT = 5  # findings listed without --full or --top
@@ -25,20 +26,12 @@ LOOKS = {
     "small-grid": ("▪", "bright_magenta"), "front-end": ("▞", "green"), "rop": ("▚", "red"), "cpu": ("╳", "bright_red"),
     "unknown": ("·", "bright_black"),
 }  # fmt: skip
-BRIEF = {
-    "compute": "SM",
-    "balanced": "SM+mem",
-    "small-grid": "small",
-    "front-end": "front end",
-    "rop": "ROP",
-    "cpu": "CPU",
-}
-LEVELS = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "", "info": "bright_black"}
+STYLES = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "", "info": "bright_black"}
 
 
-def terminal(d: Diagnosis, write: Any, *, full: bool = False, width: int = 80, color: bool = False) -> None:
+def terminal(b: Bundle, write: Write, *, full: bool = False, width: int = 80, color: bool = False) -> None:
     """Write the report for people at a prompt."""
-    doc = document.document(d)
+    doc = b.document
     wide = max(40, min(width, WIDEST))
     buffer = io.StringIO()
     color = color and not os.environ.get("NO_COLOR")
@@ -46,18 +39,14 @@ def terminal(d: Diagnosis, write: Any, *, full: bool = False, width: int = 80, c
         file=buffer, width=wide, color_system="standard" if color else None, force_terminal=color, no_color=not color,
         legacy_windows=False, highlight=False, markup=False, emoji=False, soft_wrap=False,
     )  # fmt: skip
-    page = _Page(
-        console, doc, summary.summarise(doc), wide, full, len(doc["findings"]) if full or d.top is not None else SHORT
-    )
+    page = _Page(console, doc, summary.summarise(b), wide, full, len(doc["findings"]) if full or b.chosen else SHORT)
     page.all()
     for line in buffer.getvalue().split("\n")[:-1]:
         write(line.rstrip(" ") + "\n")
 
 
 class _Page:
-    def __init__(
-        self, console: Console, doc: dict[str, Any], s: dict[str, Any], wide: int, full: bool, listed: int
-    ) -> None:
+    def __init__(self, console: Console, doc: Entry, s: Entry, wide: int, full: bool, listed: int) -> None:
         self.console, self.doc, self.s, self.wide, self.full, self.listed = console, doc, s, wide, full, listed
         self.names = {w["id"]: w["name"] for w in doc["workloads"]}
 
@@ -110,7 +99,7 @@ class _Page:
         for note in self.doc["frame"]["notes"]:
             self.say(f"note: {clean(note)}", "yellow")
 
-    def _bar(self, known: list[dict[str, Any]], cells: int) -> Text:
+    def _bar(self, known: list[Entry], cells: int) -> Text:
         bar = Text()
         used = 0
         for x in known:
@@ -120,15 +109,13 @@ class _Page:
             used += n
         return bar
 
-    def _legend(self, known: list[dict[str, Any]]) -> Text:
+    def _legend(self, known: list[Entry]) -> Text:
         text = Text()
         for k, x in enumerate(known):
             fill, style = LOOKS[x["limiter_class"]]
             text.append("  " if k else "")
             text.append(f"{fill} ", style)
-            text.append(
-                f"{phrases.CLASS_NAMES[x['limiter_class']]} {phrases.percent(x['share'])}".replace(" ", "\u00a0")
-            )
+            text.append(f"{BY_ID[x['limiter_class']].name} {phrases.percent(x['share'])}".replace(" ", "\u00a0"))
         return text
 
     def first(self) -> None:
@@ -143,7 +130,7 @@ class _Page:
                 f" {n}  ",
                 (short(c["title"], room).ljust(room), "bold"),
                 f"{back} ",
-                (c["level"].rjust(9), LEVELS[c["level"]]),
+                (c["level"].rjust(9), STYLES[c["level"]]),
             )
             self.console.print(line)
             self.say(": ".join(filter(None, (phrases.cause(c), ", ".join(phrases.where(c, 3, 28))))), indent=4)
@@ -151,7 +138,7 @@ class _Page:
                 self.say(f"Try: {clean(c['advice'][0])}", indent=4)
         more = len(self.s["causes"]) - len(self.s["first"])
         if more > 0:
-            self.say(f"{summary.plural(more, 'root cause')} more", "bright_black", 4)
+            self.say(f"{plural(more, 'root cause')} more", "bright_black", 4)
 
     def markers(self) -> None:
         """The markers, worst first, the limiter of each at a glance."""
@@ -184,13 +171,13 @@ class _Page:
             calls = f" ×{w['calls']}" if (w["calls"] or 1) > 1 else ""
             table.add_row(
                 short(w["name"], name - len(calls)) + calls, phrases.time(w["self_ns"]), phrases.percent(w["share"]),
-                Text.assemble((f"{fill} ", style), BRIEF.get(w["limiter_class"], w["limiter_class"])), Text(clean(m["best"]["title"]) if m["best"] else "–"),
+                Text.assemble((f"{fill} ", style), BY_ID[w["limiter_class"]].brief), Text(clean(m["best"]["title"]) if m["best"] else "–"),
                 phrases.saves(m["best"]) if m["best"] else "–",
             )  # fmt: skip
         self.console.print(table)
         rest = self.doc["frame"]["workloads"] - len(rows)
         if rest > 0:
-            self.say(f"{summary.plural(rest, 'marker')} more not listed here; --full lists everything", "bright_black")
+            self.say(f"{plural(rest, 'marker')} more not listed here; --full lists everything", "bright_black")
 
     def findings(self) -> None:
         """Findings with their evidence and the cell of each number."""
@@ -209,7 +196,7 @@ class _Page:
                     left,
                     (who + " " * max(0, room - Text(who).cell_len), "bold"),
                     f" {back} ",
-                    (f["level"].rjust(9), LEVELS[f["level"]]),
+                    (f["level"].rjust(9), STYLES[f["level"]]),
                 )
             )
             self.say(clean(f["message"]), indent=4)
@@ -230,7 +217,7 @@ class _Page:
             self.say(clean(b["collect"]), "cyan", 4)
         if len(self.s["blind"]) > len(spots):
             self.say(
-                f"{summary.plural(len(self.s['blind']) - len(spots), 'step')} more; --full lists everything",
+                f"{plural(len(self.s['blind']) - len(spots), 'step')} more; --full lists everything",
                 "bright_black",
                 2,
             )
@@ -244,8 +231,8 @@ class _Page:
             for q in shown:
                 self.say(clean(q["message"]), indent=2)
             if len(quality) > len(shown):
-                self.say(f"{summary.plural(len(quality) - len(shown), 'remark')} more", "bright_black", 2)
+                self.say(f"{plural(len(quality) - len(shown), 'remark')} more", "bright_black", 2)
         left = self.doc["frame"]["findings_total"] - min(self.listed, len(self.doc["findings"]))
         self.console.print()
-        text = f"{summary.plural(left, 'finding')} not listed. " if left > 0 else ""
+        text = f"{plural(left, 'finding')} not listed. " if left > 0 else ""
         self.say(f"{text}The whole picture: -f html -o report.html", "bright_black")

@@ -10,7 +10,7 @@ one name), no calls but FUNCTIONS, no powers; length, nodes and nesting are boun
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -51,6 +51,7 @@ FUNCTIONS: dict[str, tuple[int, int, Callable[..., Any]]] = {
     "sqrt": (1, 1, lambda x: np.where(np.asarray(x) >= 0, np.sqrt(np.abs(x)), np.nan)),
     "remainder": (2, 2, lambda a, b: np.where(np.asarray(b) > 0, np.mod(a, np.where(np.asarray(b) > 0, b, 1)), np.nan)),
 }
+FORGIVING = ("least", "most")  # functions of those arguments that are present
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: _divide,
 }  # fmt: skip
@@ -72,15 +73,20 @@ def _fold(function: Callable[[Any, Any], Any], values: tuple[Any, ...]) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A compiled value expression. names: everything it reads. literals: number literals written in it."""
+    """A compiled value expression.
+
+    names: everything it reads. literals: number literals written in it. forgives: it may have a value although a name
+    it reads is missing (`or`, least, most).
+    """
 
     text: str
     names: tuple[str, ...]
     literals: tuple[float, ...]
     run: Thunk
+    forgives: bool = False
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self.text, self.names, self.literals)
+        return _restored, (self.text, self.names, self.literals, self.forgives)
 
     def __call__(self, lookup: Lookup) -> Any:
         """Value over columns: float64 array or scalar, NaN where missing."""
@@ -88,7 +94,7 @@ class Expression:
             return self.run(lookup)
 
 
-def _restored(text: str, names: tuple[str, ...], literals: tuple[float, ...]) -> Expression:
+def _restored(text: str, names: tuple[str, ...], literals: tuple[float, ...], forgives: bool) -> Expression:
     """A pickled expression: compiled again when it is first used."""
     made: list[Thunk] = []
 
@@ -97,7 +103,7 @@ def _restored(text: str, names: tuple[str, ...], literals: tuple[float, ...]) ->
             made.append(value(text).run)
         return made[0](lookup)
 
-    return Expression(text, names, literals, run)
+    return Expression(text, names, literals, run, forgives)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +161,7 @@ class _Compiler:
     def __init__(self) -> None:
         self.names: dict[str, None] = {}
         self.literals: list[float] = []
+        self.forgives = False
 
     def build(self, node: ast.expr, depth: int = 0) -> Thunk:
         if depth > MAX_DEPTH:
@@ -178,12 +185,14 @@ class _Compiler:
                 a, b, f = self.build(left, depth + 1), self.build(right, depth + 1), _BINARY[type(op)]
                 return lambda get: f(a(get), b(get))
             case ast.BoolOp(op=ast.Or(), values=values):
+                self.forgives = True
                 parts = [self.build(v, depth + 1) for v in values]
                 return lambda get: _fold(_or, tuple(p(get) for p in parts))
             case ast.Call(func=ast.Name(id=called), args=args, keywords=[]) if called in FUNCTIONS:
                 least, most, function = FUNCTIONS[called]
                 if not least <= len(args) <= most:
                     raise ExpressionError(f"{called}() takes {least}..{most} arguments, got {len(args)}")
+                self.forgives |= called in FORGIVING
                 thunks = [self.build(a, depth + 1) for a in args]
                 return lambda get: function(*(t(get) for t in thunks))
             case ast.Call(func=ast.Name(id=called)):
@@ -200,7 +209,7 @@ def value(text: str) -> Expression:
 def _value(node: ast.expr, text: str) -> Expression:
     compiler = _Compiler()
     run = compiler.build(node)
-    return Expression(text, tuple(compiler.names), tuple(compiler.literals), run)
+    return Expression(text, tuple(compiler.names), tuple(compiler.literals), run, compiler.forgives)
 
 
 @cache
@@ -217,8 +226,3 @@ def condition(text: str) -> Condition:
     if dotted(node):
         return Condition(text.strip(), _value(node, text.strip()), "!=", None)
     raise ExpressionError("a condition is one comparison or one name; write `all:` / `any:` instead of and/or/not")
-
-
-def scalars(values: Mapping[str, float]) -> Lookup:
-    """A lookup over plain numbers; what is not there is missing."""
-    return lambda name: values.get(name, np.nan)

@@ -18,7 +18,8 @@ from pathlib import Path
 from triage.files import cache
 from triage.files.bundled import share
 from triage.ground.errors import RuleError, TriageError, UnknownUnit
-from triage.rulebook.rule import METHODS, Rule, quantity
+from triage.ground.method import REVISIONS
+from triage.rulebook.rule import Rule, quantity
 
 _COMPILED_BY = ("ground", "schema", "files", "rulebook")  # rooms whose code shapes a compiled rule
 
@@ -56,17 +57,24 @@ def _digest(file: str) -> str:
 
 
 def files(folders: Sequence[Path] = ()) -> list[Path]:
-    """Rule files of the bundled packs and of further folders (or single files)."""
-    found: list[Path] = []
+    """Rule files of the bundled packs and of further folders (or single files), each file once.
+
+    Raises TriageError for a folder that is not there.
+    """
+    found: dict[Path, Path] = {}
     for base in (share("rules"), *folders):
         if not base.exists():
             raise TriageError(f"{base}: no such rules folder", "check --rules")
-        found += (
-            [base]
-            if base.is_file()
-            else sorted(p for p in base.rglob("*.yaml") if p.is_file() and p.name[0] not in "._")
-        )
-    return found
+        for path in below(base):
+            found.setdefault(path.resolve(), path)  # a bundled rule that is named again is the same rule
+    return list(found.values())
+
+
+def below(base: Path) -> list[Path]:
+    """A rule file itself, or the rule files of a folder in alphabetical order."""
+    if base.is_file():
+        return [base]
+    return sorted(p for p in base.rglob("*.yaml") if p.is_file() and p.name[0] not in "._")
 
 
 def load(folders: Sequence[Path] = (), *, only: Iterable[Path] | None = None, tests: bool = False) -> Rulebook:
@@ -117,8 +125,8 @@ def build(rules: Iterable[Rule]) -> Rulebook:
             _declared(rule, concept, concepts, "overruled_by")
         for other in rule.tell_apart:
             _declared(rule, other.rule, {r.name for r in ordered}, "tell_apart")
-    layers(ordered, METHODS[0])
-    layers(ordered, METHODS[1])
+    layers(ordered, REVISIONS[0])
+    layers(ordered, REVISIONS[1])
     return Rulebook(tuple(ordered))
 
 

@@ -9,13 +9,6 @@ from typing import Any
 from triage.ground import units
 from triage.rulebook.expression import Condition, Expression
 
-CONFIDENCE = {"high": 0.9, "medium": 0.6, "low": 0.3}
-METHODS = ("v1", "v2")
-UMBRELLA = (
-    "busy-top-unit",
-    "underused-top-unit",
-)  # P3 cases A and B: true of almost any workload, so never a cause by name
-
 
 @dataclass(frozen=True, slots=True)
 class Cite:
@@ -62,7 +55,7 @@ class GainModel:
     saves: Expression
     low: Expression
     at_most: Expression
-    confidence: str
+    confidence: str  # a word of ground.limiters.CONFIDENCE
     because: str
     scope: str = "workload"
 
@@ -86,9 +79,18 @@ class TellApart:
     how: str
 
 
-@dataclass(frozen=True, slots=True)
+# Words that a sentence may use in braces beside the rule's own names; diagnosis.sentences says what each becomes.
+TEXT_FIELDS = frozenset(
+    ("workload", "top_unit", "top_units", "second_units", "kind", "top_stall", "limiter", "next_step", "detail")
+)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Rule:
-    """One unit of knowledge = one file."""
+    """One unit of knowledge = one file.
+
+    umbrella: true of almost any workload (P3 cases A and B), so never a cause by name: it is listed last.
+    """
 
     id: str
     name: str
@@ -117,11 +119,15 @@ class Rule:
     file: str
     line: int = 1
     summary: str = ""
+    umbrella: bool = False
     overrides: dict[str, float] = field(default_factory=dict)
 
     def threshold(self, name: str, method: str) -> float:
         """A threshold in force: --set wins over the file."""
         return self.overrides[name] if name in self.overrides else self.thresholds[name].value(method)
+
+    def __repr__(self) -> str:
+        return f"<Rule {self.id} {self.name}: {self.title[:80]}>"
 
     @property
     def is_concept(self) -> bool:

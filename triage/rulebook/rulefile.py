@@ -14,10 +14,11 @@ from typing import Any
 from triage import schema
 from triage.files import strict_yaml
 from triage.ground.errors import RuleError, UnknownUnit
+from triage.ground.limiters import CONFIDENCE
+from triage.ground.method import NUMBERS, REVISIONS
 from triage.rulebook.expression import Condition, Expression, ExpressionError, condition, value
 from triage.rulebook.rule import (
-    CONFIDENCE,
-    METHODS,
+    TEXT_FIELDS,
     Advice,
     Cite,
     GainModel,
@@ -31,14 +32,12 @@ from triage.rulebook.rule import (
 _KEYS = {
     "id", "name", "title", "summary", "status", "since", "scope", "methods", "cites", "needs", "uses", "thresholds", "let",
     "when", "concludes", "overruled_by", "rules_out", "finding", "gain", "advice", "verify", "caveats", "tell_apart", "tests",
+    "umbrella",
 }  # fmt: skip
 _STATUS = ("experimental", "stable", "deprecated")
 _SCOPES = ("workload", "frame")
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
 _FIELD = re.compile(r"\{([^{}:!]+)(?::[^{}]*)?\}")
-TEXT_FIELDS = frozenset(
-    ("workload", "top_unit", "top_units", "second_units", "kind", "top_stall", "limiter", "next_step", "detail")
-)
 
 
 def read(path: Path, tests: bool = True) -> Rule:
@@ -72,6 +71,12 @@ class _Reader:
             raise self.fail(key, f"`{key}` must be a list of texts")
         return tuple(" ".join(x.split()) for x in v)
 
+    def flag(self, key: str) -> bool:
+        v = self.d.get(key, False)
+        if not isinstance(v, bool):
+            raise self.fail(key, f"`{key}` is true or false")
+        return v
+
     def rule(self) -> Rule:
         for key in self.d:
             if key not in _KEYS:
@@ -90,9 +95,9 @@ class _Reader:
             raise self.fail("status", f"status {status!r} is none of {', '.join(_STATUS)}")
         if scope not in _SCOPES:
             raise self.fail("scope", f"scope {scope!r} is none of {', '.join(_SCOPES)}")
-        methods = self.texts("methods") or METHODS
-        if not set(methods) <= set(METHODS):
-            raise self.fail("methods", f"methods are {', '.join(METHODS)}")
+        methods = self.texts("methods") or REVISIONS
+        if not set(methods) <= set(REVISIONS):
+            raise self.fail("methods", f"methods are {', '.join(REVISIONS)}")
         cites = self.cites()
         thresholds = self.thresholds(cites)
         let = self.let(thresholds)
@@ -108,6 +113,7 @@ class _Reader:
             rules_out=self.text("rules_out", ""), finding=self.finding(), gain=self.gain(), advice=self.advice(),
             verify=self.text("verify", ""), caveats=self.texts("caveats"), tell_apart=self.tell_apart(),
             tests=tuple(self.d.get("tests") or ()), file=self.file, line=self.d.line, summary=self.text("summary", ""),
+            umbrella=self.flag("umbrella"),
         )  # fmt: skip
         if not rule.is_concept and not rule.cites:
             raise self.fail("cites", "a rule that reports something cites a source", "add `cites:`")
@@ -131,8 +137,8 @@ class _Reader:
         known = {c.key for c in cites}
         for name, v in (self.d.get("thresholds") or {}).items():
             m = v if isinstance(v, strict_yaml.Mapping) else None
-            if m is None or "value" not in m:
-                raise self.fail("thresholds", f"threshold {name!r} needs `value` and `why` or `cite`")
+            if m is None or ("value" in m) == ("method" in m):
+                raise self.fail("thresholds", f"threshold {name!r} needs `value` (or `method`) and `why` or `cite`")
             if not m.get("why") and not m.get("cite"):
                 raise self.fail(
                     "value", f"threshold {name!r} has neither `why` nor `cite`", "a number needs a reason", m
@@ -141,16 +147,19 @@ class _Reader:
                 raise self.fail(
                     "cite", f"threshold {name!r} cites {m['cite']!r}, which `cites` does not hold", within=m
                 )
+            if "method" in m:
+                out[name] = self.methods_own(name, m)
+                continue
             raw = m["value"]
-            per = dict(raw) if isinstance(raw, dict) else dict.fromkeys(METHODS, raw)
+            per = dict(raw) if isinstance(raw, dict) else dict.fromkeys(REVISIONS, raw)
             try:
                 parsed = {k: quantity(x) for k, x in per.items()}
             except (ValueError, UnknownUnit) as e:
                 raise self.fail("value", f"threshold {name!r}: {e}", within=m) from None
             units_used = {u for _, u in parsed.values()}
-            if set(parsed) != set(METHODS) or len(units_used) != 1:
+            if set(parsed) != set(REVISIONS) or len(units_used) != 1:
                 raise self.fail(
-                    "value", f"threshold {name!r} needs one value, or one per method ({', '.join(METHODS)})", within=m
+                    "value", f"threshold {name!r} needs one value, or one per method ({', '.join(REVISIONS)})", within=m
                 )
             out[name] = Threshold(
                 name,
@@ -160,6 +169,16 @@ class _Reader:
                 str(m.get("cite") or ""),
             )
         return out
+
+    def methods_own(self, name: str, m: strict_yaml.Mapping) -> Threshold:
+        """`{method: high}`: a number of the method itself, kept in ground/method.py."""
+        number = NUMBERS.get(str(m["method"]))
+        if number is None:
+            close = difflib.get_close_matches(str(m["method"]), NUMBERS, 1)
+            hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(NUMBERS)}"
+            raise self.fail("method", f"threshold {name!r}: the method has no number {m['method']!r}", hint, m)
+        values = {revision: number.of(revision) for revision in REVISIONS}
+        return Threshold(name, values, "ratio", str(m.get("why") or ""), str(m.get("cite") or ""))
 
     def expression(self, key: str, text: Any) -> Expression:
         try:
@@ -215,7 +234,7 @@ class _Reader:
         raw = self.d.get("when")
         if not isinstance(raw, dict):
             raise self.fail("when", "`when` is missing", "say when the rule fires")
-        per = raw if set(raw) <= set(METHODS) else dict.fromkeys(methods, raw)
+        per = raw if set(raw) <= set(REVISIONS) else dict.fromkeys(methods, raw)
         out = {}
         for method, block in per.items():
             if not isinstance(block, dict) or not set(block) <= {"given", "all", "any"} or not block:

@@ -10,7 +10,7 @@ from triage import __version__
 from triage.rendering.phrases import time
 
 if TYPE_CHECKING:
-    from triage.products.batch.run import Batch
+    from triage.products.batch.batch import Batch
 
 
 def context(batch: Batch) -> dict[str, Any]:

@@ -13,72 +13,37 @@ be killed at any moment: with `resume` only what has no valid note is done again
 from __future__ import annotations
 
 import contextlib
-import csv
 import hashlib
-import io
 import json
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from triage import __version__
-from triage.document.summary import plural
+from triage.document.tables import COLUMNS, NUMBERS
 from triage.files import writing
-from triage.ground.errors import CaptureError, ReportError, TriageError
+from triage.ground.errors import ReportError, TriageError
 from triage.products.batch import index, workers
+from triage.products.batch.batch import Batch, recurring
 from triage.products.batch.find import STATE, Found
-from triage.products.batch.workers import Outcome, Settings
-from triage.rendering import formats, templates
-from triage.rendering.phrases import time
+from triage.products.batch.workers import Outcome
+from triage.products.settings import Settings
+from triage.rendering import declared, formats, templates
+from triage.rendering.tables import rows
 
-SUFFIX = {
-    "markdown": ".md",
-    "html": ".html",
-    "jira": ".jira.txt",
-    "json": ".json",
-    "csv": ".csv",
-    "junit": ".xml",
-    "terminal": ".txt",
-}
 _NOTE = re.compile(r"[A-Za-z0-9_-]{1,80}\.json")
 Progress = Callable[[Outcome, int], None]
-
-
-@dataclass(slots=True)
-class Batch:
-    """What a batch produced. captures: summaries, largest recoverable time first. errors: (name, reason)."""
-
-    captures: list[dict[str, Any]] = field(default_factory=list)
-    errors: list[tuple[str, str]] = field(default_factory=list)
-    causes: list[dict[str, Any]] = field(default_factory=list)
-    findings: int = 0
-    kept: int = 0
-
-    def line(self) -> str:
-        """One line: what was done."""
-        ns = sum(c["recoverable_ns"] or 0 for c in self.captures)
-        parts = [plural(len(self.captures), "capture"), plural(self.findings, "finding"), f"{time(ns)} recoverable"]
-        if self.kept:
-            parts.append(f"{self.kept} kept from before")
-        if self.errors:
-            parts.append(f"{plural(len(self.errors), 'warning')}: could not be read, see errors.csv")
-        return ", ".join(parts)
-
-
-def suffix(name: str) -> str:
-    """File ending of a format's reports; a template's own name is kept, so that two templates never share a file."""
-    return f".{Path(name).name.removesuffix('.j2')}" if name.endswith(".j2") else SUFFIX.get(name, f".{name}")
 
 
 def signature(settings: Settings) -> str:
     """What the bytes of a report depend on besides its capture: options, rules, version, templates."""
     texts = [repr(asdict(settings)), settings.rulebook().sha256, __version__]
     for name in settings.formats:
-        path = Path(name) if name.endswith(".j2") else formats.templates().get(name)
-        texts.append(hashlib.sha256(path.read_bytes()).hexdigest() if path and path.is_file() else name)
+        path = formats.template(name)
+        texts.append(hashlib.sha256(path.read_bytes()).hexdigest() if path else name)
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 
@@ -171,7 +136,7 @@ def _kept(found: Found, settings: Settings, out: Path, mark: str) -> bool:
             return False
         files = {name: (out / "reports" / name).read_bytes() for name in note["files"]}
         whole = all(hashlib.sha256(data).hexdigest() == note["files"][name] for name, data in files.items())
-        return whole and workers.open_source(found.path, settings.max_unpacked or 8 << 30).sha256 == note["sha256"]
+        return whole and workers.open_source(found.path, settings.most_unpacked).sha256 == note["sha256"]
     except (OSError, ValueError, KeyError, TypeError, TriageError):
         return False
 
@@ -182,9 +147,9 @@ def _keep(outcome: Outcome, out: Path, mark: str) -> None:
     files = {}
     for name, text in outcome.reports.items():
         data = text.encode("utf-8", "replace").decode("utf-8")
-        with writing.atomic(out / "reports" / f"{slug}{suffix(name)}") as write:
+        with writing.atomic(out / "reports" / f"{slug}{formats.suffix(name)}") as write:
             write(data)
-        files[f"{slug}{suffix(name)}"] = hashlib.sha256(data.encode()).hexdigest()
+        files[f"{slug}{formats.suffix(name)}"] = hashlib.sha256(data.encode()).hexdigest()
     note = {"mark": mark, "sha256": outcome.sha256, "files": files, "summary": outcome.summary, "rows": outcome.rows}
     with writing.atomic(out / STATE / f"{slug}.json") as write:
         write(json.dumps(note, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace").decode("utf-8"))
@@ -201,63 +166,27 @@ def _finish(found: Sequence[Found], errors: dict[str, str], settings: Settings, 
     """Index and tables, from the notes alone: so a resumed batch writes the very bytes of an uninterrupted one."""
     batch = Batch(errors=[(f.path, errors[f.slug].removeprefix(f"{f.path}: ")) for f in found if f.slug in errors])
     for f, note in _notes(found, out):
-        reports = [f"reports/{f.slug}{suffix(name)}" for name in settings.formats]
+        reports = [f"reports/{f.slug}{formats.suffix(name)}" for name in settings.formats]
         batch.captures.append({**note["summary"], "reports": reports})
         batch.findings += note["summary"]["findings_total"]
     batch.captures.sort(key=lambda c: (-(c["recoverable_ns"] or 0), -(c["duration_ns"] or 0), c["path"]))
     batch.causes = recurring(batch.captures)
     _tables(found, batch, out)
     context = index.context(batch)
-    for name, template in (("index.html", "index.html.j2"), ("index.md", "index.md.j2")):
-        with writing.atomic(out / name) as write:
+    for template in declared.templates("batch").values():
+        with writing.atomic(out / f"index{declared.read(template).suffix}") as write:
             write(templates.render(template, **context))
     return batch
 
 
-def recurring(captures: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Root causes over captures: the same rule in several of them is one item, largest saving first."""
-    found: dict[str, dict[str, Any]] = {}
-    for c in captures:
-        for cause in c["causes"]:
-            item = found.setdefault(cause["rule"], {
-                "rule": cause["rule"], "title": cause["title"], "captures": 0, "workloads": 0, "saved_ns": 0.0,
-                "confidence": "high", "worst": c["path"], "worst_ns": -1.0, "report": c["reports"][0], "message": "",
-            })  # fmt: skip
-            item["captures"] += 1
-            item["workloads"] += cause["workloads"]
-            item["saved_ns"] += cause["saved_ns"] or 0.0
-            item["confidence"] = min(item["confidence"], cause["confidence"], key=CONFIDENCE.index)
-            if (cause["saved_ns"] or 0.0) > item["worst_ns"]:
-                item |= {
-                    "worst": c["path"],
-                    "worst_ns": cause["saved_ns"] or 0.0,
-                    "report": c["reports"][0],
-                    "message": cause["message"],
-                }
-    return sorted(found.values(), key=lambda i: (-i["saved_ns"], -i["captures"], i["rule"]))
-
-
-HEADER = ["rank", "capture", "workload", "path", "name", "limiter_class", "rule", "rule_name", "title", "level", "confidence",
-          "saved_ms", "fraction", "share", "speedup", "message", "evidence", "advice", "fingerprint"]  # fmt: skip
-CONFIDENCE = ("low", "medium", "high")
-NUMBERS = ("saved_ms", "fraction", "share", "speedup")
-
-
 def _tables(found: Sequence[Found], batch: Batch, out: Path) -> None:
     with writing.atomic(out / "errors.csv") as write:
-        _csv(write, [["file", "reason"], *([path, reason] for path, reason in batch.errors)])
+        rows(write, [("file", "reason"), *batch.errors])
     with writing.atomic(out / "findings.csv") as write:
-        _csv(write, [HEADER])
+        rows(write, [COLUMNS])
         for _, note in _notes(found, out):
-            _csv(write, note["rows"])
+            rows(write, note["rows"])
     _parquet(found, out)
-
-
-def _csv(write: Any, rows: Sequence[Sequence[Any]]) -> None:
-    buffer = io.StringIO()
-    plain = csv.writer(buffer, lineterminator="\r\n")
-    plain.writerows([formats.inert(v) for v in row] for row in rows)
-    write(buffer.getvalue())
 
 
 def _parquet(found: Sequence[Found], out: Path) -> None:
@@ -267,12 +196,12 @@ def _parquet(found: Sequence[Found], out: Path) -> None:
     except ImportError:
         return
     kinds = {"rank": pa.int64(), **dict.fromkeys(NUMBERS, pa.float64())}
-    schema = pa.schema([(name, kinds.get(name, pa.string())) for name in HEADER])
+    schema = pa.schema([(name, kinds.get(name, pa.string())) for name in COLUMNS])
     part = out / ".findings.parquet.part"
     try:
         with pq.ParquetWriter(part, schema) as writer:
             for _, note in _notes(found, out):
-                columns = list(zip(*note["rows"], strict=True)) or [()] * len(HEADER)
+                columns = list(zip(*note["rows"], strict=True)) or [()] * len(COLUMNS)
                 arrays = [pa.array(values, type=f.type) for f, values in zip(schema, columns, strict=True)]
                 writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
         os.replace(part, out / "findings.parquet")
@@ -280,9 +209,3 @@ def _parquet(found: Sequence[Found], out: Path) -> None:
         raise ReportError(f"{out / 'findings.parquet'}: cannot be written ({e})", "check space and permissions") from e
     finally:
         part.unlink(missing_ok=True)
-
-
-def refuse(batch: Batch) -> None:
-    """Raise CaptureError when nothing at all could be read."""
-    if batch.errors and not batch.captures:
-        raise CaptureError(f"none of {len(batch.errors)} captures could be read; first: {batch.errors[0][1]}")

@@ -21,47 +21,14 @@ from typing import TYPE_CHECKING, Any
 
 from triage.ground.errors import CaptureError, TriageError
 from triage.products.batch.find import Found
+from triage.products.settings import Settings
 
 if TYPE_CHECKING:
+    from triage.capture.source import Source
     from triage.diagnosis.diagnose import Diagnostician
-    from triage.rulebook.packs import Rulebook
 
 AHEAD = 4  # captures handed to each worker in advance; more would only hold results in memory
 _BUSY = threading.Lock()  # a Diagnostician remembers signatures; threads of one Dask worker take turns
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What every capture of a batch is diagnosed with; plain values, so that it travels to other processes."""
-
-    formats: tuple[str, ...] = ("html",)
-    top: int | None = None
-    min_gain: float = 0.0
-    full: bool = False
-    method: str = "v2"
-    engine: str = ""
-    rules: tuple[str, ...] = ()
-    select: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-    sets: tuple[str, ...] = ()
-    experimental: bool = False
-    dialect: str = ""
-    device: str = ""
-    marker: str = ""
-    unfold: bool = False
-    mapping: tuple[tuple[str, str], ...] = ()
-    events: str = ""
-    decimal: str = ""
-    max_unpacked: int = 0
-
-    def rulebook(self) -> Rulebook:
-        """The rules in force; raises RuleError."""
-        from pathlib import Path
-
-        from triage.rulebook import packs
-
-        book = packs.load([Path(r) for r in self.rules])
-        return packs.select(book, list(self.select), list(self.ignore), list(self.sets), self.experimental)
 
 
 @dataclass(slots=True)
@@ -78,9 +45,7 @@ class Outcome:
 
 @cache
 def _doctor(settings: Settings) -> Diagnostician:
-    from triage.diagnosis.diagnose import Diagnostician
-
-    return Diagnostician(settings.rulebook(), settings.method, settings.engine)
+    return settings.diagnostician()
 
 
 def work(found: Found, settings: Settings) -> Outcome:
@@ -103,24 +68,18 @@ def work(found: Found, settings: Settings) -> Outcome:
 
 
 def _work(found: Found, settings: Settings) -> Outcome:
-    from triage.capture.source import GZ_BYTES
-    from triage.dialects import Options
-    from triage.document import document, summary
-    from triage.reading import reader
+    from triage.document import make, summary
     from triage.rendering import formats
 
-    source = open_source(found.path, settings.max_unpacked or GZ_BYTES)
-    options = Options(mapping=dict(settings.mapping), events=settings.events, decimal=settings.decimal)
-    capture = reader.read(source, dialect=settings.dialect, device=settings.device, marker=settings.marker, options=options,
-                          unfold=settings.unfold)  # fmt: skip
+    capture = settings.read(open_source(found.path, settings.most_unpacked))
     d = _doctor(settings).diagnose([capture], settings.top, settings.min_gain)
+    bundle = make.bundle(d, ways=any(formats.shows_ways(name) for name in settings.formats))
     reports: dict[str, str] = {}
     for name in settings.formats:
         parts: list[str] = []
-        formats.render(d, name, parts.append, full=settings.full)
+        formats.render(bundle, name, parts.append, full=settings.full)
         reports[name] = "".join(parts)
-    doc = document.document(d)
-    frame = doc["frame"]
+    frame = bundle.frame
     overview = {
         "path": found.path, "name": found.name, "dialect": capture.input.dialect,
         "device": capture.device.name if capture.device else capture.table.device or None, "rows": capture.input.rows,
@@ -130,14 +89,14 @@ def _work(found: Found, settings: Settings) -> Outcome:
         "causes": [
             {"rule": c["rule"], "title": c["title"], "workloads": c["count"], "saved_ns": c["saved_ns"],
              "confidence": c["confidence"], "message": c["message"]}
-            for c in summary.causes(doc)
+            for c in summary.causes(bundle.document, bundle.umbrellas)
         ],
     }  # fmt: skip
-    return Outcome(found, "", capture.sha256, reports, overview, list(document.finding_rows(d)[1]))
+    return Outcome(found, "", capture.sha256, reports, overview, bundle.rows)
 
 
-def open_source(path: str, max_unpacked: int) -> Any:
-    """A Source of a local path or of an address that fsspec understands."""
+def open_source(path: str, max_unpacked: int) -> Source:
+    """A Source of a local path or of an address that fsspec understands; raises CaptureError."""
     from triage.capture.source import Source
 
     if "://" not in path:

@@ -8,22 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from triage import schema
 from triage.capture.capture import SEP
 from triage.diagnosis.gain import fractions, speedup
-from triage.document.workloads import number
+from triage.diagnosis.judged import Diagnosis
+from triage.diagnosis.outcomes import Outcomes
+from triage.document.numbers import number
 from triage.ground.units import display
 from triage.inference.evaluate import FIRED, OVERRULED, SILENT
 from triage.products.compare.match import Item, Pair, match
 from triage.products.compare.meanings import FASTER, SAME, SLOWER, Move, moved, reading
-
-if TYPE_CHECKING:
-    from triage.diagnosis.diagnose import Diagnosis
-    from triage.diagnosis.outcomes import Details
 
 SCHEMA = "triage-compare/1"
 FLOOR = 0.01  # two captures of one build differ by about this much at fixed clocks; below it nothing is said
@@ -59,8 +57,8 @@ def compare(
 def side(d: Diagnosis) -> list[Item]:
     """The workloads of one side, its repeats folded together."""
     found: dict[tuple[str, str, str, str, int], Item] = {}
-    for part, details in zip(d.parts, d.details, strict=True):
-        c = part.capture
+    for part in d.parts:
+        c, outcomes = part.capture, Outcomes(d, part)
         seen: dict[tuple[str, str, str, str], int] = {}
         items = []
         for w in range(len(c)):
@@ -75,7 +73,7 @@ def side(d: Diagnosis) -> list[Item]:
         for metric, values in c.facts.items():
             for w in np.flatnonzero(np.isfinite(values)).tolist():
                 items[w].values.setdefault(metric, []).append(float(values[w]))
-        _outcomes(d, details, items)
+        _outcomes(d, outcomes, items)
     for item in found.values():  # of repeats that disagree, the majority counts
         item.rules = {r: "fired" if 2 * sum(v) >= len(v) else "absent" for r, v in item.votes.items()}
     return list(found.values())
@@ -96,15 +94,15 @@ def _within(c: Any, w: int) -> float:
     return float(2 * times.std(ddof=1) / np.sqrt(len(times)) / times.mean())
 
 
-def _outcomes(d: Diagnosis, details: Details, items: Sequence[Item]) -> None:
+def _outcomes(d: Diagnosis, outcomes: Outcomes, items: Sequence[Item]) -> None:
     """What every rule said of every workload, and what it promised where it fired."""
     for index, rule in enumerate(d.book.rules):
         if rule.is_concept or rule.scope != "workload":
             continue
-        outcome = details.outcome(index)
+        outcome = outcomes.outcome(index)
         fired = np.flatnonzero(outcome == FIRED).tolist()
         if fired and rule.gain is not None:
-            low, likely, bound = fractions(rule, details.lookup(index), np.array(fired))
+            low, likely, bound = fractions(rule, outcomes.lookup(index), np.array(fired))
             for k, w in enumerate(fired):
                 if likely[k] == likely[k]:
                     items[w].gains[rule.id] = (float(low[k]), float(likely[k]), float(bound[k]))

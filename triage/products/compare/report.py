@@ -7,15 +7,14 @@ import textwrap
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
-from triage.document.summary import plural
 from triage.ground.errors import ReportError
+from triage.ground.wording import plural
 from triage.products.compare.compare import change
-from triage.rendering import templates
+from triage.rendering import declared, templates
 from triage.rendering.escape import clean, short, xml_chars
 from triage.rendering.phrases import number, percent, time
 
 FORMATS = ("terminal", "markdown", "html", "json", "junit")
-_TEMPLATES = {"terminal": "compare.txt.j2", "markdown": "compare.md.j2", "html": "compare.html.j2"}
 SHORT = 12  # counters listed per pair
 CAME = {"below": "less than predicted", "within": "as predicted", "above": "more than predicted"}
 
@@ -26,7 +25,7 @@ def render(doc: dict[str, Any], format: str, full: bool = False) -> str:
         return json.dumps(doc, ensure_ascii=False, allow_nan=False, indent=1).encode("utf-8", "replace").decode() + "\n"
     if format == "junit":
         return junit(doc)
-    if format not in _TEMPLATES:
+    if format not in declared.templates("compare"):
         raise ReportError(f"no comparison format is called {format!r}", f"formats: {', '.join(FORMATS)}")
     pairs = [
         p for p in doc["pairs"] if full or p["verdict"] != "same" or p["fixed"] or p["new"] or len(doc["pairs"]) <= 5
@@ -37,7 +36,7 @@ def render(doc: dict[str, Any], format: str, full: bool = False) -> str:
         "hidden": len(doc["pairs"]) - len(pairs),
         "headline": textwrap.fill(headline(doc), 80) if format == "terminal" else headline(doc),
     }
-    return templates.render(_TEMPLATES[format], **{**doc, **names})
+    return templates.render(declared.templates("compare")[format], **{**doc, **names})
 
 
 def headline(doc: dict[str, Any]) -> str:

@@ -17,10 +17,11 @@ from triage.capture.capture import Capture, InputFile, Table
 from triage.derive import View
 from triage.diagnosis import gain
 from triage.ground.errors import UnknownUnit
+from triage.ground.method import REVISIONS
+from triage.ground.wording import plural
 from triage.inference.evaluate import Lookup
 from triage.rulebook.expression import FALSE, TRUE, UNKNOWN, Condition
-from triage.rulebook.packs import Rulebook
-from triage.rulebook.rule import METHODS, Rule, quantity
+from triage.rulebook.rule import Rule, quantity
 
 OUTCOMES = ("fires", "silent", "blind")
 
@@ -72,11 +73,11 @@ def _value(values: Any) -> float:
     return float(values[0] if np.ndim(values) else values)
 
 
-def check(book: Rulebook) -> list[Failure]:
-    """Every failure of every rule."""
+def check(rules: Sequence[Rule]) -> list[Failure]:
+    """Every failure of these rules, each by itself."""
     out: list[Failure] = []
     prefixes: dict[str, str] = {}
-    for rule in book.rules:
+    for rule in rules:
         prefix = rule.id.rstrip("0123456789")
         if prefixes.setdefault(rule.pack, prefix) != prefix:
             out.append(
@@ -182,7 +183,7 @@ def plain_edges(rule: Rule) -> list[tuple[Condition, str, str]]:
 def _edges(rule: Rule) -> Iterator[str]:
     """Just below, at and above every threshold the comparison itself must do what its operator says."""
     for c, metric, threshold in plain_edges(rule):
-        for method in METHODS:
+        for method in REVISIONS:
             if method not in rule.when:
                 continue
             at = rule.threshold(threshold, method)
@@ -201,8 +202,9 @@ def _edges(rule: Rule) -> Iterator[str]:
                     yield f"{c.text} is wrong at {value:g} ({method})"
 
 
-def summary(book: Rulebook, failures: Sequence[object], published: int = 0) -> str:
+def summary(rules: Sequence[Rule], failures: Sequence[object], published: int = 0) -> str:
     """One line for people. published: how many of the article's cases ran."""
-    tests = sum(len(r.tests) for r in book.rules)
-    edges = sum(3 * len(plain_edges(r)) for r in book.rules)
-    return f"{len(book.rules)} rules, {tests} tests, {edges} edge tests, {published} published cases: {len(failures)} failures"
+    tests = sum(len(r.tests) for r in rules)
+    edges = sum(3 * len(plain_edges(r)) for r in rules)
+    counts = ((len(rules), "rule"), (tests, "test"), (edges, "edge test"), (published, "published case"))
+    return f"{', '.join(plural(n, what) for n, what in counts)}: {plural(len(failures), 'failure')}"

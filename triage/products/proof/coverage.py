@@ -14,11 +14,12 @@ from triage.derive import View
 from triage.diagnosis.diagnose import Diagnostician
 from triage.files.bundled import share
 from triage.ground.errors import TriageError
+from triage.ground.method import REVISIONS
 from triage.inference.evaluate import Lookup, infer
 from triage.products.proof import check
 from triage.rulebook.expression import FALSE, TRUE, Condition
 from triage.rulebook.packs import Rulebook
-from triage.rulebook.rule import METHODS, Rule
+from triage.rulebook.rule import Rule
 
 DEEPEST = 4  # levels of sample_captures that are looked into
 
@@ -55,7 +56,7 @@ def samples(base: Path | None = None) -> Iterator[Capture]:
 
 def measure(book: Rulebook, captures: Iterator[Capture] | None = None) -> Coverage:
     """Run every rule on every sample under both methods, and every embedded test's conditions."""
-    doctors = [Diagnostician(book, m) for m in METHODS]
+    doctors = [Diagnostician(book, m) for m in REVISIONS]
     out = Coverage()
     for capture in samples() if captures is None else captures:
         out.captures += 1

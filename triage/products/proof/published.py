@@ -15,6 +15,7 @@ from typing import Any
 
 from triage.diagnosis.diagnose import Diagnostician
 from triage.dialects import Options
+from triage.document import make
 from triage.files.bundled import share
 from triage.reading import reader
 from triage.rulebook.packs import Rulebook
@@ -65,7 +66,7 @@ def run(book: Rulebook, engine: str = "") -> Iterator[tuple[Case, list[str]]]:
             expert = experts.setdefault(case.method, Diagnostician(book, case.method, engine))
             path = str(share("sample_captures") / case.file)
             capture = reader.read(path, dialect="generic", device=case.device, marker="", options=Options())
-            results[key] = expert.diagnose([capture]).to_dict()
+            results[key] = make.bundle(expert.diagnose([capture]), ways=False).document
         yield case, differences(case.want, results[key], case.workload)
 
 

@@ -13,16 +13,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from triage.document import summary
+from triage.document.bundle import Bundle
 from triage.files import writing
 from triage.ground.errors import TriageError
-from triage.rendering import phrases, templates
+from triage.rendering import declared, formats, phrases, templates
 from triage.rendering.escape import short
-
-if TYPE_CHECKING:
-    from triage.diagnosis.diagnose import Diagnosis
 
 SCHEMA = "triage-tickets/1"
 LEAST = 0.01  # share of the frame below which a root cause gets no ticket: nobody would work on it
@@ -32,7 +30,6 @@ UNTIMED = 0.05  # without times: the fraction of a workload that its best findin
 TITLE = 200  # every tracker takes 255 characters, and the fingerprint may have to fit too
 # (evidence rows, advice, ruled out, caveats, sources): the first that fits the tracker's limit is used
 SIZES = ((8, 6, 5, 4, 4), (5, 4, 3, 2, 2), (3, 3, 1, 0, 1), (1, 1, 0, 0, 0), (0, 0, 0, 0, 0))
-TEMPLATES = {"markdown": "ticket.md.j2", "jira": "ticket.jira.txt.j2"}
 
 
 @dataclass(slots=True)
@@ -59,7 +56,7 @@ class Ticket:
     def body(self, markup: str, limit: int, attached: bool = False) -> str:
         """The text in `markdown` or `jira` markup, at most `limit` characters: detail gives way, tables stay whole."""
         for size in SIZES:
-            text = templates.render(TEMPLATES[markup], **self._words(size, attached))
+            text = templates.render(declared.templates("tickets")[markup], **self._words(size, attached))
             text = calm(re.sub(r"\n{3,}", "\n\n", text)) if markup == "markdown" else re.sub(r"\n{3,}", "\n\n", text)
             if len(text) <= limit:
                 return text
@@ -109,17 +106,17 @@ def _cell(e: dict[str, Any]) -> str:
     return phrases.cell(e["source"])
 
 
-def make(d: Diagnosis, scope: str = "", least: float = LEAST, old: Sequence[dict[str, Any]] = ()) -> list[Ticket]:
+def make(b: Bundle, scope: str = "", least: float = LEAST, old: Sequence[dict[str, Any]] = ()) -> list[Ticket]:
     """Tickets of a diagnosis, largest saving first. scope: replaces the captured root. old: last run's entries.
 
     least: share of the frame (0-1) a root cause must give back, counting only what stands clear of its thresholds; one
     that had a ticket keeps it down to half of that.
     """
-    doc = d.to_dict()
+    doc = b.document
     known = {t.get("fingerprint") for t in old}
     out: dict[str, Ticket] = {}
     for root, part in _by_root(doc).items():
-        for c in summary.causes(part):
+        for c in summary.causes(part, b.umbrellas):
             mark = fingerprint(c["rule"], scope or root)
             if mark in out or not _worth(c, part, least, mark in known):
                 continue
@@ -231,16 +228,14 @@ def read_old(path: Path) -> list[dict[str, Any]]:
         raise TriageError(f"{path}: no list of tickets ({e})", "give last run's tickets.json") from e
 
 
-def write(found: Sequence[Ticket], d: Diagnosis, out: Path, old: Sequence[dict[str, Any]] = ()) -> list[dict[str, Any]]:
+def write(found: Sequence[Ticket], b: Bundle, out: Path, old: Sequence[dict[str, Any]] = ()) -> list[dict[str, Any]]:
     """Write tickets, attachments and tickets.json into a folder; returns the entries of `old` that are gone."""
-    from triage.rendering import formats
-
     _clear(out)
     shared = []
     for name, format in (("diagnosis.html", "html"), ("diagnosis.json", "json")):
-        if format == "json" or format in formats.templates():
+        if format in formats.formats():
             with writing.atomic(out / name) as put:
-                formats.render(d, format, put, full=True)
+                formats.render(b, format, put, full=True)
             shared.append(name)
     for t in found:
         folder = f"{re.sub(r'[^a-z0-9-]', '-', t.cause['name'].lower())[:60]}-{t.fingerprint[:8]}"

@@ -10,13 +10,16 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from triage.document.bundle import Entry
+from triage.ground.limiters import BY_ID
+from triage.ground.method import HIGH, LOW
 from triage.ground.units import show
 from triage.rendering import phrases
 from triage.rendering.escape import short
 from triage.rendering.html.packed import leaders
 
 WIDTH, ROW = 1160, 24
-CLASSES = ("compute", "memory", "balanced", "latency", "small-grid", "front-end", "rop", "cpu", "unknown")
+PLOT = 420  # width of a speed-of-light plot: 100 %
 # One hatch per limiter class, drawn over its colour.
 HATCHES = {
     "compute": "", "memory": '<path d="M-1 7L7 -1M3 11L11 3"/>', "balanced": '<path d="M0 4H8"/>',
@@ -43,12 +46,12 @@ def box(x: float, y: float, w: float, h: float, limiter: str, radius: int = 0) -
     return f'<rect class="c-{limiter}" {at}/>{hatch}'
 
 
-def strip(limiters: list[dict[str, Any]]) -> Markup:
+def strip(limiters: list[Entry]) -> Markup:
     """Shares of the frame by limiter as one bar."""
     known = [x for x in limiters if x["share"]]
     if not known:
         return Markup("")
-    told = ", ".join(f"{phrases.CLASS_NAMES[x['limiter_class']]} {phrases.percent(x['share'])}" for x in known)
+    told = ", ".join(f"{BY_ID[x['limiter_class']].name} {phrases.percent(x['share'])}" for x in known)
     out, x = [], 0.0
     for part in known:
         w = part["share"] * WIDTH
@@ -66,7 +69,7 @@ def swatch(limiter: str) -> Markup:
     )
 
 
-def spread(s: dict[str, Any]) -> Markup:
+def spread(s: Entry) -> Markup:
     """Recoverable time within the frame: sure, likely, bound."""
     total = s["duration_ns"]
     if not total:
@@ -79,31 +82,40 @@ def spread(s: dict[str, Any]) -> Markup:
     )
 
 
-def sol_bars(w: dict[str, Any], most: int = 8) -> Markup:
-    """Speed of light per unit with the 60 % and 80 % bands; the clusters are named in the text beside each bar."""
+def sol_bars(w: Entry, most: int = 8) -> Markup:
+    """Speed of light per unit over the bands of the method; the clusters are named in the text beside each bar."""
     shown = w["sol"][:most]
     if not shown:
         return Markup("")
+    # the plot starts at x=0 = 0 % and ends at PLOT = 100 %; names stand on the left, numbers on the right
+    low, upper = LOW * PLOT, HIGH * PLOT
     out = [
-        '<rect class="band-high" x="336" y="0" width="84" height="100%"/><rect class="band-gray" x="252" y="0" width="84" height="100%"/>'
+        f'<rect class="band-high" x="{_n(upper)}" y="0" width="{_n(PLOT - upper)}" height="100%"/>'
+        f'<rect class="band-gray" x="{_n(low)}" y="0" width="{_n(upper - low)}" height="100%"/>'
     ]
     for k, s in enumerate(shown):
         y, pct = 4 + k * 22, max(0.0, min(100.0, s["pct"] or 0))
         role = "first" if s["unit"] in w["primary"] else "second" if s["unit"] in w["secondary"] else "rest"
         note = {"first": "top cluster", "second": "second cluster", "rest": ""}[role]
-        # the plot starts at x=0 = 0 % and ends at 420 = 100 %; names stand on the left, numbers on the right
-        out.append(f'<text x="-8" y="{y + 13}" text-anchor="end">{escape(s["unit"])}</text><rect class="sol-{role}" x="0" y="{y + 2}" width="{_n(pct * 4.2)}" height="14" rx="2"/>'
-                   f'<text x="428" y="{y + 13}" class="num">{s["pct"]:.1f} % {note}</text>')  # fmt: skip
+        out.append(
+            f'<text x="-8" y="{y + 13}" text-anchor="end">{escape(s["unit"])}</text>'
+            f'<rect class="sol-{role}" x="0" y="{y + 2}" width="{_n(pct * PLOT / 100)}" height="14" rx="2"/>'
+            f'<text x="{PLOT + 8}" y="{y + 13}" class="num">{s["pct"]:.1f} % {note}</text>'
+        )
     high = 8 + len(shown) * 22
-    out.append(f'<path class="rule" d="M252 0V{high}M336 0V{high}"/><text class="tick" x="252" y="{high + 13}" text-anchor="middle">60</text>'
-               f'<text class="tick" x="336" y="{high + 13}" text-anchor="middle">80</text>')  # fmt: skip
+    ticks = "".join(
+        f'<text class="tick" x="{_n(x)}" y="{high + 13}" text-anchor="middle">{mark * 100:.0f}</text>'
+        for x, mark in ((low, LOW), (upper, HIGH))
+    )
+    out.append(f'<path class="rule" d="M{_n(low)} 0V{high}M{_n(upper)} 0V{high}"/>{ticks}')
     told = ", ".join(f"{s['unit']} {s['pct']:.0f} %" for s in shown)
     return Markup(
-        f'<svg class="sol" viewBox="-64 0 640 {high + 18}" role="img" aria-label="{escape(f"Speed of light per unit: {told}")}">{"".join(out)}</svg>'
+        f'<svg class="sol" viewBox="-64 0 {PLOT + 220} {high + 18}" role="img"'
+        f' aria-label="{escape(f"Speed of light per unit: {told}")}">{"".join(out)}</svg>'
     )
 
 
-def icicle(doc: dict[str, Any], nodes: list[list[Any]], most: int = 400) -> Markup:
+def icicle(doc: Entry, nodes: list[list[Any]], most: int = 400) -> Markup:
     """The marker tree over time, as readers without a script see it."""
     total = nodes[0][3]
     if not total:
@@ -135,7 +147,7 @@ def icicle(doc: dict[str, Any], nodes: list[list[Any]], most: int = 400) -> Mark
 
 
 def _bar(node: list[Any], limiter: str, x: float, w: float, row: int) -> str:
-    told = f"{node[1]}: {show(node[3], 'ns')}, {'' if node[2] >= 0 else 'mostly '}{phrases.CLASS_NAMES[limiter]}"
+    told = f"{node[1]}: {show(node[3], 'ns')}, {'' if node[2] >= 0 else 'mostly '}{BY_ID[limiter].name}"
     text = ""
     if w > 44:
         text = f'<text class="t-{limiter}" x="{_n(x + 5)}" y="{row * ROW + 16}">{escape(short(node[1], max(3, int((w - 8) / 6.6))))}</text>'

@@ -2,7 +2,7 @@
 
 A frame of 5,000 markers is 20 MB as JSON. Most of it repeats: sentences that differ in their numbers only, rules,
 columns. Sentences become a skeleton and its numbers, and a cell quoted by five findings is stored once per workload.
-The script in reports/_script.js.j2 reads exactly this.
+The script in reports/_parts/script.js.j2 reads exactly this.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ import re
 from typing import Any
 
 from triage import schema
-from triage.diagnosis.gain import LEVEL_ORDER
+from triage.document.bundle import Bundle
+from triage.ground.limiters import BANDS, BY_ID, CONFIDENCE, LEVELS
+from triage.ground.method import HIGH, LOW
 from triage.rendering import phrases
 from triage.rendering.escape import clean, short
 from triage.schema.derived import HARDWARE_UNITS
@@ -20,9 +22,8 @@ from triage.schema.derived import HARDWARE_UNITS
 HOLE = "\x7f"  # stands for a number in a skeleton; clean() removes it from everything else
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:[eE][+-]?\d+)?")
 LONG = 2_000  # characters of a name the page keeps
-BANDS = ("unknown", "low", "gray", "high")
-STATES = ("limits", "passes", "not measured", "noted")
-CONFIDENCE = ("low", "medium", "high")
+STATES = ("limits", "passes", "not measured", "noted")  # of a step through the tree, in the script's order
+_BANDS, _CONFIDENCE = tuple(BANDS), tuple(CONFIDENCE)
 
 
 class Packer:
@@ -79,7 +80,7 @@ class Packer:
         why = next((b for b in f["because"] if b.startswith("gain: ")), "")
         row = [
             [self.t(a) for a in f["advice"]], [[c["language"], c["text"]] for c in f["code"]], f["verify"] or 0,
-            [self.t(c) for c in f["caveats"]], [[self.s(c["text"]), c["url"] if _web(c["url"]) else 0] for c in f["cites"]], self.s(why[6:]),
+            [self.t(c) for c in f["caveats"]], [[self.s(c["text"]), c["url"] if web(c["url"]) else 0] for c in f["cites"]], self.s(why[6:]),
         ]  # fmt: skip
         key = json.dumps(row)
         if key not in self.tails:
@@ -92,7 +93,8 @@ class Packer:
         return self.files.setdefault(clean(name), len(self.files))
 
 
-def _web(url: str | None) -> bool:
+def web(url: str | None) -> bool:
+    """Is this an address a reader may follow?"""
     return bool(url) and str(url).startswith(("https://", "http://"))
 
 
@@ -147,8 +149,9 @@ def _round(value: float | None, digits: int = 6) -> Any:
     return int(v) if v == int(v) and abs(v) < 1e15 else v
 
 
-def pack(doc: dict[str, Any], nodes: list[list[Any]], decision: Any, roofline: Any) -> dict[str, Any]:
+def pack(b: Bundle, nodes: list[list[Any]]) -> dict[str, Any]:
     """Everything the page's script shows."""
+    doc = b.document
     p = Packer()
     index = {w["id"]: i for i, w in enumerate(doc["workloads"])}
     cells = [Cells(p) for _ in doc["workloads"]]
@@ -168,7 +171,7 @@ def pack(doc: dict[str, Any], nodes: list[list[Any]], decision: Any, roofline: A
         owner = cells[w] if w >= 0 else spare
         g = f["gain"]
         findings.append([
-            rule(f["rule"], f["title"], f["name"]), w, LEVEL_ORDER.index(f["level"]), CONFIDENCE.index(f["confidence"]) if f["confidence"] in CONFIDENCE else 1,
+            rule(f["rule"], f["title"], f["name"]), w, LEVELS.index(f["level"]), _CONFIDENCE.index(f["confidence"]),
             p.t(f["message"]), [_round(g["fraction"]), _round(g.get("low")), _round(g.get("bound")), _round(g["saved_ns"], 4), _round(g["share"], 4)] if g else 0,
             [[p.condition(e), owner.add(e["metric"], e["value"], e["unit"], e["source"])] for e in f["evidence"]], p.tail(f),
         ])  # fmt: skip
@@ -196,12 +199,12 @@ def pack(doc: dict[str, Any], nodes: list[list[Any]], decision: Any, roofline: A
                 p.t(s["answer"]),
                 STATES.index(s["state"]),
             ]
-            for s in decision(w["id"]) or []
+            for s in b.ways.get(w["id"], ())
         ]
-        roof = roofline(w["id"])
+        roof = b.rooflines.get(w["id"])
         row = [
             w["id"], p.s(short(w["name"], LONG)), p.s(w["kind"] or ""), w["calls"], _round(w["duration_ns"]), _round(w["self_ns"]), sol,
-            BANDS.index(w["band"]), len(w["primary"]), len(w["secondary"]), w["bound_speedup"] or 0, grades,
+            _BANDS.index(w["band"]), len(w["primary"]), len(w["secondary"]), w["bound_speedup"] or 0, grades,
             classes.setdefault(w["limiter_class"], len(classes)), p.t(w["verdict"]), out[i] or 0, steps, cells[i].rows or 0, cells[i].line,
             times, opinions or 0, [roof["intensity"], roof["rate"], roof["peak"], roof["bandwidth"], roof["precision"]] if roof else 0,
         ]  # fmt: skip
@@ -211,9 +214,9 @@ def pack(doc: dict[str, Any], nodes: list[list[Any]], decision: Any, roofline: A
     for name in leaders(doc, nodes):
         classes.setdefault(name, len(classes))
     return {
-        "total": doc["frame"]["duration_ns"], "levels": list(LEVEL_ORDER), "confidence": list(CONFIDENCE), "bands": list(BANDS), "states": list(STATES),
-        "bandText": [phrases.BANDS[b] for b in BANDS], "units": list(units), "unitText": [_unit_meaning(u) for u in units], "classes": list(classes),
-        "classNames": [phrases.CLASS_NAMES[c] for c in classes], "classText": [phrases.CLASS_MEANINGS[c] for c in classes],
+        "total": doc["frame"]["duration_ns"], "marks": [round(LOW * 100), round(HIGH * 100)], "levels": list(LEVELS), "confidence": list(_CONFIDENCE), "bands": list(_BANDS), "states": list(STATES),
+        "bandText": list(BANDS.values()), "units": list(units), "unitText": [_unit_meaning(u) for u in units], "classes": list(classes),
+        "classNames": [BY_ID[c].name for c in classes], "classText": [BY_ID[c].meaning for c in classes],
         "nodes": [[n[0], p.s(short(n[1], LONG)), *n[2:], classes[c]] for n, c in zip(nodes, leaders(doc, nodes), strict=True)], "W": rows, "F": findings, "frameCells": spare.rows, "frameLine": spare.line,
         "R": rule_rows, "K": [list(k) for k in p.conditions], "tails": p.tail_rows, "M": p.metric_rows, "files": list(p.files), "S": list(p.strings),
     }  # fmt: skip

@@ -1,0 +1,70 @@
+"""What a shell may offer while an option is typed: (value, what it is). Everything is imported when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+
+def metrics(_: click.Context) -> Iterable[tuple[str, str]]:
+    """Canonical metrics."""
+    from triage import schema
+
+    return ((m.id, m.label) for m in schema.all_metrics().values())
+
+
+def dialects(_: click.Context) -> Iterable[tuple[str, str]]:
+    """What can be read."""
+    from triage.dialects import dialects
+
+    return ((name, d.TITLE) for name, d in dialects().items())
+
+
+def formats(_: click.Context) -> Iterable[tuple[str, str]]:
+    """What can be written."""
+    from triage.rendering import formats
+
+    return ((name, "") for name in formats.formats())
+
+
+def devices(_: click.Context) -> Iterable[tuple[str, str]]:
+    """Architectures, and products of one word: bash would take `GeForce RTX 3080` for three."""
+    from triage import devices
+
+    return ((d.name, d.generation) for d in (*devices.architectures(), *devices.listing()) if " " not in d.name)
+
+
+def architectures(_: click.Context) -> Iterable[tuple[str, str]]:
+    """Architectures."""
+    from triage import devices
+
+    return ((d.arch, d.generation) for d in devices.architectures())
+
+
+def rules(ctx: click.Context) -> Iterable[tuple[str, str]]:
+    """Rule ids and packs, those of --rules included."""
+    from triage.rulebook import packs
+
+    book = packs.load([Path(f) for f in ctx.params.get("rules") or ()])
+    yield from ((r.id, r.title) for r in book.rules)
+    yield from ((pack, "the whole pack") for pack in dict.fromkeys(r.pack for r in book.rules))
+
+
+def thresholds(ctx: click.Context) -> Iterable[tuple[str, str]]:
+    """`rule.threshold=`, for --set."""
+    from triage.rulebook import packs
+
+    book = packs.load([Path(f) for f in ctx.params.get("rules") or ()])
+    return ((f"{r.name}.{t.name}=", t.why) for r in book.rules for t in r.thresholds.values())
+
+
+def names(ctx: click.Context) -> Iterable[tuple[str, str]]:
+    """Whatever `triage explain` explains in one word."""
+    from triage.ground import glossary
+    from triage.rulebook import packs
+
+    yield from ((word, r.title) for r in packs.load().rules for word in (r.id, r.name))
+    yield from metrics(ctx)
+    yield from ((e.term, e.meaning) for e in glossary.entries() if " " not in e.term)

@@ -1,0 +1,45 @@
+"""What the formulas of this folder share: arithmetic on columns in which NaN means that nobody measured it.
+
+Arguments are arrays with one value per workload, or one NaN for all; results are what NumPy makes of them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from triage.capture.arrays import Floats, Values
+
+
+def first(*values: Values) -> Values:
+    """Element by element the first value that is there."""
+    out = values[0]
+    for v in values[1:]:
+        out = np.where(np.isnan(out), v, out)
+    return out
+
+
+def highest(*values: Values) -> Values:
+    """Element by element the highest of the values that are there."""
+    out = values[0]
+    for v in values[1:]:
+        out = np.fmax(out, v)  # unlike maximum, fmax takes the number where the other one is NaN
+    return out
+
+
+def least(*values: Values) -> Values:
+    """Element by element the lowest of the values that are there."""
+    out = values[0]
+    for v in values[1:]:
+        out = np.fmin(out, v)
+    return out
+
+
+def over(part: Values, whole: Values) -> Values:
+    """part / whole, missing where the whole is nothing: 0 of 0 sectors is no share at all, neither 0 nor 100 %."""
+    return part / np.where(whole > 0, whole, np.nan)
+
+
+def full(value: Values, size: int) -> Floats:
+    """A column of `size` values, whether `value` is one already or one number for all."""
+    column: Floats = value if np.ndim(value) else np.full(size, float(value))
+    return column

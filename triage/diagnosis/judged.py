@@ -1,0 +1,96 @@
+"""The diagnosis as data: arrays over all workloads, and the order of what fired. Nothing here infers or opens a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import PurePath
+
+import numpy as np
+
+from triage import __version__
+from triage.capture.arrays import Codes, Indices
+from triage.capture.capture import Capture
+from triage.diagnosis.firings import Firings
+from triage.ground.units import show
+from triage.ground.wording import plural
+from triage.inference.engine import Engine
+from triage.rulebook.packs import Rulebook
+
+
+@dataclass(slots=True)
+class Part:
+    """One capture's share of a diagnosis.
+
+    limiter, band: codes per workload (see ground.limiters). recoverable: low, likely, bound in ns. total: findings
+    before any cut. frame: the whole capture as a one-row Capture, on which frame rules speak.
+    """
+
+    capture: Capture
+    number: int
+    firings: Firings
+    limiter: Codes
+    band: Codes
+    recoverable: tuple[float, ...]
+    total: int
+    frame: Capture
+
+    def workload_id(self, i: int, many: bool) -> str:
+        """`w7`, or `2:w7` when several captures are diagnosed together; `frame` for the whole capture."""
+        name = "frame" if i < 0 else f"w{i + 1}"
+        return f"{self.number + 1}:{name}" if many else name
+
+
+@dataclass(repr=False)
+class Diagnosis:
+    """What was judged. order: (part, position in its firings), best first. total: findings before --top and --min-gain.
+
+    The engines (of workload and frame rules) are kept for their remembered signatures: outcomes of the shown workloads
+    are inferred again from them.
+    """
+
+    parts: list[Part]
+    book: Rulebook
+    method: str
+    engine: Engine
+    frame_engine: Engine | None
+    order: list[tuple[int, int]]
+    total: int
+    top: int | None
+    notes: list[str] = field(default_factory=list)
+    version: str = __version__
+
+    @property
+    def many(self) -> bool:
+        """Are several captures diagnosed together?"""
+        return len(self.parts) > 1
+
+    def shown(self, part: int) -> Indices:
+        """Workload indices of a part that a report lists: all, or with --top those its findings concern."""
+        n = len(self.parts[part].capture)
+        if self.top is None:
+            return np.arange(n)
+        return np.array(sorted(w for w in self.concerned(part) if w >= 0), dtype=np.int64)
+
+    def concerned(self, part: int) -> set[int]:
+        """Workload indices of a part that a listed finding is about."""
+        firings = self.parts[part].firings
+        return {int(firings.workload[k]) for p, k in self.order if p == part}
+
+    @property
+    def frame_ns(self) -> float:
+        """Time of all captures together."""
+        return float(sum(p.capture.frame_ns for p in self.parts))
+
+    @property
+    def recoverable_ns(self) -> tuple[float, float, float]:
+        """Sum over workloads of the best single finding: (low, likely, bound)."""
+        sums = np.sum([p.recoverable for p in self.parts], axis=0) if self.parts else np.zeros(3)
+        return float(sums[0]), float(sums[1]), float(sums[2])
+
+    def __repr__(self) -> str:
+        names = ", ".join(PurePath(p.capture.input.path).name[:40] for p in self.parts[:3])
+        more = f" and {len(self.parts) - 3} more" if len(self.parts) > 3 else ""
+        count = plural(sum(len(p.capture) for p in self.parts), "workload")
+        time = f", {show(self.frame_ns, 'ns')}" if self.frame_ns > 0 else ""
+        back = f", about {show(self.recoverable_ns[1], 'ns')} recoverable" if self.frame_ns > 0 else ""
+        return f"<Diagnosis of {names}{more}: {count}{time}, {plural(self.total, 'finding')}{back}>"

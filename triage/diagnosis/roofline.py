@@ -1,0 +1,58 @@
+"""Where a workload stands under the roofs of its GPU, where FLOPs and bytes are known."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+import numpy as np
+
+from triage.derive import View
+
+_METRICS = {
+    "intensity": "roofline.intensity",
+    "fp32": "flop.rate_fp32",
+    "fp64": "flop.rate_fp64",
+    "peak32": "flop.fp32_peak",
+    "peak64": "flop.fp64_peak",
+    "bandwidth": "vram.peak_bandwidth",
+    "moved": "vram.bandwidth",
+}
+
+
+class Roofline(TypedDict):
+    """intensity: FLOP/byte. rate, peak: FLOP/s of the precision that leads. bandwidth: byte/s. None: not known."""
+
+    intensity: float
+    rate: float
+    precision: str
+    peak: float | None
+    bandwidth: float | None
+
+
+def roofline(view: View, i: int) -> Roofline | None:
+    """The i-th workload of a view under its roofs; None where FLOPs or bytes were not measured."""
+    row = {}
+    for name, metric in _METRICS.items():
+        values = view[metric]
+        row[name] = float(values[i]) if np.ndim(values) else float(values)
+    rate = float(np.nansum([row["fp32"], row["fp64"]]))
+    if row["intensity"] != row["intensity"] and rate > 0 and row["moved"] > 0:
+        row["intensity"] = rate / row["moved"]
+    if not (row["intensity"] > 0 and rate > 0):
+        return None
+    doubles = row["fp64"] > (row["fp32"] if row["fp32"] == row["fp32"] else 0)
+    return {
+        "intensity": _four(row["intensity"]),
+        "rate": _four(rate),
+        "precision": "FP64" if doubles else "FP32",
+        "peak": _known(row["peak64"] if doubles else row["peak32"]),
+        "bandwidth": _known(row["bandwidth"]),
+    }
+
+
+def _four(value: float) -> float:
+    return float(f"{value:.4g}")
+
+
+def _known(value: float) -> float | None:
+    return None if value != value else _four(value)

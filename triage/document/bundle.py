@@ -1,0 +1,58 @@
+"""The hand-over to every renderer: all a report may say, as plain data, fetched before its first byte is written.
+
+No object in it infers, opens a file or can fail; a renderer sees a Bundle and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+Entry = dict[str, Any]  # one JSON object of the result; its fields are in result.schema.json
+SCHEMA = "triage/1"
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """The result of a diagnosis and what reports show beside it.
+
+    head: schema, tool, captures, frame. workloads: in capture order; iterated afresh each time, so that a million of
+    them need not be in memory at once. rows: findings as table rows (columns: tables.COLUMNS). ways: workload id -> steps
+    through the method's tree. rooflines: workload id -> place under the roofs. rules: id -> the rule as readers of a
+    report need it. umbrellas: names of rules that are true of almost any workload. chosen: --top said how much to list.
+    """
+
+    head: Entry
+    workloads: Iterable[Entry]
+    findings: list[Entry]
+    ruled_out: list[Entry]
+    blind_spots: list[Entry]
+    quality: list[Entry]
+    rows: list[list[Any]] = field(default_factory=list)
+    ways: Mapping[str, list[Any]] = field(default_factory=dict)
+    rooflines: Mapping[str, Any] = field(default_factory=dict)
+    rules: Mapping[str, Entry] = field(default_factory=dict)
+    umbrellas: frozenset[str] = frozenset()
+    chosen: bool = False
+
+    def sections(self) -> Iterator[tuple[str, Any]]:
+        """Top-level keys of the result in the order of the contract; workloads unread."""
+        yield from self.head.items()
+        yield "workloads", self.workloads
+        yield "findings", self.findings
+        yield "ruled_out", self.ruled_out
+        yield "blind_spots", self.blind_spots
+        yield "quality", self.quality
+
+    @cached_property
+    def document(self) -> Entry:
+        """The whole result (schema triage/1) as one tree of plain data."""
+        return {key: list(value) if key == "workloads" else value for key, value in self.sections()}
+
+    @property
+    def frame(self) -> Entry:
+        """Totals of all captures together."""
+        found: Entry = self.head["frame"]
+        return found

@@ -1,0 +1,233 @@
+"""Diagnosis -> Bundle: everything fetched, every cell read back and every error raised here, before anything is written.
+
+No timestamps, no paths beyond what the user typed: the same input gives the same bytes. Numbers that are not known
+are null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from triage.capture.capture import SEP
+from triage.diagnosis.decision_path import Decisions, Step
+from triage.diagnosis.findings import findings
+from triage.diagnosis.judged import Diagnosis, Part
+from triage.diagnosis.nouns import Check, Finding, Origin
+from triage.diagnosis.outcomes import NAMED, Outcomes
+from triage.diagnosis.roofline import Roofline, roofline
+from triage.document.bundle import SCHEMA, Bundle, Entry
+from triage.document.numbers import number
+from triage.document.workloads import Workloads
+from triage.ground.limiters import CLASSES
+from triage.ground.units import display
+from triage.rulebook.rule import Cite, Rule
+
+
+def bundle(d: Diagnosis, found: Sequence[Finding] | None = None, *, ways: bool = True) -> Bundle:
+    """The hand-over to the renderers. found: the findings, where they are made already.
+
+    ways: also the way of each workload through the method's tree and its roofline; formats that show neither leave them
+    away, which matters from 100,000 workloads on. Raises BadCapture when an input changed since it was read.
+    """
+    found = findings(d) if found is None else found
+    outcomes = [Outcomes(d, part) for part in d.parts]
+    listed = [_finding(f) for f in found]
+    ruled_out = _ruled_out(outcomes)
+    head = {
+        "schema": SCHEMA,
+        "tool": {"name": "sol-triage", "version": d.version, "rules_sha256": d.book.sha256, "method": d.method},
+        "captures": [_capture(part) for part in d.parts],
+        "frame": _frame(d),
+    }
+    return Bundle(
+        head=head,
+        workloads=Workloads(d, outcomes, found),
+        findings=listed,
+        ruled_out=ruled_out,
+        blind_spots=_blind_spots(outcomes),
+        quality=_quality(d),
+        rows=[_row(f, d) for f in found],
+        ways=_ways(d, outcomes) if ways else {},
+        rooflines=_rooflines(outcomes) if ways else {},
+        rules=_rules(d, {r["rule"] for r in (*listed, *ruled_out)}),
+        umbrellas=frozenset(r.name for r in d.book.rules if r.umbrella),
+        chosen=d.top is not None,
+    )
+
+
+def _ways(d: Diagnosis, outcomes: Sequence[Outcomes]) -> dict[str, list[Step]]:
+    out = {}
+    for o in outcomes:
+        decisions = Decisions(d, o)
+        for i, w in enumerate(o.rows.tolist()):
+            out[o.ids[w]] = decisions.steps(i)
+    return out
+
+
+def _rooflines(outcomes: Sequence[Outcomes]) -> dict[str, Roofline]:
+    known = ((o.ids[w], roofline(o.view, i)) for o in outcomes for i, w in enumerate(o.rows.tolist()))
+    return {name: roof for name, roof in known if roof is not None}
+
+
+def _rules(d: Diagnosis, spoke: set[str]) -> dict[str, Entry]:
+    """The rules that spoke or were ruled out, by id: what `triage explain` says of them, with the limits in force."""
+    return {r.id: _rule(r, d.method) for r in sorted(d.book.rules, key=lambda r: r.id) if r.id in spoke}
+
+
+def _rule(r: Rule, method: str) -> Entry:
+    cites = {c.key: c.text for c in r.cites}
+    limits = []
+    for t in r.thresholds.values():
+        value, unit = display(r.threshold(t.name, method), t.unit)
+        why = t.why or cites.get(t.cite, "")
+        limits.append({"name": t.name.replace("_", " "), "value": value, "unit": unit, "why": why, "house": not t.cite})
+    return {
+        "id": r.id,
+        "name": r.name,
+        "title": r.title,
+        "summary": r.summary or r.title,
+        "thresholds": limits,
+        "cites": [_cite(c) for c in r.cites],
+    }
+
+
+def _row(f: Finding, d: Diagnosis) -> list[str | int | float | None]:
+    """One finding under tables.COLUMNS."""
+    part, g = d.parts[f.part], f.gain
+    c, w = part.capture, f.workload
+    path = "" if w < 0 else str(c.paths[w]).replace(SEP, "/")
+    saved = None if g is None or g.saved_ns != g.saved_ns else round(g.saved_ns / 1e6, 6)
+    return [
+        f.rank,
+        c.input.path,
+        f.workload_id,
+        path,
+        f.workload_name,
+        "" if w < 0 else CLASSES[int(part.limiter[w])],
+        f.rule.id,
+        f.rule.name,
+        f.rule.title,
+        f.level,
+        f.confidence,
+        saved,
+        g.fraction if g else None,
+        g.share if g else None,
+        g.speedup if g else None,
+        f.message,
+        "; ".join(e.why for e in f.evidence),
+        f.advice[0] if f.advice else "",
+        f.fingerprint,
+    ]
+
+
+def _capture(part: Part) -> Entry:
+    c = part.capture
+    return {
+        "path": c.input.path, "sha256": c.sha256, "dialect": c.input.dialect,
+        "device": c.device.name if c.device else (c.table.device or None), "rows": c.input.rows, "workloads": len(c),
+        "unmapped": list(c.table.unmapped), "notes": list(c.notes),
+    }  # fmt: skip
+
+
+def _frame(d: Diagnosis) -> Entry:
+    """Totals: time, recoverable time, shares by limiter, what was listed and what only counted."""
+    low, likely, bound = d.recoverable_ns
+    shares: dict[str, float] = {}
+    for part in d.parts:
+        own = np.nan_to_num(part.capture.self_ns)
+        seen, time = np.bincount(part.limiter), np.bincount(part.limiter, own)
+        for code in np.flatnonzero(seen):
+            name = CLASSES[int(code)]
+            shares[name] = shares.get(name, 0.0) + float(time[code])
+    total = d.frame_ns
+    return {
+        "duration_ns": number(total, 3) if total > 0 else None,
+        "workloads": sum(len(p.capture) for p in d.parts),
+        "recoverable_ns": number(likely, 3),
+        "recoverable_low_ns": number(low, 3),
+        "recoverable_bound_ns": number(bound, 3),
+        "uncovered_ns": number(sum(p.capture.uncovered_ns for p in d.parts), 3),
+        "limiters": [
+            {"limiter_class": name, "self_ns": number(ns, 3), "share": number(ns / total) if total > 0 else None}
+            for name, ns in sorted(shares.items(), key=lambda kv: (-kv[1], kv[0]))
+        ],
+        "findings_total": d.total,
+        "findings_listed": len(d.order),
+        "notes": list(d.notes),
+    }
+
+
+def _finding(f: Finding) -> Entry:
+    """One finding as the contract has it."""
+    g = f.gain
+    return {
+        "rank": f.rank, "rule": f.rule.id, "name": f.rule.name, "title": f.rule.title, "workload": f.workload_id,
+        "level": f.level, "confidence": f.confidence, "message": f.message,
+        "gain": None if g is None else {
+            "fraction": g.fraction, "saved_ns": number(g.saved_ns, 1), "share": g.share, "speedup": g.speedup,
+            "low": g.low, "bound": g.bound, "of": g.scope,
+        },
+        "because": list(f.because), "evidence": [_evidence(c) for c in f.evidence], "advice": list(f.advice),
+        "code": [{"language": language, "text": text} for language, text in f.code],
+        "verify": f.rule.verify or None,
+        "caveats": list(f.caveats), "cites": [_cite(c) for c in f.cites], "fingerprint": f.fingerprint,
+    }  # fmt: skip
+
+
+def _cite(c: Cite) -> Entry:
+    """A source."""
+    return {"text": c.text, "url": c.url or None}
+
+
+def _evidence(c: Check) -> Entry:
+    """A comparison and where its value comes from."""
+    return {
+        "metric": c.metric, "value": number(c.value), "unit": c.unit, "op": c.op,
+        "threshold": None if c.threshold is None else number(c.threshold), "margin": None if c.margin is None else number(c.margin),
+        "source": origin(c.source),
+    }  # fmt: skip
+
+
+def origin(o: Origin) -> Entry:
+    """A cell as exported, or a formula over such cells."""
+    if not o.formula:
+        return {"file": o.file, "line": o.line, "column": o.column, "text": o.text}
+    inputs = []
+    for i in o.inputs:
+        value, unit = display(i.value, i.unit)
+        inputs.append({"metric": i.metric, "value": number(value), "unit": unit, "source": origin(i)})
+    return {"formula": o.formula, "inputs": inputs}
+
+
+def _ruled_out(outcomes: Sequence[Outcomes]) -> list[Entry]:
+    return [{"rule": r, "workload": o.ids[w], "why": why} for o in outcomes for r, w, why in o.ruled_out()]
+
+
+def _blind_spots(outcomes: Sequence[Outcomes]) -> list[Entry]:
+    """Blind spots of all captures; `workloads` names at most NAMED, `count` is all."""
+    return [
+        {
+            "missing": list(s.missing),
+            "rules": list(s.rules),
+            "workloads": [o.ids[w] for w in s.workloads[:NAMED]],
+            "count": len(s.workloads),
+            "collect": s.collect,
+        }
+        for o in outcomes
+        for s in o.blind_spots
+    ]
+
+
+def _quality(d: Diagnosis) -> list[Entry]:
+    out = []
+    for part in d.parts:
+        c = part.capture
+        owners = c.owners([max(q.row, 0) for q in c.quality])
+        for q, owner in zip(c.quality, owners, strict=True):
+            w = int(owner) if q.row >= 0 else -1
+            out.append(
+                {"check": q.check, "workload": part.workload_id(w, d.many) if w >= 0 else None, "message": q.message}
+            )
+    return out

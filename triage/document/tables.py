@@ -1,0 +1,26 @@
+"""Findings as a table: the columns of CSV reports, Parquet files, pandas and a batch's findings.csv, once."""
+
+from __future__ import annotations
+
+COLUMNS = (
+    "rank",
+    "capture",
+    "workload",
+    "path",
+    "name",
+    "limiter_class",
+    "rule",
+    "rule_name",
+    "title",
+    "level",
+    "confidence",
+    "saved_ms",
+    "fraction",
+    "share",
+    "speedup",
+    "message",
+    "evidence",
+    "advice",
+    "fingerprint",
+)
+NUMBERS = ("saved_ms", "fraction", "share", "speedup")  # null or a float; rank is a whole number, the rest is text

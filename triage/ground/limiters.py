@@ -1,0 +1,97 @@
+"""The one-word answers and every word said of them: limiter classes, bands, levels, confidence.
+
+An answer travels as a code (its position in the table) inside and as its id in documents. How it looks (hatch, colour,
+fill) belongs to the renderers, keyed by id.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from triage.ground.method import CLUSTER, HIGH, LOW
+from triage.ground.wording import whole_percent
+
+_HIGH, _LOW = whole_percent(HIGH), whole_percent(LOW)
+
+
+@dataclass(frozen=True, slots=True)
+class Limiter:
+    """One limiter class. name: in legends; brief: where a table is narrow; phrase: begins a verdict; limited: ends
+    `25 % of it ...`; meaning: when a workload belongs to it.
+    """
+
+    id: str
+    name: str
+    brief: str
+    phrase: str
+    limited: str
+    meaning: str
+
+
+LIMITERS = (
+    Limiter(
+        "unknown", "unknown", "unknown", "the limiter cannot be told from what was collected", "of unknown limiter",
+        "what was collected cannot tell",
+    ),
+    Limiter(
+        "compute", "SM (compute)", "SM", "limited by the SM", "limited by the SM",
+        f"the SM side stands at or above {_LOW} of its peak and leads",
+    ),
+    Limiter(
+        "memory", "memory", "memory", "limited by the memory system", "limited by memory",
+        f"the memory system stands at or above {_LOW} of its peak and leads",
+    ),
+    Limiter(
+        "balanced", "SM + memory", "SM+mem", "SM and memory system limit together", "limited by SM and memory alike",
+        f"SM and memory system both stand high, within {CLUSTER * 100:.0f} points",
+    ),
+    Limiter(
+        "latency", "latency", "latency", "latency-bound: no unit is busy", "waiting on latency (no unit busy)",
+        f"no unit reaches {_LOW}: work waits for results",
+    ),
+    Limiter(
+        "small-grid", "small launch", "small", "the launch is too small to fill the GPU",
+        "in launches too small for the GPU", "the launch has less than one wave of blocks: it cannot fill the GPU",
+    ),
+    Limiter(
+        "front-end", "front end", "front end", "limited by the graphics front end", "limited by the graphics front end",
+        "index fetch, vertex fetch, culling or raster leads",
+    ),
+    Limiter(
+        "rop", "ROP", "ROP", "limited by the raster operation units", "limited by raster output (ROP)",
+        "colour or depth output leads",
+    ),
+    Limiter(
+        "cpu", "CPU", "CPU", "the GPU waits for the CPU", "waiting for the CPU",
+        "the GPU idles and waits for commands",
+    ),
+)  # fmt: skip
+BY_ID = {x.id: x for x in LIMITERS}
+CLASSES = tuple(BY_ID)
+
+# id -> what the top unit's SOL asks for, in the order of their codes
+BANDS = {
+    "unknown": "not measured",
+    "low": f"below {_LOW}: raise the SOL",
+    "gray": f"{_LOW} to {_HIGH}: remove work and raise the SOL",
+    "high": f"above {_HIGH}: remove work",
+}
+GRADES = ("great", "good", "poor")
+
+LEVELS = ("info", "low", "medium", "high", "critical")
+# least share of the frame given back -> level; less than all of them is `info`
+LEAST_SHARE = ((0.10, "critical"), (0.03, "high"), (0.01, "medium"), (0.0, "low"))
+# how sure a gain model is; the weight only orders findings of equal gain
+CONFIDENCE = {"low": 0.3, "medium": 0.6, "high": 0.9}
+
+
+def code(limiter: str) -> int:
+    """Position of a limiter class in CLASSES; ValueError for a word that is none."""
+    return CLASSES.index(limiter)
+
+
+def level(share: float | None) -> str:
+    """Severity from the share of the frame (0-1) that a fix gives back; `info` where that is nothing or unknown."""
+    if share is None or share != share or share <= 0:
+        return "info"
+    return next(name for least, name in LEAST_SHARE if share >= least)

@@ -1,0 +1,41 @@
+"""Small words that every sentence needs."""
+
+from __future__ import annotations
+
+
+def plural(n: int, word: str) -> str:
+    """`1 workload`, `2 workloads`, `1,200 passes`."""
+    if n == 1:
+        return f"1 {word}"
+    return f"{n:,} {word}es" if word.endswith(("s", "ch", "sh", "x")) else f"{n:,} {word}s"
+
+
+def lower_first(text: str) -> str:
+    """Lower-case the first letter, unless the first word is an abbreviation (SMs, L2, TEX)."""
+    return text if len(text) < 2 or text[1].isupper() or text[1].isdigit() else text[0].lower() + text[1:]
+
+
+def upper_first(text: str) -> str:
+    """A sentence begins with a capital."""
+    return text[:1].upper() + text[1:]
+
+
+def whole_percent(share: float) -> str:
+    """`0.8` -> `80 %`: how limits are printed in sentences."""
+    return f"{share * 100:.0f} %"
+
+
+_SIGNS = {"<=": "≤", ">=": "≥", "==": "=", "!=": "≠"}
+FLIPPED = {
+    ">": "<=",
+    ">=": "<",
+    "<": ">=",
+    "<=": ">",
+    "==": "!=",
+    "!=": "==",
+}  # an operator -> what holds where it fails
+
+
+def comparison(name: str, value: str, op: str, limit: str) -> str:
+    """`TEX hit rate 57.0 % < 70.0 %`: the one way a comparison is put into words."""
+    return f"{name} {value} {_SIGNS.get(op, op)} {limit}"

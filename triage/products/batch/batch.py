@@ -1,0 +1,64 @@
+"""What a batch produced: summaries of its captures, and what recurs over them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from triage.ground.errors import CaptureError
+from triage.ground.limiters import CONFIDENCE
+from triage.ground.wording import plural
+from triage.rendering.phrases import time
+
+_CONFIDENCE = tuple(CONFIDENCE)  # least sure first
+
+
+@dataclass(slots=True)
+class Batch:
+    """What a batch produced. captures: summaries, largest recoverable time first. errors: (name, reason)."""
+
+    captures: list[dict[str, Any]] = field(default_factory=list)
+    errors: list[tuple[str, str]] = field(default_factory=list)
+    causes: list[dict[str, Any]] = field(default_factory=list)
+    findings: int = 0
+    kept: int = 0
+
+    def line(self) -> str:
+        """One line: what was done."""
+        ns = sum(c["recoverable_ns"] or 0 for c in self.captures)
+        parts = [plural(len(self.captures), "capture"), plural(self.findings, "finding"), f"{time(ns)} recoverable"]
+        if self.kept:
+            parts.append(f"{self.kept} kept from before")
+        if self.errors:
+            parts.append(f"{plural(len(self.errors), 'warning')}: could not be read, see errors.csv")
+        return ", ".join(parts)
+
+
+def recurring(captures: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Root causes over captures: the same rule in several of them is one item, largest saving first."""
+    found: dict[str, dict[str, Any]] = {}
+    for c in captures:
+        for cause in c["causes"]:
+            item = found.setdefault(cause["rule"], {
+                "rule": cause["rule"], "title": cause["title"], "captures": 0, "workloads": 0, "saved_ns": 0.0,
+                "confidence": "high", "worst": c["path"], "worst_ns": -1.0, "report": c["reports"][0], "message": "",
+            })  # fmt: skip
+            item["captures"] += 1
+            item["workloads"] += cause["workloads"]
+            item["saved_ns"] += cause["saved_ns"] or 0.0
+            item["confidence"] = min(item["confidence"], cause["confidence"], key=_CONFIDENCE.index)
+            if (cause["saved_ns"] or 0.0) > item["worst_ns"]:
+                item |= {
+                    "worst": c["path"],
+                    "worst_ns": cause["saved_ns"] or 0.0,
+                    "report": c["reports"][0],
+                    "message": cause["message"],
+                }
+    return sorted(found.values(), key=lambda i: (-i["saved_ns"], -i["captures"], i["rule"]))
+
+
+def refuse(batch: Batch) -> None:
+    """Raise CaptureError when nothing at all could be read."""
+    if batch.errors and not batch.captures:
+        raise CaptureError(f"none of {len(batch.errors)} captures could be read; first: {batch.errors[0][1]}")

@@ -1,0 +1,78 @@
+"""What a user can say about reading, rules and reports, as one value; it makes the parts that were asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from triage.capture.capture import Capture
+    from triage.capture.source import Source
+    from triage.diagnosis.diagnose import Diagnostician
+    from triage.rulebook.packs import Rulebook
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Plain values only: a batch sends them to other processes, and keeps a rulebook per value there.
+
+    mapping: (column, metric) pairs, sorted. min_gain: share of a frame, 0-1. max_unpacked: bytes; None for the reader's
+    own limit.
+    """
+
+    dialect: str = ""
+    device: str = ""
+    marker: str = ""
+    unfold: bool = False
+    mapping: tuple[tuple[str, str], ...] = ()
+    events: str = ""
+    decimal: str = ""
+    max_unpacked: int | None = None
+    method: str = "v2"
+    engine: str = ""
+    rules: tuple[str, ...] = ()
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    sets: tuple[str, ...] = ()
+    experimental: bool = False
+    formats: tuple[str, ...] = ("html",)
+    top: int | None = None
+    min_gain: float = 0.0
+    full: bool = False
+
+    @property
+    def most_unpacked(self) -> int:
+        """Bytes that a compressed export may unpack to."""
+        from triage.capture.source import GZ_BYTES
+
+        return GZ_BYTES if self.max_unpacked is None else self.max_unpacked
+
+    def rulebook(self) -> Rulebook:
+        """The rules in force; raises RuleError for a wrong file, TriageError for words that match no rule."""
+        from pathlib import Path
+
+        from triage.rulebook import packs
+
+        book = packs.load([Path(r) for r in self.rules])
+        return packs.select(book, self.select, self.ignore, self.sets, self.experimental)
+
+    def diagnostician(self) -> Diagnostician:
+        """Rules and engine, compiled; raises what `rulebook` does, and TriageError where no engine is installed."""
+        from triage.diagnosis.diagnose import Diagnostician
+
+        return Diagnostician(self.rulebook(), self.method, self.engine)
+
+    def read(self, path: str | Source) -> Capture:
+        """Read one export; raises CaptureError and its kin in one line."""
+        from triage.dialects import Options
+        from triage.reading import reader
+
+        return reader.read(
+            path,
+            dialect=self.dialect,
+            device=self.device,
+            marker=self.marker,
+            options=Options(mapping=dict(self.mapping), events=self.events, decimal=self.decimal),
+            max_unpacked=self.most_unpacked,
+            unfold=self.unfold,
+        )

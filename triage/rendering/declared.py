@@ -1,0 +1,55 @@
+"""What templates say of themselves: a first line such as `{# escape: markdown #}`.
+
+escape: how data is made harmless in this template, one of ESCAPES. suffix: ending of the report's file name where it
+is not simply the template's own (`{# escape: jira; suffix: .jira.txt #}`).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from triage.files.bundled import share
+from triage.ground.errors import ReportError
+
+ESCAPES = ("html", "markdown", "jira", "text")
+_FIRST = re.compile(r"\{#-?\s*escape:\s*(\w+)\s*(?:;\s*suffix:\s*([\w.-]+)\s*)?-?#\}")
+# Templates of users written before templates said so themselves.
+_BY_EXTENSION = {".html": "html", ".htm": "html", ".xml": "html", ".svg": "html", ".md": "markdown"}
+_LONGEST = 200  # characters of a first line that are looked at
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """How a template escapes, and the suffix of files made with it."""
+
+    escape: str
+    suffix: str
+
+
+@cache
+def templates(product: str = "") -> dict[str, Path]:
+    """format -> template of a product (a folder of reports/; "" is the diagnosis itself)."""
+    found = sorted((share("reports") / product).glob("*.j2"))
+    return {p.name.split(".")[0]: p for p in found}
+
+
+def read(path: Path, *, trusted: bool = True) -> Declared:
+    """A template's declaration. Raises ReportError where it says nothing it can be held to.
+
+    trusted: one of the project's own, which must declare itself; a user's may leave it to its extension.
+    """
+    own = path.name.removesuffix(".j2")
+    suffix = f".{own.split('.', 1)[1]}" if "." in own else ".txt"
+    with path.open(encoding="utf-8", errors="replace") as f:
+        m = _FIRST.match(f.readline(_LONGEST))
+    known = ", ".join(ESCAPES)
+    if m is None:
+        if trusted:
+            raise ReportError(f"{path}:1: does not say how it escapes", f"begin it with {{# escape: NAME #}} ({known})")
+        return Declared(_BY_EXTENSION.get(Path(own).suffix.lower(), "text"), suffix)
+    if m[1] not in ESCAPES:
+        raise ReportError(f"{path}:1: no way of escaping is called {m[1]!r}", f"known: {known}")
+    return Declared(m[1], m[2] or suffix)

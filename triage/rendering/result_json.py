@@ -1,0 +1,34 @@
+"""The result as JSON, streamed: one finding or workload per line."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import orjson
+
+from triage.document.bundle import Bundle
+from triage.rendering.tables import Write
+
+
+def write_json(b: Bundle, write: Write) -> None:
+    """Write the result (schema triage/1). Workloads are made as they are written; everything else is fetched already."""
+    write("{\n")
+    for n, (key, value) in enumerate(b.sections()):
+        write((",\n" if n else "") + f'"{key}":')
+        if isinstance(value, dict | str):
+            write(_dump(value))
+            continue
+        write("[")
+        for k, item in enumerate(value):
+            write(("," if k else "") + "\n" + _dump(item))
+        write("\n]")
+    write("\n}\n")
+
+
+def _dump(value: Any) -> str:
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:  # a lone surrogate in a path, an integer beyond 64 bits
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return text.encode("utf-8", "replace").decode("utf-8")
