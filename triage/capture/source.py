@@ -19,24 +19,33 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from triage.ground.errors import BadCapture, CaptureError
 
-HEAD = 1 << 18
+HEAD = 1 << 18  # bytes that decide dialect and encoding; the text of a log before the table can be long
 GZ_RATIO = 300  # real exports compress 5-40 times; a bomb 1000 times
 GZ_BYTES = 8 << 30
 LONGEST_RECORD = 1 << 20  # bytes of one record; beyond them its quotes are taken for damaged
 MOST_FILES = 20_000  # of a folder that is one export; a home folder given by mistake is not walked for minutes
 _BINARY = (
-    (b"\x89PNG", "a PNG picture"), (b"\xff\xd8\xff", "a JPEG picture"), (b"GIF8", "a GIF picture"),
-    (b"%PDF", "a PDF document"), (b"PK\x03\x04", "a ZIP archive or spreadsheet workbook"),
-    (b"\x7fELF", "an executable"), (b"MZ", "a Windows executable"), (b"SQLite format 3", "a SQLite database"),
-    (b"\xd0\xcf\x11\xe0", "a binary Office document"), (b"BZh", "a bzip2 archive"), (b"\xfd7zXZ", "an xz archive"),
-    (b"7z\xbc\xaf", "a 7-Zip archive"), (b"\x28\xb5\x2f\xfd", "zstd-compressed data"),
-)  # fmt: skip
+    (b"\x89PNG", "a PNG picture"),
+    (b"\xff\xd8\xff", "a JPEG picture"),
+    (b"GIF8", "a GIF picture"),
+    (b"%PDF", "a PDF document"),
+    (b"PK\x03\x04", "a ZIP archive or spreadsheet workbook"),
+    (b"\x7fELF", "an executable"),
+    (b"MZ", "a Windows executable"),
+    (b"SQLite format 3", "a SQLite database"),
+    (b"\xd0\xcf\x11\xe0", "a binary Office document"),
+    (b"BZh", "a bzip2 archive"),
+    (b"\xfd7zXZ", "an xz archive"),
+    (b"7z\xbc\xaf", "a 7-Zip archive"),
+    (b"\x28\xb5\x2f\xfd", "zstd-compressed data"),
+)
 csv.field_size_limit(1 << 24)
 
 
@@ -128,7 +137,7 @@ class Source:
             return f.read(2) == b"\x1f\x8b"
 
     def open(self) -> BinaryIO:
-        """The bytes from the start, unpacked."""
+        """The bytes from the start, unpacked; raises CaptureError, and BadCapture while a damaged gz is read."""
         gz = self._gz
         if self._data is not None:
             return io.BytesIO(self._data)
@@ -177,6 +186,7 @@ class Source:
             return h.hexdigest()
         if self._data is not None:
             return hashlib.sha256(self._data).hexdigest()
+        # before and after: the digest must be that of the file whose cells were read
         self.unchanged()
         with Path(self.path).open("rb") as f:
             digest = hashlib.file_digest(f, "sha256").hexdigest()
@@ -202,6 +212,7 @@ class Source:
             return "utf-8-sig"
         if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
             return "utf-16"
+        # UTF-16 without a mark: in western text every other byte is zero, and which one tells the byte order.
         if b"\0" in head[:4096]:
             even, odd = head[:4096:2].count(0), head[1:4096:2].count(0)
             if odd > 0.3 * len(head[:4096]) / 2 and even < odd / 8:
@@ -216,6 +227,7 @@ class Source:
             except UnicodeDecodeError:
                 if len(head) < HEAD:
                     break
+        # Tabs, line ends and escape sequences of coloured logs are text; many other control characters are not.
         control = sum(head[:4096].count(bytes([c])) for c in (*range(1, 9), *range(14, 32)) if c != 27)
         if control > len(head[:4096]) / 20:
             raise BadCapture(f"{self.path}: this is binary data, not a text export", "export the table as CSV")
@@ -267,6 +279,7 @@ class Source:
         found: dict[int, bytes] = {}
         waiting = deque(todo)
         record, quoted = 0, False  # the record being read (0: none), and whether one of its quotes is still open
+        # Only the few lines that are wanted are decoded; UTF-8 and cp1252 never hide a line end inside a character.
         for number, data, ends in self.blocks():
             line, beyond = number, number + len(ends)
             while line < beyond and (record or waiting):
@@ -294,11 +307,11 @@ class Source:
             for n, raw in found.items()
         }
 
-    def blocks(self) -> Iterator[tuple[int, bytes, Any]]:
+    def blocks(self) -> Iterator[tuple[int, bytes, NDArray[np.intp]]]:
         """(number of the first line, bytes, offsets of the line ends in them): whole lines, a quarter MB at a time."""
         with self.open() as f:
             number, tail = 1, b""
-            while block := f.read(1 << 18):
+            while block := f.read(1 << 18):  # as much as stays in the cache while it is searched
                 data = tail + block
                 ends = np.flatnonzero(np.frombuffer(data, np.uint8) == 10)
                 tail = data[ends[-1] + 1 :] if len(ends) else data
@@ -345,7 +358,8 @@ class Source:
 
 
 def bounded(f: BinaryIO, path: str, limit: int = 1 << 30) -> bytes:
-    """All of a stream, in pieces (one big read would claim the whole limit at once); raises BadCapture above `limit` bytes."""
+    """All of a stream; raises BadCapture above `limit` bytes."""
+    # in pieces: one big read would claim the whole limit at once
     parts, seen = [], 0
     while block := f.read(1 << 20):
         parts.append(block)
@@ -360,8 +374,10 @@ def _unpacked_limit(packed: int, wanted: int) -> int:
 
 
 def _bomb(path: str, limit: int) -> BadCapture:
-    return BadCapture(f"{path}: unpacks to more than {limit >> 20} MB, which no export compresses to",
-                      "unpack it yourself, or raise --max-unpacked")  # fmt: skip
+    return BadCapture(
+        f"{path}: unpacks to more than {limit >> 20} MB, which no export compresses to",
+        "unpack it yourself, or raise --max-unpacked",
+    )
 
 
 def _lf(text: str) -> str:
@@ -373,11 +389,11 @@ _DELIMITERS = (",", ";", "\t", "|")
 
 def delimiter(line: str) -> str:
     """The delimiter of a header line: the one that cuts it into most cells outside quotes."""
-    bare = re.sub(r'"[^"]*"', "", line)
+    bare = re.sub(r'"[^"]*"', "", line)  # names of kernels hold commas
     best = max(_DELIMITERS, key=lambda d: bare.count(d))
     return best if bare.count(best) else ","
 
 
 def cells(line: str, sep: str | None = None, skip_space: bool = False) -> list[str]:
-    """One line cut into cells by the csv rules."""
+    """One line cut into cells by the csv rules; sep: its delimiter where that is known."""
     return next(csv.reader([line], delimiter=sep or delimiter(line), skipinitialspace=skip_space), [])

@@ -19,23 +19,34 @@ from triage.devices.tables import amd_names, amd_rows, families, limits_for, num
 from triage.ground.errors import TriageError
 
 __all__ = [
-    "AmdLimits", "Device", "Disagreement", "Limits", "NvidiaLimits", "Peaks", "architecture", "architectures",
-    "find", "is_family", "limits_of", "listing", "require",
-]  # fmt: skip
+    "AmdLimits",
+    "Device",
+    "Disagreement",
+    "Limits",
+    "NvidiaLimits",
+    "Peaks",
+    "architecture",
+    "architectures",
+    "find",
+    "is_family",
+    "limits_of",
+    "listing",
+    "require",
+]
 
 Vendor = Literal["nvidia", "amd", "intel"]
 
 # Words that vendors and drivers add or drop freely; they never tell two products apart.
 _NOISE = frozenset(
-    ("nvidia", "amd", "ati", "corporation", "geforce", "radeon", "tesla", "quadro", "instinct", "graphics",
-     "gpu", "series", "device", "tm")
-)  # fmt: skip
+    "nvidia amd ati corporation geforce radeon tesla quadro instinct graphics gpu series device tm".split()
+)
+# sm_86, compute_86, CC 8.6, 8.6, and the suffixes of arch-specific (90a) and family-specific (100f) builds
 _NVIDIA_ARCH = re.compile(r"(?:sm|compute|cc)?[ _-]*(?:(\d{1,2})\.(\d)|(\d{2,3}))[af]?")
 
 
 @dataclass(frozen=True, slots=True)
 class Peaks:
-    """Speeds of light of one product; None where no source gives the value."""
+    """Speeds of light of one product, at its boost clock; None where no source gives the value."""
 
     fp32_tflops: float | None = None
     fp64_tflops: float | None = None
@@ -49,7 +60,10 @@ class Peaks:
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A GPU product, or an architecture without a product (then `sm_count` is None)."""
+    """A GPU product, or an architecture without a product (then `sm_count` is None).
+
+    fp64_ratio: FP32 peak over FP64 peak. source: where the row's figures come from.
+    """
 
     name: str
     vendor: Vendor
@@ -80,8 +94,10 @@ def find(name_or_arch: str) -> Device | None:
     if arch is not None:
         return _bare(arch)
     words, memory = _words(text)
-    if not words:
+    if not words:  # "NVIDIA GPU": all noise, which every product would match
         return None
+    # "RTX 3080" names the first product of the table, "RTX 3080 12GB" only the one that is sold with 12 GB; a memory
+    # size behind a product that exists once is ignored.
     for names, sizes, device in _index():
         if words in names and (memory is None or not sizes or memory in sizes):
             return device
@@ -108,7 +124,7 @@ def architecture(text: str) -> str | None:
     """
     plain = text.strip().casefold()
     if plain.startswith("gfx"):
-        plain = plain.split(":")[0]
+        plain = plain.split(":")[0]  # what follows (sramecc, xnack) is a mode of the same hardware
         return plain if plain in amd_names() else None
     family = families().get(plain.replace(" ", ""))
     if family is not None:
@@ -148,6 +164,7 @@ def architectures() -> tuple[Device, ...]:
 
 def _words(text: str) -> tuple[tuple[str, ...], str | None]:
     """The telling words of a product name in order, and its memory size if it has one."""
+    # 200 characters hold any product's name; the rest of a damaged cell is not worth reading
     plain = re.sub(r"[®™]|\((?:tm|r)\)", " ", text[:200].casefold())
     plain = re.sub(r"\(\d+\)\s*$", " ", plain)  # nvprof numbers devices: "TITAN Xp (0)"
     words: list[str] = []
@@ -177,6 +194,7 @@ def _product(row: dict[str, str]) -> Device:
     limits = limits_for(row["arch"])
     fp32, fp64 = number(row["fp32_tflops"]), number(row["fp64_tflops"])
     ratio = limits.fp64_ratio if isinstance(limits, NvidiaLimits) else None
+    # NVIDIA states the ratio per compute capability, so a product's FP64 peak follows from its FP32 peak.
     if fp64 is None and fp32 is not None and ratio:
         fp64 = fp32 / ratio
     peaks = Peaks(
@@ -192,9 +210,15 @@ def _product(row: dict[str, str]) -> Device:
     aliases = tuple(part for part in row["aliases"].split("; ") if part)
     bare = _bare(row["arch"])
     return dataclasses.replace(
-        bare, name=row["name"], generation=row["generation"], sm_count=int(row["sm_count"]), peaks=peaks,
-        source=row["source"], notes=row["notes"], aliases=aliases,
-    )  # fmt: skip
+        bare,
+        name=row["name"],
+        generation=row["generation"],
+        sm_count=int(row["sm_count"]),
+        peaks=peaks,
+        source=row["source"],
+        notes=row["notes"],
+        aliases=aliases,
+    )
 
 
 @cache
@@ -203,13 +227,30 @@ def _bare(arch: str) -> Device:
     notes = "; ".join(other.text for other in limits.disagreements)
     if isinstance(limits, NvidiaLimits):
         return Device(
-            name=arch, vendor="nvidia", arch=arch, generation=limits.generation, sm_count=None,
-            max_warps_per_sm=limits.max_warps, warp_size=limits.warp_size, limits=limits, peaks=Peaks(),
-            fp64_ratio=limits.fp64_ratio, source=limits.source, notes=notes,
-        )  # fmt: skip
+            name=arch,
+            vendor="nvidia",
+            arch=arch,
+            generation=limits.generation,
+            sm_count=None,
+            max_warps_per_sm=limits.max_warps,
+            warp_size=limits.warp_size,
+            limits=limits,
+            peaks=Peaks(),
+            fp64_ratio=limits.fp64_ratio,
+            source=limits.source,
+            notes=notes,
+        )
     return Device(
-        name=arch, vendor="amd", arch=arch, generation=limits.generation, sm_count=None,
-        max_warps_per_sm=limits.waves_per_simd * limits.simds, warp_size=limits.wave_sizes[0],
-        limits=limits, peaks=Peaks(), fp64_ratio=None, source=limits.source,
+        name=arch,
+        vendor="amd",
+        arch=arch,
+        generation=limits.generation,
+        sm_count=None,
+        max_warps_per_sm=limits.waves_per_simd * limits.simds,
+        warp_size=limits.wave_sizes[0],
+        limits=limits,
+        peaks=Peaks(),
+        fp64_ratio=None,
+        source=limits.source,
         notes=notes,
-    )  # fmt: skip
+    )

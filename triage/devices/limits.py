@@ -16,7 +16,10 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True)
 class NvidiaLimits:
-    """What one streaming multiprocessor (SM) of a compute capability holds. Sizes in bytes."""
+    """What one streaming multiprocessor (SM) of a compute capability holds. Sizes in bytes.
+
+    `carveouts` are the legal sizes of shared memory per SM, empty before 7.0, where none can be asked for.
+    """
 
     arch: str
     generation: str
@@ -27,6 +30,8 @@ class NvidiaLimits:
     max_threads_per_group: int
     registers: int
     registers_per_group: int
+    # What NVIDIA's header lets through, and what the programming guide says: 256 and 255, or 255 and 63 on the first
+    # Keplers. The header decides what a profiler prints.
     registers_per_thread: int
     registers_per_thread_documented: int
     register_unit: int
@@ -37,6 +42,7 @@ class NvidiaLimits:
     shared_unit: int
     shared_reserved: int
     carveouts: tuple[int, ...]
+    # None before 9.0, where the header ignores them; `newer` is what headers from CUDA 13.3 on say, where that differs.
     barriers: int | None
     barriers_newer: int | None
     fp64_ratio: float | None
@@ -63,7 +69,9 @@ class AmdLimits:
     vgprs: dict[int, int]
     vgpr_unit: dict[int, int]
     vgprs_per_wave: int
+    # "unified": one file with the VGPRs (CDNA2 and later); "separate": a file of its own (CDNA1); "": none
     agprs: str
+    # None from gfx10 on, where every wave slot owns its scalar registers and they never limit
     sgprs: int | None
     sgpr_unit: int | None
     sgprs_per_wave: int
@@ -72,6 +80,7 @@ class AmdLimits:
     lds_per_group: int
     lds_unit: int
     max_threads_per_group: int
+    # Hardware barriers are what caps groups, so groups of a single wave, which need none, do not count against it.
     max_groups: int
     max_groups_per_wgp: int | None
     disagreements: tuple[Disagreement, ...]

@@ -21,14 +21,14 @@ def limits_for(arch: str) -> Limits:
     if known is not None:
         return known
     for row in amd_rows():
-        if arch in row.names:
+        if arch in row.names:  # one row, many gfx names: the answer carries the name that was asked for
             return dataclasses.replace(row, arch=arch)
     raise TriageError(f"no limits for architecture {arch!r}", "see: triage list devices")
 
 
 @cache
 def nvidia() -> dict[str, NvidiaLimits]:
-    """NVIDIA's architectures by name."""
+    """NVIDIA's architectures by name ("sm_86"), in the order of the table."""
     found = {}
     for row in read("nvidia_limits.csv"):
         arch = "sm_" + row["cc"].replace(".", "")
@@ -120,11 +120,12 @@ def amd_names() -> frozenset[str]:
 
 
 def read(name: str) -> Iterator[dict[str, str]]:
-    """Rows of a table beside this package."""
+    """Rows of a table of this folder, header names to cells."""
     with (_DATA / name).open(encoding="utf-8", newline="") as file:
         yield from csv.DictReader(file)
 
 
+# "field=value: who says so | field=value: ...", in one cell, so that a limit and its doubt stay in one row
 def _disagreements(text: str) -> tuple[Disagreement, ...]:
     found = []
     for part in filter(None, text.split(" | ")):

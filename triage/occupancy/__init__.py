@@ -14,13 +14,12 @@ from __future__ import annotations
 
 import sys
 import types
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from triage.devices import limits_of
-from triage.occupancy.core import LIMITERS, UNLIMITED
+from triage.occupancy.core import LIMITERS, UNLIMITED, Numbers
 from triage.occupancy.cuda import CudaOptions
 from triage.occupancy.grid import LaunchShape, flat_index, launch_shape, warps_needed
 from triage.occupancy.model import Launch, Model, model_for
@@ -30,34 +29,78 @@ from triage.occupancy.tile import Tile, tile
 from triage.occupancy.waste import Waste
 
 __all__ = [
-    "LIMITERS", "UNLIMITED", "Change", "Launch", "LaunchShape", "Model", "Occupancy", "OccupancyArray",
-    "Plateau", "Step", "Tile", "Waste", "flat_index", "launch_shape", "occupancy", "tile", "warps_needed",
-]  # fmt: skip
-
-Numbers = NDArray[Any]
+    "LIMITERS",
+    "UNLIMITED",
+    "Change",
+    "Launch",
+    "LaunchShape",
+    "Model",
+    "Occupancy",
+    "OccupancyArray",
+    "Plateau",
+    "Step",
+    "Tile",
+    "Waste",
+    "flat_index",
+    "launch_shape",
+    "occupancy",
+    "tile",
+    "warps_needed",
+]
 
 
 @overload
 def occupancy(  # type: ignore[overload-overlap]
-    arch: str, threads: int, registers: int, shared: int = 0, sgprs: int | None = None,
-    wave: int | None = None, mode: str | None = None, *, agprs: int | None = None,
-    barriers: int | None = None, optin: bool = True, carveout: int = -1, cache: str = "none",
+    arch: str,
+    threads: int,
+    registers: int,
+    shared: int = 0,
+    sgprs: int | None = None,
+    wave: int | None = None,
+    mode: str | None = None,
+    *,
+    agprs: int | None = None,
+    barriers: int | None = None,
+    optin: bool = True,
+    carveout: int = -1,
+    cache: str = "none",
     global_caching: str = "off",
-) -> Occupancy: ...  # fmt: skip
+) -> Occupancy: ...
 @overload
 def occupancy(
-    arch: str, threads: int | Numbers, registers: int | Numbers, shared: int | Numbers = 0,
-    sgprs: int | Numbers | None = None, wave: int | None = None, mode: str | None = None, *,
-    agprs: int | Numbers | None = None, barriers: int | Numbers | None = None, optin: bool = True,
-    carveout: int = -1, cache: str = "none", global_caching: str = "off",
-) -> OccupancyArray: ...  # fmt: skip
+    arch: str,
+    threads: int | Numbers,
+    registers: int | Numbers,
+    shared: int | Numbers = 0,
+    sgprs: int | Numbers | None = None,
+    wave: int | None = None,
+    mode: str | None = None,
+    *,
+    agprs: int | Numbers | None = None,
+    barriers: int | Numbers | None = None,
+    optin: bool = True,
+    carveout: int = -1,
+    cache: str = "none",
+    global_caching: str = "off",
+) -> OccupancyArray: ...
 
 
 def occupancy(
-    arch: str, threads: Any, registers: Any, shared: Any = 0, sgprs: Any = None,
-    wave: int | None = None, mode: str | None = None, *, agprs: Any = None, barriers: Any = None,
-    optin: bool = True, carveout: int = -1, cache: str = "none", global_caching: str = "off",
-) -> Occupancy | OccupancyArray:  # fmt: skip
+    arch: str,
+    threads: int | Numbers,
+    registers: int | Numbers,
+    shared: int | Numbers = 0,
+    sgprs: int | Numbers | None = None,
+    wave: int | None = None,
+    mode: str | None = None,
+    *,
+    agprs: int | Numbers | None = None,
+    barriers: int | Numbers | None = None,
+    optin: bool = True,
+    carveout: int = -1,
+    cache: str = "none",
+    global_caching: str = "off",
+) -> Occupancy | OccupancyArray:
     """Theoretical occupancy of a launch, or of arrays of launches that broadcast.
 
     `arch` is an architecture or device in any usual spelling. `threads` per group, `registers`
@@ -69,10 +112,17 @@ def occupancy(
     unknown architectures and impossible settings raise TriageError.
     """
     model = model_for(limits_of(arch), wave, mode, CudaOptions(optin, carveout, cache, global_caching))
-    values = {"threads": threads, "registers": registers, "shared": shared, "sgprs": sgprs, "agprs": agprs,
-              "barriers": barriers}  # fmt: skip
+    values = {
+        "threads": threads,
+        "registers": registers,
+        "shared": shared,
+        "sgprs": sgprs,
+        "agprs": agprs,
+        "barriers": barriers,
+    }
     given = {name: value for name, value in values.items() if value is not None}
     if all(np.ndim(value) == 0 for value in given.values()):
+        # One launch gets the full answer with steps and notes; arrays get columns, and `at` for one of them.
         model.run(**given)  # refuses what is not a whole number before it is cut to one
         return single(model, Launch(**{name: int(value) for name, value in given.items()}), arch)
     return OccupancyArray(model, given, *model.count(**given))

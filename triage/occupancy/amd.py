@@ -15,7 +15,7 @@ from triage.devices import AmdLimits
 from triage.ground.errors import TriageError
 from triage.occupancy.core import UNLIMITED, Core, Ints, conclude, divide
 
-_AGPRS = 256
+_AGPRS = 256  # most a wave can address, on every generation that has them
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +28,13 @@ class AmdOptions:
 
 def options_for(limits: AmdLimits, wave: int | None, mode: str | None) -> AmdOptions:
     """Fill in the usual choice and refuse what the hardware has not; raises TriageError."""
+    # The narrower one first: RDNA compiles compute kernels for 32 lanes unless asked.
     if wave is None:
         wave = limits.wave_sizes[0]
     if wave not in limits.wave_sizes:
         sizes = " or ".join(str(size) for size in limits.wave_sizes)
         raise TriageError(f"wave {wave}: {limits.arch} runs waves of {sizes} lanes")
+    # CU mode unless told otherwise: a group in WGP mode spreads over both CUs and may use the LDS of both.
     mode = (mode or "cu").lower()
     if mode not in ("cu", "wgp"):
         raise TriageError(f"mode {mode!r}: must be cu or wgp")
@@ -42,7 +44,7 @@ def options_for(limits: AmdLimits, wave: int | None, mode: str | None) -> AmdOpt
 
 
 def simds(limits: AmdLimits, options: AmdOptions) -> int:
-    """SIMDs a group's waves are spread over."""
+    """SIMDs a group's waves are spread over: those of a CU, or of both CUs of a WGP."""
     if options.mode == "wgp" and limits.simds_per_wgp is not None:
         return limits.simds_per_wgp
     return limits.simds
@@ -59,6 +61,8 @@ def total_vgprs(limits: AmdLimits, registers: Ints, agprs: Ints | None) -> Ints:
     """Vector registers that count against the file, from architectural and accumulation ones."""
     if agprs is None:
         return registers
+    # CDNA2 and later hand out one file: the accumulation registers follow the architectural ones, which end on a
+    # multiple of 4. CDNA1 has two files of one size, so the larger demand decides.
     if limits.agprs == "unified":
         rounded = (registers + 3) // 4 * 4 + agprs
         return np.where(agprs > 0, rounded, registers)
@@ -69,15 +73,23 @@ def total_vgprs(limits: AmdLimits, registers: Ints, agprs: Ints | None) -> Ints:
 
 def allocated_vgprs(limits: AmdLimits, options: AmdOptions, total: Ints) -> Ints:
     """Vector registers per lane a wave takes: at least one granule, in whole granules."""
+    # A wave of 32 lanes takes half the bytes per register, so both the file and the granule count double (RDNA).
     unit = limits.vgpr_unit[options.wave]
     return (np.maximum(total, 1) + (unit - 1)) // unit * unit
 
 
 def evaluate(
-    limits: AmdLimits, options: AmdOptions, threads: Ints, registers: Ints, shared: Ints,
-    sgprs: Ints | None = None, agprs: Ints | None = None,
-) -> Core:  # fmt: skip
+    limits: AmdLimits,
+    options: AmdOptions,
+    threads: Ints,
+    registers: Ints,
+    shared: Ints,
+    sgprs: Ints | None = None,
+    agprs: Ints | None = None,
+) -> Core:
     """Limits in groups per CU (per WGP in that mode) for arrays of launches; shared in bytes."""
+    # Limits count whole groups: all waves of a group are placed together, so registers for 6 waves per SIMD are worth
+    # only 4 where a group brings 4 per SIMD (docs/occupancy.md, "What is counted").
     units = simds(limits, options)
     waves = (threads + (options.wave - 1)) // options.wave
     too_wide = threads > limits.max_threads_per_group
@@ -89,6 +101,7 @@ def evaluate(
     by_registers = divide(np.minimum(per_simd, limits.waves_per_simd) * units, waves)
     by_registers[total > limits.vgprs_per_wave] = 0
     if agprs is not None:
+        # asking for accumulation registers where there are none is refused, not ignored
         by_registers[agprs > (_AGPRS if limits.agprs else 0)] = 0
     most = limits.max_groups_per_wgp if options.mode == "wgp" else limits.max_groups
     # A group of one wave needs no barrier, and barriers are what the 16 (32) groups stand for.
@@ -118,6 +131,7 @@ def _by_sgprs(limits: AmdLimits, sgprs: Ints, units: int, waves: Ints) -> Ints:
         # From gfx10 on every wave slot owns its 128 scalar registers.
         found = np.full_like(sgprs, UNLIMITED)
     else:
+        # At least one granule, as with vector registers, except for a launch that says it uses none.
         unit = limits.sgpr_unit
         per_simd = divide(limits.sgprs, np.maximum((sgprs + (unit - 1)) // unit * unit, unit))
         found = divide(np.minimum(per_simd, limits.waves_per_simd) * units, waves)
@@ -128,6 +142,7 @@ def _by_sgprs(limits: AmdLimits, sgprs: Ints, units: int, waves: Ints) -> Ints:
 
 def allocated_lds(limits: AmdLimits, shared: Ints) -> Ints:
     """Bytes of LDS a group takes, in whole granules."""
+    # LLVM ignores the granule, so its occupancy can be a group higher than what the hardware places.
     unit = limits.lds_unit
     return (shared + (unit - 1)) // unit * unit
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-Ints = NDArray[np.int32]
-Bits = NDArray[np.uint8]
+Ints: TypeAlias = NDArray[np.int32]
+Bits: TypeAlias = NDArray[np.uint8]
+Numbers: TypeAlias = NDArray[np.number]  # as callers have them; cut to Ints once they are known to be whole
 
+# Their order is the order of the bits in `binding`, which callers keep in arrays.
 LIMITERS = ("waves", "groups", "registers", "shared", "sgprs", "barriers")
 # "This resource never limits": the largest int32, as in NVIDIA's header.
 UNLIMITED = int(np.iinfo(np.int32).max)
@@ -37,6 +40,7 @@ def conclude(waves: Ints, limits: dict[str, Ints]) -> Core:
     As in NVIDIA's header, barriers come last: where they bind, the limiters that would bind without
     them stay named too.
     """
+    # In place and without a mask: millions of launches are evaluated, and temporaries cost more than the arithmetic.
     groups = np.full_like(waves, UNLIMITED)
     for name, limit in limits.items():
         if name != "barriers":

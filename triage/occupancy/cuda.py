@@ -15,8 +15,9 @@ from triage.devices import NvidiaLimits
 from triage.ground.errors import TriageError
 from triage.occupancy.core import UNLIMITED, Core, Ints, conclude, divide
 
-# Before 9.0 the header ignores barriers; partitioned global caching exists on these alone.
+# Partitioned global caching, under which a block lives in one half of the SM, exists on these alone.
 _PARTITIONED_CACHING = frozenset({"sm_52", "sm_53", "sm_61", "sm_62"})
+# The older cache preference in terms of the newer carve-out, in percent, as the header translates it from 7.0 on.
 CACHE_CARVEOUT = {"l1": 0, "equal": 50, "shared": 100}
 
 
@@ -45,9 +46,13 @@ class CudaOptions:
 
 
 def evaluate(
-    limits: NvidiaLimits, options: CudaOptions, threads: Ints, registers: Ints, shared: Ints,
+    limits: NvidiaLimits,
+    options: CudaOptions,
+    threads: Ints,
+    registers: Ints,
+    shared: Ints,
     barriers: Ints | None = None,
-) -> Core:  # fmt: skip
+) -> Core:
     """Limits in blocks per SM for arrays of launches (threads and registers >= 0, shared in bytes)."""
     warps = (threads + (limits.warp_size - 1)) // limits.warp_size
     caching = options.global_caching != "off" and limits.arch in _PARTITIONED_CACHING
@@ -60,13 +65,14 @@ def evaluate(
     if caching:
         halved = divide(limits.max_warps // 2, warps) * 2
         by_warps = np.where(cached, halved, by_warps)
-    by_warps *= threads <= limits.max_threads_per_group
+    by_warps *= threads <= limits.max_threads_per_group  # a product instead of a mask: several times faster
     found = {
         "waves": by_warps,
         "groups": np.full_like(by_warps, limits.max_groups),
         "registers": by_registers,
         "shared": _by_shared(limits, options, shared),
     }
+    # The header ignores barriers before 9.0, and a launch that does not say how many it uses is taken to use few.
     if limits.barriers is not None and barriers is not None:
         by_barriers = divide(limits.barriers, np.maximum(barriers, 1))
         by_barriers[barriers == 0] = UNLIMITED
@@ -80,6 +86,7 @@ def preferred_shared(limits: NvidiaLimits, options: CudaOptions) -> int:
         # Kepler moves 16 KiB steps between L1 and shared memory; Maxwell and Pascal have both fixed.
         step = {"equal": 1, "l1": 2}.get(options.cache, 0) if limits.generation == "Kepler" else 0
         return limits.shared - step * 16384
+    # Percent of the largest carve-out, rounded up to a size the hardware has: 1 % gives the smallest, not none.
     percent = options.carveout if options.carveout >= 0 else CACHE_CARVEOUT.get(options.cache, 100)
     wanted = percent * limits.shared // 100
     return min(size for size in limits.carveouts if size >= wanted)
@@ -87,7 +94,7 @@ def preferred_shared(limits: NvidiaLimits, options: CudaOptions) -> int:
 
 def allocated_shared(limits: NvidiaLimits, shared: Ints) -> Ints:
     """Bytes of shared memory a block takes: with what the driver reserves, in whole granules."""
-    unit = limits.shared_unit
+    unit = limits.shared_unit  # a power of two, as the header's own rounding needs it
     return (shared + (limits.shared_reserved + unit - 1)) & ~(unit - 1)
 
 
@@ -107,13 +114,14 @@ def shared_cap(limits: NvidiaLimits, options: CudaOptions) -> int:
 
 def allocated_registers(limits: NvidiaLimits, registers: Ints) -> Ints:
     """Registers one warp takes, in whole granules."""
-    unit = limits.register_unit
+    unit = limits.register_unit  # 256 per warp: 8 per thread
     return (registers * limits.warp_size + (unit - 1)) // unit * unit
 
 
 def _by_registers(
     limits: NvidiaLimits, warps: Ints, registers: Ints, parts: int, options: CudaOptions, caching: bool
 ) -> tuple[Ints, np.ndarray[tuple[int, ...], np.dtype[np.bool_]]]:
+    # A warp's registers come from one sub-partition, so what is left over in each of four files helps nobody.
     per_warp = allocated_registers(limits, registers)
     per_part = divide(limits.registers // parts, np.maximum(per_warp, 1))
     found = divide(per_part * parts, warps)
@@ -134,6 +142,7 @@ def _by_registers(
 
 
 def _by_shared(limits: NvidiaLimits, options: CudaOptions, shared: Ints) -> Ints:
+    # Only a preference below the whole needs the search for a legal size: by default the driver gives all there is.
     taken = allocated_shared(limits, shared)
     preferred = preferred_shared(limits, options)
     if preferred == limits.shared:

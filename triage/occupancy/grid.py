@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from triage.ground.errors import TriageError
 
@@ -13,7 +12,10 @@ Shape = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class LaunchShape:
-    """A grid of groups on `units` SMs, CUs or WGPs that each hold `resident` groups at once."""
+    """A grid of groups on `units` SMs, CUs or WGPs that each hold `resident` groups at once.
+
+    `threads` of a group and groups of the `grid` in x, y, z; `wave_size` in lanes.
+    """
 
     threads: Shape
     grid: Shape
@@ -55,6 +57,7 @@ class LaunchShape:
     @property
     def rounds(self) -> int:
         """Waves, with the last begun one counted whole."""
+        # -(-a // b) rounds up in integers: a float would lose groups beyond 2**53
         return -(-self.groups // self.capacity) if self.capacity else 0
 
     @property
@@ -75,21 +78,33 @@ class LaunchShape:
     @property
     def idle_units(self) -> int:
         """SMs, CUs or WGPs that never get a group."""
+        # Groups are taken to go to empty units first, so only a grid smaller than the machine leaves some without work.
         return max(self.units - self.groups, 0)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Plain values for JSON."""
         return {
-            "threads": list(self.threads), "grid": list(self.grid), "units": self.units, "unit": self.unit,
-            "groups": self.groups, "group_threads": self.group_threads, "subgroups": self.subgroups,
-            "idle_lanes": self.idle_lanes, "capacity": self.capacity,
-            "waves": self.waves if self.capacity else None, "rounds": self.rounds, "tail": self.tail,
-            "to_fill": self.to_fill, "utilisation": self.utilisation, "idle_units": self.idle_units,
-        }  # fmt: skip
+            "threads": list(self.threads),
+            "grid": list(self.grid),
+            "units": self.units,
+            "unit": self.unit,
+            "groups": self.groups,
+            "group_threads": self.group_threads,
+            "subgroups": self.subgroups,
+            "idle_lanes": self.idle_lanes,
+            "capacity": self.capacity,
+            "waves": self.waves if self.capacity else None,  # JSON has no infinity
+            "rounds": self.rounds,
+            "tail": self.tail,
+            "to_fill": self.to_fill,
+            "utilisation": self.utilisation,
+            "idle_units": self.idle_units,
+        }
 
 
 def parse_shape(text: str, what: str) -> Shape:
     """ "256", "16x16" or "8x8x4" as three numbers; raises TriageError."""
+    # "16x16", "16*16" and CUDA's "(16,16)" without its brackets
     parts = text.lower().replace("*", "x").replace(",", "x").split("x")
     try:
         numbers = [int(part) for part in parts]
@@ -105,13 +120,14 @@ def launch_shape(
     threads: Shape, grid: Shape, units: int, resident: int, wave_size: int, unit: str = "SM"
 ) -> LaunchShape:
     """How a grid maps onto `units` that each hold `resident` groups; raises TriageError."""
+    # 0 resident groups is an answer (the launch cannot run), 0 threads or units is a mistake.
     if min(*threads, *grid, units, wave_size) < 1 or resident < 0:
         raise TriageError("launch shape: sizes must be at least 1")
     return LaunchShape(threads, grid, units, unit, resident, wave_size)
 
 
 def flat_index(index: Shape, size: Shape) -> int:
-    """Position of a thread in its group: z * sx * sy + y * sx + x.
+    """Position of a thread in its group: z * sx * sy + y * sx + x (CUDA C++ Programming Guide, "Thread Hierarchy").
 
     Subgroups are cut from this order on today's GPUs; graphics APIs do not promise it.
     """

@@ -5,31 +5,36 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from triage.devices import AmdLimits, Limits, NvidiaLimits
 from triage.ground.errors import TriageError
 from triage.occupancy import amd, cuda
 from triage.occupancy.amd import AmdOptions
-from triage.occupancy.core import Bits, Core, Ints
+from triage.occupancy.core import Bits, Core, Ints, Numbers
 from triage.occupancy.cuda import CudaOptions
 
 # Arrays longer than this are worked through in pieces that stay in the processor's cache.
 _CHUNK = 16384
 # Beyond any hardware; larger numbers are cut to these so that products neither overflow nor leave
 # the range in which `divide` is exact.
-_CEILING = {"threads": 1 << 16, "registers": 1 << 12, "shared": 1 << 22, "sgprs": 1 << 12, "agprs": 1 << 12,
-            "barriers": 1 << 12}  # fmt: skip
+_CEILING = {
+    "threads": 1 << 16,
+    "registers": 1 << 12,
+    "shared": 1 << 22,
+    "sgprs": 1 << 12,
+    "agprs": 1 << 12,
+    "barriers": 1 << 12,
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What one group asks for: threads, registers per thread, bytes of shared memory (LDS), ...
+    """What one group asks for: threads, registers per thread (AMD: VGPRs), bytes of shared memory (LDS), ...
 
-    `sgprs`, `agprs` (AMD) and `barriers` (NVIDIA) are None where they are not known.
+    `shared` is static and dynamic together, without the driver's reserve. `sgprs`, `agprs` (AMD) and `barriers`
+    (NVIDIA) are None where they are not known.
     """
 
     threads: int
@@ -56,7 +61,7 @@ class Model:
     @property
     def unit(self) -> str:
         """What the numbers are per: SM, CU or WGP."""
-        if self.amd is None:
+        if self.amd is None:  # NVIDIA
             return "SM"
         return self.amd.mode.upper()
 
@@ -87,8 +92,7 @@ class Model:
         if isinstance(limits, NvidiaLimits):
             caps = {"registers": limits.registers_per_thread, "shared": cuda.shared_cap(limits, self.cuda)}
         else:
-            caps = {"registers": limits.vgprs_per_wave, "shared": limits.lds_per_group,
-                    "sgprs": amd.sgpr_cap(limits)}  # fmt: skip
+            caps = {"registers": limits.vgprs_per_wave, "shared": limits.lds_per_group, "sgprs": amd.sgpr_cap(limits)}
         return caps[resource]
 
     def run(self, **arguments: object) -> Core:
@@ -102,7 +106,7 @@ class Model:
         return Core(core.waves.reshape(shape), limits, core.groups.reshape(shape), core.binding.reshape(shape))
 
     def count(self, **arguments: object) -> tuple[Ints, Bits]:
-        """Only `groups` and `binding` of `run`, several times faster for millions of launches."""
+        """Only `groups` and `binding` of `run`, several times faster for millions of launches; raises TriageError."""
         flat, shape = _aligned(arguments)
         size = math.prod(shape)
         groups, binding = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.uint8)
@@ -112,13 +116,14 @@ class Model:
             groups[piece], binding[piece] = core.groups, core.binding
         return groups.reshape(shape), binding.reshape(shape)
 
-    def _piece(self, flat: dict[str, NDArray[Any]]) -> Core:
+    def _piece(self, flat: dict[str, Numbers]) -> Core:
         ints = {name: array.astype(np.int32, copy=False) for name, array in flat.items()}
         threads, registers, shared = ints["threads"], ints["registers"], ints["shared"]
         if isinstance(self.limits, NvidiaLimits):
             return cuda.evaluate(self.limits, self.cuda, threads, registers, shared, ints.get("barriers"))
         return amd.evaluate(self.limits, self._amd(), threads, registers, shared, ints.get("sgprs"), ints.get("agprs"))
 
+    # Both exist exactly where the limits are AMD's; the type checker cannot know.
     def _amd(self) -> AmdOptions:
         assert self.amd is not None
         return self.amd
@@ -142,9 +147,10 @@ def model_for(
     return Model(limits, options or CudaOptions(), None)
 
 
-def _aligned(arguments: dict[str, object]) -> tuple[dict[str, NDArray[Any]], tuple[int, ...]]:
+def _aligned(arguments: dict[str, object]) -> tuple[dict[str, Numbers], tuple[int, ...]]:
     """The arguments as flat arrays of equal length, and the shape they broadcast to."""
     arrays = {name: _whole(name, value) for name, value in arguments.items() if value is not None}
+    # shared memory is the one resource that may be left out: without it nothing is used
     arrays.setdefault("shared", np.zeros((), dtype=np.int32))
     try:
         shape = np.broadcast_shapes(*(array.shape for array in arrays.values()))
@@ -157,17 +163,18 @@ def _aligned(arguments: dict[str, object]) -> tuple[dict[str, NDArray[Any]], tup
     }, shape
 
 
-def _whole(name: str, value: object) -> NDArray[Any]:
+def _whole(name: str, value: object) -> Numbers:
     """`value` as an array of whole numbers that fit int32; raises TriageError for anything else."""
     if isinstance(value, int):
         value = min(value, 2 * _CEILING[name])  # NumPy has no integers beyond 64 bits
-    array: NDArray[Any] = np.asarray(value)
+    array: Numbers = np.asarray(value)
     least = 1 if name == "threads" else 0
     if array.dtype.kind == "f" and not bool((array == np.floor(array)).all()):
         raise TriageError(f"{name}: whole numbers are needed", "drop missing values first")
     if array.dtype.kind not in "iuf":
         what = f"an array of {array.dtype}" if array.ndim else repr(value)
         raise TriageError(f"{name}: {what} is not a whole number")
+    # Cut, not refused: a number beyond the hardware is an honest question with the answer 0.
     if array.size:
         low, high = array.min(), array.max()
         if low < least:

@@ -17,6 +17,7 @@ def disagreements(
     arch = model.limits.arch
     if is_family(asked):
         found.append(f"{asked.strip()} taken as {arch}; members of a family can differ")
+    # A disagreement is only worth a line where it changes the answer: the launch is asked again under the other limit.
     for other in model.limits.disagreements:
         then = _groups(model.with_limit(other.field, other.value), launch)
         if then != groups:
@@ -52,6 +53,7 @@ def _groups(model: Model, launch: Launch) -> int:
 
 def _nvidia(model: Model, limits: NvidiaLimits, launch: Launch, groups: int, limiters: tuple[str, ...]) -> list[str]:
     found = []
+    # More than 48 KiB need a call of cudaFuncSetAttribute, which no export shows.
     if groups and launch.shared > limits.shared_per_group:
         found.append(
             f"{launch.shared:,} B of shared memory need the kernel to opt in to more than "
@@ -67,6 +69,7 @@ def _amd(model: Model, limits: AmdLimits, launch: Launch, groups: int) -> list[s
     registers = np.asarray([launch.registers], dtype=np.int32)
     agprs = None if launch.agprs is None else np.asarray([launch.agprs], dtype=np.int32)
     taken = amd.allocated_vgprs(limits, model.amd, amd.total_vgprs(limits, registers, agprs))
+    # What most published tables list, and what people compare with: waves by registers alone, groups not considered.
     alone = min(limits.waves_per_simd, limits.vgprs[model.amd.wave] // max(int(taken[0]), 1))
     simds = amd.simds(limits, model.amd)
     waves = groups * -(-launch.threads // model.amd.wave)
@@ -102,6 +105,7 @@ def _registers(model: Model, launch: Launch) -> str:
         )
     array = np.asarray([launch.registers], dtype=np.int32)
     per_warp = int(cuda.allocated_registers(limits, array)[0])
+    # sm_60 has 2 sub-partitions, but must not run what no other Pascal could: there the check counts with their 4.
     parts = 4 if limits.arch == "sm_60" else limits.sub_partitions
     counted = -(-waves // parts) * parts
     if per_warp * counted > limits.registers_per_group:

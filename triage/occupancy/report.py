@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from triage.devices import Device, NvidiaLimits
 from triage.ground.errors import TriageError
@@ -12,7 +11,7 @@ from triage.occupancy.grid import LaunchShape, warps_needed
 from triage.occupancy.result import Occupancy
 from triage.occupancy.steps import SWEPT, Plateau, label, percent
 
-_AROUND = 3
+_AROUND = 3  # ranges shown on each side of the present value
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +108,16 @@ class Report:
     @property
     def steps(self) -> list[tuple[str, str]]:
         """Direction and text of the steps worth showing."""
-        return [(step.direction, step.text) for step in self.now.steps if step.resource != "threads"
-                or step.direction == "up"]  # fmt: skip
+        return [
+            (step.direction, step.text)
+            for step in self.now.steps
+            if step.resource != "threads" or step.direction == "up"
+        ]
 
     def neighbours(self) -> list[tuple[str, list[tuple[Plateau, bool]]]]:
         """Per resource: the ranges of values around the present one, and which it lies in."""
         found = []
-        for resource in SWEPT[:3]:
+        for resource in SWEPT[:3]:  # all but threads: their neighbours are other programs
             value = getattr(self.now.launch, resource)
             if value is None or (resource == "sgprs" and self.now.model.nvidia):
                 continue
@@ -138,7 +140,7 @@ class Report:
             (f"{wave}s per {group}", lanes),
             ("flattened index", f"z*{sx}*{sy} + y*{sx} + x; {wave} = index // {shape.wave_size}"),
         ]
-        if not shape.capacity:
+        if not shape.capacity:  # nothing fits, so there are no waves to speak of
             return [*found, (f"{group}s", f"{shape.groups:,}, none of which can run")]
         used = percent(shape.utilisation)
         return [
@@ -150,7 +152,7 @@ class Report:
             (f"{shape.unit}s without work", f"{shape.idle_units}"),
         ]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The JSON result."""
         latency = self.latency
         return {
@@ -158,17 +160,29 @@ class Report:
             "device": self.device.name if self.device else None,
             **self.now.to_dict(),
             "neighbours": [
-                {"resource": unit, "low": level.low, "high": level.high, "groups": level.groups,
-                 "waves": level.waves, "occupancy": level.occupancy, "here": here}
+                {
+                    "resource": unit,
+                    "low": level.low,
+                    "high": level.high,
+                    "groups": level.groups,
+                    "waves": level.waves,
+                    "occupancy": level.occupancy,
+                    "here": here,
+                }
                 for unit, levels in self.neighbours()
                 for level, here in levels
             ],
             "launch_shape": self.shape.to_dict() if self.shape else None,
-            "latency": None if latency is None else {
-                "cycles": latency.cycles, "intensity": latency.intensity, "issue_rate": latency.issue_rate,
-                "waves_needed": latency.needed, "waves_resident": latency.resident,
+            "latency": None
+            if latency is None
+            else {
+                "cycles": latency.cycles,
+                "intensity": latency.intensity,
+                "issue_rate": latency.issue_rate,
+                "waves_needed": latency.needed,
+                "waves_resident": latency.resident,
             },
-        }  # fmt: skip
+        }
 
 
 def latency_of(now: Occupancy, cycles: float, intensity: float, issue_rate: float | None) -> Latency:
@@ -180,7 +194,8 @@ def latency_of(now: Occupancy, cycles: float, intensity: float, issue_rate: floa
                 f"the issue rate of {limits.arch} is not in the tables",
                 "give instructions per cycle: --issue-rate",
             )
-        # One warp scheduler per sub-partition, one instruction per cycle each.
+        # One warp scheduler per sub-partition, one instruction per cycle each. AMD's issue rate depends on the mix of
+        # instructions (scalar, vector, memory go in parallel), so no single number is in the tables.
         issue_rate = limits.sub_partitions
     return Latency(cycles, intensity, issue_rate, warps_needed(cycles, issue_rate, intensity), now.waves)
 
@@ -207,6 +222,7 @@ def plots(report: Report, width: float = 560, height: float = 120) -> list[Plot]
             continue
         levels = now.plateaus(resource)
         most = max(levels[-1].high, 1)
+        # A staircase: a horizontal line per range of equal answers, a jump between them.
         points: list[str] = []
         left = 0.0
         for level in levels:

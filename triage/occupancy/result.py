@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from triage.occupancy import notes as remarks
 from triage.occupancy import steps as sweeps
 from triage.occupancy import waste
-from triage.occupancy.core import LIMITERS, UNLIMITED
+from triage.occupancy.core import LIMITERS, UNLIMITED, Bits, Ints, Numbers
 from triage.occupancy.model import Launch, Model
 from triage.occupancy.steps import Plateau, Step
 from triage.occupancy.waste import Waste
@@ -64,6 +64,7 @@ class Occupancy:
     @property
     def best_step(self) -> Step | None:
         """The smallest change that helps: of one limiting resource, else of several together."""
+        # Another group size changes the program, so it is shown as a step but never as the smallest change.
         ups = [step for step in self.steps if step.direction == "up" and step.resource != "threads"]
         return min(ups, key=lambda step: (len(step.changes), step.effort), default=None)
 
@@ -86,7 +87,7 @@ class Occupancy:
         """Ranges of `resource` with the same answer, all else unchanged, in rising order."""
         return sweeps.plateaus(self.model, self.launch, resource)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Plain values for JSON; a limiter that never limits is null."""
         model, launch = self.model, self.launch
         return {
@@ -94,8 +95,12 @@ class Occupancy:
             "unit": self.unit,
             "wave_size": model.wave_size,
             "launch": {
-                "threads": launch.threads, "registers": launch.registers, "shared": launch.shared,
-                "sgprs": launch.sgprs, "agprs": launch.agprs, "barriers": launch.barriers,
+                "threads": launch.threads,
+                "registers": launch.registers,
+                "shared": launch.shared,
+                "sgprs": launch.sgprs,
+                "agprs": launch.agprs,
+                "barriers": launch.barriers,
             },
             "groups": self.groups,
             "waves": self.waves,
@@ -108,7 +113,7 @@ class Occupancy:
             "steps": [step.to_dict() for step in self.steps],
             "notes": list(self.notes),
             "why": self.why,
-        }  # fmt: skip
+        }
 
 
 @dataclass(frozen=True)
@@ -120,16 +125,17 @@ class OccupancyArray:
     """
 
     model: Model
-    arguments: dict[str, Any]
-    groups: NDArray[np.int32]
-    binding: NDArray[np.uint8]
+    arguments: Mapping[str, int | Numbers]
+    groups: Ints
+    binding: Bits
 
     @cached_property
-    def waves(self) -> NDArray[np.int32]:
+    def waves(self) -> Ints:
         """Resident warps or waves per unit."""
         threads = np.asarray(self.arguments["threads"]).astype(np.int64)  # may come unsigned
+        # A group too wide for the machine has 0 groups; its waves are cut so that the product stays within int32.
         per_group = np.minimum(-(-threads // self.model.wave_size), self.model.slots)
-        waves: NDArray[np.int32] = self.groups * per_group.astype(np.int32)
+        waves: Ints = self.groups * per_group.astype(np.int32)
         return waves
 
     @cached_property
@@ -138,7 +144,7 @@ class OccupancyArray:
         return self.waves / self.model.slots
 
     @cached_property
-    def limits(self) -> dict[str, NDArray[np.int32]]:
+    def limits(self) -> dict[str, Ints]:
         """Each limiter's own maximum of groups; UNLIMITED where it never limits."""
         return self.model.run(**self.arguments).limits
 
@@ -150,6 +156,7 @@ class OccupancyArray:
     def at(self, index: int | tuple[int, ...]) -> Occupancy:
         """The full answer for one element."""
         shape = self.groups.shape
+        # Arguments broadcast: a scalar or a row of the grid stands for all elements.
         values = {
             name: int(np.broadcast_to(np.asarray(value), shape)[index])
             for name, value in self.arguments.items()
@@ -159,7 +166,7 @@ class OccupancyArray:
 
 
 def single(model: Model, launch: Launch, asked: str = "") -> Occupancy:
-    """Evaluate one launch."""
+    """Evaluate one launch; `asked` is the architecture as the user spelled it, for the notes."""
     core = model.run(**sweeps.arguments(launch))
     groups, waves = int(core.groups), int(core.waves)
     bits = int(core.binding)

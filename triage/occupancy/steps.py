@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from triage.devices import NvidiaLimits
 from triage.occupancy.model import Launch, Model
 
 Direction = Literal["up", "down"]
+# Registers first: they are what most often limits, and what a compiler flag can change (P3, D1).
 SWEPT = ("registers", "shared", "sgprs", "threads")
 _LABELS = {"registers": "registers", "shared": "B shared", "sgprs": "SGPR", "threads": "threads"}
 
@@ -72,7 +74,7 @@ class Step:
         before, after = (percent(share) for share in self.occupancy)
         return f"{changes}: {self.groups[0]} -> {self.groups[1]} {self.noun}s, {before} -> {after}"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Plain values for JSON."""
         return {
             "resource": self.resource,
@@ -102,12 +104,12 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f}".removesuffix(".0") + " %"
 
 
-def arguments(launch: Launch) -> dict[str, Any]:
+def arguments(launch: Launch) -> dict[str, object]:
     """The launch as arguments of Model.run."""
     return {field.name: getattr(launch, field.name) for field in dataclasses.fields(launch)}
 
 
-def values(model: Model, launch: Launch, resource: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def values(model: Model, launch: Launch, resource: str) -> NDArray[np.int64]:
     """Every value of `resource` worth trying, in rising order: the last one before each change.
 
     Registers, scalar registers and threads (whole warps) are all tried; shared memory at the ends
@@ -119,6 +121,7 @@ def values(model: Model, launch: Launch, resource: str) -> np.ndarray[tuple[int]
     if resource != "shared":
         return np.arange(1, cap + 1)
     if isinstance(model.limits, NvidiaLimits):
+        # The reserve is part of what is rounded up, so the last useful byte lies that much before a granule's end.
         unit, reserved = model.limits.shared_unit, model.limits.shared_reserved
     else:
         unit, reserved = model.limits.lds_unit, 0
@@ -132,6 +135,7 @@ def plateaus(model: Model, launch: Launch, resource: str) -> tuple[Plateau, ...]
     tried = values(model, launch, resource)
     core = model.run(**{**arguments(launch), resource: tried})
     total = core.groups * core.waves
+    # More threads per group can mean as many groups and yet more waves, so both decide where an answer ends.
     differs = (np.diff(core.groups) != 0) | (np.diff(total) != 0)
     ends = np.append(np.nonzero(differs)[0], len(tried) - 1)
     found, low = [], int(tried[0])
@@ -152,6 +156,7 @@ def nearest(model: Model, launch: Launch, groups: int) -> tuple[Step, ...]:
             found += _by_threads(model, launch, groups)
         else:
             found += _by_resource(model, launch, resource, groups)
+    # Two resources that bind at once block each other: then only a change of both helps.
     if not any(step.direction == "up" and step.resource != "threads" for step in found):
         joint = _together(model, launch, groups)
         if joint is not None:
@@ -163,6 +168,7 @@ def _by_resource(model: Model, launch: Launch, resource: str, groups: int) -> li
     now = getattr(launch, resource)
     levels = plateaus(model, launch, resource)
     found = []
+    # Less of a resource raises occupancy, so "up" looks below the present value: at the highest level that is better.
     up = [level for level in levels if level.high < now and level.groups > groups]
     if up:
         found.append(_step(model, launch, "up", resource, up[-1].high, groups, up[-1].groups))
@@ -176,6 +182,7 @@ def _by_threads(model: Model, launch: Launch, groups: int) -> list[Step]:
     tried = values(model, launch, "threads")
     core = model.run(**{**arguments(launch), "threads": tried})
     total = core.groups * core.waves
+    # By waves, not groups: half the threads in twice the groups is the same occupancy.
     now = groups * -(-launch.threads // model.wave_size)
     found = []
     directions: tuple[Direction, Direction] = ("up", "down")
@@ -193,6 +200,7 @@ def _by_threads(model: Model, launch: Launch, groups: int) -> list[Step]:
 
 def _together(model: Model, launch: Launch, groups: int) -> Step | None:
     """The smallest joint change of registers, scalar registers and shared memory that helps."""
+    # Limits are independent of each other, so one table per resource tells what it has to come down to for a target.
     now = {name: int(limit) for name, limit in model.run(**arguments(launch)).limits.items()}
     changeable = [name for name in ("registers", "shared", "sgprs") if name in now]
     fixed = min(limit for name, limit in now.items() if name not in changeable)
@@ -202,6 +210,7 @@ def _together(model: Model, launch: Launch, groups: int) -> Step | None:
         tables[resource] = tried, model.run(**{**arguments(launch), resource: tried}).limits[resource]
     for target in range(groups + 1, fixed + 1):
         changes = []
+        # From the next number of groups upwards, by the largest values that reach it: the first hit is the smallest.
         for resource in (name for name in changeable if now[name] < target):
             tried, limit = tables[resource]
             fits = tried[(limit >= target) & (tried < getattr(launch, resource))]

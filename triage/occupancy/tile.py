@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from triage.ground.errors import TriageError
 
@@ -74,7 +73,7 @@ class Tile:
     def groups(self, max_threads: int = 1024) -> tuple[GroupShape, ...]:
         """Thread-group shapes for the tile: one thread per result, then ever fewer, then one per load."""
         shapes = [self.size]
-        while math.prod(shapes[-1]) > 32:
+        while math.prod(shapes[-1]) > 32:  # smaller groups than a warp leave lanes empty
             shape = list(shapes[-1])
             # Halve the longest edge but keep x, along which memory is read.
             side = max(range(len(shape)), key=lambda axis: (axis > 0 and shape[axis] > 1, shape[axis]))
@@ -82,6 +81,7 @@ class Tile:
             shapes.append(tuple(shape))
         small = [shape for shape in shapes[1:] if math.prod(shape) <= max_threads]
         found = [self._shape(shape, max_threads) for shape in [self.size, *small[:5]]]
+        # One thread per loaded element needs no loop over loads; the border's threads idle while results are computed.
         whole = tuple(edge + 2 * self.border for edge in self.size)
         if self.border:
             found.append(self._shape(whole, max_threads))
@@ -92,21 +92,32 @@ class Tile:
         results, loads = -(-self.payload // threads), -(-self.total // threads)
         return GroupShape(shape, threads, results, loads, threads <= max_threads)
 
-    def to_dict(self, element: int = 4, max_threads: int = 1024) -> dict[str, Any]:
+    def to_dict(self, element: int = 4, max_threads: int = 1024) -> dict[str, object]:
         """Plain values for JSON."""
         return {
-            "tile": list(self.size), "border": self.border, "payload": self.payload,
-            "border_elements": self.border_elements, "total": self.total,
-            "loads_with_shared": self.total, "loads_without_shared": self.loads_without,
-            "load_reduction": self.reduction, "border_over_payload": self.over_payload,
-            "border_over_total": self.over_total, "element_bytes": element,
+            "tile": list(self.size),
+            "border": self.border,
+            "payload": self.payload,
+            "border_elements": self.border_elements,
+            "total": self.total,
+            "loads_with_shared": self.total,
+            "loads_without_shared": self.loads_without,
+            "load_reduction": self.reduction,
+            "border_over_payload": self.over_payload,
+            "border_over_total": self.over_total,
+            "element_bytes": element,
             "shared_bytes": self.shared_bytes(element),
             "groups": [
-                {"shape": list(group.shape), "threads": group.threads, "results_per_thread": group.per_thread,
-                 "loads_per_thread": group.loads, "fits": group.fits}
+                {
+                    "shape": list(group.shape),
+                    "threads": group.threads,
+                    "results_per_thread": group.per_thread,
+                    "loads_per_thread": group.loads,
+                    "fits": group.fits,
+                }
                 for group in self.groups(max_threads)
             ],
-        }  # fmt: skip
+        }
 
 
 def tile(size: str | tuple[int, ...], border: int) -> Tile:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -36,22 +35,27 @@ class Waste:
         """Held only because of granules and reserved bytes."""
         return self.allocated - self.requested
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Plain values for JSON."""
         return {
-            "capacity": self.capacity, "allocated": self.allocated, "requested": self.requested,
-            "free": self.free, "free_share": self.free_share, "unit": self.unit,
-        }  # fmt: skip
+            "capacity": self.capacity,
+            "allocated": self.allocated,
+            "requested": self.requested,
+            "free": self.free,
+            "free_share": self.free_share,
+            "unit": self.unit,
+        }
 
 
 def account(model: Model, launch: Launch, groups: int, waves: int) -> dict[str, Waste]:
     """Waste of one launch per SM, CU or WGP; lanes per group."""
+    # The rounding lives in the calculators, which work on arrays: arrays of one keep a single copy of each rule.
     resident = groups * waves
     lanes = waves * model.wave_size
     registers = np.asarray([launch.registers], dtype=np.int32)
     shared = np.asarray([launch.shared], dtype=np.int32)
     if isinstance(model.limits, NvidiaLimits):
-        file = 4 * model.limits.registers
+        file = 4 * model.limits.registers  # a register is 4 bytes on both vendors
         per_wave = 4 * int(cuda.allocated_registers(model.limits, registers)[0])
         asked = 4 * launch.registers * model.wave_size
         taken = int(cuda.allocated_shared(model.limits, shared)[0])
@@ -67,6 +71,7 @@ def account(model: Model, launch: Launch, groups: int, waves: int) -> dict[str, 
         asked = lane_bytes * int(total[0])
         taken = int(amd.allocated_lds(limits, shared)[0])
         room = amd.lds(limits, options)
+    # Lanes are per group and the same for all of them; the rest is per SM, CU or WGP.
     return {
         "registers": Waste(file, resident * per_wave, resident * asked, "bytes"),
         "shared": Waste(room, groups * taken, groups * launch.shared, "bytes"),

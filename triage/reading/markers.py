@@ -7,27 +7,32 @@ marker covers add up to the frame.
 from __future__ import annotations
 
 import bisect
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from triage import schema
+from triage.capture.arrays import Floats, Indices, Names
 from triage.capture.capture import SEP, Table
+
+Members: TypeAlias = tuple[Indices, Indices]  # table rows by workload, and where each workload's begin in them (CSR)
 
 SAMPLE = 5_000  # names looked at before all are
 _IDENTITY = ("launch.grid_size", "launch.block_size")  # another launch shape is another workload
 
 
-def group(table: Table) -> tuple[Any, tuple[Any, Any] | None]:
+def group(table: Table) -> tuple[Indices, Members | None]:
     """Workload number of every row (by first appearance) and the CSR members, or (range, None) when all differ."""
     n = len(table)
     if not table.group or _all_differ(table.names):
         return np.arange(n), None
+    # Column by column into one number: a tuple per row would cost more than reading the file.
     codes, distinct = pd.factorize(table.names)
     for more in (table.paths, *(_values(table, m) for m in _IDENTITY), table.kinds):
         if more is not None:
             extra, extra_distinct = pd.factorize(more)
+            # renumbered each time, so that the product never outgrows 64 bits; a missing cell (-1) is a value too
             codes, distinct = pd.factorize(codes.astype(np.int64) * (len(extra_distinct) + 1) + extra + 1)
     if len(distinct) == n:
         return np.arange(n), None
@@ -36,7 +41,7 @@ def group(table: Table) -> tuple[Any, tuple[Any, Any] | None]:
     return codes, (order, offsets)
 
 
-def _all_differ(names: Any) -> bool:
+def _all_differ(names: Names) -> bool:
     """Is no name there twice? Sorting hashes takes a third of the time of numbering the names."""
     for some in (names[:SAMPLE], names):  # most captures with repeats repeat early
         hashes = np.fromiter(map(hash, some.tolist()), np.int64, len(some))
@@ -46,13 +51,16 @@ def _all_differ(names: Any) -> bool:
     return True
 
 
-def _values(table: Table, metric: str) -> Any:
+def _values(table: Table, metric: str) -> Floats | None:
     column = table.columns.get(metric)
     return None if column is None else column.values
 
 
-def fold(table: Table, codes: Any, members: tuple[Any, Any] | None) -> dict[str, Any]:
-    """Metrics per workload: additive ones summed, the others averaged over their rows, weighted by GPU time."""
+def fold(table: Table, codes: Indices, members: Members | None) -> dict[str, Floats]:
+    """Metrics per workload: additive ones summed, the others averaged over their rows, weighted by GPU time.
+
+    Rates over elapsed cycles come out exactly as those of all launches together (docs/decisions.md).
+    """
     if members is None:
         return {m: c.values for m, c in table.columns.items()}
     count = len(members[1]) - 1
@@ -81,7 +89,7 @@ def fold(table: Table, codes: Any, members: tuple[Any, Any] | None) -> dict[str,
     return out
 
 
-def tree(names: Any, paths: Any) -> tuple[Any, Any, Any]:
+def tree(names: Names, paths: Names | None) -> tuple[Indices, Indices, Names | list[str]]:
     """(parent index or -1, depth, full paths) of workloads; levels that are no workload themselves are skipped."""
     n = len(names)
     parent = np.full(n, -1, dtype=np.int64)
@@ -96,7 +104,7 @@ def tree(names: Any, paths: Any) -> tuple[Any, Any, Any]:
         first_child.setdefault(str(path), i)
     for i, path in enumerate(paths):
         key = str(path)
-        while key:
+        while key:  # upwards, past levels that no row stands for
             if key in where and (j := _instance(where[key], i, first_child.get(key, n))) != i:
                 parent[i] = j
                 break
@@ -115,7 +123,7 @@ def _instance(rows: list[int], child: int, first_child: int) -> int:
     return rows[max(at - 1, 0)]
 
 
-def spread(times: Any) -> tuple[float, float, float] | None:
+def spread(times: Floats) -> tuple[float, float, float] | None:
     """(shortest, median, longest) of a workload's repeats in ns; None where none has a time."""
     known = times[np.isfinite(times)]
     if not len(known):
@@ -123,7 +131,7 @@ def spread(times: Any) -> tuple[float, float, float] | None:
     return float(known.min()), float(np.median(known)), float(known.max())
 
 
-def exclusive(duration: Any, parent: Any, depth: Any, leaf_time: bool) -> tuple[Any, Any]:
+def exclusive(duration: Floats, parent: Indices, depth: Indices, leaf_time: bool) -> tuple[Floats, Floats]:
     """(inclusive, exclusive) time in ns. With leaf_time, parents are the sum of what lies below them.
 
     A child that sticks out of its parent (overlap, rounding) never makes exclusive time negative.
@@ -133,6 +141,7 @@ def exclusive(duration: Any, parent: Any, depth: Any, leaf_time: bool) -> tuple[
     if not (parent >= 0).any():
         flat = np.where(unknown, np.nan, own)
         return flat, flat
+    # Children before parents, so one pass adds everything up.
     order = np.argsort(-depth, kind="stable")
     below = np.zeros(len(own))
     inclusive = own.copy()

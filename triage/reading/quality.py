@@ -6,11 +6,10 @@ it says so.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from triage import schema
+from triage.capture.arrays import Masks
 from triage.capture.capture import Quality, Table
 from triage.ground.units import show
 
@@ -19,14 +18,15 @@ MOST = 20  # remarks of one kind that name their row; the rest is counted
 
 
 def check(table: Table) -> list[Quality]:
-    """Run every check over a reader's table."""
+    """Run every check over a reader's table; blanks what cannot be true in its columns."""
+    # Absurd figures first: one of them would make every maximum below meaningless.
     found: list[Quality] = []
     for test in (_absurd, _zero_stalls, _above_100, _no_time, _short_ranges):
         found += test(table)
     return found
 
 
-def _rows(table: Table, check_name: str, bad: Any, message: str) -> list[Quality]:
+def _rows(table: Table, check_name: str, bad: Masks, message: str) -> list[Quality]:
     rows = np.flatnonzero(bad)
     out = [Quality(check_name, f"{str(table.names[r])[:80]}: {message}", int(r)) for r in rows[:MOST]]
     if len(rows) > MOST:
@@ -41,8 +41,14 @@ def _absurd(table: Table) -> list[Quality]:
         with np.errstate(invalid="ignore"):
             bad = np.abs(column.values) > ABSURD
         if bad.any():
-            out.append(Quality("absurd-value", f"{column.header[:80]}: {int(bad.sum())} of {len(table)} figures are beyond anything measurable "
-                               "(more than 1e20); taken as missing", int(np.argmax(bad))))  # fmt: skip
+            out.append(
+                Quality(
+                    "absurd-value",
+                    f"{column.header[:80]}: {int(bad.sum())} of {len(table)} figures are beyond anything measurable "
+                    "(more than 1e20); taken as missing",
+                    int(np.argmax(bad)),
+                )
+            )
             column.values = np.where(bad, np.nan, column.values)
     return out
 
@@ -50,7 +56,7 @@ def _absurd(table: Table) -> list[Quality]:
 def _zero_stalls(table: Table) -> list[Quality]:
     """Stall counters that are all zero were not sampled: make them missing."""
     stalls = [m for m in table.columns if m.startswith(("stall.", "stall_cycles."))]
-    if len(stalls) < 3:
+    if len(stalls) < 3:  # one or two reasons can honestly be 0
         return []
     stack = np.stack([table.columns[m].values for m in stalls])
     dead = np.all((stack == 0) | ~np.isfinite(stack), axis=0) & np.any(stack == 0, axis=0)
@@ -62,6 +68,7 @@ def _zero_stalls(table: Table) -> list[Quality]:
     return _rows(table, "stalls-unavailable", dead, f"all {len(stalls)} stall counters are 0: unavailable, not zero")
 
 
+# Genuine exports have hit rates of 202 %, hits and lookups being counted in different passes; half a point is rounding.
 def _above_100(table: Table) -> list[Quality]:
     out: list[Quality] = []
     for metric, column in table.columns.items():
@@ -76,8 +83,14 @@ def _above_100(table: Table) -> list[Quality]:
         ):
             over = column.values > 1.005
             worst = float(np.nanmax(column.values))
-            out.append(Quality("above-100-percent", f"{entry.label} exceeds 100 % in {int(over.sum())} of {len(table)} rows "
-                       f"(up to {show(worst, 'ratio')}): counters of several replay passes disagree", int(np.argmax(over))))  # fmt: skip
+            out.append(
+                Quality(
+                    "above-100-percent",
+                    f"{entry.label} exceeds 100 % in {int(over.sum())} of {len(table)} rows "
+                    f"(up to {show(worst, 'ratio')}): counters of several replay passes disagree",
+                    int(np.argmax(over)),
+                )
+            )
     return out
 
 
@@ -97,5 +110,11 @@ def _short_ranges(table: Table) -> list[Quality]:
     count = int(short.sum())
     if not count:
         return []
-    return [Quality("short-range", f"{count} of {len(table)} ranges are shorter than 10 µs: counters of so short a range "
-                    "carry start and end effects", int(np.argmax(short)))]  # fmt: skip
+    return [
+        Quality(
+            "short-range",
+            f"{count} of {len(table)} ranges are shorter than 10 µs: counters of so short a range "
+            "carry start and end effects",
+            int(np.argmax(short)),
+        )
+    ]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import fnmatch
-from typing import Any
 
 import numpy as np
 
 from triage import devices, dialects
 from triage.capture.capture import SEP, Capture, Column, Derived, InputFile, Table
 from triage.capture.source import GZ_BYTES, Source
+from triage.devices import Device
 from triage.ground.errors import BadCapture, CaptureError, TriageError
 from triage.reading import markers, quality
 
@@ -27,7 +27,8 @@ def read(
     """Read one export (file, gz, folder, or "-") into a Capture.
 
     dialect: name of a reader instead of detection. device: GPU name or architecture for exports that do not say.
-    marker: glob over workload names and `/`-joined paths. unfold: keep repeats apart. Raises CaptureError and its kin, always in one line.
+    marker: glob over workload names and `/`-joined paths. unfold: keep repeats apart. max_unpacked: bytes that a gz
+    file may grow to. Raises CaptureError and its kin, always in one line.
     """
     source = path if isinstance(path, Source) else Source(path, max_unpacked=max_unpacked)
     options = options or dialects.Options()
@@ -39,12 +40,15 @@ def read(
             raise CaptureError(
                 f"{source.path}: cannot be read any more ({e.strerror or e})", "check that it is still there"
             ) from e
+        # A reader forced upon a foreign file trips over whatever is missing first. Where the reader itself recognises
+        # the file, the same exception is a bug and stays one.
         except (LookupError, StopIteration, TypeError, AttributeError, ValueError) as e:
             if not dialect or module.recognise(source) is not None:
                 raise
             raise BadCapture(
                 f"{source.path}: cannot be read as {dialect}, whose columns it does not have", "leave --dialect away"
             ) from e
+    # A profiler may still have been writing: then line numbers and digests would belong to another file.
     for file in table.files:
         file.unchanged()
     table.quality += quality.check(table)
@@ -54,12 +58,14 @@ def read(
 
 
 def capture(table: Table, module: dialects.Dialect, why: str, device: str = "", marker: str = "") -> Capture:
-    """A reader's table as a Capture."""
+    """A reader's table as a Capture; raises TriageError for an unknown device or a marker that matches nothing."""
     source = table.files[0]
     codes, members = markers.group(table)
     facts = markers.fold(table, codes, members)
+    # of a group, the first row speaks for name, path and kind, which all its rows share
     first = slice(None) if members is None else members[0][members[1][:-1]]
     names, paths = table.names[first], None if table.paths is None else table.paths[first]
+    # a million equal empty texts are one, seen a million times
     nothing = np.broadcast_to(np.array("", dtype=object), len(names))
     kinds = nothing if table.kinds is None else table.kinds[first]
     parent, depth, _ = markers.tree(names, paths)
@@ -73,16 +79,29 @@ def capture(table: Table, module: dialects.Dialect, why: str, device: str = "", 
         facts["gpu.time"] = inclusive
     out = Capture(
         input=InputFile(source.path, module.NAME, why, len(table)),
-        table=table, names=names, paths=nothing if paths is None else paths, kinds=kinds,
-        calls=calls, parent=parent, depth=depth, duration_ns=inclusive, self_ns=own, facts=facts, sources=sources,
-        device=_device(device, table), members=members,
+        table=table,
+        names=names,
+        paths=nothing if paths is None else paths,
+        kinds=kinds,
+        calls=calls,
+        parent=parent,
+        depth=depth,
+        duration_ns=inclusive,
+        self_ns=own,
+        facts=facts,
+        sources=sources,
+        device=_device(device, table),
+        members=members,
         collectable=frozenset(module.names()) if table.collectable is None else table.collectable,
-        notes=list(table.notes), quality=list(table.quality), collect=getattr(module, "collect", None),
-    )  # fmt: skip
+        notes=list(table.notes),
+        quality=list(table.quality),
+        collect=dialects.collector(module),
+    )
     if marker:
         out = select(out, marker)
     covered = float(np.nansum(out.self_ns))
     out.frame_ns = covered
+    # What a marker cut away is not uncovered time of the frame, it was left out on purpose.
     if table.frame_ns and not marker and table.frame_ns > covered:
         out.frame_ns, out.uncovered_ns = table.frame_ns, table.frame_ns - covered
     return out
@@ -98,6 +117,7 @@ def select(capture: Capture, marker: str) -> Capture:
     keep = np.array([i for i in range(len(capture)) if hit(i)], dtype=np.int64)
     if not len(keep):
         raise TriageError(f"{capture.input.path}: no workload matches --marker {marker!r}", "see: triage facts FILE")
+    # One longer than the workloads: parent -1 then finds the -1 at the end.
     back = np.full(len(capture) + 1, -1, dtype=np.int64)
     back[keep] = np.arange(len(keep))
     groups = [np.asarray(capture.rows_of(int(i)), dtype=np.int64) for i in keep]
@@ -109,7 +129,7 @@ def select(capture: Capture, marker: str) -> Capture:
     return capture
 
 
-def _device(wanted: str, table: Table) -> Any:
+def _device(wanted: str, table: Table) -> Device | None:
     if wanted:
         return devices.require(wanted)
     for text in (table.device, table.arch):

@@ -5,8 +5,8 @@
 
 from triage.schema._metric import Metric
 
-# Stalls of the workgroup manager (SPI): why a group was not placed, never how much time that cost. 25 % is the most that
-# the scheduler-pipe figures reach (ROCm documentation).
+# Stalls of the workgroup manager (SPI): why a group was not placed, never how much time that cost. 25 % is the most
+# that the scheduler-pipe figures reach (ROCm documentation).
 _SCHED = {
     "insufficient_vgprs": ("Insufficient VGPRs", "SIMD cycles", "for lack of vector registers"),
     "insufficient_sgprs": ("Insufficient SGPRs", "SIMD cycles", "for lack of scalar registers"),
@@ -141,7 +141,7 @@ METRICS = (
     Metric("l2.requests", "count", "L2 requests", "low", "Requests to L2", additive=True),
     Metric("sl1d.hit_rate", "ratio", "Scalar L1 hit rate", "high", "Hits in the scalar (constant) data cache"),
     Metric("l1i.hit_rate", "ratio", "Instruction cache hit rate", "high", "Hits in the L1 instruction cache"),
-    # Beyond L2 everything goes over the fabric, other GPUs and the host included: the share of memory's peak has no bound.
+    # Beyond L2 everything goes over the fabric, other GPUs and the host included: no bound at the memory's peak.
     Metric(
         "fabric.read_throughput",
         "ratio",

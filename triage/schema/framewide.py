@@ -1,4 +1,4 @@
-"""Facts over the workloads of a frame that triage/diagnosis/frame_facts.py computes: pairs, runs, common causes, drains."""
+"""Facts over a frame's workloads, computed by triage/diagnosis/frame_facts.py: pairs, runs, common causes, drains."""
 
 from triage.schema._metric import Metric
 

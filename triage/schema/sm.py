@@ -66,7 +66,7 @@ def _stall(reason: str, meaning: str) -> tuple[Metric, Metric, Metric]:
 
 
 METRICS = (
-    # GPU Trace counts the warp slots that are empty while the SM idles, ncu the cycles with a warp: 100 % minus the other
+    # GPU Trace counts warp slots that are empty while the SM idles, ncu cycles with a warp: 100 % minus the other
     Metric(
         "sm.active",
         "ratio",
