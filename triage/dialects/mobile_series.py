@@ -5,7 +5,6 @@ from __future__ import annotations
 from triage.capture.capture import Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects._amd import rocm
 from triage.dialects._tables import wide_table
 from triage.ground.errors import NotTriageable
 
@@ -26,13 +25,15 @@ def names() -> dict[str, list[str]]:
 
 
 def _which(source: Source) -> str:
+    """Which series it is, "" for none."""
     if source.is_folder:
         return ""
     for number, line in enumerate(source.head_lines[:400], 1):
         if "," not in line:
             continue
+        # Snapdragon writes a table; the Adreno streamer prints its header amid a log
         if number == 1 or line.startswith("elapsed_s,"):
-            _, headers = (1, rocm.header(source)[1]) if number == 1 else (number, line.split(","))
+            headers = wide_table.header(source)[1] if number == 1 else line.split(",")
             if all(wide_table.find(headers, h) >= 0 for h in ("Process", "Metric", "Timestamp", "Value")):
                 return "a Snapdragon Profiler series: the whole GPU over time, no draws or passes"
             if all(wide_table.find(headers, h) >= 0 for h in ("DrawID", "MetricName", "Value")):

@@ -23,20 +23,24 @@ collects the counters of every kernel dispatch with its time. `-c counters.txt` 
 In CodeXL: Profile Mode, GPU: Performance Counters; the session folder holds the CSV.
 """
 _LAUNCH = {
-    "VGPRs": "launch.registers", "SGPRs": "launch.scalar_registers", "LocalMemSize": "launch.shared",
+    "VGPRs": "launch.registers",
+    "SGPRs": "launch.scalar_registers",
+    "LocalMemSize": "launch.shared",
     "KernelOccupancy": "occupancy.theoretical",
-}  # fmt: skip
+}
 _DEVICE = re.compile(r"#\s*Device\s*(?:Name)?\s*[=:]?\s*([A-Za-z0-9][\w ()\-]*?)\s*(?:Platform|$)", re.MULTILINE)
 
 
 def names() -> dict[str, list[str]]:
     """Launch columns and derived counters."""
     out = {m: [n] for n, m in _LAUNCH.items()} | {
-        "gpu.time": ["Time"], "launch.block_size": ["WorkGroupSize"], "launch.threads": ["GlobalWorkSize"],
+        "gpu.time": ["Time"],
+        "launch.block_size": ["WorkGroupSize"],
+        "launch.threads": ["GlobalWorkSize"],
         "launch.grid_size": ["GlobalWorkSize / WorkGroupSize"],
-    }  # fmt: skip
+    }
     for header, (metric, _) in counter_names.DIRECT.items():
-        if not header.isupper():
+        if not header.isupper():  # `FETCH_SIZE` and its like are the names of ROCm, not of this older tool
             out.setdefault(metric, []).append(header)
     return out
 
@@ -45,7 +49,7 @@ def recognise(source: Source) -> Match | None:
     """Method, ExecutionOrder and GlobalWorkSize after the comment lines."""
     if source.is_folder:
         return None
-    line, headers = rocm.header(source)
+    line, headers = wide_table.header(source)
     if line and all(wide_table.find(headers, h) >= 0 for h in ("Method", "GlobalWorkSize", "WorkGroupSize")):
         return Match(0.95, f"session columns (Method, ..., GlobalWorkSize) on line {line}")
     return None
@@ -53,8 +57,8 @@ def recognise(source: Source) -> Match | None:
 
 def read(source: Source, options: Options) -> Table:
     """The dispatches; raises BadCapture for a session without any."""
-    line, headers = rocm.header(source)
-    bare = [wide_table.split_unit(h) for h in headers]
+    line, headers = wide_table.header(source)
+    bare = [wide_table.split_unit(h) for h in headers]  # `Time (ms)`, `LocalMemSize`: units only on some
     plain = [b for b, _ in bare]
     method, time = wide_table.find(plain, "Method"), wide_table.find(plain, "Time")
     sizes = {w: c for w in ("GlobalWorkSize", "WorkGroupSize") if (c := wide_table.find(plain, w)) >= 0}
@@ -78,6 +82,7 @@ def read(source: Source, options: Options) -> Table:
     _sizes(table, wide, headers, sizes)
     for h, c in counters.items():
         export.counters[h] = Column(wide.numbers[c], headers[c], c + 1)
+    # only the comment lines say which GPU it was
     if m := _DEVICE.search("\n".join(source.head_lines[: line - 1])):
         table.device = m[1]
     used = {*numeric, method, *sizes.values()}
@@ -95,12 +100,17 @@ def _sizes(table: Table, wide: wide_table.Wide, headers: list[str], sizes: dict[
             table.columns[metric] = Column(values, formula, formula=formula)
     if len(parts) == 2:
         pairs = list(zip(parts["GlobalWorkSize"], parts["WorkGroupSize"], strict=True))
-        values = np.array([float(np.prod(np.ceil(np.divide(g, w)))) if g and w and len(g) == len(w) and min(w) > 0 else np.nan
-                           for g, w in pairs])  # fmt: skip
+        values = np.array([_groups(g, w) for g, w in pairs])
         formula = "GlobalWorkSize / WorkGroupSize per axis"
         table.columns["launch.grid_size"] = Column(
             values, formula, formula=formula, inputs=("launch.threads", "launch.block_size")
         )
+
+
+def _groups(work_items: list[float], group: list[float]) -> float:
+    if not work_items or len(work_items) != len(group) or min(group) <= 0:
+        return float("nan")
+    return float(np.prod(np.ceil(np.divide(work_items, group))))  # a last group may be partly filled
 
 
 def _axes(text: str) -> list[float]:

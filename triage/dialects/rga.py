@@ -13,7 +13,6 @@ import numpy as np
 from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects._amd import rocm
 from triage.dialects._tables import wide_table
 from triage.ground.errors import BadCapture
 
@@ -27,11 +26,17 @@ writes one table per kernel and GPU (`-a`, `--analysis`). It is a compiler's vie
 times and counters cannot.
 """
 _METRICS = {
-    "USED_VGPRs": "launch.registers", "USED_SGPRs": "launch.scalar_registers", "USED_LDS_BYTES": "launch.shared",
-    "SCRATCH_MEM": "launch.scratch", "WAVEFRONT_SIZE": "launch.wave_size", "THREADS_PER_WORKGROUP": "launch.block_size",
-    "VGPR_SPILLS": "launch.vgpr_spills", "SGPR_SPILLS": "launch.sgpr_spills",
-}  # fmt: skip
+    "USED_VGPRs": "launch.registers",
+    "USED_SGPRs": "launch.scalar_registers",
+    "USED_LDS_BYTES": "launch.shared",
+    "SCRATCH_MEM": "launch.scratch",
+    "WAVEFRONT_SIZE": "launch.wave_size",
+    "THREADS_PER_WORKGROUP": "launch.block_size",
+    "VGPR_SPILLS": "launch.vgpr_spills",
+    "SGPR_SPILLS": "launch.sgpr_spills",
+}
 _NEVER_ZERO = ("launch.wave_size", "launch.block_size")  # written as 0 where the compiler does not know
+# `N/A` where the source does not fix the group size
 _AXES = tuple(f"CL_WORKGROUP_{a}_DIMENSION" for a in "XYZ")
 
 
@@ -44,7 +49,7 @@ def recognise(source: Source) -> Match | None:
     """USED_VGPRs beside AVAILABLE_VGPRs and a DEVICE, whatever the separator."""
     if source.is_folder:
         return None
-    line, headers = rocm.header(source)
+    line, headers = wide_table.header(source)
     if line and all(wide_table.find(headers, h) >= 0 for h in ("DEVICE", "USED_VGPRs", "USED_SGPRs")):
         return Match(0.95, f"compiler statistics (DEVICE, USED_VGPRs, ...) on line {line}")
     return None
@@ -52,7 +57,7 @@ def recognise(source: Source) -> Match | None:
 
 def read(source: Source, options: Options) -> Table:
     """One row per kernel and GPU; raises BadCapture without rows."""
-    line, headers = rocm.header(source)
+    line, headers = wide_table.header(source)
     found = {metric: c for h, metric in _METRICS.items() if (c := wide_table.find(headers, h)) >= 0}
     axes = [c for a in _AXES if (c := wide_table.find(headers, a)) >= 0]
     device = wide_table.find(headers, "DEVICE")
@@ -62,8 +67,8 @@ def read(source: Source, options: Options) -> Table:
     wide = wide_table.read(source, line, len(headers), [*found.values(), *axes], [device], style=style)
     devices = [str(d).strip() for d in wide.texts[device]]
     stem = _kernel(source.name, devices)
-    table = Table(NAME, [source], np.array([stem or f"kernel ({d})" for d in devices], dtype=object), {},
-                  first_line=wide.first_line, lines=wide.lines)  # fmt: skip
+    shown = np.array([stem or f"kernel ({d})" for d in devices], dtype=object)
+    table = Table(NAME, [source], shown, {}, first_line=wide.first_line, lines=wide.lines)
     table.quality += wide.quality
     table.kinds = np.full(len(table), "compute", dtype=object)
     for metric, c in found.items():
@@ -75,7 +80,7 @@ def read(source: Source, options: Options) -> Table:
     _workgroup(table, wide, headers, axes)
     if not table.columns:
         raise BadCapture(f"{source.path}:{line + 1}: no cell holds a number", "analyse the kernel again")
-    if len(set(devices)) == 1:
+    if len(set(devices)) == 1:  # the column holds gfx names, which are both
         table.arch = table.device = devices[0]
     else:
         table.notes.append(

@@ -28,24 +28,29 @@ def names() -> dict[str, list[str]]:
     return counter_names.exported(()) | LAUNCH_NAMES
 
 
+# the launch columns of every AMD table with one dispatch per row; grid sizes count work-items
 LAUNCH_NAMES = {
     "gpu.time": ["DurationNs", "EndNs - BeginNs", "End_Timestamp - Start_Timestamp"],
     "launch.registers": ["arch_vgpr", "Arch_VGPR", "VGPR_Count"],
     "launch.accum_registers": ["accum_vgpr", "Accum_VGPR", "Accum_VGPR_Count"],
-    "launch.scalar_registers": ["sgpr", "SGPR", "SGPR_Count"], "launch.shared": ["lds", "LDS_Per_Workgroup", "LDS_Block_Size"],
-    "launch.scratch": ["scr", "Scratch_Per_Workitem", "Scratch_Size"], "launch.block_size": ["wgr", "Workgroup_Size"],
-    "launch.grid_size": ["grd / wgr", "Grid_Size / Workgroup_Size"], "launch.threads": ["grd", "Grid_Size"],
+    "launch.scalar_registers": ["sgpr", "SGPR", "SGPR_Count"],
+    "launch.shared": ["lds", "LDS_Per_Workgroup", "LDS_Block_Size"],
+    "launch.scratch": ["scr", "Scratch_Per_Workitem", "Scratch_Size"],
+    "launch.block_size": ["wgr", "Workgroup_Size"],
+    "launch.grid_size": ["grd / wgr", "Grid_Size / Workgroup_Size"],
+    "launch.threads": ["grd", "Grid_Size"],
     "launch.wave_size": ["wave_size", "Wave_Size"],
-}  # fmt: skip
+}
 
 
 def recognise(source: Source) -> Match | None:
     """The launch columns of rocprof, in either spelling."""
     if source.is_folder:
         return None
-    line, headers = rocm.header(source)
+    line, headers = wide_table.header(source)
     if not line or not wide.is_wide(headers):
         return None
+    # v2 spells its columns as rocprof-compute does, which then recognises joined passes with a higher score
     v1 = wide_table.find(headers, "KernelName") >= 0 and wide_table.find(headers, "grd") >= 0
     what = "rocprof v1" if v1 else "rocprof v2"
     return Match(0.85 if v1 else 0.80, f"{what} launch columns ({headers[0]}, {headers[1]}, ...) on line {line}")
@@ -53,7 +58,7 @@ def recognise(source: Source) -> Match | None:
 
 def read(source: Source, options: Options) -> Table:
     """The dispatches; raises BadCapture for a header without rows."""
-    line, headers = rocm.header(source)
+    line, headers = wide_table.header(source)
     if wide_table.find(headers, *rocm.ROLES["name"]) < 0:
         raise BadCapture(f"{source.path}: no kernel name column", "is this a rocprof results file?")
     table, export, start, end = wide.load(source, NAME, line, headers, options.decimal)

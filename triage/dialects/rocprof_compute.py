@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from triage.capture.arrays import Indices
 from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
@@ -19,6 +20,7 @@ from triage.dialects._amd.rocm import Export
 from triage.dialects._tables import wide_table
 from triage.dialects.rocprof import LAUNCH_NAMES
 from triage.ground.errors import BadCapture, NotTriageable
+from triage.schema import normal
 
 NAME = "rocprof-compute"
 TITLE = "AMD ROCm Compute Profiler / Omniperf workload (folder or pmc_perf.csv)"
@@ -33,7 +35,9 @@ percent of peak can be computed:
 (speed of light, workgroup manager, compute pipeline, LDS, vector L1, L2). Older name: `omniperf profile -n myapp -- ./app`.
 Do not open the CSV files in a spreadsheet: it cuts the timestamps.
 """
+# columns that a data-frame library numbers when it joins the passes; no single pass has them
 _RESIDUE = re.compile(r"(wave_size|obj|correlation_id|kernel_id|xcc_index)_\d+", re.IGNORECASE)
+# the whole header of a pass that failed
 _STUB = ["dispatch id", "kernel name"]
 
 
@@ -49,20 +53,20 @@ def recognise(source: Source) -> Match | None:
         if found:
             return Match(0.95, f"a workload folder with {found[0].name}")
         info = source.sibling("sysinfo.csv")
-        if info is not None and _is_sysinfo(rocm.header(info)[1]):
+        if info is not None and _is_sysinfo(wide_table.header(info)[1]):
             return Match(0.90, "a workload folder with sysinfo.csv")
         return None
-    line, headers = rocm.header(source)
+    line, headers = wide_table.header(source)
     if not line:
         return None
-    low = [rocm.specs_word(h) for h in headers]
+    low = [normal(h) for h in headers]
     if low == _STUB:
         return Match(0.90, "the header of an unfinished rocprof-compute pass")
     if _is_sysinfo(headers):
         return Match(0.90, "the sysinfo.csv of a rocprof-compute workload")
     if _is_roofline(headers):
         return Match(0.90, "the roofline.csv of a rocprof-compute workload")
-    beside = (info := source.sibling("sysinfo.csv")) is not None and _is_sysinfo(rocm.header(info)[1])
+    beside = (info := source.sibling("sysinfo.csv")) is not None and _is_sysinfo(wide_table.header(info)[1])
     if long.is_long(headers) and "scratch per workitem" in low:
         return Match(0.92, "rocpd long columns (one row per dispatch and counter)")
     if wide.is_wide(headers):
@@ -75,7 +79,10 @@ def recognise(source: Source) -> Match | None:
 
 
 def read(source: Source, options: Options) -> Table:
-    """The dispatches of a workload; raises BadCapture for stubs and for folders of several workloads."""
+    """The dispatches of a workload; raises BadCapture for stubs and for folders of several workloads.
+
+    Raises NotTriageable for the workload's side files (sysinfo.csv, roofline.csv).
+    """
     main = source
     if source.is_folder:
         found = _workloads(source)
@@ -91,7 +98,7 @@ def read(source: Source, options: Options) -> Table:
                 "give the folder of one of them",
             )
         main = found[0]
-    line, headers = rocm.header(main)
+    line, headers = wide_table.header(main)
     if _is_sysinfo(headers):
         raise NotTriageable(
             f"{main.path}: this is the sysinfo.csv of a workload, not its counters",
@@ -102,7 +109,7 @@ def read(source: Source, options: Options) -> Table:
             f"{main.path}: these are measured peaks of the GPU (roofline.csv), not counters",
             "give the folder it lies in",
         )
-    if [rocm.specs_word(h) for h in headers] == _STUB:
+    if [normal(h) for h in headers] == _STUB:
         raise BadCapture(
             f"{main.path}: a header but no counters: the profiling pass failed or was cut", "profile again"
         )
@@ -127,11 +134,25 @@ def collect(metrics: list[str]) -> str:
     return f"rocprof-compute profile -n myapp -b {' '.join(blocks) or '2'} -- ./app"
 
 
+# where a metric begins -> block of the profiler's report that collects it; "2", speed of light, for the rest
 _BLOCKS = {
-    "sched": ("6",), "launch": ("7",), "waves": ("7",), "valu": ("11",), "salu": ("11",), "mfma": ("11",), "flop": ("11",),
-    "inst": ("10",), "lds": ("12",), "l1i": ("13",), "sl1d": ("14",), "mem_unit": ("15",), "l1tex": ("16",), "l2": ("17",),
-    "fabric": ("17",), "vram": ("17",),
-}  # fmt: skip
+    "sched": ("6",),
+    "launch": ("7",),
+    "waves": ("7",),
+    "valu": ("11",),
+    "salu": ("11",),
+    "mfma": ("11",),
+    "flop": ("11",),
+    "inst": ("10",),
+    "lds": ("12",),
+    "l1i": ("13",),
+    "sl1d": ("14",),
+    "mem_unit": ("15",),
+    "l1tex": ("16",),
+    "l2": ("17",),
+    "fabric": ("17",),
+    "vram": ("17",),
+}
 
 
 def _workloads(folder: Source) -> list[Source]:
@@ -141,11 +162,8 @@ def _workloads(folder: Source) -> list[Source]:
 
 
 def _is_sysinfo(headers: list[str]) -> bool:
-    return (
-        len(headers) > 8
-        and wide_table.find(headers, "cu_per_gpu", "numCU") >= 0
-        and wide_table.find(headers, "Kernel_Name") < 0
-    )
+    cus, kernel = wide_table.find(headers, "cu_per_gpu", "numCU"), wide_table.find(headers, "Kernel_Name")
+    return len(headers) > 8 and cus >= 0 and kernel < 0
 
 
 def _is_roofline(headers: list[str]) -> bool:
@@ -178,10 +196,11 @@ def _companions(table: Table, export: Export, main: Source) -> None:
         _join_levels(table, export, levels)
 
 
-def _places(
-    table: Table, export: Export, other: Export, count: int
-) -> np.ndarray[tuple[int], np.dtype[np.int64]] | None:
-    """For each dispatch of the main file its row in the other, -1 when it is not there; None when they cannot be matched."""
+def _places(table: Table, export: Export, other: Export, count: int) -> Indices | None:
+    """For each dispatch of the main file its row in the other, -1 when it is not there; None when they cannot be matched.
+
+    count: rows of the other file. Without dispatch numbers only files of equal length match, row by row.
+    """
     a, b = export.roles.get("dispatch"), other.roles.get("dispatch")
     if a is None or b is None:
         return np.arange(len(table)) if count == len(table) else None
@@ -189,7 +208,7 @@ def _places(
     return np.array([where.get(float(d), -1) for d in a.values], dtype=np.int64)
 
 
-def _pick(column: Column, places: np.ndarray[tuple[int], np.dtype[np.int64]], table: Table, other: Table) -> Column:
+def _pick(column: Column, places: Indices, table: Table, other: Table) -> Column:
     """A companion's column in the order of the main table, with its own file and lines."""
     lines = np.array([other.line(int(p)) if p >= 0 else 0 for p in places])
     values = np.where(places >= 0, column.values[np.maximum(places, 0)], np.nan)
@@ -197,7 +216,8 @@ def _pick(column: Column, places: np.ndarray[tuple[int], np.dtype[np.int64]], ta
 
 
 def _join_levels(table: Table, export: Export, source: Source) -> None:
-    line, headers = rocm.header(source)
+    """Wave occupancy from its own pass: the accumulator and that pass's own cycles, as `SQ_LEVEL_WAVES.<counter>`."""
+    line, headers = wide_table.header(source)
     if not line or not wide.is_wide(headers) or "SQ_ACCUM_PREV_HIRES" not in headers:
         return
     try:
@@ -214,7 +234,8 @@ def _join_levels(table: Table, export: Export, source: Source) -> None:
 
 
 def _join_times(table: Table, export: Export, source: Source) -> None:
-    line, headers = rocm.header(source)
+    """gpu.time from timestamps.csv, where the counters' own table has none."""
+    line, headers = wide_table.header(source)
     if not line or not wide.is_wide(headers):
         return
     try:

@@ -13,7 +13,7 @@ import numpy as np
 from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects._amd import rocm
+from triage.dialects._amd.counter_names import SM_PARTS
 from triage.dialects._tables import wide_table
 from triage.ground import units
 from triage.ground.errors import BadCapture, NotTriageable
@@ -25,56 +25,100 @@ CAPTURE = """\
 all analysed dispatches without times; the workload folder itself (see rocprof-compute) holds every dispatch and is the better input.
 `-k N` restricts the analysis to one kernel.
 """
+# a row that only one panel has -> the panel, to refuse it by name; panels do not say their number
 _PANELS = (
-    ("VGPRs", "7.1 Wavefront Launch Stats"), ("Wave Cycles", "7.2 Wavefront Runtime Stats"), ("Kernel Time", "7.2 Wavefront Runtime Stats"),
-    ("Insufficient SIMD VGPRs", "6.2 Workgroup Manager, Resource Allocation"), ("Dispatched Wavefronts", "6.1 Workgroup Manager"),
-    ("IPC", "11.2 Compute Pipeline Stats"), ("LDS Instrs", "12.2 LDS Stats"), ("VALU - Vector", "10.1 Instruction Mix"),
-    ("VALU", "10.1 Instruction Mix"), ("INT32", "10.2 VALU Arithmetic Instruction Mix"), ("MFMA-I8", "10.4 MFMA Instruction Mix"),
-    ("Total Req", "16.3 vL1D Cache Accesses"), ("Hit Rate", "a cache panel"), ("Req", "a cache access panel"), ("Read BW", "17.2 L2-Fabric Transactions"),
-)  # fmt: skip
-# metric name as printed -> (canonical id, column used: "value" or "pop")
+    ("VGPRs", "7.1 Wavefront Launch Stats"),
+    ("Wave Cycles", "7.2 Wavefront Runtime Stats"),
+    ("Kernel Time", "7.2 Wavefront Runtime Stats"),
+    ("Insufficient SIMD VGPRs", "6.2 Workgroup Manager, Resource Allocation"),
+    ("Dispatched Wavefronts", "6.1 Workgroup Manager"),
+    ("IPC", "11.2 Compute Pipeline Stats"),
+    ("LDS Instrs", "12.2 LDS Stats"),
+    ("VALU - Vector", "10.1 Instruction Mix"),
+    ("VALU", "10.1 Instruction Mix"),
+    ("INT32", "10.2 VALU Arithmetic Instruction Mix"),
+    ("MFMA-I8", "10.4 MFMA Instruction Mix"),
+    ("Total Req", "16.3 vL1D Cache Accesses"),
+    ("Hit Rate", "a cache panel"),
+    ("Req", "a cache access panel"),
+    ("Read BW", "17.2 L2-Fabric Transactions"),
+)
+# metric name as printed, over the versions -> (canonical id, column used: "value" or "pop"). A bandwidth's value has no
+# share of its own: there percent of peak is the figure
 _SOL: dict[str, tuple[str, str]] = {
-    "VALU Util": ("valu.busy", "value"), "VALU Utilization": ("valu.busy", "value"), "SALU Util": ("salu.busy", "value"),
-    "SALU Utilization": ("salu.busy", "value"), "MFMA Util": ("mfma.busy", "value"), "MFMA Utilization": ("mfma.busy", "value"),
-    "VMEM Util": ("vmem.busy", "value"), "VMEM Utilization": ("vmem.busy", "value"), "Branch Util": ("branch.busy", "value"),
-    "Branch Utilization": ("branch.busy", "value"), "VALU Active Threads/Wave": ("valu.active_threads", "value"),
-    "VALU Active Threads": ("valu.active_threads", "value"), "IPC": ("cu.ipc", "value"), "CU Utilization": ("sm.active", "value"),
-    "LDS Bank Conflict": ("lds.conflicts_per_access", "value"), "LDS Bank Conflicts/Access": ("lds.conflicts_per_access", "value"),
-    "Instr Cache Hit Rate": ("l1i.hit_rate", "value"), "L1I Hit Rate": ("l1i.hit_rate", "value"), "Instr Cache Hit": ("l1i.hit_rate", "value"),
-    "Scalar L1D Cache Hit Rate": ("sl1d.hit_rate", "value"), "sL1D Cache Hit Rate": ("sl1d.hit_rate", "value"),
-    "Vector L1D Cache Hit Rate": ("l1tex.hit_rate", "value"), "vL1D Cache Hit Rate": ("l1tex.hit_rate", "value"),
-    "Vector L1D Cache BW": ("l1tex.throughput", "pop"), "vL1D Cache BW": ("l1tex.throughput", "pop"),
-    "L2 Cache Hit Rate": ("l2.hit_rate", "value"), "L2 Cache BW": ("l2.throughput", "pop"), "L2 Util": ("l2.busy", "value"),
+    "VALU Util": ("valu.busy", "value"),
+    "VALU Utilization": ("valu.busy", "value"),
+    "SALU Util": ("salu.busy", "value"),
+    "SALU Utilization": ("salu.busy", "value"),
+    "MFMA Util": ("mfma.busy", "value"),
+    "MFMA Utilization": ("mfma.busy", "value"),
+    "VMEM Util": ("vmem.busy", "value"),
+    "VMEM Utilization": ("vmem.busy", "value"),
+    "Branch Util": ("branch.busy", "value"),
+    "Branch Utilization": ("branch.busy", "value"),
+    "VALU Active Threads/Wave": ("valu.active_threads", "value"),
+    "VALU Active Threads": ("valu.active_threads", "value"),
+    "IPC": ("cu.ipc", "value"),
+    "CU Utilization": ("sm.active", "value"),
+    "LDS Bank Conflict": ("lds.conflicts_per_access", "value"),
+    "LDS Bank Conflicts/Access": ("lds.conflicts_per_access", "value"),
+    "Instr Cache Hit Rate": ("l1i.hit_rate", "value"),
+    "L1I Hit Rate": ("l1i.hit_rate", "value"),
+    "Instr Cache Hit": ("l1i.hit_rate", "value"),
+    "Scalar L1D Cache Hit Rate": ("sl1d.hit_rate", "value"),
+    "sL1D Cache Hit Rate": ("sl1d.hit_rate", "value"),
+    "Vector L1D Cache Hit Rate": ("l1tex.hit_rate", "value"),
+    "vL1D Cache Hit Rate": ("l1tex.hit_rate", "value"),
+    "Vector L1D Cache BW": ("l1tex.throughput", "pop"),
+    "vL1D Cache BW": ("l1tex.throughput", "pop"),
+    "L2 Cache Hit Rate": ("l2.hit_rate", "value"),
+    "L2 Cache BW": ("l2.throughput", "pop"),
+    "L2 Util": ("l2.busy", "value"),
     "L2 Utilization": ("l2.busy", "value"),
-    "L2-Fabric Read BW": ("fabric.read_throughput", "pop"), "L2-Fabric Write BW": ("fabric.write_throughput", "pop"),
-    "L2-Fabric Write and Atomic BW": ("fabric.write_throughput", "pop"), "L2-Fabric Read Latency": ("fabric.read_latency", "value"),
-    "L2-Fabric Write Latency": ("fabric.write_latency", "value"), "L2-Fabric Write and Atomic Latency": ("fabric.write_latency", "value"),
-    "Wave Occupancy": ("sm.occupancy_elapsed", "pop"), "Wavefront Occupancy": ("sm.occupancy_elapsed", "pop"),
-}  # fmt: skip
-_PARTS = ("valu.busy", "mfma.busy", "salu.busy", "vmem.busy", "branch.busy")
+    "L2-Fabric Read BW": ("fabric.read_throughput", "pop"),
+    "L2-Fabric Write BW": ("fabric.write_throughput", "pop"),
+    "L2-Fabric Write and Atomic BW": ("fabric.write_throughput", "pop"),
+    "L2-Fabric Read Latency": ("fabric.read_latency", "value"),
+    "L2-Fabric Write Latency": ("fabric.write_latency", "value"),
+    "L2-Fabric Write and Atomic Latency": ("fabric.write_latency", "value"),
+    "Wave Occupancy": ("sm.occupancy_elapsed", "pop"),
+    "Wavefront Occupancy": ("sm.occupancy_elapsed", "pop"),
+}
 
 
 def names() -> dict[str, list[str]]:
     """The rows of the panel."""
-    out: dict[str, list[str]] = {"sm.throughput": ["VALU Utilization", "MFMA Utilization"], "vram.throughput": ["L2-Fabric Read BW", "L2-Fabric Write BW"],
-                                 "valu.utilization": ["VALU Active Threads"]}  # fmt: skip
+    out: dict[str, list[str]] = {
+        "sm.throughput": ["VALU Utilization", "MFMA Utilization"],
+        "vram.throughput": ["L2-Fabric Read BW", "L2-Fabric Write BW"],
+        "valu.utilization": ["VALU Active Threads"],
+    }
     for name, (metric, _) in _SOL.items():
         out.setdefault(metric, []).append(name)
     return out
 
 
 def _columns(headers: list[str]) -> dict[str, int]:
-    return wide_table.roles(headers, {
-        "metric": ("Metric",), "value": ("Avg", "Value", "Mean"), "unit": ("Unit", "Units"), "peak": ("Peak", "Peak (Empirical)"),
-        "pop": ("Pct of Peak", "PoP"), "min": ("Min",), "max": ("Max",), "expression": ("Expression",),
-    })  # fmt: skip
+    return wide_table.roles(
+        headers,
+        {
+            "metric": ("Metric",),
+            "value": ("Avg", "Value", "Mean"),
+            "unit": ("Unit", "Units"),
+            "peak": ("Peak", "Peak (Empirical)"),
+            "pop": ("Pct of Peak", "PoP"),
+            "min": ("Min",),
+            "max": ("Max",),
+            "expression": ("Expression",),
+        },
+    )
 
 
 def recognise(source: Source) -> Match | None:
     """Metric with value, unit, peak and percent of peak; or the columns of the other panels."""
     if source.is_folder:
         return None
-    line, headers = rocm.header(source)
+    line, headers = wide_table.header(source)
     found = _columns(headers)
     if not line or "metric" not in found:
         return None
@@ -87,7 +131,7 @@ def recognise(source: Source) -> Match | None:
 
 def read(source: Source, options: Options) -> Table:
     """The speed-of-light panel as one workload; raises NotTriageable naming any other panel."""
-    line, headers = rocm.header(source)
+    line, headers = wide_table.header(source)
     found = _columns(headers)
     rows: dict[str, tuple[int, list[str]]] = {}
     for number, cells in sorted(source.records(range(line + 1, line + 400)).items()):
@@ -97,8 +141,10 @@ def read(source: Source, options: Options) -> Table:
         raise BadCapture(f"{source.path}: a header but no rows", "analyze the workload again")
     if "pop" not in found:
         panel = next((title for key, title in _PANELS if _plain(key) in rows), "an analysis panel")
-        raise NotTriageable(f"{source.path}: this is panel {panel}: averages over all kernels, without times",
-                            "give the workload folder with pmc_perf.csv, or the panel 2.1 (201.csv)")  # fmt: skip
+        raise NotTriageable(
+            f"{source.path}: this is panel {panel}: averages over all kernels, without times",
+            "give the workload folder with pmc_perf.csv, or the panel 2.1 (201.csv)",
+        )
     table = Table(NAME, [source], np.array(["all analysed dispatches"], dtype=object), {}, lines=np.array([line + 1]))
     table.kinds = np.array(["compute"], dtype=object)
     used = set()
@@ -114,17 +160,25 @@ def read(source: Source, options: Options) -> Table:
         used.add(_plain(name))
         unit = "%" if which == "pop" else _unit(cells, found)
         factor = 0.01 if unit == "%" else 1.0
-        table.columns[metric] = Column(np.array([value * factor]), f"{cells[found['metric']].strip()} / {headers[column]}", column + 1,
-                                       unit, factor, lines=np.array([number]))  # fmt: skip
-        if (
-            metric == "valu.active_threads"
-            and (share := _value(source, number, found["pop"], cells, style)) is not None
-        ):
-            table.columns["valu.utilization"] = Column(np.array([share / 100]), headers[found["pop"]], found["pop"] + 1, "%", 0.01,
-                                                       lines=np.array([number]))  # fmt: skip
+        table.columns[metric] = Column(
+            np.array([value * factor]),
+            f"{cells[found['metric']].strip()} / {headers[column]}",
+            column + 1,
+            unit,
+            factor,
+            lines=np.array([number]),
+        )
+        if metric == "valu.active_threads":  # its percent of peak, threads of a full wave, is a metric of its own
+            pop = found["pop"]
+            if (share := _value(source, number, pop, cells, style)) is not None:
+                table.columns["valu.utilization"] = Column(
+                    np.array([share / 100]), headers[pop], pop + 1, "%", 0.01, lines=np.array([number])
+                )
     if not table.columns:
-        raise NotTriageable(f"{source.path}: a panel with percent of peak, but none of its {len(rows)} rows speaks of utilisation",
-                            "give the panel 2.1 (System Speed-of-Light) or the workload folder")  # fmt: skip
+        raise NotTriageable(
+            f"{source.path}: a panel with percent of peak, but none of its {len(rows)} rows speaks of utilisation",
+            "give the panel 2.1 (System Speed-of-Light) or the workload folder",
+        )
     _sums(table)
     table.unmapped = [cells[found["metric"]].strip() for key, (_, cells) in rows.items() if key not in used]
     table.notes.append("the panel sums up all analysed dispatches and states no time: one workload, nothing to rank")
@@ -133,7 +187,7 @@ def read(source: Source, options: Options) -> Table:
 
 def _plain(name: str) -> str:
     """Metric names without case, separators and the maintainers' bulk renaming of LDS."""
-    return re.sub(r"\s+", " ", re.sub(r"[\s_]+", " ", name.replace("LDS_Per_Workgroup", "LDS")).strip().lower())
+    return re.sub(r"[\s_]+", " ", name.replace("LDS_Per_Workgroup", "LDS")).strip().lower()
 
 
 def _style(source: Source, rows: dict[str, tuple[int, list[str]]], columns: list[int], wanted: str) -> units.Style:
@@ -146,6 +200,7 @@ def _style(source: Source, rows: dict[str, tuple[int, list[str]]], columns: list
 
 
 def _value(source: Source, number: int, column: int, cells: list[str], style: units.Style) -> float | None:
+    """A cell's number, None for none; BadCapture for anything else. number: its line."""
     text = cells[column] if column < len(cells) else ""
     try:
         return units.parse(text, style)
@@ -160,8 +215,8 @@ def _unit(cells: list[str], found: dict[str, int]) -> str:
 
 def _sums(table: Table) -> None:
     """SM side: its busiest sub-unit. Memory: reads and writes share one bus. Occupancy counts idle CUs too."""
-    parts = [p for p in _PARTS if p in table.columns]
-    if "valu.busy" in parts:
+    parts = [p for p in SM_PARTS if p in table.columns]
+    if "valu.busy" in parts:  # without the vector ALU the maximum would be a guess
         values = np.fmax.reduce([table.columns[p].values for p in parts])
         table.columns["sm.throughput"] = Column(
             values, "busiest sub-unit", formula=f"max({', '.join(parts)})", inputs=tuple(parts)

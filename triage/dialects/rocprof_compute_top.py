@@ -28,6 +28,7 @@ def names() -> dict[str, list[str]]:
 
 
 def _sum(headers: list[str]) -> tuple[int, str]:
+    """Position and unit of the total time, (-1, "") when there is none."""
     return next(((i, m[1]) for i, h in enumerate(headers) if (m := _SUM.fullmatch(h))), (-1, ""))
 
 
@@ -35,20 +36,16 @@ def recognise(source: Source) -> Match | None:
     """Kernel_Name, Count and a sum with its unit."""
     if source.is_folder:
         return None
-    line, headers = rocm.header(source)
-    if (
-        line
-        and wide_table.find(headers, "Kernel_Name", "KernelName") >= 0
-        and wide_table.find(headers, "Count") >= 0
-        and _sum(headers)[1]
-    ):
-        return Match(0.85, f"kernel summary columns (Kernel_Name, Count, Sum, ...) on line {line}")
-    return None
+    line, headers = wide_table.header(source)
+    name, count = wide_table.find(headers, "Kernel_Name", "KernelName"), wide_table.find(headers, "Count")
+    if not line or name < 0 or count < 0 or not _sum(headers)[1]:
+        return None
+    return Match(0.85, f"kernel summary columns (Kernel_Name, Count, Sum, ...) on line {line}")
 
 
 def read(source: Source, options: Options) -> Table:
     """One row per kernel; raises BadCapture without rows."""
-    line, headers = rocm.header(source)
+    line, headers = wide_table.header(source)
     name, count = wide_table.find(headers, "Kernel_Name", "KernelName"), wide_table.find(headers, "Count")
     total, unit = _sum(headers)
     factor = units.factor(unit, "ns")

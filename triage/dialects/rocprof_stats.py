@@ -24,7 +24,7 @@ def names() -> dict[str, list[str]]:
 
 
 def recognise(source: Source) -> Match | None:
-    """The stats header without the newer MinNs and MaxNs."""
+    """The stats header without the newer MinNs and MaxNs, by which rocprofv3's is told."""
     line, headers = stats.header(source)
     if not line or wide_table.find(headers, "MinNs") >= 0:
         return None

@@ -6,6 +6,7 @@ from triage.capture.capture import Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects._amd import agents, counter_names, long, rocm
+from triage.dialects._tables import wide_table
 from triage.dialects.rocprof import LAUNCH_NAMES
 
 NAME = "rocprofv3-counters"
@@ -19,9 +20,14 @@ as many counters as the hardware counts at once; for more, give several `pmc:` l
 """
 ENDING = "_counter_collection"
 _SIZES = ("cu_per_gpu", "num_xcd", "max_waves_per_cu", "max_sclk")  # what agent_info.csv states
-# rocprofv3 spells some derived metrics of rocprof v1 differently
-_SPELLED = {"FetchSize": "FETCH_SIZE", "WriteSize": "WRITE_SIZE", "Wavefronts": "SQ_WAVES", "L2CacheHit": "TCC_HIT_sum TCC_MISS_sum",
-            "GPUBusy": "GRBM_GUI_ACTIVE GRBM_COUNT"}  # fmt: skip
+# rocprofv3 spells some derived metrics of rocprof v1 differently, and has not all of them: then their inputs
+_SPELLED = {
+    "FetchSize": "FETCH_SIZE",
+    "WriteSize": "WRITE_SIZE",
+    "Wavefronts": "SQ_WAVES",
+    "L2CacheHit": "TCC_HIT_sum TCC_MISS_sum",
+    "GPUBusy": "GRBM_GUI_ACTIVE GRBM_COUNT",
+}
 
 
 def names() -> dict[str, list[str]]:
@@ -33,7 +39,7 @@ def recognise(source: Source) -> Match | None:
     """Kernel_Name, Counter_Name, Counter_Value and a dispatch."""
     if source.is_folder:
         return agents.folder(source, ENDING)
-    line, headers = rocm.header(source)
+    line, headers = wide_table.header(source)
     if not line or not long.is_long(headers):
         return None
     return Match(0.85, f"one row per dispatch and counter (Counter_Name, Counter_Value) on line {line}")
@@ -42,7 +48,7 @@ def recognise(source: Source) -> Match | None:
 def read(source: Source, options: Options) -> Table:
     """The dispatches; raises BadCapture for a header without rows."""
     folder, source = source, agents.only(source, ENDING)
-    line, headers = rocm.header(source)
+    line, headers = wide_table.header(source)
     table, export = long.load(source, NAME, line, headers, options.decimal)
     if "gpu.time" not in table.columns:
         table.notes.append("no timestamps in this file (older rocprofv3): add --kernel-trace, or use a newer version")

@@ -29,18 +29,20 @@ _NEED = ("Kernel_Name", "Start_Timestamp", "End_Timestamp")
 def names() -> dict[str, list[str]]:
     """Time, registers, memory and launch shape."""
     return LAUNCH_NAMES | {
-        "launch.grid_size": ["Grid_Size_X/Y/Z / Workgroup_Size_X/Y/Z"], "launch.block_size": ["Workgroup_Size_X/Y/Z"],
+        "launch.grid_size": ["Grid_Size_X/Y/Z / Workgroup_Size_X/Y/Z"],
+        "launch.block_size": ["Workgroup_Size_X/Y/Z"],
         "launch.threads": ["Grid_Size_X/Y/Z"],
-    }  # fmt: skip
+    }
 
 
 def recognise(source: Source) -> Match | None:
     """Kernel name, start and end, group size per axis, no counters."""
     if source.is_folder:  # counters, where there are any, say more than the trace
         return None if agents.found(source, rocprofv3_counters.ENDING) else agents.folder(source, ENDING)
-    line, headers = rocm.header(source)
+    line, headers = wide_table.header(source)
     if not line or any(wide_table.find(headers, h) < 0 for h in _NEED) or wide_table.find(headers, "Counter_Name") >= 0:
         return None
+    # rocprof-compute's tables have the same three, but neither sizes per axis nor the kind of record
     if wide_table.find(headers, "Workgroup_Size_X") < 0 and wide_table.find(headers, "Kind") < 0:
         return None
     return Match(0.88, f"kernel dispatches with start and end (Kernel_Name, Start_Timestamp, ...) on line {line}")
@@ -49,7 +51,7 @@ def recognise(source: Source) -> Match | None:
 def read(source: Source, options: Options) -> Table:
     """The dispatches in file order; raises BadCapture for a header without rows."""
     folder, source = source, agents.only(source, ENDING)
-    line, headers = rocm.header(source)
+    line, headers = wide_table.header(source)
     if lost := [h for h in _NEED if wide_table.find(headers, h) < 0]:
         raise BadCapture(f"{source.path}: no column {lost[0]}", "copy or export the file again")
     roles = {r: c for r, c in wide_table.roles(headers, rocm.ROLES).items() if r not in ("duration", "dispatch")}
@@ -59,24 +61,18 @@ def read(source: Source, options: Options) -> Table:
         for a in _AXES
         if (c := wide_table.find(headers, f"{what}_{a}")) >= 0
     }
+    # timestamps as text: as float64 they would lose their last digits
     text = [roles[r] for r in ("name", "start", "end")]
     numeric = [c for r, c in roles.items() if r not in ("name", "start", "end")] + list(axes.values())
     style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
     wide = wide_table.read(source, line, len(headers), numeric, text, style=style)
-    table = Table(
-        NAME,
-        [source],
-        rocm.names(wide.texts[roles["name"]]),
-        {},
-        first_line=wide.first_line,
-        lines=wide.lines,
-    )
+    shown = rocm.names(wide.texts[roles["name"]])
+    table = Table(NAME, [source], shown, {}, first_line=wide.first_line, lines=wide.lines)
     table.quality += wide.quality
     export = Export(source)
     for role, c in roles.items():
         if role in ("start", "end"):
-            values = np.array([_number(t) for t in wide.texts[c]])
-            export.roles[role] = Column(values, headers[c], c + 1, "ns")
+            export.roles[role] = Column(rocm.stamps(wide.texts[c]), headers[c], c + 1, "ns")
         elif role != "name":
             export.roles[role] = Column(wide.numbers[c], headers[c], c + 1)
     rocm.add_time(table, export, wide.texts[roles["start"]], wide.texts[roles["end"]])
@@ -84,13 +80,6 @@ def read(source: Source, options: Options) -> Table:
     agents.add(table, export, source, ENDING)
     table.unmapped = [h for i, h in enumerate(headers) if h and i not in (*numeric, *text)]
     return agents.under(folder, rocm.finish(table, export))
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return float("nan")
 
 
 def _shape(table: Table, axes: dict[str, Column]) -> None:
@@ -108,7 +97,7 @@ def _shape(table: Table, axes: dict[str, Column]) -> None:
         if {f"Grid_Size_{a}", f"Workgroup_Size_{a}"} <= set(axes)
     ]
     if pairs:
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"):  # a last group may be partly filled, on each axis by itself
             values = np.prod([np.ceil(g.values / np.where(w.values > 0, w.values, np.nan)) for g, w in pairs], axis=0)
         formula = " * ".join(f"ceil({g.header} / {w.header})" for g, w in pairs)
         table.columns["launch.grid_size"] = Column(values, formula, formula=formula, inputs=tuple(axes))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from triage import schema
+from triage.capture.arrays import Floats
 from triage.capture.capture import SEP, Column, Quality, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects._amd import rocm
 from triage.dialects._tables import wide_table
 from triage.ground.errors import BadCapture
 
@@ -20,15 +20,28 @@ Encoder Counters). The file is `<trace> Counters.csv`. Profile the capture first
 """
 # percentages, as Xcode shows them; the file states no units
 _PERCENT = {
-    "ALU Utilization": "alu.utilization", "ALU Limiter": "alu.limiter", "Texture Sample Limiter": "texture_sample.limiter",
-    "Texture Write Limiter": "texture_write.limiter", "Buffer Read Limiter": "buffer_read.limiter", "Buffer Write Limiter": "buffer_write.limiter",
-    "Threadgroup/Imageblock Load Limiter": "threadgroup_memory.limiter", "Last Level Cache Limiter": "llc.limiter", "MMU Limiter": "mmu.limiter",
-    "Kernel Occupancy": "occupancy.compute", "Compute Occupancy": "occupancy.compute", "FS Occupancy": "occupancy.fragment",
-    "Fragment Occupancy": "occupancy.fragment", "VS Occupancy": "occupancy.vertex", "Vertex Occupancy": "occupancy.vertex",
-}  # fmt: skip
+    "ALU Utilization": "alu.utilization",
+    "ALU Limiter": "alu.limiter",
+    "Texture Sample Limiter": "texture_sample.limiter",
+    "Texture Write Limiter": "texture_write.limiter",
+    "Buffer Read Limiter": "buffer_read.limiter",
+    "Buffer Write Limiter": "buffer_write.limiter",
+    "Threadgroup/Imageblock Load Limiter": "threadgroup_memory.limiter",
+    "Last Level Cache Limiter": "llc.limiter",
+    "MMU Limiter": "mmu.limiter",
+    "Kernel Occupancy": "occupancy.compute",
+    "Compute Occupancy": "occupancy.compute",
+    "FS Occupancy": "occupancy.fragment",
+    "Fragment Occupancy": "occupancy.fragment",
+    "VS Occupancy": "occupancy.vertex",
+    "Vertex Occupancy": "occupancy.vertex",
+}
 _INVERTED = {"Last Level Cache Miss Rate": "llc.hit_rate", "Texture Cache Miss Rate": "l1tex.hit_rate"}
-_PLAIN = {"Bytes Read From Device Memory": "vram.bytes_read", "Bytes Written To Device Memory": "vram.bytes_written",
-          "Kernel Invocations": "launch.threads"}  # fmt: skip
+_PLAIN = {
+    "Bytes Read From Device Memory": "vram.bytes_read",
+    "Bytes Written To Device Memory": "vram.bytes_written",
+    "Kernel Invocations": "launch.threads",
+}
 
 
 def names() -> dict[str, list[str]]:
@@ -44,7 +57,7 @@ def recognise(source: Source) -> Match | None:
     """CommandBuffer Label and Encoder Label."""
     if source.is_folder:
         return None
-    line, headers = rocm.header(source)
+    line, headers = wide_table.header(source)
     if line and wide_table.find(headers, "Encoder Label") >= 0 and wide_table.find(headers, "CommandBuffer Label") >= 0:
         return Match(0.95, f"Metal encoder columns (CommandBuffer Label, Encoder Label) on line {line}")
     return None
@@ -52,9 +65,10 @@ def recognise(source: Source) -> Match | None:
 
 def read(source: Source, options: Options) -> Table:
     """The encoders; raises BadCapture when no counter holds a number."""
-    line, headers = rocm.header(source)
+    line, headers = wide_table.header(source)
     label, buffer = wide_table.find(headers, "Encoder Label"), wide_table.find(headers, "CommandBuffer Label")
     group = wide_table.find(headers, "Debug Group")
+    # of some 240 counters a few are exported twice under one name, and one column has no name at all
     first: dict[str, int] = {}
     again: dict[str, list[int]] = {}
     for i, h in enumerate(headers):
@@ -77,13 +91,9 @@ def read(source: Source, options: Options) -> Table:
     table.paths = np.array([SEP.join(p for p in levels if p) for levels in parents], dtype=object)
     for h, c in wanted.items():
         others = [wide.numbers[o] for o in again.get(h, [])]
-        if any(not np.array_equal(o, wide.numbers[c], equal_nan=True) for o in others):
-            table.quality.append(
-                Quality(
-                    "ambiguous-counter",
-                    f"{h!r} stands {1 + len(others)} times with different values: not used",
-                )
-            )
+        if any(not np.array_equal(o, wide.numbers[c], equal_nan=True) for o in others):  # which one is meant?
+            said = f"{h!r} stands {1 + len(others)} times with different values: not used"
+            table.quality.append(Quality("ambiguous-counter", said))
             continue
         _column(table, h, c, wide.numbers[c])
     if not table.columns:
@@ -101,7 +111,8 @@ def read(source: Source, options: Options) -> Table:
     return table
 
 
-def _column(table: Table, header: str, c: int, values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> None:
+def _column(table: Table, header: str, c: int, values: Floats) -> None:
+    """One counter as a metric, unless the capture was not profiled: then every cell is empty."""
     if not np.isfinite(values).any():
         return
     if metric := _PERCENT.get(header):

@@ -10,15 +10,16 @@ import numpy as np
 from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects import Match
-from triage.dialects._amd import rocm
 from triage.dialects._amd.rocm import Export
+from triage.dialects._tables import wide_table
 from triage.ground.errors import BadCapture, TriageError
 
+# size as formulas call it -> column of the agent table
 _SPECS = {"cu_per_gpu": "Cu_Count", "num_xcd": "Num_Xcc", "max_sclk": "Max_Engine_Clk_Fcompute"}
 
 
 def beside(source: Source, ending: str) -> Source | None:
-    """The agent table of the same run: the same name with another ending."""
+    """The agent table of the same run: `run_kernel_trace.csv` goes with `run_agent_info.csv`."""
     stem = Path(source.name.removesuffix(".gz")).stem
     if stem == ending.lstrip("_"):
         return source.sibling("agent_info.csv")
@@ -33,7 +34,7 @@ def found(source: Source, ending: str) -> list[Source]:
 
 
 def folder(source: Source, ending: str) -> Match | None:
-    """An output folder that holds tables of this kind."""
+    """An output folder that holds tables of this kind; a folder with pmc_perf.csv is rocprof-compute's."""
     files = found(source, ending)
     if not files or source.sibling("pmc_perf.csv") is not None:
         return None
@@ -58,6 +59,7 @@ def under(folder: Source, table: Table) -> Table:
     """Where a folder was given, it comes first among the files, for it is what the user typed."""
     if folder.is_folder:
         table.files.insert(0, folder)
+        # columns point into the files by number; one column may be both a metric and an input, so each is moved once
         for column in {id(c): c for c in (*table.columns.values(), *table.raw.values())}.values():
             column.file += 1
     return table
@@ -69,16 +71,16 @@ def add(table: Table, export: Export, source: Source, ending: str) -> None:
     if info is None:
         return
     try:
-        rocm.header(info)
+        wide_table.header(info)
         rows = list(enumerate(csv.DictReader(info.head_lines, delimiter=info.delimiter), 2))
-    except (TriageError, csv.Error):
+    except (TriageError, csv.Error):  # a companion that cannot be read takes nothing from the export itself
         return
     gpus = [(line, row) for line, row in rows if (row.get("Agent_Type") or "").strip().upper() == "GPU"]
     if not gpus or len({row.get("Name") for _, row in gpus}) > 1:
         return  # none, or several kinds: which one ran is not ours to guess
     line, row = gpus[0]
     table.files.append(info)
-    export.arch = (row.get("Name") or "").split(":")[0].strip()
+    export.arch = (row.get("Name") or "").split(":")[0].strip()  # `gfx90a:sramecc+:xnack-` is gfx90a
     table.device = (row.get("Product_Name") or "").strip()
     n, file = len(table), len(table.files) - 1
     places = {h: i + 1 for i, h in enumerate(row)}
@@ -94,8 +96,9 @@ def add(table: Table, export: Export, source: Source, ending: str) -> None:
         export.specs["max_waves_per_cu"] = Column(np.full(n, waves * simds), text, formula=text, file=file)
     wave = _number(row.get("Wave_Front_Size"))
     if wave > 0 and "wave" not in export.roles:
-        export.roles["wave"] = Column(np.full(n, wave), "Wave_Front_Size", places["Wave_Front_Size"], file=file,
-                                      lines=np.full(n, line))  # fmt: skip
+        export.roles["wave"] = Column(
+            np.full(n, wave), "Wave_Front_Size", places["Wave_Front_Size"], file=file, lines=np.full(n, line)
+        )
 
 
 def _number(text: str | None) -> float:

@@ -10,24 +10,41 @@ from __future__ import annotations
 
 from triage.dialects._tables.formulas import names
 
-# derived metric as rocprof prints it -> (canonical id, factor to the canonical unit)
+# derived metric as rocprof prints it -> (canonical id, factor to the canonical unit). Shares are printed in percent,
+# fetched and written sizes in kilobytes of 1024
 DIRECT: dict[str, tuple[str, float]] = {
-    "VALUBusy": ("valu.busy", 0.01), "SALUBusy": ("salu.busy", 0.01), "VALUUtilization": ("valu.utilization", 0.01),
+    "VALUBusy": ("valu.busy", 0.01),
+    "SALUBusy": ("salu.busy", 0.01),
+    "VALUUtilization": ("valu.utilization", 0.01),
     "VALUThreadUtilization": ("valu.utilization", 0.01),
-    "MfmaUtil": ("mfma.busy", 0.01), "MemUnitBusy": ("mem_unit.busy", 0.01),
-    "MemUnitStalled": ("mem_unit.stalled", 0.01), "WriteUnitStalled": ("mem_unit.write_stalled", 0.01),
-    "LDSBankConflict": ("lds.bank_conflict_stall", 0.01), "ALUStalledByLDS": ("lds.alu_stalled", 0.01),
-    "L2CacheHit": ("l2.hit_rate", 0.01), "GPUBusy": ("gpu.active", 0.01), "GPU_UTIL": ("gpu.active", 0.01),
-    "OccupancyPercent": ("sm.occupancy_elapsed", 0.01), "MeanOccupancyPerActiveCU": ("sm.active_warps", 1.0),
-    "FetchSize": ("vram.bytes_read", 1024.0), "FETCH_SIZE": ("vram.bytes_read", 1024.0),
-    "WriteSize": ("vram.bytes_written", 1024.0), "WRITE_SIZE": ("vram.bytes_written", 1024.0),
-    "Wavefronts": ("waves.launched", 1.0), "SQ_WAVES": ("waves.launched", 1.0), "SQ_WAVES_sum": ("waves.launched", 1.0),
-    "SQ_INSTS": ("inst.executed", 1.0), "TCC_REQ_sum": ("l2.requests", 1.0), "GL2C_REQ_sum": ("l2.requests", 1.0),
-}  # fmt: skip
+    "MfmaUtil": ("mfma.busy", 0.01),
+    "MemUnitBusy": ("mem_unit.busy", 0.01),
+    "MemUnitStalled": ("mem_unit.stalled", 0.01),
+    "WriteUnitStalled": ("mem_unit.write_stalled", 0.01),
+    "LDSBankConflict": ("lds.bank_conflict_stall", 0.01),
+    "ALUStalledByLDS": ("lds.alu_stalled", 0.01),
+    "L2CacheHit": ("l2.hit_rate", 0.01),
+    "GPUBusy": ("gpu.active", 0.01),
+    "GPU_UTIL": ("gpu.active", 0.01),
+    "OccupancyPercent": ("sm.occupancy_elapsed", 0.01),
+    "MeanOccupancyPerActiveCU": ("sm.active_warps", 1.0),
+    "FetchSize": ("vram.bytes_read", 1024.0),
+    "FETCH_SIZE": ("vram.bytes_read", 1024.0),
+    "WriteSize": ("vram.bytes_written", 1024.0),
+    "WRITE_SIZE": ("vram.bytes_written", 1024.0),
+    "Wavefronts": ("waves.launched", 1.0),
+    "SQ_WAVES": ("waves.launched", 1.0),
+    "SQ_WAVES_sum": ("waves.launched", 1.0),
+    "SQ_INSTS": ("inst.executed", 1.0),
+    "TCC_REQ_sum": ("l2.requests", 1.0),
+    "GL2C_REQ_sum": ("l2.requests", 1.0),
+}
 
+# cycles summed over what a counter is summed over: every CU, or every shader engine's workgroup dispatcher
 _CU = "(GRBM_GUI_ACTIVE / num_xcd * cu_per_gpu)"
 _SPI = "(GRBM_SPI_BUSY / num_xcd * se_per_gpu)"
 _CLOCKS = "max_sclk / 1000 * gpu.time"  # MHz and ns: clocks that fit into the kernel's time
+# every request that the vector L1 passes on to L2
 _L1_MISSES = (
     "(TCP_TCC_READ_REQ_sum + TCP_TCC_WRITE_REQ_sum + TCP_TCC_ATOMIC_WITH_RET_REQ_sum"
     " + TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum)"
@@ -51,7 +68,8 @@ def _flops(bits: str) -> str:
     return f"64 * ({p}_ADD_{bits} + {p}_MUL_{bits} + {p}_TRANS_{bits} + 2 * {p}_FMA_{bits}) / gpu.time * 1000000000"
 
 
-# (canonical id, formula): tried in this order, the first formula whose names are all there wins
+# (canonical id, formula): tried in this order, the first formula whose names are all there wins. A formula may use
+# metrics above it, so the order matters for what depends on what
 FORMULAS: tuple[tuple[str, str], ...] = (
     ("gpu.active", "GRBM_GUI_ACTIVE / GRBM_COUNT"),
     ("valu.busy", f"SQ_ACTIVE_INST_VALU / {_CU}"),
@@ -65,8 +83,10 @@ FORMULAS: tuple[tuple[str, str], ...] = (
     ("sm.active", f"SQ_BUSY_CU_CYCLES / {_CU}"),
     ("sm.active_warps", "4 * SQ_WAVE_CYCLES / SQ_BUSY_CU_CYCLES"),  # SQ_WAVE_CYCLES counts in fours
     ("sm.occupancy", "sm.active_warps / max_waves_per_cu"),
-    ("sm.occupancy_elapsed",
-     "SQ_LEVEL_WAVES.SQ_ACCUM_PREV_HIRES / (SQ_LEVEL_WAVES.GRBM_GUI_ACTIVE / num_xcd * cu_per_gpu * max_waves_per_cu)"),
+    (
+        "sm.occupancy_elapsed",
+        "SQ_LEVEL_WAVES.SQ_ACCUM_PREV_HIRES / (SQ_LEVEL_WAVES.GRBM_GUI_ACTIVE / num_xcd * cu_per_gpu * max_waves_per_cu)",
+    ),
     ("sm.occupancy_elapsed", f"SQ_LEVEL_WAVES_ACCUM / ({_CU} * max_waves_per_cu)"),
     ("sm.occupancy_elapsed", f"4 * SQ_WAVE_CYCLES / ({_CU} * max_waves_per_cu)"),
     ("waves.dependency_wait", "SQ_WAIT_ANY / SQ_WAVE_CYCLES"),
@@ -91,7 +111,10 @@ FORMULAS: tuple[tuple[str, str], ...] = (
     ("l2.hit_rate", "TCC_HIT_sum / (TCC_HIT_sum + TCC_MISS_sum)"),
     ("l2.hit_rate", "GL2C_HIT_sum / (GL2C_HIT_sum + GL2C_MISS_sum)"),
     *(("vram.bytes_read", f) for f in _EA_READ),
-    *(("vram.bytes_written", f) for (f,) in _ea("64 * TCC_EA_WRREQ_64B_sum + 32 * (TCC_EA_WRREQ_sum - TCC_EA_WRREQ_64B_sum)")),
+    *(
+        ("vram.bytes_written", f)
+        for (f,) in _ea("64 * TCC_EA_WRREQ_64B_sum + 32 * (TCC_EA_WRREQ_sum - TCC_EA_WRREQ_64B_sum)")
+    ),
     ("vram.bandwidth", "(vram.bytes_read + vram.bytes_written) / gpu.time * 1000000000"),
     ("vram.throughput", "(vram.bytes_read + vram.bytes_written) / (hbm_bw * gpu.time)"),  # GB/s times ns is bytes
     ("fabric.read_throughput", "vram.bytes_read / (hbm_bw * gpu.time)"),
@@ -113,22 +136,20 @@ FORMULAS: tuple[tuple[str, str], ...] = (
     ("sched.resource_stall", f"SPI_RA_RES_STALL_CSN / {_SPI}"),
     ("flop.rate_fp32", _flops("F32")),
     ("flop.rate_fp64", _flops("F64")),
-)  # fmt: skip
+)
 
 # sub-units whose busiest is the compute unit's share of peak
 SM_PARTS = ("valu.busy", "mfma.busy", "salu.busy", "vmem.busy", "branch.busy")
 ONE_XCD = ("gfx900", "gfx906", "gfx908", "gfx90a", "gfx90c")  # single-die architectures
-INFINITY_CACHE = (
-    "gfx940",
-    "gfx941",
-    "gfx942",
-    "gfx950",
-)  # fabric traffic may be answered before it reaches HBM
+INFINITY_CACHE = ("gfx940", "gfx941", "gfx942", "gfx950")  # fabric traffic may be answered before it reaches HBM
 SPECS = ("cu_per_gpu", "se_per_gpu", "num_xcd", "max_waves_per_cu", "total_l2_chan", "max_sclk", "hbm_bw")
 
 
 def exported(sizes: tuple[str, ...] = SPECS) -> dict[str, list[str]]:
-    """canonical id -> counter names it is printed as or computed from, where only `sizes` of the GPU are known."""
+    """canonical id -> counter names it is printed as or computed from, where only `sizes` of the GPU are known.
+
+    A formula counts when its sizes are known and every metric in it can itself be had.
+    """
     out: dict[str, list[str]] = {}
     for header, (metric, _) in DIRECT.items():
         out.setdefault(metric, []).append(header)

@@ -10,18 +10,19 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from triage import schema
+from triage.capture.arrays import Floats, Names
 from triage.capture.capture import Column, Quality, Table
-from triage.capture.source import Source, cells, delimiter
+from triage.capture.source import Source
 from triage.dialects._amd import counter_names
-from triage.dialects._tables import formulas
+from triage.dialects._tables import formulas, wide_table
 from triage.ground.errors import NotTriageable
+from triage.schema import normal
 
+# role -> its header in rocprof v1, v2, rocprofv3 and rocprof-compute; times in ns, sizes in bytes
 ROLES = {
     "name": ("KernelName", "Kernel_Name", "Kernel Name"),
     "grid": ("grd", "Grid_Size"),
@@ -38,9 +39,15 @@ ROLES = {
     "dispatch": ("Dispatch_ID", "Index"),
 }
 LAUNCH = {
-    "group": "launch.block_size", "lds": "launch.shared", "scratch": "launch.scratch", "vgpr": "launch.registers",
-    "agpr": "launch.accum_registers", "sgpr": "launch.scalar_registers", "wave": "launch.wave_size",
-}  # fmt: skip
+    "group": "launch.block_size",
+    "lds": "launch.shared",
+    "scratch": "launch.scratch",
+    "vgpr": "launch.registers",
+    "agpr": "launch.accum_registers",
+    "sgpr": "launch.scalar_registers",
+    "wave": "launch.wave_size",
+}
+# a counter of one L2 channel or texture unit, `TCC_HIT[17]`, where the tool wrote no sum
 CHANNEL = re.compile(r"(.+)\[(\d+)\]\Z")
 _GFX9 = re.compile(r"\b(?:SQ|SQC|SPI|TA|TCP|TCC)_")
 _LEVEL = re.compile(r"SQ\w*_LEVEL")
@@ -52,29 +59,28 @@ def clean(name: str) -> str:
     return _KD.sub("", name).strip()
 
 
-def names(texts: Any) -> Any:
+def names(texts: Names) -> Names:
     """Clean kernel names; a nameless dispatch is called by its place."""
     short = {t: clean(str(t)) for t in set(texts)}
     return np.array([short[t] or f"dispatch {i + 1}" for i, t in enumerate(texts)], dtype=object)
 
 
-def header(source: Source) -> tuple[int, list[str]]:
-    """1-based line and cells of the first line that holds anything; sets the source's delimiter."""
-    for number, line in enumerate(source.head_lines[:100], 1):
-        if line.strip() and not line.startswith("#"):
-            source.delimiter = delimiter(line)
-            source.skip_space = ", " in line and source.delimiter == ","
-            return number, [c.strip() for c in cells(line, source.delimiter, source.skip_space)]
-    return 0, []
-
-
-def specs_word(text: str) -> str:
-    """A header as compared here: lower case, no separators."""
-    return schema.normal(text)
+def stamps(texts: Names) -> Floats:
+    """Timestamps as floats, NaN where there is none: for provenance only, differences are taken on the texts."""
+    out = np.full(len(texts), np.nan)
+    for i, t in enumerate(texts):
+        try:
+            out[i] = float(t)
+        except ValueError:
+            continue
+    return out
 
 
 def _exact(text: str) -> tuple[int, float, bool]:
-    """A timestamp as whole ns, the fraction, and whether its digits were lost (`8.1097E+14`)."""
+    """A timestamp as whole ns, the fraction, and whether its digits were lost (`8.1097E+14`).
+
+    Raises ValueError or InvalidOperation where there is none.
+    """
     value = Decimal(text)
     exponent = value.as_tuple().exponent
     if not value.is_finite() or abs(value.adjusted()) > 30:
@@ -83,7 +89,7 @@ def _exact(text: str) -> tuple[int, float, bool]:
     return whole, float(value - whole), isinstance(exponent, int) and exponent > 0
 
 
-def elapsed(start: Any, end: Any) -> tuple[Any, int]:
+def elapsed(start: Names, end: Names) -> tuple[Floats, int]:
     """End minus start in ns, exact for any size of timestamp, and how many rows had damaged timestamps.
 
     Timestamps reach 1.7e18 ns, where a float64 only holds steps of 256 ns, so they are subtracted as whole numbers.
@@ -91,7 +97,7 @@ def elapsed(start: Any, end: Any) -> tuple[Any, int]:
     try:
         a, b = (pd.Series(t).astype("int64").to_numpy() for t in (start, end))
         return (b - a).astype(np.float64), 0
-    except (ValueError, TypeError, OverflowError):
+    except (ValueError, TypeError, OverflowError):  # fractions (averaged passes), blanks or a spreadsheet's work
         pass
     out, damaged = np.full(len(start), np.nan), 0
     for i, (s, e) in enumerate(zip(start, end, strict=True)):
@@ -126,14 +132,14 @@ def wanted(headers: Iterable[str]) -> set[str]:
     headers = list(headers)
     have = set(headers)
     out = needed & have
-    for h in headers:
+    for h in headers:  # channels only where the tool did not sum them up: a GPU has up to 128
         if (m := CHANNEL.fullmatch(h)) and f"{m[1]}_sum" in needed and f"{m[1]}_sum" not in have:
             out.add(h)
     return out
 
 
-def add_time(table: Table, export: Export, start: Any, end: Any) -> None:
-    """gpu.time from the duration cell where there is one, else from two timestamps (given as text)."""
+def add_time(table: Table, export: Export, start: Names | None, end: Names | None) -> None:
+    """gpu.time (ns) from the duration cell where there is one, else from two timestamps (given as text)."""
     if "duration" in export.roles:
         table.columns["gpu.time"] = export.roles["duration"]
         return
@@ -141,17 +147,32 @@ def add_time(table: Table, export: Export, start: Any, end: Any) -> None:
         return
     values, damaged = elapsed(start, end)
     if damaged:
-        table.quality.append(Quality("damaged-timestamps", f"{damaged} of {len(values)} rows hold timestamps whose last digits "
-                             f"are lost (first: {str(start[0])!r}), as a spreadsheet writes them: no duration"))  # fmt: skip
+        table.quality.append(
+            Quality(
+                "damaged-timestamps",
+                f"{damaged} of {len(values)} rows hold timestamps whose last digits "
+                f"are lost (first: {str(start[0])!r}), as a spreadsheet writes them: no duration",
+            )
+        )
     if np.isfinite(values).any():
         a, b = export.roles["start"], export.roles["end"]
-        table.columns["gpu.time"] = Column(values, f"{b.header} - {a.header}", 0, "ns", file=a.file,
-                                           formula=f"{b.header} - {a.header}", inputs=(b.header, a.header))  # fmt: skip
+        table.columns["gpu.time"] = Column(
+            values,
+            f"{b.header} - {a.header}",
+            0,
+            "ns",
+            file=a.file,
+            formula=f"{b.header} - {a.header}",
+            inputs=(b.header, a.header),
+        )
         table.raw[a.header], table.raw[b.header] = a, b
 
 
 def finish(table: Table, export: Export) -> Table:
-    """Launch shape, metrics printed as such, metrics computed by formula, architecture. gpu.time must be there already."""
+    """Launch shape, metrics printed as such, metrics computed by formula, architecture. gpu.time must be there already.
+
+    Raises NotTriageable when nothing came of it.
+    """
     n = len(table)
     table.kinds = np.full(n, "compute", dtype=object)
     for role, metric in LAUNCH.items():
@@ -162,8 +183,17 @@ def finish(table: Table, export: Export) -> Table:
         metric, factor = counter_names.DIRECT.get(name, ("", 1.0))
         if metric and metric not in table.columns:
             values = column.values * factor if factor != 1.0 else column.values
-            table.columns[metric] = Column(values, column.header, column.column, "%" if factor == 0.01 else "", factor,
-                                           column.file, column.lines, column.formula, column.inputs)  # fmt: skip
+            table.columns[metric] = Column(
+                values,
+                column.header,
+                column.column,
+                "%" if factor == 0.01 else "",
+                factor,
+                column.file,
+                column.lines,
+                column.formula,
+                column.inputs,
+            )
     _complete_specs(export, n)
     find = _Lookup(table, export)
     for metric, formula in counter_names.FORMULAS:
@@ -171,6 +201,7 @@ def finish(table: Table, export: Export) -> Table:
         foreign = export.arch and not export.arch.startswith("gfx9") and _GFX9.search(formula)
         if metric not in table.columns and not foreign:
             _compute(table, find, metric, formula)
+    # a `*Busy` counter as printed is no share of a peak (docs/decisions.md); what the formulas make of raw counters is
     parts = [p for p in counter_names.SM_PARTS if p in table.columns and table.columns[p].formula]
     if "valu.busy" in parts:  # without the vector ALU the maximum would be a guess
         _compute(table, find, "sm.throughput", f"max({', '.join(parts)})")
@@ -181,8 +212,10 @@ def finish(table: Table, export: Export) -> Table:
         )
     table.arch = table.arch or export.arch
     if export.arch in counter_names.INFINITY_CACHE and "vram.throughput" in table.columns:
-        table.notes.append("VRAM figures count what L2 asks of the fabric; the Infinity Cache may answer part of it, so "
-                           "they are upper bounds")  # fmt: skip
+        table.notes.append(
+            "VRAM figures count what L2 asks of the fabric; the Infinity Cache may answer part of it, so "
+            "they are upper bounds"
+        )
     used = {c.header for c in (*table.columns.values(), *table.raw.values())}
     table.unmapped = [u for u in table.unmapped if u not in used]
     table.unmapped += [name for name, c in export.counters.items() if c.column and c.header not in used]
@@ -198,8 +231,13 @@ def _groups(table: Table, export: Export) -> None:
     if group is not None:
         with np.errstate(all="ignore"):
             values = np.ceil(grid.values / np.where(group.values > 0, group.values, np.nan))
-        table.columns["launch.grid_size"] = Column(values, f"{grid.header} / {group.header}", formula=f"{grid.header} / {group.header}",
-                                                   file=grid.file, inputs=("launch.threads", "launch.block_size"))  # fmt: skip
+        table.columns["launch.grid_size"] = Column(
+            values,
+            f"{grid.header} / {group.header}",
+            formula=f"{grid.header} / {group.header}",
+            file=grid.file,
+            inputs=("launch.threads", "launch.block_size"),
+        )
 
 
 def _complete_specs(export: Export, n: int) -> None:
@@ -208,13 +246,13 @@ def _complete_specs(export: Export, n: int) -> None:
         export.specs["num_xcd"] = Column(np.ones(n), f"1 ({export.arch} is a single die)", formula="1")
     if "hbm_bw" not in export.specs and {"max_mclk", "num_hbm_channels"} <= set(export.specs):
         mclk, channels = export.specs["max_mclk"], export.specs["num_hbm_channels"]
-        export.specs["hbm_bw"] = Column(mclk.values / 1000 * 32 * channels.values, "max_mclk / 1000 * 32 * num_hbm_channels",
-                                        formula="max_mclk / 1000 * 32 * num_hbm_channels",
-                                        inputs=("max_mclk", "num_hbm_channels"))  # fmt: skip
+        formula = "max_mclk / 1000 * 32 * num_hbm_channels"  # MHz and bytes per clock and channel: GB/s
+        values = mclk.values / 1000 * 32 * channels.values
+        export.specs["hbm_bw"] = Column(values, formula, formula=formula, inputs=("max_mclk", "num_hbm_channels"))
 
 
 class _Lookup:
-    """Finds what a name in a formula stands for."""
+    """Finds what a name in a formula stands for: metrics first, then counters, sizes of the GPU, and kept inputs."""
 
     def __init__(self, table: Table, export: Export) -> None:
         self._table, self._export = table, export
@@ -227,17 +265,13 @@ class _Lookup:
         for where in (self._table.columns, self._export.counters, self._export.specs, self._table.raw):
             if name in where:
                 return where[name]
-        one = not any(_LEVEL.match(h) for h in self._table.unmapped)
-        if (
-            name == "SQ_LEVEL_WAVES_ACCUM"
-            and one
-            and {"SQ_LEVEL_WAVES", "SQ_ACCUM_PREV_HIRES"} <= set(self._export.counters)
-        ):
-            return self._export.counters[
-                "SQ_ACCUM_PREV_HIRES"
-            ]  # one pass holds one accumulator: that of SQ_LEVEL_WAVES
+        if name == "SQ_LEVEL_WAVES_ACCUM":
+            # the accumulator belongs to the level counter of its pass; beside another one nobody knows to which
+            one = not any(_LEVEL.match(h) for h in self._table.unmapped)
+            if one and {"SQ_LEVEL_WAVES", "SQ_ACCUM_PREV_HIRES"} <= set(self._export.counters):
+                return self._export.counters["SQ_ACCUM_PREV_HIRES"]
         if parts := self._channels.get(name):
-            parts.sort(key=lambda p: int(p.rpartition("[")[2][:-1]))
+            parts.sort(key=lambda p: int(p.rpartition("[")[2][:-1]))  # exported in any order
             total = np.sum([self._export.counters[p].values for p in parts], axis=0)
             text = f"sum of {parts[0]} to {parts[-1]}" if len(parts) > 1 else parts[0]
             self._export.counters[name] = Column(total, text, formula=text, inputs=tuple(parts))
@@ -256,11 +290,12 @@ class _Lookup:
 
 
 def _compute(table: Table, find: _Lookup, metric: str, formula: str) -> None:
+    """One metric by its formula, where all names in it are there and the outcome is a number anywhere."""
     used = formulas.names(formula)
-    columns = {name: find(name) for name in used}
-    if any(c is None for c in columns.values()):
+    columns = {name: column for name in used if (column := find(name)) is not None}
+    if len(columns) < len(used):
         return
-    values = formulas.evaluate(formula, lambda name: columns[name].values)  # type: ignore[union-attr]
+    values = formulas.evaluate(formula, lambda name: columns[name].values)
     if not np.isfinite(values).any():
         return
     for name in used:
@@ -273,34 +308,39 @@ def specs_of(source: Source, file: int, n: int) -> tuple[dict[str, Column], str,
 
     A size of 0 means that the tool could not find it out, and is left out.
     """
-    line, headers = header(source)
+    line, headers = wide_table.header(source)
     rows = source.records([line + 1]) if line else {}
     row = rows.get(line + 1, [])
     found: dict[str, Column] = {}
-    texts = {specs_word(h): row[i].strip() for i, h in enumerate(headers) if i < len(row)}
-    places = {specs_word(h): i for i, h in enumerate(headers)}
+    texts = {normal(h): row[i].strip() for i, h in enumerate(headers) if i < len(row)}
+    places = {normal(h): i for i, h in enumerate(headers)}
     for spec, spellings in SYSINFO.items():
         for spelling in spellings:
-            key = specs_word(spelling)
+            key = normal(spelling)
             try:
                 value = float(texts.get(key, ""))
             except ValueError:
                 continue
             if value > 0 and np.isfinite(value):
-                found[spec] = Column(np.full(n, value), headers[places[key]], places[key] + 1, file=file,
-                                     lines=np.full(n, line + 1))  # fmt: skip
+                found[spec] = Column(
+                    np.full(n, value), headers[places[key]], places[key] + 1, file=file, lines=np.full(n, line + 1)
+                )
                 break
-    arch = next(
-        (texts[specs_word(k)] for k in ("gpu_arch", "gpu_soc") if texts.get(specs_word(k), "").startswith("gfx")),
-        "",
-    )
-    model = next((texts[specs_word(k)] for k in ("gpu_model", "name") if texts.get(specs_word(k))), "")
+    arch = next((a for k in ("gpu_arch", "gpu_soc") if (a := texts.get(normal(k), "")).startswith("gfx")), "")
+    model = next((m for k in ("gpu_model", "name") if (m := texts.get(normal(k)))), "")
     return found, arch.split(":")[0], model
 
 
+# size -> its column in sysinfo.csv, in today's spelling and in that of Omniperf 1.x; clocks in MHz, bandwidth in GB/s
 SYSINFO: Mapping[str, tuple[str, ...]] = {
-    "cu_per_gpu": ("cu_per_gpu", "numCU"), "se_per_gpu": ("se_per_gpu", "numSE"), "num_xcd": ("num_xcd",),
-    "max_waves_per_cu": ("max_waves_per_cu", "maxWavesPerCU"), "total_l2_chan": ("total_l2_chan", "L2Banks"),
-    "max_sclk": ("max_sclk", "sclk"), "hbm_bw": ("hbm_bw", "hbmBW"), "max_mclk": ("max_mclk", "mclk"),
-    "num_hbm_channels": ("num_hbm_channels",), "wave_size": ("wave_size", "waveSize"),
-}  # fmt: skip
+    "cu_per_gpu": ("cu_per_gpu", "numCU"),
+    "se_per_gpu": ("se_per_gpu", "numSE"),
+    "num_xcd": ("num_xcd",),
+    "max_waves_per_cu": ("max_waves_per_cu", "maxWavesPerCU"),
+    "total_l2_chan": ("total_l2_chan", "L2Banks"),
+    "max_sclk": ("max_sclk", "sclk"),
+    "hbm_bw": ("hbm_bw", "hbmBW"),
+    "max_mclk": ("max_mclk", "mclk"),
+    "num_hbm_channels": ("num_hbm_channels",),
+    "wave_size": ("wave_size", "waveSize"),
+}

@@ -16,11 +16,18 @@ from triage.dialects._tables import wide_table
 from triage.ground.errors import BadCapture, NotTriageable
 
 ROLES = {
-    "name": ("Name",), "calls": ("Calls",), "total": ("TotalDurationNs", "TotalDuration(ns)", "TotalDuration"),
-    "average": ("AverageNs",), "percent": ("Percentage",), "min": ("MinNs",),
-}  # fmt: skip
-_DOMAINS = re.compile(r"(?:HIP|HSA|MARKER|ROCTX|RCCL|ROCDECODE|ROCJPEG|OMPT|KERNEL|MEMORY|SCRATCH|COMPILER|CORE|RUNTIME|AMD_EXT|"
-                      r"IMAGE_EXT|FINALIZE_EXT|TABLE|HOST|DISPATCH|COPY|ALLOCATION|CONTROL|NAME|API|KFD|_)+\Z")  # fmt: skip
+    "name": ("Name",),
+    "calls": ("Calls",),
+    "total": ("TotalDurationNs", "TotalDuration(ns)", "TotalDuration"),
+    "average": ("AverageNs",),
+    "percent": ("Percentage",),
+    "min": ("MinNs",),
+}
+# names of runtime domains and operations, made of these words alone: `HIP_RUNTIME_API`, `MEMORY_COPY`
+_DOMAINS = re.compile(
+    r"(?:HIP|HSA|MARKER|ROCTX|RCCL|ROCDECODE|ROCJPEG|OMPT|KERNEL|MEMORY|SCRATCH|COMPILER|CORE|RUNTIME|AMD_EXT|"
+    r"IMAGE_EXT|FINALIZE_EXT|TABLE|HOST|DISPATCH|COPY|ALLOCATION|CONTROL|NAME|API|KFD|_)+\Z"
+)
 _HOST = (
     (re.compile(r"(?:hip[A-Z]\w*|__hip\w+|hipExt\w+)\Z"), "HIP API calls on the host (hip_stats)"),
     (re.compile(r"hsa_\w+\Z"), "HSA API calls on the host (hsa_stats)"),
@@ -28,15 +35,16 @@ _HOST = (
     (re.compile(r"(?:rccl|nccl)[A-Z]\w+\Z"), "RCCL calls on the host"),
     (re.compile(r"roctx\w+\Z"), "ROCTx marker calls on the host"),
     (re.compile(r"omp_\w+\Z"), "OpenMP events on the host"),
-)  # fmt: skip
+)
 
 
 def header(source: Source) -> tuple[int, list[str]]:
     """Line and cells of a stats header; (0, []) when it is none."""
     if source.is_folder:
         return 0, []
-    line, headers = rocm.header(source)
+    line, headers = wide_table.header(source)
     found = wide_table.roles(headers, ROLES)
+    # the header is the same for kernels, API calls and copies; which it is, only the names tell
     return (line, headers) if {"name", "calls", "total", "average", "percent"} <= set(found) else (0, [])
 
 
@@ -65,14 +73,8 @@ def read(source: Source, dialect: str, hint: str, decimal: str = "") -> Table:
     exported = [str(n) for n in wide.texts[roles["name"]]]
     if what := kind(exported):
         raise NotTriageable(f"{source.path}: these are {what} (first: {exported[0]!r}), not GPU kernels", hint)
-    table = Table(
-        dialect,
-        [source],
-        rocm.names(wide.texts[roles["name"]]),
-        {},
-        first_line=wide.first_line,
-        lines=wide.lines,
-    )
+    shown = rocm.names(wide.texts[roles["name"]])
+    table = Table(dialect, [source], shown, {}, first_line=wide.first_line, lines=wide.lines)
     table.quality += wide.quality
     table.kinds = np.full(len(table), "compute", dtype=object)
     for role, metric, unit in (("total", "gpu.time", "ns"), ("calls", "frame.calls", "")):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from triage.capture.arrays import Names
 from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects._amd import rocm
@@ -25,8 +24,11 @@ def is_wide(headers: list[str]) -> bool:
 
 def load(
     source: Source, dialect: str, line: int, headers: list[str], decimal: str = ""
-) -> tuple[Table, Export, Any, Any]:
-    """The table with its names, the export's columns, and the timestamps as text (None when there are none)."""
+) -> tuple[Table, Export, Names | None, Names | None]:
+    """The table with its names, the export's columns, and the timestamps as text (None when there are none).
+
+    Raises BadCapture without rows, or for a single row without a number.
+    """
     roles = wide_table.roles(headers, rocm.ROLES)
     taken = set(roles.values())
     wanted = rocm.wanted(headers)
@@ -39,21 +41,15 @@ def load(
     style = wide_table.number_style(source, source.head_lines[line:], numeric, decimal)
     repeats = _repeats(source, line)
     wide = wide_table.read(source, line, len(headers), numeric, text, style=style, skip=repeats)
-    table = Table(
-        dialect,
-        [source],
-        rocm.names(wide.texts[roles["name"]]),
-        {},
-        first_line=wide.first_line,
-        lines=wide.lines,
-    )
+    names = rocm.names(wide.texts[roles["name"]])
+    table = Table(dialect, [source], names, {}, first_line=wide.first_line, lines=wide.lines)
     table.quality += wide.quality
     table.unmapped = [h for i, h in enumerate(headers) if h and i not in taken and i not in counters.values()]
     export = Export(source)
     for role, c in roles.items():
         if role == "name":
             continue
-        values = _timestamps(wide.texts[c]) if role in ("start", "end") else wide.numbers[c]
+        values = rocm.stamps(wide.texts[c]) if role in ("start", "end") else wide.numbers[c]
         export.roles[role] = Column(values, headers[c], c + 1, "ns" if role in ("start", "end", "duration") else "")
     for name, c in counters.items():
         export.counters[name] = Column(wide.numbers[c], name, c + 1)
@@ -65,20 +61,9 @@ def load(
     return table, export, start, end
 
 
-def _timestamps(texts: Any) -> Any:
-    """Timestamps as floats, for provenance only (differences are taken on the text)."""
-    out = np.full(len(texts), np.nan)
-    for i, t in enumerate(texts):
-        try:
-            out[i] = float(t)
-        except ValueError:
-            continue
-    return out
-
-
 def _repeats(source: Source, line: int) -> list[int]:
     """Lines that repeat the header: several runs appended to one file."""
     first = source.head_lines[line - 1].strip()
-    if first not in "\n".join(source.head_lines[line:]):
+    if first not in "\n".join(source.head_lines[line:]):  # rare: a look at the head saves a pass over the file
         return []
     return [i for i, text in enumerate(source.lines(), 1) if i > line and text.strip() == first]

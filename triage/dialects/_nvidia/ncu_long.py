@@ -43,9 +43,11 @@ def codes(part: pd.DataFrame, name: str | int) -> tuple[Indices, list[str]]:
     column = part[name]
     if not isinstance(column.dtype, pd.CategoricalDtype):
         column = column.astype("category")
-    numbers = column.cat.codes.to_numpy(np.int64)
+    numbers = np.asarray(column.cat.codes, dtype=np.int64)
     words = ["" if w is None or w != w else str(w) for w in column.cat.categories]
-    return (numbers, words) if not (numbers < 0).any() else (np.where(numbers < 0, len(words), numbers), [*words, ""])
+    if not (numbers < 0).any():
+        return numbers, words
+    return np.where(numbers < 0, len(words), numbers), [*words, ""]  # a missing cell has no category
 
 
 def _join(parts: list[Part]) -> tuple[pd.DataFrame, Indices]:

@@ -18,7 +18,7 @@ from triage.ground.errors import BadCapture, NotTriageable, UnknownUnit
 from triage.schema import normal
 
 # report -> (columns it must have, columns it must not have), by bare header without unit; the first that fits.
-# Several share all but one column: nvtx_sum differs from cuda_gpu_kern_sum in the last two.
+# Some differ in their last columns only: nvtx_sum has Style and Range where cuda_gpu_kern_sum has Name.
 REPORTS: dict[str, tuple[set[str], set[str]]] = {
     "cuda_gpu_trace": ({"start", "duration", "grdx", "blkx", "name"}, set()),
     "nvtx_gpu_proj_sum": ({"range", "total proj time"}, set()),
