@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from triage.commands import _known, _types
+from triage.ground.method import LATEST, REVISIONS
 
 Command = Callable[..., object]
 Decorator = Callable[[Command], Command]
@@ -78,7 +79,7 @@ def _chosen(option: str, help: str) -> Decorator:
 
 knowledge = stack(
     click.option(
-        "--method", type=click.Choice(["v1", "v2"]), default="v2", show_default=True, help="Revision of the P3 method."
+        "--method", type=click.Choice(REVISIONS), default=LATEST, show_default=True, help="Revision of the P3 method."
     ),
     _chosen("--select", "Report these rules or packs only."),
     _chosen("--ignore", "Do not report these rules or packs."),

@@ -11,6 +11,7 @@ import click
 
 from triage.commands import _common, _types
 from triage.ground.errors import TriageError
+from triage.ground.limiters import LEVELS
 
 if TYPE_CHECKING:
     from triage.products.settings import Settings
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 @click.option("--full", is_flag=True, help="Everything, where a format is short by default.")
 @click.option(
     "--fail-on",
-    type=click.Choice(["info", "low", "medium", "high", "critical"]),
+    type=click.Choice(LEVELS),
     help="Exit with 1 when a finding reaches this level.",
 )
 @_common.settings(_common.reading, _common.knowledge)
@@ -59,7 +60,6 @@ def command(files: tuple[str, ...], format: str, output: str | None, fail_on: st
     from triage.commands._stderr import complain
     from triage.document import make
     from triage.files import writing as out
-    from triage.ground.limiters import LEVELS
     from triage.rendering import formats
 
     captures, bad = [], 0

@@ -12,6 +12,7 @@ from triage.capture.arrays import Values
 from triage.derive._arrays import first, highest, over
 from triage.derive._derivation import Derivation
 from triage.ground.method import RAISED
+from triage.ground.wording import whole_percent
 
 if TYPE_CHECKING:
     from triage.derive import View
@@ -247,7 +248,7 @@ DERIVATIONS = (
     Derivation(
         "latency.reach",
         (),
-        "min(1 - issue slots used, 1 - top SOL / 90 %)",
+        f"min(1 - issue slots used, 1 - top SOL / {whole_percent(RAISED)})",
         _reach,
         ("sm.issue_per_active", "sol.top", "sm.side", "memory.side"),
         ask=("sm.issue_per_active", "sm.throughput", "memory.throughput"),

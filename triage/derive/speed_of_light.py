@@ -17,6 +17,7 @@ from triage.capture.arrays import Codes, Floats, Masks, Values
 from triage.derive._arrays import highest
 from triage.derive._derivation import Derivation
 from triage.ground.method import CLUSTER, HIGH, RAISED
+from triage.ground.wording import points, whole_percent
 from triage.schema.derived import HARDWARE_UNITS
 
 if TYPE_CHECKING:
@@ -188,7 +189,7 @@ DERIVATIONS = (
         ask=MAIN,
     ),
     Derivation("sol.next", (), "highest SOL outside the first cluster", _next, ALL, whole=True, ask=MAIN),
-    Derivation("sol.bound", ("sol.top",), "90 % / top SOL", lambda top: RAISED / top),
+    Derivation("sol.bound", ("sol.top",), f"{whole_percent(RAISED)} / top SOL", lambda top: RAISED / top),
     Derivation(
         "sol.sm_tex_gap", ("sm.throughput", "l1tex.throughput"), "|SM SOL - TEX SOL|", lambda a, b: np.abs(a - b)
     ),
@@ -202,7 +203,10 @@ DERIVATIONS = (
     ),
     _side("frontend.side", _FRONT),
     _side("rop.side", _ROP),
-    *(_flag("primary", u, "SOL within 10 points of the top SOL", lambda c, i: c.primary[i]) for u in HARDWARE_UNITS),
+    *(
+        _flag("primary", u, f"SOL within {points(CLUSTER)} of the top SOL", lambda c, i: c.primary[i])
+        for u in HARDWARE_UNITS
+    ),
     *(_flag("top", u, "has the highest SOL", lambda c, i: c.top_index == i) for u in HARDWARE_UNITS),
     *(
         _flag("involved", u, "SOL in the first or second cluster", lambda c, i: c.primary[i] | c.secondary[i])

@@ -15,9 +15,9 @@ from triage.diagnosis.judged import Diagnosis
 from triage.diagnosis.limiter import grade, unit_names
 from triage.diagnosis.outcomes import Outcomes
 from triage.diagnosis.sentences import FIELDS
-from triage.ground.method import GOOD_HIT_RATE, GREAT_HIT_RATE
+from triage.ground.method import CLUSTER, GOOD_HIT_RATE, GREAT_HIT_RATE
 from triage.ground.units import show
-from triage.ground.wording import whole_percent
+from triage.ground.wording import points, whole_percent
 
 # state of a step: what the number says about the workload
 LIMITS, PASSES, OPEN, NOTED = STATES = ("limits", "passes", "not measured", "noted")
@@ -74,7 +74,7 @@ class Decisions:
         primary, secondary = unit_names(c, c.primary, i), unit_names(c, c.secondary, i)
         out = [self._top(i, top)]
         behind = f"next: {' + '.join(secondary)}" if secondary else "nothing close behind"
-        out.append(_step("Limiters within 10 points", "sol.top", " + ".join(primary), "", behind, NOTED))
+        out.append(_step(f"Limiters within {points(CLUSTER)}", "sol.top", " + ".join(primary), "", behind, NOTED))
         if not top > self.high:
             out += self._pathologies(i)
         leading = {u for k, u in enumerate(c.names) if c.primary[k, i]}
@@ -147,7 +147,7 @@ class Decisions:
             return []
         equal = self.limit("sm-tex-interface", "equal")
         near = gap <= equal
-        edge = f"{'≤' if near else '>'} {equal * 100:.0f} points"
+        edge = f"{'≤' if near else '>'} {points(equal)}"
         answer = "the SM-TEX interface" if near else "no"
         return [
             _step(

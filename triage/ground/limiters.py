@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from triage.ground.method import CLUSTER, HIGH, LOW
-from triage.ground.wording import whole_percent
+from triage.ground.wording import points, whole_percent
 
 _HIGH, _LOW = whole_percent(HIGH), whole_percent(LOW)
 
@@ -43,7 +43,7 @@ LIMITERS = (
     ),
     Limiter(
         "balanced", "SM + memory", "SM+mem", "SM and memory system limit together", "limited by SM and memory alike",
-        f"SM and memory system both stand high, within {CLUSTER * 100:.0f} points",
+        f"SM and memory system both stand high, within {points(CLUSTER)}",
     ),
     Limiter(
         "latency", "latency", "latency", "latency-bound: no unit is busy", "waiting on latency (no unit busy)",

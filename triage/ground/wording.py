@@ -25,6 +25,11 @@ def whole_percent(share: float) -> str:
     return f"{share * 100:.0f} %"
 
 
+def points(gap: float) -> str:
+    """`0.1` -> `10 points`: a difference of two shares."""
+    return f"{gap * 100:.0f} points"
+
+
 _SIGNS = {"<=": "≤", ">=": "≥", "==": "=", "!=": "≠"}
 FLIPPED = {
     ">": "<=",

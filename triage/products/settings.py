@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from triage.ground.method import LATEST
+
 if TYPE_CHECKING:
     from triage.capture.capture import Capture
     from triage.capture.source import Source
@@ -28,7 +30,7 @@ class Settings:
     events: str = ""
     decimal: str = ""
     max_unpacked: int | None = None
-    method: str = "v2"
+    method: str = LATEST
     engine: str = ""
     rules: tuple[str, ...] = ()
     select: tuple[str, ...] = ()
