@@ -16,7 +16,8 @@ import numpy as np
 from tests.conftest import CORPUS, needs_corpus
 from triage import read
 from triage.derive import View
-from triage.diagnosis.limiter import CLASSES, judge
+from triage.diagnosis.limiter import judge
+from triage.ground.limiters import CLASSES
 
 AGREED = 0.98
 RULE_COLUMNS = {"Rule Name", "Rule Type", "Rule Description", "Estimated Speedup Type", "Estimated Speedup"}

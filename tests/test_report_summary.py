@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tests.conftest import FORMATS, generic
 from tests.helpers.reports import DEMO, diagnosed, frame, text
-from triage.ground.limiters import level
 from triage.document import summary
 from triage.ground import wording
+from triage.ground.limiters import level
 
 
 def document(findings: list[tuple[str, str, float]], own: float = 1e6) -> dict[str, Any]:

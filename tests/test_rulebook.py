@@ -91,8 +91,7 @@ def test_missing_blind_case_is_a_failure(tmp_path: Path) -> None:
 def test_unit_mismatch_is_a_failure(tmp_path: Path) -> None:
     text = GOOD.replace("value: 60%", "value: 60 byte").replace(", gain: 50%", "")
     assert any(
-        "sm.throughput is a ratio, low a byte" in str(f)
-        for f in check.check([rulefile.read(write(tmp_path, text))])
+        "sm.throughput is a ratio, low a byte" in str(f) for f in check.check([rulefile.read(write(tmp_path, text))])
     )
 
 

@@ -17,7 +17,8 @@ from tests.conftest import bare_capture
 from triage import schema
 from triage.capture.capture import KINDS, Capture
 from triage.derive import View, derivations
-from triage.diagnosis.limiter import BANDS, CLASSES, judge
+from triage.diagnosis.limiter import judge
+from triage.ground.limiters import BANDS, CLASSES
 from triage.inference.engine import Engine
 from triage.inference.evaluate import infer
 from triage.inference.groups import compile_program, reads
@@ -145,7 +146,7 @@ def test_every_workload_with_complete_facts_gets_a_class() -> None:
     facts["gpu.idle"] = rng.choice(steps, cube.shape[1])
     verdict = judge(View(capture(facts, np.full(cube.shape[1], "", dtype=object))))
     assert not (verdict.limiter == CLASSES.index("unknown")).any()
-    assert not (verdict.band == BANDS.index("unknown")).any()
+    assert not (verdict.band == list(BANDS).index("unknown")).any()
 
 
 @pytest.mark.parametrize("waves", [0.2, 1.0, 40.0, np.nan])
