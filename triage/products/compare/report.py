@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import textwrap
 from typing import Any
-from xml.sax.saxutils import escape, quoteattr
 
 from triage.ground.errors import ReportError
 from triage.ground.wording import plural
 from triage.products.compare.compare import change
 from triage.rendering import declared, templates
-from triage.rendering.escape import clean, short, xml_chars
+from triage.rendering.escape import clean, short
+from triage.rendering.junit_xml import Case, Failure, Suite, junit_xml
 from triage.rendering.phrases import number, percent, time
 
 FORMATS = ("terminal", "markdown", "html", "json", "junit")
 SHORT = 12  # counters listed per pair
+LONG = 1_000  # characters of a name in JUnit: test viewers show them whole
 CAME = {"below": "less than predicted", "within": "as predicted", "above": "more than predicted"}
 
 
@@ -89,18 +90,15 @@ def _wrap(text: str, hang: int = 4) -> str:
 def junit(doc: dict[str, Any]) -> str:
     """One test case per pair; a failure where it is slower by more than the threshold (any slower one without)."""
     limit = doc["threshold"] or 0.0
-    bad = [p for p in doc["pairs"] if p["verdict"] == "slower" and 1 / p["speedup"] - 1 > limit]
-    cases = []
-    for p in doc["pairs"]:
-        name = quoteattr(xml_chars(clean(p["name"]))[:1000])
-        group = quoteattr(xml_chars(clean(".".join(p["path"]) or "frame"))[:1000])
-        text = f"{time(p['before_ns'])} -> {time(p['after_ns'])}. {p['reading']}"
-        body = f"<system-out>{escape(xml_chars(text))}</system-out>"
-        if any(p is b for b in bad):
-            why = quoteattr(f"{1 / p['speedup'] - 1:.1%} longer, allowed {percent(limit)}")
-            body = f'<failure message={why} type="regression">{escape(xml_chars(text))}</failure>'
-        cases.append(
-            f'<testcase classname={group} name={name} time="{(p["after_ns"] or 0) / 1e9:.9f}">{body}</testcase>\n'
-        )
-    head = f'name="triage compare" tests="{len(cases)}" failures="{len(bad)}" errors="0"'
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites {head}>\n<testsuite {head} skipped="0">\n{"".join(cases)}</testsuite>\n</testsuites>\n'
+    cases = [_case(p, limit) for p in doc["pairs"]]
+    return "".join(junit_xml("triage compare", [Suite("triage compare", cases)]))
+
+
+def _case(p: dict[str, Any], limit: float) -> Case:
+    told = f"{time(p['before_ns'])} -> {time(p['after_ns'])}. {p['reading']}"
+    group, name = clean(".".join(p["path"]) or "frame")[:LONG], clean(p["name"])[:LONG]
+    seconds = (p["after_ns"] or 0) / 1e9
+    if p["verdict"] == "slower" and 1 / p["speedup"] - 1 > limit:
+        why = f"{1 / p['speedup'] - 1:.1%} longer, allowed {percent(limit)}"
+        return Case(group, name, seconds, Failure(why, "regression", [told]))
+    return Case(group, name, seconds, out=[told])
