@@ -7,11 +7,11 @@ What people write by hand or from their own scripts, and the escape hatch for ev
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import numpy as np
 
 from triage import schema
+from triage.capture.arrays import Floats, Names
 from triage.capture.capture import KINDS, SEP, Column, Table
 from triage.capture.source import Source, cells, delimiter
 from triage.dialects import Match, Options
@@ -24,28 +24,34 @@ TITLE = "Generic table, one row per workload"
 CAPTURE = "Write a CSV with a `name` column and one column per metric; headers are canonical ids or aliases, units in brackets."
 
 ROLES = {
-    "name": (
-        "name",
-        "marker",
-        "workload",
-        "event",
-        "kernel",
-        "pass",
-        "event name",
-        "kernel name",
-        "marker name",
-        "label",
-    ),
+    "name": tuple("name,marker,workload,event,kernel,pass,event name,kernel name,marker name,label".split(",")),
     "path": ("path", "marker path", "full name", "hierarchy"),
     "kind": ("kind", "type", "workload kind"),
     "device": ("device", "gpu name", "device name"),
 }
 _KIND_WORDS = {
-    "fullscreen": "fullscreen", "full screen": "fullscreen", "post": "fullscreen", "ps": "fullscreen", "compute": "compute",
-    "cs": "compute", "dispatch": "compute", "kernel": "compute", "geometry": "geometry", "gbuffer": "geometry",
-    "shadow": "geometry", "draw": "draw", "copy": "copy", "transfer": "copy", "raytracing": "raytracing",
-    "ray tracing": "raytracing", "rt": "raytracing", "marker": "marker", "range": "marker", "frame": "frame", "cpu": "cpu",
-}  # fmt: skip
+    "fullscreen": "fullscreen",
+    "full screen": "fullscreen",
+    "post": "fullscreen",
+    "ps": "fullscreen",
+    "compute": "compute",
+    "cs": "compute",
+    "dispatch": "compute",
+    "kernel": "compute",
+    "geometry": "geometry",
+    "gbuffer": "geometry",
+    "shadow": "geometry",
+    "draw": "draw",
+    "copy": "copy",
+    "transfer": "copy",
+    "raytracing": "raytracing",
+    "ray tracing": "raytracing",
+    "rt": "raytracing",
+    "marker": "marker",
+    "range": "marker",
+    "frame": "frame",
+    "cpu": "cpu",
+}
 
 
 def names() -> dict[str, list[str]]:
@@ -54,7 +60,10 @@ def names() -> dict[str, list[str]]:
 
 
 def metric_of(header: str, mapping: dict[str, str] | None = None) -> tuple[str, str]:
-    """(canonical id, unit text) of a header; ("", "") when it means nothing to us."""
+    """(canonical id, unit text) of a header; ("", "") when it means nothing to us.
+
+    mapping: normalised header -> canonical id, as the user gave it.
+    """
     table = schema.by_alias()
     if mapping and schema.normal(header) in mapping:
         return mapping[schema.normal(header)], wide_table.split_unit(header)[1]
@@ -63,6 +72,7 @@ def metric_of(header: str, mapping: dict[str, str] | None = None) -> tuple[str, 
     bare, unit = wide_table.split_unit(header)
     if bare == header.strip() and (m := re.fullmatch(r"(.+?)\s*\[([^\[\]]+)\]", header.strip())):
         bare, unit = m[1], m[2]  # an unknown unit on a known metric must be refused, not passed over
+    # as it stands, without its unit, without a tool's prefixes, without a unit behind `_`: the first that is known
     for name, u in ((header, ""), (bare, unit), (schema.perfworks(bare), unit), wide_table.split_suffix(bare)):
         if (found := table.get(schema.normal(name))) and name:
             if not u and (name.endswith(("%", ".pct")) or re.search(r"(_|\.)pct($|_|\.)", name)):
@@ -72,7 +82,7 @@ def metric_of(header: str, mapping: dict[str, str] | None = None) -> tuple[str, 
 
 
 def _header(source: Source) -> tuple[int, list[str]]:
-    """1-based line and cells of the first line that has two cells or more; comment lines are passed over."""
+    """1-based line and cells of the first line that is neither blank nor a comment; BadCapture when there is none."""
     for number, line in enumerate(source.head_lines[:200], 1):
         if line.strip() and not line.lstrip().startswith(("#", "//")):
             source.delimiter = delimiter(line)
@@ -89,6 +99,7 @@ def recognise(source: Source) -> Match | None:
     mapped = [h for h in headers if metric_of(h)[0]]
     named = wide_table.find(headers, *ROLES["name"], *ROLES["path"]) >= 0
     if (named and mapped) or len(mapped) >= 2:
+        # low: a tool's own export has aliases among its headers too, and its own reader knows more
         return Match(0.30, f"{len(mapped)} of {len(headers)} headers are canonical metrics or aliases of them")
     return None
 
@@ -143,7 +154,8 @@ def read(source: Source, options: Options) -> Table:
     return table
 
 
-def _names(roles: dict[str, int], wide: wide_table.Wide, count: int) -> Any:
+def _names(roles: dict[str, int], wide: wide_table.Wide, count: int) -> Names:
+    """Names as given; a nameless row is called by its place."""
     if "name" in roles:
         found = wide.texts[roles["name"]]
         blank = found == ""
@@ -154,29 +166,31 @@ def _names(roles: dict[str, int], wide: wide_table.Wide, count: int) -> Any:
     return np.array([f"row {i + 1}" for i in range(count)], dtype=object)
 
 
-def _paths(names: Any, paths: Any, named: bool) -> tuple[Any, Any]:
+def _paths(names: Names, paths: Names, named: bool) -> tuple[Names, Names]:
     """Leaf names and parent paths; a path may or may not repeat the workload's name as its last level."""
     leaf, parent = names.copy(), np.empty(len(names), dtype=object)
     for i, path in enumerate(paths):
         levels = [p.strip() for p in str(path).strip("/").split("/") if p.strip()]
         if levels and (not named or levels[-1] == names[i]):
             leaf[i] = levels.pop()
-        elif named and str(path).endswith(names[i]) and "/" in names[i]:
+        elif named and str(path).endswith(names[i]) and "/" in names[i]:  # a name may itself hold slashes
             levels = [p for p in str(path)[: -len(names[i])].strip("/").split("/") if p]
         parent[i] = SEP.join(levels)
     return leaf, parent
 
 
-def _kinds(texts: Any) -> Any:
+def _kinds(texts: Names) -> Names:
+    """Words of KINDS, "" for words nobody knows."""
     known = {t: _KIND_WORDS.get(str(t).strip().lower().replace("_", " ").replace("-", " "), "") for t in set(texts)}
     assert set(known.values()) <= {"", *KINDS}
     return np.array([known[t] for t in texts], dtype=object)
 
 
 def _bare_ratios_are_percent(
-    columns: dict[str, tuple[int, str]], numbers: dict[int, Any], headers: list[str], notes: list[str]
+    columns: dict[str, tuple[int, str]], numbers: dict[int, Floats], headers: list[str], notes: list[str]
 ) -> bool:
     """Ratios without a unit: percent when any of them exceeds 1, else fractions. One decision for the whole file."""
+    # ratios that may exceed 1 by their nature say nothing about how the file writes shares
     bare = [
         c for m, (c, unit) in columns.items() if not unit and schema.get(m).unit == "ratio" and schema.get(m).bounded
     ]
@@ -191,7 +205,7 @@ def _bare_ratios_are_percent(
     return percent
 
 
-def _refuse_half_row(source: Source, line: int, width: int, count: int, numbers: dict[int, Any]) -> None:
+def _refuse_half_row(source: Source, line: int, width: int, count: int, numbers: dict[int, Floats]) -> None:
     """A single record that ends before its first number is a cut file, not a workload without metrics."""
     if not any(np.isfinite(v).any() for v in numbers.values()):
         got = len(cells(source.head_lines[line], source.delimiter)) if len(source.head_lines) > line else 0

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 import numpy as np
 
 from triage import schema
+from triage.capture.arrays import Floats
 from triage.capture.capture import Column, Quality, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
@@ -30,28 +32,66 @@ milliseconds `unitrace -k -i 50 ...` samples over time instead (many rows per ke
 (`ZE_FLAT_DEVICE_HIERARCHY=FLAT`). Older: `oneprof -q ./app` (per kernel), `oneprof -k ./app` (sampled).
 `unitrace -d ./app` alone writes times without metrics: enough to rank kernels, not to say why they are slow.
 """
+# unit in a header, in lower case -> factor to the canonical unit of what is measured in it
 _UNITS = {
-    "events": 1.0, "threads": 1.0, "pixels": 1.0, "messages": 1.0, "texels": 1.0, "number": 1.0, "cycles": 1.0, "bytes": 1.0, "ns": 1.0,
-    "us": 1e3, "ms": 1e6, "%": 0.01, "mhz": 1e6, "hz": 1.0, "gbps": 1e9, "mbps": 1e6, "": 1.0, "percent": 0.01,
-}  # fmt: skip
+    **dict.fromkeys(("", "events", "threads", "pixels", "messages", "texels", "number", "cycles", "bytes"), 1.0),
+    "ns": 1.0,
+    "us": 1e3,
+    "ms": 1e6,
+    "%": 0.01,
+    "mhz": 1e6,
+    "hz": 1.0,
+    "gbps": 1e9,
+    "mbps": 1e6,
+    "percent": 0.01,
+}
+# oneprof's names (EuActive), unitrace's (XVE_ACTIVE) and those of the PTI samples (EU Active)
 _METRICS: dict[str, str] = {
-    "GpuTime": "gpu.time", "GPU_TIME": "gpu.time", "Time": "gpu.time", "KernelTime": "gpu.time", "Calls": "frame.calls",
-    "AvgGpuCoreFrequencyMHz": "sm.frequency", "AvgGpuCoreFrequency": "sm.frequency",
-    "EuActive": "eu.active", "EuStall": "eu.stall", "EuIdle": "eu.idle", "XVE_ACTIVE": "eu.active", "XVE_STALL": "eu.stall",
-    "XVE_IDLE": "eu.idle", "EU Active": "eu.active", "EU Stall": "eu.stall", "EU Idle": "eu.idle",
-    "GPU_MEMORY_BYTE_READ": "vram.bytes_read", "GPU_MEMORY_BYTE_WRITE": "vram.bytes_written",
+    "GpuTime": "gpu.time",
+    "GPU_TIME": "gpu.time",
+    "Time": "gpu.time",
+    "KernelTime": "gpu.time",
+    "Calls": "frame.calls",
+    "AvgGpuCoreFrequencyMHz": "sm.frequency",
+    "AvgGpuCoreFrequency": "sm.frequency",
+    "EuActive": "eu.active",
+    "EuStall": "eu.stall",
+    "EuIdle": "eu.idle",
+    "XVE_ACTIVE": "eu.active",
+    "XVE_STALL": "eu.stall",
+    "XVE_IDLE": "eu.idle",
+    "EU Active": "eu.active",
+    "EU Stall": "eu.stall",
+    "EU Idle": "eu.idle",
+    "GPU_MEMORY_BYTE_READ": "vram.bytes_read",
+    "GPU_MEMORY_BYTE_WRITE": "vram.bytes_written",
     "XVE_MULTIPLE_PIPE_ACTIVE": "eu.both_pipes",
     "SLM_BYTE_READ": "slm.bytes_read",
-}  # fmt: skip
+}
+# columns in which the hardware's reports say that they are not to be trusted; spelled as exported
 _FLAGS = {
-    "ReportError": "reports with errors", "ReportInconsistent": "inconsistent reports", "OverrunOccured": "buffer overruns",
-    "ReportLost": "lost reports", "ReportCtxSwitchLost": "reports lost at context switches", "QuerySplitOccurred": "split queries",
-    "ReportWithoutWorkload": "reports without a workload", "CoreFrequencyChanged": "changes of the core clock",
-}  # fmt: skip
+    "ReportError": "reports with errors",
+    "ReportInconsistent": "inconsistent reports",
+    "OverrunOccured": "buffer overruns",
+    "ReportLost": "lost reports",
+    "ReportCtxSwitchLost": "reports lost at context switches",
+    "QuerySplitOccurred": "split queries",
+    "ReportWithoutWorkload": "reports without a workload",
+    "CoreFrequencyChanged": "changes of the core clock",
+}
+# `GEMM[SIMD32 {4; 1024; 1} {256; 1; 1}]`: width, groups, threads per group; each may be left out
 _KEY = re.compile(r"\s*\[\s*(?:SIMD\s*(\d+))?\s*(?:\{([\d; ]+)\})?\s*(?:\{([\d; ]+)\})?\s*\]\s*\Z")
 _COPY = re.compile(
     r"(?:zeCommandListAppendMemory|clEnqueue(?:Read|Write|Copy|Fill)|zeCommandListAppend(?:Image|Barrier))"
 )
+
+
+# metric -> where it stands in the kernel's key, in its order
+_KEYED = {
+    "launch.wave_size": "SIMD width in Kernel",
+    "launch.grid_size": "first {} of Kernel",
+    "launch.block_size": "second {} of Kernel",
+}
 
 
 def names() -> dict[str, list[str]]:
@@ -60,18 +100,18 @@ def names() -> dict[str, list[str]]:
     for name, metric in _METRICS.items():
         out.setdefault(metric, []).append(name)
     for m in schema.all_metrics().values():
-        if (
-            m.id.split(".")[0] in ("eu", "l3", "slm", "gti", "sampler", "gpu")
-            and m.aliases
-            and m.id not in ("gpu.idle", "gpu.active")
-        ):
+        ours = m.id.split(".")[0] in ("eu", "l3", "slm", "gti", "sampler", "gpu")
+        if ours and m.aliases and m.id not in ("gpu.idle", "gpu.active"):
             have = out.setdefault(m.id, [])
-            have += [
-                a for a in m.aliases if "__" not in a and " " not in a and a not in have and a != "GPU" and a != "time"
-            ]
-    out |= {"launch.wave_size": ["[SIMD..] of the kernel key"], "launch.grid_size": ["first {..} of the kernel key"],
-            "launch.block_size": ["second {..} of the kernel key"], "l3.hit_rate": ["L3_HIT, L3_MISS", "L3Misses, L3Lookups"],
-            "vram.bandwidth": ["GPU_MEMORY_BYTE_READ, GPU_MEMORY_BYTE_WRITE"]}  # fmt: skip
+            # aliases of other tools: PerfWorks counters, labels of several words, words of hand-written tables
+            have += [a for a in m.aliases if "__" not in a and " " not in a and a not in [*have, "GPU", "time"]]
+    out |= {
+        "launch.wave_size": ["[SIMD..] of the kernel key"],
+        "launch.grid_size": ["first {..} of the kernel key"],
+        "launch.block_size": ["second {..} of the kernel key"],
+        "l3.hit_rate": ["L3_HIT, L3_MISS", "L3Misses, L3Lookups"],
+        "vram.bandwidth": ["GPU_MEMORY_BYTE_READ, GPU_MEMORY_BYTE_WRITE"],
+    }
     return out
 
 
@@ -79,6 +119,7 @@ def recognise(source: Source) -> Match | None:
     """A header with GpuTime[ns] or Time[ns], a PTI sample's EU columns, or unitrace's timing summary."""
     if source.is_folder:
         return None
+    # application output may come first, so every line of the head is looked at; this spares all other files the look
     if not any(word in source.head_text for word in ("[ns]", "(ns)")):
         return None
     for line, _, cells in pti.headers(source.head_lines):
@@ -90,7 +131,7 @@ def recognise(source: Source) -> Match | None:
 
 @dataclass(slots=True)
 class _Plan:
-    """Which column of a block becomes what."""
+    """Which column of a block becomes what: metric -> (0-based column, unit, factor); the others by header."""
 
     metrics: dict[str, tuple[int, str, float]] = field(default_factory=dict)
     flags: dict[str, int] = field(default_factory=dict)
@@ -99,6 +140,7 @@ class _Plan:
 
 
 def _plan(headers: list[str], path: str) -> _Plan:
+    """What to make of a block's columns; raises UnknownUnit for a unit that no PTI tool writes."""
     plan = _Plan()
     known = schema.by_alias()
     for i, header in enumerate(headers):
@@ -112,6 +154,7 @@ def _plan(headers: list[str], path: str) -> _Plan:
             metric = ""  # the share of the total, not the time
         if name in ("GlobalInstanceId", "KernelTime", "L3_HIT", "L3_MISS"):
             plan.extra[name] = i
+        # GpuTime wins over KernelTime wherever it stands; where the two differ, a remark says so
         if not metric or (metric in plan.metrics and name != "GpuTime"):
             if name not in plan.extra and name not in plan.flags:
                 plan.unmapped.append(header)
@@ -126,7 +169,10 @@ def _plan(headers: list[str], path: str) -> _Plan:
 
 
 def read(source: Source, options: Options) -> Table:
-    """Kernels (one row per record); raises NotTriageable for host calls and for samples without kernels."""
+    """Kernels (one row per record); raises NotTriageable for host calls and for samples without kernels.
+
+    BadCapture for a header without rows, UnknownUnit for a unit that no PTI tool writes.
+    """
     blocks = pti.blocks(source)
     kernels = [b for b in blocks if pti.first(b.headers) in ("Kernel", "GlobalInstanceId") and b.lines]
     if not kernels:
@@ -139,6 +185,7 @@ def read(source: Source, options: Options) -> Table:
     groups: dict[tuple[str, ...], list[pti.Block]] = {}
     for b in kernels:
         groups.setdefault(tuple(b.headers), []).append(b)
+    # one output may hold tables of several shapes: the one with most metrics, then with most rows
     best = max(
         groups.values(),
         key=lambda g: (len(_plan(g[0].headers, source.path).metrics), sum(len(b.lines) for b in g)),
@@ -151,13 +198,18 @@ def read(source: Source, options: Options) -> Table:
     return table
 
 
-def _refuse(source: Source, blocks: list[pti.Block]) -> None:
+def _refuse(source: Source, blocks: list[pti.Block]) -> NoReturn:
+    """Why blocks without kernels cannot be triaged."""
     if any(pti.first(b.headers) == "SubDeviceId" for b in blocks):
-        raise NotTriageable(f"{source.path}: these are time samples of the whole device (Raw Metrics), not of kernels",
-                            "profile per kernel: unitrace -q -o metrics.csv ./app (oneprof -q)")  # fmt: skip
+        raise NotTriageable(
+            f"{source.path}: these are time samples of the whole device (Raw Metrics), not of kernels",
+            "profile per kernel: unitrace -q -o metrics.csv ./app (oneprof -q)",
+        )
     if any(pti.first(b.headers) == "Function" for b in blocks):
-        raise NotTriageable(f"{source.path}: these are host API calls (host timing), not GPU kernels",
-                            "profile with: unitrace -q -o metrics.csv ./app")  # fmt: skip
+        raise NotTriageable(
+            f"{source.path}: these are host API calls (host timing), not GPU kernels",
+            "profile with: unitrace -q -o metrics.csv ./app",
+        )
     raise BadCapture(f"{source.path}: a header but no rows", "the profiler recorded nothing; capture again")
 
 
@@ -177,8 +229,13 @@ def _table(source: Source, blocks: list[pti.Block], plan: _Plan) -> Table:
     for flag, c in plan.flags.items():
         bad = np.flatnonzero(np.nan_to_num(data.numbers[c]) != 0)
         if len(bad):
-            table.quality.append(Quality("profiler-flags", f"{len(bad)} of {len(table)} rows are marked {flag} ({_FLAGS[flag]}): "
-                                         "their metrics may be wrong", int(bad[0])))  # fmt: skip
+            table.quality.append(
+                Quality(
+                    "profiler-flags",
+                    f"{len(bad)} of {len(table)} rows are marked {flag} ({_FLAGS[flag]}): their metrics may be wrong",
+                    int(bad[0]),
+                )
+            )
     table.unmapped = plan.unmapped
     return table
 
@@ -198,8 +255,7 @@ def _launch(table: Table, keys: list[str]) -> None:
             _product(m[3]) if m else np.nan,
         )
     stack = np.array([known[k] for k in keys]).reshape(-1, 3)
-    for i, (metric, text) in enumerate((("launch.wave_size", "SIMD width in Kernel"), ("launch.grid_size", "first {} of Kernel"),
-                                        ("launch.block_size", "second {} of Kernel"))):  # fmt: skip
+    for i, (metric, text) in enumerate(_KEYED.items()):
         if np.isfinite(stack[:, i]).any():
             table.columns[metric] = Column(stack[:, i], text, formula=text)
 
@@ -212,6 +268,7 @@ def _product(text: str | None) -> float:
 def _derive(table: Table, plan: _Plan, data: pti.Data, headers: list[str]) -> None:
     """Idle time, L3 hits, memory bandwidth; how many calls sampled rows stand for."""
     c = table.columns
+    # active, stalled and idle add up to one; rounding may take it just below zero
     if {"eu.active", "eu.stall"} <= set(c) and "eu.idle" not in c:
         idle = np.maximum(0.0, 1 - c["eu.active"].values - c["eu.stall"].values)
         c["eu.idle"] = Column(
@@ -221,6 +278,7 @@ def _derive(table: Table, plan: _Plan, data: pti.Data, headers: list[str]) -> No
             inputs=("eu.active", "eu.stall"),
         )
     with np.errstate(all="ignore"):
+        # the newer tools count hits and misses, the older ones lookups and misses
         if {"L3_HIT", "L3_MISS"} <= set(plan.extra):
             hit, miss = (data.numbers[plan.extra[n]] for n in ("L3_HIT", "L3_MISS"))
             table.raw |= {
@@ -238,11 +296,8 @@ def _derive(table: Table, plan: _Plan, data: pti.Data, headers: list[str]) -> No
             )
         moved = ("vram.bytes_read", "vram.bytes_written")
         if all(m in c for m in moved):
-            rate = (
-                (c[moved[0]].values + c[moved[1]].values)
-                / np.where(c["gpu.time"].values > 0, c["gpu.time"].values, np.nan)
-                * 1e9
-            )
+            time = np.where(c["gpu.time"].values > 0, c["gpu.time"].values, np.nan)
+            rate = (c[moved[0]].values + c[moved[1]].values) / time * 1e9
             formula = "(vram.bytes_read + vram.bytes_written) / gpu.time * 1000000000"
             c["vram.bandwidth"] = Column(rate, formula, formula=formula, inputs=(*moved, "gpu.time"))
         if "KernelTime" in plan.extra and c["gpu.time"].column != plan.extra["KernelTime"] + 1:
@@ -256,6 +311,7 @@ def _derive(table: Table, plan: _Plan, data: pti.Data, headers: list[str]) -> No
                         int(np.argmax(off)),
                     )
                 )
+    # a kernel of ten samples is ten rows; weighted by time they average to its rates, and as tenths they count as one
     if data.sampled and "frame.calls" not in c:
         share = _samples(data, plan)
         c["frame.calls"] = Column(share, "1 / samples of the instance", formula="1 / samples of the instance")
@@ -264,7 +320,7 @@ def _derive(table: Table, plan: _Plan, data: pti.Data, headers: list[str]) -> No
         )
 
 
-def _samples(data: pti.Data, plan: _Plan) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _samples(data: pti.Data, plan: _Plan) -> Floats:
     """1 / number of samples of each row's kernel instance: by instance number, else by block of the file."""
     ids = data.numbers[plan.extra["GlobalInstanceId"]] if "GlobalInstanceId" in plan.extra else data.block
     keys: dict[tuple[str, float], int] = {}

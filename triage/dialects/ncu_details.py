@@ -194,7 +194,7 @@ def _runs(raw: pd.DataFrame) -> pd.Series[Any]:
     kernel = raw["kernel"].cat.codes.to_numpy() if "kernel" in raw else np.zeros(len(raw), dtype=np.int64)
     section = raw["section"].cat.codes.to_numpy() if "section" in raw else np.zeros(len(raw), dtype=np.int64)
     metric = raw["metric"].cat.codes.to_numpy()
-    out, run, seen, last = np.empty(len(raw), dtype=np.int64), -1, set[Any](), None
+    out, run, seen, last = np.empty(len(raw), dtype=np.int64), -1, set[tuple[int, int]](), None
     for i in range(len(raw)):
         what = (section[i], metric[i])
         if kernel[i] != last or what in seen:

@@ -20,7 +20,7 @@ and keeps the marker tree.
 def recognise(source: Source) -> Match | None:
     """Name and Global ID columns without Parent."""
     top = pix.head(source)
-    if top is None or top.parent >= 0:
+    if top is None or top.parent >= 0:  # with Parent it is pixtool's
         return None
     return Match(0.9, "PIX event list: Name and Global ID columns, markers as ranges of Global IDs")
 

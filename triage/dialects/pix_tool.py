@@ -29,6 +29,7 @@ def recognise(source: Source) -> Match | None:
     top = pix.head(source)
     if top is not None:
         return Match(0.95, "PIX event list: Name, Global ID and Parent columns") if top.parent >= 0 else None
+    # saved as .csv by a redirection instead of save-event-list: to be refused by name
     if len(_CONSOLE.findall("\n".join(source.head_lines[:60]))) >= 2:
         return Match(0.5, "console output of pixtool")
     return None

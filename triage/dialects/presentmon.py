@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
 from triage import schema
+from triage.capture.arrays import Floats, Indices, Masks, Names
 from triage.capture.capture import Column, Quality, Table
 from triage.capture.source import Source, cells, delimiter
 from triage.dialects import Match, Options
@@ -41,11 +40,13 @@ _COLUMNS = {
 
 
 def _plain(header: str) -> str:
+    """A header as the versions have it in common: `msGPUActive`, `MsGPUBusy`, `GPUBusy` -> `gpuactive`, `gpubusy`."""
     bare = header.strip().lower().replace(" ", "").replace("_", "")
     return bare.removesuffix("(ms)").removesuffix("[ms]").removeprefix("ms")
 
 
 def _header(source: Source) -> tuple[int, list[str]]:
+    """1-based line and cells of the header; (0, []) when the first lines hold none."""
     for number, line in enumerate(source.head_lines[:20], 1):
         if line.strip() and not line.startswith(("//", "#")):
             source.delimiter = delimiter(line)
@@ -61,11 +62,8 @@ def recognise(source: Source) -> Match | None:
     plain = {_plain(h) for h in headers}
     who = "application" in plain and plain & {"processid", "swapchainaddress", "swapchain"}
     timing = [m for m, wanted in _COLUMNS.items() if plain & set(wanted)]
-    if (
-        who
-        and timing
-        and plain & {"frametime", "betweenpresents", "betweenappstart", "cpubusy", "gpubusy", "gpuactive"}
-    ):
+    own = plain & {"frametime", "betweenpresents", "betweenappstart", "cpubusy", "gpubusy", "gpuactive"}
+    if who and timing and own:
         return Match(0.93, f"PresentMon columns: Application, swap chain and {len(timing)} timings")
     return None
 
@@ -84,24 +82,18 @@ def read(source: Source, options: Options) -> Table:
     who = [plain.index(r) if r in plain else -1 for r in ("application", "processid", "swapchainaddress")]
     texts = [c for c in who if c >= 0]
     style = wide_table.number_style(source, source.head_lines[line:], list(found.values()), options.decimal)
+    # captures appended to one file repeat the header
     repeats = [
         n for n, text in enumerate(source.head_lines, 1) if n > line and text.startswith(headers[0] + source.delimiter)
     ]
     wide = wide_table.read(source, line, len(headers), sorted(found.values()), texts, style=style, skip=repeats)
-    table = Table(
-        NAME,
-        [source],
-        _names([wide.texts[c] if c >= 0 else None for c in who]),
-        {},
-        first_line=wide.first_line,
-        lines=wide.lines,
-        quality=wide.quality,
-    )
+    shown = _names([wide.texts[c] if c >= 0 else None for c in who])
+    table = Table(NAME, [source], shown, {}, first_line=wide.first_line, lines=wide.lines, quality=wide.quality)
     table.kinds = np.full(len(table), "frame", dtype=object)
     for metric, i in found.items():
-        values = wide.numbers[i] * 1e6
+        values = wide.numbers[i] * 1e6  # ms, whether or not the header says so
         table.columns[metric] = Column(np.where(values < 0, np.nan, values), headers[i], i + 1, "ms", 1e6)
-    for metric in ("gpu.time", "gpu.busy_time", "gpu.wait"):
+    for metric in ("gpu.time", "gpu.busy_time", "gpu.wait"):  # `NA` throughout, where the GPU was not tracked
         if metric in table.columns and not np.isfinite(table.columns[metric].values).any():
             table.unmapped.append(table.columns.pop(metric).header)
     if "gpu.time" not in table.columns and "gpu.busy_time" in table.columns:
@@ -121,7 +113,7 @@ def read(source: Source, options: Options) -> Table:
     return table
 
 
-def _names(columns: list[Any]) -> Any:
+def _names(columns: list[Names | None]) -> Names:
     """`game.exe`, with process and swap chain only where the application has several."""
     app, process, chain = columns
     if app is None:
@@ -129,8 +121,8 @@ def _names(columns: list[Any]) -> Any:
     blank = np.full(len(app), "", dtype=object)
     process, chain = (blank if c is None else c for c in (process, chain))
     frame = pd.DataFrame({"app": app, "process": process, "chain": chain}, dtype=object)
-    several = frame.drop_duplicates().groupby("app", sort=False).size()
     parts = frame.drop_duplicates()
+    several = parts.groupby("app", sort=False).size()
     shown = {}
     for a, p, c in parts.itertuples(index=False):
         name = str(a) or "(unnamed application)"
@@ -142,15 +134,9 @@ def _shares(table: Table) -> None:
     """GPU and CPU shares of the frame per swap chain, and the idle share within the frame's GPU work."""
     codes, distinct = pd.factorize(table.names)
 
-    def total(metric: str, where: Any) -> Any:
-        column = table.columns.get(metric)
-        if column is None:
-            return None
-        return np.bincount(codes, np.where(where, np.nan_to_num(column.values), 0.0), len(distinct))
-
-    def known(*metrics: str) -> Any:
-        have = [np.isfinite(table.columns[m].values) for m in metrics if m in table.columns]
-        return np.logical_and.reduce(have) if have else np.zeros(len(table), dtype=bool)
+    def total(metric: str, where: Masks) -> Floats:
+        values = np.where(where, np.nan_to_num(table.columns[metric].values), 0.0)
+        return np.asarray(np.bincount(codes, values, len(distinct)), dtype=np.float64)
 
     for metric, part, whole in (
         ("present.gpu_share", "gpu.busy_time", "present.interval"),
@@ -159,7 +145,8 @@ def _shares(table: Table) -> None:
     ):
         if part not in table.columns or whole not in table.columns:
             continue
-        where = known(part, whole)
+        # sums before the quotient, of the same presents: a mean of shares would weigh short frames like long ones
+        where = np.isfinite(table.columns[part].values) & np.isfinite(table.columns[whole].values)
         a, b = total(part, where), total(whole, where)
         with np.errstate(all="ignore"):
             share = np.where(b > 0, a / b, np.nan)[codes]
@@ -172,7 +159,8 @@ def _shares(table: Table) -> None:
     _verdict(table, codes, distinct)
 
 
-def _verdict(table: Table, codes: Any, distinct: Any) -> None:
+def _verdict(table: Table, codes: Indices, distinct: Names) -> None:
+    """One remark per swap chain, at its first present: who sets its frame rate."""
     gpu, cpu = table.columns.get("present.gpu_share"), table.columns.get("present.cpu_share")
     if gpu is None:
         return
@@ -182,17 +170,12 @@ def _verdict(table: Table, codes: Any, distinct: Any) -> None:
         c = float(cpu.values[row]) if cpu is not None else np.nan
         if not np.isfinite(g):
             continue
-        who = (
-            "GPU-bound"
-            if g >= 0.9
-            else (
-                "CPU-bound"
-                if c >= 0.9
-                else "neither: a frame cap, V-Sync or a wait"
-                if np.isfinite(c)
-                else "not GPU-bound"
-            )
-        )
+        if g >= 0.9:
+            who = "GPU-bound"
+        elif c >= 0.9:
+            who = "CPU-bound"
+        else:  # c is NaN where the version has no CPU times
+            who = "neither: a frame cap, V-Sync or a wait" if np.isfinite(c) else "not GPU-bound"
         with_cpu = f", the CPU {min(c, 9.99):.0%}" if np.isfinite(c) else ""
         table.quality.append(
             Quality(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import numpy as np
 
 from triage import schema
+from triage.capture.arrays import Indices, Names
 from triage.capture.capture import SEP, Column, Quality, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
@@ -34,7 +34,7 @@ _GROUPS = re.compile(r"Dispatch\w*\(\s*(\d{1,18})\s*,\s*(\d{1,18})\s*,\s*(\d{1,1
 
 
 def _header(source: Source) -> tuple[int, list[str]]:
-    """1-based line and headers; unquoted, so a comma inside brackets does not part two columns."""
+    """1-based line and headers; unquoted, so a comma inside brackets does not part two columns. (0, []) for none."""
     for number, line in enumerate(source.head_lines[:10], 1):
         first, comma, rest = line.partition(",")
         word = schema.normal(first).replace(" ", "")
@@ -65,7 +65,10 @@ def recognise(source: Source) -> Match | None:
 
 
 def read(source: Source, options: Options) -> Table:
-    """One row per action; markers are the path, their time is the sum of the actions below them."""
+    """One row per action; markers are the path, their time is the sum of the actions below them.
+
+    Raises NotTriageable for an event tree alone or counters that say nothing, BadCapture without event ids.
+    """
     line, headers = _header(source)
     if not line:
         raise NotTriageable(
@@ -75,6 +78,7 @@ def read(source: Source, options: Options) -> Table:
     counters = [(i, h) for i, h in enumerate(headers) if i and h]
     found, unmapped = markers.choose(counters, options.mapping)
     timed = [(i, h, u) for i, h in counters if (u := _time_unit(h))]
+    # RenderDoc's own duration first; a vendor's times come from its own replay
     timed.sort(key=lambda t: schema.normal(wide_table.split_unit(t[1])[0]) != "gpu duration")
     extra = [(i, h) for i, h in counters if _registers(h)]
     numeric = sorted({0, *(i for i, _, _ in found.values()), *(i for i, _, _ in timed), *(i for i, _ in extra)})
@@ -92,15 +96,9 @@ def read(source: Source, options: Options) -> Table:
     rows = np.flatnonzero(good)
     lines = (wide.lines if wide.lines is not None else np.arange(len(eids)) + wide.first_line)[rows]
     ids = eids[rows].astype(np.int64)
-    table = Table(
-        NAME,
-        [source],
-        np.array([f"EID {e}" for e in ids], dtype=object),
-        {},
-        lines=lines,
-        quality=wide.quality,
-    )
-    table.leaf_time = True
+    shown = np.array([f"EID {e}" for e in ids], dtype=object)
+    table = Table(NAME, [source], shown, {}, lines=lines, quality=wide.quality)
+    table.leaf_time = True  # durations are of single actions
     for metric, (i, header, unit) in found.items():
         markers.column(table, metric, wide.numbers[i][rows], i, header, unit)
     _times(table, timed, wide, rows)
@@ -130,7 +128,8 @@ def _time_unit(header: str) -> str:
     return "ns" if perfworks.counter(bare) == "gpu__time_duration.sum" else ""
 
 
-def _times(table: Table, timed: list[tuple[int, str, str]], wide: wide_table.Wide, rows: Any) -> None:
+def _times(table: Table, timed: list[tuple[int, str, str]], wide: wide_table.Wide, rows: Indices) -> None:
+    """gpu.time from the first of the (column, header, unit); a remark where another disagrees or there is none."""
     if not timed:
         table.quality.append(
             Quality("no-times", "GPU Duration was not captured: findings cannot be ranked by time; " + _HINT)
@@ -146,6 +145,7 @@ def _times(table: Table, timed: list[tuple[int, str, str]], wide: wide_table.Wid
 
 
 def _registers(header: str) -> str:
+    """Shader stage of a registers-per-thread counter in percent, "" for any other."""
     m = re.fullmatch(
         r"tpc__average_registers_per_thread_shader_(ps|cs|vtg|3d)\.(?:avg\.)?pct",
         perfworks.counter(wide_table.split_unit(header)[0]),
@@ -153,23 +153,18 @@ def _registers(header: str) -> str:
     return m[1] if m else ""
 
 
-def _per_thread(table: Table, extra: list[tuple[int, str]], wide: wide_table.Wide, rows: Any) -> None:
-    """Registers per thread from their percentage: the peak is 256 (the .ratio column of the same capture
-    says so).
-    """
+def _per_thread(table: Table, extra: list[tuple[int, str]], wide: wide_table.Wide, rows: Indices) -> None:
+    """Registers per thread from their percentage: the peak is 256 (the .ratio column of the same capture says so)."""
     for i, header in extra:
         share = wide.numbers[i][rows] * 0.01
         table.raw[header] = Column(share, header, i + 1, "%", 0.01)
-        perfworks.add(
-            table,
-            f"registers_per_thread.{_registers(header)}",
-            np.where(share > 0, share * 256, np.nan),
-            f"{header} x 256 registers",
-            (header,),
-        )
+        registers = np.where(share > 0, share * 256, np.nan)  # 0: the stage did not run
+        metric = f"registers_per_thread.{_registers(header)}"
+        perfworks.add(table, metric, registers, f"{header} x 256 registers", (header,))
 
 
-def _join(table: Table, tree: renderdoc_events.EventTree, ids: Any) -> None:
+def _join(table: Table, tree: renderdoc_events.EventTree, ids: Indices) -> None:
+    """Names, markers and dispatch sizes of the events, by id."""
     tree.source.delimiter = "|"
     table.files.append(tree.source)
     paths = np.full(len(ids), "", dtype=object)
@@ -199,7 +194,8 @@ def _join(table: Table, tree: renderdoc_events.EventTree, ids: Any) -> None:
         table.quality.append(Quality("no-name", f"{missing} of {len(ids)} events are not in {tree.source.name}"))
 
 
-def _kinds(table: Table) -> Any:
+def _kinds(table: Table) -> Names:
+    """Kind of every event from its call, else from what its counters show."""
     kinds = np.array([markers.kind(str(n)) for n in table.names], dtype=object)
     cs, ps = (table.columns.get(f"invocations.{s}") for s in ("cs", "ps"))
     prims = table.columns.get("prims.rasterized")
@@ -225,7 +221,7 @@ def names() -> dict[str, list[str]]:
 def collect(metrics: list[str]) -> str:
     """The counters to tick."""
     table = names()
-    wanted = sorted({table[m][0] for m in metrics if m in table})
+    wanted = sorted({table[m][0] for m in metrics if table.get(m)})  # some of Intel's have no name of a single counter
     return (
         "RenderDoc: Performance Counter Viewer > Capture counters > tick "
         + ", ".join(wanted[:40])

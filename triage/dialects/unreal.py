@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import csv
 import re
-from typing import Any
 
 import numpy as np
 
+from triage.capture.arrays import Floats
 from triage.capture.capture import Column, Quality, Table
 from triage.capture.source import Source, cells
 from triage.dialects import Match, Options
@@ -29,8 +29,15 @@ _FRAME = {
     "rhithreadtime": "cpu.rhi_thread",
     "gputime": "gpu.time",
 }
+_WHO = {
+    "gpu.time": "the GPU",
+    "cpu.game_thread": "the game thread",
+    "cpu.render_thread": "the render thread",
+    "cpu.rhi_thread": "the RHI thread",
+}
 _PASS = re.compile(r"GPU\d*/(?:Queue\d*/)?(?P<name>.+)", re.IGNORECASE)
 _TOTALS = ("total", "total/gpu", "frame", "gpu")
+_FIRST = 2  # line of the first frame, below the header of the capture's start
 _END = re.compile(r"\s*\"?\[\w+\]")  # metadata: [HasHeaderRowAtEnd],1,[Platform],...
 
 
@@ -46,17 +53,15 @@ def recognise(source: Source) -> Match | None:
     return None
 
 
-def _layout(source: Source) -> tuple[list[str], int, int, bool]:
-    """(headers, first and last data line, complete). The header at the end is the whole one: columns appear
-    mid-capture.
-    """
+def _layout(source: Source) -> tuple[list[str], int, bool]:
+    """(headers, last line of frames, complete). The header at the end is the whole one: columns appear mid-capture."""
     headers = [h.strip() for h in cells(source.head_lines[0], ",")]
     tail: list[tuple[int, str]] = []
     number = 0
     for number, line in enumerate(source.lines(), 1):
         if line.strip():
             tail.append((number, line))
-            del tail[:-4]
+            del tail[:-4]  # the second header and the metadata are the last lines
     last = number
     complete = False
     for place, line in reversed(tail):
@@ -66,7 +71,7 @@ def _layout(source: Source) -> tuple[list[str], int, int, bool]:
                 headers = [h.strip() for h in cells(line, ",")]
             else:
                 complete = True
-    return headers, 2, last, complete
+    return headers, last, complete
 
 
 def _is_header(line: str) -> bool:
@@ -78,11 +83,12 @@ def read(source: Source, options: Options) -> Table:
 
     Raises NotTriageable when no GPU time was recorded at all, BadCapture without frames.
     """
-    headers, first, last, complete = _layout(source)
+    headers, last, complete = _layout(source)
     source.delimiter = ","
     passes: list[tuple[int, str]] = []
     frame: dict[str, int] = {}
     total = -1
+    # totals are the frame, and `Unaccounted` is what no pass claimed: neither is a pass
     for i, h in enumerate(headers):
         if h.lower() in _FRAME:
             frame.setdefault(_FRAME[h.lower()], i)
@@ -91,10 +97,10 @@ def read(source: Source, options: Options) -> Table:
                 total = i
             elif not m["name"].lower().startswith("unaccounted"):
                 passes.append((i, m["name"]))
-    if last < first:
+    if last < _FIRST:
         raise BadCapture(f"{source.path}: a header but no frames", "record for longer")
     wanted = sorted({*frame.values(), *(i for i, _ in passes), *([total] if total >= 0 else [])})
-    numbers, count = _numbers(source, headers, wanted, first, last, options)
+    numbers, count = _numbers(source, wanted, last)
     gpu = frame.get("gpu.time", total)
     if not passes and (gpu < 0 or not (numbers[gpu] > 0).any()):
         raise NotTriageable(
@@ -104,14 +110,9 @@ def read(source: Source, options: Options) -> Table:
     mean = {i: _mean(numbers[i]) for i in wanted}
     names = ["Frame", *(_nice(n) for _, n in passes)]
     paths = ["", *("Frame" for _ in passes)]
-    table = Table(
-        NAME,
-        [source],
-        np.array(names, dtype=object),
-        {},
-        np.array(paths, dtype=object),
-        lines=np.ones(len(names), dtype=np.int64),
-    )
+    # a mean over all frames stands nowhere: it leads back to the header's line
+    table = Table(NAME, [source], np.array(names, dtype=object), {}, np.array(paths, dtype=object))
+    table.lines = np.ones(len(names), dtype=np.int64)
     table.group = False
     table.kinds = np.array(["frame", *[""] * len(passes)], dtype=object)
     time = np.array([mean[gpu] if gpu >= 0 else np.nan, *(mean[i] for i, _ in passes)]) * 1e6
@@ -127,29 +128,20 @@ def read(source: Source, options: Options) -> Table:
                 )
             )
         time[0] = max(below, time[0]) if np.isfinite(time[0]) else below
-    table.columns["gpu.time"] = Column(
-        time,
-        "GPUTime, GPU/<pass>",
-        0,
-        "ms",
-        1e6,
-        formula=f"mean over {count} frames (those that have it) of the column named like the workload",
-        inputs=tuple(headers[i] for i in (*([gpu] if gpu >= 0 else []), *(i for i, _ in passes))),
-    )
-    for i in (*([gpu] if gpu >= 0 else []), *(i for i, _ in passes)):
+    timed = [*([gpu] if gpu >= 0 else []), *(i for i, _ in passes)]
+    formula = f"mean over {count} frames (those that have it) of the column named like the workload"
+    inputs = tuple(headers[i] for i in timed)
+    table.columns["gpu.time"] = Column(time, "GPUTime, GPU/<pass>", 0, "ms", 1e6, formula=formula, inputs=inputs)
+    formula = f"mean over {count} frames"
+    for i in timed:
         table.raw[headers[i]] = Column(
-            np.full(len(names), mean[i] * 1e6),
-            headers[i],
-            i + 1,
-            "ms",
-            1e6,
-            formula=f"mean over {count} frames",
+            np.full(len(names), mean[i] * 1e6), headers[i], i + 1, "ms", 1e6, formula=formula
         )
     for metric, i in frame.items():
         if metric != "gpu.time":
             values = np.full(len(names), np.nan)
             values[0] = mean[i] * 1e6
-            table.columns[metric] = Column(values, headers[i], i + 1, "ms", 1e6, formula=f"mean over {count} frames")
+            table.columns[metric] = Column(values, headers[i], i + 1, "ms", 1e6, formula=formula)
     _bound(table, frame, numbers)
     table.frame_ns = float(time[0]) if time[0] > 0 else None
     taken = set(wanted)
@@ -160,7 +152,7 @@ def read(source: Source, options: Options) -> Table:
     return table
 
 
-def _mean(values: Any) -> float:
+def _mean(values: Floats) -> float:
     known = values[np.isfinite(values)]
     return float(known.mean()) if len(known) else float("nan")
 
@@ -169,15 +161,16 @@ def _nice(name: str) -> str:
     return name.strip().strip("/")
 
 
-def _numbers(
-    source: Source, headers: list[str], wanted: list[int], first: int, last: int, options: Options
-) -> tuple[dict[int, Any], int]:
-    """Columns of the frames; rows written before a column appeared are short."""
+def _numbers(source: Source, wanted: list[int], last: int) -> tuple[dict[int, Floats], int]:
+    """Columns of the frames in ms, NaN where there is none, and how many frames; BadCapture when no cell is a number.
+
+    Rows written before a column appeared are short.
+    """
     rows: list[list[str]] = []
     for number, line in enumerate(source.lines(), 1):
         if number > last:
             break
-        if number >= first and line.strip():
+        if number >= _FIRST and line.strip():
             rows.append(line.split(",") if '"' not in line else next(csv.reader([line])))
     if not rows:
         raise BadCapture(f"{source.path}: a header but no frames", "record for longer")
@@ -198,7 +191,7 @@ def _numbers(
     return out, len(rows)
 
 
-def _bound(table: Table, frame: dict[str, int], numbers: dict[int, Any]) -> None:
+def _bound(table: Table, frame: dict[str, int], numbers: dict[int, Floats]) -> None:
     """Shares of the frame time, and the one that sets it."""
     whole = frame.get("present.interval", -1)
     if whole < 0 or not (base := _mean(numbers[whole])) > 0:
@@ -219,18 +212,10 @@ def _bound(table: Table, frame: dict[str, int], numbers: dict[int, Any]) -> None
     known = {m: s for m, s in shares.items() if s == s}
     if known:
         top = max(known, key=lambda m: known[m])
-        label = {
-            "gpu.time": "the GPU",
-            "cpu.game_thread": "the game thread",
-            "cpu.render_thread": "the render thread",
-            "cpu.rhi_thread": "the RHI thread",
-        }[top]
-        word = "GPU-bound" if top == "gpu.time" else "CPU-bound"
-        verdict = (
-            f"{word}, {label} sets the frame rate"
-            if known[top] >= 0.9
-            else "nobody is busy all the time: a frame cap or V-Sync"
-        )
+        label, word = _WHO[top], "GPU-bound" if top == "gpu.time" else "CPU-bound"
+        verdict = "nobody is busy all the time: a frame cap or V-Sync"
+        if known[top] >= 0.9:
+            verdict = f"{word}, {label} sets the frame rate"
         table.quality.append(
             Quality("frame-bound", f"{label} is busy {known[top]:.0%} of the frame time: {verdict}", 0)
         )
@@ -251,7 +236,4 @@ def names() -> dict[str, list[str]]:
 
 def collect(metrics: list[str]) -> str:
     """The profiler has no unit counters; the tools that do."""
-    return (
-        "the CSV profiler has no counters of GPU units: capture the frame with Nsight Graphics GPU Trace, PIX"
-        " or RenderDoc"
-    )
+    return "the CSV profiler has no counters of GPU units: capture the frame with Nsight Graphics GPU Trace, PIX or RenderDoc"

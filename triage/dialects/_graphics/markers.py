@@ -1,23 +1,22 @@
-"""What graphics profilers share: vendor counters by name, API calls as kinds of work, two clocks for one
-event.
-"""
+"""What graphics profilers share: vendor counters by name, API calls as kinds of work, two clocks for one event."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import numpy as np
 
 from triage import schema
+from triage.capture.arrays import Floats
 from triage.capture.capture import Column, Quality, Table
 from triage.dialects._nvidia import perfworks
 from triage.dialects._tables import wide_table
 from triage.ground import units
 from triage.ground.errors import UnknownUnit
 
-# AMD GPUPerfAPI names (RenderDoc and PIX plug-ins); percent and byte meanings from its counter tables
+# AMD GPUPerfAPI names (RenderDoc and PIX plug-ins); percent and byte meanings from its counter tables: FetchSize is in
+# bytes here, in kilobytes where rocprof says it
 GPA = {
     "L2CacheHit": "l2.hit_rate",
     "L0CacheHit": "l1tex.hit_rate",
@@ -38,7 +37,9 @@ GPA = {
 }
 INTEL = {"AvgGpuCoreFrequencyMHz": "sm.frequency"}
 _FIXED_UNITS = {"sm.frequency": "MHz"}
+# any two of these tell AMD's plug-in; one alone might be anybody's
 _GPA_MARKS = frozenset(("GPUTime", "ExecutionDuration", "GPUBusy", "PSBusy", "CSBusy", "VALUBusy", "TexUnitBusy"))
+# kind of work -> how calls that do it begin, without the API's prefix; DispatchRays and DispatchMesh are no compute
 _KINDS = (
     (
         "raytracing",
@@ -59,9 +60,7 @@ _API = re.compile(
 
 
 def kind(name: str) -> str:
-    """Kind of work of an API call such as `DrawIndexed(6)` or `vkCmdDispatch(4, 4, 1)`; "" for anything
-    else.
-    """
+    """Kind of work of an API call such as `DrawIndexed(6)` or `vkCmdDispatch(4, 4, 1)`; "" for anything else."""
     if not _API.match(name.strip()):
         return ""
     bare = re.sub(r"^(?:ID3D\w+::|vkCmd|vk|gl)", "", name.strip())
@@ -77,8 +76,9 @@ def metric_of(header: str) -> str:
 def choose(
     headers: Iterable[tuple[int, str]], mapping: Mapping[str, str]
 ) -> tuple[dict[str, tuple[int, str, str]], list[str]]:
-    """(metric -> (column, header, unit text), headers nobody uses) of counter columns. First come, first
-    served.
+    """(metric -> (column, header, unit text), headers nobody uses) of counter columns. First come, first served.
+
+    headers: (0-based position, header). gpu.time is left to the reader, for every tool has several clocks.
     """
     wanted = {schema.normal(k): v for k, v in mapping.items()}
     found: dict[str, tuple[int, str, str]] = {}
@@ -89,7 +89,9 @@ def choose(
         if not metric or metric in found or metric == "gpu.time":
             unmapped.append(header)
             continue
-        if not unit:
+        if (
+            not unit
+        ):  # GPUPerfAPI and Intel print shares in percent without saying so; PerfWorks names say what they are
             unit = _FIXED_UNITS.get(metric, "") or ("%" if schema.get(metric).unit == "ratio" else "")
             if perfworks.counter(bare) and not perfworks.unit_of(bare) and unit == "%":
                 unit = ""
@@ -97,8 +99,11 @@ def choose(
     return found, unmapped
 
 
-def column(table: Table, metric: str, values: Any, where: int, header: str, unit: str, file: int = 0) -> None:
-    """One counter as a column in canonical units; raises UnknownUnit for a unit that does not fit."""
+def column(table: Table, metric: str, values: Floats, where: int, header: str, unit: str, file: int = 0) -> None:
+    """One counter as a column in canonical units; raises UnknownUnit for a unit that does not fit.
+
+    where: its 0-based position in the export.
+    """
     target = schema.get(metric).unit
     try:
         factor = units.factor(unit, target) if unit else 1.0
@@ -107,10 +112,10 @@ def column(table: Table, metric: str, values: Any, where: int, header: str, unit
     table.columns[metric] = Column(values * factor if factor != 1.0 else values, header, where + 1, unit, factor, file)
 
 
-def disagree(table: Table, one: Any, other: Any, first: str, second: str) -> None:
+def disagree(table: Table, one: Floats, other: Floats, first: str, second: str) -> None:
     """Remark when two times for the same events (ns) differ: they come from different replays."""
     with np.errstate(all="ignore"):
-        both = (one > 500) & (other > 500)
+        both = (one > 500) & (other > 500)  # ns: below, the clocks' own steps make any ratio
         ratio = np.where(both, other / one, 1.0)
         off = both & ((ratio > 1.5) | (ratio < 1 / 1.5))
     if both.any() and off.sum() > 0.01 * both.sum():
@@ -134,6 +139,7 @@ def vendor_names(vendor: str) -> dict[str, list[str]]:
         for name, metric in GPA.items():
             out.setdefault(metric, []).append(name)
         return out
+    # of Intel's two spellings the graphics tools print EuActive; XVE_ACTIVE is that of its compute profilers
     for entry in schema.all_metrics().values():
         if entry.id.split(".")[0] in ("eu", "gti", "l3", "slm", "sampler") or entry.id == "gpu.busy":
             out[entry.id] = [a for a in entry.aliases if a.isidentifier() and not a.isupper()]
@@ -158,9 +164,7 @@ def all_names() -> dict[str, list[str]]:
 
 
 def collectable(headers: Iterable[str], everything: Mapping[str, list[str]]) -> frozenset[str] | None:
-    """What the GPU behind these counters can give: its vendor's counters; None when no counter tells the
-    vendor.
-    """
+    """What the GPU behind these counters can give: its vendor's counters; None when no counter tells the vendor."""
     bare = {wide_table.split_unit(h)[0] for h in headers}
     if any(perfworks.counter(b) for b in bare):
         vendor = "nvidia"

@@ -1,15 +1,13 @@
-"""PIX event lists: header roles, markers and GPU events, shared by pixtool's CSV and the table of the PIX
-window.
-"""
+"""PIX event lists: header roles, markers and GPU events, shared by pixtool's CSV and the table of the PIX window."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from triage.capture.arrays import Floats, Indices, Masks, Names
 from triage.capture.capture import SEP, Column, Quality, Table
 from triage.capture.source import Source, cells
 from triage.dialects import Options
@@ -24,13 +22,14 @@ DEPRECATED = "<deprecated - use pix3.h instead> "
 _SYNC = re.compile(
     r"(Signal|Wait|Present|PrepareForPresent|Close|Reset|ExecuteCommandLists|EndQuery|ResolveQueryData)\b"
 )
+# best first: from end of pipe to end of pipe adds up over events; from top of pipe on, neighbours overlap
 _TIMES = (
-    r"eop to eop duration",
-    r"gpu duration",
-    r"duration",
-    r"execution duration",
-    r"top to eop duration",
-    r"gpu time",
+    "eop to eop duration",
+    "gpu duration",
+    "duration",
+    "execution duration",
+    "top to eop duration",
+    "gpu time",
 )
 _HINT = (
     "in PIX: open the capture, press Collect Timing Data, then export again; or: "
@@ -60,6 +59,7 @@ def head(source: Source) -> Head | None:
         if "Name" not in line and "name" not in line:
             continue
         sep = "\t" if line.count("\t") >= 2 else ","
+        # pixtool writes ", " between cells, and quotes begin behind the blank
         headers = [c.strip() for c in cells(line, sep, True)]
         place = {normal(h): i for i, h in reversed(list(enumerate(headers)))}
         if "name" not in place or "global id" not in place or len(headers) < 3:
@@ -72,7 +72,7 @@ def head(source: Source) -> Head | None:
             headers,
             place["name"],
             place["global id"],
-            place.get("queue id", -1),
+            place.get("queue id", -1),  # a running number of the row, whatever it is called; Parent points to it
             place.get("parent", place.get("parent id", -1)),
             time,
             bare.get("top to eop duration", -1),
@@ -92,7 +92,10 @@ def clean(name: str) -> str:
 
 
 def read(source: Source, options: Options, dialect: str) -> Table:
-    """Events that are GPU work, and the markers around them. Raises NotTriageable when nothing was timed."""
+    """Events that are GPU work, and the markers around them.
+
+    Raises NotTriageable when nothing was timed, UnknownUnit for a time without a unit.
+    """
     top = head(source)
     if top is None:
         raise BadCapture(f"{source.path}: no PIX event list", _HINT)
@@ -104,10 +107,12 @@ def read(source: Source, options: Options, dialect: str) -> Table:
     ]
     found, unmapped = markers.choose(counters, options.mapping)
     times = [c for c in (top.time, top.time_top) if c >= 0]
+    # a counter that is a time as well, from a replay of its own
     second = next(
         (i for i, h in counters if perfworks.counter(h) == "gpu__time_duration.sum" or h in ("GPUTime", "GpuTime")),
         -1,
     )
+    # ids stay text: a marker's Global ID may be a range
     numeric = sorted({i for i, _, _ in found.values()} | set(times) | ({second} if second >= 0 else set()))
     texts = [c for c in (top.name, top.global_id, top.row_id, top.parent) if c >= 0]
     style = wide_table.number_style(source, source.head_lines[top.line :], numeric, options.decimal)
@@ -159,7 +164,8 @@ def read(source: Source, options: Options, dialect: str) -> Table:
     return table
 
 
-def _time(table: Table, top: Head, time: Any, wide: wide_table.Wide, rows: Any) -> None:
+def _time(table: Table, top: Head, time: Floats, wide: wide_table.Wide, rows: Indices) -> None:
+    """gpu.time of the kept rows from the best duration column; a remark where there is none."""
     column, header = top.time, top.headers[top.time] if top.time >= 0 else ""
     if column < 0 or not np.isfinite(time[rows]).any():
         table.quality.append(
@@ -192,8 +198,8 @@ def _time(table: Table, top: Head, time: Any, wide: wide_table.Wide, rows: Any) 
     ]
 
 
-def _by_parent(wide: wide_table.Wide, top: Head) -> Any:
-    """Row index of every event's parent from the ids of the Parent column."""
+def _by_parent(wide: wide_table.Wide, top: Head) -> Indices:
+    """Row index of every event's parent from the ids of the Parent column, -1 for none."""
     own = (
         wide.texts[top.row_id]
         if top.row_id >= 0
@@ -202,15 +208,16 @@ def _by_parent(wide: wide_table.Wide, top: Head) -> Any:
     where = {str(v).strip(): i for i, v in reversed(list(enumerate(own)))}
     out = np.array([where.get(str(p).strip(), -1) for p in wide.texts[top.parent]], dtype=np.int64)
     out[out == np.arange(len(out))] = -1
-    for i in range(len(out)):  # a damaged file may hold a loop
+    for i in range(len(out)):  # parents stand above their events; a damaged file may hold a loop
         if out[i] > i:
             out[i] = -1
     return out
 
 
-def _by_range(ids: Any) -> Any:
-    """Row index of every event's parent where a marker's Global ID is the range of its events (`4-5`, or `4`
-    repeated).
+def _by_range(ids: Names) -> Indices:
+    """Row index of every event's parent, -1 for none, where a marker's Global ID is the range of its events.
+
+    `4-5`, or `4` again for a marker around one event.
     """
     out = np.full(len(ids), -1, dtype=np.int64)
     stack: list[tuple[int, int, int]] = []
@@ -226,22 +233,21 @@ def _by_range(ids: Any) -> Any:
     return out
 
 
-def _work(names: Any, ids: Any, parent: Any, time: Any, counters: list[Any]) -> Any:
-    """Events to keep: with a Global ID or children, and something measured; signals and presents only when
-    they took time.
-    """
+def _work(names: Names, ids: Names, parent: Indices, time: Floats, counters: list[Floats]) -> Masks:
+    """Events to keep: with a Global ID or children, and something measured; signals and presents only if they took time."""
     measured = np.isfinite(time)
     if not measured.any() and counters:
         measured = np.logical_or.reduce([np.isfinite(c) for c in counters])
     keep = np.array([bool(str(i).strip()) for i in ids]) & measured
-    for i in np.flatnonzero(measured):
+    for i in np.flatnonzero(measured):  # pixtool's markers have no Global ID, only measured events below them
         if parent[i] >= 0 and measured[parent[i]]:
             keep[parent[i]] = True
     sync = np.array([bool(_SYNC.match(str(n))) for n in names])
     return keep & ~(sync & ~(time > 0))
 
 
-def _levels(names: Any, parent: Any) -> Any:
+def _levels(names: Names, parent: Indices) -> Names:
+    """Names of the markers above every event, joined with SEP; parents stand above their events."""
     paths = np.full(len(names), "", dtype=object)
     for i in range(len(names)):
         if parent[i] >= 0:
@@ -250,7 +256,7 @@ def _levels(names: Any, parent: Any) -> Any:
     return paths
 
 
-def _kinds(names: Any, parent: Any, keep: Any) -> Any:
+def _kinds(names: Names, parent: Indices, keep: Masks) -> Names:
     """Kind of every event from its call; a marker's is its children's when they agree."""
     kinds = np.array([markers.kind(str(n)) for n in names], dtype=object)
     below: dict[int, set[str]] = {}

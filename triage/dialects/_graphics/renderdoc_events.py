@@ -1,4 +1,7 @@
-"""RenderDoc's event tree as text (Event Browser, Export): event id -> name and markers above it."""
+"""RenderDoc's event tree as text (Event Browser, Export): event id -> name and markers above it.
+
+The counters' CSV has ids only; both files are of one capture, and ids join them.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ _MOST = 40  # text files of the folder that are looked into
 
 @dataclass(slots=True)
 class EventTree:
-    """One entry per event: name, markers above it, 1-based line; `source` is where they come from."""
+    """One entry per event id: name, markers above it, 1-based line; `source` is where they come from."""
 
     source: Source
     names: dict[int, str] = field(default_factory=dict)
@@ -30,9 +33,7 @@ def is_events(source: Source) -> bool:
 
 
 def parse(source: Source) -> EventTree:
-    """The tree; depth is half the indent, rounded up: first children stand at odd indents (`\\-`), later
-    ones at even (`-`).
-    """
+    """The tree; depth is half the indent, rounded up: first children stand at odd indents (`\\-`), later ones at even."""
     tree = EventTree(source)
     stack: list[str] = []
     started = False
@@ -59,10 +60,10 @@ def parse(source: Source) -> EventTree:
 
 
 def find(source: Source, wanted: str, ids: set[int]) -> tuple[EventTree | None, str]:
-    """The event tree of a counters file, and a note: the one asked for, else the only one beside it that
-    fits.
+    """The event tree of a counters file, and a note: the one asked for, else the only one beside it that fits.
 
-    Raises BadCapture when the file asked for is no event tree.
+    wanted: path of an event tree, "" to look beside the file. ids: event ids of the counters. Raises BadCapture when the
+    file asked for is no event tree.
     """
     if wanted:
         given = Source(wanted)
@@ -70,10 +71,8 @@ def find(source: Source, wanted: str, ids: set[int]) -> tuple[EventTree | None, 
             raise BadCapture(f"{wanted}: no event list of RenderDoc", "Event Browser > Export > text file")
         tree = parse(given)
         share = len(ids & tree.names.keys()) / max(len(ids), 1)
-        return (
-            tree,
-            ("" if share > 0.5 else f"only {share:.0%} of the events are in {wanted}: is it of the same capture?"),
-        )
+        doubt = "" if share > 0.5 else f"only {share:.0%} of the events are in {wanted}: is it of the same capture?"
+        return tree, doubt
     if source.path == "-":
         return None, ""
     folder = Path(source.path).parent
@@ -89,6 +88,7 @@ def find(source: Source, wanted: str, ids: set[int]) -> tuple[EventTree | None, 
                 trees.append(parse(candidate))
         except CaptureError:
             continue
+    # ids are running numbers: another capture's tree has many of them too, so nearly all must be there
     fitting = [t for t in trees if len(ids & t.names.keys()) >= 0.9 * len(ids)]
     named = [t for t in fitting if _twin(t.source.name) == _twin(stem)]
     if len(named) == 1 or len(fitting) == 1:
@@ -100,4 +100,5 @@ def find(source: Source, wanted: str, ids: set[int]) -> tuple[EventTree | None, 
 
 
 def _twin(name: str) -> str:
+    """What `frame-counters.csv` and `frame-events.txt` have in common: `frame`."""
     return re.sub(r"(?i)(counters?|events?|perf|eventlist)", "", name.rpartition(".")[0].lower()).strip("-_. ")

@@ -7,11 +7,11 @@ import io
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from triage.capture.arrays import Floats, Indices, Names
 from triage.capture.capture import Quality
 from triage.capture.source import Source
 from triage.ground import units
@@ -20,7 +20,9 @@ from triage.ground.errors import BadCapture
 _SECTION = re.compile(r"\s*={2,}\s*(.*?)\s*={2,}\s*\Z")
 _UNIT = re.compile(r"(.*?)\s*[\[(]([^\])]*)[\])]\s*\Z")
 _UNQUOTED = re.compile(r'\s*([^",]*,[^"]*?\[SIMD\d*[^\]]*\])\s*,')  # an unquoted kernel key with commas in it
+# a header begins with one of these, and holds one of _TIMES
 _FIRST = ("Kernel", "SubDeviceId", "Function", "GlobalInstanceId")
+_TIMES = {"GpuTime", "KernelTime", "Time", "GPU_TIME", "Calls"}
 _SAMPLED = ("ReportReason", "StreamMarker")  # columns of reports that a timer, not a kernel, ended
 
 
@@ -61,22 +63,26 @@ def is_header(line: str) -> bool:
     if not start.startswith(_FIRST) or "," not in line:
         return False
     bare = {split(c)[0] for c in cut(line)}
-    return bool(bare & {"GpuTime", "KernelTime", "Time", "GPU_TIME", "Calls"}) and bool(bare & set(_FIRST))
+    return bool(bare & _TIMES) and bool(bare & set(_FIRST))
 
 
 @dataclass(slots=True)
 class Block:
-    """A header and its rows."""
+    """A header and its rows as text; line, lines: where they stand, 1-based. closed: what follows belongs to the next."""
 
     section: str
     headers: list[str]
     line: int
     lines: list[int] = field(default_factory=list)
     rows: list[str] = field(default_factory=list)
+    closed: bool = False
 
 
 def blocks(source: Source) -> list[Block]:
-    """Every header with the rows below it; lines that are no rows (application output) end a block's rows or are passed."""
+    """Every header with the rows below it, up to the next section or header; lines that are no rows are passed over.
+
+    Raises BadCapture when there is no header.
+    """
     out: list[Block] = []
     section = ""
     for number, line in enumerate(source.lines(), 1):
@@ -85,16 +91,14 @@ def blocks(source: Source) -> list[Block]:
         if m := _SECTION.fullmatch(line[:400]):
             section = m[1]
             if out:
-                out[-1].section += "\0"  # closed: what follows belongs to the next header
+                out[-1].closed = True
             continue
         if is_header(line):
             out.append(Block(section, cut(line), number))
             continue
-        if out and not out[-1].section.endswith("\0") and _is_row(line, len(out[-1].headers)):
+        if out and not out[-1].closed and _is_row(line, len(out[-1].headers)):
             out[-1].lines.append(number)
             out[-1].rows.append(line)
-    for b in out:
-        b.section = b.section.rstrip("\0")
     if not out:
         raise BadCapture(f"{source.path}: no metric table in it", "profile again")
     return out
@@ -102,6 +106,7 @@ def blocks(source: Source) -> list[Block]:
 
 def _is_row(line: str, width: int) -> bool:
     """Enough cells, and a number among them."""
+    # the application may print between the rows; a row may lack the trailing comma, or its name may hold more
     count = line.count(",") + 1
     return count >= max(2, width - 2) and any(
         c.isdigit() for c in line.rpartition(",")[0].rpartition(",")[2] + line[-12:]
@@ -110,36 +115,51 @@ def _is_row(line: str, width: int) -> bool:
 
 @dataclass(slots=True)
 class Data:
-    """Kernel keys, numbers by column, lines, block of every row."""
+    """Kernel keys, numbers by 0-based column in printed units, 1-based line and block (its header's line) of every row.
+
+    sampled: a row is a time sample of a kernel, not a kernel.
+    """
 
     names: list[str]
-    numbers: dict[int, Any]
-    lines: Any
-    block: Any
+    numbers: dict[int, Floats]
+    lines: Indices
+    block: Floats
     sampled: bool
     quality: list[Quality]
 
 
 def load(source: Source, group: list[Block], name_at: int, numeric: list[int]) -> Data:
-    """The rows of blocks that share one header. Unquoted kernel names with commas are put together again."""
+    """The rows of blocks that share one header; raises BadCapture for a table that cannot be cut into cells.
+
+    Unquoted kernel names with commas are put together again.
+    """
     width = len(group[0].headers)
-    ends = not group[0].headers[-1]
+    ends = not group[0].headers[-1]  # the header has a trailing comma
     text = [_fit(row, width, name_at, ends) for b in group for row in b.rows]
     lines = np.array([n for b in group for n in b.lines])
     block = np.concatenate([np.full(len(b.rows), b.line, dtype=np.float64) for b in group])
     try:
         frame = pd.read_csv(
-            io.StringIO("\n".join(text)), header=None, names=list(range(width)), usecols=sorted({name_at, *numeric}),
-            index_col=False, dtype=dict.fromkeys(range(width), object), skipinitialspace=True, keep_default_na=False,
-            skip_blank_lines=False, engine="c",
-        )  # fmt: skip
+            io.StringIO("\n".join(text)),
+            header=None,
+            names=list(range(width)),
+            usecols=sorted({name_at, *numeric}),
+            index_col=False,
+            dtype=dict.fromkeys(range(width), object),
+            skipinitialspace=True,
+            keep_default_na=False,
+            skip_blank_lines=False,
+            engine="c",
+        )
     except (pd.errors.ParserError, ValueError, csv.Error) as e:
         raise BadCapture(f"{source.path}:{int(lines[0])}: damaged table ({str(e)[:80]})", "export again") from e
     quality: list[Quality] = []
     numbers = {c: _floats(frame[c].astype(str).to_numpy(object), group[0].headers[c], quality) for c in numeric}
     names = [str(n).strip() for n in frame[name_at]]
     bare = {split(h)[0] for h in group[0].headers}
-    aggregated = "aggregat" in group[0].section.lower()
+    aggregated = (
+        "aggregat" in group[0].section.lower()
+    )  # summed up by the tool, though the columns are those of samples
     return Data(names, numbers, lines, block, bool(bare & set(_SAMPLED)) and not aggregated, quality)
 
 
@@ -167,7 +187,8 @@ def _mend(row: str, width: int, name_at: int, ends: bool = False) -> str:
     return out.getvalue()
 
 
-def _floats(cells: Any, header: str, quality: list[Quality]) -> Any:
+def _floats(cells: Names, header: str, quality: list[Quality]) -> Floats:
+    """Numbers of a column of text, NaN with one remark for what is none."""
     try:
         return np.asarray(cells, dtype=np.float64)
     except ValueError:
