@@ -26,10 +26,12 @@ test: $(BIN)/triage  ## all tests
 check: $(BIN)/triage  ## every rule proves itself
 	$(BIN)/triage check --coverage
 
-lint: $(BIN)/triage  ## ruff and mypy --strict
-	@$(BIN)/python -c 'import ruff, mypy' 2>/dev/null || $(BIN)/python -m pip install --quiet -e '.[lint]'
+lint: $(BIN)/triage  ## ruff, mypy --strict, and the order of the rooms
+	@$(BIN)/python -c 'import ruff, mypy, importlinter' 2>/dev/null || $(BIN)/python -m pip install --quiet -e '.[lint]'
 	$(BIN)/ruff check triage tests benchmarks docs
+	$(BIN)/ruff format --check triage tests benchmarks docs
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 docs: $(BIN)/triage  ## regenerate docs/{rules,metrics,cli,capturing,glossary}.md
 	$(BIN)/python docs/generate.py

@@ -14,7 +14,7 @@ import pytest
 from tests.conftest import CORPUS, SAMPLES, needs_corpus
 from triage.diagnosis.diagnose import Diagnostician
 from triage.ground.errors import TriageError
-from triage.inference.engine import UNSEEN, Engine
+from triage.inference.engine import Engine
 from triage.inference.groups import compile_program
 from triage.rulebook.packs import Rulebook
 
@@ -63,7 +63,7 @@ def compare_signatures(book: Rulebook, wanted: int, seed: int = 1) -> tuple[int,
                 [rng.choice(3, len(group.inputs), p=p) for p in rng.dirichlet((1, 2, 1), -(-wanted // groups))]
             )
             for code in digits @ 3 ** np.arange(len(group.inputs))[::-1]:
-                one, two = (e._signature(group, int(code)) for e in engines)
+                one, two = (e.ask(group, int(code)) for e in engines)
                 count += 1
                 if one != two:
                     differ.append(
@@ -124,9 +124,8 @@ def test_memory_and_threads_stay_flat_over_many_captures(book: Rulebook, name: s
         for _ in range(n):
             doctor.diagnose([reader.read(path)], top=5)
             for engine in (doctor.workload, doctor.frame):
-                if engine:  # forget what was inferred, so that every capture goes through the engine again
-                    for table in engine._table:
-                        table[:] = UNSEEN
+                if engine:
+                    engine.forget()  # so that every capture goes through the engine again
         gc.collect()
 
     burn(10)

@@ -12,6 +12,7 @@ import click
 from triage.commands import _common, _types
 from triage.ground.errors import TriageError
 from triage.ground.limiters import LEVELS
+from triage.rendering import formats
 
 if TYPE_CHECKING:
     from triage.products.settings import Settings
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     default="terminal",
     show_default=True,
     metavar="FORMAT",
-    help="terminal, markdown, jira, html, json, csv, junit, or a path to a .j2 template.",
+    help=f"{', '.join(formats.formats())}, or a path to a .j2 template.",
 )
 @click.option(
     "-o",
@@ -60,7 +61,6 @@ def command(files: tuple[str, ...], format: str, output: str | None, fail_on: st
     from triage.commands._stderr import complain
     from triage.document import make
     from triage.files import writing as out
-    from triage.rendering import formats
 
     captures, bad = [], 0
     with ThreadPoolExecutor(1) as pool:  # rules are compiled beside the parser, files hashed beside the inference

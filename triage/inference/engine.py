@@ -181,11 +181,17 @@ class Engine:
         unseen = bits == UNSEEN
         if unseen.any():
             for code in np.unique(codes[unseen]):
-                table[code] = self._signature(group, int(code))
+                table[code] = self.ask(group, int(code))
             bits = table.take(codes)
         return bits
 
-    def _signature(self, group: Group, code: int) -> int:
+    def forget(self) -> None:
+        """Ask about every signature anew."""
+        for table in self._table:
+            table[:] = UNSEEN
+
+    def ask(self, group: Group, code: int) -> int:
+        """What the engine itself says of one signature, as the bits that `infer` gives."""
         self.signatures += 1
         digits = unsign(code, len(group.inputs))
         certain = UNKNOWN not in digits  # then what fires and what cannot be excluded are the same: ask once

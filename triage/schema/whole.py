@@ -1,5 +1,6 @@
 """Facts about the whole capture, for rules of scope `frame`."""
 
+from triage.ground.limiters import CLASSES
 from triage.schema._metric import Metric
 
 METRICS = (
@@ -24,12 +25,12 @@ METRICS = (
     ),
     *(
         Metric(
-            f"frame.share_{c}",
+            f"frame.share_{c.replace('-', '_')}",
             "ratio",
-            f"Frame share: {c.replace('_', '-')}",
+            f"Frame share: {c}",
             "",
-            f"Share of the frame in workloads of class {c.replace('_', '-')}",
+            f"Share of the frame in workloads of class {c}",
         )
-        for c in ("unknown", "compute", "memory", "balanced", "latency", "small_grid", "front_end", "rop", "cpu")
+        for c in CLASSES
     ),
 )
