@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import SAMPLES, bare_capture, doctor
+from tests.conftest import SAMPLES, bare_capture, diagnosis, doctor
 from triage.capture.capture import Table
 from triage.capture.source import Source
 from triage.derive import View, absent, derivations
@@ -105,7 +105,7 @@ def test_a_line_break_in_a_name_moves_no_evidence(tmp_path: Path) -> None:
     heads = ["name", "gpu.time [ms]", *(f"{u}.throughput [%]" for u in ("sm", "l1tex", "l2", "vram"))]
     with (tmp_path / "t.csv").open("w", newline="") as f:
         csv.writer(f).writerows([heads, ["two\nlines", 2, 90, 30, 20, 10], ["second", 1, 20, 20, 30, 85]])
-    d = doctor().diagnose([reader.read(str(tmp_path / "t.csv"))])
+    d = diagnosis(tmp_path / "t.csv")
     texts = {
         i.text
         for f in d.findings
