@@ -17,13 +17,14 @@ from triage.products.compare import report
 from triage.products.compare.compare import compare
 from triage.products.compare.match import Item, likeness, match
 from triage.products.compare.meanings import Move, reading
+from triage.products.compare.result import Comparison
 
 TABLES = SAMPLES / "compare"
 # the method needs every main unit; L2 and CROP stay out of the way here
 HEAD = "path,name,kind,gpu.time [ms],sm.throughput [%],l1tex.throughput [%],vram.throughput [%],sm.active_warps,l2.throughput [%],crop.throughput [%]"
 
 
-def both(before: Path | list[Path], after: Path | list[Path], **options: Any) -> dict[str, Any]:
+def both(before: Path | list[Path], after: Path | list[Path], **options: Any) -> Comparison:
     first, second = (side if isinstance(side, list) else [side] for side in (before, after))
     return compare(diagnosis(*first), diagnosis(*second), **options)
 
@@ -279,6 +280,15 @@ def test_every_format_says_the_verdict(tmp_path: Path) -> None:
     assert "<b>" not in report.render(doc, "html").replace("<body>", "")
     assert max(map(len, report.render(doc, "terminal").splitlines())) <= 80
     ElementTree.fromstring(report.render(doc, "junit"))
+
+
+def test_a_millionfold_regression_divides_by_nothing(tmp_path: Path) -> None:
+    a = table(tmp_path / "a.csv", [",P,fullscreen,0.000001,40,30,20,30"])
+    b = table(tmp_path / "b.csv", [",P,fullscreen,10000,40,30,20,30"])
+    doc = both(a, b)
+    assert doc["pairs"][0]["speedup"] == 0
+    assert "1e+10x as long" in doc["pairs"][0]["reading"]
+    assert 'failures="1"' in report.render(doc, "junit")
 
 
 def test_without_times_there_is_no_verdict(tmp_path: Path) -> None:

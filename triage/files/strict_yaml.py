@@ -14,7 +14,10 @@ import yaml
 from triage.ground.errors import RuleError
 
 MAX_BYTES, MAX_DEPTH, MAX_NODES = 65_536, 12, 5_000
-_Loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # text only: what a plain scalar means is decided below
+_OPENING = re.compile(r"[\[{]|[-?:] ")  # what can open a level without a line and an indentation of its own
+_SAFE = 1_000  # levels that libyaml's recursion bears by far; 65,536 bytes of indentation are 362
+# Without libyaml the same in Python. Text only: what a plain scalar means is decided below.
+_Loader: type[yaml.CBaseLoader] | type[yaml.BaseLoader] = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 # What a terminal would obey or what turns the reading direction has no place in the texts of a rule.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?\Z")
@@ -32,7 +35,8 @@ _WORDS = {
 
 
 class Mapping(dict[str, Any]):
-    """A dict that knows the line of the mapping and of each key."""
+    """A dict that knows the line of the mapping and of each key; its values are text, numbers, truth, nothing, lists
+    of these and further Mappings."""
 
     line: int = 0
     lines: dict[str, int]
@@ -62,9 +66,11 @@ def _blank(block: re.Match[str]) -> str:
 
 
 def loads(text: str, name: str) -> Mapping:
-    """The same from text."""
+    """The same from text; raises RuleError with `name` and a line."""
     loader = _Loader(text)
     try:
+        if len(_OPENING.findall(text)) > _SAFE and _too_deep(text):
+            raise RuleError(name, 1, "nested too deeply or too large")
         node = loader.get_single_node()
     except yaml.MarkedYAMLError as e:
         line = e.problem_mark.line + 1 if e.problem_mark else 1
@@ -75,8 +81,20 @@ def loads(text: str, name: str) -> Mapping:
         loader.dispose()
     if not isinstance(node, yaml.MappingNode):
         raise RuleError(name, 1, "a rule file is one mapping", "start with `id:`")
-    out: Mapping = _Walk(name).plain(node, 0)
+    out = _Walk(name).plain(node, 0)
+    assert isinstance(out, Mapping)
     return out
+
+
+def _too_deep(text: str) -> bool:
+    """By events, which need no recursion: as nodes, 30,000 nested brackets overflow the stack of libyaml's wrapper."""
+    loader, depth = _Loader(text), 0
+    try:
+        while (event := loader.get_event()) is not None and depth <= MAX_DEPTH:
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+    finally:
+        loader.dispose()
+    return depth > MAX_DEPTH
 
 
 class _Walk:
@@ -85,7 +103,7 @@ class _Walk:
         self.seen: set[int] = set()
         self.count = 0
 
-    def plain(self, node: yaml.Node, depth: int) -> Any:
+    def plain(self, node: yaml.Node, depth: int) -> object:
         line = node.start_mark.line + 1
         self.count += 1
         if id(node) in self.seen:
@@ -118,7 +136,7 @@ class _Walk:
         return out
 
 
-def _plain(text: str) -> Any:
+def _plain(text: str) -> str | float | bool | None:
     """An unquoted scalar: a number, true/false, nothing, or text."""
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]

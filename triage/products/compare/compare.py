@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import median
-from typing import Any
 
 import numpy as np
 
 from triage import schema
-from triage.capture.capture import SEP
+from triage.capture.capture import SEP, Capture
 from triage.diagnosis.gain import fractions, speedup
 from triage.diagnosis.judged import Diagnosis
 from triage.diagnosis.outcomes import Outcomes
@@ -22,36 +21,43 @@ from triage.ground.units import display
 from triage.inference.evaluate import FIRED, OVERRULED, SILENT
 from triage.products.compare.match import Item, Pair, match
 from triage.products.compare.meanings import FASTER, SAME, SLOWER, Move, moved, reading
+from triage.products.compare.result import SCHEMA, Alone, Change, Comparison, Input, Judged, Paired, Predicted
 
-SCHEMA = "triage-compare/1"
 FLOOR = 0.01  # two captures of one build differ by about this much at fixed clocks; below it nothing is said
 SHAPE = ("launch.grid_size", "launch.block_size")
 
 
-def compare(
-    before: Diagnosis, after: Diagnosis, floor: float = FLOOR, threshold: float | None = None
-) -> dict[str, Any]:
+def compare(before: Diagnosis, after: Diagnosis, floor: float = FLOOR, threshold: float | None = None) -> Comparison:
     """The comparison as plain data. floor: least relative difference that counts. threshold: of a regression (0-1).
 
     Every capture of a Diagnosis is one repeat; diagnose both sides without `top`, so that no outcome is left out.
     """
     pairs, gone, new = match(side(before), side(after))
-    listed = [_pair(p, floor, before) for p in pairs]
+    listed = [_pair(p, floor) for p in pairs]
     frame = _verdict(_frames(before), _frames(after), floor)
     bad = [p["name"] for p in listed if threshold is not None and _regressed(p, threshold)]
     if threshold is not None and _regressed(frame, threshold) and not bad:
         bad.append("the whole frame")
-    named = sorted({r for p in listed for key in ("fixed", "remaining", "new", "unknown") for r in p[key]})
+    named = sorted({r for p in listed for r in (*p["fixed"], *p["remaining"], *p["new"], *p["unknown"])})
     rules = {r.id: r for r in before.book.rules}
     return {
         "schema": SCHEMA,
-        "tool": {"name": "sol-triage", "version": before.version, "rules_sha256": before.book.sha256, "method": before.method},
-        "before": _inputs(before), "after": _inputs(after), "noise_floor": floor, "threshold": threshold, "frame": frame,
+        "tool": {
+            "name": "sol-triage",
+            "version": before.version,
+            "rules_sha256": before.book.sha256,
+            "method": before.method,
+        },
+        "before": _inputs(before),
+        "after": _inputs(after),
+        "noise_floor": floor,
+        "threshold": threshold,
+        "frame": frame,
         "pairs": listed,
         "unmatched": [_alone("before", i) for i in gone] + [_alone("after", i) for i in new],
         "regressions": bad,
         "rules": {r: {"name": rules[r].name, "title": rules[r].title} for r in named},
-    }  # fmt: skip
+    }
 
 
 def side(d: Diagnosis) -> list[Item]:
@@ -79,11 +85,11 @@ def side(d: Diagnosis) -> list[Item]:
     return list(found.values())
 
 
-def _shape(c: Any, w: int) -> str:
+def _shape(c: Capture, w: int) -> str:
     return ",".join(f"{c.facts[m][w]:g}" for m in SHAPE if m in c.facts and c.facts[m][w] == c.facts[m][w])
 
 
-def _within(c: Any, w: int) -> float:
+def _within(c: Capture, w: int) -> float:
     """Noise of the mean of equal launches inside one capture: two standard errors, as a part of the mean."""
     if c.calls[w] < 3 or not _shape(c, w):
         return 0.0
@@ -112,7 +118,7 @@ def _outcomes(d: Diagnosis, outcomes: Outcomes, items: Sequence[Item]) -> None:
             items[w].votes.setdefault(rule.id, []).append(False)
 
 
-def _verdict(before: Sequence[float], after: Sequence[float], floor: float, within: float = 0.0) -> dict[str, Any]:
+def _verdict(before: Sequence[float], after: Sequence[float], floor: float, within: float = 0.0) -> Judged:
     if not before or not after:
         return {
             "before_ns": _middle(before),
@@ -125,8 +131,14 @@ def _verdict(before: Sequence[float], after: Sequence[float], floor: float, with
     b, a = median(before), median(after)
     noise = max(floor, _spread(before), _spread(after), within)
     word = FASTER if b / a > 1 + noise else SLOWER if a / b > 1 + noise else SAME
-    return {"before_ns": number(b, 3), "after_ns": number(a, 3), "speedup": number(b / a), "gain": number(b / a - 1),
-            "noise": number(noise), "verdict": word}  # fmt: skip
+    return {
+        "before_ns": number(b, 3),
+        "after_ns": number(a, 3),
+        "speedup": number(b / a),
+        "gain": number(b / a - 1),
+        "noise": number(noise),
+        "verdict": word,
+    }
 
 
 def _spread(times: Sequence[float]) -> float:
@@ -141,7 +153,7 @@ def _frames(d: Diagnosis) -> list[float]:
     return [p.capture.frame_ns for p in d.parts if p.capture.frame_ns > 0]
 
 
-def _pair(p: Pair, floor: float, d: Diagnosis) -> dict[str, Any]:
+def _pair(p: Pair, floor: float) -> Paired:
     b, a = p.before, p.after
     judged = _verdict(b.times, a.times, floor, max(b.noise, a.noise))
     verdict = judged["verdict"]
@@ -151,21 +163,29 @@ def _pair(p: Pair, floor: float, d: Diagnosis) -> dict[str, Any]:
     predicted = _predicted(b, fixed or fired, judged["speedup"])
     changes = _changes(b, a, verdict)
     return {
-        "name": a.name, "path": a.path.split(SEP) if a.path else [], "kind": a.kind or b.kind or None,
+        "name": a.name,
+        "path": _path(a),
+        "kind": a.kind or b.kind or None,
         **judged,
-        "was": None if b.full == a.full else {"name": b.name, "path": b.path.split(SEP) if b.path else []}, "matched": p.how,
-        "calls": [number(median(b.calls)), number(median(a.calls))], "repeats": [len(b.times), len(a.times)],
+        "was": None if b.full == a.full else {"name": b.name, "path": _path(b)},
+        "matched": p.how,
+        "calls": [number(median(b.calls)), number(median(a.calls))],
+        "repeats": [len(b.times), len(a.times)],
         "reading": _sentence(judged, changes, b, a),
         "changes": changes,
         "fixed": fixed,
         "remaining": sorted(r for r in known if b.rules[r] == a.rules[r] == "fired"),
         "new": sorted(r for r in known if b.rules[r] == "absent" and a.rules[r] == "fired"),
-        "unknown": sorted(r for r in (*b.rules, *a.rules) if r not in known and "fired" in (b.rules.get(r), a.rules.get(r))),
+        "unknown": sorted(r for r in b.rules.keys() ^ a.rules.keys() if "fired" in (b.rules.get(r), a.rules.get(r))),
         "predicted": predicted,
-    }  # fmt: skip
+    }
 
 
-def _predicted(b: Item, rules: Sequence[str], achieved: float | None) -> dict[str, Any] | None:
+def _path(i: Item) -> list[str]:
+    return i.path.split(SEP) if i.path else []
+
+
+def _predicted(b: Item, rules: Sequence[str], achieved: float | None) -> Predicted | None:
     """The promise of the best finding that was fixed (else of the best one), as speed-ups, and whether it came true."""
     best = max((r for r in rules if r in b.gains), key=lambda r: (b.gains[r][1], r), default=None)
     if best is None:
@@ -177,21 +197,29 @@ def _predicted(b: Item, rules: Sequence[str], achieved: float | None) -> dict[st
     return {"low": low, "likely": likely, "bound": bound, "rule": best, "achieved": achieved, "came_true": came}
 
 
-def _changes(b: Item, a: Item, verdict: str) -> list[dict[str, Any]]:
+def _changes(b: Item, a: Item, verdict: str) -> list[Change]:
     first = {m: median(v) for m, v in b.values.items()}
     second = {m: median(v) for m, v in a.values.items()}
-    out = []
+    out: list[Change] = []
     for metric in [m for m in schema.all_metrics() if m in first and m in second]:
         x, y = first[metric], second[metric]
         noise = max(_relative(b.values[metric]), _relative(a.values[metric]))
         text, sense = reading(Move(metric, x, y, verdict, first, second), noise)
         unit = schema.get(metric).unit
         shown_x, shown_unit = display(x, unit)
-        out.append({
-            "metric": metric, "label": schema.get(metric).label, "before": number(shown_x), "after": number(display(y, unit)[0]),
-            "unit": shown_unit, "ratio": number(y / x, 4) if x else None, "reading": text, "sense": sense or "neutral",
-            "moved": moved(metric, x, y, noise),
-        })  # fmt: skip
+        out.append(
+            {
+                "metric": metric,
+                "label": schema.get(metric).label,
+                "before": number(shown_x),
+                "after": number(display(y, unit)[0]),
+                "unit": shown_unit,
+                "ratio": number(y / x, 4) if x else None,
+                "reading": text,
+                "sense": sense or "neutral",
+                "moved": moved(metric, x, y, noise),
+            }
+        )
     out.sort(key=lambda c: (c["metric"] != "gpu.time", not c["moved"], -_weight(c)))
     return out
 
@@ -201,13 +229,14 @@ def _relative(values: Sequence[float]) -> float:
     return (max(values) - min(values)) / middle if len(values) > 1 and middle else 0.0
 
 
-def _weight(c: dict[str, Any]) -> float:
+def _weight(c: Change) -> float:
     """How far a counter moved, so that the largest movements stand first: points for percentages, else parts."""
-    gap = float(abs(c["after"] - c["before"]))
-    return gap / 100 if c["unit"] == "%" else min(0.5, gap / max(abs(c["before"]), abs(c["after"]), 1e-12))
+    before, after = c["before"] or 0.0, c["after"] or 0.0
+    gap = float(abs(after - before))
+    return gap / 100 if c["unit"] == "%" else min(0.5, gap / max(abs(before), abs(after), 1e-12))
 
 
-def _sentence(judged: dict[str, Any], changes: Sequence[dict[str, Any]], b: Item, a: Item) -> str:
+def _sentence(judged: Judged, changes: Sequence[Change], b: Item, a: Item) -> str:
     if judged["speedup"] is None:
         return "No duration on both sides: no verdict."
     word = change(judged)
@@ -220,26 +249,34 @@ def _sentence(judged: dict[str, Any], changes: Sequence[dict[str, Any]], b: Item
     return f"{word[0].upper()}{word[1:]}."
 
 
-def change(judged: dict[str, Any]) -> str:
+def change(judged: Judged) -> str:
     """`18.8 % gain`, `6.0 % longer`, `7.21x as long`: the article's way of saying it."""
     if judged["verdict"] == SAME:
-        return f"no difference beyond the noise of {judged['noise']:.1%}"
+        return f"no difference beyond the noise of {judged['noise'] or 0:.1%}"
     if judged["verdict"] == FASTER:
-        return f"{judged['gain'] * 100:.1f} % gain"
-    longer = 1 / judged["speedup"]
-    return f"{longer:.3g}x as long" if longer >= 2 else f"{(longer - 1) * 100:.1f} % longer"
+        return f"{(judged['gain'] or 0) * 100:.1f} % gain"
+    times = longer(judged)
+    return f"{times:.3g}x as long" if times >= 2 else f"{(times - 1) * 100:.1f} % longer"
 
 
-def _regressed(judged: dict[str, Any], threshold: float) -> bool:
-    return bool(judged["verdict"] == SLOWER and 1 / judged["speedup"] - 1 > threshold)
+def longer(judged: Judged) -> float:
+    """How many times as long it takes as before; infinitely, where there was hardly any time before."""
+    if judged["speedup"]:
+        return 1 / judged["speedup"]
+    # rounded to nothing: a millionth of the time after
+    return (judged["after_ns"] or 0) / judged["before_ns"] if judged["before_ns"] else float("inf")
 
 
-def _alone(which: str, i: Item) -> dict[str, Any]:
-    return {"side": which, "name": i.name, "path": i.path.split(SEP) if i.path else [], "kind": i.kind or None,
-            "duration_ns": _middle(i.times)}  # fmt: skip
+def _regressed(judged: Judged, threshold: float) -> bool:
+    return judged["verdict"] == SLOWER and longer(judged) - 1 > threshold
 
 
-def _inputs(d: Diagnosis) -> list[dict[str, Any]]:
+def _alone(which: str, i: Item) -> Alone:
+    kind, time = i.kind or None, _middle(i.times)
+    return {"side": which, "name": i.name, "path": _path(i), "kind": kind, "duration_ns": time}
+
+
+def _inputs(d: Diagnosis) -> list[Input]:
     return [
         {"path": p.capture.input.path, "sha256": p.capture.sha256, "dialect": p.capture.input.dialect} for p in d.parts
     ]

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from triage.capture.capture import SEP
 
@@ -58,7 +57,7 @@ def match(before: Sequence[Item], after: Sequence[Item]) -> tuple[list[Pair], li
     """(pairs in the order of `after`, items only before, items only after)."""
     left, right = list(before), list(after)
     pairs: list[Pair] = []
-    keys: tuple[tuple[Callable[[Item], Any], str], ...] = (
+    keys: tuple[tuple[Callable[[Item], Hashable], str], ...] = (
         (lambda i: (i.full, i.kind, i.shape, i.nth), ""),
         (lambda i: (i.full, i.kind, i.nth), "same name and kind, another launch shape"),
         (lambda i: (i.full, i.nth), "same name"),
@@ -83,9 +82,9 @@ def match(before: Sequence[Item], after: Sequence[Item]) -> tuple[list[Pair], li
 
 
 def _by_key(
-    left: list[Item], right: list[Item], key: Callable[[Item], Any], how: str, pairs: list[Pair]
+    left: list[Item], right: list[Item], key: Callable[[Item], Hashable], how: str, pairs: list[Pair]
 ) -> tuple[list[Item], list[Item]]:
-    waiting: dict[Any, list[Item]] = {}
+    waiting: dict[Hashable, list[Item]] = {}
     for b in reversed(left):
         waiting.setdefault(key(b), []).append(b)
     taken: set[int] = set()

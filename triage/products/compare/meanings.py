@@ -15,10 +15,15 @@ Sense = str  # "good", "bad" or "" when the movement is neither by itself
 FASTER, SLOWER, SAME = "faster", "slower", "same"
 POINTS = 0.01  # a ratio that moves by less than one point has not moved
 SHARE = 0.02  # nor has another counter that moves by less than this part of itself
-OCCUPANCY = ("sm.active_warps", "sm.occupancy", "sm.occupancy_elapsed", "sm.warps_cs", "sm.warps_ps", "sm.warps_vtg",
-             "occupancy.compute", "occupancy.fragment", "occupancy.vertex", "eu.occupancy", "warp.active_per_scheduler")  # fmt: skip
-ISSUE = ("sm.issue_per_active", "sm.issue_per_elapsed", "sm.throughput_active", "sm.throughput", "sm.ipc_active", "sm.ipc_elapsed",
-         "sm.busy", "sm.inst_per_elapsed")  # fmt: skip
+# Both lists in the order in which a sentence names one: the usual metric first.
+OCCUPANCY = tuple(
+    "sm.active_warps sm.occupancy sm.occupancy_elapsed sm.warps_cs sm.warps_ps sm.warps_vtg occupancy.compute "
+    "occupancy.fragment occupancy.vertex eu.occupancy warp.active_per_scheduler".split()
+)
+ISSUE = tuple(
+    "sm.issue_per_active sm.issue_per_elapsed sm.throughput_active sm.throughput sm.ipc_active sm.ipc_elapsed sm.busy "
+    "sm.inst_per_elapsed".split()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +99,9 @@ def _occupancy(m: Move) -> tuple[str, Sense]:
 def _issue(m: Move) -> tuple[str, Sense]:
     if m.up:
         return {
-            FASTER: ("the SM wastes fewer cycles", "good"), SLOWER: ("the SM issues more, yet takes longer: it executes more instructions", "bad"),
-        }.get(m.verdict, ("the SM issues more in the same time: it executes more instructions", ""))  # fmt: skip
+            FASTER: ("the SM wastes fewer cycles", "good"),
+            SLOWER: ("the SM issues more, yet takes longer: it executes more instructions", "bad"),
+        }.get(m.verdict, ("the SM issues more in the same time: it executes more instructions", ""))
     if m.verdict == FASTER:
         return "less is issued per cycle in less time: instructions were saved", "good"
     return "the SM issues less often: it waits more", "bad" if m.verdict == SLOWER else ""

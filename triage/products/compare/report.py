@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import textwrap
-from typing import Any
 
 from triage.ground.errors import ReportError
 from triage.ground.wording import plural
-from triage.products.compare.compare import change
+from triage.products.compare.compare import change, longer
+from triage.products.compare.result import Change, Comparison, Paired
 from triage.rendering import declared, templates
 from triage.rendering.escape import clean, short
 from triage.rendering.junit_xml import Case, Failure, Suite, junit_xml
@@ -20,7 +20,7 @@ LONG = 1_000  # characters of a name in JUnit: test viewers show them whole
 CAME = {"below": "less than predicted", "within": "as predicted", "above": "more than predicted"}
 
 
-def render(doc: dict[str, Any], format: str, full: bool = False) -> str:
+def render(doc: Comparison, format: str, full: bool = False) -> str:
     """The report; raises ReportError for an unknown format. full: every pair and counter."""
     if format == "json":
         return json.dumps(doc, ensure_ascii=False, allow_nan=False, indent=1).encode("utf-8", "replace").decode() + "\n"
@@ -40,7 +40,7 @@ def render(doc: dict[str, Any], format: str, full: bool = False) -> str:
     return templates.render(declared.templates("compare")[format], **{**doc, **names})
 
 
-def headline(doc: dict[str, Any]) -> str:
+def headline(doc: Comparison) -> str:
     """One sentence: did it get faster, by how much, in how many workloads."""
     frame, pairs = doc["frame"], doc["pairs"]
     counts = [
@@ -58,10 +58,11 @@ def headline(doc: dict[str, Any]) -> str:
     return f"{time(frame['before_ns'])} before, {time(frame['after_ns'])} after: {change(frame)}. {told[0].upper()}{told[1:]}."
 
 
-def _pair(p: dict[str, Any], full: bool) -> dict[str, Any]:
+def _pair(p: Paired, full: bool) -> dict[str, object]:
     moved = [c for c in p["changes"] if (c["moved"] or full) and c["metric"] != "gpu.time"]
     shown = moved if full else moved[:SHORT]
     rest = len(p["changes"]) - len(shown) - any(c["metric"] == "gpu.time" for c in p["changes"])
+    came = p["predicted"] and p["predicted"]["came_true"]
     words = (
         ("fixed", p["fixed"]),
         ("still there", p["remaining"]),
@@ -69,14 +70,18 @@ def _pair(p: dict[str, Any], full: bool) -> dict[str, Any]:
         ("cannot be told", p["unknown"]),
     )
     return {
-        **p, "where": " / ".join([*p["path"], p["name"]]), "more": rest, "still": len(moved) == len(shown),
-        "shown": [_counter(c) for c in shown], "text": _wrap(f"{time(p['before_ns'])} -> {time(p['after_ns'])}: {p['reading']}"),
+        **p,
+        "where": " / ".join([*p["path"], p["name"]]),
+        "more": rest,
+        "still": len(moved) == len(shown),
+        "shown": [_counter(c) for c in shown],
+        "text": _wrap(f"{time(p['before_ns'])} -> {time(p['after_ns'])}: {p['reading']}"),
         "outcomes": [(word, ids) for word, ids in words if ids],
-        "came": CAME.get(p["predicted"]["came_true"]) if p["predicted"] else None,
-    }  # fmt: skip
+        "came": CAME[came] if came else None,
+    }
 
 
-def _counter(c: dict[str, Any]) -> dict[str, Any]:
+def _counter(c: Change) -> dict[str, object]:
     before, after = number(c["before"], c["unit"]), number(c["after"], c["unit"])
     line = _wrap(f"{short(c['label'], 26):26} {before:>9} -> {after:9} {c['reading']}", 8)
     return {**c, "before_text": before, "after_text": after, "line": line}
@@ -87,18 +92,18 @@ def _wrap(text: str, hang: int = 4) -> str:
     return textwrap.fill(text, 80, initial_indent="  ", subsequent_indent=" " * hang, break_on_hyphens=False)
 
 
-def junit(doc: dict[str, Any]) -> str:
+def junit(doc: Comparison) -> str:
     """One test case per pair; a failure where it is slower by more than the threshold (any slower one without)."""
     limit = doc["threshold"] or 0.0
     cases = [_case(p, limit) for p in doc["pairs"]]
     return "".join(junit_xml("triage compare", [Suite("triage compare", cases)]))
 
 
-def _case(p: dict[str, Any], limit: float) -> Case:
+def _case(p: Paired, limit: float) -> Case:
     told = f"{time(p['before_ns'])} -> {time(p['after_ns'])}. {p['reading']}"
     group, name = clean(".".join(p["path"]) or "frame")[:LONG], clean(p["name"])[:LONG]
     seconds = (p["after_ns"] or 0) / 1e9
-    if p["verdict"] == "slower" and 1 / p["speedup"] - 1 > limit:
-        why = f"{1 / p['speedup'] - 1:.1%} longer, allowed {percent(limit)}"
+    if p["verdict"] == "slower" and longer(p) - 1 > limit:
+        why = f"{longer(p) - 1:.1%} longer, allowed {percent(limit)}"
         return Case(group, name, seconds, Failure(why, "regression", [told]))
     return Case(group, name, seconds, out=[told])

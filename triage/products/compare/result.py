@@ -1,0 +1,101 @@
+"""What a comparison says, as plain data (triage-compare/1). Times are ns, shares and ratios 0-1 unless a unit is given."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+SCHEMA = "triage-compare/1"
+
+
+class Judged(TypedDict):
+    """Two durations and the verdict; both None, with the verdict `same`, where one side has no time."""
+
+    before_ns: float | None
+    after_ns: float | None
+    speedup: float | None
+    gain: float | None
+    noise: float | None
+    verdict: str
+
+
+class Change(TypedDict):
+    """One counter before and after, in the unit that is shown, and what its movement means beside the time."""
+
+    metric: str
+    label: str
+    before: float | None
+    after: float | None
+    unit: str
+    ratio: float | None
+    reading: str
+    sense: str
+    moved: bool
+
+
+class Predicted(TypedDict):
+    """What the best finding promised, as speed-ups. came_true: below, within or above; None without a verdict."""
+
+    low: float
+    likely: float
+    bound: float
+    rule: str
+    achieved: float | None
+    came_true: str | None
+
+
+class Name(TypedDict):
+    """A workload's name and the markers around it."""
+
+    name: str
+    path: list[str]
+
+
+class Paired(Judged):
+    """One workload on both sides. matched: why it was taken for one, "" where the names agree."""
+
+    name: str
+    path: list[str]
+    kind: str | None
+    was: Name | None
+    matched: str
+    calls: list[float | None]
+    repeats: list[int]
+    reading: str
+    changes: list[Change]
+    fixed: list[str]
+    remaining: list[str]
+    new: list[str]
+    unknown: list[str]
+    predicted: Predicted | None
+
+
+class Alone(Name):
+    """A workload of one side, `before` or `after`."""
+
+    side: str
+    kind: str | None
+    duration_ns: float | None
+
+
+class Input(TypedDict):
+    """One capture that was compared."""
+
+    path: str
+    sha256: str
+    dialect: str
+
+
+class Comparison(TypedDict):
+    """The whole document."""
+
+    schema: str
+    tool: dict[str, str]
+    before: list[Input]
+    after: list[Input]
+    noise_floor: float
+    threshold: float | None
+    frame: Judged
+    pairs: list[Paired]
+    unmatched: list[Alone]
+    regressions: list[str]
+    rules: dict[str, dict[str, str]]
