@@ -15,10 +15,16 @@ from typing import Any
 __version__ = "0.1.0"
 
 _FRONT_DOOR = {
-    "read": "triage.api", "diagnose": "triage.api", "explain": "triage.api", "occupancy": "triage.occupancy",
-    "Capture": "triage.capture.capture", "Diagnosis": "triage.api", "Finding": "triage.diagnosis.nouns", "Rule": "triage.rulebook.rule",
+    "read": "triage.api",
+    "diagnose": "triage.api",
+    "explain": "triage.api",
+    "occupancy": "triage.occupancy",
+    "Capture": "triage.capture.capture",
+    "Diagnosis": "triage.api",
+    "Finding": "triage.diagnosis.nouns",
+    "Rule": "triage.rulebook.rule",
     "TriageError": "triage.ground.errors",
-}  # fmt: skip
+}
 __all__ = ["Capture", "Diagnosis", "Finding", "Rule", "TriageError", "diagnose", "explain", "occupancy", "read"]
 
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from triage.capture.arrays import Floats, Indices, Names
     from triage.capture.source import Source
     from triage.devices import Device
 
@@ -27,13 +28,13 @@ class Column:
     inputs are metric ids or headers of Table.raw.
     """
 
-    values: Any
+    values: Floats
     header: str
     column: int = 0
     unit: str = ""
     factor: float = 1.0
     file: int = 0
-    lines: Any = None
+    lines: Indices | None = None
     formula: str = ""
     inputs: tuple[str, ...] = ()
 
@@ -73,12 +74,12 @@ class Table:
 
     dialect: str
     files: list[Source]
-    names: Any
+    names: Names
     columns: dict[str, Column]
-    paths: Any = None
-    kinds: Any = None
+    paths: Names | None = None
+    kinds: Names | None = None
     first_line: int = 2
-    lines: Any = None
+    lines: Indices | None = None
     unmapped: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     quality: list[Quality] = field(default_factory=list)
@@ -129,19 +130,19 @@ class Capture:
 
     input: InputFile
     table: Table
-    names: Any
-    paths: Any
-    kinds: Any
-    calls: Any
-    parent: Any
-    depth: Any
-    duration_ns: Any
-    self_ns: Any
-    facts: dict[str, Any]
+    names: Names
+    paths: Names
+    kinds: Names
+    calls: Floats
+    parent: Indices
+    depth: Indices
+    duration_ns: Floats
+    self_ns: Floats
+    facts: dict[str, Floats]
     sources: dict[str, Column | Derived]
     device: Device | None
     collectable: frozenset[str]
-    members: tuple[Any, Any] | None = None
+    members: tuple[Indices, Indices] | None = None
     notes: list[str] = field(default_factory=list)
     quality: list[Quality] = field(default_factory=list)
     frame_ns: float = 0.0
@@ -156,19 +157,19 @@ class Capture:
         """Digest of the input as it is on disk; raises BadCapture when that is no longer what was read."""
         return self.table.files[0].sha256 if self.table.files else ""
 
-    def rows_of(self, workload: int) -> Any:
+    def rows_of(self, workload: int) -> Indices | list[int]:
         """Table rows behind a workload."""
         if self.members is None:
             return [workload]
         order, offsets = self.members
         return order[offsets[workload] : offsets[workload + 1]]
 
-    def times(self, workload: int) -> Any:
+    def times(self, workload: int) -> Floats | list[float]:
         """Times of a workload's repeats as exported, ns; empty when the export has no times."""
         column = self.table.columns.get("gpu.time")
         return [] if column is None else column.values[self.rows_of(workload)]
 
-    def owners(self, rows: Any) -> Any:
+    def owners(self, rows: Indices | list[int]) -> Indices:
         """Workload of each of some table rows; -1 for rows that --marker left out."""
         import numpy as np
 

@@ -113,9 +113,16 @@ class Decisions:
         idle = self.limit("cpu-bound-workload", "idle")
         return [
             self._question("GPU idle?", "gpu.idle", i, ">", idle, "the CPU does not feed it", "not CPU-bound"),
-            self._question("SMs active?", "sm.active", i, "<", floor,
-                           "SMs idle: imbalance, small dispatches or drains", "SMs have work"),
-        ]  # fmt: skip
+            self._question(
+                "SMs active?",
+                "sm.active",
+                i,
+                "<",
+                floor,
+                "SMs idle: imbalance, small dispatches or drains",
+                "SMs have work",
+            ),
+        ]
 
     def _sm(self, i: int, top: float) -> list[Step]:
         pair = ("sm.throughput_active", "sm.issue_per_active")  # the second revision's metric, then the first's
@@ -136,8 +143,17 @@ class Decisions:
         steps = [_step(ask, metric, shown, edge, text, LIMITS)]
         if top <= self.high:
             full = self.limit("low-occupancy-sm", "full")
-            steps.append(self._question("D1: warp slots used?", "sm.occupancy", i, "<", full,
-                                        "too few warps to hide latency", "occupancy is not it"))  # fmt: skip
+            steps.append(
+                self._question(
+                    "D1: warp slots used?",
+                    "sm.occupancy",
+                    i,
+                    "<",
+                    full,
+                    "too few warps to hide latency",
+                    "occupancy is not it",
+                )
+            )
         return [*steps, *self._stalls(i)]
 
     def _interface(self, i: int) -> list[Step]:

@@ -78,13 +78,24 @@ class _Maker:
             because.append(f"gain: {gain.because}")
         caveats = [*rule.caveats, *self._tell_apart(rule, lookup, i)]
         return Finding(
-            rank=rank + 1, rule=rule, part=self.number, workload=workload,
-            workload_id=self.part.workload_id(workload, self.d.many), workload_name=name,
-            level=level(gain.share if gain else None), confidence=rule.gain.confidence if rule.gain else "medium",
-            message=sentence(rule.finding, rule, lookup, i), gain=gain, because=tuple(because), evidence=checks,
-            advice=tuple(text for _, text in advice), code=tuple((a.language, a.code) for a, _ in advice if a.code), caveats=tuple(caveats), cites=rule.cites,
+            rank=rank + 1,
+            rule=rule,
+            part=self.number,
+            workload=workload,
+            workload_id=self.part.workload_id(workload, self.d.many),
+            workload_name=name,
+            level=level(gain.share if gain else None),
+            confidence=rule.gain.confidence if rule.gain else "medium",
+            message=sentence(rule.finding, rule, lookup, i),
+            gain=gain,
+            because=tuple(because),
+            evidence=checks,
+            advice=tuple(text for _, text in advice),
+            code=tuple((a.language, a.code) for a, _ in advice if a.code),
+            caveats=tuple(caveats),
+            cites=rule.cites,
             fingerprint=fingerprint(rule, identity(self.part.capture, workload)),
-        )  # fmt: skip
+        )
 
     def _gain(self, rule: Rule, f: Firings, k: int) -> Gain | None:
         likely = float(f.likely[k])
@@ -93,8 +104,16 @@ class _Maker:
         saved, frame = float(f.saved[k]), self.part.capture.frame_ns
         known = saved == saved
         share = saved / frame if known and frame > 0 else likely if not known else 0.0
-        return Gain(likely, float(f.low[k]), float(f.bound[k]), saved if known else float("nan"), round(share, 6),
-                    speedup(likely), rule.gain.because, rule.gain.scope)  # fmt: skip
+        return Gain(
+            likely,
+            float(f.low[k]),
+            float(f.bound[k]),
+            saved if known else float("nan"),
+            round(share, 6),
+            speedup(likely),
+            rule.gain.because,
+            rule.gain.scope,
+        )
 
     def _checks(self, rule: Rule, lookup: Lookup, workload: int, i: int) -> list[Check]:
         when = rule.when[self.d.method]

@@ -50,11 +50,20 @@ def frame_capture(capture: Capture, limiter: Codes, lead: tuple[Floats, Indices]
         known.pop("frame.time")
     one = np.array([0])
     return replace(
-        capture, names=np.array(["frame"], dtype=object), paths=np.array([""], dtype=object), kinds=np.array(["frame"], dtype=object),
-        calls=np.ones(1), parent=one - 1, depth=one, duration_ns=np.array([total]), self_ns=np.array([total]),
-        facts={m: np.array([v]) for m, (v, _) in known.items()}, sources={m: Derived(f, (), detail=f) for m, (_, f) in known.items()}, members=None,
+        capture,
+        names=np.array(["frame"], dtype=object),
+        paths=np.array([""], dtype=object),
+        kinds=np.array(["frame"], dtype=object),
+        calls=np.ones(1),
+        parent=one - 1,
+        depth=one,
+        duration_ns=np.array([total]),
+        self_ns=np.array([total]),
+        facts={m: np.array([v]) for m, (v, _) in known.items()},
+        sources={m: Derived(f, (), detail=f) for m, (_, f) in known.items()},
+        members=None,
         collectable=capture.collectable | frozenset(known),
-    )  # fmt: skip
+    )
 
 
 def _tiny(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
@@ -186,8 +195,10 @@ def _pairs(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
         )
         hidden[[a, b], :] = 0.0
         hidden[:, [a, b]] = 0.0
-    return {"frame.pair_share": (saved / total, "; ".join(texts) or "no pair complements each other"),
-            "frame.pairs": (float(len(texts)), "; ".join(texts) or "none")}  # fmt: skip
+    return {
+        "frame.pair_share": (saved / total, "; ".join(texts) or "no pair complements each other"),
+        "frame.pairs": (float(len(texts)), "; ".join(texts) or "none"),
+    }
 
 
 def _passage(capture: Capture, row: int, time: float, unit: str) -> str:

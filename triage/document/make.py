@@ -125,10 +125,15 @@ def _row(f: Finding, d: Diagnosis) -> list[str | int | float | None]:
 def _capture(part: Part) -> Entry:
     c = part.capture
     return {
-        "path": c.input.path, "sha256": c.sha256, "dialect": c.input.dialect,
-        "device": c.device.name if c.device else (c.table.device or None), "rows": c.input.rows, "workloads": len(c),
-        "unmapped": list(c.table.unmapped), "notes": list(c.notes),
-    }  # fmt: skip
+        "path": c.input.path,
+        "sha256": c.sha256,
+        "dialect": c.input.dialect,
+        "device": c.device.name if c.device else (c.table.device or None),
+        "rows": c.input.rows,
+        "workloads": len(c),
+        "unmapped": list(c.table.unmapped),
+        "notes": list(c.notes),
+    }
 
 
 def _frame(d: Diagnosis) -> Entry:
@@ -163,17 +168,34 @@ def _finding(f: Finding) -> Entry:
     """One finding as the contract has it."""
     g = f.gain
     return {
-        "rank": f.rank, "rule": f.rule.id, "name": f.rule.name, "title": f.rule.title, "workload": f.workload_id,
-        "level": f.level, "confidence": f.confidence, "message": f.message,
-        "gain": None if g is None else {
-            "fraction": g.fraction, "saved_ns": number(g.saved_ns, 1), "share": g.share, "speedup": g.speedup,
-            "low": g.low, "bound": g.bound, "of": g.scope,
+        "rank": f.rank,
+        "rule": f.rule.id,
+        "name": f.rule.name,
+        "title": f.rule.title,
+        "workload": f.workload_id,
+        "level": f.level,
+        "confidence": f.confidence,
+        "message": f.message,
+        "gain": None
+        if g is None
+        else {
+            "fraction": g.fraction,
+            "saved_ns": number(g.saved_ns, 1),
+            "share": g.share,
+            "speedup": g.speedup,
+            "low": g.low,
+            "bound": g.bound,
+            "of": g.scope,
         },
-        "because": list(f.because), "evidence": [_evidence(c) for c in f.evidence], "advice": list(f.advice),
+        "because": list(f.because),
+        "evidence": [_evidence(c) for c in f.evidence],
+        "advice": list(f.advice),
         "code": [{"language": language, "text": text} for language, text in f.code],
         "verify": f.rule.verify or None,
-        "caveats": list(f.caveats), "cites": [_cite(c) for c in f.cites], "fingerprint": f.fingerprint,
-    }  # fmt: skip
+        "caveats": list(f.caveats),
+        "cites": [_cite(c) for c in f.cites],
+        "fingerprint": f.fingerprint,
+    }
 
 
 def _cite(c: Cite) -> Entry:
@@ -184,10 +206,14 @@ def _cite(c: Cite) -> Entry:
 def _evidence(c: Check) -> Entry:
     """A comparison and where its value comes from."""
     return {
-        "metric": c.metric, "value": number(c.value), "unit": c.unit, "op": c.op,
-        "threshold": None if c.threshold is None else number(c.threshold), "margin": None if c.margin is None else number(c.margin),
+        "metric": c.metric,
+        "value": number(c.value),
+        "unit": c.unit,
+        "op": c.op,
+        "threshold": None if c.threshold is None else number(c.threshold),
+        "margin": None if c.margin is None else number(c.margin),
         "source": origin(c.source),
-    }  # fmt: skip
+    }
 
 
 def origin(o: Origin) -> Entry:

@@ -105,23 +105,38 @@ def _cause(group: list[Entry], names: Entry, adds: float, total: float | None) -
         if w := names.get(f["workload"]):
             classes[w["limiter_class"]] = classes.get(w["limiter_class"], 0) + 1
     return {
-        "rule": best["rule"], "name": best["name"], "title": best["title"], "count": len(group),
+        "rule": best["rule"],
+        "name": best["name"],
+        "title": best["title"],
+        "count": len(group),
         "workloads": [f["workload"] for f in group],
         "names": [names[f["workload"]]["name"] if f["workload"] in names else "frame" for f in group],
-        "saved_ns": saved if timed else None, "adds_ns": adds if timed else None, "share": share if timed else None,
-        "low_ns": _sum(group, names, "low"), "bound_ns": _sum(group, names, "bound"),
+        "saved_ns": saved if timed else None,
+        "adds_ns": adds if timed else None,
+        "share": share if timed else None,
+        "low_ns": _sum(group, names, "low"),
+        "bound_ns": _sum(group, names, "bound"),
         "fraction": best["gain"]["fraction"] if best["gain"] else None,
         "level": level(share) if timed else max((f["level"] for f in group), key=LEVELS.index),
-        "confidence": best["confidence"], "message": best["message"], "advice": best["advice"], "code": best.get("code", []),
-        "verify": best.get("verify"), "cites": best["cites"], "caveats": best["caveats"],
-        "ranks": [f["rank"] for f in group], "rank": best["rank"],
+        "confidence": best["confidence"],
+        "message": best["message"],
+        "advice": best["advice"],
+        "code": best.get("code", []),
+        "verify": best.get("verify"),
+        "cites": best["cites"],
+        "caveats": best["caveats"],
+        "ranks": [f["rank"] for f in group],
+        "rank": best["rank"],
         "limiters": sorted(classes, key=lambda c: (-classes[c], c)),
-    }  # fmt: skip
+    }
 
 
 def _sum(group: Sequence[Entry], names: Entry, key: str) -> float | None:
-    known = [f["gain"][key] * names[f["workload"]]["self_ns"] for f in group
-             if f["gain"] and f["gain"].get(key) is not None and f["workload"] in names and names[f["workload"]]["self_ns"]]  # fmt: skip
+    known = [
+        f["gain"][key] * names[f["workload"]]["self_ns"]
+        for f in group
+        if f["gain"] and f["gain"].get(key) is not None and f["workload"] in names and names[f["workload"]]["self_ns"]
+    ]
     return round(sum(known), 1) if known else None
 
 

@@ -78,16 +78,27 @@ def _entries(d: Diagnosis, p: int, o: Outcomes, best: dict[tuple[int, int], Find
         if l2[i]:
             grades["L2"] = l2[i]
         yield {
-            "id": o.ids[w], "capture": c.input.path, "name": names[i],
-            "path": path.split(SEP) if path else [], "kind": kinds[i] or None,
+            "id": o.ids[w],
+            "capture": c.input.path,
+            "name": names[i],
+            "path": path.split(SEP) if path else [],
+            "kind": kinds[i] or None,
             "parent": part.workload_id(parents[i], d.many) if parents[i] >= 0 else None,
-            "calls": calls[i], "times": None if c.members is None else _times(c, w), "duration_ns": duration[i], "self_ns": own[i], "share": share[i],
-            "sol": [{"unit": units[k], "pct": pct[k][i]} for k in ranked], "band": band,
-            "primary": [units[k] for k in ranked if primary[k][i]], "secondary": [units[k] for k in ranked if secondary[k][i]],
-            "bound_speedup": bound[i] if band in ("low", "gray") else None, "hit_grades": grades, "limiter_class": classes[i],
+            "calls": calls[i],
+            "times": None if c.members is None else _times(c, w),
+            "duration_ns": duration[i],
+            "self_ns": own[i],
+            "share": share[i],
+            "sol": [{"unit": units[k], "pct": pct[k][i]} for k in ranked],
+            "band": band,
+            "primary": [units[k] for k in ranked if primary[k][i]],
+            "secondary": [units[k] for k in ranked if secondary[k][i]],
+            "bound_speedup": bound[i] if band in ("low", "gray") else None,
+            "hit_grades": grades,
+            "limiter_class": classes[i],
             "second_opinion": opinions.get(w, []),
             "verdict": o.sentence(i, lower_first(top.rule.title) if top else ""),
-        }  # fmt: skip
+        }
 
 
 def _times(c: Capture, w: int) -> Entry | None:

@@ -28,16 +28,18 @@ def group(table: Table) -> tuple[Indices, Members | None]:
     if not table.group or _all_differ(table.names):
         return np.arange(n), None
     # Column by column into one number: a tuple per row would cost more than reading the file.
-    codes, distinct = pd.factorize(table.names)
+    codes, words = pd.factorize(table.names)
+    count = len(words)
     for more in (table.paths, *(_values(table, m) for m in _IDENTITY), table.kinds):
         if more is not None:
             extra, extra_distinct = pd.factorize(more)
             # renumbered each time, so that the product never outgrows 64 bits; a missing cell (-1) is a value too
-            codes, distinct = pd.factorize(codes.astype(np.int64) * (len(extra_distinct) + 1) + extra + 1)
-    if len(distinct) == n:
+            codes, numbers = pd.factorize(codes.astype(np.int64) * (len(extra_distinct) + 1) + extra + 1)
+            count = len(numbers)
+    if count == n:
         return np.arange(n), None
     order = np.argsort(codes, kind="stable")
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=len(distinct)))])
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=count))])
     return codes, (order, offsets)
 
 

@@ -7,7 +7,6 @@ long names are shortened: C++ names lose what does not tell them apart (triage.n
 from __future__ import annotations
 
 import re
-import unicodedata
 
 from triage.rendering.kernel_names import kernel
 
@@ -42,11 +41,6 @@ def short(text: object, most: int = 60) -> str:
     head = (most - 1) * 2 // 3
     tail = most - 1 - head
     return f"{line[:head]}…{line[len(line) - tail :]}"
-
-
-def width(text: str) -> int:
-    """Columns a terminal uses for a text."""
-    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
 # Always: what can start markup anywhere. Underscores only at the edge of a word, "<" and "&" only where HTML could begin.

@@ -28,7 +28,7 @@ def junit(b: Bundle, write: Write, fail_on: str = "") -> None:
         mine = [w for w in b.document["workloads"] if w["id"].startswith(prefix)]
         cases = [_case(w, by.get(w["id"], []), least) for w in mine]
         if found := by.get(f"{prefix}frame"):
-            whole = {"id": f"{prefix}frame", "name": "frame", "path": [], "duration_ns": None}
+            whole: Entry = {"id": f"{prefix}frame", "name": "frame", "path": [], "duration_ns": None}
             cases.append(_case({**whole, "verdict": "Findings about the whole frame."}, found, least))
         seconds = sum(w["self_ns"] or 0 for w in mine) / 1e9
         suites.append(Suite(short(capture["path"], LONG), cases, seconds))

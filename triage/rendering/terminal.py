@@ -22,10 +22,16 @@ WIDEST = 120
 SHORT = 5  # findings listed without --full or --top
 # Colour is never the only cue: each limiter has its own fill in the bar, and its name beside it.
 LOOKS = {
-    "compute": ("█", "blue"), "memory": ("▓", "yellow"), "balanced": ("▒", "cyan"), "latency": ("░", "magenta"),
-    "small-grid": ("▪", "bright_magenta"), "front-end": ("▞", "green"), "rop": ("▚", "red"), "cpu": ("╳", "bright_red"),
+    "compute": ("█", "blue"),
+    "memory": ("▓", "yellow"),
+    "balanced": ("▒", "cyan"),
+    "latency": ("░", "magenta"),
+    "small-grid": ("▪", "bright_magenta"),
+    "front-end": ("▞", "green"),
+    "rop": ("▚", "red"),
+    "cpu": ("╳", "bright_red"),
     "unknown": ("·", "bright_black"),
-}  # fmt: skip
+}
 STYLES = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "", "info": "bright_black"}
 
 
@@ -36,9 +42,17 @@ def terminal(b: Bundle, write: Write, *, full: bool = False, width: int = 80, co
     buffer = io.StringIO()
     color = color and not os.environ.get("NO_COLOR")
     console = Console(
-        file=buffer, width=wide, color_system="standard" if color else None, force_terminal=color, no_color=not color,
-        legacy_windows=False, highlight=False, markup=False, emoji=False, soft_wrap=False,
-    )  # fmt: skip
+        file=buffer,
+        width=wide,
+        color_system="standard" if color else None,
+        force_terminal=color,
+        no_color=not color,
+        legacy_windows=False,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        soft_wrap=False,
+    )
     page = _Page(console, doc, summary.summarise(b), wide, full, len(doc["findings"]) if full or b.chosen else SHORT)
     page.all()
     for line in buffer.getvalue().split("\n")[:-1]:
@@ -170,10 +184,13 @@ class _Page:
             fill, style = LOOKS[w["limiter_class"]]
             calls = f" ×{w['calls']}" if (w["calls"] or 1) > 1 else ""
             table.add_row(
-                short(w["name"], name - len(calls)) + calls, phrases.time(w["self_ns"]), phrases.percent(w["share"]),
-                Text.assemble((f"{fill} ", style), BY_ID[w["limiter_class"]].brief), Text(clean(m["best"]["title"]) if m["best"] else "–"),
+                short(w["name"], name - len(calls)) + calls,
+                phrases.time(w["self_ns"]),
+                phrases.percent(w["share"]),
+                Text.assemble((f"{fill} ", style), BY_ID[w["limiter_class"]].brief),
+                Text(clean(m["best"]["title"]) if m["best"] else "–"),
                 phrases.saves(m["best"]) if m["best"] else "–",
-            )  # fmt: skip
+            )
         self.console.print(table)
         rest = self.doc["frame"]["workloads"] - len(rows)
         if rest > 0:

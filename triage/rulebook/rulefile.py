@@ -30,10 +30,32 @@ from triage.rulebook.rule import (
 )
 
 _KEYS = {
-    "id", "name", "title", "summary", "status", "since", "scope", "methods", "cites", "needs", "uses", "thresholds", "let",
-    "when", "concludes", "overruled_by", "rules_out", "finding", "gain", "advice", "verify", "caveats", "tell_apart", "tests",
+    "id",
+    "name",
+    "title",
+    "summary",
+    "status",
+    "since",
+    "scope",
+    "methods",
+    "cites",
+    "needs",
+    "uses",
+    "thresholds",
+    "let",
+    "when",
+    "concludes",
+    "overruled_by",
+    "rules_out",
+    "finding",
+    "gain",
+    "advice",
+    "verify",
+    "caveats",
+    "tell_apart",
+    "tests",
     "umbrella",
-}  # fmt: skip
+}
 _STATUS = ("experimental", "stable", "deprecated")
 _SCOPES = ("workload", "frame")
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
@@ -107,14 +129,35 @@ class _Reader:
         for key, e in let.items():
             self.resolve("let", e.names, set(needs) | set(uses) | set(thresholds) | set(let), key)
         rule = Rule(
-            id=rule_id, name=name, pack=pack, title=self.text("title"), status=status, since=self.text("since", "0.1.0"),
-            scope=scope, methods=tuple(methods), cites=cites, needs=needs, uses=uses, thresholds=thresholds, let=let,
-            when=when, concludes=self.texts("concludes"), overruled_by=self.texts("overruled_by"),
-            rules_out=self.text("rules_out", ""), finding=self.finding(), gain=self.gain(), advice=self.advice(),
-            verify=self.text("verify", ""), caveats=self.texts("caveats"), tell_apart=self.tell_apart(),
-            tests=tuple(self.d.get("tests") or ()), file=self.file, line=self.d.line, summary=self.text("summary", ""),
+            id=rule_id,
+            name=name,
+            pack=pack,
+            title=self.text("title"),
+            status=status,
+            since=self.text("since", "0.1.0"),
+            scope=scope,
+            methods=tuple(methods),
+            cites=cites,
+            needs=needs,
+            uses=uses,
+            thresholds=thresholds,
+            let=let,
+            when=when,
+            concludes=self.texts("concludes"),
+            overruled_by=self.texts("overruled_by"),
+            rules_out=self.text("rules_out", ""),
+            finding=self.finding(),
+            gain=self.gain(),
+            advice=self.advice(),
+            verify=self.text("verify", ""),
+            caveats=self.texts("caveats"),
+            tell_apart=self.tell_apart(),
+            tests=tuple(self.d.get("tests") or ()),
+            file=self.file,
+            line=self.d.line,
+            summary=self.text("summary", ""),
             umbrella=self.flag("umbrella"),
-        )  # fmt: skip
+        )
         if not rule.is_concept and not rule.cites:
             raise self.fail("cites", "a rule that reports something cites a source", "add `cites:`")
         if rule.is_concept and not rule.concludes and not rule.gain and not rule.rules_out:

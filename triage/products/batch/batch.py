@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from triage.ground.errors import CaptureError
 from triage.ground.limiters import CONFIDENCE
 from triage.ground.wording import plural
+from triage.products.batch.result import Listed, Recurring
 from triage.rendering.phrases import time
 
 _CONFIDENCE = tuple(CONFIDENCE)  # least sure first
@@ -18,9 +18,9 @@ _CONFIDENCE = tuple(CONFIDENCE)  # least sure first
 class Batch:
     """What a batch produced. captures: summaries, largest recoverable time first. errors: (name, reason)."""
 
-    captures: list[dict[str, Any]] = field(default_factory=list)
+    captures: list[Listed] = field(default_factory=list)
     errors: list[tuple[str, str]] = field(default_factory=list)
-    causes: list[dict[str, Any]] = field(default_factory=list)
+    causes: list[Recurring] = field(default_factory=list)
     findings: int = 0
     kept: int = 0
 
@@ -35,26 +35,33 @@ class Batch:
         return ", ".join(parts)
 
 
-def recurring(captures: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def recurring(captures: Sequence[Listed]) -> list[Recurring]:
     """Root causes over captures: the same rule in several of them is one item, largest saving first."""
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, Recurring] = {}
     for c in captures:
         for cause in c["causes"]:
-            item = found.setdefault(cause["rule"], {
-                "rule": cause["rule"], "title": cause["title"], "captures": 0, "workloads": 0, "saved_ns": 0.0,
-                "confidence": "high", "worst": c["path"], "worst_ns": -1.0, "report": c["reports"][0], "message": "",
-            })  # fmt: skip
+            item = found.setdefault(
+                cause["rule"],
+                {
+                    "rule": cause["rule"],
+                    "title": cause["title"],
+                    "captures": 0,
+                    "workloads": 0,
+                    "saved_ns": 0.0,
+                    "confidence": "high",
+                    "worst": c["path"],
+                    "worst_ns": -1.0,
+                    "report": c["reports"][0],
+                    "message": "",
+                },
+            )
             item["captures"] += 1
             item["workloads"] += cause["workloads"]
             item["saved_ns"] += cause["saved_ns"] or 0.0
             item["confidence"] = min(item["confidence"], cause["confidence"], key=_CONFIDENCE.index)
             if (cause["saved_ns"] or 0.0) > item["worst_ns"]:
-                item |= {
-                    "worst": c["path"],
-                    "worst_ns": cause["saved_ns"] or 0.0,
-                    "report": c["reports"][0],
-                    "message": cause["message"],
-                }
+                item["worst"], item["worst_ns"] = c["path"], cause["saved_ns"] or 0.0
+                item["report"], item["message"] = c["reports"][0], cause["message"]
     return sorted(found.values(), key=lambda i: (-i["saved_ns"], -i["captures"], i["rule"]))
 
 

@@ -43,11 +43,14 @@ _FAMILIES = tuple(
     (re.compile(main, re.IGNORECASE), re.compile(others, re.IGNORECASE))
     for main, others in (
         (r"GPUTRACE_REGIMES", r"D3DPERF_EVENTS|GPUTRACE_FRAME|REPRO_INFO|^FRAME\."),
-        (r"^pmc_perf\.csv$", r"^(sysinfo|timestamps|roofline|pmc_perf_\d+|SQC?_\w+|dispatch_info|\w+_agent_info)\.csv$|^log\.txt$"),
+        (
+            r"^pmc_perf\.csv$",
+            r"^(sysinfo|timestamps|roofline|pmc_perf_\d+|SQC?_\w+|dispatch_info|\w+_agent_info)\.csv$|^log\.txt$",
+        ),
         (r"counters?\b.*\.csv$", r"events?\b.*\.txt$"),
         (r"(counter_collection|kernel_trace)\.csv$", r"agent_info\.csv$"),
     )
-)  # fmt: skip
+)
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)
 
 

@@ -20,7 +20,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from triage import __version__
 from triage.document.tables import COLUMNS, NUMBERS
@@ -29,6 +28,7 @@ from triage.ground.errors import ReportError, TriageError
 from triage.products.batch import index, workers
 from triage.products.batch.batch import Batch, recurring
 from triage.products.batch.find import STATE, Found
+from triage.products.batch.result import Note
 from triage.products.batch.workers import Outcome
 from triage.products.settings import Settings
 from triage.rendering import declared, formats, templates
@@ -144,18 +144,25 @@ def _kept(found: Found, settings: Settings, out: Path, mark: str) -> bool:
 def _keep(outcome: Outcome, out: Path, mark: str) -> None:
     """Write a capture's reports, then the note that says they are there."""
     slug = outcome.found.slug
+    assert outcome.summary is not None  # only an error has none
     files = {}
     for name, text in outcome.reports.items():
         data = text.encode("utf-8", "replace").decode("utf-8")
         with writing.atomic(out / "reports" / f"{slug}{formats.suffix(name)}") as write:
             write(data)
         files[f"{slug}{formats.suffix(name)}"] = hashlib.sha256(data.encode()).hexdigest()
-    note = {"mark": mark, "sha256": outcome.sha256, "files": files, "summary": outcome.summary, "rows": outcome.rows}
+    note: Note = {
+        "mark": mark,
+        "sha256": outcome.sha256,
+        "files": files,
+        "summary": outcome.summary,
+        "rows": outcome.rows,
+    }
     with writing.atomic(out / STATE / f"{slug}.json") as write:
         write(json.dumps(note, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace").decode("utf-8"))
 
 
-def _notes(found: Sequence[Found], out: Path) -> Iterator[tuple[Found, dict[str, Any]]]:
+def _notes(found: Sequence[Found], out: Path) -> Iterator[tuple[Found, Note]]:
     for f in found:
         path = out / STATE / f"{f.slug}.json"
         if path.is_file():

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from triage.ground.errors import CaptureError, TriageError
 from triage.products.batch.find import Found
+from triage.products.batch.result import Cell, Overview
 from triage.products.settings import Settings
 
 if TYPE_CHECKING:
@@ -39,8 +40,8 @@ class Outcome:
     error: str = ""
     sha256: str = ""
     reports: dict[str, str] = field(default_factory=dict)
-    summary: dict[str, Any] = field(default_factory=dict)
-    rows: list[list[Any]] = field(default_factory=list)
+    summary: Overview | None = None
+    rows: list[list[Cell]] = field(default_factory=list)
 
 
 @cache
@@ -80,18 +81,32 @@ def _work(found: Found, settings: Settings) -> Outcome:
         formats.render(bundle, name, parts.append, full=settings.full)
         reports[name] = "".join(parts)
     frame = bundle.frame
-    overview = {
-        "path": found.path, "name": found.name, "dialect": capture.input.dialect,
-        "device": capture.device.name if capture.device else capture.table.device or None, "rows": capture.input.rows,
-        **{key: frame[key] for key in ("duration_ns", "workloads", "recoverable_ns", "recoverable_low_ns",
-                                       "recoverable_bound_ns", "findings_total", "limiters")},
+    overview: Overview = {
+        "path": found.path,
+        "name": found.name,
+        "dialect": capture.input.dialect,
+        "device": capture.device.name if capture.device else capture.table.device or None,
+        "rows": capture.input.rows,
+        "duration_ns": frame["duration_ns"],
+        "workloads": frame["workloads"],
+        "recoverable_ns": frame["recoverable_ns"],
+        "recoverable_low_ns": frame["recoverable_low_ns"],
+        "recoverable_bound_ns": frame["recoverable_bound_ns"],
+        "findings_total": frame["findings_total"],
+        "limiters": frame["limiters"],
         "remarks": len(capture.quality),
         "causes": [
-            {"rule": c["rule"], "title": c["title"], "workloads": c["count"], "saved_ns": c["saved_ns"],
-             "confidence": c["confidence"], "message": c["message"]}
+            {
+                "rule": c["rule"],
+                "title": c["title"],
+                "workloads": c["count"],
+                "saved_ns": c["saved_ns"],
+                "confidence": c["confidence"],
+                "message": c["message"],
+            }
             for c in summary.causes(bundle.document, bundle.umbrellas)
         ],
-    }  # fmt: skip
+    }
     return Outcome(found, "", capture.sha256, reports, overview, bundle.rows)
 
 
@@ -182,7 +197,7 @@ def cluster(todo: Sequence[Found], settings: Settings, address: str) -> Generato
     The workers must see the same paths and have triage installed. Raises TriageError without Dask or scheduler.
     """
     try:
-        distributed: Any = importlib.import_module("distributed")
+        distributed: Any = importlib.import_module("distributed")  # typed in parts only
     except ImportError as e:
         raise TriageError("--dask needs Dask", "pip install 'sol-triage[dask]'") from e
     try:
@@ -194,9 +209,9 @@ def cluster(todo: Sequence[Found], settings: Settings, address: str) -> Generato
     with client:
         waiting = iter(todo)
         ahead = max(16, AHEAD * sum(client.nthreads().values()))
-        names: dict[Any, Found] = {}
+        names: dict[object, Found] = {}
 
-        def more(count: int) -> list[Any]:
+        def more(count: int) -> list[object]:
             new = []
             for found in islice(waiting, count):
                 future = client.submit(work, found, settings, pure=False, retries=2)

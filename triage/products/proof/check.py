@@ -43,10 +43,21 @@ def facts_view(facts: dict[str, float], device: Any = None, kind: str = "") -> V
     one = np.zeros(1, dtype=np.int64)
     table = Table("test", [], np.array(["test"], dtype=object), {})
     capture = Capture(
-        InputFile("test", "test", "", 1), table, table.names, np.array([""], dtype=object), np.array([kind], dtype=object),
-        np.ones(1), one - 1, one, np.array([1e6]), np.array([1e6]), {k: np.array([v]) for k, v in facts.items()}, {}, device,
+        InputFile("test", "test", "", 1),
+        table,
+        table.names,
+        np.array([""], dtype=object),
+        np.array([kind], dtype=object),
+        np.ones(1),
+        one - 1,
+        one,
+        np.array([1e6]),
+        np.array([1e6]),
+        {k: np.array([v]) for k, v in facts.items()},
+        {},
+        device,
         frozenset(schema.all_metrics()),
-    )  # fmt: skip
+    )
     return View(capture)
 
 

@@ -49,9 +49,16 @@ class Ticket:
         """The entry of tickets.json."""
         c = self.cause
         return {
-            "fingerprint": self.fingerprint, "title": self.title, "rule": self.rule, "workloads": self.workloads,
-            "saved_ns": self.saved_ns, "files": self.files, "share": c["share"], "level": c["level"], "confidence": c["confidence"],
-        }  # fmt: skip
+            "fingerprint": self.fingerprint,
+            "title": self.title,
+            "rule": self.rule,
+            "workloads": self.workloads,
+            "saved_ns": self.saved_ns,
+            "files": self.files,
+            "share": c["share"],
+            "level": c["level"],
+            "confidence": c["confidence"],
+        }
 
     def body(self, markup: str, limit: int, attached: bool = False) -> str:
         """The text in `markdown` or `jira` markup, at most `limit` characters: detail gives way, tables stay whole."""
@@ -71,31 +78,47 @@ class Ticket:
         worst = c["workloads"][0]
         why = dict.fromkeys(r["why"] for r in doc["ruled_out"] if r["workload"] == worst and r["rule"] != self.rule)
         return {
-            "c": c, "tool": doc["tool"], "fingerprint": self.fingerprint, "attached": attached, "lead": lead(c, doc), "saving": saving(c),
-            "places": self.workloads[:3], "captures": doc["captures"][:3], "more_captures": max(0, len(doc["captures"]) - 3),
-            "rows": [_row(f, by_id) for f in evidence[:rows]], "hidden": max(0, len(evidence) - rows),
-            "advice": [short(a, 500) for a in c["advice"][:advice]], "ruled_out": [short(w, 300) for w in list(why)[:out]],
-            "caveats": [short(t, 400) for t in c["caveats"][:caveats]], "cites": c["cites"][:cites],
-        }  # fmt: skip
+            "c": c,
+            "tool": doc["tool"],
+            "fingerprint": self.fingerprint,
+            "attached": attached,
+            "lead": lead(c, doc),
+            "saving": saving(c),
+            "places": self.workloads[:3],
+            "captures": doc["captures"][:3],
+            "more_captures": max(0, len(doc["captures"]) - 3),
+            "rows": [_row(f, by_id) for f in evidence[:rows]],
+            "hidden": max(0, len(evidence) - rows),
+            "advice": [short(a, 500) for a in c["advice"][:advice]],
+            "ruled_out": [short(w, 300) for w in list(why)[:out]],
+            "caveats": [short(t, 400) for t in c["caveats"][:caveats]],
+            "cites": c["cites"][:cites],
+        }
 
     def evidence(self) -> dict[str, Any]:
         """Everything behind the ticket: its findings with their cells, what was ruled out, the captures."""
         ids = set(self.cause["workloads"])
         return {
-            "schema": SCHEMA, "fingerprint": self.fingerprint, "title": self.title, "tool": self.doc["tool"], "captures": self.doc["captures"],
+            "schema": SCHEMA,
+            "fingerprint": self.fingerprint,
+            "title": self.title,
+            "tool": self.doc["tool"],
+            "captures": self.doc["captures"],
             "findings": [f for f in self.doc["findings"] if f["rule"] == self.rule and f["workload"] in ids],
             "ruled_out": [r for r in self.doc["ruled_out"] if r["workload"] in ids],
-        }  # fmt: skip
+        }
 
 
 def _row(f: dict[str, Any], by_id: dict[str, dict[str, Any]]) -> dict[str, Any]:
     w = by_id.get(f["workload"])
     shown = f["evidence"][:3]
     return {
-        "name": phrases.path(w, 60) if w else "frame", "own_ns": w["self_ns"] if w else None, "saves": phrases.saves(f),
+        "name": phrases.path(w, 60) if w else "frame",
+        "own_ns": w["self_ns"] if w else None,
+        "saves": phrases.saves(f),
         "checks": short("; ".join(phrases.check(e) for e in shown), 200),
         "cells": short("; ".join(_cell(e) for e in shown), 300),
-    }  # fmt: skip
+    }
 
 
 def _cell(e: dict[str, Any]) -> str:
@@ -148,10 +171,12 @@ def _by_root(doc: dict[str, Any]) -> dict[str, dict[str, Any]]:
         workloads = [w for w in doc["workloads"] if w["id"].startswith(mine)]
         total = sum(w["self_ns"] or 0 for w in workloads)
         out[root] = {
-            **doc, "captures": [doc["captures"][n - 1] for n in numbers], "workloads": workloads,
+            **doc,
+            "captures": [doc["captures"][n - 1] for n in numbers],
+            "workloads": workloads,
             "findings": [f for f in doc["findings"] if f["workload"].startswith(mine)],
             "frame": {**doc["frame"], "duration_ns": total or None},
-        }  # fmt: skip
+        }
     return out
 
 
@@ -171,8 +196,9 @@ def _worth(c: dict[str, Any], doc: dict[str, Any], least: float, known: bool) ->
 def _clear_cut(f: dict[str, Any]) -> bool:
     return all(
         e["margin"] is None or not e["threshold"] or abs(e["margin"]) >= CLEAR * abs(e["threshold"])
-        for e in f["evidence"] if e["op"] in ("<", "<=", ">", ">=")
-    )  # fmt: skip
+        for e in f["evidence"]
+        if e["op"] in ("<", "<=", ">", ">=")
+    )
 
 
 def title(c: dict[str, Any], doc: dict[str, Any]) -> str:

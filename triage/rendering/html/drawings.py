@@ -22,10 +22,16 @@ WIDTH, ROW = 1160, 24
 PLOT = 420  # width of a speed-of-light plot: 100 %
 # One hatch per limiter class, drawn over its colour.
 HATCHES = {
-    "compute": "", "memory": '<path d="M-1 7L7 -1M3 11L11 3"/>', "balanced": '<path d="M0 4H8"/>',
-    "latency": '<circle cx="2" cy="2" r=".9"/><circle cx="6" cy="6" r=".9"/>', "small-grid": '<path d="M4 0V8"/>',
-    "front-end": '<path d="M-1 1L7 9M3 -3L11 5"/>', "rop": '<path d="M0 0L8 8M8 0L0 8"/>', "cpu": '<path d="M0 4H8M4 0V8"/>', "unknown": "",
-}  # fmt: skip
+    "compute": "",
+    "memory": '<path d="M-1 7L7 -1M3 11L11 3"/>',
+    "balanced": '<path d="M0 4H8"/>',
+    "latency": '<circle cx="2" cy="2" r=".9"/><circle cx="6" cy="6" r=".9"/>',
+    "small-grid": '<path d="M4 0V8"/>',
+    "front-end": '<path d="M-1 1L7 9M3 -3L11 5"/>',
+    "rop": '<path d="M0 0L8 8M8 0L0 8"/>',
+    "cpu": '<path d="M0 4H8M4 0V8"/>',
+    "unknown": "",
+}
 
 
 def patterns() -> Markup:

@@ -79,9 +79,13 @@ class Packer:
         """Index of what follows a finding's numbers: advice, code, how to verify, caveats, sources, gain model."""
         why = next((b for b in f["because"] if b.startswith("gain: ")), "")
         row = [
-            [self.t(a) for a in f["advice"]], [[c["language"], c["text"]] for c in f["code"]], f["verify"] or 0,
-            [self.t(c) for c in f["caveats"]], [[self.s(c["text"]), c["url"] if web(c["url"]) else 0] for c in f["cites"]], self.s(why[6:]),
-        ]  # fmt: skip
+            [self.t(a) for a in f["advice"]],
+            [[c["language"], c["text"]] for c in f["code"]],
+            f["verify"] or 0,
+            [self.t(c) for c in f["caveats"]],
+            [[self.s(c["text"]), c["url"] if web(c["url"]) else 0] for c in f["cites"]],
+            self.s(why[6:]),
+        ]
         key = json.dumps(row)
         if key not in self.tails:
             self.tails[key] = len(self.tail_rows)
@@ -170,11 +174,26 @@ def pack(b: Bundle, nodes: list[list[Any]]) -> dict[str, Any]:
         w = index.get(f["workload"], -1)
         owner = cells[w] if w >= 0 else spare
         g = f["gain"]
-        findings.append([
-            rule(f["rule"], f["title"], f["name"]), w, LEVELS.index(f["level"]), _CONFIDENCE.index(f["confidence"]),
-            p.t(f["message"]), [_round(g["fraction"]), _round(g.get("low")), _round(g.get("bound")), _round(g["saved_ns"], 4), _round(g["share"], 4)] if g else 0,
-            [[p.condition(e), owner.add(e["metric"], e["value"], e["unit"], e["source"])] for e in f["evidence"]], p.tail(f),
-        ])  # fmt: skip
+        findings.append(
+            [
+                rule(f["rule"], f["title"], f["name"]),
+                w,
+                LEVELS.index(f["level"]),
+                _CONFIDENCE.index(f["confidence"]),
+                p.t(f["message"]),
+                [
+                    _round(g["fraction"]),
+                    _round(g.get("low")),
+                    _round(g.get("bound")),
+                    _round(g["saved_ns"], 4),
+                    _round(g["share"], 4),
+                ]
+                if g
+                else 0,
+                [[p.condition(e), owner.add(e["metric"], e["value"], e["unit"], e["source"])] for e in f["evidence"]],
+                p.tail(f),
+            ]
+        )
     out: list[Any] = [[] for _ in doc["workloads"]]
     for r in doc["ruled_out"]:
         if r["workload"] in index:
@@ -203,23 +222,60 @@ def pack(b: Bundle, nodes: list[list[Any]]) -> dict[str, Any]:
         ]
         roof = b.rooflines.get(w["id"])
         row = [
-            w["id"], p.s(short(w["name"], LONG)), p.s(w["kind"] or ""), w["calls"], _round(w["duration_ns"]), _round(w["self_ns"]), sol,
-            _BANDS.index(w["band"]), len(w["primary"]), len(w["secondary"]), w["bound_speedup"] or 0, grades,
-            classes.setdefault(w["limiter_class"], len(classes)), p.t(w["verdict"]), out[i] or 0, steps, cells[i].rows or 0, cells[i].line,
-            times, opinions or 0, [roof["intensity"], roof["rate"], roof["peak"], roof["bandwidth"], roof["precision"]] if roof else 0,
-        ]  # fmt: skip
+            w["id"],
+            p.s(short(w["name"], LONG)),
+            p.s(w["kind"] or ""),
+            w["calls"],
+            _round(w["duration_ns"]),
+            _round(w["self_ns"]),
+            sol,
+            _BANDS.index(w["band"]),
+            len(w["primary"]),
+            len(w["secondary"]),
+            w["bound_speedup"] or 0,
+            grades,
+            classes.setdefault(w["limiter_class"], len(classes)),
+            p.t(w["verdict"]),
+            out[i] or 0,
+            steps,
+            cells[i].rows or 0,
+            cells[i].line,
+            times,
+            opinions or 0,
+            [roof["intensity"], roof["rate"], roof["peak"], roof["bandwidth"], roof["precision"]] if roof else 0,
+        ]
         while row[-1] == 0:
             row.pop()
         rows.append(row)
     for name in leaders(doc, nodes):
         classes.setdefault(name, len(classes))
     return {
-        "total": doc["frame"]["duration_ns"], "marks": [round(LOW * 100), round(HIGH * 100)], "levels": list(LEVELS), "confidence": list(_CONFIDENCE), "bands": list(_BANDS), "states": list(STATES),
-        "bandText": list(BANDS.values()), "units": list(units), "unitText": [_unit_meaning(u) for u in units], "classes": list(classes),
-        "classNames": [BY_ID[c].name for c in classes], "classText": [BY_ID[c].meaning for c in classes],
-        "nodes": [[n[0], p.s(short(n[1], LONG)), *n[2:], classes[c]] for n, c in zip(nodes, leaders(doc, nodes), strict=True)], "W": rows, "F": findings, "frameCells": spare.rows, "frameLine": spare.line,
-        "R": rule_rows, "K": [list(k) for k in p.conditions], "tails": p.tail_rows, "M": p.metric_rows, "files": list(p.files), "S": list(p.strings),
-    }  # fmt: skip
+        "total": doc["frame"]["duration_ns"],
+        "marks": [round(LOW * 100), round(HIGH * 100)],
+        "levels": list(LEVELS),
+        "confidence": list(_CONFIDENCE),
+        "bands": list(_BANDS),
+        "states": list(STATES),
+        "bandText": list(BANDS.values()),
+        "units": list(units),
+        "unitText": [_unit_meaning(u) for u in units],
+        "classes": list(classes),
+        "classNames": [BY_ID[c].name for c in classes],
+        "classText": [BY_ID[c].meaning for c in classes],
+        "nodes": [
+            [n[0], p.s(short(n[1], LONG)), *n[2:], classes[c]] for n, c in zip(nodes, leaders(doc, nodes), strict=True)
+        ],
+        "W": rows,
+        "F": findings,
+        "frameCells": spare.rows,
+        "frameLine": spare.line,
+        "R": rule_rows,
+        "K": [list(k) for k in p.conditions],
+        "tails": p.tail_rows,
+        "M": p.metric_rows,
+        "files": list(p.files),
+        "S": list(p.strings),
+    }
 
 
 def text(data: Any) -> str:

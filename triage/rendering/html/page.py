@@ -55,9 +55,14 @@ def glossary(data: dict[str, Any]) -> list[dict[str, str]]:
     terms = {row[1]: {"term": row[1], "id": row[0], "meaning": row[3]} for row in data["M"] if row[3]}
     for entry in words.entries():
         terms.setdefault(entry.term, {"term": entry.term, "id": "", "meaning": entry.meaning})
-    for name, text in (("SOL%", "Speed of light: achieved throughput of a unit as a share of its peak, over elapsed cycles"),
-                       ("Own time", "Exclusive time: a marker's time without the markers inside it"),
-                       ("Recoverable", "Sum over workloads of the best single finding; gains on one workload are alternatives and never add")):  # fmt: skip
+    for name, text in (
+        ("SOL%", "Speed of light: achieved throughput of a unit as a share of its peak, over elapsed cycles"),
+        ("Own time", "Exclusive time: a marker's time without the markers inside it"),
+        (
+            "Recoverable",
+            "Sum over workloads of the best single finding; gains on one workload are alternatives and never add",
+        ),
+    ):
         terms.setdefault(name, {"term": name, "id": "", "meaning": text})
     return sorted(terms.values(), key=lambda t: (t["term"].lower(), t["id"]))
 

@@ -119,8 +119,10 @@ def sync(tracker: Tracker, t: Ticket, out: Path) -> str:
         if not found:
             mine = tracker.create(t.fingerprint, t.title, body)
             if not tracker.carries(mine, t.fingerprint):
-                raise TriageError(f"{tracker.name}: {mine} was filed, but could not be marked {marker(t.fingerprint)}",
-                                  "the token must be allowed to set labels")  # fmt: skip
+                raise TriageError(
+                    f"{tracker.name}: {mine} was filed, but could not be marked {marker(t.fingerprint)}",
+                    "the token must be allowed to set labels",
+                )
             found = sorted({mine, *tracker.find(t.fingerprint)}, key=number)
         key, *younger = found
         if word == "updated" or younger:

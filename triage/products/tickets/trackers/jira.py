@@ -32,8 +32,13 @@ class Jira:
     def create(self, fingerprint: str, title: str, body: str) -> str:
         """A new issue of type JIRA_ISSUE_TYPE, else Task."""
         kind = os.environ.get("JIRA_ISSUE_TYPE", "Task")
-        fields = {"project": {"key": self.project}, "issuetype": {"name": kind}, "summary": title, "description": body,
-                  "labels": [LABEL, marker(fingerprint)]}  # fmt: skip
+        fields = {
+            "project": {"key": self.project},
+            "issuetype": {"name": kind},
+            "summary": title,
+            "description": body,
+            "labels": [LABEL, marker(fingerprint)],
+        }
         return str(self.server.create_issue(fields=fields).key)
 
     def update(self, key: str, fingerprint: str, title: str, body: str) -> None:

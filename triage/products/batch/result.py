@@ -1,0 +1,76 @@
+"""What a batch remembers of a capture, as plain data: it comes from other processes and out of notes on disk."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+Cell = str | float | None
+
+
+class Cause(TypedDict):
+    """A root cause in one capture."""
+
+    rule: str
+    title: str
+    workloads: int
+    saved_ns: float | None
+    confidence: str
+    message: str
+
+
+class Limited(TypedDict):
+    """Own time of the workloads of one limiter class; share: of the frame, 0-1."""
+
+    limiter_class: str
+    self_ns: float
+    share: float | None
+
+
+class Overview(TypedDict):
+    """What the index says of a capture. path: as it was opened; name: below what the user typed."""
+
+    path: str
+    name: str
+    dialect: str
+    device: str | None
+    rows: int
+    duration_ns: float | None
+    workloads: int
+    recoverable_ns: float | None
+    recoverable_low_ns: float | None
+    recoverable_bound_ns: float | None
+    findings_total: int
+    limiters: list[Limited]
+    remarks: int
+    causes: list[Cause]
+
+
+class Listed(Overview):
+    """A capture in the index, with its reports' paths below the output folder."""
+
+    reports: list[str]
+
+
+class Recurring(TypedDict):
+    """A root cause over captures. worst: the capture in which it costs the most, with its report and message."""
+
+    rule: str
+    title: str
+    captures: int
+    workloads: int
+    saved_ns: float
+    confidence: str
+    worst: str
+    worst_ns: float
+    report: str
+    message: str
+
+
+class Note(TypedDict):
+    """OUT/.triage/<name>.json: that a capture is done. mark: what its reports depend on besides; files: name -> sha256."""
+
+    mark: str
+    sha256: str
+    files: dict[str, str]
+    summary: Overview
+    rows: list[list[Cell]]
