@@ -120,6 +120,7 @@ def pick(source: Source, wanted: str = "", mapped: bool = False) -> tuple[Dialec
         if wanted not in table:
             raise TriageError(f"no dialect is called {wanted!r}", "see: triage list dialects")
         return table[wanted], "asked for with --dialect"
+    # every dialect is asked: a table may look like several, and only the scores say which knows it best
     matches, refused = [], None
     for d in table.values():
         try:
@@ -127,7 +128,7 @@ def pick(source: Source, wanted: str = "", mapped: bool = False) -> tuple[Dialec
                 matches.append((m, d))
         except CaptureError as e:  # not text: a dialect of binary files may still know it
             refused = refused or e
-    if not matches and refused:
+    if not matches and refused:  # not text, and no report of a profiler either: what it is says more than "unknown"
         raise refused
     if not matches:
         if not source.is_folder and not source.head_text.strip():

@@ -132,10 +132,11 @@ def read(source: Source, options: Options) -> Table:
     _refuse_half_row(source, line, len(headers), count, wide.numbers)
     table = Table(NAME, [source], _names(roles, wide, count), {}, first_line=wide.first_line, lines=wide.lines)
     table.quality += wide.quality
+    # people write 0.47 or 47 for a share; a file does one of them throughout
     percent = _bare_ratios_are_percent(columns, wide.numbers, headers, table.notes)
     for metric, (c, unit) in columns.items():
         target = schema.get(metric).unit
-        if not unit:
+        if not unit:  # anything but a share is taken for canonical
             factor = 0.01 if target == "ratio" and percent else 1.0
         else:
             try:

@@ -106,6 +106,7 @@ def _markers(source: Source, export: Export, options: Options) -> Table:
         metric = perfworks.metric_of(h)
         if metric and metric not in chosen.values() and h not in raws:
             chosen[h] = metric
+    # what the user maps wins over what the names say
     mapping = {schema.normal(k): v for k, v in options.mapping.items()}
     chosen |= {h: mapping[schema.normal(h)] for h in groups if schema.normal(h) in mapping}
     wanted = [c for h in (*chosen, *raws) for c in groups[h]]
@@ -121,6 +122,7 @@ def _markers(source: Source, export: Export, options: Options) -> Table:
     files = _files(source, regimes, export.events if events is not None else None)
     at = files.index(regimes)
     table = Table(NAME, files, names, {}, paths=parents, first_line=line + 1, lines=wide.lines, quality=wide.quality)
+    # the frames' cells are kept as inputs of their means, unless a large capture has too many of them
     many = len(paths) * repeats * len(chosen) > _RAW_LIMIT
     for h, metric in chosen.items():
         frames_of = [numbers.pop(c) for c in groups[h]]  # popped: a large export is not held twice
@@ -145,7 +147,7 @@ def _markers(source: Source, export: Export, options: Options) -> Table:
                 "findings cannot be ranked by the time they would save; give the whole export folder",
             )
         )
-    if frames:
+    if frames:  # the frame as the tool timed it: markers may leave much of it uncovered
         table.frame_ns = sum(frames) / len(frames) * 1e6
     return table
 
@@ -160,6 +162,7 @@ def _times(table: Table, events: Events, event: Indices, frames: list[float], re
     values = np.where(found, times[np.where(found, event, 0)] * 1e6, np.nan)
     lines = np.where(found, np.array(events.lines, dtype=np.int64)[np.where(found, event, 0)], 0)
     most = int(used.max()) if len(used) else 1
+    # one cell leads back to itself; of several only the line can be quoted
     formula = "" if most <= 1 else "mean over the frames of the time_ms cells on this line"
     table.columns["gpu.time"] = Column(values, "time_ms", 2, "ms", 1e6, file, lines, formula)
     if not found.all():
@@ -260,6 +263,7 @@ def _settings(table: Table, export: Export) -> None:
     if shown:
         table.notes.append("; ".join(shown))
     clocks = info.get("gpu clocks", "")
+    # the settings may be missing, the folder's name says it too
     path = f"{export.folder}/{export.typed.name}".upper()
     if "BASE_UNLOCKED" in path or (clocks and not clocks.lower().startswith("locked")):
         said = f" ({clocks})" if clocks else ""

@@ -73,6 +73,7 @@ def header_of(source: Source) -> list[str]:
 
 def _far_header(source: Source) -> list[str]:
     """The same for exports whose application printed more than the head before the table."""
+    # a whole file is only searched where the tool's own messages promise a table
     if not re.search(r"^==(PROF|WARNING|ERROR)==", source.head_text, re.MULTILINE):
         return []
     body = Body(source)
@@ -85,7 +86,7 @@ def recognise(source: Source) -> Match | None:
         return None
     found = header_of(source) or _far_header(source)
     low = {normal(h) for h in found}
-    if not {"metric name"} & low or not low & {"kernel name", "id", "function name"}:
+    if "metric name" not in low or not low & {"kernel name", "id", "function name"}:
         return None
     if low & {"metric description", "event name"}:  # nvprof, whose metric tables have Metric Name and Kernel too
         return None
@@ -111,6 +112,7 @@ def read(source: Source, options: Options) -> Table:
             "the profiler recorded nothing; check that kernels ran and profile again",
         )
     _separate_tables(parts)
+    # a summary prints Minimum, Maximum and Average in place of the value
     average = "Average" in found[0].headers and "Metric Value" not in found[0].headers
     table = ncu_long.build(source, NAME, parts, found[0].separator, options.decimal, average)
     source.delimiter = found[0].separator
@@ -142,10 +144,12 @@ def _part(body: Body, seg: Segment) -> ncu_long.Part | None:
     keep = np.ones(len(raw), dtype=bool)
     if "metric" in raw:  # a header repeated among the rows
         keep &= (raw["metric"] != seg.headers[where["metric"]]).to_numpy()
+    # records of other text that slipped in have no launch number
     if "id" in raw and not low[where["id"]].startswith("unnamed"):
         numeric = raw["id"].cat.categories.astype(str).str.strip().str.fullmatch(r"[\d.,]+")
         codes = raw["id"].cat.codes.to_numpy()
         keep &= np.asarray(numeric, dtype=bool)[codes] if len(numeric) else False
+    # a metric's record has no rule and a rule's no metric; one without both and without a kernel says nothing
     blank = np.ones(len(raw), dtype=bool)
     for role in ("kernel", "metric", "rule"):
         if role in raw:

@@ -51,6 +51,7 @@ def _what(source: Source) -> str:
     if binary:
         return "ncu" if name.endswith(_NCU) else "nsys" if name.endswith(_NSYS) else ""
     text = source.head_text
+    # per instruction, under a header that is repeated for every kernel
     page = _SOURCE.search(text)
     if page and (
         "Warp Stall Sampling" in text or "# Samples" in text or "Instructions Executed" in text or "stall_" in text

@@ -70,6 +70,7 @@ def read(source: Source, options: Options) -> Table:
             f"{source.path}: output of ncu without any result",
             "ncu --set full --csv --page raw --print-units base --log-file kernels.csv ./your-app",
         )
+    # the same records as of a details page, so the same builder; texts repeat, so categories
     frame = pd.DataFrame(log.rows).fillna("").astype("category")
     source.delimiter = "\x1f"  # a quoted origin is then the whole line
     part = ncu_long.Part(frame, np.array(log.lines), {"value": 1, "block": 1, "grid": 1})

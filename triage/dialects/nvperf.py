@@ -63,6 +63,7 @@ def read(source: Source, options: Options) -> Table:
         ),
         None,
     )
+    # shares of peak warp slots, from which perfworks computes stalls and occupancy
     raws = [(i, h) for i, h in counters if perfworks.stall_of(h) or perfworks.warps_of(h)]
     numeric = sorted({*(i for i, _, _ in found.values()), *(i for i, _ in raws), *([time[0]] if time else [])})
     if not numeric:

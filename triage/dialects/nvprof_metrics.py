@@ -182,7 +182,7 @@ def _take(source: Source, part: nvprof.Found, rows: _Rows) -> None:
         key = (row[device] if device >= 0 else "", row[kernel])
         if not row[name_at].strip():
             continue
-        if key not in rows.keys:
+        if key not in rows.keys:  # its events may follow in a table of their own
             rows.keys[key] = len(rows.keys)
             rows.lines.append(line)
             try:
@@ -243,6 +243,7 @@ def _bandwidth(table: Table, rows: _Rows, count: int) -> None:
     if not all(p in rows.cells for p in parts):
         rows.unknown |= {p for p in parts if p in rows.cells}
         return
+    # both in one table or not at all: one half of a bandwidth would be taken for the whole
     total = np.zeros(count)
     for p in parts:
         values, lines = np.full(count, np.nan), np.zeros(count, dtype=np.int64)

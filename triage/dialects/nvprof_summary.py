@@ -51,6 +51,7 @@ def read(source: Source, options: Options) -> Table:
     best = found[0]
     low = [normal(h) for h in best.headers]
     rows = nvprof.records(source, best)
+    # versions with a Type column print GPU activities and API calls in one table
     of_type = low.index("type") if "type" in low else -1
     gpu = [
         (n, r) for n, r in rows if of_type < 0 or not r[of_type].strip() or r[of_type].strip().lower().startswith("gpu")

@@ -86,6 +86,7 @@ def read(source: Source, options: Options) -> Table:
                 continue
             factor = _binary(unit) if unit else 1.0
             table.columns[metric] = Column(wide.numbers[c] * factor, found.headers[c], c + 1, unit, factor)
+    # copies and fills stand among the launches as `[CUDA memcpy HtoD]`, without a grid
     table.kinds = np.array(["copy" if str(n).startswith("[CUDA ") else "compute" for n in table.names], dtype=object)
     if "start" in low:
         start = _time(source, found, wide, low.index("start")).values

@@ -96,6 +96,7 @@ def read(source: Source, options: Options) -> Table:
     for metric in ("gpu.time", "gpu.busy_time", "gpu.wait"):  # `NA` throughout, where the GPU was not tracked
         if metric in table.columns and not np.isfinite(table.columns[metric].values).any():
             table.unmapped.append(table.columns.pop(metric).header)
+    # 1.x has GPUActive only; since 2.x GPUTime includes the GPU's waits within the frame and GPUBusy does not
     if "gpu.time" not in table.columns and "gpu.busy_time" in table.columns:
         busy = table.columns["gpu.busy_time"]
         table.columns["gpu.time"] = Column(busy.values, busy.header, busy.column, busy.unit, busy.factor)

@@ -35,6 +35,7 @@ _GROUPS = re.compile(r"Dispatch\w*\(\s*(\d{1,18})\s*,\s*(\d{1,18})\s*,\s*(\d{1,1
 
 def _header(source: Source) -> tuple[int, list[str]]:
     """1-based line and headers; unquoted, so a comma inside brackets does not part two columns. (0, []) for none."""
+    # the viewer writes names as they are: a unit or a vendor's counter may hold a comma
     for number, line in enumerate(source.head_lines[:10], 1):
         first, comma, rest = line.partition(",")
         word = schema.normal(first).replace(" ", "")
@@ -81,6 +82,7 @@ def read(source: Source, options: Options) -> Table:
     # RenderDoc's own duration first; a vendor's times come from its own replay
     timed.sort(key=lambda t: schema.normal(wide_table.split_unit(t[1])[0]) != "gpu duration")
     extra = [(i, h) for i, h in counters if _registers(h)]
+    # EID, column 0, is read as a number too: rows without one are no events
     numeric = sorted({0, *(i for i, _, _ in found.values()), *(i for i, _, _ in timed), *(i for i, _ in extra)})
     if len(numeric) == 1:
         raise NotTriageable(
@@ -165,7 +167,7 @@ def _per_thread(table: Table, extra: list[tuple[int, str]], wide: wide_table.Wid
 
 def _join(table: Table, tree: renderdoc_events.EventTree, ids: Indices) -> None:
     """Names, markers and dispatch sizes of the events, by id."""
-    tree.source.delimiter = "|"
+    tree.source.delimiter = "|"  # origins of names and sizes are quoted by its columns
     table.files.append(tree.source)
     paths = np.full(len(ids), "", dtype=object)
     groups, lines = np.full(len(ids), np.nan), np.zeros(len(ids), dtype=np.int64)

@@ -66,7 +66,7 @@ def read(source: Source, options: Options) -> Table:
     style = wide_table.number_style(source, source.head_lines[line:], [*found.values()], options.decimal)
     wide = wide_table.read(source, line, len(headers), [*found.values(), *axes], [device], style=style)
     devices = [str(d).strip() for d in wide.texts[device]]
-    stem = _kernel(source.name, devices)
+    stem = _kernel(source.name, devices)  # the table names GPUs only
     shown = np.array([stem or f"kernel ({d})" for d in devices], dtype=object)
     table = Table(NAME, [source], shown, {}, first_line=wide.first_line, lines=wide.lines)
     table.quality += wide.quality

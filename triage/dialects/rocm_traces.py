@@ -89,6 +89,6 @@ def _domain(source: Source, line: int, headers: list[str]) -> str:
     at = wide_table.find(headers, "Domain")
     rows = source.records([line + 1])
     domain = (rows.get(line + 1) or [""] * (at + 1))[at : at + 1]
-    first = domain[0] if domain else ""
+    first = domain[0] if domain else ""  # `HIP_RUNTIME_API_EXT` and the like: only how it begins is stable
     known = next((what for word, what in _DOMAINS.items() if first.startswith(word)), "API calls timed on the host")
     return f"a trace of {known}, not of kernels"

@@ -66,6 +66,7 @@ def recognise(source: Source) -> Match | None:
         return Match(0.90, "the sysinfo.csv of a rocprof-compute workload")
     if _is_roofline(headers):
         return Match(0.90, "the roofline.csv of a rocprof-compute workload")
+    # neither layout is this tool's alone: what tells it are traces of joining, its own columns, or the file beside
     beside = (info := source.sibling("sysinfo.csv")) is not None and _is_sysinfo(wide_table.header(info)[1])
     if long.is_long(headers) and "scratch per workitem" in low:
         return Match(0.92, "rocpd long columns (one row per dispatch and counter)")
@@ -99,6 +100,7 @@ def read(source: Source, options: Options) -> Table:
             )
         main = found[0]
     line, headers = wide_table.header(main)
+    # side files given by themselves were recognised to be refused by name
     if _is_sysinfo(headers):
         raise NotTriageable(
             f"{main.path}: this is the sysinfo.csv of a workload, not its counters",
@@ -180,6 +182,7 @@ def _companions(table: Table, export: Export, main: Source) -> None:
         wave = export.specs.pop("wave_size", None)
         if wave is not None and "wave" not in export.roles:
             export.roles["wave"] = wave
+        # sysinfo may state a clock of 0: the tool could not find it out
         lacking = [s for s in ("cu_per_gpu", "max_sclk") if s not in export.specs]
         if lacking:
             table.notes.append(
@@ -197,7 +200,7 @@ def _companions(table: Table, export: Export, main: Source) -> None:
 
 
 def _places(table: Table, export: Export, other: Export, count: int) -> Indices | None:
-    """For each dispatch of the main file its row in the other, -1 when it is not there; None when they cannot be matched.
+    """For each dispatch of the main file its row in the other, -1 for none; None when they cannot be matched.
 
     count: rows of the other file. Without dispatch numbers only files of equal length match, row by row.
     """
@@ -210,6 +213,7 @@ def _places(table: Table, export: Export, other: Export, count: int) -> Indices 
 
 def _pick(column: Column, places: Indices, table: Table, other: Table) -> Column:
     """A companion's column in the order of the main table, with its own file and lines."""
+    # 0: a dispatch that the companion does not have stands on no line of it
     lines = np.array([other.line(int(p)) if p >= 0 else 0 for p in places])
     values = np.where(places >= 0, column.values[np.maximum(places, 0)], np.nan)
     return Column(values, column.header, column.column, column.unit, column.factor, len(table.files) - 1, lines)

@@ -47,6 +47,7 @@ def read(source: Source, options: Options) -> Table:
     """One row per kernel; raises BadCapture without rows."""
     line, headers = wide_table.header(source)
     name, count = wide_table.find(headers, "Kernel_Name", "KernelName"), wide_table.find(headers, "Count")
+    # `Sum(ns)`: the header states the unit
     total, unit = _sum(headers)
     factor = units.factor(unit, "ns")
     wide = wide_table.read(source, line, len(headers), [count, total], [name])

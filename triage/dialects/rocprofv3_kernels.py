@@ -52,6 +52,7 @@ def read(source: Source, options: Options) -> Table:
     """The dispatches in file order; raises BadCapture for a header without rows."""
     folder, source = source, agents.only(source, ENDING)
     line, headers = wide_table.header(source)
+    # a file named by --dialect, or cut: without times a trace is nothing
     if lost := [h for h in _NEED if wide_table.find(headers, h) < 0]:
         raise BadCapture(f"{source.path}: no column {lost[0]}", "copy or export the file again")
     roles = {r: c for r, c in wide_table.roles(headers, rocm.ROLES).items() if r not in ("duration", "dispatch")}

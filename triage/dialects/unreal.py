@@ -38,7 +38,8 @@ _WHO = {
 _PASS = re.compile(r"GPU\d*/(?:Queue\d*/)?(?P<name>.+)", re.IGNORECASE)
 _TOTALS = ("total", "total/gpu", "frame", "gpu")
 _FIRST = 2  # line of the first frame, below the header of the capture's start
-_END = re.compile(r"\s*\"?\[\w+\]")  # metadata: [HasHeaderRowAtEnd],1,[Platform],...
+# metadata: [HasHeaderRowAtEnd],1,[Platform],...; told by its beginning, for the command line in it holds commas
+_END = re.compile(r"\s*\"?\[\w+\]")
 
 
 def recognise(source: Source) -> Match | None:
@@ -236,4 +237,5 @@ def names() -> dict[str, list[str]]:
 
 def collect(metrics: list[str]) -> str:
     """The profiler has no unit counters; the tools that do."""
-    return "the CSV profiler has no counters of GPU units: capture the frame with Nsight Graphics GPU Trace, PIX or RenderDoc"
+    tools = "Nsight Graphics GPU Trace, PIX or RenderDoc"
+    return f"the CSV profiler has no counters of GPU units: capture the frame with {tools}"

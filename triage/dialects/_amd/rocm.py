@@ -179,6 +179,7 @@ def finish(table: Table, export: Export) -> Table:
         if role in export.roles:
             table.columns[metric] = export.roles[role]
     _groups(table, export)
+    # what the tool printed as a metric wins over a formula for it
     for name, column in export.counters.items():
         metric, factor = counter_names.DIRECT.get(name, ("", 1.0))
         if metric and metric not in table.columns:
@@ -229,7 +230,7 @@ def _groups(table: Table, export: Export) -> None:
         return
     table.columns["launch.threads"] = grid
     if group is not None:
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"):  # the last group may be partly filled
             values = np.ceil(grid.values / np.where(group.values > 0, group.values, np.nan))
         table.columns["launch.grid_size"] = Column(
             values,

@@ -50,7 +50,7 @@ def header(source: Source) -> tuple[int, list[str]]:
 
 def kind(names: list[str]) -> str:
     """What the names are when they are no kernels: a phrase for the user, or "" for kernels."""
-    told = []
+    told = []  # one word per name, for a majority decides
     for name in names:
         what = next((text for pattern, text in _HOST if pattern.fullmatch(name)), "")
         if not what and _DOMAINS.fullmatch(name) and "_" in name:

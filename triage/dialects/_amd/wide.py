@@ -53,6 +53,7 @@ def load(
         export.roles[role] = Column(values, headers[c], c + 1, "ns" if role in ("start", "end", "duration") else "")
     for name, c in counters.items():
         export.counters[name] = Column(wide.numbers[c], name, c + 1)
+    # a single record that ends before its first number is a cut file, not a dispatch without counters
     if len(table.names) == 1 and not any(
         np.isfinite(c.values).any() for c in (*export.roles.values(), *export.counters.values())
     ):

@@ -88,6 +88,7 @@ def headers(source: Source) -> list[str]:
 
 def clean(name: str) -> str:
     """A marker's own name."""
+    # the window's table has a blank before every name, which is no indentation
     return name.strip().removeprefix(DEPRECATED).strip()
 
 
@@ -100,6 +101,7 @@ def read(source: Source, options: Options, dialect: str) -> Table:
     if top is None:
         raise BadCapture(f"{source.path}: no PIX event list", _HINT)
     meta = {top.name, top.global_id, top.row_id, top.parent}
+    # every other start and duration column is a time of the same events, not a counter
     counters = [
         (i, h)
         for i, h in enumerate(top.headers)
@@ -107,7 +109,8 @@ def read(source: Source, options: Options, dialect: str) -> Table:
     ]
     found, unmapped = markers.choose(counters, options.mapping)
     times = [c for c in (top.time, top.time_top) if c >= 0]
-    # a counter that is a time as well, from a replay of its own
+    # a counter that is a time as well, from a replay of its own. Only PerfWorks' is compared: none of them states its
+    # unit, and Intel's GpuTime is in us
     second = next(
         (i for i, h in counters if perfworks.counter(h) == "gpu__time_duration.sum" or h in ("GPUTime", "GpuTime")),
         -1,
@@ -181,7 +184,7 @@ def _time(table: Table, top: Head, time: Floats, wide: wide_table.Wide, rows: In
             f"{table.files[0].path}:{top.line}: column {header!r} does not say its unit",
             "PIX writes it as (ns)",
         )
-    if column == top.time_top:
+    if column == top.time_top:  # the only times there are
         table.quality.append(
             Quality(
                 "overlapping-times",
@@ -234,7 +237,7 @@ def _by_range(ids: Names) -> Indices:
 
 
 def _work(names: Names, ids: Names, parent: Indices, time: Floats, counters: list[Floats]) -> Masks:
-    """Events to keep: with a Global ID or children, and something measured; signals and presents only if they took time."""
+    """Events to keep: with a Global ID or children, and something measured; signals and presents if they took time."""
     measured = np.isfinite(time)
     if not measured.any() and counters:
         measured = np.logical_or.reduce([np.isfinite(c) for c in counters])
@@ -258,6 +261,7 @@ def _levels(names: Names, parent: Indices) -> Names:
 
 def _kinds(names: Names, parent: Indices, keep: Masks) -> Names:
     """Kind of every event from its call; a marker's is its children's when they agree."""
+    # children stand below their markers: from the end, every marker is met after all of them
     kinds = np.array([markers.kind(str(n)) for n in names], dtype=object)
     below: dict[int, set[str]] = {}
     for i in range(len(names) - 1, -1, -1):

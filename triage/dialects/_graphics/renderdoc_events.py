@@ -33,7 +33,7 @@ def is_events(source: Source) -> bool:
 
 
 def parse(source: Source) -> EventTree:
-    """The tree; depth is half the indent, rounded up: first children stand at odd indents (`\\-`), later ones at even."""
+    """The tree; depth is half the indent, rounded up: a first child stands at an odd indent (`\\-`), later ones at even."""
     tree = EventTree(source)
     stack: list[str] = []
     started = False
@@ -62,8 +62,8 @@ def parse(source: Source) -> EventTree:
 def find(source: Source, wanted: str, ids: set[int]) -> tuple[EventTree | None, str]:
     """The event tree of a counters file, and a note: the one asked for, else the only one beside it that fits.
 
-    wanted: path of an event tree, "" to look beside the file. ids: event ids of the counters. Raises BadCapture when the
-    file asked for is no event tree.
+    wanted: path of an event tree, "" to look beside the file. ids: event ids of the counters. Raises BadCapture when
+    the file asked for is no event tree.
     """
     if wanted:
         given = Source(wanted)
@@ -73,7 +73,7 @@ def find(source: Source, wanted: str, ids: set[int]) -> tuple[EventTree | None, 
         share = len(ids & tree.names.keys()) / max(len(ids), 1)
         doubt = "" if share > 0.5 else f"only {share:.0%} of the events are in {wanted}: is it of the same capture?"
         return tree, doubt
-    if source.path == "-":
+    if source.path == "-":  # nothing lies beside a pipe
         return None, ""
     folder = Path(source.path).parent
     stem = source.name.lower()

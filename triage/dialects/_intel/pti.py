@@ -68,7 +68,7 @@ def is_header(line: str) -> bool:
 
 @dataclass(slots=True)
 class Block:
-    """A header and its rows as text; line, lines: where they stand, 1-based. closed: what follows belongs to the next."""
+    """A header and its rows as text, with their 1-based lines. closed: what follows belongs to the next."""
 
     section: str
     headers: list[str]
@@ -135,6 +135,7 @@ def load(source: Source, group: list[Block], name_at: int, numeric: list[int]) -
     """
     width = len(group[0].headers)
     ends = not group[0].headers[-1]  # the header has a trailing comma
+    # the C parser needs records of one width
     text = [_fit(row, width, name_at, ends) for b in group for row in b.rows]
     lines = np.array([n for b in group for n in b.lines])
     block = np.concatenate([np.full(len(b.rows), b.line, dtype=np.float64) for b in group])
@@ -178,7 +179,7 @@ def _mend(row: str, width: int, name_at: int, ends: bool = False) -> str:
         cells.append("")
     extra = len(cells) - width
     if extra > 0:
-        while extra and not cells[-1] and not ends:
+        while extra and not cells[-1] and not ends:  # a trailing comma that the header does not have
             cells.pop()
             extra -= 1
         cells[name_at : name_at + extra + 1] = [", ".join(cells[name_at : name_at + extra + 1])]

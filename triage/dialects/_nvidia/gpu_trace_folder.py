@@ -123,6 +123,7 @@ def locate(source: Source) -> Export | None:
         return Export(source, folder=str(root)) if empty else None
     # locked clocks first: only their times can be compared with another capture's
     exports.sort(key=lambda e: (e.regimes is None, "UNLOCKED" in e.folder.upper(), e.folder))
+    # BASE and BASE_UNLOCKED of one run lie beside each other; anything else with counters is another capture
     same = [e for e in exports if e.regimes is not None and Path(e.folder).parent == Path(exports[0].folder).parent]
     if len([e for e in exports if e.regimes is not None]) > max(len(same), 1):
         found = ", ".join(Path(e.folder).relative_to(root).as_posix() for e in exports[:4])
@@ -232,6 +233,7 @@ def join(paths: list[str], events: Events) -> Indices:
 
 
 def _ends(path: str, text: str) -> bool:
+    """Is the text the leaf of the path? It may hold '/' itself, so the path is not simply cut."""
     return path == text or (path.endswith(text) and path[: -len(text)].endswith("/"))
 
 
@@ -240,6 +242,7 @@ def levels(paths: list[str], events: Events | None, event: Indices | None) -> tu
 
     event: index of every path's event, -1 for none; needed where there are events.
     """
+    # a parent is a range of its own and has a row: the longest path that is known is the parent
     known = set(paths)
     memo: dict[str, tuple[str, ...]] = {}
 
@@ -260,6 +263,7 @@ def levels(paths: list[str], events: Events | None, event: Indices | None) -> tu
             leaf = events.texts[i]
             above = events.parents[i]
             rest = path[: -len(leaf)].rstrip("/")
+            # the indentation gives the parents; where it says something else than the path, the path is believed
             if rest and "/".join(above) != rest:
                 above = split(rest)
         else:
@@ -284,18 +288,18 @@ def repro(source: Source | None) -> dict[str, str]:
     """REPRO_INFO: lower-case key -> value."""
     if source is None:
         return {}
-    pairs = (line.partition("\t") for line in source.head_lines[:400])
+    pairs = (line.partition("\t") for line in source.head_lines[:400])  # some keys have a blank at their end
     return {k.strip().lower(): v.strip() for k, _, v in pairs if k.strip()}
 
 
 def durations(events: Events, frames: list[float], repeats: int, quality: list[Quality]) -> tuple[Floats, Indices]:
-    """(ms per event, number of cells used) from one cell per frame, instance, or the exporter's (duration, start) pairs.
+    """(ms per event, number of cells used) from one cell per frame or instance, or from (duration, start) pairs.
 
     Negative and absurd times are missing. frames: FRAME.xls; repeats: values per metric in GPUTRACE_REGIMES.
     """
     span = sum(frames)
     count = len(frames) or repeats
-    most = max(10 * span, 1.0) if span else 1e7
+    most = max(10 * span, 1.0) if span else 1e7  # ms; the exporter writes sentinels
     width = max((len(c) for c in events.cells), default=0)
     table = np.full((len(events.texts), max(width, 1)), np.nan)
     if width == 1:
@@ -306,6 +310,7 @@ def durations(events: Events, frames: list[float], repeats: int, quality: list[Q
     filled = np.isfinite(table)
     # a known defect of the exporter: rows of (duration, time stamp) pairs; the stamps make the sum exceed the frame
     last = np.where(filled.any(axis=1), width - np.argmax(filled[:, ::-1], axis=1), 0)
+    # an even number of cells, of more than the frames' time together
     pairs = (last > 1) & (last % 2 == 0) & (span > 0) & (np.nansum(np.abs(table), axis=1) > 1.3 * span)
     table[np.ix_(pairs, np.arange(table.shape[1]) % 2 == 1)] = np.nan
     last = np.where(pairs, last // 2, last)

@@ -157,7 +157,7 @@ def _metrics(
         heads.append((name, unit))
     ids = sorted({m for m in found if m})
     number_of = {m: i for i, m in enumerate(ids)}
-    # per record: its combination (combo), its metric (which); of those with a metric (use): its cell, parsed once per text
+    # combo, which: combination and metric of every record; use: those with a metric, whose cells are parsed once per text
     which = np.array([number_of.get(m, -1) for m in found])[combo]
     use = np.flatnonzero(which >= 0)
     value, texts = codes(frame.iloc[use] if len(use) < len(frame) else frame, "value")
@@ -250,7 +250,7 @@ def _shapes(table: Table, frame: pd.DataFrame, first: Indices, cells: dict[str, 
     """Block and grid size from the `(256, 1, 1)` columns, where no section states them; architecture and device."""
     for role, metric in (("block", "launch.block_size"), ("grid", "launch.grid_size")):
         at, words = codes(frame, role)
-        values = np.array([extents(w) for w in words])[at[first]]
+        values = np.array([extents(w) for w in words])[at[first]]  # the section's own figure is a total as well
         if metric not in table.columns and np.isfinite(values).any():
             table.columns[metric] = Column(values, f"{role.title()} Size", cells.get(role, 0), "(x, y, z)")
     seen = []

@@ -125,6 +125,7 @@ def _by_metric() -> dict[str, list[str]]:
             key = schema.normal(alias)
             counter = bool(_PERFWORKS.match(alias))
             graphics = alias.startswith(_GRAPHICS)
+            # `memory_l...`: counters of SourceCounters, which are no PerfWorks names
             label = (key in _LABELS or alias.startswith("memory_l")) and not counter
             if (counter and not graphics and "realtime" not in alias) or label:
                 table.setdefault(entry.id, []).append(alias)
@@ -158,10 +159,14 @@ _LABELS = frozenset(
         "|Block Limit Warps|Block Limit Barriers|Average SM Active Cycles|Average L1 Active Cycles"
         "|Average L2 Active Cycles|Average SMSP Active Cycles|Average DRAM Active Cycles|Total SM Elapsed Cycles"
         "|Total SMSP Elapsed Cycles|Total L1 Elapsed Cycles|Total L2 Elapsed Cycles|Total DRAM Elapsed Cycles"
-        "|Predicated-On FADD Thread Instructions Executed Per Cycle|Theoretical Predicated-On FFMA Thread Instructions Executed"
-        "|Predicated-On FMUL Thread Instructions Executed Per Cycle|Theoretical Predicated-On DFMA Thread Instructions Executed"
-        "|Predicated-On FFMA Thread Instructions Executed Per Cycle|Predicated-On DADD Thread Instructions Executed Per Cycle"
-        "|Predicated-On DMUL Thread Instructions Executed Per Cycle|Predicated-On DFMA Thread Instructions Executed Per Cycle"
+        "|Theoretical Predicated-On FFMA Thread Instructions Executed"
+        "|Theoretical Predicated-On DFMA Thread Instructions Executed"
+        "|Predicated-On FADD Thread Instructions Executed Per Cycle"
+        "|Predicated-On FMUL Thread Instructions Executed Per Cycle"
+        "|Predicated-On FFMA Thread Instructions Executed Per Cycle"
+        "|Predicated-On DADD Thread Instructions Executed Per Cycle"
+        "|Predicated-On DMUL Thread Instructions Executed Per Cycle"
+        "|Predicated-On DFMA Thread Instructions Executed Per Cycle"
     ).split("|")
 )
 
@@ -177,7 +182,7 @@ def names() -> dict[str, list[str]]:
     return table
 
 
-# what cannot be asked for by --metrics, or only comes with its section
+# beginning of a metric -> section to ask for: what cannot be asked for by --metrics, or only comes with its section
 _SECTIONS = {
     "launch.": "LaunchStats",
     "occupancy.": "Occupancy",

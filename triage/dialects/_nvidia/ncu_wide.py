@@ -99,7 +99,7 @@ def _bracketed(header: str) -> tuple[str, str]:
 def _unit_row(body: Body, seg: Segment) -> list[str]:
     """The record right below the header where it holds units: it names no launch, process or kernel. Else []."""
     # it begins with no number, so it may have been taken for foreign text and the segment cut behind it
-    offset = _offset_of_line(body, seg, seg.start)
+    offset = _below_header(body, seg)
     row = cells(body.line(offset), seg.separator) if offset < len(body.data) else []
     low = [schema.normal(h) for h in seg.headers]
     where = [low.index(n) for n in ("id", "process id", "kernel name") if n in low]
@@ -108,11 +108,10 @@ def _unit_row(body: Body, seg: Segment) -> list[str]:
     return []
 
 
-def _offset_of_line(body: Body, seg: Segment, start: int) -> int:
-    """Byte offset of the line below the segment's header."""
-    behind = seg.line - seg.header_line - 1
-    offset = start
-    for _ in range(behind):
+def _below_header(body: Body, seg: Segment) -> int:
+    """Byte offset of the line below the segment's header, from where its records start back."""
+    offset = seg.start
+    for _ in range(seg.line - seg.header_line - 1):
         offset = body.data.rfind(b"\n", 0, max(offset - 1, 0)) + 1
     return offset
 
@@ -129,6 +128,7 @@ def _candidates(headers: list[tuple[str, str]]) -> dict[str, list[int]]:
 
 
 def _style(source: Source, body: Body, found: list[Segment], brackets: bool, decimal: str) -> units.Style:
+    """The number style from the mapped columns of the first records; UnknownUnit when it stays open."""
     texts: set[str] = set()
     for seg in found[:3]:
         wanted = [c for cs in _candidates(_headers(seg, body, brackets)).values() for c in cs]
@@ -250,6 +250,7 @@ def _column(
 
 
 def _merge(pieces: list[_Piece]) -> dict[str, Column]:
+    """Columns of all tables of a file one below the other; a counter that a table lacks is missing there."""
     if len(pieces) == 1:
         return pieces[0].columns
     merged: dict[str, Column] = {}

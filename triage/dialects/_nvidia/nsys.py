@@ -128,6 +128,7 @@ def read(source: Source, found: Found, numeric: list[int], text: list[int]) -> G
     if not rows:
         raise BadCapture(f"{source.path}: a header but no rows", "nothing ran on the GPU while profiled")
     source.delimiter = "\x1f"  # a quoted origin is then the whole line
+    # a doubtful number is read as the tool prints it: nothing here has a delimiter that could decide
     style = units.style([r[c] for r in rows for c in numeric], f"{source.path}: ", "us")
     numbers = {c: np.array([_number(r[c], style) for r in rows]) for c in numeric}
     texts = {c: np.array([r[c] for r in rows], dtype=object) for c in text}
@@ -143,7 +144,7 @@ def _number(text: str, style: units.Style) -> float:
 
 
 def _csv_end(source: Source, found: Found) -> int | None:
-    """Last line of a CSV report that something follows, None when it runs to the end of the file."""
+    """Last line of a CSV report that something follows in the head, None when it runs to the end of the file."""
     for number, line in enumerate(source.head_lines, 1):
         if number > found.line and (not line.strip() or _SAY.match(line)):
             later = source.head_lines[number - 1 :]
@@ -174,6 +175,7 @@ def _text_rows(source: Source, found: Found) -> tuple[list[list[str]], list[int]
         if not line.strip() or _SAY.match(line):
             break
         row = [line[a:b].strip() for a, b in found.spans]
+        # a row begins with its share of the time or with nothing; a long name goes on below as text
         if re.match(r"[\d.,%]+$", row[0]) or not row[0]:
             rows.append(row)
             lines.append(number)

@@ -116,10 +116,11 @@ def _warps(table: Table) -> None:
     """Occupancy, active SMs and issue rates; the counters are over elapsed cycles, so idle SMs dilute them."""
     shares = [f"sm.warps_{s}" for s in _WARPS if f"sm.warps_{s}" in table.columns]
     active = _get(table, "sm.active")
-    if len(shares) >= 2:
-        total = sum(table.columns[m].values for m in shares)
+    if len(shares) >= 2:  # one stage alone is no occupancy
+        total = np.sum([table.columns[m].values for m in shares], axis=0)
         add(table, "sm.occupancy_elapsed", total, " + ".join(shares), tuple(shares))
         unused, idle = _get(table, "sm.unused_slots"), _get(table, "sm.idle")
+        # sm.active may be missing: from idle SMs, or from the slots that are unused though the SM is not idle
         if active is None and idle is not None:
             active = 1 - idle
         if active is None and unused is not None:
@@ -133,7 +134,7 @@ def _warps(table: Table) -> None:
             add(table, "sm.occupancy", _over(total, active), f"({' + '.join(shares)}) / {share}", (*shares, name))
             raws = [h for h in table.raw if warps_of(h)]
             if len(raws) >= 2:
-                warps = sum(table.raw[h].values for h in raws)
+                warps = np.sum([table.raw[h].values for h in raws], axis=0)
                 add(table, "sm.active_warps", _over(warps, active), f"({' + '.join(raws)}) / {share}", (*raws, name))
     inst = _get(table, "sm.inst_per_elapsed")
     if inst is not None:

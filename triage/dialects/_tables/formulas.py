@@ -72,6 +72,6 @@ def evaluate(formula: str, values: Callable[[str], Values]) -> Floats:
         assert isinstance(node, ast.BinOp), ast.dump(node)
         return _OPS[type(node.op)](walk(node.left), walk(node.right))
 
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):  # counters of an idle unit are 0, and so is what they are divided by
         out = np.asarray(walk(_parse(formula)), dtype=np.float64)
     return np.where(np.isfinite(out), out, np.nan)

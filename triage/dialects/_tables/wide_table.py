@@ -129,8 +129,9 @@ def read(
     )
     try:
         parts = parser.run(lambda frame: _part(frame, numeric, text))
-    except csv_parser.Error:
+    except csv_parser.Error:  # ragged, cut or otherwise damaged
         return _slow(source, header_line, width, numeric, text, style, set(skip), end_line, empty)
+    # rows are lines unless quoted text breaks lines; only then every record's line must be looked for
     first = header_line + 1
     keep = ~_joined([p.blank for p in parts])
     lines = _starts(source, header_line, len(keep), end_line) if parser.quoted else None
@@ -161,7 +162,7 @@ def _starts(source: Source, skip: int, records: int, end: int | None) -> Indices
 
     records: how many the parser found. Only quoted line breaks make them fewer than the lines.
     """
-    if source.delimiter == "\t":
+    if source.delimiter == "\t":  # read without quoting
         return None
     last = 0
     for number, _, ends in source.blocks():
