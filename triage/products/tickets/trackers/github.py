@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from triage.products.tickets.trackers import LABEL, client, marker, number
+
+if TYPE_CHECKING:
+    from github.Repository import Repository
 
 
 class GitHub:
@@ -13,7 +16,7 @@ class GitHub:
 
     name, markup, attaches = "github", "markdown", False
 
-    def __init__(self, repository: Any) -> None:
+    def __init__(self, repository: Repository) -> None:
         self.repository = repository
 
     def find(self, fingerprint: str) -> list[str]:

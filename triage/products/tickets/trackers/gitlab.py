@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from triage.products.tickets.trackers import LABEL, client, marker, number
+
+if TYPE_CHECKING:
+    from gitlab.v4.objects import Project
 
 
 class GitLab:
@@ -13,7 +16,7 @@ class GitLab:
 
     name, markup, attaches = "gitlab", "markdown", False
 
-    def __init__(self, project: Any) -> None:
+    def __init__(self, project: Project) -> None:
         self.issues = project.issues
 
     def find(self, fingerprint: str) -> list[str]:

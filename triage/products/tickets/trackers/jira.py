@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from triage.ground.errors import TriageError
 from triage.products.tickets.trackers import LABEL, client, marker
+
+if TYPE_CHECKING:
+    from jira import JIRA
 
 
 class Jira:
@@ -16,7 +19,7 @@ class Jira:
 
     name, markup, attaches = "jira", "jira", True
 
-    def __init__(self, server: Any, project: str) -> None:
+    def __init__(self, server: JIRA, project: str) -> None:
         self.server, self.project = server, project
 
     def find(self, fingerprint: str) -> list[str]:
@@ -72,5 +75,5 @@ def connect(project: str, url: str, token: str) -> Jira:
     if not url:
         raise TriageError("--post jira needs --url", "such as https://company.atlassian.net")
     user = os.environ.get("JIRA_USER", "")
-    access: dict[str, Any] = {"basic_auth": (user, token)} if user else {"token_auth": token}
+    access: dict[str, object] = {"basic_auth": (user, token)} if user else {"token_auth": token}
     return Jira(client("jira").JIRA(server=url.rstrip("/"), max_retries=1, timeout=30, **access), project)

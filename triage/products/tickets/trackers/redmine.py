@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from triage.ground.errors import TriageError
 from triage.products.tickets.trackers import client, marker, number
 from triage.rendering.escape import short
+
+if TYPE_CHECKING:
+    from redminelib import Redmine as Server
 
 SUBJECT = 255
 
@@ -17,7 +20,7 @@ class Redmine:
 
     name, markup, attaches = "redmine", "markdown", True
 
-    def __init__(self, server: Any, project: str) -> None:
+    def __init__(self, server: Server, project: str) -> None:
         self.server, self.project = server, project
 
     def find(self, fingerprint: str) -> list[str]:
