@@ -291,7 +291,7 @@ def _slow(
                 "ragged-rows", f"{len(long_rows)} rows have more cells than the header, first at line {long_rows[0]}"
             )
         )
-    numbers: dict[int, Any] = {}
+    numbers: dict[int, Floats] = {}
     for c in numeric:
         found = np.array([row[c] if c < len(row) else "" for row in rows], dtype=object)
         numbers[c] = _floats(found, style, source, c, quality)
