@@ -21,6 +21,7 @@ from triage.ground.errors import RuleError, TriageError, UnknownUnit
 from triage.ground.method import REVISIONS
 from triage.rulebook.rule import Rule, quantity
 
+CAUSES = "causes"  # a folder of this name holds no rules, but what they give evidence for (rulebook.causes)
 _COMPILED_BY = ("ground", "schema", "files", "rulebook")  # rooms whose code shapes a compiled rule
 
 
@@ -74,7 +75,8 @@ def below(base: Path) -> list[Path]:
     """A rule file itself, or the rule files of a folder in alphabetical order."""
     if base.is_file():
         return [base]
-    return sorted(p for p in base.rglob("*.yaml") if p.is_file() and p.name[0] not in "._")
+    inside = (p for p in base.rglob("*.yaml") if p.is_file() and p.name[0] not in "._")
+    return sorted(p for p in inside if p.parent.name != CAUSES)
 
 
 def load(folders: Sequence[Path] = (), *, only: Iterable[Path] | None = None, tests: bool = False) -> Rulebook:

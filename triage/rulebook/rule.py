@@ -89,7 +89,8 @@ TEXT_FIELDS = frozenset(
 class Rule:
     """One unit of knowledge = one file.
 
-    umbrella: true of almost any workload (P3 cases A and B), so never a cause by name: it is listed last.
+    umbrella: true of almost any workload (P3 cases A and B), so never a cause by name: it is listed last. cause: what the
+    rule gives evidence for, an id of rulebook.causes; a rule of a user's own may leave it to its name.
     """
 
     id: str
@@ -120,6 +121,7 @@ class Rule:
     line: int = 1
     summary: str = ""
     umbrella: bool = False
+    cause: str = ""
     overrides: dict[str, float] = field(default_factory=dict)
 
     def threshold(self, name: str, method: str) -> float:

@@ -55,6 +55,7 @@ _KEYS = {
     "tell_apart",
     "tests",
     "umbrella",
+    "cause",
 }
 _STATUS = ("experimental", "stable", "deprecated")
 _SCOPES = ("workload", "frame")
@@ -157,6 +158,7 @@ class _Reader:
             line=self.d.line,
             summary=self.text("summary", ""),
             umbrella=self.flag("umbrella"),
+            cause=self.text("cause", "" if not self.d.get("finding") else name),
         )
         if not rule.is_concept and not rule.cites:
             raise self.fail("cites", "a rule that reports something cites a source", "add `cites:`")
