@@ -109,7 +109,7 @@ def settings(*groups: Decorator) -> Decorator:
 
     def apply(f: Command) -> Command:
         @functools.wraps(f)
-        def command(**given: Any) -> object:
+        def command(**given: Any) -> object:  # each value is what its option's type made of the text
             from dataclasses import fields
 
             from triage.products.settings import Settings

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -70,8 +70,11 @@ def _advice(a: Advice) -> list[str]:
 def rule_text(rule: Rule, book: Rulebook) -> str:
     """Everything a rule file says, for people."""
     kind = "concept" if rule.is_concept else "rule"
-    out = [wrap(f"{rule.id} {rule.name} - {rule.title}"),
-           wrap(f"{kind} of pack {rule.pack}, {rule.status} since {rule.since}, scope {rule.scope}" + ("" if len(rule.methods) > 1 else f", method {rule.methods[0]} only"))]  # fmt: skip
+    only = "" if len(rule.methods) > 1 else f", method {rule.methods[0]} only"
+    out = [
+        wrap(f"{rule.id} {rule.name} - {rule.title}"),
+        wrap(f"{kind} of pack {rule.pack}, {rule.status} since {rule.since}, scope {rule.scope}{only}"),
+    ]
     if rule.summary:
         out += ["", wrap(rule.summary)]
     if rule.finding:
@@ -87,13 +90,17 @@ def rule_text(rule: Rule, book: Rulebook) -> str:
         "Thresholds",
         [wrap(source(rule, t), f"  {t.name} = {quantity(t)}: ", "      ") for t in rule.thresholds.values()],
     )
-    out += block("Reads", [wrap(", ".join(rule.needs), "  needs    "), wrap(", ".join(rule.uses), "  uses     ")] if rule.needs and rule.uses else
-                 [wrap(", ".join(rule.needs or rule.uses), "  needs    " if rule.needs else "  uses     ")] if rule.needs or rule.uses else [])  # fmt: skip
+    read = (("needs", rule.needs), ("uses", rule.uses))
+    out += block("Reads", [wrap(", ".join(metrics), f"  {how:9}") for how, metrics in read if metrics])
     if rule.gain:
         g = rule.gain
-        out += block("Gain (fraction of the time)", [
-            wrap(g.saves.text, "  likely   "), wrap(g.low.text, "  at least ") if g.low.text != "0" else "", wrap(g.at_most.text, "  at most  "),
-            wrap(f"{g.because} (confidence: {g.confidence})", "  because  ")])  # fmt: skip
+        lines = [
+            wrap(g.saves.text, "  likely   "),
+            wrap(g.low.text, "  at least ") if g.low.text != "0" else "",
+            wrap(g.at_most.text, "  at most  "),
+            wrap(f"{g.because} (confidence: {g.confidence})", "  because  "),
+        ]
+        out += block("Gain (fraction of the time)", lines)
     out += block("Advice", [line for a in rule.advice for line in _advice(a)])
     out += block("It worked if", [wrap(rule.verify, "  ")] if rule.verify else [])
     out += block("Does not apply", [wrap(c, "  - ") for c in rule.caveats])
@@ -144,8 +151,11 @@ def metric_text(id: str, book: Rulebook) -> str:
         )
     out += block("Known in any tool as", [wrap(a, "  ") for a in m.aliases])
     tools = exported_as().get(id, {})
-    out += block("Exported by", [
-        wrap(", ".join(n[:NAMES]) + (f" and {len(n) - NAMES} more" if len(n) > NAMES else ""), f"  {tool}: ", "      ") for tool, n in sorted(tools.items()) if tool != "generic"])  # fmt: skip
+    # the generic table knows every metric by its own name, which says nothing about any tool
+    out += block(
+        "Exported by",
+        [wrap(_some(n), f"  {tool}: ", "      ") for tool, n in sorted(tools.items()) if tool != "generic"],
+    )
     readers = [
         f"{r.id} {r.name}"
         for r in book.rules
@@ -153,6 +163,11 @@ def metric_text(id: str, book: Rulebook) -> str:
     ]
     out += block("Read by", [f"  {r}" for r in readers])
     return "\n".join(out) + "\n"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMES} more" if len(names) > NAMES else ""
+    return ", ".join(names[:NAMES]) + more
 
 
 def term_text(entry: Entry) -> str:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
 from triage import schema
-from triage.capture.capture import Capture, Column
+from triage.capture.capture import SEP, Capture, Column
 from triage.derive import View
 from triage.diagnosis.nouns import Origin
 from triage.diagnosis.origins import Origins
@@ -38,9 +37,9 @@ def table(capture: Capture, metrics: Sequence[str], most: int | None) -> str:
     """Plain text for people."""
     c = capture
     lines = [
-        f"file      {c.input.path}",
+        f"file      {_plain(c.input.path)}",
         f"dialect   {c.input.dialect} ({c.input.why})",
-        f"device    {c.device.name if c.device else c.table.device or 'not stated'}",
+        f"device    {_plain(c.device.name if c.device else c.table.device or 'not stated')}",
         f"read      {c.input.rows} ranges, {len(c)} workloads, {len(c.facts)} metrics, {len(c.table.unmapped)} columns not used",
     ]
     if c.frame_ns > 0:
@@ -48,7 +47,8 @@ def table(capture: Capture, metrics: Sequence[str], most: int | None) -> str:
             f"time      {show(c.frame_ns, 'ns')}"
             + (f", {show(c.uncovered_ns, 'ns')} of it covered by no marker" if c.uncovered_ns > 0 else "")
         )
-    lines += [f"note      {n}" for n in c.notes] + [f"quality   {q.check}: {q.message}" for q in c.quality]
+    lines += [f"note      {_plain(n)}" for n in c.notes]
+    lines += [f"quality   {q.check}: {_plain(q.message)}" for q in c.quality]
     last = -1
     for w, origin in _facts(c, metrics, most):
         if w != last:
@@ -70,6 +70,7 @@ def _where(o: Origin) -> str:
 
 
 def _plain(text: str) -> str:
+    """Nothing that a terminal would obey: all of this is text of somebody's file."""
     return "".join(ch if ch.isprintable() else "?" for ch in text)
 
 
@@ -117,38 +118,40 @@ def unknown(path: str) -> str:
     return "\n".join(out) + "\n"
 
 
-def as_json(capture: Capture, metrics: Sequence[str]) -> dict[str, Any]:
+def as_json(capture: Capture, metrics: Sequence[str]) -> dict[str, object]:
     """Everything as plain data, every workload and every unmapped column."""
     from triage.document.make import origin
     from triage.document.numbers import number
 
     c = capture
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
+    facts: list[dict[str, object]] = []
     last = -1
     for w, o in _facts(c, metrics, None):
         if w != last:
-            rows.append(
-                {
-                    "id": f"w{w + 1}",
-                    "name": str(c.names[w]),
-                    "path": str(c.paths[w]).split("\x1f") if c.paths[w] else [],
-                    "facts": [],
-                }
-            )
-            last = w
+            last, facts = w, []
+            path = str(c.paths[w]).split(SEP) if c.paths[w] else []
+            rows.append({"id": f"w{w + 1}", "name": str(c.names[w]), "path": path, "facts": facts})
         value, unit = display(o.value, o.unit)
-        rows[-1]["facts"].append({"metric": o.metric, "value": number(value), "unit": unit, "source": origin(o)})
+        facts.append({"metric": o.metric, "value": number(value), "unit": unit, "source": origin(o)})
     columns = {
         m: {"header": s.header, "unit": s.unit, "factor": s.factor}
         for m, s in c.sources.items()
         if isinstance(s, Column)
     }
     return {
-        "schema": "triage-facts/1", "path": c.input.path, "dialect": c.input.dialect, "why": c.input.why, "rows": c.input.rows,
-        "device": c.device.name if c.device else c.table.device or None, "columns": columns, "workloads": rows,
-        "unmapped": list(c.table.unmapped), "notes": list(c.notes),
+        "schema": "triage-facts/1",
+        "path": c.input.path,
+        "dialect": c.input.dialect,
+        "why": c.input.why,
+        "rows": c.input.rows,
+        "device": c.device.name if c.device else c.table.device or None,
+        "columns": columns,
+        "workloads": rows,
+        "unmapped": list(c.table.unmapped),
+        "notes": list(c.notes),
         "quality": [{"check": q.check, "message": q.message} for q in c.quality],
-    }  # fmt: skip
+    }
 
 
 def write_csv(capture: Capture, metrics: Sequence[str], write: Callable[[str], object]) -> None:

@@ -117,10 +117,9 @@ class _bar:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-        self.bar = Progress(
-            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"), TimeRemainingColumn(),
-            console=Console(stderr=True), transient=True,
-        )  # fmt: skip
+        what, rate = TextColumn("{task.description}"), TextColumn("{task.fields[rate]}")
+        columns = what, BarColumn(), MofNCompleteColumn(), rate, TimeRemainingColumn()
+        self.bar = Progress(*columns, console=Console(stderr=True), transient=True)
         self.task = self.bar.add_task("captures", total=total, rate="")
         self.start = time.monotonic()
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
 
 import click
 
 from triage.commands import _types
 
-Rows = list[dict[str, Any]]
+Rows = list[dict[str, object]]
 
 
 @click.command("list")
@@ -44,7 +43,7 @@ def table(rows: Rows) -> str:
     )
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
     if isinstance(value, float):
@@ -57,8 +56,16 @@ def _rules(folders: tuple[str, ...]) -> Rows:
 
     from triage.rulebook import packs
 
-    return [{"id": r.id, "name": r.name, "status": r.status, "kind": "concept" if r.is_concept else r.scope, "title": r.title}
-            for r in packs.load([Path(f) for f in folders]).rules]  # fmt: skip
+    return [
+        {
+            "id": r.id,
+            "name": r.name,
+            "status": r.status,
+            "kind": "concept" if r.is_concept else r.scope,
+            "title": r.title,
+        }
+        for r in packs.load([Path(f) for f in folders]).rules
+    ]
 
 
 def _metrics() -> Rows:
@@ -85,9 +92,19 @@ def _formats() -> Rows:
 def _devices() -> Rows:
     from triage import devices
 
-    return [{"name": d.name, "vendor": d.vendor, "arch": d.arch, "generation": d.generation, "SMs": d.sm_count,
-             "warps": d.max_warps_per_sm, "warp": d.warp_size, "GB/s": d.peaks.dram_bytes_per_s and round(d.peaks.dram_bytes_per_s / 1e9)}
-            for d in (*devices.listing(), *devices.architectures())]  # fmt: skip
+    return [
+        {
+            "name": d.name,
+            "vendor": d.vendor,
+            "arch": d.arch,
+            "generation": d.generation,
+            "SMs": d.sm_count,
+            "warps": d.max_warps_per_sm,
+            "warp": d.warp_size,
+            "GB/s": d.peaks.dram_bytes_per_s and round(d.peaks.dram_bytes_per_s / 1e9),
+        }
+        for d in (*devices.listing(), *devices.architectures())
+    ]
 
 
 def _terms() -> Rows:
@@ -97,5 +114,9 @@ def _terms() -> Rows:
 
 
 LISTS: dict[str, Callable[[], Rows]] = {
-    "metrics": _metrics, "dialects": _dialects, "formats": _formats, "devices": _devices, "terms": _terms,
-}  # fmt: skip
+    "metrics": _metrics,
+    "dialects": _dialects,
+    "formats": _formats,
+    "devices": _devices,
+    "terms": _terms,
+}

@@ -6,15 +6,16 @@ import io
 import json
 import math
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from triage.commands import _known, _types
-from triage.ground.errors import ReportError, TriageError
+from triage.ground.errors import TriageError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from triage.devices import Device
     from triage.occupancy import Model
     from triage.occupancy.grid import Shape
@@ -55,8 +56,14 @@ if TYPE_CHECKING:
 @click.option("--latency", type=float, metavar="CYCLES", help="Warps needed to hide this latency.")
 @click.option("--intensity", type=float, default=1.0, metavar="N", help="Instructions per one that waits (1).")
 @click.option("--issue-rate", type=float, metavar="N", help="Warp instructions per cycle and SM.")
-@click.option("-f", "--format", "form", default="terminal", show_default=True,
-              type=click.Choice(["terminal", "markdown", "json", "html"]))  # fmt: skip
+@click.option(
+    "-f",
+    "--format",
+    "form",
+    default="terminal",
+    show_default=True,
+    type=click.Choice(["terminal", "markdown", "json", "html"]),
+)
 @click.option("-o", "--output", type=click.Path(dir_okay=False), metavar="PATH", help="Write here, not to stdout.")
 def command(
     arch: str | None, device: str | None, threads: Shape, regs: int, shared: int, sgpr: int | None,
@@ -104,21 +111,23 @@ def command(
 
 def write(text: str, output: str | None) -> None:
     """The report to stdout or to a file; raises ReportError when it cannot be written."""
-    if output is None or output == "-":
-        click.echo(text, nl=not text.endswith("\n"))
-        return
-    try:
-        Path(output).write_text(text if text.endswith("\n") else text + "\n", encoding="utf-8")
-    except OSError as error:
-        raise ReportError(f"{output}: {error.strerror or error}", "choose another path with -o") from None
+    from triage.files import writing
+
+    with writing.sink(output) as put:
+        put(text if text.endswith("\n") else text + "\n")
 
 
-def console(to_file: bool) -> Any:
+def console(page: io.StringIO, to_file: bool) -> Console:
     """A rich console that writes to memory: 80 columns, colour only for a terminal."""
     from rich.console import Console
 
     tty = not to_file and sys.stdout.isatty()
-    return Console(file=io.StringIO(), width=80, force_terminal=tty, no_color=not tty, highlight=False, emoji=False)
+    return Console(file=page, width=80, force_terminal=tty, no_color=not tty, highlight=False, emoji=False)
+
+
+def text_of(page: io.StringIO) -> str:
+    """What was written, without the blanks with which rich fills its lines."""
+    return "\n".join(line.rstrip() for line in page.getvalue().rstrip().splitlines())
 
 
 def _device(arch: str | None, name: str | None) -> Device:
@@ -137,9 +146,11 @@ def _device(arch: str | None, name: str | None) -> Device:
 def _check_range(model: Model, threads: int, regs: int, shared: int, sgpr: int | None, barriers: int | None) -> None:
     """Numbers that no launch on this hardware can have are mistakes; TriageError says the range."""
     words, arch = model.words, model.limits.arch
-    asked = [("--threads", "threads", threads, f"threads per {words['group']}", 1),
-             ("--regs", "registers", regs, f"{words['registers']} per thread", 0),
-             ("--shared", "shared", shared, f"B of {words['shared']} per {words['group']}", 0)]  # fmt: skip
+    asked = [
+        ("--threads", "threads", threads, f"threads per {words['group']}", 1),
+        ("--regs", "registers", regs, f"{words['registers']} per thread", 0),
+        ("--shared", "shared", shared, f"B of {words['shared']} per {words['group']}", 0),
+    ]
     if model.nvidia and sgpr is not None:
         raise TriageError(f"--sgpr {sgpr}: {arch} is an NVIDIA architecture, without SGPR")
     if not model.nvidia and barriers is not None:
@@ -167,7 +178,8 @@ def _terminal(report: Report, to_file: bool) -> str:
     from rich.table import Table
     from rich.text import Text
 
-    out = console(to_file)
+    page = io.StringIO()
+    out = console(page, to_file)
     now, words = report.now, report.now.model.words
 
     def heading(text: str) -> None:
@@ -195,11 +207,9 @@ def _terminal(report: Report, to_file: bool) -> str:
     for unit, levels in report.neighbours():
         table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
         for level, here in levels:
-            table.add_row(
-                ">" if here else " ", Text(_range(level.low, level.high), justify="right"), unit,
-                Text(str(level.groups), justify="right"), Text(str(level.waves), justify="right"),
-                Text(_percent(level.occupancy), justify="right"),
-            )  # fmt: skip
+            figures = str(level.groups), str(level.waves), _percent(level.occupancy)
+            mark, span = ">" if here else " ", Text(_range(level.low, level.high), justify="right")
+            table.add_row(mark, span, unit, *(Text(figure, justify="right") for figure in figures))
         out.print(Padding(table, (0, 0, 1, 2)))
     if report.shape_lines:
         out.print(Text("Launch shape", style="bold"))
@@ -210,8 +220,7 @@ def _terminal(report: Report, to_file: bool) -> str:
     if now.notes:
         heading("Notes")
         lines([f"- {note}" for note in now.notes])
-    text: str = out.file.getvalue()
-    return "\n".join(line.rstrip() for line in text.rstrip().splitlines())
+    return text_of(page)
 
 
 def _markdown(report: Report) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +12,7 @@ from triage.commands import _common, _types
 from triage.ground.errors import TriageError
 
 if TYPE_CHECKING:
+    from triage.document.bundle import Entry
     from triage.products.settings import Settings
     from triage.products.tickets.tickets import Ticket
 
@@ -108,7 +110,7 @@ def command(
 
 def _post(
     found: list[Ticket],
-    gone: list[dict[str, Any]],
+    gone: Sequence[Entry],
     out: Path,
     post: str,
     project: str,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 from typing import TYPE_CHECKING
 
 import click
 
 from triage.commands import _known, _types
-from triage.commands.occupancy import console, write
+from triage.commands.occupancy import console, text_of, write
 from triage.ground.errors import TriageError
 
 if TYPE_CHECKING:
@@ -25,8 +26,14 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="Check shared memory and group size against this architecture.",
 )
-@click.option("-f", "--format", "form", default="terminal", show_default=True,
-              type=click.Choice(["terminal", "markdown", "json"]))  # fmt: skip
+@click.option(
+    "-f",
+    "--format",
+    "form",
+    default="terminal",
+    show_default=True,
+    type=click.Choice(["terminal", "markdown", "json"]),
+)
 @click.option("-o", "--output", type=click.Path(dir_okay=False), metavar="PATH", help="Write here, not to stdout.")
 def command(size: str, border: int, element: int, arch: str | None, form: str, output: str | None) -> None:
     """Halo overhead of a tile: loads, shared memory, thread groups that fit.
@@ -42,8 +49,8 @@ def command(size: str, border: int, element: int, arch: str | None, form: str, o
     found = tile(size, border)
     room, threads, wave, name = _machine(arch)
     if form == "json":
-        data = {"schema": "triage-tile/1", **found.to_dict(element, threads), "arch": name,
-                "shared_limit": room if name else None}  # fmt: skip
+        limit = room if name else None
+        data = {"schema": "triage-tile/1", **found.to_dict(element, threads), "arch": name, "shared_limit": limit}
         write(json.dumps(data, indent=2), output)
         return
     facts = _facts(found, element, room, name)
@@ -113,7 +120,8 @@ def _terminal(tile: Tile, facts: list[tuple[str, str]], groups: list[tuple[str, 
     from rich.table import Table
     from rich.text import Text
 
-    out = console(to_file)
+    page = io.StringIO()
+    out = console(page, to_file)
     out.print(Text(_title(tile), style="bold"))
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     for name, text in facts:
@@ -126,5 +134,4 @@ def _terminal(tile: Tile, facts: list[tuple[str, str]], groups: list[tuple[str, 
     for row in groups:
         table.add_row(*(Text(cell) for cell in row))
     out.print(table)
-    rendered: str = out.file.getvalue()
-    return "\n".join(line.rstrip() for line in rendered.rstrip().splitlines())
+    return text_of(page)
