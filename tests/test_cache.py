@@ -61,7 +61,7 @@ def test_the_same_report_with_and_without(place: Path) -> None:
         warm = run("diagnose", SAMPLE, "-f", form)
         none = run("diagnose", SAMPLE, "-f", form, env={"TRIAGE_CACHE": "off"})
         assert cold.stdout == warm.stdout == none.stdout and cold.returncode == 0, form
-    assert {kind(p) for p in place.iterdir()} == {"rules", "template.md", "template.html"}
+    assert {kind(p) for p in place.iterdir()} == {"rules", "template.markdown", "template.html"}
 
 
 def test_a_changed_rule_is_read_again(place: Path, tmp_path: Path) -> None:

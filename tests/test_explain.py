@@ -118,7 +118,7 @@ def test_why_and_why_not() -> None:
     assert "Insufficient VGPRs" in p.stdout or "sched.insufficient_vgprs" in p.stdout
     p = run("explain", "AMD001", "--on", WORKLOADS, "--marker", "*sgemm*")
     assert "silent" in p.stdout
-    assert ">= 75.0 %" in p.stdout
+    assert "≥ 75.0 %" in p.stdout
     p = run("explain", "cpu-bound-workload", "--on", SAMPLES / "rocprofv3-stats" / "4711_kernel_stats.csv")
     assert "blind" in p.stdout or "not applicable" in p.stdout
     p = run("explain", "warp", "--on", WORKLOADS)

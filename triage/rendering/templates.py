@@ -64,7 +64,7 @@ class Compiled(jinja2.BytecodeCache):
         self.flavour = flavour
 
     def _name(self, bucket: jinja2.bccache.Bucket) -> str:
-        return f"template{self.flavour}-{jinja2.__version__}-{bucket.key}-{bucket.checksum}"
+        return f"template.{self.flavour}-{jinja2.__version__}-{bucket.key}-{bucket.checksum}"
 
     def load_bytecode(self, bucket: jinja2.bccache.Bucket) -> None:
         """See jinja2.BytecodeCache."""
