@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
+from typing import Any
 
 import pytest
 
-from tests.conftest import SAMPLES, run
+from tests.conftest import SAMPLES, diagnosis, doctor, run
 from triage import schema
 from triage.ground import glossary
 from triage.ground.stalls import STALLS
@@ -135,3 +137,33 @@ def test_list(what: str) -> None:
         assert [r["id"] for r in rows] == list(schema.all_metrics())
     if what == "devices":
         assert {"nvidia", "amd"} <= {r["vendor"] for r in rows}
+
+
+@pytest.mark.parametrize(
+    "sample", ["generic/p3_workloads_v2.csv", "ncu-raw", "rocprof-compute/four_kernels_mi210", "gpu-trace/demo_frame"]
+)
+def test_explain_says_of_every_rule_what_the_report_says(sample: str, book: Any) -> None:
+    """Fires where the report lists a finding, blind where it counts a blind spot, overruled where it rules out."""
+    from triage.commands._why import why
+
+    path = SAMPLES / sample
+    path = next(p for p in sorted(path.iterdir()) if p.suffix == ".csv") if sample == "ncu-raw" else path
+    d = diagnosis(path)
+    doc, capture = d.to_dict(), d.parts[0].capture
+    fired = {(f["rule"], f["workload"]) for f in doc["findings"]}
+    blind = {(r, w) for b in doc["blind_spots"] for r in b["rules"] for w in b["workloads"]}
+    overruled = {(r["rule"], r["workload"]) for r in doc["ruled_out"] if "overruled" in r["why"]}
+    wrong = []
+    for rule in d.book.rules:
+        if rule.is_concept or rule.scope == "frame" or "v2" not in rule.when:
+            continue
+        text = why(rule, capture, doctor(), "v2")
+        for workload, said in re.findall(
+            r"^(w\d+) .*\n(?:.*\n)*?  (fires|silent|blind|not applicable|overruled)", text, re.MULTILINE
+        ):
+            key = (rule.id, workload)
+            # a blind spot names its rules and its workloads, not the pairs: only a missing entry contradicts
+            agree = {"fires": key in fired, "overruled": key in overruled, "blind": key in blind}
+            if not agree.get(said, key not in fired | overruled):
+                wrong.append((*key, said))
+    assert wrong == []
