@@ -19,6 +19,7 @@ def stack(*options: Decorator) -> Decorator:
     """Several click options as one decorator, shown in this order."""
 
     def apply(f: Command) -> Command:
+        # decorators apply from the bottom up
         for option in reversed(options):
             f = option(f)
         return f

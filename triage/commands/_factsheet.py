@@ -23,6 +23,7 @@ LISTED = 60  # unmapped columns named in the table
 def _facts(capture: Capture, metrics: Sequence[str], most: int | None) -> Iterator[tuple[int, Origin]]:
     """(workload, origin) of every value there is, workload by workload."""
     count = len(capture) if most is None else min(most, len(capture))
+    # in pieces: cells are looked up again in the file, and a million of them would not fit
     for start in range(0, count, 2_000):
         rows = np.arange(start, min(start + 2_000, count))
         origins = Origins(capture, View(capture, rows))
@@ -156,6 +157,7 @@ def as_json(capture: Capture, metrics: Sequence[str]) -> dict[str, object]:
 
 def write_csv(capture: Capture, metrics: Sequence[str], write: Callable[[str], object]) -> None:
     """One row per value."""
+    # CSV for spreadsheets: `inert` keeps a marker name from being a formula
     buffer = io.StringIO()
     out = csv.writer(buffer)
     out.writerow(["workload", "name", "metric", "value", "unit", "file", "line", "column", "text", "formula"])

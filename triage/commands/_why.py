@@ -34,6 +34,7 @@ def why(rule: Rule, capture: Capture, doctor: Diagnostician, method: str) -> str
     d = doctor.diagnose([capture])
     if rule.scope == "frame":
         return _Why(rule, Outcomes(d, d.parts[0], whole=True)).text(whole=True)
+    # without a time a workload still counts, last
     times = np.nan_to_num(capture.self_ns, nan=-1.0)
     rows = np.sort(np.argsort(-times, kind="stable")[:SHOWN])
     return _Why(rule, Outcomes(d, d.parts[0], rows)).text(whole=False)
@@ -98,6 +99,7 @@ class _Why:
     def condition(self, kind: str, c: Condition, i: int, w: int) -> list[str]:
         """A comparison with its numbers, turned round where it fails, and the cells behind it."""
         value = int(np.broadcast_to(self.lookup.once(c), (self.view.size,))[i])
+        # a comparison that fails is told the way it is: `40 % < 60 %`, not `no: 40 % >= 60 %`
         op = FLIPPED[c.op] if value == FALSE and c.right is not None else c.op
         found = check(self.rule, c, self.lookup, i, lambda m: self.origins.of(m, w, i), op)
         lines = [wrap(found.why if value in _WORD else c.text, f"  {_WORD.get(value, 'unknown'):8} {kind:7} ")]

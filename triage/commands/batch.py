@@ -71,6 +71,7 @@ def command(
         complain(f"note: {found.other} files that are no profiler exports were passed over")
     if not found.captures:
         raise CaptureError(f"{', '.join(paths)}: no captures found", "name files, or a folder that holds exports")
+    # what this process may use, which in a container is less than the machine has
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     show = _bar if sys.stderr.isatty() else _lines
     with show(len(found.captures)) as progress:
@@ -137,5 +138,6 @@ class _bar:
         if outcome.error:
             text = "".join(c if c.isprintable() else "?" for c in outcome.error)
             self.bar.console.print(escape(text), style="yellow", highlight=False)
+        # a first capture can be done within the clock's resolution
         rate = done / max(time.monotonic() - self.start, 1e-6)
         self.bar.update(self.task, advance=1, rate=f"{rate:.1f}/s")

@@ -66,6 +66,7 @@ def _side(text: str, doctor: Diagnostician, settings: Settings) -> Diagnosis:
     if text == "-":
         paths = ["-"]
     else:
+        # what exists is one capture, commas in its name or not
         given = [text] if os.path.exists(text) else [t for t in text.split(",") if t]
         paths = [c.path for c in find.gather(given).captures]
     if not paths:

@@ -83,6 +83,7 @@ def command(files: tuple[str, ...], format: str, output: str | None, fail_on: st
         tty = output is None and sys.stdout.isatty()
         width = shutil.get_terminal_size((80, 24)).columns if tty else 80
         formats.render(bundle, format, write, full=settings.full, fail_on=fail_on or "", width=width, color=tty)
+    # a file that could not be read outweighs any finding: the answer is not whole
     if bad:
         return 2
     return 1 if fail_on and any(LEVELS.index(f["level"]) >= LEVELS.index(fail_on) for f in bundle.findings) else 0

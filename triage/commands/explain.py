@@ -57,6 +57,7 @@ def command(name: str, on: str | None, settings: Settings) -> int:
             write(_describe.rule_text(rule, book))
         elif schema.known(name.lower()):
             write(_describe.metric_text(name.lower(), book))
+        # a word that is both, such as `occupancy`, is explained as the term
         elif metric := schema.by_alias().get(schema.normal(name)) if glossary.find(name) is None else None:
             write(_describe.metric_text(metric, book))
         elif concept := [r for r in book.rules if name.lower() in r.concludes]:

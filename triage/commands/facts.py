@@ -37,6 +37,7 @@ def command(file: str, metric: str, format: str, everything: bool, settings: Set
         capture = settings.read(file)
     except UnknownDialect:
         with writing.sink(None) as write:
+            # the error alone would leave people without the columns they could map
             write(_factsheet.unknown(file))
         raise
     wanted = [m for m in capture.facts if fnmatch.fnmatchcase(m, metric)]

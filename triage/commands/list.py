@@ -36,6 +36,7 @@ def table(rows: Rows) -> str:
         return ""
     heads = list(rows[0])
     cells = [heads, *([_text(r[h]) for h in heads] for r in rows)]
+    # not the last column: a long title would push nothing but blanks
     widths = [max(len(c[i]) for c in cells) for i in range(len(heads) - 1)]
     return "".join(
         "  ".join([*(c.ljust(w) for c, w in zip(line, widths, strict=False)), line[-1]]).rstrip() + "\n"

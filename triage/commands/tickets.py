@@ -82,6 +82,7 @@ def command(
 
     if send and not post:
         raise TriageError("--send needs --post", "say which tracker: --post github|gitlab|jira|redmine")
+    # before any work: a wrong file is said at once
     old = tickets.read_old(Path(since)) if since else []
     doctor = settings.diagnostician()
     captures, bad = [], 0

@@ -63,7 +63,9 @@ def atomic(path: Path) -> Iterator[Write]:
 
             yield write
             f.flush()
+            # else a machine that loses power may keep the new name and not the content
             os.fsync(f.fileno())
+        # the only way to ask for it is to set it
         mask = os.umask(0)
         os.umask(mask)
         Path(name).chmod(0o666 & ~mask)  # mkstemp makes private files; reports follow the user's umask

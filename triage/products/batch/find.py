@@ -80,6 +80,7 @@ def gather(paths: Sequence[str], out: str = "") -> Gathered:
         found += _expand(path, os.path.realpath(out) if out else "", g)
     seen: dict[str, tuple[str, str]] = {}
     for path, name in found:
+        # a link and what it points to are one capture
         seen.setdefault(path if "://" in path else os.path.realpath(path), (path, name))
     g.captures = _named(sorted(seen.values()))
     return g
@@ -92,6 +93,7 @@ def _expand(path: str, out: str, g: Gathered) -> list[tuple[str, str]]:
         return _remote(path, g)
     if os.path.isdir(path):
         return _walk(Path(path), out, g)
+    # a file may be called `a[1].csv`: what exists is no pattern
     if not os.path.exists(path) and glob.has_magic(path):
         hits = sorted(glob.glob(path, recursive=True))
         folders = [h for h in hits if os.path.isdir(h)]
@@ -115,6 +117,7 @@ def _walk(root: Path, out: str, g: Gathered) -> list[tuple[str, str]]:
     """Captures below a folder; of nested folders that count as one export the innermost is it."""
     found: list[tuple[str, str]] = []
     for here, folders, files in os.walk(root):
+        # in place: os.walk goes down into what is left of the list
         folders[:] = sorted(f for f in folders if not f.startswith("."))
         if (out and os.path.realpath(here) == out) or os.path.isdir(os.path.join(here, STATE)):
             folders[:] = []
@@ -125,6 +128,7 @@ def _walk(root: Path, out: str, g: Gathered) -> list[tuple[str, str]]:
         if len(mains) == 1 and _recognised(folder):
             name = folder.relative_to(root).as_posix()
             found.append((str(folder), root.name or "capture" if name == "." else name))
+            # the folder stands for it: listed by itself it would count twice
             companions |= mains
         for name in sorted(files):
             if name in companions:
@@ -183,6 +187,7 @@ def _remote(url: str, g: Gathered) -> list[tuple[str, str]]:
     except (OSError, ValueError, ImportError) as e:
         raise TriageError(f"{url}: cannot be listed ({e})", "check the address and its credentials") from e
     taken = []
+    # names are told below the part of the address without wildcards
     base = path.partition("*")[0].rpartition("/")[0] if glob.has_magic(path) else path
     for hit in hits:
         if PurePosixPath(hit).suffix.lower() in TABLES and not _NEVER.match(PurePosixPath(hit).name):
@@ -212,6 +217,7 @@ def slugify(name: str, also: str = "") -> str:
     stem = re.sub(r"\.(csv|tsv|txt|xls|gz)\b", "", name, flags=re.IGNORECASE)
     plain = re.sub(r"[^A-Za-z0-9_]+", "-", stem).strip("-_").lower()
     if len(plain) > 64:
+        # the end of a long path tells more than its beginning
         plain = f"{plain[:24].rstrip('-_')}-{plain[-38:].lstrip('-_')}"
     if not plain or _RESERVED.fullmatch(plain):
         plain = f"capture-{plain}".rstrip("-")

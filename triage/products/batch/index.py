@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 def context(batch: Batch) -> dict[str, object]:
     """Everything the index templates name."""
+    # of nothing recoverable at all every bar is empty
     most = max((c["recoverable_ns"] or 0 for c in batch.captures), default=0) or 1
     return {
         "batch": batch,

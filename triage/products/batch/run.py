@@ -40,6 +40,7 @@ Progress = Callable[[Outcome, int], None]
 
 def signature(settings: Settings) -> str:
     """What the bytes of a report depend on besides its capture: options, rules, version, templates."""
+    # the rules by their content: the files behind the same options may change from one night to the next
     texts = [repr(asdict(settings)), settings.rulebook().sha256, __version__]
     for name in settings.formats:
         path = formats.template(name)
@@ -67,6 +68,7 @@ def run(
     except OSError as e:
         raise ReportError(f"{out}: cannot be written ({e.strerror or e})", "choose another -o") from e
     with _alone(state):
+        # under the lock: what is swept away next may be another batch's
         mark = signature(settings)
         _sweep(out, {f.slug for f in found})
         kept = {f.slug for f in found if resume and _kept(f, settings, out, mark)}
@@ -123,6 +125,7 @@ def _forget(out: Path, slug: str) -> None:
     note = out / STATE / f"{slug}.json"
     with contextlib.suppress(ValueError, OSError):
         for name in json.loads(note.read_text(encoding="utf-8"))["files"]:
+            # a note is a file that others may edit: it names reports of this capture, never a path
             if Path(name).name == name and name.startswith(slug):
                 (out / "reports" / name).unlink(missing_ok=True)
     note.unlink(missing_ok=True)
@@ -136,6 +139,7 @@ def _kept(found: Found, settings: Settings, out: Path, mark: str) -> bool:
             return False
         files = {name: (out / "reports" / name).read_bytes() for name in note["files"]}
         whole = all(hashlib.sha256(data).hexdigest() == note["files"][name] for name, data in files.items())
+        # the capture itself last: reading it is what takes long
         return whole and workers.open_source(found.path, settings.most_unpacked).sha256 == note["sha256"]
     except (OSError, ValueError, KeyError, TypeError, TriageError):
         return False
@@ -147,6 +151,7 @@ def _keep(outcome: Outcome, out: Path, mark: str) -> None:
     assert outcome.summary is not None  # only an error has none
     files = {}
     for name, text in outcome.reports.items():
+        # file names of another encoding hold lone surrogates, which no UTF-8 file can
         data = text.encode("utf-8", "replace").decode("utf-8")
         with writing.atomic(out / "reports" / f"{slug}{formats.suffix(name)}") as write:
             write(data)
@@ -204,10 +209,12 @@ def _parquet(found: Sequence[Found], out: Path) -> None:
         return
     kinds = {"rank": pa.int64(), **dict.fromkeys(NUMBERS, pa.float64())}
     schema = pa.schema([(name, kinds.get(name, pa.string())) for name in COLUMNS])
+    # not writing.atomic: pyarrow opens the file itself, and writes bytes
     part = out / ".findings.parquet.part"
     try:
         with pq.ParquetWriter(part, schema) as writer:
             for _, note in _notes(found, out):
+                # a row group per capture: a night's findings need not fit in memory
                 columns = list(zip(*note["rows"], strict=True)) or [()] * len(COLUMNS)
                 arrays = [pa.array(values, type=f.type) for f, values in zip(schema, columns, strict=True)]
                 writer.write_table(pa.Table.from_arrays(arrays, schema=schema))

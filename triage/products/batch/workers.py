@@ -119,6 +119,7 @@ def open_source(path: str, max_unpacked: int) -> Source:
     try:
         import fsspec
 
+        # all of it at once: dialects look at the beginning, parse in pieces, and go back for the cells they quote
         with fsspec.open(path, "rb") as f:
             return Source(path, data=f.read(), max_unpacked=max_unpacked)
     except ImportError as e:
@@ -208,6 +209,7 @@ def cluster(todo: Sequence[Found], settings: Settings, address: str) -> Generato
         ) from e
     with client:
         waiting = iter(todo)
+        # not all at once: a scheduler keeps every result until it is fetched
         ahead = max(16, AHEAD * sum(client.nthreads().values()))
         names: dict[object, Found] = {}
 

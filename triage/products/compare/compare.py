@@ -37,8 +37,10 @@ def compare(before: Diagnosis, after: Diagnosis, floor: float = FLOOR, threshold
     frame = _verdict(_frames(before), _frames(after), floor)
     bad = [p["name"] for p in listed if threshold is not None and _regressed(p, threshold)]
     if threshold is not None and _regressed(frame, threshold) and not bad:
+        # many regressions below the threshold can add up to one of the frame
         bad.append("the whole frame")
     named = sorted({r for p in listed for r in (*p["fixed"], *p["remaining"], *p["new"], *p["unknown"])})
+    # titles stand in the document, so that a renderer needs no rulebook
     rules = {r.id: r for r in before.book.rules}
     return {
         "schema": SCHEMA,
@@ -68,6 +70,7 @@ def side(d: Diagnosis) -> list[Item]:
         seen: dict[tuple[str, str, str, str], int] = {}
         items = []
         for w in range(len(c)):
+            # the launch shape is part of who it is: the same kernel on another grid is other work
             who = (str(c.paths[w]), str(c.names[w]), str(c.kinds[w]), _shape(c, w))
             nth = seen[who] = seen.get(who, -1) + 1
             item = found.setdefault((*who, nth), Item(*who, nth, w / max(1, len(c) - 1)))
@@ -91,6 +94,7 @@ def _shape(c: Capture, w: int) -> str:
 
 def _within(c: Capture, w: int) -> float:
     """Noise of the mean of equal launches inside one capture: two standard errors, as a part of the mean."""
+    # the spread of two launches says nothing, and that of several shapes something else
     if c.calls[w] < 3 or not _shape(c, w):
         return 0.0
     times = np.asarray(c.times(w), dtype=float)
@@ -110,6 +114,7 @@ def _outcomes(d: Diagnosis, outcomes: Outcomes, items: Sequence[Item]) -> None:
         if fired and rule.gain is not None:
             low, likely, bound = fractions(rule, outcomes.lookup(index), np.array(fired))
             for k, w in enumerate(fired):
+                # NaN: it fired, but the workload has no time to give back
                 if likely[k] == likely[k]:
                     items[w].gains[rule.id] = (float(low[k]), float(likely[k]), float(bound[k]))
         for w in fired:
@@ -130,6 +135,7 @@ def _verdict(before: Sequence[float], after: Sequence[float], floor: float, with
         }
     b, a = median(before), median(after)
     noise = max(floor, _spread(before), _spread(after), within)
+    # both sides as ratios above one: a gain of 25 % undoes `25 % longer`, in either direction
     word = FASTER if b / a > 1 + noise else SLOWER if a / b > 1 + noise else SAME
     return {
         "before_ns": number(b, 3),
@@ -157,6 +163,7 @@ def _pair(p: Pair, floor: float) -> Paired:
     b, a = p.before, p.after
     judged = _verdict(b.times, a.times, floor, max(b.noise, a.noise))
     verdict = judged["verdict"]
+    # what was blind on one side can be neither fixed nor new there
     known = b.rules.keys() & a.rules.keys()
     fixed = sorted(r for r in known if b.rules[r] == "fired" and a.rules[r] == "absent")
     fired = sorted(r for r in b.rules if b.rules[r] == "fired")
@@ -193,6 +200,7 @@ def _predicted(b: Item, rules: Sequence[str], achieved: float | None) -> Predict
     low, likely, bound = (speedup(f) for f in b.gains[best])
     came = None
     if achieved is not None:
+        # half a point either way: neither the promise nor the clock is more exact
         came = "below" if achieved < low - 0.005 else "above" if achieved > bound + 0.005 else "within"
     return {"low": low, "likely": likely, "bound": bound, "rule": best, "achieved": achieved, "came_true": came}
 
@@ -242,6 +250,7 @@ def _sentence(judged: Judged, changes: Sequence[Change], b: Item, a: Item) -> st
     word = change(judged)
     if median(b.calls) != median(a.calls):
         word += f"; {median(b.calls):g} calls before, {median(a.calls):g} after, totals are compared"
+    # excused only where the time fell: a counter that fell with it is nothing to worry about
     told = [c for c in changes if c["moved"] and c["metric"] != "gpu.time" and "not a regression" in c["reading"]]
     if judged["verdict"] == FASTER and told:
         names = " and ".join(f"lower {c['label']}" for c in told[:2])

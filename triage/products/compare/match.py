@@ -65,6 +65,7 @@ def match(before: Sequence[Item], after: Sequence[Item]) -> tuple[list[Pair], li
     for key, how in keys:
         left, right = _by_key(left, right, key, how, pairs)
     renamed: dict[str, str] = {}
+    # parents before children: once a marker is known to be renamed, what is below it matches by itself
     for depth in sorted({i.path.count(SEP) if i.path else -1 for i in left}):
         level = [i for i in left if (i.path.count(SEP) if i.path else -1) == depth]
         for b, a, how in _renames(level, right, renamed, len(before) == len(after) == 1):
@@ -85,6 +86,7 @@ def _by_key(
     left: list[Item], right: list[Item], key: Callable[[Item], Hashable], how: str, pairs: list[Pair]
 ) -> tuple[list[Item], list[Item]]:
     waiting: dict[Hashable, list[Item]] = {}
+    # reversed: pop() below then takes the first of several
     for b in reversed(left):
         waiting.setdefault(key(b), []).append(b)
     taken: set[int] = set()
@@ -136,6 +138,7 @@ def _mutual(olds: list[Item], news: list[Item]) -> list[tuple[Item, Item, str]]:
             continue
         j = max(range(len(row)), key=row.__getitem__)
         best = row[j]
+        # rivals of either side: two olds that claim one new are a doubt too
         others = [v for k, v in enumerate(row) if k != j] + [score[k][j] for k in range(len(olds)) if k != i]
         if best >= ENOUGH and all(best >= v + CLEAR for v in others):
             out.append((olds[i], news[j], f"renamed: same parent and kind, {best:.0%} alike"))
@@ -148,6 +151,7 @@ def likeness(b: Item, a: Item) -> float:
         return 0.0
     one, two = plain(b.name), plain(a.name)
     names = 1.0 if one == two else difflib.SequenceMatcher(None, one, two, autojunk=False).ratio()
+    # a quarter of the capture away is as good as anywhere
     near = 1.0 - min(1.0, abs(b.order - a.order) * 4)
     return 0.55 * names + 0.2 * near + 0.25 * _counters(b, a)
 

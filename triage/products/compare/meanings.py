@@ -165,6 +165,7 @@ def _ends(*tails: str) -> Callable[[str], bool]:
     return lambda metric: metric.endswith(tails)
 
 
+# The first that knows a metric reads it; what none knows is read by its schema.
 _READINGS: tuple[tuple[Callable[[str], bool], Callable[[Move], tuple[str, Sense]]], ...] = (
     (_is("gpu.time"), _time),
     (_is(*OCCUPANCY), _occupancy),

@@ -28,9 +28,11 @@ def render(doc: Comparison, format: str, full: bool = False) -> str:
         return junit(doc)
     if format not in declared.templates("compare"):
         raise ReportError(f"no comparison format is called {format!r}", f"formats: {', '.join(FORMATS)}")
+    # a workload that did not change is worth a line only where there are few
     pairs = [
         p for p in doc["pairs"] if full or p["verdict"] != "same" or p["fixed"] or p["new"] or len(doc["pairs"]) <= 5
     ]
+    # regressions first, whatever their size: they are why people look
     pairs.sort(key=lambda p: (p["verdict"] != "slower", -abs((p["before_ns"] or 0) - (p["after_ns"] or 0))))
     names = {
         "listed": [_pair(p, full) for p in pairs],

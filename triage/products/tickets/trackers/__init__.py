@@ -123,8 +123,10 @@ def sync(tracker: Tracker, t: Ticket, out: Path) -> str:
                     f"{tracker.name}: {mine} was filed, but could not be marked {marker(t.fingerprint)}",
                     "the token must be allowed to set labels",
                 )
+            # its own key as well: the list may lag behind what was just created
             found = sorted({mine, *tracker.find(t.fingerprint)}, key=number)
         key, *younger = found
+        # what was created a moment ago says all of it already
         if word == "updated" or younger:
             tracker.update(key, t.fingerprint, t.title, body)
         for other in younger:  # two runs filed it at one time

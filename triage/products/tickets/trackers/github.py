@@ -21,6 +21,7 @@ class GitHub:
 
     def find(self, fingerprint: str) -> list[str]:
         """Issues with the label, pull requests left out."""
+        # closed ones too: people closed it, and a new one would overrule them. Pull requests are issues here.
         found = self.repository.get_issues(state="all", labels=[marker(fingerprint)])
         return [f"#{n}" for n in sorted(i.number for i in found if i.pull_request is None)]
 
@@ -41,6 +42,7 @@ class GitHub:
         """Closed, without the marking label."""
         issue = self.repository.get_issue(number(key))
         issue.create_comment(f"Duplicate of {of}")
+        # without the marking label `find` never sees it again, whoever reopens it
         issue.edit(state="closed", state_reason="not_planned", labels=[LABEL])
 
     def comment(self, key: str, text: str) -> None:

@@ -44,6 +44,7 @@ class GitLab:
 
     def comment(self, key: str, text: str) -> None:
         """A note."""
+        # lazy: a note needs no look at the issue
         self.issues.get(number(key), lazy=True).notes.create({"body": text})
 
     def attach(self, key: str, files: list[Path]) -> None:

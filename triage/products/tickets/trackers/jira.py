@@ -26,6 +26,7 @@ class Jira:
         """Issues with the label, in the order they were filed."""
         query = f'project = "{self.project}" AND labels = "{marker(fingerprint)}"'
         found = self.server.search_issues(query, maxResults=50, fields="key")
+        # by number: GPU-9 is older than GPU-10
         return sorted((str(i.key) for i in found), key=lambda k: int(k.rpartition("-")[2]))
 
     def carries(self, key: str, fingerprint: str) -> bool:
@@ -60,6 +61,7 @@ class Jira:
     def attach(self, key: str, files: list[Path]) -> None:
         """Attachments; one of the same name is replaced."""
         names = {f.name for f in files}
+        # a field that a project hides is missing, not empty
         for old in getattr(self.server.issue(key).fields, "attachment", None) or []:
             if old.filename in names:
                 old.delete()
@@ -74,6 +76,7 @@ def connect(project: str, url: str, token: str) -> Jira:
         raise TriageError(f"{project!r} is no Jira project key", "such as GPU")
     if not url:
         raise TriageError("--post jira needs --url", "such as https://company.atlassian.net")
+    # Cloud takes an address and an API token, Data Center a personal token alone
     user = os.environ.get("JIRA_USER", "")
     access: dict[str, object] = {"basic_auth": (user, token)} if user else {"token_auth": token}
     return Jira(client("jira").JIRA(server=url.rstrip("/"), max_retries=1, timeout=30, **access), project)

@@ -27,6 +27,7 @@ class Redmine:
         """Issues with the marker in their subject, closed ones included."""
         mark = f"[{marker(fingerprint)}]"
         found = self.server.issue.filter(project_id=self.project, status_id="*", subject=f"~{mark}")
+        # `~` looks for parts of words, anywhere and in any case
         return [f"#{n}" for n in sorted(i.id for i in found if mark in i.subject)]
 
     def carries(self, key: str, fingerprint: str) -> bool:
@@ -60,6 +61,7 @@ class Redmine:
         old = [
             a.id for a in self.server.issue.get(number(key), include=["attachments"]).attachments if a.filename in names
         ]
+        # new ones first: where this breaks off there are two of a file, never none
         self.server.issue.update(number(key), uploads=[{"path": str(f), "filename": f.name} for f in files])
         for one in old:
             self.server.attachment.delete(one)
