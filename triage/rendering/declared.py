@@ -33,6 +33,7 @@ class Declared:
 def templates(product: str = "") -> dict[str, Path]:
     """format -> template of a product (a folder of reports/; "" is the diagnosis itself)."""
     found = sorted((share("reports") / product).glob("*.j2"))
+    # up to the first dot: slack.txt.j2 is the format slack and makes .txt files
     return {p.name.split(".")[0]: p for p in found}
 
 
@@ -43,6 +44,7 @@ def read(path: Path, *, trusted: bool = True) -> Declared:
     """
     own = path.name.removesuffix(".j2")
     suffix = f".{own.split('.', 1)[1]}" if "." in own else ".txt"
+    # a user may name any file, an image of a gigabyte without one line end too: only its first characters are read
     with path.open(encoding="utf-8", errors="replace") as f:
         m = _FIRST.match(f.readline(_LONGEST))
     known = ", ".join(ESCAPES)

@@ -14,6 +14,7 @@ from triage.rendering.kernel_names import kernel
 _HIDDEN = re.compile(
     "[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\u061c\u00ad\ud800-\udfff\ufffe\uffff]"
 )
+# with C1: a terminal takes U+009B for the beginning of a command, as it takes ESC [
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _RUN = re.compile(r"[ \t\r\n\u2028\u2029\x0b\x0c]+")
 
@@ -21,6 +22,7 @@ _RUN = re.compile(r"[ \t\r\n\u2028\u2029\x0b\x0c]+")
 def clean(text: object) -> str:
     """One line without control characters; what was hidden or would reorder the text is named: `<U+202E>`."""
     line = _RUN.sub(" ", str(text)).strip() if text is not None else ""
+    # nearly every name ends here, without two searches through it
     if line.isprintable():
         return line
     line = _HIDDEN.sub(_named, line)
@@ -50,6 +52,7 @@ _MARKDOWN = re.compile(r"([\\`*\[\]|~$]|<(?=[A-Za-z/!?])|&(?=#?\w+;)|(?<!\w)_|_(
 def markdown(text: object) -> str:
     """Prose for Markdown: nothing in it can start markup, in a table cell or outside."""
     line = _MARKDOWN.sub(r"\\\1", clean(text))
+    # at the start of a line `1.` begins a list, `-` and `+` too, `=` underlines a heading
     if m := re.match(r"(\d+)([.)])(\s)", line):
         return f"{m[1]}\\{m[2]}{m[3]}{line[m.end() :]}"
     return f"\\{line}" if line[:1] in ("+", "-", "=", ":", ">", "#") else line
@@ -59,6 +62,7 @@ def markdown_code(text: object, most: int = 60, cell: bool = True) -> str:
     """A name or cell as a code span: no mention, link or entity in it is alive. Pipes are escaped for table cells."""
     line = short(text, most) or " "
     longest = max((len(run) for run in re.findall("`+", line)), default=0)
+    # no backslash escapes anything in a code span: only a longer fence does
     fence = "`" * (longest + 1)
     pad = " " if longest and (line[0] == "`" or line[-1] == "`") else ""
     if cell:
@@ -82,6 +86,7 @@ def jira(text: object) -> str:
             return "&amp;" if re.match(r"&#?\w+;", line[at:]) else "&"
         if c in "{}[]|!":
             return f"\\{c}"
+        # between letters, or alone between blanks, Jira starts no style: `snake_case` and `a - b` stay readable
         before, after = line[at - 1 : at], line[at + 1 : at + 2]
         inside = before.isalnum() and after.isalnum()
         apart = before in ("", " ") and after in ("", " ") and at > 0

@@ -26,6 +26,7 @@ def template(format: str) -> Path | None:
 
     Raises ReportError for a format or file that is not there.
     """
+    # by its ending, not by a look at the disk: a file that happens to be called `csv` changes no format
     if format.endswith(".j2"):
         path = Path(format)
         if not path.is_file():
@@ -68,6 +69,7 @@ def render(
     """
     path = template(format)
     if path is not None:
+        # imported here and below: JSON and CSV start without Jinja and rich
         from triage.rendering.templates import report
 
         report(b, path, write, full=full, trusted=not format.endswith(".j2"))

@@ -20,16 +20,19 @@ def junit(b: Bundle, write: Write, fail_on: str = "") -> None:
     by: dict[str, list[Entry]] = {}
     for f in b.findings:
         by.setdefault(f["workload"], []).append(f)
+    # beyond the last level: no finding reaches it
     least = LEVELS.index(fail_on) if fail_on else len(LEVELS)
     captures = b.document["captures"]
     suites = []
     for number, capture in enumerate(captures):
+        # ids carry the capture's number only where there are several
         prefix = f"{number + 1}:" if len(captures) > 1 else ""
         mine = [w for w in b.document["workloads"] if w["id"].startswith(prefix)]
         cases = [_case(w, by.get(w["id"], []), least) for w in mine]
         if found := by.get(f"{prefix}frame"):
             whole: Entry = {"id": f"{prefix}frame", "name": "frame", "path": [], "duration_ns": None}
             cases.append(_case({**whole, "verdict": "Findings about the whole frame."}, found, least))
+        # exclusive times: a marker within another is not counted twice
         seconds = sum(w["self_ns"] or 0 for w in mine) / 1e9
         suites.append(Suite(short(capture["path"], LONG), cases, seconds))
     for piece in junit_xml("triage", suites):
@@ -42,6 +45,7 @@ def _case(w: Entry, found: Sequence[Entry], least: int) -> Case:
     if bad:
         worst = f"worst: {bad[0]['rule']} {bad[0]['title']}, gives back {phrases.gain(bad[0])}"
         failure = Failure(short(f"{plural(len(bad), 'finding')}; {worst}", LONG), bad[0]["level"], list(_lines(bad)))
+    # what a failure says already is not said again
     told = [f for f in found if f not in bad]
     return Case(
         group=short(".".join(w["path"]) or "frame", LONG),

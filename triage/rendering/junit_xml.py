@@ -46,6 +46,7 @@ class Suite:
 def junit_xml(name: str, suites: Sequence[Suite]) -> Iterator[str]:
     """The document, a case a piece. Characters that XML has no place for are named, other line breaks are blanks."""
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
+    # the counts stand in the first tag: suites are sequences, not iterators, so that they can be counted first
     top = ElementTree.Element("testsuites", {"name": xml_chars(name), **_counts([c for s in suites for c in s.cases])})
     start, end = _tags(top)
     yield start
@@ -57,6 +58,7 @@ def junit_xml(name: str, suites: Sequence[Suite]) -> Iterator[str]:
 def _suite(suite: Suite) -> Iterator[str]:
     said = {"name": xml_chars(suite.name), **_counts(suite.cases), "skipped": "0"}
     if suite.seconds is not None:
+        # seconds with nine digits are nanoseconds: a kernel of 7 µs is not 0.000
         said["time"] = f"{suite.seconds:.9f}"
     start, end = _tags(ElementTree.Element("testsuite", said))
     yield start
@@ -86,6 +88,7 @@ def _lines(lines: Sequence[str]) -> str:
 
 
 def _text(element: ElementTree.Element) -> str:
+    # <failure></failure>, not <failure/>: what `_tags` cuts apart needs both of its tags
     return ElementTree.tostring(element, encoding="unicode", short_empty_elements=False) + "\n"
 
 

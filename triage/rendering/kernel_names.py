@@ -11,14 +11,18 @@ import re
 from functools import lru_cache
 
 _ANONYMOUS = re.compile(r"\(anonymous namespace\)|<unnamed>|\(anonymous\)")
+# `[lambda(int) (instance 1)]`, `{lambda(int)#1}`: compilers differ, and a comma within parts no arguments
 _LAMBDA = re.compile(r"\[?lambda\([^()]*\)[^,>\])]*\]?|\{lambda\([^()]*\)#?\d*\}")
+# pointers, references or C's own types: `GBuffer (opaque)` and `DrawIndexed(6)` have brackets and are no functions
 _PARAMETERS = r"\((?:[^()]*[*&][^()]*|(?:unsigned|const|int|float|double|long|char|bool|size_t)\b[^()]*)\)\s*$"
 _IS_CPP = re.compile(rf"\w::\w|^void |\w<.*>|\w{_PARAMETERS}")
 
 
+# a name is shortened for every finding and cell that mentions it
 @lru_cache(maxsize=65_536)
 def kernel(name: str) -> str:
     """The telling part of a C++ kernel name; any other name as it is."""
+    # the search grows with the square of the length: a hostile name of a megabyte would take minutes
     if len(name) > 4096 or not _IS_CPP.search(name):
         return name
     text = _LAMBDA.sub("lambda", _ANONYMOUS.sub("anon", name))
@@ -45,6 +49,7 @@ def _without_parameters(text: str) -> str:
     if not text.endswith((")", ") const")):
         return text
     depth = 0
+    # from the end: a parameter such as `int (*)(long)` holds brackets of its own
     for i in range(len(text) - 1, -1, -1):
         depth += (text[i] == ")") - (text[i] == "(")
         if text[i] == "(" and depth == 0:
@@ -64,6 +69,7 @@ def _arguments(text: str) -> str:
             current = ""
         elif depth == 1:
             current += c
+    # `(bool)1`, `(int)4`: demanglers write the type before each constant
     clean = [_last(re.sub(r"^\(\w+\)", "", p.strip()), "::").strip() for p in [*parts, current]]
     named = [p for p in clean if p]
     return ", ".join(named[:2]) + (", …" if len(named) > 2 else "")

@@ -28,6 +28,7 @@ def percent(share: float | None) -> str:
     pct = share * 100
     if 0 < pct < 0.1:
         return "<0.1 %"
+    # 9.95: what would be printed as 10.0 %
     return f"{pct:.0f} %" if pct >= 9.95 or pct == 0 else f"{pct:.1f} %"
 
 
@@ -36,6 +37,7 @@ def number(value: float | None, unit: str) -> str:
     if value is None:
         return "–"
     if unit == "%":
+        # 100.0 % looks like a measurement; it is a limit or a whole
         return f"{value:.1f} %" if abs(abs(value) - 100) > 0.05 else f"{value:.0f} %"
     return show(value, unit)
 
@@ -71,6 +73,7 @@ def cause(c: Entry, brief: bool = False) -> str:
     text = where if brief else f"{where}, {time(c['saved_ns'])}{' together' if c['count'] > 1 else ''}"
     if c["share"] and not brief:
         text += f" ({percent(c['share'])} of the frame)"
+    # a twentieth shared with the items above is not worth a clause
     if c["saved_ns"] and c["adds_ns"] < 0.95 * c["saved_ns"]:
         text += f", {time(c['adds_ns']) if c['adds_ns'] else 'nothing'} beyond the items above"
     return text
@@ -78,6 +81,7 @@ def cause(c: Entry, brief: bool = False) -> str:
 
 def where(c: Entry, most: int = 3, long: int = 40) -> list[str]:
     """Names of the workloads a cause concerns, largest saving first, and how many more."""
+    # in several captures the frames are called 1:frame, 2:frame ...
     if all(w.endswith("frame") for w in c["workloads"]):
         return []
     names = [short(n, long) for n in c["names"][:most]]
@@ -91,6 +95,7 @@ def gain(f: Entry) -> str:
     g = f["gain"]
     if not g:
         return "no estimate"
+    # a frame's fraction and its share of the frame are one number: it is said once
     if f["workload"].endswith("frame"):
         return (
             f"{time(g['saved_ns'])} ({percent(g['fraction'])} of the frame)"
@@ -156,6 +161,7 @@ def leaves(o: Entry) -> Iterable[Entry]:
 
 def tail(path: str) -> str:
     """The last part of a path."""
+    # exports of a Windows machine are often read on another: both kinds of separators
     return short(path.replace("\\", "/").rstrip("/").rpartition("/")[2] or path, 60)
 
 
@@ -166,6 +172,7 @@ def collect(b: Entry) -> str:
 
 def missing(b: Entry, most: int = 8) -> str:
     """The metrics to collect, as people call them."""
+    # several ids may share what people call them
     names = list(dict.fromkeys(label(m) for m in b["missing"]))
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more

@@ -30,5 +30,6 @@ def _dump(value: Any) -> str:
     try:
         return orjson.dumps(value).decode()
     except TypeError:  # a lone surrogate in a path, an integer beyond 64 bits
+        # the slow way, for this one entry; a character that UTF-8 has no place for becomes `?`
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         return text.encode("utf-8", "replace").decode("utf-8")

@@ -38,5 +38,7 @@ def inert(value: T) -> T | str:
     """A cell that no spreadsheet takes for a formula."""
     if not isinstance(value, str):
         return value
+    # cleaned first: a blank or an invisible character before `=` would hide it from the look at the first one
     text = clean(value)
+    # spreadsheets take what follows an apostrophe for text; quotes alone do not keep a formula from running
     return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t") else text

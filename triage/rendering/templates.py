@@ -33,10 +33,12 @@ SHORT = 5  # findings a short report lists
 class Sandbox(ImmutableSandboxedEnvironment):
     """Jinja's sandbox, with bounded multiplication."""
 
+    # Jinja bounds `range` by itself, but lets `'x' * 10 ** 9` fill the memory
     intercepted_binops = frozenset(["*", "**", "+"])
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
         """Refuse operands whose product would eat the machine."""
+        # a number counts by itself: it may be how often the other side is repeated
         sizes = [
             len(v) if isinstance(v, str | list | tuple) else abs(v) if isinstance(v, int) else 0 for v in (left, right)
         ]
@@ -81,13 +83,16 @@ def environment(path: Path, trusted: bool) -> jinja2.Environment:
     how = declared.read(path, trusted=trusted).escape
     folders = [path.parent, share("reports"), share("reports") / "_parts"]
     options: dict[str, Any] = {
+        # a user's own parts come before ours of the same name; the loader refuses paths that lead out of its folders
         "loader": jinja2.FileSystemLoader(list(dict.fromkeys(map(str, folders)))),
         "autoescape": how == "html",
+        # a misspelt name is an error, never an empty place in a report
         "undefined": jinja2.StrictUndefined,
         "trim_blocks": True,
         "lstrip_blocks": True,
         "keep_trailing_newline": True,
     }
+    # escaping is compiled in: kept per way, or a part compiled for Markdown would stand unescaped on the page
     made = jinja2.Environment(**options, bytecode_cache=Compiled(how)) if trusted else Sandbox(**options)
     made.filters.update(filters(how))
     return made
@@ -181,6 +186,7 @@ def _frames(doc: Entry) -> list[Entry]:
 class Phrases:
     """The shared sentences, as `say.gain(f)` in a template; and every word said of limiter classes and bands."""
 
+    # each function by itself: through the module a template would reach all that the module imports
     total = staticmethod(phrases.total)
     recoverable = staticmethod(phrases.recoverable)
     limiters = staticmethod(phrases.limiters)
@@ -206,6 +212,7 @@ def report(b: Bundle, path: Path, write: Write, *, full: bool = False, trusted: 
     """Render a diagnosis with a template file. Raises ReportError, with the template's line, for anything wrong in it."""
     env = environment(path, trusted)
     names = context(b, full)
+    # only our own page reads it, and packing a large frame takes a while
     if trusted and declared.read(path).escape == "html":
         from triage.rendering.html import page
 
@@ -224,6 +231,7 @@ def report(b: Bundle, path: Path, write: Write, *, full: bool = False, trusted: 
     except UnicodeDecodeError as e:
         raise ReportError(f"{path}: not UTF-8 text", "save the template as UTF-8") from e
     except Exception as e:
+        # in our own templates that is a fault of the program, and its traceback is wanted
         if trusted:
             raise
         text = " ".join(str(e).split())[:200] or type(e).__name__
@@ -234,6 +242,7 @@ def _line(e: BaseException, path: Path) -> int:
     """Line of the template where an exception came up; Jinja rewrites tracebacks to template lines."""
     line, step = 1, e.__traceback__
     while step is not None:
+        # the last one: that is the line that was running, not the block around it
         if Path(step.tb_frame.f_code.co_filename).name == path.name:
             line = step.tb_lineno
         step = step.tb_next

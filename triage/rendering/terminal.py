@@ -41,6 +41,7 @@ def terminal(b: Bundle, write: Write, *, full: bool = False, width: int = 80, co
     wide = max(40, min(width, WIDEST))
     buffer = io.StringIO()
     color = color and not os.environ.get("NO_COLOR")
+    # no markup, emoji or highlighting: `[red]` or `:bomb:` in a marker's name is text
     console = Console(
         file=buffer,
         width=wide,
@@ -53,8 +54,10 @@ def terminal(b: Bundle, write: Write, *, full: bool = False, width: int = 80, co
         emoji=False,
         soft_wrap=False,
     )
+    # with --top people said how much they want: what they asked for is listed
     page = _Page(console, doc, summary.summarise(b), wide, full, len(doc["findings"]) if full or b.chosen else SHORT)
     page.all()
+    # rich pads every line of a table to its full width; a report in a file has no blanks at line ends
     for line in buffer.getvalue().split("\n")[:-1]:
         write(line.rstrip(" ") + "\n")
 
@@ -79,6 +82,7 @@ class _Page:
 
     def _indented(self, text: str, style: str, indent: int) -> Any:
         grid = Table.grid(padding=0)
+        # a grid rather than leading blanks: the second line of a wrapped text keeps the indentation
         grid.add_column(width=indent)
         grid.add_column(width=self.wide - indent, overflow="fold")
         grid.add_row("", Text(text, style))
@@ -117,6 +121,7 @@ class _Page:
         bar = Text()
         used = 0
         for x in known:
+            # rounded shares may add up to a cell more than the bar has
             n = min(cells - used, round(x["share"] * cells))
             fill, style = LOOKS[x["limiter_class"]]
             bar.append(fill * n, style)
@@ -129,6 +134,7 @@ class _Page:
             fill, style = LOOKS[x["limiter_class"]]
             text.append("  " if k else "")
             text.append(f"{fill} ", style)
+            # blanks that do not break: a name never stands on another line than its figure
             text.append(f"{BY_ID[x['limiter_class']].name} {phrases.percent(x['share'])}".replace(" ", "\u00a0"))
         return text
 
@@ -182,6 +188,7 @@ class _Page:
         for m in rows:
             w = m["workload"]
             fill, style = LOOKS[w["limiter_class"]]
+            # shortened without the count: names that end alike would hide how often a marker ran
             calls = f" ×{w['calls']}" if (w["calls"] or 1) > 1 else ""
             table.add_row(
                 short(w["name"], name - len(calls)) + calls,
@@ -211,6 +218,7 @@ class _Page:
             self.console.print(
                 Text.assemble(
                     left,
+                    # by cells, not characters: 漢 takes two of them, and ljust would push the saving off the line
                     (who + " " * max(0, room - Text(who).cell_len), "bold"),
                     f" {back} ",
                     (f["level"].rjust(9), STYLES[f["level"]]),

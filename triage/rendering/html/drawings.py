@@ -54,6 +54,7 @@ def box(x: float, y: float, w: float, h: float, limiter: str, radius: int = 0) -
 
 def strip(limiters: list[Entry]) -> Markup:
     """Shares of the frame by limiter as one bar."""
+    # a class without time would be a line of its own between two others
     known = [x for x in limiters if x["share"]]
     if not known:
         return Markup("")
@@ -61,6 +62,7 @@ def strip(limiters: list[Entry]) -> Markup:
     out, x = [], 0.0
     for part in known:
         w = part["share"] * WIDTH
+        # two pixels apart, since neighbours may look alike in print; but never so narrow that it is gone
         out.append(box(x, 0, max(w - 2, 0.5), 28, part["limiter_class"]))
         x += w
     return Markup(
@@ -83,6 +85,7 @@ def spread(s: Entry) -> Markup:
     at = [min(1.0, (s["recoverable"][k]["ns"] or 0) / total) * 300 for k in ("low", "likely", "bound")]
     return Markup(
         f'<svg class="spread" viewBox="0 0 300 10" preserveAspectRatio="none" role="img" aria-label="{escape(f"Recoverable: {phrases.recoverable(s)}")}">'
+        # widest first: each bar is drawn over the one before it
         f'<rect class="track" width="300" height="10"/><rect class="bound" width="{_n(at[2])}" height="10"/>'
         f'<rect class="likely" width="{_n(at[1])}" height="10"/><rect class="low" width="{_n(max(at[0], 1))}" height="10"/></svg>'
     )
@@ -100,6 +103,7 @@ def sol_bars(w: Entry, most: int = 8) -> Markup:
         f'<rect class="band-gray" x="{_n(low)}" y="0" width="{_n(upper - low)}" height="100%"/>'
     ]
     for k, s in enumerate(shown):
+        # counters of different replays can give more than 100 %: the bar stays in its plot, not its number
         y, pct = 4 + k * 22, max(0.0, min(100.0, s["pct"] or 0))
         role = "first" if s["unit"] in w["primary"] else "second" if s["unit"] in w["secondary"] else "rest"
         note = {"first": "top cluster", "second": "second cluster", "rest": ""}[role]
@@ -134,15 +138,18 @@ def icicle(doc: Entry, nodes: list[list[Any]], most: int = 400) -> Markup:
     looks = leaders(doc, nodes)
     depth = 0
     todo = [(0, 0.0, float(WIDTH), 0)]
+    # level by level: where the drawing becomes too large, the deepest markers are left out, never a whole side
     while todo and len(out) < most:
         k, x, w, row = todo.pop(0)
         depth = max(depth, row)
         out.append(_bar(nodes[k], looks[k], x, w, row))
+        # rounded, the children may add up to a little more than what holds them
         inside = sum(nodes[c][3] for c in children[k])
         scale = w / max(nodes[k][3], inside) if max(nodes[k][3], inside) else 0
         at = x
         for c in children[k]:
             size = nodes[c][3] * scale
+            # narrower than a pixel and its gap nothing can be told; the place is kept
             if size >= 1.5:
                 todo.append((c, at, size, row + 1))
             at += size
@@ -156,7 +163,9 @@ def _bar(node: list[Any], limiter: str, x: float, w: float, row: int) -> str:
     told = f"{node[1]}: {show(node[3], 'ns')}, {'' if node[2] >= 0 else 'mostly '}{BY_ID[limiter].name}"
     text = ""
     if w > 44:
+        # 6.6: about how wide a character of this size is; SVG neither wraps nor cuts a text
         text = f'<text class="t-{limiter}" x="{_n(x + 5)}" y="{row * ROW + 16}">{escape(short(node[1], max(3, int((w - 8) / 6.6))))}</text>'
+    # a group was not measured itself: its look, that of most of its time, is drawn fainter
     kind = "" if node[2] >= 0 else ' class="group"'
     return f"<g{kind}><title>{escape(short(told, 200))}</title>{box(x, row * ROW, max(w - 1, 0.6), ROW - 1, limiter, 2)}{text}</g>"
 

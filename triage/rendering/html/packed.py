@@ -46,6 +46,7 @@ class Packer:
         """A sentence: the index of a string, or [index of its skeleton, number, ...]."""
         line = clean(text)
         numbers = _NUMBER.findall(line)
+        # below that the skeleton and its list are longer than the text itself
         if not numbers or len(line) < 8:
             return self.s(line)
         skeleton = self.strings.setdefault(_NUMBER.sub(HOLE, line), len(self.strings))
@@ -64,6 +65,7 @@ class Packer:
         """Index of a metric with its label, unit and meaning."""
         if name not in self.metrics:
             self.metrics[name] = len(self.metric_rows)
+            # a rule may compare a `let` of its own: then its unit is all that is known
             known = schema.get(name) if schema.known(name) else None
             self.metric_rows.append(
                 [clean(name), phrases.label(name), known.unit if known else unit, known.meaning if known else ""]
@@ -77,6 +79,7 @@ class Packer:
 
     def tail(self, f: dict[str, Any]) -> int:
         """Index of what follows a finding's numbers: advice, code, how to verify, caveats, sources, gain model."""
+        # the other reasons are the comparisons, which stand in the evidence already
         why = next((b for b in f["because"] if b.startswith("gain: ")), "")
         row = [
             [self.t(a) for a in f["advice"]],
@@ -117,20 +120,24 @@ class Cells:
             row = [
                 m,
                 v,
+                # below 0 a formula, else the column: so the script tells the two apart
                 -1 - self.p.s(short(source["formula"], 300)),
                 *(self.add(i["metric"], i["value"], i["unit"], i["source"]) for i in source["inputs"]),
             ]
         else:
+            # lines count from the workload's first: cells of one row become small numbers that repeat
             self.line = self.line or source["line"]
             text = short(source["text"], 200)
             row = [
                 m,
                 v,
                 self.p.s(source["column"]),
+                # the value as it was written, unless writing it again gives the same
                 0 if text == str(v) else text,
                 source["line"] - self.line,
                 self.p.file(source["file"]),
             ]
+            # zeros at the end are what the script takes for granted
             while len(row) > 3 and row[-1] == 0:
                 row.pop()
         key = json.dumps(row)
@@ -244,9 +251,11 @@ def pack(b: Bundle, nodes: list[list[Any]]) -> dict[str, Any]:
             opinions or 0,
             [roof["intensity"], roof["rate"], roof["peak"], roof["bandwidth"], roof["precision"]] if roof else 0,
         ]
+        # as in a cell: most workloads end in several zeros
         while row[-1] == 0:
             row.pop()
         rows.append(row)
+    # the root of an empty report is `unknown`, a class that no workload brought in
     for name in leaders(doc, nodes):
         classes.setdefault(name, len(classes))
     return {
@@ -282,6 +291,7 @@ def text(data: Any) -> str:
     """JSON that is inert inside a script element."""
     dumped = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return (
+        # </script> or <!-- in a name would end the element; U+2028 and U+2029 end a line of old scripts
         dumped.replace("<", "\\u003c")
         .replace("\u2028", "\\u2028")
         .replace("\u2029", "\\u2029")
@@ -310,10 +320,12 @@ def tree(doc: dict[str, Any]) -> list[list[Any]]:
             return of[w["id"]]
         above = doc["workloads"][index[w["parent"]]] if w["parent"] in index else None
         if above is not None:
+            # a path begins at the root, and the parent stands there already with its own levels
             at, skip = place(above), len(above["path"]) + 1
         else:
             at, skip = 0, 0
             if many:
+                # the same marker in two captures is two nodes
                 if w["capture"] not in roots:
                     roots[w["capture"]] = node(0, phrases.tail(w["capture"]), -1)
                 at = roots[w["capture"]]
@@ -328,12 +340,15 @@ def tree(doc: dict[str, Any]) -> list[list[Any]]:
     for w in doc["workloads"]:
         place(w)
     below = [0.0] * len(nodes)
+    # backwards, since a node stands after its parent: its sum is whole when it is passed up
     for k in range(len(nodes) - 1, -1, -1):
         parent, _, w, _ = nodes[k]
         own = (doc["workloads"][w]["duration_ns"] or 0.0) if w >= 0 else 0.0
+        # without a time of its own, or shorter than what runs in it on several queues, it is as wide as what it holds
         nodes[k][3] = _round(max(own, below[k]), 8)
         if parent >= 0:
             below[parent] += nodes[k][3]
+    # time under no marker belongs to the frame too and stays empty in the drawing
     nodes[0][3] = max(nodes[0][3], doc["frame"]["duration_ns"] or 0)
     tops = [k for k, n in enumerate(nodes) if n[0] == 0]
     if len(tops) == 1 and nodes[tops[0]][3] >= 0.9999 * nodes[0][3] and tops[0] == 1:
@@ -352,6 +367,7 @@ def leaders(doc: dict[str, Any], nodes: list[list[Any]]) -> list[str]:
             out[k] = work["limiter_class"]
             below[k][out[k]] = below[k].get(out[k], 0.0) + (work["self_ns"] or 0.0)
         else:
+            # ties go to the first word in the alphabet: the same input gives the same page
             out[k] = max(sorted(below[k]), key=lambda c: below[k][c], default="unknown")
         if parent >= 0:
             for name, ns in below[k].items():

@@ -14,6 +14,7 @@ from triage.ground import glossary as words
 from triage.rendering import phrases
 from triage.rendering.html import drawings, packed
 
+# read as they are, never rendered: a brace in them is CSS or JavaScript, not Jinja
 STYLES = ("style.css.j2", "style_charts.css.j2")
 SCRIPTS = ("script.js.j2", "script_charts.js.j2", "script_table.js.j2")
 
@@ -24,11 +25,13 @@ def page(b: Bundle, names: dict[str, Any]) -> dict[str, Any]:
     nodes = packed.tree(doc)
     data = packed.pack(b, nodes)
     style, script = _joined(STYLES), _joined(SCRIPTS)
+    # img-src: the page's icon is a data: address, all it ever loads
     allowed = f"style-src '{_hash(style)}'; script-src '{_hash(script)}'; img-src data:"
     return {
         "style": Markup(style),
         "script": Markup(script),
         "data": Markup(packed.text(data)),
+        # default-src does not cover base-uri and form-action: an injected <base> or form must be banned by name
         "csp": f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'",
         "patterns": drawings.patterns(),
         "strip": drawings.strip(names["summary"]["limiters"]),
@@ -43,6 +46,7 @@ def page(b: Bundle, names: dict[str, Any]) -> dict[str, Any]:
 
 
 def _joined(parts: tuple[str, ...]) -> str:
+    # a browser hashes every byte between the tags, so nothing may be added around this text later on
     return "\n".join((share("reports") / "_parts" / name).read_text("utf-8").strip() for name in parts)
 
 
@@ -53,6 +57,7 @@ def _hash(text: str) -> str:
 def glossary(data: dict[str, Any]) -> list[dict[str, str]]:
     """Every unit and metric the page mentions, with its meaning."""
     terms = {row[1]: {"term": row[1], "id": row[0], "meaning": row[3]} for row in data["M"] if row[3]}
+    # the schema's own words win over the glossary's: a term stands here once
     for entry in words.entries():
         terms.setdefault(entry.term, {"term": entry.term, "id": "", "meaning": entry.meaning})
     for name, text in (
