@@ -11,7 +11,6 @@ import contextlib
 import hashlib
 import os
 import sys
-import tempfile
 from pathlib import Path
 
 MOST = 60  # files; of more, the oldest go
@@ -61,14 +60,18 @@ def keep(name: str, data: bytes) -> None:
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not _mine(place.stat()):  # `recall` would not believe it
             return
-        handle, part = tempfile.mkstemp(prefix=_HEAD, suffix=_PART, dir=place)
+        part = place / f"{_HEAD}{os.urandom(6).hex()}{_PART}"
         try:
-            with open(handle, "wb") as f:
+            with open(part, "xb", opener=_private) as f:
                 f.write(hashlib.sha256(data).digest() + data)
             os.replace(part, place / _file(name))
         finally:
-            Path(part).unlink(missing_ok=True)
+            part.unlink(missing_ok=True)
         _tidy(place)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _file(name: str) -> str:

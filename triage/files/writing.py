@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -49,14 +48,17 @@ def _stdout(text: str) -> object:
 
 @contextlib.contextmanager
 def atomic(path: Path) -> Iterator[Write]:
-    """Write beside the target under a temporary name and rename at the end; nothing half-written stays behind."""
+    """Write beside the target under a temporary name and rename at the end; nothing half-written stays behind.
+
+    Raises ReportError when it cannot be written.
+    """
+    # The name is known before the file is there: an interrupt may come while it is being made.
+    part = path.parent / f".{path.name[:40]}.{os.urandom(4).hex()}.part"
+    hint = "choose another -o"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name[:40]}.", suffix=".part", dir=path.parent)
-    except OSError as e:
-        raise ReportError(f"{path}: cannot be written ({e.strerror or e})", "choose another -o") from e
-    try:
-        with open(handle, "w", encoding="utf-8", newline="") as f:
+        with part.open("x", encoding="utf-8", newline="") as f:
+            hint = "check space and permissions"
 
             def write(text: str) -> object:
                 return f.write(text.encode("utf-8", "replace").decode("utf-8"))
@@ -65,13 +67,9 @@ def atomic(path: Path) -> Iterator[Write]:
             f.flush()
             # else a machine that loses power may keep the new name and not the content
             os.fsync(f.fileno())
-        # the only way to ask for it is to set it
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(name).chmod(0o666 & ~mask)  # mkstemp makes private files; reports follow the user's umask
-        os.replace(name, path)
+        os.replace(part, path)
     except OSError as e:
-        raise ReportError(f"{path}: cannot be written ({e.strerror or e})", "check space and permissions") from e
+        raise ReportError(f"{path}: cannot be written ({e.strerror or e})", hint) from e
     finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(name)
+        with contextlib.suppress(OSError):
+            part.unlink()
