@@ -93,6 +93,7 @@ def load(paths: Iterable[Path]) -> dict[str, Cause]:
     """id -> cause, by family and id. Raises RuleError with file and line for anything an author can get wrong."""
     found = [_Reader(strict_yaml.load(path), path).cause() for path in paths]
     out = {c.id: c for c in sorted(found, key=lambda c: (FAMILIES.index(c.family), c.id))}
+    # only now, when all are read: a cause may name one whose file comes later
     for c in out.values():
         for other in (*(e.cause for e in c.explains), *(x.cause for x in c.confused_with)):
             if other not in out:
@@ -109,6 +110,7 @@ def order(causes: Mapping[str, Cause]) -> list[str]:
     done: dict[str, None] = {}
     path: list[str] = []
 
+    # depth first, and noted on the way back: everything a cause explains is done before it, hence the turn at the end
     def visit(name: str) -> None:
         if name in done:
             return
@@ -147,6 +149,7 @@ class _Reader:
                 close = difflib.get_close_matches(key, _KEYS, 1)
                 raise self.fail(key, f"unknown key {key!r}", f"did you mean {close[0]!r}?" if close else "")
         name, family = self.text("id"), self.text("family")
+        # the file name is the key: a second cause of one id cannot exist in a folder
         if name != self.path.stem or not _NAME.match(name):
             raise self.fail("id", f"id {name!r} is not the file name {self.path.stem!r}, words joined by hyphens")
         if family not in FAMILIES:
@@ -187,8 +190,10 @@ class _Reader:
             raise self.fail("explains", "explains holds ids, or mappings of `cause` and `when`")
         try:
             c = condition(str(item["when"]))
+        # an expression knows no file; whoever reads one adds it
         except ExpressionError as e:
             raise self.fail("explains", str(e)) from None
+        # causes have no thresholds: a name in `when` can only be a metric
         for name in c.names:
             self.metric("explains", name)
         return Explains(str(item["cause"]), c)
@@ -208,6 +213,7 @@ class _Reader:
         where = {}
         for fact, words in FACTS.items():
             if fact in item:
+                # one word may stand without brackets, as YAML authors write it
                 given = item[fact] if isinstance(item[fact], list) else [item[fact]]
                 if not set(map(str, given)) <= set(words):
                     raise self.fail("advice", f"advice: {fact} is one of {', '.join(words)}")

@@ -17,7 +17,9 @@ from typing import Any
 
 import numpy as np
 
+# rules may come from strangers: what is parsed, walked and compiled recursively is bounded first
 MAX_CHARS, MAX_NODES, MAX_DEPTH = 400, 120, 24
+# so that a product of several is still a number
 LARGEST = 1e30  # of a number written in an expression
 Lookup = Callable[[str], Any]
 Thunk = Callable[[Lookup], Any]
@@ -29,7 +31,9 @@ class ExpressionError(ValueError):
 
 def _divide(a: Any, b: Any) -> Any:
     out = np.true_divide(a, b)
+    # a rate over no time or sectors over no requests is not known; as infinity it would pass every `>`
     infinite = np.isinf(out)
+    # choosing by a mask costs more than the division, and is nearly never needed
     return np.where(infinite, np.nan, out) if infinite.any() else out
 
 
@@ -48,6 +52,7 @@ FUNCTIONS: dict[str, tuple[int, int, Callable[..., Any]]] = {
     "abs": (1, 1, np.abs),
     "ceil": (1, 1, np.ceil),
     "floor": (1, 1, np.floor),
+    # np.where works out both sides everywhere, so each is given only what it can take
     "sqrt": (1, 1, lambda x: np.where(np.asarray(x) >= 0, np.sqrt(np.abs(x)), np.nan)),
     "remainder": (2, 2, lambda a, b: np.where(np.asarray(b) > 0, np.mod(a, np.where(np.asarray(b) > 0, b, 1)), np.nan)),
 }
@@ -98,6 +103,7 @@ class Expression:
     run: Thunk
     forgives: bool = False
 
+    # thunks are closures, which do not pickle: the text travels, with what is known of it
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self.text, self.names, self.literals, self.forgives)
 
@@ -109,6 +115,7 @@ class Expression:
 
 def _restored(text: str, names: tuple[str, ...], literals: tuple[float, ...], forgives: bool) -> Expression:
     """A pickled expression: compiled again when it is first used."""
+    # gains and advice of rules that do not fire are never asked for: compiling them would cost what the cache saves
     made: list[Thunk] = []
 
     def run(lookup: Lookup) -> Any:
@@ -139,9 +146,11 @@ class Condition:
             left = self.left.run(lookup)
             right = self.right.run(lookup) if self.right else 0.0
             truth = _COMPARE[self.op](left, right)
+        # comparing with NaN gives False, and with != True: neither may be mistaken for an answer
         missing = np.isnan(left) | np.isnan(right)
         if np.ndim(truth) == 0:
             return UNKNOWN if missing else int(truth)
+        # a boolean array already holds FALSE and TRUE as bytes: nothing is copied
         out = truth.view(np.int8)
         if missing.any():
             out[missing] = UNKNOWN
@@ -156,6 +165,7 @@ def _tree(text: str) -> ast.expr:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as e:
         reason = e.msg if isinstance(e, SyntaxError) else "too complex"
         raise ExpressionError(f"cannot read {text!r} ({reason})") from None
+    # the parser only reads, nothing is compiled or run; every node is judged by _Compiler
     if sum(1 for _ in ast.walk(node)) > MAX_NODES:
         raise ExpressionError("expression has too many parts")
     return node
@@ -179,10 +189,12 @@ class _Compiler:
     def build(self, node: ast.expr, depth: int = 0) -> Thunk:
         if depth > MAX_DEPTH:
             raise ExpressionError("expression is nested too deeply")
+        # first of all: `sm.throughput` is a chain of attributes to the parser and one name to us
         if name := dotted(node):
             self.names[name] = None
             return lambda get: get(name)
         match node:
+            # before the numbers: a bool is an int in Python
             case ast.Constant(value=bool()):
                 raise ExpressionError("True and False are no values here")
             case ast.Constant(value=int() | float() as value):
@@ -230,6 +242,7 @@ def condition(text: str) -> Condition:
     """Compile an atomic condition: one comparison, or a bare name; raises ExpressionError."""
     node = _tree(text)
     if isinstance(node, ast.Compare):
+        # `a < b < c` would be two comparisons with one truth, and each condition is one literal for the engine
         if len(node.ops) != 1 or type(node.ops[0]) not in OPS:
             raise ExpressionError("one comparison with > >= < <= == != per condition")
         left, right = node.left, node.comparators[0]

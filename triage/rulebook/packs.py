@@ -41,6 +41,7 @@ class Rulebook:
         """Digest over every rule file's content and every override: names the knowledge a report came from."""
         h = hashlib.sha256()
         for rule in self.rules:
+            # the overrides too: a report under --set rests on other knowledge
             h.update(f"{rule.id}\0{_digest(rule.file)}\0{sorted(rule.overrides.items())}\n".encode())
         return h.hexdigest()
 
@@ -75,6 +76,7 @@ def below(base: Path) -> list[Path]:
     """A rule file itself, or the rule files of a folder in alphabetical order."""
     if base.is_file():
         return [base]
+    # hidden files, such as the ._name.yaml that macOS leaves on foreign disks, and drafts set aside by an underscore
     inside = (p for p in base.rglob("*.yaml") if p.is_file() and p.name[0] not in "._")
     return sorted(p for p in inside if p.parent.name != CAUSES)
 
@@ -95,10 +97,12 @@ def _compiled(paths: Sequence[Path]) -> list[Rule]:
     """The rules of some files without their tests; read only when a file or the code that reads them has changed."""
     name = f"rules-{_made_from(paths)}"
     if (kept := cache.recall(name)) is not None:
+        # a cache that cannot be read back is no error: the rules are read again
         with contextlib.suppress(Exception):
             rules: list[Rule] = pickle.loads(kept)
             return rules
     found = _read(paths, tests=False)
+    # protocol 5 is the newest that Python 3.11 has; the name carries the Python, so no other reads it
     cache.keep(name, pickle.dumps(found, 5))
     return found
 
@@ -107,17 +111,21 @@ def _made_from(paths: Sequence[Path]) -> str:
     h = hashlib.sha256(f"{sys.version}".encode())
     package = Path(__file__).parent.parent
     for code in sorted(code for room in _COMPILED_BY for code in package.glob(f"{room}/*.py")):
+        # an editor and an installation both change size or time: the code itself need not be read
         stat = code.stat()
         h.update(f"{code.name} {stat.st_size} {stat.st_mtime_ns}\n".encode())
     for path in paths:
+        # with the path, since a compiled rule knows its file
         h.update(f"{path}\0{_digest(str(path))}\n".encode("utf-8", "surrogateescape"))
     return h.hexdigest()
 
 
 def build(rules: Iterable[Rule]) -> Rulebook:
     """A Rulebook from compiled rules; checks what only the whole can show."""
+    # by id within a pack, whatever the disk lists first: reports must not depend on it
     ordered = sorted(rules, key=lambda r: (r.pack, r.id))
     _unique(ordered)
+    # a rule's own name is a concept too, so that another can build on it or be overruled by it
     concepts = {c for r in ordered for c in (r.name, *r.concludes)}
     for rule in ordered:
         for w in rule.when.values():
@@ -127,6 +135,7 @@ def build(rules: Iterable[Rule]) -> Rulebook:
             _declared(rule, concept, concepts, "overruled_by")
         for other in rule.tell_apart:
             _declared(rule, other.rule, {r.name for r in ordered}, "tell_apart")
+    # for both revisions: a circle that only one of them has must not wait for its first user
     layers(ordered, REVISIONS[0])
     layers(ordered, REVISIONS[1])
     return Rulebook(tuple(ordered))
@@ -168,6 +177,7 @@ def select(
             number, unit = quantity(given)
         except (ValueError, UnknownUnit) as e:
             raise TriageError(f"--set {text!r}: {e}", "write a number with its unit, such as 80%") from None
+        # `--set x.low=70` without the % would be a threshold of 7,000 %
         if unit != rule.thresholds[threshold].unit:
             raise TriageError(f"--set {text!r}: {threshold} is a {rule.thresholds[threshold].unit}, not a {unit}")
         rules[rules.index(rule)] = replace(rule, overrides={**rule.overrides, threshold: number})
@@ -186,6 +196,7 @@ def layers(rules: Sequence[Rule], method: str) -> list[list[Rule]]:
     def depth(rule: Rule) -> int:
         if rule.name in level:
             return level[rule.name]
+        # still without a level and met again on the way down: it builds on itself
         if rule.name in path:
             raise RuleError(
                 rule.file,

@@ -137,11 +137,13 @@ class Rule:
         return not self.finding
 
 
+# number, then anything: the unit is judged by the tables of ground.units, not by a pattern
 _VALUE = re.compile(r"\s*([+-]?[\d.]+(?:[eE][+-]?\d+)?)\s*(.*)\Z")
 
 
 def quantity(text: Any) -> tuple[float, str]:
     """`80%` -> (0.8, ratio); `10 points` -> (0.1, ratio); `32 byte` -> (32, byte); 5 -> (5, count). Raises ValueError."""
+    # YAML's `yes` is a truth, and a truth would pass for the number 1
     if isinstance(text, bool) or text is None:
         raise ValueError("a number with a unit, such as 80% or 32 byte")
     if isinstance(text, int | float):
@@ -154,4 +156,5 @@ def quantity(text: Any) -> tuple[float, str]:
     if m[2] in ("x", "times"):
         return float(m[1]), "count"
     unit, factor = units.unit(m[2])
+    # 57 x 0.01 is 0.5700000000000001, 57 / 100 is 0.57: a threshold is exactly what its author wrote
     return float(m[1]) * factor if factor != 0.01 else float(m[1]) / 100, unit

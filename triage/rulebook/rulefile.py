@@ -60,6 +60,7 @@ _KEYS = {
 _STATUS = ("experimental", "stable", "deprecated")
 _SCOPES = ("workload", "frame")
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
+# a field as str.format has it, but never filled in by it: format would follow `{x.__class__}`
 _FIELD = re.compile(r"\{([^{}:!]+)(?::[^{}]*)?\}")
 
 
@@ -76,12 +77,14 @@ class _Reader:
 
     def fail(self, key: str, problem: str, hint: str = "", within: strict_yaml.Mapping | None = None) -> RuleError:
         m = within if within is not None else self.d
+        # a key that is missing has no line: the error stands at the top of its mapping
         return RuleError(self.file, getattr(m, "lines", {}).get(key, self.d.line), problem, hint)
 
     def text(self, key: str, default: str | None = None) -> str:
         v = self.d.get(key, default)
         if v is None:
             raise self.fail(key, f"`{key}` is missing", f"add `{key}:`")
+        # a title such as 404 is a number to YAML and a text to people
         if not isinstance(v, str | int | float):
             raise self.fail(key, f"`{key}` must be text")
         return " ".join(str(v).split())
@@ -105,6 +108,7 @@ class _Reader:
             if key not in _KEYS:
                 close = difflib.get_close_matches(key, _KEYS, 1)
                 raise self.fail(key, f"unknown key {key!r}", f"did you mean {close[0]!r}?" if close else "")
+        # the folder is the pack, so that a rule cannot claim to belong to another
         name, pack = self.text("name"), self.path.parent.name
         if name != self.path.stem:
             raise self.fail("name", f"name {name!r} is not the file name {self.path.stem!r}", "rename one of them")
@@ -121,12 +125,14 @@ class _Reader:
         methods = self.texts("methods") or REVISIONS
         if not set(methods) <= set(REVISIONS):
             raise self.fail("methods", f"methods are {', '.join(REVISIONS)}")
+        # in the order in which they may name each other: sources, numbers, lets, conditions, sentences
         cites = self.cites()
         thresholds = self.thresholds(cites)
         let = self.let(thresholds)
         needs, uses = self.metrics("needs"), self.metrics("uses")
         self.names = {*needs, *uses, *thresholds, *let}
         when = self.when(methods)
+        # after all are known: a let may use one that stands below it
         for key, e in let.items():
             self.resolve("let", e.names, set(needs) | set(uses) | set(thresholds) | set(let), key)
         rule = Rule(
@@ -158,6 +164,7 @@ class _Reader:
             line=self.d.line,
             summary=self.text("summary", ""),
             umbrella=self.flag("umbrella"),
+            # a concept reports nothing, so it is evidence for nothing
             cause=self.text("cause", "" if not self.d.get("finding") else name),
         )
         if not rule.is_concept and not rule.cites:
@@ -172,6 +179,7 @@ class _Reader:
             if not isinstance(v, dict) or not v.get("text"):
                 raise self.fail("cites", f"cite {key!r} needs `text` (and `url` where there is one)")
             url = str(v.get("url") or "")
+            # the page makes a link of it: javascript: and data: addresses would run
             if url and not re.match(r"https?://[^\s\"'<>]+\Z", url):
                 raise self.fail("cites", f"cite {key!r}: {url!r} is not a web address")
             out.append(Cite(key, " ".join(str(v["text"]).split()), url))
@@ -182,6 +190,7 @@ class _Reader:
         known = {c.key for c in cites}
         for name, v in (self.d.get("thresholds") or {}).items():
             m = v if isinstance(v, strict_yaml.Mapping) else None
+            # one of the two: with both nobody could say which is in force
             if m is None or ("value" in m) == ("method" in m):
                 raise self.fail("thresholds", f"threshold {name!r} needs `value` (or `method`) and `why` or `cite`")
             if not m.get("why") and not m.get("cite"):
@@ -196,6 +205,7 @@ class _Reader:
                 out[name] = self.methods_own(name, m)
                 continue
             raw = m["value"]
+            # a mapping is one value per revision; anything else is in force under both
             per = dict(raw) if isinstance(raw, dict) else dict.fromkeys(REVISIONS, raw)
             try:
                 parsed = {k: quantity(x) for k, x in per.items()}
@@ -234,6 +244,7 @@ class _Reader:
     def let(self, thresholds: dict[str, Threshold]) -> dict[str, Expression]:
         out: dict[str, Expression] = {}
         for name, text in (self.d.get("let") or {}).items():
+            # lookups ask thresholds, then lets, then metrics: a let would hide behind the one or hide the other
             if name in thresholds or schema.known(name):
                 raise self.fail("let", f"let {name!r} hides a threshold or metric of that name")
             out[name] = self.expression("let", text)
@@ -266,6 +277,7 @@ class _Reader:
         except ExpressionError as e:
             raise self.fail("when", str(e)) from None
         literals = c.left.literals + (c.right.literals if c.right else ())
+        # a bare number in a condition has no name to override, no unit to check and no reason to print
         if literals:
             raise self.fail(
                 "when",
@@ -279,6 +291,7 @@ class _Reader:
         raw = self.d.get("when")
         if not isinstance(raw, dict):
             raise self.fail("when", "`when` is missing", "say when the rule fires")
+        # keyed by revision only where it holds nothing else: `all:` at the top is the same for both
         per = raw if set(raw) <= set(REVISIONS) else dict.fromkeys(methods, raw)
         out = {}
         for method, block in per.items():
@@ -293,6 +306,7 @@ class _Reader:
         return out
 
     def fields(self, key: str, text: str) -> None:
+        # when the file is read, not when a report is half written
         known = self.names | TEXT_FIELDS
         for name in _FIELD.findall(text):
             if name not in known:
@@ -338,6 +352,7 @@ class _Reader:
             if isinstance(item, str):
                 out.append(Advice(" ".join(item.split())))
             elif isinstance(item, dict) and item.get("do"):
+                # the rules for conditions hold here too: no bare number, no undeclared name
                 cond = self.condition(item["only_if"]) if item.get("only_if") else None
                 out.append(
                     Advice(
