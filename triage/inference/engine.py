@@ -38,6 +38,7 @@ class Durable:
     """durable-rules, through its C module: no Host, hence no threads and no leaked megabytes (see docs/engine.md)."""
 
     name = "durable"
+    # the C engine never notices rules that run in a circle; no group of ours comes near
     MAX_FIRINGS = 5_000
 
     def __init__(self, definitions: Sequence[Definition]) -> None:
@@ -58,10 +59,12 @@ class Durable:
         if len(definitions) > 4000 or max(counts.values(), default=0) > 250:
             raise TriageError("too many rules for one engine", "load fewer rule packs")
         rules: dict[str, Any] = {"_prime": {"all": [{"f0": {"$and": [{"g": "_p"}, {"lit": "_prime"}]}}]}}
+        # each literal is asked for in two steps, its group first: more than 511 conditions side by side loop forever
         for name, literals in definitions:
             rules[name] = {
                 "all": [{f"f{i}": {"$and": [{"g": self._group(x)}, {"lit": x}]}} for i, x in enumerate(literals)]
             }
+        # written once: a retract whose text differs from what was asserted says yes and removes nothing
         self._facts = {x: json.dumps({"g": self._group(x), "lit": x}) for x in sorted(spread)}
         self._handle = c.create_ruleset("triage", json.dumps(rules))
         # A state slot in which no rule ever fired makes delete_state crash: fire one rule first.
@@ -81,6 +84,7 @@ class Durable:
         try:
             for fact in facts:  # everything goes in before the first rule is asked for
                 code, state = c.assert_fact(handle, fact)
+                # 0: some rule reads it; 1: none does, and it was not kept; 2: it is there already
                 if code not in (0, 1, 2):
                     raise RuntimeError(f"durable-rules answered {code}")
                 if code == 0:
@@ -92,6 +96,7 @@ class Durable:
                 if len(fired) > self.MAX_FIRINGS:
                     raise RuntimeError("runaway rules")
                 message = c.complete_and_start_action(handle, state)
+        # Ctrl-C too: facts left behind would fire for the next signature
         except BaseException:
             c.delete_state(handle, "0")
             raise
@@ -147,6 +152,7 @@ def backend(name: str, definitions: Sequence[Definition]) -> tuple[Backend, str]
     for candidate in [name] if name else BACKENDS:
         try:
             return (Durable if candidate == "durable" else Clips)(definitions), problem
+        # not only where it is missing: on Python 3.13 the published sources build and do not load
         except ImportError as e:
             problem = f"the {candidate} engine cannot be loaded here ({e}); using clips instead"
     raise TriageError(
@@ -171,6 +177,7 @@ class Engine:
     def __init__(self, program: Program, wanted: str = "") -> None:
         self.program = program
         self.backend, self.note = backend(wanted, definitions(program))
+        # a place for every signature there can be, at most 6 MB: looking a million up is one gather
         self._table = [np.full(3 ** len(g.inputs), UNSEEN, dtype=np.uint32) for g in program.groups]
         self.signatures = 0
 

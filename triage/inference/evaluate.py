@@ -107,9 +107,11 @@ def infer(view: View, engine: Engine, constants: Constants | None = None) -> Tru
         bits = engine.infer(group, sign(digits, size))
         seen = int(np.bitwise_or.reduce(bits)) if size else 0
         for m, member in enumerate(group.members):
+            # most rules fire nowhere in a block: they share one empty mask
             fired = bits & np.uint32(1 << m) != 0 if seen >> m & 1 else nothing
             possible = bits & np.uint32(1 << (RULES + m)) != 0 if seen >> (RULES + m) & 1 else nothing
             truth.fired[member.index], truth.possible[member.index] = fired, possible
+            # a concept that nobody concludes stays a plain FALSE, the same for all, for the groups above
             if possible is not nothing:
                 for name in (member.rule.name, *member.rule.concludes):
                     truth.conclude(name, fired, possible)
@@ -139,6 +141,7 @@ def _truth_of(
 
 def _veto(engine: Engine, truth: Truth) -> None:
     """Overrule after the fixpoint. A rule that is itself overruled keeps its veto: the reason it fired still holds."""
+    # all are found before any is applied: the order of the rules must not decide who overrules whom
     vetoes = []
     for index, fired in truth.fired.items():
         rule = engine.program.book.rules[index]
@@ -160,6 +163,7 @@ def missing(rule: Rule, view: View, method: str) -> list[tuple[str, Masks]]:
     wanted = set(rule.needs) | {m for c in when.conditions for m in reads(rule, c.names)}
     out = []
     for metric in sorted(wanted):
+        # one NaN stands for a metric that the whole capture lacks
         values = view[metric]
         mask = np.isnan(values) if np.ndim(values) else np.full(view.size, bool(np.isnan(values)))
         if mask.any():

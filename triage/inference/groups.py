@@ -73,6 +73,7 @@ def spelled(rule: Rule, text: str, names: Sequence[str], method: str, depth: int
     for name in names:
         if name in rule.thresholds:
             parts.append(f"{name}={rule.threshold(name, method)!r}")
+        # lets that read each other in a circle have no value; here they only have to end
         elif name in rule.let and depth < 8:
             e = rule.let[name]
             parts.append(f"{name}=({spelled(rule, e.text, e.names, method, depth + 1)})")
@@ -139,6 +140,7 @@ def compile_program(book: Rulebook, method: str, scope: str) -> Program:
                     f"{len(keys)} conditions; a rule takes 1 to {WIDEST}",
                     "split it through a concept",
                 )
+            # to the group it shares most with: every condition a group does not hold yet may triple its signatures
             best = min(
                 (g for g in open_groups if len(g[0].keys() | keys.keys()) <= WIDTH and len(g[1]) < RULES),
                 key=lambda g: len(keys.keys() - g[0].keys()),
@@ -154,6 +156,7 @@ def compile_program(book: Rulebook, method: str, scope: str) -> Program:
             members = []
             for rule, base, either in content:
                 common = tuple(place[i.key] for i in base)
+                # `any` is one plain conjunction for each branch: the engines are never asked for an OR
                 alternatives = tuple((*common, place[i.key]) for i in either) or (common,)
                 members.append(Member(rule, index[rule.name], alternatives))
             groups.append(Group(len(groups), tuple(inputs.values()), tuple(members)))
