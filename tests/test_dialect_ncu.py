@@ -388,3 +388,34 @@ def test_names_are_metrics_and_the_command_is_complete() -> None:
         for name in names:
             unit = {"ratio": "%", "byte/s": "byte/s"}.get(schema.get(metric).unit, "")
             assert ncu_names.metric(name, unit) in (metric, "") or name == "Cycles", (metric, name)
+
+
+@pytest.mark.parametrize(
+    ("header", "metric"),
+    [
+        ("l1tex__lsuin_requests.avg.pct_of_peak_sustained_elapsed", "l1tex.lsu_requests"),
+        ("l1tex__lsuin_requests.sum.pct_of_peak_sustained_elapsed", "l1tex.lsu_requests"),
+        ("breakdown:l1tex__lsuin_requests.avg.pct_of_peak_sustained_elapsed", "l1tex.lsu_requests"),
+        ("l1tex__data_pipe_lsu_wavefronts_mem_shared.sum.pct_of_peak_sustained_elapsed", "l1tex.shared_data"),
+        ("l1tex__data_bank_reads.avg.pct_of_peak_sustained_elapsed", "l1tex.bank_reads"),
+        ("l1tex__m_xbar2l1tex_read_sectors.avg.pct_of_peak_sustained_elapsed", "l1tex.fill"),
+        ("l1tex__m_l1tex2xbar_req_cycles_active.avg.pct_of_peak_sustained_elapsed", "l1tex.to_l2"),
+        ("dram__cycles_active.avg.pct_of_peak_sustained_elapsed", "vram.active"),
+        ("sm__inst_executed_pipe_lsu.avg.pct_of_peak_sustained_elapsed", "pipe_elapsed.lsu"),
+        ("sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_elapsed", "pipe_elapsed.fma"),
+        ("sm__inst_executed_pipe_cbu_pred_on_any.avg.pct_of_peak_sustained_elapsed", "pipe_elapsed.cbu"),
+        ("sm__pipe_tc_cycles_active.avg.pct_of_peak_sustained_active", "pipe_busy.tc"),
+        ("sm__issue_active.avg.pct_of_peak_sustained_elapsed", "sm.issue_per_elapsed"),
+        ("smsp__issue_active.avg.per_cycle_active", "warp.issued_per_scheduler"),
+        ("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio", "global_load.sectors_per_request"),
+        ("smsp__average_warp_latency_issue_stalled_wait.ratio", "stall_latency.wait"),
+        ("lts__t_sectors_srcunit_tex_op_red.sum", "atomics.l2_red_sectors"),
+        ("lts__t_sectors_srcunit_tex_op_atom_dot_cas.sum", "atomics.l2_cas_sectors"),
+        ("lts__d_atomic_input_cycles_active.avg.pct_of_peak_sustained_elapsed", "atomics.l2_input"),
+        ("l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum", "atomics.requests"),
+        ("smsp__inst_executed_op_shared_atom.sum", "atomics.shared"),
+        ("L1/TEX Cache Throughput", "l1tex.throughput_active"),
+    ],
+)
+def test_the_breakdown_and_the_counters_behind_it_are_read(header: str, metric: str) -> None:
+    assert ncu_names.metric(header, "%") == metric

@@ -126,15 +126,16 @@ def _matrix(view: View) -> Values:
 
 # A pipe has two figures, cycles busy and instructions issued, each against its own peak. Which one comes near its peak
 # depends on the pipe (a tensor instruction keeps it busy for many cycles), so the higher one tells how full it is.
-def _use(pipe: str) -> Derivation:
-    sources = (f"pipe_busy.{pipe}", f"pipe.{pipe}", f"pipe_elapsed.{pipe}")
+def _use(pipe: str, *also: str) -> Derivation:
+    names = (pipe, *also)  # a unit that has a pipe per generation
+    active = [f"{kind}.{p}" for p in names for kind in ("pipe_busy", "pipe")]
     return Derivation(
         f"pipe.{pipe}_use",
         (),
         "the higher of cycles busy and instructions issued, as shares of the peak",
-        lambda busy, issue, elapsed: first(np.fmax(busy, issue), elapsed),
-        sources,
-        ask=sources[:2],
+        lambda *found: first(highest(*found[: len(active)]), highest(*found[len(active) :])),
+        (*active, *(f"pipe_elapsed.{p}" for p in names)),
+        ask=(f"pipe_busy.{pipe}", f"pipe.{pipe}"),
     )
 
 
@@ -191,13 +192,14 @@ DERIVATIONS = (
     Derivation("device.fp64_ratio", (), "FP32 peak / FP64 peak", _ratio, whole=True),
     Derivation("device.vram_peak", (), "data sheet of the device", _vram_peak, whole=True),
     # pipes
-    *(_use(p) for p in ("fma", "fp64", "xu", "tensor")),
+    *(_use(p) for p in ("alu", "fma", "fp64", "xu")),
+    _use("tensor", "tc"),
     Derivation(
         "pipe.top",
         (),
         "the fullest math pipe",
         highest,
-        ("pipe.alu", "pipe.fma_use", "pipe.fp64_use", "pipe.xu_use", "pipe.fp16", "pipe.tensor_use"),
+        ("pipe.alu_use", "pipe.fma_use", "pipe.fp64_use", "pipe.xu_use", "pipe.fp16", "pipe.tensor_use"),
         ask=("pipe.alu", "pipe.fma", "pipe.xu"),
     ),
     Derivation(
@@ -205,7 +207,7 @@ DERIVATIONS = (
         (),
         "the fullest of the other pipes",
         highest,
-        ("pipe.alu", "pipe.fma_use", "pipe.fp16", "pipe.lsu"),
+        ("pipe.alu_use", "pipe.fma_use", "pipe.fp16", "pipe.lsu"),
         ask=("pipe.alu", "pipe.fma", "pipe.lsu"),
     ),
     Derivation("name.matrix_like", (), "the name holds gemm, conv, attention or the like", _matrix, whole=True),

@@ -79,6 +79,13 @@ def _local(local: Values, gl: Values, gs: Values) -> Values:
     return np.where(everything > 0, over(local, everything), np.where(local == 0, 0.0, np.nan))
 
 
+def _atomics(
+    all_: Values, atomics: Values, reductions: Values, loads: Values, stores: Values, asked: Values, told: Values
+) -> Values:
+    by_requests = over(asked + told, loads + stores + asked + told)
+    return np.clip(first(over(atomics + reductions, all_), by_requests), 0.0, 1.0)
+
+
 def _of(part: Values, *rest: Values) -> Values:
     return over(part, part + sum(rest))
 
@@ -169,10 +176,26 @@ DERIVATIONS = (
     ),
     # L2
     Derivation(
+        "atomics.l2_sectors",
+        ("atomics.l2_alu_sectors", "atomics.l2_cas_sectors"),
+        "sectors of atomics that compute + of those that compare and swap",
+        np.add,
+    ),
+    Derivation(
         "atomics.share",
-        ("l2.sectors", "atomics.l2_sectors", "atomics.l2_red_sectors"),
-        "(atomic + reduction sectors) / L2 sectors",
-        lambda t, a, r: np.clip(over(a + r, t), 0.0, 1.0),
+        (),
+        "(atomic + reduction sectors) / L2 sectors, else the same of the global requests",
+        _atomics,
+        (
+            "l2.sectors",
+            "atomics.l2_sectors",
+            "atomics.l2_red_sectors",
+            "global_load.requests",
+            "global_store.requests",
+            "atomics.requests",
+            "atomics.red_requests",
+        ),
+        ask=("l2.sectors", "atomics.l2_sectors", "atomics.l2_red_sectors"),
     ),
     Derivation(
         "l2.far_share",

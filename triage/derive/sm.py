@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from triage.capture.arrays import Floats, Masks, Names, Values
+from triage.derive._arrays import first, over
 from triage.derive._derivation import Derivation
 from triage.ground.stalls import STALLS
 
@@ -28,20 +29,34 @@ class Kinds(NamedTuple):
 def _share(reason: str) -> Derivation:
     # Cycles per issue of all reasons add up to the warp latency, busy ones included. Where the latency itself was not
     # exported, the sum of the reasons stands for it, which is right only when none of them is missing.
-    def share(cycles: Values, per_issue: Values, *rest: Values) -> Values:
-        total = np.zeros_like(cycles)
-        for v in (cycles, *rest):
-            total = total + np.where(np.isnan(v), 0.0, v)
-        return cycles / np.where(np.isnan(per_issue), total, per_issue)
+    def share(view: View) -> Values:
+        cycles, life = view[f"stall_cycles.{reason}"], view[f"stall_latency.{reason}"]
+        per_issue = first(view["warp.cycles_per_issue"], _total(view, "stall_cycles"))
+        return first(cycles / per_issue, over(life, _total(view, "stall_latency")))
 
-    others = tuple(f"stall_cycles.{r}" for r in STALLS if r != reason)
     return Derivation(
         f"stall.{reason}",
-        (f"stall_cycles.{reason}",),
-        "stall cycles per issue / warp cycles per issue",
+        (),
+        "stall cycles per issue / warp cycles per issue, else this reason's part of a warp's latency",
         share,
-        ("warp.cycles_per_issue", *others),
+        (f"stall_cycles.{reason}", f"stall_latency.{reason}"),
+        whole=True,
+        ask=(f"stall_cycles.{reason}",),
     )
+
+
+def _total(view: View, kind: str) -> Values:
+    """Cycles of all reasons that were exported."""
+
+    def total() -> Values:
+        found: Values = np.nan
+        for r in STALLS:
+            v = view[f"{kind}.{r}"]
+            if np.ndim(v):
+                found = np.nan_to_num(v) + (found if np.ndim(found) else 0.0)
+        return found
+
+    return view.once(("total", kind), total)
 
 
 def losses(view: View) -> tuple[list[str], Floats]:
@@ -107,6 +122,21 @@ DERIVATIONS = (
     ),
     Derivation(
         "sm.occupancy", ("sm.active_warps", "device.max_warps"), "active warps / warp slots per SM", lambda w, m: w / m
+    ),
+    Derivation(
+        "sm.issue_per_active",
+        (),
+        "instructions issued per scheduler and active cycle, else issue slots used over elapsed cycles / SM active",
+        lambda each, elapsed, active: first(each, np.minimum(over(elapsed, active), 1.0)),
+        ("warp.issued_per_scheduler", "sm.issue_per_elapsed", "sm.active"),
+        ask=("sm.issue_per_elapsed", "sm.active"),
+    ),
+    Derivation(
+        "l1tex.throughput",
+        ("l1tex.throughput_active",),
+        "TEX SOL over active cycles x SM active",
+        lambda busy, active: busy * first(active, 1.0),
+        ("sm.active",),
     ),
     Derivation(
         "sm.throughput_active",

@@ -3,12 +3,14 @@
 from triage.schema._metric import Metric
 
 PCT = ".avg.pct_of_peak_sustained_elapsed"
+# the average of the units' shares and the share of the summed peak are one number; tools print either
+SHARES = (PCT, ".sum.pct_of_peak_sustained_elapsed")
 
 
 # GPU Trace prints many counters with _realtime in the name; RenderDoc, PIX and the Perf SDK print them without.
 def share(id: str, label: str, better: str, meaning: str, *counters: str) -> Metric:
     """A ratio that PerfWorks prints as a share of the unit's peak over elapsed cycles."""
-    names = (name for c in counters for name in (f"{c}_realtime{PCT}", f"{c}{PCT}"))
+    names = (name for c in counters for name in (f"{c}_realtime{PCT}", *(f"{c}{form}" for form in SHARES)))
     return Metric(id, "ratio", label, better, meaning, tuple(names))
 
 

@@ -7,8 +7,10 @@ def _share(id: str, label: str, better: str, meaning: str) -> Metric:
     return Metric(id, "ratio", label, better, meaning)
 
 
-def _number(id: str, label: str, better: str, meaning: str, unit: str = "count") -> Metric:
-    return Metric(id, unit, label, better, meaning, bounded=False)
+def _number(
+    id: str, label: str, better: str, meaning: str, unit: str = "count", aliases: tuple[str, ...] = ()
+) -> Metric:
+    return Metric(id, unit, label, better, meaning, aliases, bounded=False)
 
 
 # words for what triage.occupancy calls by one name each
@@ -20,7 +22,65 @@ LIMITERS = {
     "barriers": "hardware barriers",
 }
 
+_UNITS = {
+    "lsu": ("LSU requests", "The load/store pipe: requests of every kind, shuffles included"),
+    "l1_data": ("L1 data", "The busiest part of L1 behind the load/store pipe: data stage, banks, write-back, texture"),
+    "shared": ("Shared memory", "The part of L1's data stage that shared memory takes"),
+    "l2": ("L2 and crossbar", "The busiest of L2, its sector look-up and the crossbar between L1 and L2"),
+    "vram": ("VRAM", "Video memory: cycles in which it moved data, else its share of peak"),
+    "math": ("Math pipes", "The busiest pipe that computes, else the SM where no part of it that was measured leads"),
+    "issue": ("Issue slots", "Issue slots used"),
+}
+
 METRICS = (
+    # How busy each part of the GPU was, over elapsed cycles: what is left of the time if one of them has less to do.
+    *(
+        _share(f"unit.{u}", f"Busy: {label}", "", f"{text}; share of peak over elapsed cycles")
+        for u, (label, text) in _UNITS.items()
+    ),
+    _share(
+        "unit.top",
+        "Busiest unit",
+        "",
+        "The busiest of all parts that were measured, and of the shares of peak that sum them up",
+    ),
+    _share(
+        "unit.shared_active",
+        "Busy: shared memory, active",
+        "",
+        "The part of L1's data stage that shared memory takes while an SM has work",
+    ),
+    _share("l1tex.shared_share", "Shared-memory share of L1", "", "Turns of L1's data stage that are shared memory's"),
+    _number(
+        "lsu.turns_per_request",
+        "L1 turns per request",
+        "low",
+        "Turns of L1's data stage that one load, store or shuffle of a warp takes: 1 for a dense 4-byte access, 4 for a 16-byte one",
+    ),
+    _share(
+        "global.request_share",
+        "Global share of LSU requests",
+        "",
+        "Global loads and stores among the warp-level requests to global, local and shared memory",
+    ),
+    _share(
+        "vram.useful_share",
+        "VRAM bytes asked for",
+        "high",
+        "Bytes that global loads and stores asked for, of the bytes video memory moved",
+    ),
+    _number(
+        "warp.used_threads",
+        "Working threads per warp",
+        "high",
+        "Threads that are neither inactive nor predicated off per executed warp instruction",
+    ),
+    _number(
+        "inst.per_warp",
+        "Instructions per warp",
+        "",
+        "Warp-level instructions executed by one warp from its start to its end",
+    ),
     # access patterns
     *(
         _number(
@@ -28,8 +88,9 @@ METRICS = (
             f"Sectors per {t} request",
             "low",
             f"32-byte sectors one warp-level {t} touches: 4 for coalesced 4-byte accesses, 8 for 8-byte ones, at most 32",
+            aliases=(f"l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_{op}.ratio",),
         )
-        for a, t in (("global_load", "global-load"), ("global_store", "global-store"))
+        for a, t, op in (("global_load", "global-load", "ld"), ("global_store", "global-store", "st"))
     ),
     *(
         _share(
@@ -66,7 +127,10 @@ METRICS = (
         "Share of the shared-memory wavefronts beyond the ideal",
     ),
     _share(
-        "atomics.share", "Atomics among L2 sectors", "low", "L2 sectors of atomics and reductions among all L2 sectors"
+        "atomics.share",
+        "Atomics among L2 sectors",
+        "low",
+        "L2 sectors of atomics and reductions among all L2 sectors; where these were not counted, requests among the global requests",
     ),
     _share(
         "l2.far_share",
@@ -141,6 +205,7 @@ METRICS = (
         "",
         "How full the FP64 pipe is: cycles busy, else instructions issued over its peak",
     ),
+    _share("pipe.alu_use", "Integer pipe use", "", "How full the integer and logic pipe is"),
     _share("pipe.xu_use", "XU pipe use", "", "How full the special-function pipe is"),
     _share("pipe.tensor_use", "Tensor pipe use", "", "How full the tensor pipe is"),
     _share("pipe.top", "Busiest pipe", "", "The fullest of the math pipes"),

@@ -116,8 +116,8 @@ METRICS = (
         "ratio",
         "L2 active",
         "",
-        "Elapsed cycles in which L2 had requests",
-        ("lts__t_sectors.avg.pct_of_peak_sustained_elapsed",),
+        "Share of the peak at which L2 looks up sectors",
+        ("lts__t_sectors.avg.pct_of_peak_sustained_elapsed", "lts__t_sectors.sum.pct_of_peak_sustained_elapsed"),
     ),
     Metric(
         "l2.sysmem_traffic",

@@ -22,7 +22,11 @@ def _access(kind: str, op: str, title: str) -> tuple[Metric, Metric]:
             f"{title} requests",
             "low",
             f"Warp-level requests to L1 by {title.lower()}s",
-            (f"l1tex__t_requests_{pipe}.sum",),
+            (
+                f"l1tex__t_requests_{pipe}.sum",
+                f"smsp__sass_inst_executed_op_{kind}_{op}.sum",
+                f"smsp__inst_executed_op_{kind}_{op}.sum",
+            ),
             additive=True,
         ),
     )
@@ -95,6 +99,18 @@ METRICS = (
         "low",
         "Share of requests that exist because of spilled registers",
         ("Local Memory Spilling Request Overhead", "derived__local_spilling_requests_pct"),
+    ),
+    *(
+        Metric(
+            f"shared_{'load' if op == 'ld' else 'store'}.requests",
+            "count",
+            f"Shared {'load' if op == 'ld' else 'store'} requests",
+            "low",
+            f"Warp-level {'loads from' if op == 'ld' else 'stores to'} shared memory",
+            (f"smsp__sass_inst_executed_op_shared_{op}.sum", f"smsp__inst_executed_op_shared_{op}.sum"),
+            additive=True,
+        )
+        for op in ("ld", "st")
     ),
     # One wavefront serves 32 banks of 4 bytes once; lanes that need different words of a bank take further wavefronts.
     Metric(

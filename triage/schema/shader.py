@@ -20,7 +20,11 @@ _PIPES = {
     "lsu": "load/store",
     "tex": "texture",
     "tensor": "tensor",
+    "tc": "fifth-generation tensor",
     "fp64": "double precision",
+    "uniform": "uniform datapath",
+    "adu": "address divergence",
+    "cbu": "branch",
 }
 _STAGES = {"ps": "pixel", "cs": "compute", "vtg": "vertex, tessellation and geometry", "3d": "graphics"}
 # what a warp waits for before it can start: these, not the stalls, explain low occupancy
@@ -127,7 +131,9 @@ METRICS = (
             f"Instructions to the {what} pipe, share of peak over elapsed cycles",
             f"sm__inst_executed_pipe_{p}",
             f"smsp__inst_executed_pipe_{p}",
-            *((f"sm__pipe_{p}_cycles_active", f"smsp__pipe_{p}_cycles_active") if p == "tensor" else ()),
+            f"sm__inst_executed_pipe_{p}_pred_on_any",
+            f"sm__pipe_{p}_cycles_active",
+            f"smsp__pipe_{p}_cycles_active",
         )
         for p, what in _PIPES.items()
     ),
@@ -238,6 +244,38 @@ METRICS = (
         "Share of the peak at which texture fetches return data to the SM",
         "l1tex__tex_writeback_active",
     ),
+    # the rest of the breakdown behind L1's share of peak
+    share(
+        "l1tex.lsu_requests",
+        "L1 input, LSU",
+        "",
+        "Share of the peak at which L1 takes in loads, stores and shuffles",
+        "l1tex__lsuin_requests",
+    ),
+    share(
+        "l1tex.shared_data",
+        "L1 data stage, shared memory",
+        "",
+        "Share of L1's data-stage peak used by shared memory",
+        "l1tex__data_pipe_lsu_wavefronts_mem_shared",
+    ),
+    share("l1tex.bank_reads", "L1 bank reads", "", "Share of the data banks' read peak", "l1tex__data_bank_reads"),
+    share("l1tex.bank_writes", "L1 bank writes", "", "Share of the data banks' write peak", "l1tex__data_bank_writes"),
+    share(
+        "l1tex.fill",
+        "L2 to L1",
+        "",
+        "Share of the peak at which sectors come from L2 into L1",
+        "l1tex__m_xbar2l1tex_read_sectors",
+    ),
+    share(
+        "l1tex.to_l2",
+        "L1 to L2",
+        "",
+        "Share of the peak at which L1 sends requests and stores to L2",
+        "l1tex__m_l1tex2xbar_req_cycles_active",
+    ),
+    share("vram.active", "VRAM active", "", "Cycles in which video memory moved data", "dram__cycles_active"),
     Metric(
         "l2.frequency",
         "hz",

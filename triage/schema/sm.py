@@ -7,7 +7,7 @@ from triage.schema._metric import Metric
 _ALSO = {"no_instruction": ("no_instructions",), "gmma": ("warpgroup_arrive",)}
 
 
-def _stall(reason: str, meaning: str) -> tuple[Metric, Metric, Metric]:
+def _stall(reason: str, meaning: str) -> tuple[Metric, ...]:
     names = (reason, *_ALSO.get(reason, ()))
     title = reason.replace("_", " ")
     # as the P3 article, RenderDoc and the Perf SDK's tools spell it
@@ -27,7 +27,6 @@ def _stall(reason: str, meaning: str) -> tuple[Metric, Metric, Metric]:
         for a in (
             f"smsp__average_warps_issue_stalled_{r}_per_issue_active.ratio",
             f"smsp__warp_cycles_per_issue_stall_{r}",
-            f"smsp__average_warp_latency_issue_stalled_{r}.ratio",
         )
     )
     # the details page prints the same figure under a display label
@@ -50,6 +49,16 @@ def _stall(reason: str, meaning: str) -> tuple[Metric, Metric, Metric]:
             "low",
             f"Warp cycles per issued instruction spent {meaning}",
             (*cycles, special.get(reason, label)),
+            bounded=False,
+        ),
+        # the same wait against another whole: cycles of a warp's life, hundreds where the one above is a few
+        Metric(
+            f"stall_latency.{reason}",
+            "count",
+            f"Stall latency: {title}",
+            "low",
+            f"Cycles of a warp's whole life spent {meaning}",
+            tuple(f"smsp__average_warp_latency_issue_stalled_{r}.ratio" for r in names),
             bounded=False,
         ),
         Metric(
@@ -130,6 +139,8 @@ METRICS = (
         (
             "sm__issue_active_per_elapsed_cycle_sol_pct",
             "sm__inst_issued.avg.pct_of_peak_sustained_elapsed",
+            "sm__issue_active.avg.pct_of_peak_sustained_elapsed",
+            "smsp__issue_active.avg.pct_of_peak_sustained_elapsed",
             "SM Issue Utilization per Elapsed Cycle",
         ),
     ),
@@ -246,6 +257,15 @@ METRICS = (
         "",
         "Warp slots held by vertex, tessellation and geometry shaders, over elapsed cycles",
         ("tpc__warps_active_shader_vtg_realtime.avg.pct_of_peak_sustained_elapsed",),
+    ),
+    Metric(
+        "sm.warps_launched",
+        "count",
+        "Warps launched",
+        "",
+        "Warps started",
+        ("sm__warps_launched.sum", "smsp__warps_launched.sum"),
+        additive=True,
     ),
     # schedulers: how often one has a warp to issue from
     Metric(

@@ -43,7 +43,7 @@ OWN: dict[str, str] = {
 _BY_UNIT: dict[str, dict[str, str]] = {
     "memory throughput": {"ratio": "memory.throughput", "byte/s": "vram.bandwidth"},
     "dram throughput": {"ratio": "vram.throughput", "byte/s": "vram.bandwidth"},
-    "l1/tex cache throughput": {"ratio": "l1tex.throughput"},
+    "l1/tex cache throughput": {"ratio": "l1tex.throughput_active"},
     "l2 cache throughput": {"ratio": "l2.throughput"},
     "compute throughput": {"ratio": "sm.throughput"},
     "cycles": {"cycle": "sm.cycles_elapsed"},
@@ -77,7 +77,7 @@ def metric(name: str, unit_text: str = "", section: str = "") -> str:
 
     Between namesakes the printed unit decides, and without one the section.
     """
-    key = schema.normal(name)
+    key = schema.normal(name.removeprefix("breakdown:"))
     if key in _BY_UNIT:
         try:
             dimension = unit(unit_text)[0]

@@ -1,0 +1,195 @@
+"""How busy each part of the GPU was, from the breakdown behind the shares of peak; and what the busy ones work at.
+
+A roll-up (SM, L1, L2) is the highest of its parts. Where it stands clearly above all parts that were exported, a part
+that nobody counted leads, and the roll-up stands for it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from triage.capture.arrays import Values
+from triage.derive._arrays import first, highest, least, over
+from triage.derive._derivation import Derivation
+
+if TYPE_CHECKING:
+    from triage.derive import View
+
+BEYOND = 0.03  # a roll-up and its highest part come from two passes: that far apart they are still one number
+# LSU requests L1 takes in per turn of its data stage, both at peak; measured per generation
+PEAK_REQUESTS = {
+    "sm_70": 1.0,
+    "sm_72": 1.0,
+    "sm_75": 0.5,
+    "sm_80": 1.0,
+    "sm_86": 0.5,
+    "sm_87": 0.5,
+    "sm_89": 0.5,
+    "sm_90": 1.0,
+}
+_MATH = ("alu", "fma", "fmaheavy", "fp16", "fp64", "xu", "tensor", "tc", "uniform", "cbu")
+_DATA = ("lsu_data", "lsu_writeback", "bank_reads", "bank_writes", "tex_data", "filter", "tex_writeback")
+_ASKED = ("launch.shared_static", "launch.shared_dynamic")
+_REQUESTS = tuple(f"{kind}_{op}.requests" for kind in ("global", "local", "shared") for op in ("load", "store"))
+
+
+def _led(whole: Values, *parts: Values) -> Values:
+    """The roll-up where none of its parts explains it, else missing."""
+    return np.where(np.isnan(highest(*parts)) | (whole > highest(*parts) + BEYOND), whole, np.nan)
+
+
+def _pipe(view: View, pipe: str) -> Values:
+    """Share of peak of one math pipe over elapsed cycles: exported so, else over active cycles times the active share."""
+    while_active = np.fmax(view[f"pipe_busy.{pipe}"], view[f"pipe.{pipe}"])
+    return first(view[f"pipe_elapsed.{pipe}"], while_active * view["sm.active"])
+
+
+def _math(view: View) -> Values:
+    pipes = highest(*(_pipe(view, p) for p in _MATH))
+    return highest(pipes, _led(view["sm.throughput"], pipes, view["unit.issue"], view["unit.lsu"]))
+
+
+def _l1_data(whole: Values, lsu: Values, *parts: Values) -> Values:
+    return highest(*parts, _led(whole, lsu, *parts))
+
+
+def _none_asked(static: Values, dynamic: Values) -> Values:
+    """0 where a group asks for no shared memory at all, else missing."""
+    return np.where(static + np.nan_to_num(dynamic) == 0, 0.0, np.nan)
+
+
+def _turns(view: View) -> Values:
+    device = view.capture.device
+    rate = PEAK_REQUESTS.get(device.arch) if device is not None else None
+    if rate is None:
+        return np.nan
+    return over(view["l1tex.lsu_data"], rate * view["unit.lsu"])
+
+
+def _useful(loads: Values, stores: Values, waste: Values, moved: Values) -> Values:
+    return np.clip(over((loads + stores) * 32 * (1 - waste), moved), 0.0, 1.0)
+
+
+DERIVATIONS = (
+    Derivation(
+        "unit.lsu",
+        (),
+        "L1's input from the LSU, else the LSU pipe",
+        lambda taken, pipe, active, share: first(taken, pipe, active * share),
+        ("l1tex.lsu_requests", "pipe_elapsed.lsu", "pipe.lsu", "sm.active"),
+        ask=("l1tex.lsu_requests",),
+    ),
+    Derivation(
+        "unit.l1_data",
+        (),
+        "the highest of L1's data stage, banks and write-back; L1's share of peak where none of them leads",
+        _l1_data,
+        ("l1tex.throughput", "unit.lsu", *(f"l1tex.{p}" for p in _DATA)),
+        ask=("l1tex.lsu_data", "l1tex.throughput"),
+    ),
+    Derivation(
+        "unit.shared",
+        (),
+        "shared memory's part of L1's data stage; 0 where a group asks for no shared memory",
+        lambda part, static, dynamic: first(part, _none_asked(static, dynamic)),
+        ("l1tex.shared_data", *_ASKED),
+        ask=("l1tex.shared_data",),
+    ),
+    Derivation(
+        "unit.l2",
+        (),
+        "the highest of L2, its look-up and the crossbar",
+        highest,
+        ("l2.throughput", "l2.active", "l1tex.fill", "l1tex.to_l2"),
+        ask=("l2.throughput",),
+    ),
+    Derivation(
+        "unit.vram",
+        (),
+        "the higher of VRAM active and VRAM SOL",
+        highest,
+        ("vram.active", "vram.throughput"),
+        ask=("vram.throughput",),
+    ),
+    Derivation(
+        "unit.math",
+        (),
+        "the busiest math pipe; SM SOL where nothing of the SM that was measured leads",
+        _math,
+        ("sm.throughput", *(f"pipe_elapsed.{p}" for p in _MATH), *(f"pipe.{p}" for p in _MATH)),
+        whole=True,
+        ask=("sm.throughput",),
+    ),
+    Derivation(
+        "unit.issue",
+        (),
+        "issue slots used, else instructions executed, over elapsed cycles",
+        lambda issued, executed, rate, active: first(issued, executed, rate * active),
+        ("sm.issue_per_elapsed", "sm.inst_per_elapsed", "sm.issue_per_active", "sm.active"),
+        ask=("sm.issue_per_elapsed",),
+    ),
+    Derivation(
+        "unit.top",
+        (),
+        "the highest of all of these and of the SM, L1, L2, VRAM and memory SOL",
+        highest,
+        (
+            *(f"unit.{u}" for u in ("lsu", "l1_data", "shared", "l2", "vram", "math", "issue")),
+            *(f"{u}.throughput" for u in ("sm", "l1tex", "l2", "vram", "memory")),
+        ),
+        ask=("sm.throughput", "memory.throughput"),
+    ),
+    Derivation(
+        "unit.shared_active",
+        ("unit.shared", "sm.active"),
+        "shared memory's part of L1's data stage / SM active",
+        lambda busy, active: np.minimum(over(busy, active), 1.0),
+    ),
+    # what the busy ones work at
+    Derivation(
+        "l1tex.shared_share",
+        (),
+        "shared memory's turns / all turns of L1's data stage; 0 where a group asks for no shared memory",
+        lambda part, whole, static, dynamic: np.minimum(first(over(part, whole), _none_asked(static, dynamic)), 1.0),
+        ("l1tex.shared_data", "l1tex.lsu_data", *_ASKED),
+        ask=("l1tex.shared_data", "l1tex.lsu_data"),
+    ),
+    Derivation(
+        "lsu.turns_per_request",
+        (),
+        "turns of L1's data stage / LSU requests, by the generation's peak rates",
+        _turns,
+        ("l1tex.lsu_data", "unit.lsu"),
+        whole=True,
+        ask=("l1tex.lsu_data", "l1tex.lsu_requests"),
+    ),
+    Derivation(
+        "global.request_share",
+        _REQUESTS,
+        "global requests / (global + local + shared requests)",
+        lambda gl, gs, ll, ls, sl, ss: over(gl + gs, gl + gs + ll + ls + sl + ss),
+    ),
+    Derivation(
+        "vram.useful_share",
+        ("global_load.sectors", "global_store.sectors", "global_access.waste", "vram.bytes"),
+        "bytes that global accesses asked for / VRAM bytes",
+        _useful,
+    ),
+    Derivation(
+        "warp.used_threads",
+        (),
+        "the fewer of active and predicated-on threads",
+        least,
+        ("warp.unpredicated_threads_per_inst", "warp.threads_per_inst"),
+        ask=("warp.unpredicated_threads_per_inst",),
+    ),
+    Derivation(
+        "inst.per_warp",
+        ("inst.executed",),
+        "instructions executed / warps launched",
+        lambda n, warps, groups, each: over(n, first(warps, groups * each)),
+        ("sm.warps_launched", "launch.grid_size", "launch.group_warps"),
+    ),
+)
