@@ -65,11 +65,13 @@ def outcome(rule: Rule, view: View, given: dict[str, int], method: str) -> str:
     """fires | silent | blind for one rule alone, by plain three-valued evaluation (no engine)."""
     when = rule.when[method]
     lookup = Lookup(rule, view, method)
+    # a concept that a test does not mention is unknown, as it is where a counter is missing
     truth = [given.get(g, UNKNOWN) for g in when.given]
     truth += [_one(c(lookup)) for c in when.all_of]
     if when.any_of:
         either = [_one(c(lookup)) for c in when.any_of]
         truth.append(TRUE if TRUE in either else UNKNOWN if UNKNOWN in either else FALSE)
+    # one false condition decides, whatever else is missing: only then comes the question of what is
     if FALSE in truth:
         return "silent"
     needs = [np.isnan(_value(view[m])) for m in rule.needs]
@@ -87,6 +89,7 @@ def _value(values: Any) -> float:
 def check(rules: Sequence[Rule]) -> list[Failure]:
     """Every failure of these rules, each by itself."""
     out: list[Failure] = []
+    # a pack has one prefix, the first rule's: an id says where its rule lies
     prefixes: dict[str, str] = {}
     for rule in rules:
         prefix = rule.id.rstrip("0123456789")
@@ -114,10 +117,12 @@ def _house(rule: Rule) -> Iterator[str]:
     todo += [n for a in rule.advice if a.only_if for n in a.only_if.names]
     text = " ".join([rule.finding, *(a.text for a in rule.advice)])
     for name in (*rule.thresholds, *rule.let):
+        # without the closing brace: a field may carry a format, `{wasted:.0%}`
         if name not in todo and f"{{{name}" not in text:
             yield f"{name!r} is declared but never used"
     if not rule.is_concept and not rule.advice:
         yield "a rule that reports something advises something: `advice` is empty"
+    # only where a metric stands alone: what unit an expression has nobody knows
     for t in rule.thresholds.values():
         for when in rule.when.values():
             for c in when.conditions:
@@ -135,6 +140,7 @@ def _tests(rule: Rule) -> Iterator[str]:
         name = case.get("name", f"test {n}") if isinstance(case, dict) else f"test {n}"
         try:
             yield from _test(rule, case, str(name))
+        # a broken test is a failure of its rule, and the others are still run
         except (KeyError, ValueError, TypeError, UnknownUnit) as e:
             yield f"test {name!r}: cannot be read ({e})"
 
@@ -149,6 +155,7 @@ def parse_given(rule: Rule, given: dict[str, Any]) -> tuple[dict[str, float], di
             kind = str(raw)
         elif schema.known(key):
             number, unit = quantity(raw)
+            # a number without a unit is meant in the metric's own
             if unit != schema.get(key).unit and unit != "count":
                 raise ValueError(f"{key} is a {schema.get(key).unit}, not a {unit}")
             facts[key] = number
@@ -177,6 +184,7 @@ def _test(rule: Rule, case: Any, name: str) -> Iterator[str]:
         elif "gain" in case:
             want = quantity(case["gain"])[0]
             have = float(gain.fractions(rule, Lookup(rule, view, method), np.array([0]))[1][0])
+            # authors write whole percents: half a point, and what a float loses; turned round so that NaN fails too
             if not abs(have - want) <= 0.0051:
                 yield f"test {name!r} ({method}): expected a gain of {want:.1%}, got {have:.1%}"
 
@@ -198,6 +206,7 @@ def _edges(rule: Rule) -> Iterator[str]:
             if method not in rule.when:
                 continue
             at = rule.threshold(threshold, method)
+            # a millionth: far more than a float loses, far less than a profiler prints
             step = max(abs(at) * 1e-6, 1e-9)
             for value in (at - step, at, at + step):
                 view = facts_view({metric: value})

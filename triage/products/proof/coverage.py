@@ -41,12 +41,14 @@ def samples(base: Path | None = None) -> Iterator[Capture]:
 
     def walk(path: Path, depth: int) -> Iterator[Capture]:
         for p in sorted(path.iterdir()):
+            # README.md and ORIGIN.txt: the samples' papers, no samples
             if p.name.startswith((".", "_")) or (
                 p.suffix.lower() in (".txt", ".md", ".py", ".json") and p.stem.isupper()
             ):
                 continue
             try:
                 yield reader.read(str(p))
+            # a file that no reader takes is passed over; a folder may hold exports of its own
             except TriageError:
                 if p.is_dir() and depth < DEEPEST:
                     yield from walk(p, depth + 1)
@@ -63,6 +65,7 @@ def measure(book: Rulebook, captures: Iterator[Capture] | None = None) -> Covera
         for doctor in doctors:
             views = [(View(capture), doctor.workload)]
             if doctor.frame:
+                # frame facts come out of a diagnosis, which need not list anything for that
                 views.append((View(doctor.diagnose([capture], top=0).parts[0].frame), doctor.frame))
             for view, engine in views:
                 _note(out, infer(view, engine), book)
@@ -87,6 +90,7 @@ def unbracketed(rule: Rule) -> list[str]:
         for c in when.conditions:
             for name in _thresholds(rule, c):
                 sides.setdefault(name, set()).update(_outcomes(rule, c, method))
+    # a test in which the metric is missing stands on neither side
     return [name for name, seen in sides.items() if not {TRUE, FALSE} <= seen]
 
 

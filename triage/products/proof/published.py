@@ -52,6 +52,7 @@ def cases() -> tuple[Case, ...]:
 
 def applicable(book: Rulebook) -> bool:
     """Does this rulebook hold every rule that the cases speak of?"""
+    # a file with a mistake leaves its rule out: that is said already, and the cases would only repeat it
     named = {r for c in cases() for key in ("fires", "absent") for r in c.want.get(key, ())}
     return named <= set(book.by_name)
 
@@ -64,6 +65,7 @@ def run(book: Rulebook, engine: str = "") -> Iterator[tuple[Case, list[str]]]:
         key = (case.file, case.method)
         if key not in results:
             expert = experts.setdefault(case.method, Diagnostician(book, case.method, engine))
+            # the reader by name: these tables prove rules, not the detection of dialects
             path = str(share("sample_captures") / case.file)
             capture = reader.read(path, dialect="generic", device=case.device, marker="", options=Options())
             results[key] = make.bundle(expert.diagnose([capture]), ways=False).document

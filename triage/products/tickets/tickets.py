@@ -64,6 +64,7 @@ class Ticket:
         """The text in `markdown` or `jira` markup, at most `limit` characters: detail gives way, tables stay whole."""
         for size in SIZES:
             text = templates.render(declared.templates("tickets")[markup], **self._words(size, attached))
+            # parts that are left out leave their empty lines behind
             text = calm(re.sub(r"\n{3,}", "\n\n", text)) if markup == "markdown" else re.sub(r"\n{3,}", "\n\n", text)
             if len(text) <= limit:
                 return text
@@ -76,6 +77,7 @@ class Ticket:
         evidence = [found[r] for r in c["ranks"]]
         by_id = {w["id"]: w for w in doc["workloads"]}
         worst = c["workloads"][0]
+        # of the workload that matters most, each reason once; all of them are in evidence.json
         why = dict.fromkeys(r["why"] for r in doc["ruled_out"] if r["workload"] == worst and r["rule"] != self.rule)
         return {
             "c": c,
@@ -141,6 +143,7 @@ def make(b: Bundle, scope: str = "", least: float = LEAST, old: Sequence[dict[st
     for root, part in _by_root(doc).items():
         for c in summary.causes(part, b.umbrellas):
             mark = fingerprint(c["rule"], scope or root)
+            # under --scope several roots share a fingerprint: one ticket is filed
             if mark in out or not _worth(c, part, least, mark in known):
                 continue
             by_id = {w["id"]: w for w in part["workloads"]}
@@ -159,9 +162,11 @@ def _by_root(doc: dict[str, Any]) -> dict[str, dict[str, Any]]:
     roots: dict[str, str] = {}
     for c in doc["captures"]:
         tops = {(w["path"] or [w["name"]])[0] for w in doc["workloads"] if w["capture"] == c["path"]}
+        # a flat export has no root: its only marker, where it has one, is a pass like any other
         nested = any(w["path"] for w in doc["workloads"] if w["capture"] == c["path"])
         # a root such as "Frame 4711" is the same tomorrow
         roots[c["path"]] = re.sub(r"\d+", "#", tops.pop()) if len(tops) == 1 and nested else ""
+    # uncut, with the frame's own totals, which know of time outside all markers
     if len(set(roots.values())) == 1:
         return {next(iter(roots.values())): doc}
     out = {}
@@ -189,12 +194,14 @@ def _worth(c: dict[str, Any], doc: dict[str, Any], least: float, known: bool) ->
     gains = [f["gain"] for f in found if f["gain"]]
     total = doc["frame"]["duration_ns"]
     if not gains or not total:
+        # `least` is a share of the frame; without times it scales the fraction that is asked for instead
         return any((g["fraction"] or 0.0) >= UNTIMED * least / LEAST for g in gains)
     return bool(sum(g["saved_ns"] or 0.0 for g in gains) >= least * total)
 
 
 def _clear_cut(f: dict[str, Any]) -> bool:
     return all(
+        # a threshold of 0 has no part of itself to be clear of
         e["margin"] is None or not e["threshold"] or abs(e["margin"]) >= CLEAR * abs(e["threshold"])
         for e in f["evidence"]
         if e["op"] in ("<", "<=", ">", ">=")
@@ -238,6 +245,7 @@ def calm(body: str) -> str:
 
 
 # a code span | a link in angle brackets | what would call somebody
+# trackers look for mentions after rendering, when a backslash is gone; the invisible blank stays
 _ALIVE = re.compile(r"((?<!`)(`+)(?!`).*?(?<!`)\2(?!`)|<https?://[^>\s]+>)|([@#])(?=\w)")
 
 
@@ -256,6 +264,7 @@ def read_old(path: Path) -> list[dict[str, Any]]:
 
 def write(found: Sequence[Ticket], b: Bundle, out: Path, old: Sequence[dict[str, Any]] = ()) -> list[dict[str, Any]]:
     """Write tickets, attachments and tickets.json into a folder; returns the entries of `old` that are gone."""
+    # before anything is written: it goes by the listing of the last run, which the new one replaces
     _clear(out)
     shared = []
     for name, format in (("diagnosis.html", "html"), ("diagnosis.json", "json")):
@@ -264,11 +273,13 @@ def write(found: Sequence[Ticket], b: Bundle, out: Path, old: Sequence[dict[str,
                 formats.render(b, format, put, full=True)
             shared.append(name)
     for t in found:
+        # the name is for people, and cut; the fingerprint keeps the folders of two tickets apart
         folder = f"{re.sub(r'[^a-z0-9-]', '-', t.cause['name'].lower())[:60]}-{t.fingerprint[:8]}"
         evidence = (
             json.dumps(t.evidence(), ensure_ascii=False, allow_nan=False, indent=1).encode("utf-8", "replace").decode()
         )
         texts = {
+            # what GitHub takes as an issue's text, and Jira as a description
             "ticket.md": t.body("markdown", 65_536),
             "ticket.jira.txt": t.body("jira", 32_767),
             "evidence.json": evidence + "\n",
@@ -284,6 +295,7 @@ def write(found: Sequence[Ticket], b: Bundle, out: Path, old: Sequence[dict[str,
         if o["fingerprint"] not in here
     ]
     listing = {"schema": SCHEMA, "tickets": [t.listing() for t in found], "gone": gone}
+    # last: it never lists what is not there
     with writing.atomic(out / "tickets.json") as put:
         put(
             json.dumps(listing, ensure_ascii=False, allow_nan=False, indent=1).encode("utf-8", "replace").decode()
@@ -297,7 +309,9 @@ def _clear(out: Path) -> None:
     with contextlib.suppress(TriageError):
         for t in read_old(out / "tickets.json"):
             for name in t.get("files", []):
+                # a listing may come from anybody: nothing but names that `write` gives is ever removed
                 if re.fullmatch(r"[a-z0-9-]{1,80}/[a-z.]{1,40}", str(name)):
                     (out / name).unlink(missing_ok=True)
                     with contextlib.suppress(OSError):
+                        # a folder into which people laid something of their own stays
                         (out / name).parent.rmdir()

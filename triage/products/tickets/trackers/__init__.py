@@ -90,6 +90,7 @@ def errors(name: str) -> Iterator[None]:
     """Whatever a client library raises, as one line without the token."""
     try:
         yield
+    # our own lines are fit to be seen, and a missing library is told by `connect`
     except (TriageError, ImportError):
         raise
     except Exception as e:
@@ -118,6 +119,8 @@ def sync(tracker: Tracker, t: Ticket, out: Path) -> str:
         word = "updated" if found else "created"
         if not found:
             mine = tracker.create(t.fingerprint, t.title, body)
+            # without the right to set labels GitHub files the issue and drops them without a word;
+            # left unmarked it would be filed again by every run
             if not tracker.carries(mine, t.fingerprint):
                 raise TriageError(
                     f"{tracker.name}: {mine} was filed, but could not be marked {marker(t.fingerprint)}",
@@ -132,6 +135,7 @@ def sync(tracker: Tracker, t: Ticket, out: Path) -> str:
         for other in younger:  # two runs filed it at one time
             tracker.duplicate(other, key)
             word = f"updated ({other} was its duplicate)"
+        # what people open: the page, and the cells behind this ticket
         if tracker.attaches:
             tracker.attach(key, [out / name for name in t.files if name.endswith((".html", "evidence.json"))])
     return f"{word} {key}"

@@ -56,5 +56,6 @@ class GitHub:
 def connect(project: str, url: str, token: str) -> GitHub:
     """A repository OWNER/NAME; url: the API's address of a GitHub Enterprise server."""
     github = client("github")
+    # lazy: the repository itself is never looked at, only its issues
     options = {"base_url": url.rstrip("/")} if url else {}
     return GitHub(github.Github(auth=github.Auth.Token(token), timeout=30, **options).get_repo(project, lazy=True))

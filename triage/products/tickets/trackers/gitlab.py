@@ -21,7 +21,10 @@ class GitLab:
 
     def find(self, fingerprint: str) -> list[str]:
         """Issues with the label."""
+        # all pages, or the list ends after twenty;
+        # closed ones too: people closed them, and a new one would overrule them
         found = self.issues.list(labels=[marker(fingerprint)], state="all", get_all=True)
+        # iid is the number within the project, which people see; id is the server's
         return [f"#{n}" for n in sorted(i.iid for i in found)]
 
     def carries(self, key: str, fingerprint: str) -> bool:

@@ -68,6 +68,7 @@ class Redmine:
 
 
 def _subject(title: str, fingerprint: str) -> str:
+    # the title gives way, never the marker: without it the ticket would be filed again
     mark = f" [{marker(fingerprint)}]"
     return short(title, SUBJECT - len(mark)) + mark
 
