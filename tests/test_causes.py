@@ -1,0 +1,220 @@
+"""The vocabulary of causes: it loads, rules speak for it, its chains have roots, and its advice fits its reader."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from triage.ground.errors import RuleError
+from triage.rulebook import causes
+from triage.rulebook.causes import Cause, Cure
+from triage.rulebook.packs import Rulebook
+
+# Causes that no rule gives evidence for yet, and what it needs.
+WAITING = {
+    "address-translation": "counters of TLB misses and walks",
+    "blocking-sync": "gaps of a time line, by what the host did in them",
+    "clock-throttle": "the device's boost clock, to hold the measured one against",
+    "cold-start": "times of the single calls in their order",
+    "data-reuse": "a rule: requested bytes against L2 fills at a full load path",
+    "debug-build": "a rule: nothing fused, most traffic local",
+    "matrix-bound": "a rule that reports; today a concept holds others back",
+    "predication": "a rule over unpredicated threads per instruction",
+    "queue-waits": "gaps of a time line, by the queue waited for",
+    "scalar-access": "a rule over bytes per request of dense accesses",
+    "shared-memory-traffic": "a rule: shared wavefronts are most of a full data stage",
+    "small-copies": "the single copies with their sizes",
+}
+# Causes of other families that only exist where something is drawn.
+DRAWN = {"capped-frame-rate", "occupancy-attributes", "ordered-retirement"}
+COMPUTE_APIS = {"cuda", "hip", "sycl", "opencl"}
+GRAPHICS_WORDS = re.compile(
+    r"\b(draws?|draw calls?|(sub)?pass(es)?|render targets?|texels?|pixels?|vertex|vertices|triangles?|frames?|"
+    r"blend(ed|ing)?|mips?|swap ?chains?)\b",
+    re.I,
+)
+KERNEL_WORDS = re.compile(
+    r"\b(kernels?|cuda\w*|hip[A-Z]\w*|streams?|grids?|nvcc|hipcc|thread blocks?|blockidx|threadidx|work-?items?|__\w+)\b",
+    re.I,
+)
+
+GOOD = """\
+id: one-cause
+family: memory
+title: A cause for tests
+meaning: Nothing is wrong.
+explains: []
+decides: [sm.throughput]
+confused_with:
+  - {cause: one-cause, by: sm.throughput, how: not at all}
+advice:
+  - Do something.
+  - {do: Do it there, api: cuda, since: sm_80}
+cites:
+  src: {text: "A source", url: "https://example.com/a"}
+"""
+
+
+def write(folder: Path, text: str, name: str = "one-cause") -> Path:
+    path = folder / f"{name}.yaml"
+    path.write_text(text.replace("id: one-cause", f"id: {name}"), "utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def vocabulary() -> dict[str, Cause]:
+    return causes.bundled()
+
+
+def test_the_vocabulary_loads_by_family_and_id(vocabulary: dict[str, Cause]) -> None:
+    keys = [(causes.FAMILIES.index(c.family), c.id) for c in vocabulary.values()]
+    assert keys == sorted(keys)
+    assert {c.family for c in vocabulary.values()} == set(causes.FAMILIES)
+    assert len(vocabulary) == len(causes.files())
+
+
+def test_every_reporting_rule_names_a_cause_and_concepts_name_none(
+    book: Rulebook, vocabulary: dict[str, Cause]
+) -> None:
+    assert [r.name for r in book.rules if not r.is_concept and r.cause not in vocabulary] == []
+    assert [r.name for r in book.rules if r.is_concept and r.cause] == []
+
+
+def test_every_cause_has_a_rule_or_waits_for_one(book: Rulebook, vocabulary: dict[str, Cause]) -> None:
+    spoken_for = {r.cause for r in book.rules if not r.is_concept}
+    silent = {c.id for c in vocabulary.values() if c.family != "verdict"} - spoken_for
+    assert silent == set(WAITING)
+
+
+def test_every_cause_stands_before_what_it_explains(vocabulary: dict[str, Cause]) -> None:
+    place = {name: i for i, name in enumerate(causes.order(vocabulary))}
+    assert len(place) == len(vocabulary)
+    links = [(c.id, e.cause) for c in vocabulary.values() for e in c.explains]
+    assert [f"{a} > {b}" for a, b in links if place[a] >= place[b]] == []
+    assert len(links) == len(set(links)), "one link stands twice"
+
+
+def test_verdicts_explain_nothing_and_are_explained_by_nothing(vocabulary: dict[str, Cause]) -> None:
+    verdicts = {c.id for c in vocabulary.values() if c.family == "verdict"}
+    assert verdicts == {"near-limit", "low-throughput"}
+    assert [c.id for c in vocabulary.values() if c.id in verdicts and c.explains] == []
+    assert [c.id for c in vocabulary.values() if verdicts & {e.cause for e in c.explains}] == []
+
+
+def test_conditions_of_links_hold_no_numbers(vocabulary: dict[str, Cause]) -> None:
+    """Thresholds have sources; they belong to rules."""
+    conditions = [(c.id, e.when) for c in vocabulary.values() for e in c.explains if e.when]
+    assert [name for name, w in conditions if w.left.literals or (w.right and w.right.literals)] == []
+
+
+def test_every_cause_says_what_decides_and_cites_a_source(vocabulary: dict[str, Cause]) -> None:
+    assert [c.id for c in vocabulary.values() if not c.decides] == []
+    assert [c.id for c in vocabulary.values() if not any(s.url.startswith("https://") for s in c.cites)] == []
+    assert [c.id for c in vocabulary.values() if c.id in {x.cause for x in c.confused_with}] == []
+
+
+def test_titles_fit_a_list_of_things_to_do(vocabulary: dict[str, Cause]) -> None:
+    titles = [c.title for c in vocabulary.values()]
+    assert [t for t in titles if len(t) >= 60 or t.endswith(".") or not t[0].isupper()] == []
+    assert len(set(titles)) == len(titles)
+    sentences = {c.id: len(re.findall(r"[.?](?= |$)", c.meaning)) for c in vocabulary.values()}
+    assert {name: n for name, n in sentences.items() if not 1 <= n <= 3} == {}
+    assert [p.stem for p in causes.files() if len(p.read_text("utf-8").splitlines()) >= 60] == []
+
+
+def test_advice_begins_with_a_step_for_everybody(vocabulary: dict[str, Cause]) -> None:
+    assert [c.id for c in vocabulary.values() if c.advice[0].where or c.advice[0].since] == []
+    dated = [(c.id, a.since) for c in vocabulary.values() for a in c.advice if a.since]
+    assert [d for d in dated if not re.fullmatch(r"sm_\d{2,3}a?|gfx[0-9a-f]{3,4}", d[1])] == []
+    texts = [(c.id, a.text) for c in vocabulary.values() for a in c.advice]
+    assert len(set(texts)) == len(texts)
+
+
+def test_advice_has_words_for_the_common_interfaces(vocabulary: dict[str, Cause]) -> None:
+    def lacks(c: Cause, *apis: str) -> bool:
+        return bool(set(apis) - {api for a in c.advice for api in a.where.get("api", ())})
+
+    drawn = [c for c in vocabulary.values() if c.family == "graphics" or c.id in DRAWN]
+    others = [c for c in vocabulary.values() if c not in drawn]
+    assert [c.id for c in drawn if lacks(c, "d3d12", "vulkan")] == []
+    assert [c.id for c in others if lacks(c, "cuda", "hip")] == []
+
+
+def speaks_to(cure: Cure, c: Cause) -> set[str]:
+    """Kinds of work whose reader may get this text."""
+    if "work" in cure.where:
+        return set(cure.where["work"])
+    if apis := set(cure.where.get("api", ())):
+        return ({"compute"} if apis & COMPUTE_APIS else set()) | ({"any"} if apis - COMPUTE_APIS else set())
+    return {"graphics"} if c.family == "graphics" or c.id in DRAWN else {"any"}
+
+
+def test_advice_uses_the_words_of_its_reader(vocabulary: dict[str, Cause]) -> None:
+    """D3D12, Vulkan and the like do both kinds of work; text for them is neutral, or says that it is for graphics."""
+    wrong = []
+    for c in vocabulary.values():
+        for a in c.advice:
+            to = speaks_to(a, c)
+            drawn = c.family == "graphics" or c.id in DRAWN
+            if to != {"graphics"} and not drawn and (m := GRAPHICS_WORDS.search(a.text)):
+                wrong.append(f"{c.id}: {m[0]!r} for {sorted(to)}: {a.text}")
+            if to != {"compute"} and (m := KERNEL_WORDS.search(a.text)):
+                wrong.append(f"{c.id}: {m[0]!r} for {sorted(to)}: {a.text}")
+    assert wrong == []
+
+
+def test_a_good_file_becomes_a_cause(tmp_path: Path) -> None:
+    c = causes.load([write(tmp_path, GOOD)])["one-cause"]
+    assert c.advice == (Cure("Do something.", {}), Cure("Do it there", {"api": ("cuda",)}, "sm_80"))
+    assert (c.explains, c.decides, c.cites[0].url) == ((), ("sm.throughput",), "https://example.com/a")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "says"),
+    [
+        ("meaning:", "meanign:", 4, "did you mean 'meaning'"),
+        ("family: memory", "family: memroy", 2, "is none of host"),
+        ("id: one-cause", "id: other-cause", 1, "is not the file name"),
+        ("title: A cause for tests\n", "", 1, "`title` is missing"),
+        ("title: A", "title: A\ntitle: B", 4, "stands twice"),
+        ("explains: []", "explains: none", 5, "must be a list"),
+        ("explains: []", "explains: [{cause: one-cause}]", 5, "mappings of `cause` and `when`"),
+        ("explains: []", "explains: [{cause: x, when: sm.troughput > l2.throughput}]", 5, "'sm.throughput'"),
+        ("explains: []", "explains: [{cause: x, when: sm.throughput +}]", 5, "cannot read"),
+        ("explains: []", "explains: [two-cause]", 1, "no cause is called 'two-cause'"),
+        ("explains: []", "explains: [one-cause]", 1, "circle: one-cause -> one-cause"),
+        ("decides: [sm.throughput]", "decides: [sm.troughput]", 6, "did you mean 'sm.throughput'"),
+        ("{cause: one-cause, by", "{cause: one-cuase, by", 1, "did you mean 'one-cause'"),
+        (", how: not at all", "", 7, "need `cause`, `by` and `how`"),
+        ("by: sm.throughput", "by: sm.troughput", 7, "is no metric of the schema"),
+        ("{do: Do it there, api: cuda", "{api: cuda", 9, "a mapping with `do`"),
+        ("api: cuda", "api: cude", 9, "api is one of cuda"),
+        ("api: cuda", "language: cuda", 9, "a mapping with `do`"),
+        ("advice:\n  - Do something.\n  - {do: Do it there, api: cuda, since: sm_80}\n", "", 1, "what to do about it"),
+        ('{text: "A source", url', "{url", 12, "needs `text`"),
+        ('cites:\n  src: {text: "A source", url: "https://example.com/a"}\n', "", 1, "cites a source"),
+    ],
+)
+def test_mistakes_name_file_line_and_next_step(tmp_path: Path, old: str, new: str, line: int, says: str) -> None:
+    assert old in GOOD
+    path = tmp_path / "one-cause.yaml"
+    path.write_text(GOOD.replace(old, new, 1), "utf-8")
+    with pytest.raises(RuleError) as e:
+        causes.load([path])
+    assert says in str(e.value)
+    assert (e.value.line, e.value.file) == (line, str(path))
+
+
+def test_circles_are_named_link_by_link(tmp_path: Path) -> None:
+    one = write(tmp_path, GOOD.replace("explains: []", "explains: [two-cause]"))
+    two = write(
+        tmp_path,
+        GOOD.replace("explains: []", "explains: [three-cause]").replace("cause: one", "cause: two"),
+        "two-cause",
+    )
+    three = write(tmp_path, GOOD.replace("explains: []", "explains: [two-cause]"), "three-cause")
+    with pytest.raises(RuleError, match="circle: two-cause -> three-cause -> two-cause") as e:
+        causes.load([one, two, three])
+    assert Path(e.value.file).name in ("one-cause.yaml", "two-cause.yaml", "three-cause.yaml")
