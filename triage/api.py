@@ -59,12 +59,15 @@ class Diagnosis(judged.Diagnosis):
 
     def _repr_html_(self) -> str:
         """The HTML report in a frame of its own, where its script cannot reach the notebook."""
+        # imported where it is used: who only asks for findings loads no report
         from triage.rendering.formats import render
 
         parts: list[str] = []
         render(self.bundle, "html", parts.append)
+        # quotes too, or a name would end the attribute that the whole page stands in
         page = html.escape("".join(parts))
         style = "width:100%;height:640px;border:1px solid #8884"
+        # scripts, but not `allow-same-origin`: they reach neither the notebook nor what it has stored
         return f'<iframe style="{style}" sandbox="allow-scripts" srcdoc="{page}"></iframe>'
 
 
@@ -101,7 +104,9 @@ def diagnose(
     from triage.rulebook import packs
 
     given = [captures] if isinstance(captures, str | Path | Capture) else list(captures)
+    # what was read already knows its device; `device` is for the paths
     read_all = [c if isinstance(c, Capture) else read(c, device=device) for c in given]
+    # the same book as the command line has: experimental rules stay out
     book = packs.select(packs.load([Path(r) for r in rules]))
     return Diagnosis.of(Diagnostician(book, method, engine).diagnose(read_all, top, min_gain))
 

@@ -46,6 +46,7 @@ class Firings:
 
 
 def _rank(saved: Floats, likely: Floats) -> Floats:
+    # an untimed capture ranks by fraction throughout; choosing by a mask is slow and nearly never needed
     unknown = np.isnan(saved)
     return np.where(unknown, np.nan_to_num(likely), saved) if unknown.any() else saved
 
@@ -70,6 +71,7 @@ class Ledger:
         self.total = 0
         self._kept: list[Firings] = []
         self._pending = 0
+        # what is below the last of the kept ones need not be gathered at all
         self._edge = -np.inf
 
     def add(
@@ -87,9 +89,11 @@ class Ledger:
         self.counts[rule] = self.counts.get(rule, 0) + len(workload)
         if len(workload) and workload[0] >= 0:
             self._raise(rule, workload, fractions, umbrella)
+        # ties with the edge stay in: who of them is kept must not depend on which block came first
         keep = _rank(saved, fractions[1]) >= self._edge
         if self.least > 0:
             share = np.nan_to_num(saved) / self.frame_ns if self.frame_ns > 0 else np.nan_to_num(fractions[1])
+            # a finding of exactly the share that was asked for is shown, whatever binary fractions say
             keep &= share >= self.least - 1e-12
         kept = np.flatnonzero(keep)
         if len(kept):
@@ -97,12 +101,14 @@ class Ledger:
             rules = np.full(len(kept), rule)
             self._kept.append(Firings(rules, workload[kept], low, likely, bound, saved[kept]))
         self._pending += len(kept)
+        # rarely: a cut goes through everything that is kept
         if self._pending > max(2 * self.limit, SLACK):
             self._cut()
 
     def _raise(self, rule: int, workload: Indices, fractions: tuple[Floats, Floats, Floats], umbrella: bool) -> None:
         for row, fraction in zip(self.best, fractions, strict=True):
             if fraction.any():
+                # fmax, because an unknown gain (NaN) leaves the best one as it is
                 row[workload] = np.fmax(row[workload], fraction)
         if not umbrella:
             ahead = np.flatnonzero(fractions[1] > self.lead[0][workload])

@@ -32,6 +32,7 @@ def frame_capture(capture: Capture, limiter: Codes, lead: tuple[Floats, Indices]
     lead: per workload, the time its best finding saves and that finding's rule index (-1: none), umbrella rules left out.
     """
     own = np.nan_to_num(capture.self_ns)
+    # ranges that hold no other: a parent's rates are those of its children again
     leaf = np.ones(len(capture), dtype=bool)
     leaf[capture.parent[capture.parent >= 0]] = False
     total = float(capture.frame_ns)
@@ -46,6 +47,7 @@ def frame_capture(capture: Capture, limiter: Codes, lead: tuple[Floats, Indices]
         known |= _merge(capture, own, leaf, total)
         known |= _pairs(capture, own, leaf, total)
         known |= _common(lead, book, total)
+    # a time of 0 is a missing one, never a fact
     if total <= 0:
         known.pop("frame.time")
     one = np.array([0])
@@ -68,6 +70,7 @@ def frame_capture(capture: Capture, limiter: Codes, lead: tuple[Floats, Indices]
 
 def _tiny(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
     """Ranges shorter than 10 µs; kernel launches apart from markers, because their remedies differ."""
+    # a workload may be a hundred launches of one kernel: what is short is each of them
     calls = np.maximum(capture.calls, 1)
     timed = leaf & (own > 0)
     if not timed.any():
@@ -102,6 +105,7 @@ def _weighted(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts
                 float(np.nansum(np.where(leaf, values * own, 0.0)) / total),
                 f"{metric} x time over leaf ranges / frame time",
             )
+    # a count, so parents hold their children's: only leaves are added
     drains = capture.facts.get("wfi.go_idle")
     if drains is not None:
         out["frame.drains"] = (float(np.nansum(np.where(leaf, drains, 0.0))), "drains of all leaf ranges")
@@ -121,6 +125,7 @@ def _merge(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
     good = leaf & lead & (own > 0) & ~_launches(capture)
     some = np.flatnonzero(good)  # kinds are words: only those that matter are looked at
     good[some] = np.isin(capture.kinds[some], _FUSED)
+    # workloads stand in the order of the export: neighbours are passes that follow each other
     joined = good[1:] & good[:-1] & (capture.parent[1:] == capture.parent[:-1])
     part = np.zeros(len(capture), dtype=bool)
     part[1:] |= joined
@@ -131,8 +136,10 @@ def _merge(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
             "frame.merge_share": (0.0, "no two neighbouring passes both lead with VRAM"),
             "frame.merge_passes": (0.0, "none"),
         }
+    # where a run begins: not joined to the one before; likewise where it ends
     first = where[(where == 0) | ~np.concatenate([[False], joined])[where]]
     ends = where[~np.concatenate([joined, [False]])[where]]
+    # up to the next beginning: what lies between two runs counts 0
     times = np.add.reduceat(np.where(part, own, 0.0), first)
     best = int(times.argmax())
     names = [str(n) for n in capture.names[first[best] : ends[best] + 1]]
@@ -157,6 +164,7 @@ def _pairs(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
         rows = np.sort(rows[np.argpartition(-own[rows], LONGEST)[:LONGEST]])
     view = View(capture, rows)
     units = [u for u in HARDWARE_UNITS if u != "memory" and np.ndim(view[f"{u}.throughput"])]
+    # two units are too few to say of a pair that they share none
     if len(units) < 3:
         return {}
     if len(rows) < 2:
@@ -164,6 +172,7 @@ def _pairs(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
         return {"frame.pair_share": (0.0, why), "frame.pairs": (0.0, why)}
     sol = np.stack([view[f"{u}.throughput"] for u in units])
     core = [units.index(u) for u in ("sm", "l2") if u in units]
+    # an unmeasured unit counts as idle below; the two that every pass needs must have been seen
     whole = np.isfinite(sol[core]).all(axis=0) & (len(core) == 2)
     time = own[rows]
     work = np.nan_to_num(sol) * time
@@ -176,6 +185,7 @@ def _pairs(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
         together = np.maximum(together, held[:, None] + held[None, :])
     longest = np.maximum(time[:, None], time[None, :])
     hidden = time[:, None] + time[None, :] - np.maximum(together, longest)
+    # only compute has a queue of its own beside graphics: one of the two must be
     compute = capture.kinds[rows] == "compute"
     allowed = whole[:, None] & whole[None, :] & (compute[:, None] | compute[None, :])
     leader = np.nan_to_num(sol).argmax(axis=0)
@@ -193,6 +203,7 @@ def _pairs(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
                 for k in (a, b)
             )
         )
+        # a pass can hide behind one other only
         hidden[[a, b], :] = 0.0
         hidden[:, [a, b]] = 0.0
     return {
@@ -213,6 +224,7 @@ def _common(lead: tuple[Floats, Indices], book: Rulebook, total: float) -> Facts
         return {}
     sums = np.bincount(rule[some], weights=saved[some])
     counts = np.bincount(rule[some])
+    # a cause in one workload is that workload's own finding already
     sums[counts < 2] = 0.0
     top = int(sums.argmax())
     title = book.rules[top].title

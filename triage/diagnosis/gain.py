@@ -12,6 +12,7 @@ from triage.capture.arrays import Floats, Indices, Values
 from triage.inference.evaluate import Lookup
 from triage.rulebook.rule import Rule
 
+# nothing gives all of its time back; and 1 / (1 - 1) is no speedup
 CAP = 0.99
 QUANTA = 10_000  # a tenth of a permille is already false precision
 
@@ -26,10 +27,12 @@ def fractions(rule: Rule, lookup: Lookup, where: Indices) -> tuple[Floats, Float
         return nothing, nothing, nothing
     chosen = _Chosen(lookup, where)
     bound, saves, low = (_rounded(e(chosen)) for e in (rule.gain.at_most, rule.gain.saves, rule.gain.low))
+    # fmin takes the bound where the likely value is missing: put back below, since an unknown gain is no large one
     likely, missing = np.fmin(saves, bound), np.isnan(saves)
     if missing.any():
         likely = np.where(missing, np.nan, likely)
     likely = likely if np.ndim(likely) else np.full(len(where), likely)
+    # low <= likely <= bound whatever the three formulas say
     return np.fmin(np.nan_to_num(low), likely), likely, np.fmax(bound, likely)
 
 

@@ -16,6 +16,7 @@ def identity(c: Capture, workload: int) -> str:
         return "frame"
     shape = [
         f"{m}={c.facts[m][workload]:g}"
+        # one kernel in two shapes is two workloads; registers are left out, which every compiler run may change
         for m in ("launch.grid_size", "launch.block_size")
         if m in c.facts and not np.isnan(c.facts[m][workload])
     ]
@@ -24,4 +25,5 @@ def identity(c: Capture, workload: int) -> str:
 
 def fingerprint(rule: Rule, who: str) -> str:
     """Stable over re-runs: rule id and workload identity only."""
+    # a name may hold lone surrogates, from bytes that were no text
     return hashlib.sha256(f"{rule.id}\0{who}".encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -25,15 +25,18 @@ def limiter(view: View, i: int) -> str:
 
 def next_step(view: View, i: int) -> str:
     """The smallest change that lets more groups fit: `40 -> 32 registers: 1 -> 2 blocks, 40 % -> 80 %`."""
+    # a view of one row: `arguments` leaves incomplete launches out, so positions in a longer one would shift
     one = View(
         view.capture,
         view.rows[i : i + 1] if not isinstance(view.rows, slice) else [range(len(view.capture))[view.rows][i]],
     )
+    # the exported wave width: RDNA runs waves of 32 or 64 lanes, and their limits differ
     asked, model = arguments(one), model_of(view.capture.device, _value(view, "launch.wave_size", i))
     if asked is None or model is None:
         return UNKNOWN
     try:
         step = single(model, Launch(**{name: int(values[0]) for name, values in asked[1].items()})).best_step
+    # a launch the device cannot run has no next step; damaged exports hold such
     except TriageError:
         return UNKNOWN
     return step.text if step else UNKNOWN

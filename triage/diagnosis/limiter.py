@@ -64,8 +64,10 @@ def _limiter(view: View) -> Codes:
         gap = sm - mem
         choices = [
             (idle >= IDLE_LIMITS) & (best < LOW),
+            # ~(a >= b) is not a < b: a core that was not measured (NaN) does not stand in the way
             (front > 0) & (front >= best) & ~(core >= front),
             (rop > 0) & (rop >= best) & ~(core >= rop),
+            # before latency, which holds as well: that the launch is too small is the narrower answer
             both & ~high & (waves < 1),
             both & ~high,
             both & high & (np.abs(gap) < BALANCED - _EPS),
@@ -84,6 +86,7 @@ def _limiter(view: View) -> Codes:
 
 def grade(rate: float, method: str) -> str:
     """great | good | poor | unknown for one cache hit rate (ratio)."""
+    # NaN compares false with everything: without this a missing rate would be good
     if rate != rate:
         return "unknown"
     return "great" if rate > GREAT_HIT_RATE else "poor" if rate < GOOD_HIT_RATE[method] else "good"
@@ -91,5 +94,6 @@ def grade(rate: float, method: str) -> str:
 
 def unit_names(c: Clusters, flags: Masks, workload: int) -> list[str]:
     """Shown names of the units flagged for one workload, highest SOL first."""
+    # ties in the order of the hardware table, upside down because the whole is reversed
     found = [(float(c.sol[i, workload]), -i, HARDWARE_UNITS[u]) for i, u in enumerate(c.names) if flags[i, workload]]
     return [name for _, _, name in sorted(found, reverse=True)]

@@ -31,6 +31,7 @@ class Origins:
 
     def want(self, metrics: Iterable[str], workloads: Iterable[int]) -> None:
         """Announce that these metrics of these workloads will be asked for."""
+        # down to the exported columns: a formula is quoted with the cells under it
         todo = {leaf for m in metrics for leaf in self._leaves(m)}
         columns = [c for m in todo if isinstance(c := self._column(m), Column) and c.column]
         for w in workloads:
@@ -46,6 +47,7 @@ class Origins:
         value, unit = self._value(metric, position), schema.get(metric).unit if schema.known(metric) else "count"
         column = self._column(metric)
         exported = self.capture.facts.get(metric)
+        # exported for some workloads and computed for others: each is told where its own value is from
         have = exported is not None and not np.isnan(exported[workload])
         if isinstance(column, Column) and (have or metric in self.capture.table.raw):
             return self._from_column(metric, column, workload, value, unit, depth)
@@ -56,6 +58,7 @@ class Origins:
             device = self.capture.device
             text = f"device table: {device.name}" if metric.startswith("device.") and device else "not exported"
             return Origin(metric, value, unit, formula=text)
+        # a missing optional input had no part in the value
         names = [m for m in (*d.inputs, *d.optional) if self._present(m, position)]
         inputs = tuple(self._of(m, workload, position, depth + 1) for m in names[:16])
         return Origin(metric, value, unit, formula=d.formula, inputs=inputs)
@@ -63,9 +66,11 @@ class Origins:
     def _from_column(self, metric: str, column: Column, workload: int, value: float, unit: str, depth: int) -> Origin:
         rows = [int(r) for r in self.capture.rows_of(workload)]
         values = column.values
+        # repeats in which the cell was empty are not part of the mean, nor of its count
         rows = [r for r in rows if not np.isnan(values[r])]
         if len(rows) > 1:
             additive = schema.known(metric) and schema.get(metric).additive
+            # counters of repeats add up; rates weighted by time give the rate of all of them together
             how = f"{'sum' if additive else 'mean'} over {len(rows)} rows" + (
                 "" if additive else ", weighted by GPU time"
             )
@@ -94,6 +99,7 @@ class Origins:
         file = self.capture.table.files[column.file]
         line = self._line(column, row)
         record, line = self._record(column.file, line)
+        # rows may be shorter than the header: cells at the end that nobody wrote
         cell = record[column.column - 1].strip() if column.column <= len(record) else ""
         return Origin(metric, value, unit, file.path, line, column.header, cell)
 
@@ -102,6 +108,7 @@ class Origins:
         time = self.capture.table.columns.get("gpu.time")
         if time is None or len(rows) <= QUOTED:
             return rows[:QUOTED]
+        # they weigh most in the mean; named in the order of the file
         order = np.argsort(-np.nan_to_num(time.values[rows]), kind="stable")[:QUOTED]
         return sorted(rows[i] for i in order)
 
@@ -117,6 +124,7 @@ class Origins:
             self._records[file] = self.capture.table.files[file].records(self._lines.get(file, set()))
         found = self._records[file]
         if line not in found:
+            # not announced by `want`: fetched by itself, in a pass of its own
             found.update(self.capture.table.files[file].records([line]))
         if line not in found:
             raise BadCapture(

@@ -35,11 +35,14 @@ def roofline(view: View, i: int) -> Roofline | None:
     for name, metric in _METRICS.items():
         values = view[metric]
         row[name] = float(values[i]) if np.ndim(values) else float(values)
+    # a precision that was not exported counts as not used
     rate = float(np.nansum([row["fp32"], row["fp64"]]))
+    # without counts: two rates over the same time have the same quotient
     if row["intensity"] != row["intensity"] and rate > 0 and row["moved"] > 0:
         row["intensity"] = rate / row["moved"]
     if not (row["intensity"] > 0 and rate > 0):
         return None
+    # one roof for one point: that of the precision that did more
     doubles = row["fp64"] > (row["fp32"] if row["fp32"] == row["fp32"] else 0)
     return {
         "intensity": _four(row["intensity"]),

@@ -27,6 +27,7 @@ _FIELD = re.compile(r"\{([^{}:!]+)(?::([^{}]*))?\}")
 
 
 def _top_unit(view: View, i: int) -> str:
+    # what was measured, complete or not: a rule that needs the true top has asked for it
     c = clusters(view)
     return HARDWARE_UNITS[c.names[int(c.top_index[i])]] if c.names and c.top_index[i] >= 0 else "the top unit"
 
@@ -79,10 +80,12 @@ def sentence(template: str, rule: Rule, lookup: Lookup, i: int) -> str:
         name, spec = m[1], m[2]
         if name == "detail":
             return _detail(rule, lookup)
+        # thresholds and lets first, as in a condition: a word of FIELDS never hides a rule's own number
         if not (name in rule.thresholds or name in rule.let or schema.known(name)):
             return FIELDS[name](lookup.view, i)
         values = lookup(name)
         value = float(values[i]) if np.ndim(values) else float(values)
+        # an advice that would say this is dropped, a finding says it
         if value != value:
             return NOT_MEASURED
         if spec:
