@@ -94,7 +94,10 @@ def _unmapped(c: Capture) -> list[str]:
 
 
 def unknown(path: str) -> str:
-    """For a table nobody recognises: which columns could be mapped, and the line that would map them."""
+    """For a table nobody recognises: which columns could be mapped, and the line that would map them.
+
+    "" where there is no table in it. Raises CaptureError when the file cannot be read.
+    """
     from triage.capture.source import Source, cells, delimiter
     from triage.dialects import generic
     from triage.dialects._tables import wide_table

@@ -73,7 +73,11 @@ class Gathered:
 
 
 def gather(paths: Sequence[str], out: str = "") -> Gathered:
-    """Every capture below the paths, sorted. out: the batch's own output folder, never searched."""
+    """Every capture below the paths, sorted. out: the batch's own output folder, never searched.
+
+    Raises TriageError for standard input and for addresses that cannot be listed. A path that is not there is a capture
+    all the same: reading it says what is wrong.
+    """
     g = Gathered()
     found: list[tuple[str, str]] = []
     for path in paths:

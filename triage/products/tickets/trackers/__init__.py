@@ -15,7 +15,8 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from types import ModuleType
+from typing import TYPE_CHECKING, Protocol
 
 from triage.ground.errors import TriageError
 
@@ -112,7 +113,7 @@ def preview(t: Ticket, name: str, project: str, markup: str | None = None) -> st
 
 
 def sync(tracker: Tracker, t: Ticket, out: Path) -> str:
-    """File or update one ticket; returns what was done, in words."""
+    """File or update one ticket; returns what was done, in words. Raises TriageError for whatever the tracker says."""
     body = t.body(tracker.markup, LIMITS[tracker.name], tracker.attaches)
     with errors(tracker.name):
         found = tracker.find(t.fingerprint)
@@ -142,7 +143,10 @@ def sync(tracker: Tracker, t: Ticket, out: Path) -> str:
 
 
 def farewell(tracker: Tracker, fingerprint: str) -> str:
-    """Say in its ticket that a problem is gone; people close it. Returns what was done, "" without a ticket."""
+    """Say in its ticket that a problem is gone; people close it. Returns what was done, "" without a ticket.
+
+    Raises TriageError for whatever the tracker says.
+    """
     with errors(tracker.name):
         found = tracker.find(fingerprint)
         if not found:
@@ -156,6 +160,6 @@ def number(key: str) -> int:
     return int(re.search(r"\d*\Z", key)[0] or 0)  # type: ignore[index]
 
 
-def client(module: str) -> Any:
+def client(module: str) -> ModuleType:
     """A client library, imported only when used."""
     return importlib.import_module(module)
