@@ -33,7 +33,7 @@ lint: $(BIN)/triage  ## ruff, mypy --strict, and the order of the rooms
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-docs: $(BIN)/triage  ## regenerate docs/{rules,metrics,cli,capturing,glossary}.md
+docs: $(BIN)/triage  ## regenerate docs/{rules,causes,metrics,cli,capturing,glossary}.md
 	$(BIN)/python docs/generate.py
 
 golden: $(BIN)/triage  ## rewrite tests/golden from today's output; read the diff before committing

@@ -15,6 +15,7 @@ from triage.commands._describe import better, exported_as, quantity, source
 from triage.derive import derivations
 from triage.ground import glossary
 from triage.rulebook import packs
+from triage.rulebook.cause import Cause
 from triage.rulebook.packs import Rulebook
 from triage.rulebook.rule import Rule, When
 
@@ -192,6 +193,35 @@ def capturing() -> str:
     return "\n".join(out) + "\n"
 
 
+def causes() -> str:
+    """One section per cause, by family; the anchor is the cause's id."""
+    book = packs.load()
+    out = [NOTE, "# Causes\n", f"{len(book.causes)} causes: what can be wrong with a workload, in one word each. Rules give evidence for them; a cause "
+           "that explains others is shown as their root. `triage explain CAUSE` prints an entry, `triage list causes` all of them.\n"]  # fmt: skip
+    families: dict[str, list[Cause]] = {}
+    for c in book.causes.values():
+        families.setdefault(c.family, []).append(c)
+    for family, members in families.items():
+        out += [f"\n## {family.capitalize()}\n", "| cause | what is wrong |", "| --- | --- |"]
+        out += [f"| [{c.id}](#{c.id}) | {cell(plain(c.title))} |" for c in members]
+    for c in book.causes.values():
+        out += [f'\n### <a id="{c.id}"></a>{c.id}\n', f"**{plain(c.title)}.** {plain(c.meaning)}\n"]
+        links = [f"[{e.cause}](#{e.cause})" + (f" (where `{e.when.text}`)" if e.when else "") for e in c.explains]
+        if links:
+            out.append("Explains: " + ", ".join(links) + ".\n")
+        spoken = [f"[{r.id}](rules.md#{r.id.lower()})" for r in book.rules if r.cause == c.id]
+        out.append("Evidence: " + (", ".join(spoken) or "none yet; no rule names it") + ".\n")
+        if c.decides:
+            out.append("Decided by: " + ", ".join(f"`{m}`" for m in c.decides) + ".\n")
+        out += [f"- looks like [{x.cause}](#{x.cause}); `{x.by}` decides: {plain(x.how)}" for x in c.confused_with]
+        out.append("")
+        for a in c.advice:
+            where = "; ".join([*(", ".join(v) for v in a.where.values()), *([f"from {a.since}"] if a.since else [])])
+            out.append(f"- {plain(a.text)}" + (f" ({where})" if where else ""))
+        out.append("\nSources: " + "; ".join(link(x.text, x.url) for x in c.cites) + ".\n")
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(out)).rstrip() + "\n"
+
+
 def words() -> str:
     """The glossary."""
     out = [NOTE, "# Glossary\n", "`triage explain TERM` prints an entry.\n"]
@@ -212,6 +242,7 @@ def _anchor(term: str) -> str:
 
 PAGES: dict[str, Callable[[], str]] = {
     "rules": rules,
+    "causes": causes,
     "metrics": metrics,
     "cli": commands,
     "capturing": capturing,

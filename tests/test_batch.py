@@ -97,7 +97,7 @@ def test_captures_are_ranked_by_recoverable_time_and_causes_by_gain(tmp_path: Pa
     saved = [c["saved_ns"] for c in b.causes]
     assert saved == sorted(saved, reverse=True)
     for cause in b.causes:
-        parts = [x["saved_ns"] or 0 for c in b.captures for x in c["causes"] if x["rule"] == cause["rule"]]
+        parts = [x["saved_ns"] or 0 for c in b.captures for x in c["causes"] if x["cause"] == cause["cause"]]
         assert cause["captures"] == len(parts)
         assert cause["saved_ns"] == pytest.approx(sum(parts))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from triage.ground.errors import RuleError
-from triage.rulebook import causes
+from triage.rulebook import causes, packs
 from triage.rulebook.causes import Cause, Cure
 from triage.rulebook.packs import Rulebook
 
@@ -72,7 +72,7 @@ def test_the_vocabulary_loads_by_family_and_id(vocabulary: dict[str, Cause]) -> 
     keys = [(causes.FAMILIES.index(c.family), c.id) for c in vocabulary.values()]
     assert keys == sorted(keys)
     assert {c.family for c in vocabulary.values()} == set(causes.FAMILIES)
-    assert len(vocabulary) == len(causes.files())
+    assert len(vocabulary) == len(packs.cause_files())
 
 
 def test_every_reporting_rule_names_a_cause_and_concepts_name_none(
@@ -121,7 +121,7 @@ def test_titles_fit_a_list_of_things_to_do(vocabulary: dict[str, Cause]) -> None
     assert len(set(titles)) == len(titles)
     sentences = {c.id: len(re.findall(r"[.?](?= |$)", c.meaning)) for c in vocabulary.values()}
     assert {name: n for name, n in sentences.items() if not 1 <= n <= 3} == {}
-    assert [p.stem for p in causes.files() if len(p.read_text("utf-8").splitlines()) >= 60] == []
+    assert [p.stem for p in packs.cause_files() if len(p.read_text("utf-8").splitlines()) >= 60] == []
 
 
 def test_advice_begins_with_a_step_for_everybody(vocabulary: dict[str, Cause]) -> None:

@@ -186,7 +186,10 @@ def test_cannot_run_is_a_report_not_an_error() -> None:
             ["--arch", "sm_86", "--threads", "64", "--regs", "8", "--latency", "9", "--intensity", "0"],
             "positive",
         ),
-        (["--arch", "sm_86", "--threads", "64", "--regs", "8", "-o", "/proc/nothing/x"], "/proc/nothing/x: cannot be written"),
+        (
+            ["--arch", "sm_86", "--threads", "64", "--regs", "8", "-o", "/proc/nothing/x"],
+            "/proc/nothing/x: cannot be written",
+        ),
     ],
 )
 def test_mistakes_are_one_clear_line(arguments: list[str], message: str) -> None:

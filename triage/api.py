@@ -31,19 +31,28 @@ class Diagnosis(judged.Diagnosis):
         """The same judgement, with the conveniences."""
         return cls(**{f.name: getattr(judged, f.name) for f in fields(judged)})
 
-    @cached_property
+    @property
     def findings(self) -> list[Finding]:
         """Findings in rank order; raises BadCapture when an input changed since it was read."""
-        from triage.diagnosis.findings import findings
+        return self._made[0]
 
-        return findings(self)
+    @cached_property
+    def _made(self) -> tuple[list[Finding], list[Finding]]:
+        from triage.document.make import made
+
+        return made(self)
+
+    @property
+    def todo(self) -> list[dict[str, Any]]:
+        """What to do, first things first: one entry per root cause, as the JSON result has it."""
+        return self.bundle.todo
 
     @cached_property
     def bundle(self) -> Bundle:
         """All a report may say, as plain data: what `triage.rendering` takes. Raises what `findings` raises."""
         from triage.document.make import bundle
 
-        return bundle(self, self.findings)
+        return bundle(self, self._made)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON result (schema triage/1) as plain data."""

@@ -11,6 +11,7 @@ from triage.ground.units import show
 
 if TYPE_CHECKING:
     from triage.ground.glossary import Entry
+    from triage.rulebook.cause import Cause, Cure
     from triage.rulebook.packs import Rulebook
     from triage.rulebook.rule import Advice, Rule, Threshold, When
 
@@ -105,12 +106,33 @@ def rule_text(rule: Rule, book: Rulebook) -> str:
     out += block("It worked if", [wrap(rule.verify, "  ")] if rule.verify else [])
     out += block("Does not apply", [wrap(c, "  - ") for c in rule.caveats])
     out += block("Tell apart", [wrap(f"{t.rule}, by {t.by}: {t.how}", "  - ") for t in rule.tell_apart])
+    out += block("Evidence for", [wrap(rule.cause, "  ")] if rule.cause else [])
     out += block("Concludes", [wrap(", ".join(rule.concludes), "  ")] if rule.concludes else [])
     out += block("Overruled by", [wrap(", ".join(rule.overruled_by), "  ")] if rule.overruled_by else [])
     used = [r.id for r in book.rules if any(set(w.given) & {rule.name, *rule.concludes} for w in r.when.values())]
     out += block("Premise of", [wrap(", ".join(used), "  ")] if used else [])
     out += block("Sources", [wrap(f"{c.text}{' <' + c.url + '>' if c.url else ''}", "  - ") for c in rule.cites])
     return "\n".join(out) + "\n"
+
+
+def cause_text(cause: Cause, book: Rulebook) -> str:
+    """What a cause is, what it brings about, what gives evidence for it, and what to do, for people."""
+    out = [wrap(f"{cause.id} - {cause.title}"), wrap(f"cause of family {cause.family}"), "", wrap(cause.meaning)]
+    links = [e.cause + (f" (where {e.when.text})" if e.when else "") for e in cause.explains]
+    out += block("Explains", [wrap(", ".join(links), "  ")] if links else [])
+    by = [c.id for c in book.causes.values() if any(e.cause == cause.id for e in c.explains)]
+    out += block("Explained by", [wrap(", ".join(by), "  ")] if by else [])
+    out += block("Evidence", [wrap(f"{r.id} {r.name}: {r.title}", "  - ") for r in book.rules if r.cause == cause.id])
+    out += block("Decided by", [wrap(", ".join(cause.decides), "  ")] if cause.decides else [])
+    out += block("Looks like", [wrap(f"{x.cause}; {x.by} decides: {x.how}", "  - ") for x in cause.confused_with])
+    out += block("Do", [line for a in cause.advice for line in _cure(a)])
+    out += block("Sources", [wrap(f"{c.text}{' <' + c.url + '>' if c.url else ''}", "  - ") for c in cause.cites])
+    return "\n".join(out) + "\n"
+
+
+def _cure(a: Cure) -> list[str]:
+    where = [", ".join(words) for words in a.where.values()] + ([f"from {a.since}"] if a.since else [])
+    return [wrap(a.text, "  - "), *([wrap(f"for {'; '.join(where)}", "    ")] if where else [])]
 
 
 @cache

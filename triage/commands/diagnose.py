@@ -86,4 +86,4 @@ def command(files: tuple[str, ...], format: str, output: str | None, fail_on: st
     # a file that could not be read outweighs any finding: the answer is not whole
     if bad:
         return 2
-    return 1 if fail_on and any(LEVELS.index(f["level"]) >= LEVELS.index(fail_on) for f in bundle.findings) else 0
+    return 1 if fail_on and any(LEVELS.index(i["level"]) >= LEVELS.index(fail_on) for i in bundle.todo) else 0

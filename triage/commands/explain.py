@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("name", type=_types.Text(_known.names), metavar="RULE|METRIC|TERM")
+@click.argument("name", type=_types.Text(_known.names), metavar="RULE|CAUSE|METRIC|TERM")
 @click.option(
     "--on",
     type=_types.Place(),
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 )
 @_common.settings(_common.reading, _common.knowledge)
 def command(name: str, on: str | None, settings: Settings) -> int:
-    """Explain a rule (id or name), a metric id or a word of the reports.
+    """Explain a rule (id or name), a cause, a metric id or a word of the reports.
 
     With --on FILE: the rule's conditions one by one, with the values of the five workloads that take the most time;
     --marker GLOB chooses others.
@@ -53,8 +53,12 @@ def command(name: str, on: str | None, settings: Settings) -> int:
 
             doctor = Diagnostician(book, settings.method, settings.engine)
             write(_why.why(rule, settings.read(on), doctor, settings.method))
-        elif rule is not None:
-            write(_describe.rule_text(rule, book))
+        elif rule is not None or name.lower() in book.causes:
+            # a rule and the cause it speaks for may share a name: both are explained
+            texts = [_describe.rule_text(rule, book)] if rule else []
+            if name.lower() in book.causes:
+                texts.append(_describe.cause_text(book.causes[name.lower()], book))
+            write("\n".join(texts))
         elif schema.known(name.lower()):
             write(_describe.metric_text(name.lower(), book))
         # a word that is both, such as `occupancy`, is explained as the term
@@ -65,7 +69,7 @@ def command(name: str, on: str | None, settings: Settings) -> int:
         elif entry := glossary.find(name):
             write(_describe.term_text(entry))
         else:
-            raise TriageError(f"no rule, metric or term is called {name!r}", _hint(name, book))
+            raise TriageError(f"no rule, cause, metric or term is called {name!r}", _hint(name, book))
     return 0
 
 
@@ -74,11 +78,12 @@ def _hint(name: str, book: Rulebook) -> str:
     from triage.ground import glossary
 
     words = [w for r in book.rules for w in (r.id, r.name)] + [c for r in book.rules for c in r.concludes]
+    words += book.causes
     spelled = {w.lower(): w for w in words}
     close = [spelled[w] for w in difflib.get_close_matches(name.lower(), list(spelled), 2, 0.6)]
     close += schema.close(name)[:2] + glossary.close(name)[:2]
     return (
         "did you mean " + ", ".join(repr(c) for c in dict.fromkeys(close)) + "?"
         if close
-        else "see: triage list rules|metrics|terms"
+        else "see: triage list rules|causes|metrics|terms"
     )

@@ -13,7 +13,7 @@ Rows = list[dict[str, object]]
 
 
 @click.command("list")
-@click.argument("what", type=click.Choice(["rules", "metrics", "dialects", "formats", "devices", "terms"]))
+@click.argument("what", type=click.Choice(["rules", "causes", "metrics", "dialects", "formats", "devices", "terms"]))
 @click.option(
     "-f", "--format", type=click.Choice(["table", "json"]), default="table", show_default=True, help="Output format."
 )
@@ -21,7 +21,7 @@ Rows = list[dict[str, object]]
     "--rules", type=_types.Place("dir"), multiple=True, metavar="DIR", help="Further rule files (repeatable)."
 )
 def command(what: str, format: str, rules: tuple[str, ...]) -> int:
-    """List rules, metrics, dialects (what can be read), report formats, devices or terms."""
+    """List rules, causes, metrics, dialects (what can be read), report formats, devices or terms."""
     from triage.files import writing
 
     rows = _rules(rules) if what == "rules" else LISTS[what]()
@@ -63,9 +63,20 @@ def _rules(folders: tuple[str, ...]) -> Rows:
             "name": r.name,
             "status": r.status,
             "kind": "concept" if r.is_concept else r.scope,
+            "cause": r.cause,
             "title": r.title,
         }
         for r in packs.load([Path(f) for f in folders]).rules
+    ]
+
+
+def _causes() -> Rows:
+    from triage.rulebook import packs
+
+    book = packs.load()
+    return [
+        {"id": c.id, "family": c.family, "rules": sum(r.cause == c.id for r in book.rules), "title": c.title}
+        for c in book.causes.values()
     ]
 
 
@@ -115,6 +126,7 @@ def _terms() -> Rows:
 
 
 LISTS: dict[str, Callable[[], Rows]] = {
+    "causes": _causes,
     "metrics": _metrics,
     "dialects": _dialects,
     "formats": _formats,

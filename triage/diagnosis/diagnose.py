@@ -18,6 +18,8 @@ from triage.diagnosis.frame_facts import frame_capture
 from triage.diagnosis.gain import fractions
 from triage.diagnosis.judged import Diagnosis, Part
 from triage.diagnosis.limiter import judge
+from triage.diagnosis.roots import Fired, Leaders, Vocabulary
+from triage.diagnosis.todo import todo
 from triage.ground.limiters import CONFIDENCE
 from triage.ground.method import LATEST
 from triage.inference.engine import Engine
@@ -35,6 +37,7 @@ class Diagnostician:
 
     def __init__(self, book: Rulebook, method: str = LATEST, engine: str = "") -> None:
         self.book, self.method = book, method
+        self.vocabulary = Vocabulary(book)
         self.workload = Engine(compile_program(book, method, "workload"), engine)
         frame_program = compile_program(book, method, "frame")
         self.frame = Engine(frame_program, engine) if frame_program.groups else None
@@ -70,33 +73,37 @@ class Diagnostician:
                 f"{total - len(order)} of {total} findings are not listed"
                 + ("" if top is not None else "; --top N lists more")
             )
-        return Diagnosis(parts, self.book, self.method, self.workload, self.frame, order, total, top, notes)
+        items = todo(parts, self.vocabulary)
+        return Diagnosis(
+            parts, self.book, self.method, self.workload, self.frame, self.vocabulary, items, order, total, top, notes
+        )
 
     def _part(self, capture: Capture, number: int, limit: int, min_gain: float) -> Part:
         n = len(capture)
         np.empty(HEAP, np.uint8)  # and freed: up to that size, glibc now reuses memory instead of mapping it anew
-        ledger = Ledger(n, limit, min_gain, capture.frame_ns, self._confidence, self._id_order)
+        ledger = Ledger(limit, min_gain, capture.frame_ns, self._confidence, self._id_order)
         band, limiter = np.zeros(n, np.int8), np.zeros(n, np.int8)
-        constants = Constants(capture)
+        constants, leaders = Constants(capture), Leaders.none(n)
         for start in range(0, n, BLOCK):
             rows = slice(start, min(start + BLOCK, n))
             view = View(capture, rows)
             limits = judge(view)
             band[rows], limiter[rows] = limits.band, limits.limiter
-            self._fire(view, self.workload, capture.self_ns[rows], ledger, start, constants)
+            fired = self._fire(view, self.workload, capture.self_ns[rows], ledger, start, constants)
+            leaders.put(rows, self.vocabulary.lead(self.vocabulary.known(view, fired), view.size))
         time = np.nan_to_num(capture.self_ns)
-        ledger.best *= time
-        whole = frame_capture(capture, limiter, (ledger.lead[0] * time, ledger.lead[1]), self.book)
+        frame = frame_capture(capture, limiter, (leaders.likely * time, leaders.rule), self.book)
+        view, fired = View(frame), []
         if self.frame:
-            self._fire(View(whole), self.frame, np.array([capture.frame_ns]), ledger, -1, Constants(whole))
-        sums = tuple(float(row.sum()) for row in ledger.best)
-        return Part(capture, number, ledger.firings(), limiter, band, sums, ledger.total, whole)
+            fired = self._fire(view, self.frame, np.array([capture.frame_ns]), ledger, -1, Constants(frame))
+        whole = self.vocabulary.known(view, fired)
+        return Part(capture, number, ledger.firings(), limiter, band, leaders, ledger.total, frame, whole)
 
     def _fire(
         self, view: View, engine: Engine, self_ns: Floats, ledger: Ledger, offset: int, constants: Constants
-    ) -> None:
-        """Infer one block and enter its firings, with their gains, into the ledger."""
-        truth = infer(view, engine, constants)
+    ) -> list[Fired]:
+        """Infer one block; its firings, with their gains, which are entered into the ledger too."""
+        truth, out = infer(view, engine, constants), []
         for index in sorted(truth.fired):
             rule = self.book.rules[index]
             if rule.is_concept:
@@ -104,7 +111,9 @@ class Diagnostician:
             where = np.flatnonzero(truth.fired[index])
             if len(where):
                 gains = fractions(rule, Lookup(rule, view, self.method), where)
-                ledger.add(index, where + offset, gains, self_ns[where], umbrella=rule.umbrella)
+                ledger.add(index, where + offset, gains, self_ns[where])
+                out.append((index, where, gains))
+        return out
 
 
 def diagnose(

@@ -42,15 +42,15 @@ def check(rule: Rule, c: Condition, lookup: Lookup, i: int, origin: Callable[[st
     limit = None if bound is None else display(bound, unit)[0]
     margin = None if limit is None else round(shown - limit, 6)
     title = title_of(c)
+    said = f"{title} {show(value, unit)}"
     if c.right is None or bound is None:
-        why = f"{title}: yes" if value else f"{title}: no"
+        why = said = f"{title}: yes" if value else f"{title}: no"
     else:
         why = comparison(title, show(value, unit), op or c.op, show(bound, unit))
         if c.right.text in rule.thresholds:
             why += f" ({c.right.text.replace('_', ' ')})"
-    return Check(
-        name, round(shown, 6), shown_unit, c.op if c.right else "is", limit if c.right else 1.0, margin, source, why
-    )
+    sign = c.op if c.right else "is"
+    return Check(name, round(shown, 6), shown_unit, sign, limit if c.right else 1.0, margin, source, why, said)
 
 
 def title_of(c: Condition) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from triage import schema
@@ -10,9 +12,10 @@ from triage.diagnosis.evidence import at, check
 from triage.diagnosis.firings import Firings
 from triage.diagnosis.gain import speedup
 from triage.diagnosis.identity import fingerprint, identity
-from triage.diagnosis.judged import Diagnosis, Part
+from triage.diagnosis.judged import Diagnosis, Item, Part
 from triage.diagnosis.nouns import Check, Finding, Gain
 from triage.diagnosis.origins import Origins
+from triage.diagnosis.roots import Leaders, Row
 from triage.diagnosis.sentences import NOT_MEASURED, sentence
 from triage.ground.limiters import level
 from triage.inference.evaluate import Lookup
@@ -21,25 +24,46 @@ from triage.rulebook.expression import TRUE, Condition
 from triage.rulebook.rule import Rule
 
 
-def findings(d: Diagnosis) -> list[Finding]:
-    """All findings of a diagnosis in rank order; file cells are fetched once per file."""
-    out: list[Finding | None] = [None] * len(d.order)
+def findings(d: Diagnosis, items: Sequence[Item] = ()) -> tuple[list[Finding], list[Finding]]:
+    """(findings in rank order, for each of the items the finding that speaks for it on its worst workload).
+
+    The latter are made whether or not they are among the former. File cells are fetched once per file.
+    """
+    listed: list[Finding | None] = [None] * len(d.order)
+    speak: list[Finding | None] = [None] * len(items)
     for p, part in enumerate(d.parts):
-        ranked = [(rank, k) for rank, (q, k) in enumerate(d.order) if q == p]
-        for frame in (False, True):
-            chosen = [(r, k) for r, k in ranked if (part.firings.workload[k] < 0) == frame]
-            if chosen:
-                maker = _Maker(
-                    d,
-                    part,
-                    p,
-                    frame,
-                    [int(part.firings.workload[k]) for _, k in chosen],
-                    [int(part.firings.rule[k]) for _, k in chosen],
-                )
-                for rank, k in chosen:
-                    out[rank] = maker.make(rank, k)
-    return [f for f in out if f is not None]
+        for whole in (False, True):
+            ranked = [
+                (rank, part.firings, k)
+                for rank, (q, k) in enumerate(d.order)
+                if q == p and (part.firings.workload[k] < 0) == whole
+            ]
+            asked = [
+                (n, _spokesman(part, item), 0)
+                for n, item in enumerate(items)
+                if item.workloads[0][0] == p and (item.workloads[0][1] < 0) == whole
+            ]
+            wanted = [(int(f.workload[k]), int(f.rule[k])) for _, f, k in (*ranked, *asked)]
+            if not wanted:
+                continue
+            maker = _Maker(d, part, p, whole, [w for w, _ in wanted], [r for _, r in wanted])
+            for rank, f, k in ranked:
+                listed[rank] = maker.make(rank, f, k)
+            for number, f, k in asked:
+                speak[number] = maker.make(number, f, k)
+    return [f for f in listed if f is not None], [f for f in speak if f is not None]
+
+
+def _spokesman(part: Part, item: Item) -> Firings:
+    """The firing behind an item, on its worst workload."""
+    w = item.workloads[0][1]
+    row: Row | Leaders
+    if w < 0:
+        row, at, time = part.whole.rows[item.cause], 0, part.capture.frame_ns
+    else:
+        row, at, time = part.leaders, w, float(part.capture.self_ns[w])
+    low, likely, bound = (float(x[at]) for x in (row.low, row.likely, row.bound))
+    return Firings.one(item.rule, w, low, likely, bound, likely * time)
 
 
 class _Maker:
@@ -59,8 +83,7 @@ class _Maker:
             metrics = {m for c in when.conditions for m in reads(rule, c.names)}
             self.origins.want(metrics, {0 if w < 0 else w for w, r in zip(workloads, rules, strict=True) if r == index})
 
-    def make(self, rank: int, k: int) -> Finding:
-        f = self.part.firings
+    def make(self, rank: int, f: Firings, k: int) -> Finding:
         index, workload = int(f.rule[k]), int(f.workload[k])
         rule, i = self.d.book.rules[index], self.place[workload]
         lookup = self.lookups.setdefault(index, Lookup(rule, self.view, self.d.method))
@@ -72,6 +95,7 @@ class _Maker:
             if a.only_if is None or at(lookup.once(a.only_if), i) != 0
         ]
         advice = [(a, text) for a, text in advice if NOT_MEASURED not in text]
+        confidence = rule.gain.confidence if rule.gain else "medium"
         name = "frame" if workload < 0 else str(self.part.capture.names[workload])
         because = [f"{c.why}" for c in checks]
         if gain and gain.because:
@@ -84,8 +108,8 @@ class _Maker:
             workload=workload,
             workload_id=self.part.workload_id(workload, self.d.many),
             workload_name=name,
-            level=level(gain.share if gain else None),
-            confidence=rule.gain.confidence if rule.gain else "medium",
+            level=level(gain.share if gain else None, confidence),
+            confidence=confidence,
             message=sentence(rule.finding, rule, lookup, i),
             gain=gain,
             because=tuple(because),

@@ -37,6 +37,12 @@ class Firings:
         return Firings(*(getattr(self, f)[keep] for f in _FIELDS))
 
     @staticmethod
+    def one(rule: int, workload: int, low: float, likely: float, bound: float, saved: float) -> Firings:
+        """A single firing."""
+        where = (np.array([rule]), np.array([workload]))
+        return Firings(*where, np.array([low]), np.array([likely]), np.array([bound]), np.array([saved]))
+
+    @staticmethod
     def join(parts: Sequence[Firings]) -> Firings:
         """Several Firings one after another."""
         if not parts:
@@ -56,17 +62,11 @@ class Ledger:
 
     limit: most firings kept; ties at the edge are decided by confidence, rule id and workload, so the result does not
     depend on how the capture was cut into blocks. least: (fraction, time) below which a firing is counted, not kept.
-    best: (low, likely, bound) fraction of each workload's time that its best finding saves. lead: per workload, the
-    fraction its best finding saves and that finding's rule (-1: none), umbrella rules left out.
     """
 
-    def __init__(
-        self, size: int, limit: int, least: float, frame_ns: float, confidence: Floats, id_order: Indices
-    ) -> None:
+    def __init__(self, limit: int, least: float, frame_ns: float, confidence: Floats, id_order: Indices) -> None:
         self.limit, self.least, self.frame_ns = limit, least, frame_ns
         self.confidence, self.id_order = confidence, id_order
-        self.best = np.zeros((3, size))
-        self.lead = (np.zeros(size), np.full(size, -1, dtype=np.int64))
         self.counts: dict[int, int] = {}
         self.total = 0
         self._kept: list[Firings] = []
@@ -80,15 +80,11 @@ class Ledger:
         workload: Indices,
         fractions: tuple[Floats, Floats, Floats],
         time: Floats,
-        *,
-        umbrella: bool = False,
     ) -> None:
         """Firings of one rule. workload: indices, or -1 for the frame; time: exclusive ns of each."""
         saved = fractions[1] * time
         self.total += len(workload)
         self.counts[rule] = self.counts.get(rule, 0) + len(workload)
-        if len(workload) and workload[0] >= 0:
-            self._raise(rule, workload, fractions, umbrella)
         # ties with the edge stay in: who of them is kept must not depend on which block came first
         keep = _rank(saved, fractions[1]) >= self._edge
         if self.least > 0:
@@ -104,16 +100,6 @@ class Ledger:
         # rarely: a cut goes through everything that is kept
         if self._pending > max(2 * self.limit, SLACK):
             self._cut()
-
-    def _raise(self, rule: int, workload: Indices, fractions: tuple[Floats, Floats, Floats], umbrella: bool) -> None:
-        for row, fraction in zip(self.best, fractions, strict=True):
-            if fraction.any():
-                # fmax, because an unknown gain (NaN) leaves the best one as it is
-                row[workload] = np.fmax(row[workload], fraction)
-        if not umbrella:
-            ahead = np.flatnonzero(fractions[1] > self.lead[0][workload])
-            where = workload[ahead]
-            self.lead[0][where], self.lead[1][where] = fractions[1][ahead], rule
 
     def firings(self) -> Firings:
         """The best ones so far, at most `limit`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 
 import numpy as np
 
@@ -21,6 +22,19 @@ def identity(c: Capture, workload: int) -> str:
         if m in c.facts and not np.isnan(c.facts[m][workload])
     ]
     return SEP.join([str(c.paths[workload]), str(c.names[workload]), *shape])
+
+
+def scope(c: Capture) -> str:
+    """What was captured, as far as it will be the same tomorrow: the root marker ("Frame 4711" is "Frame #"), or ""."""
+    if not c.paths.any():
+        return ""
+    tops = {str(p).partition(SEP)[0] if p else str(n) for p, n in zip(c.paths, c.names, strict=True)}
+    return re.sub(r"\d+", "#", tops.pop()) if len(tops) == 1 else ""
+
+
+def of_item(cause: str, scope: str) -> str:
+    """Fingerprint of an item of the to-do list: 16 hexadecimal digits of cause and scope; no measured number goes in."""
+    return hashlib.sha256(f"ticket\0{cause}\0{scope}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def fingerprint(rule: Rule, who: str) -> str:

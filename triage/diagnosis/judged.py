@@ -11,6 +11,7 @@ from triage import __version__
 from triage.capture.arrays import Codes, Indices
 from triage.capture.capture import Capture
 from triage.diagnosis.firings import Firings
+from triage.diagnosis.roots import Known, Leaders, Vocabulary
 from triage.ground.units import show
 from triage.ground.wording import plural
 from triage.inference.engine import Engine
@@ -21,8 +22,8 @@ from triage.rulebook.packs import Rulebook
 class Part:
     """One capture's share of a diagnosis.
 
-    limiter, band: codes per workload (see ground.limiters). recoverable: low, likely, bound in ns. total: findings
-    before any cut. frame: the whole capture as a one-row Capture, on which frame rules speak.
+    limiter, band: codes per workload (see ground.limiters). leaders: the root cause of each workload. total: findings
+    before any cut. frame: the whole capture as a one-row Capture, on which frame rules speak; whole: the causes there.
     """
 
     capture: Capture
@@ -30,9 +31,10 @@ class Part:
     firings: Firings
     limiter: Codes
     band: Codes
-    recoverable: tuple[float, ...]
+    leaders: Leaders
     total: int
     frame: Capture
+    whole: Known
 
     def workload_id(self, i: int, many: bool) -> str:
         """`w7`, or `2:w7` when several captures are diagnosed together; `frame` for the whole capture."""
@@ -40,9 +42,31 @@ class Part:
         return f"{self.number + 1}:{name}" if many else name
 
 
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing to do. cause: position in the vocabulary. Times in ns, beyond the items above; NaN without times.
+
+    workloads: (part, index in its capture), worst first, -1 for the whole frame. alone_ns: what the item would save if
+    it stood alone. fraction: of its worst workload. rule: index of the rule whose evidence speaks there.
+    """
+
+    cause: int
+    rule: int
+    count: int
+    saved_ns: float
+    low_ns: float
+    bound_ns: float
+    alone_ns: float
+    fraction: float
+    workloads: tuple[tuple[int, int], ...]
+    rules: frozenset[int] = field(default_factory=frozenset)
+    whole: bool = False
+
+
 @dataclass(repr=False)
 class Diagnosis:
-    """What was judged. order: (part, position in its firings), best first. total: findings before --top and --min-gain.
+    """What was judged. items: the to-do list, whole. order: (part, position in its firings) of the findings, best first.
+    total: findings before --top and --min-gain.
 
     The engines (of workload and frame rules) are kept for their remembered signatures: outcomes of the shown workloads
     are inferred again from them.
@@ -53,6 +77,8 @@ class Diagnosis:
     method: str
     engine: Engine
     frame_engine: Engine | None
+    vocabulary: Vocabulary
+    items: list[Item]
     order: list[tuple[int, int]]
     total: int
     top: int | None
@@ -83,8 +109,8 @@ class Diagnosis:
 
     @property
     def recoverable_ns(self) -> tuple[float, float, float]:
-        """Sum over workloads of the best single finding: (low, likely, bound)."""
-        sums = np.sum([p.recoverable for p in self.parts], axis=0) if self.parts else np.zeros(3)
+        """Sum over the items of the to-do list: (low, likely, bound)."""
+        sums = np.nansum([(i.low_ns, i.saved_ns, i.bound_ns) for i in self.items] or np.zeros((1, 3)), axis=0)
         return float(sums[0]), float(sums[1]), float(sums[2])
 
     def __repr__(self) -> str:

@@ -13,9 +13,11 @@ import numpy as np
 from triage.capture.arrays import Codes, Indices, Masks
 from triage.derive import View
 from triage.diagnosis.evidence import title_of, unit_of
+from triage.diagnosis.gain import fractions
 from triage.diagnosis.judged import Diagnosis, Part
 from triage.diagnosis.limiter import Limits, judge
 from triage.diagnosis.nouns import BlindSpot
+from triage.diagnosis.roots import Fired, Known
 from triage.diagnosis.sentences import sentence
 from triage.ground.limiters import LIMITERS
 from triage.ground.units import show
@@ -151,6 +153,17 @@ class Outcomes:
             out.append(BlindSpot(tuple(sorted(metrics)), rule_ids, tuple(rows.tolist()), self.collect(sorted(metrics))))
         out.sort(key=lambda s: (-len(s.rules), -len(s.workloads), s.missing))
         return out
+
+    @cached_property
+    def causes(self) -> Known:
+        """The causes that fired on these workloads, and what explains what."""
+        fired: list[Fired] = []
+        for index in sorted(self.truth.fired):
+            rule = self.d.book.rules[index]
+            where = np.flatnonzero(self.truth.fired[index])
+            if not rule.is_concept and len(where):
+                fired.append((index, where, fractions(rule, self.lookup(index), where)))
+        return self.d.vocabulary.known(self.view, fired)
 
     def collect(self, metrics: list[str]) -> str:
         """The command or step that collects metrics with this profiler."""

@@ -18,29 +18,32 @@ SCHEMA = "triage/1"
 class Bundle:
     """The result of a diagnosis and what reports show beside it.
 
-    head: schema, tool, captures, frame. workloads: in capture order; iterated afresh each time, so that a million of
+    head: schema, tool, captures, frame. todo: what to do first. scopes: (what was captured, numbers of its captures from
+    1, its own to-do list), where captures of several things are diagnosed together or not. workloads: in capture order; iterated afresh each time, so that a million of
     them need not be in memory at once. rows: findings as table rows (columns: tables.COLUMNS). ways: workload id -> steps
     through the method's tree. rooflines: workload id -> place under the roofs. rules: id -> the rule as readers of a
-    report need it. umbrellas: names of rules that are true of almost any workload. chosen: --top said how much to list.
+    report need it. chosen: --top said how much to list.
     """
 
     head: Entry
     workloads: Iterable[Entry]
     findings: list[Entry]
+    todo: list[Entry]
     ruled_out: list[Entry]
     blind_spots: list[Entry]
     quality: list[Entry]
+    scopes: list[tuple[str, list[int], list[Entry]]] = field(default_factory=list)
     rows: list[list[Any]] = field(default_factory=list)
     ways: Mapping[str, list[Any]] = field(default_factory=dict)
     rooflines: Mapping[str, Any] = field(default_factory=dict)
     rules: Mapping[str, Entry] = field(default_factory=dict)
-    umbrellas: frozenset[str] = frozenset()
     chosen: bool = False
 
     def sections(self) -> Iterator[tuple[str, Any]]:
         """Top-level keys of the result in the order of the contract; workloads unread."""
         yield from self.head.items()
         yield "workloads", self.workloads
+        yield "todo", self.todo
         yield "findings", self.findings
         yield "ruled_out", self.ruled_out
         yield "blind_spots", self.blind_spots

@@ -7,9 +7,11 @@ are null.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 
+from triage.capture.arrays import Indices
 from triage.capture.capture import SEP
 from triage.diagnosis.decision_path import Decisions, Step
 from triage.diagnosis.findings import findings
@@ -18,43 +20,60 @@ from triage.diagnosis.nouns import Check, Finding, Origin
 from triage.diagnosis.outcomes import NAMED, Outcomes
 from triage.diagnosis.roofline import Roofline, roofline
 from triage.document.bundle import SCHEMA, Bundle, Entry
+from triage.document.causes import Causes, groups, todo_lists, unjudged
 from triage.document.numbers import number
 from triage.document.workloads import Workloads
 from triage.ground.limiters import CLASSES
 from triage.ground.units import display
 from triage.rulebook.rule import Cite, Rule
 
+Made: TypeAlias = tuple[list[Finding], list[Finding]]  # (listed, spokesmen of the items)
 
-def bundle(d: Diagnosis, found: Sequence[Finding] | None = None, *, ways: bool = True) -> Bundle:
+
+def bundle(d: Diagnosis, found: Made | None = None, *, ways: bool = True) -> Bundle:
     """The hand-over to the renderers. found: the findings, where they are made already.
 
     ways: also the way of each workload through the method's tree and its roofline; formats that show neither leave them
     away, which matters from 100,000 workloads on. Raises BadCapture when an input changed since it was read.
     """
-    found = findings(d) if found is None else found
+    objects, speak = found or made(d)
     outcomes = [Outcomes(d, part) for part in d.parts]
-    listed = [_finding(f) for f in found]
+    concerned = [Outcomes(d, part, _workloads_of(objects, part.number)) for part in d.parts]
+    causes = Causes(d, concerned)
+    lists = todo_lists(d, objects, speak, causes)
+    listed = [_finding(f, causes) for f in objects]
     ruled_out = _ruled_out(outcomes)
+    blind_spots = _blind_spots(d, outcomes)
     head = {
         "schema": SCHEMA,
         "tool": {"name": "sol-triage", "version": d.version, "rules_sha256": d.book.sha256, "method": d.method},
         "captures": [_capture(part) for part in d.parts],
-        "frame": _frame(d),
+        "frame": {**_frame(d), **unjudged(d, outcomes)},
     }
     return Bundle(
         head=head,
-        workloads=Workloads(d, outcomes, found),
+        workloads=Workloads(d, outcomes, objects, causes),
         findings=listed,
+        todo=lists[0][2],
+        scopes=lists[1:],
         ruled_out=ruled_out,
-        blind_spots=_blind_spots(outcomes),
+        blind_spots=blind_spots,
         quality=_quality(d),
-        rows=[_row(f, d) for f in found],
+        rows=[_row(f, d) for f in objects],
         ways=_ways(d, outcomes) if ways else {},
         rooflines=_rooflines(outcomes) if ways else {},
         rules=_rules(d, {r["rule"] for r in (*listed, *ruled_out)}),
-        umbrellas=frozenset(r.name for r in d.book.rules if r.umbrella),
         chosen=d.top is not None,
     )
+
+
+def made(d: Diagnosis) -> Made:
+    """Findings, and those that speak for items of the to-do lists: of all captures, and of each scope alone."""
+    return findings(d, [i for _, _, items in groups(d) for i in items])
+
+
+def _workloads_of(found: Sequence[Finding], part: int) -> Indices:
+    return np.array(sorted({f.workload for f in found if f.part == part and f.workload >= 0}), dtype=np.int64)
 
 
 def _ways(d: Diagnosis, outcomes: Sequence[Outcomes]) -> dict[str, list[Step]]:
@@ -89,7 +108,7 @@ def _rule(r: Rule, method: str) -> Entry:
         "title": r.title,
         "summary": r.summary or r.title,
         "thresholds": limits,
-        "cites": [_cite(c) for c in r.cites],
+        "cites": [cite(c) for c in r.cites],
     }
 
 
@@ -164,7 +183,7 @@ def _frame(d: Diagnosis) -> Entry:
     }
 
 
-def _finding(f: Finding) -> Entry:
+def _finding(f: Finding, causes: Causes) -> Entry:
     """One finding as the contract has it."""
     g = f.gain
     return {
@@ -193,12 +212,13 @@ def _finding(f: Finding) -> Entry:
         "code": [{"language": language, "text": text} for language, text in f.code],
         "verify": f.rule.verify or None,
         "caveats": list(f.caveats),
-        "cites": [_cite(c) for c in f.cites],
+        "cites": [cite(c) for c in f.cites],
+        **causes.of(f),
         "fingerprint": f.fingerprint,
     }
 
 
-def _cite(c: Cite) -> Entry:
+def cite(c: Cite) -> Entry:
     """A source."""
     return {"text": c.text, "url": c.url or None}
 
@@ -231,12 +251,14 @@ def _ruled_out(outcomes: Sequence[Outcomes]) -> list[Entry]:
     return [{"rule": r, "workload": o.ids[w], "why": why} for o in outcomes for r, w, why in o.ruled_out()]
 
 
-def _blind_spots(outcomes: Sequence[Outcomes]) -> list[Entry]:
+def _blind_spots(d: Diagnosis, outcomes: Sequence[Outcomes]) -> list[Entry]:
     """Blind spots of all captures; `workloads` names at most NAMED, `count` is all."""
+    of = {r.id: r.cause for r in d.book.rules}
     return [
         {
             "missing": list(s.missing),
             "rules": list(s.rules),
+            "causes": sorted({of[r] for r in s.rules if of[r]}),
             "workloads": [o.ids[w] for w in s.workloads[:NAMED]],
             "count": len(s.workloads),
             "collect": s.collect,

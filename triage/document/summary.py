@@ -5,10 +5,11 @@ Pure functions over the result document (schema triage/1), so that single report
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections import Counter
+from collections.abc import Sequence
 
 from triage.document.bundle import Bundle, Entry
-from triage.ground.limiters import BY_ID, LEVELS, level
+from triage.ground.limiters import BY_ID
 from triage.ground.units import show
 from triage.ground.wording import lower_first, plural
 
@@ -18,7 +19,7 @@ FIRST = 5  # things to do first
 def summarise(b: Bundle) -> Entry:
     """What stands on top of every report. Every number in it is a sum over listed findings or workloads."""
     doc = b.document
-    frame, found = doc["frame"], causes(doc, b.umbrellas)
+    frame, found = doc["frame"], causes(b.todo, doc)
     total = frame["duration_ns"]
     worst = worst_first(doc)
     return {
@@ -43,101 +44,19 @@ def summarise(b: Bundle) -> Entry:
     }
 
 
-def causes(doc: Entry, umbrellas: Container[str]) -> list[Entry]:
-    """Root causes: findings of one rule are one item, over all workloads they concern.
-
-    Gains on one workload are alternatives, so the order is greedy: each next item is the one that adds most to what
-    the items before it already give back (`adds_ns`). `saved_ns` is the item taken alone. Causes by name come before
-    rules that are true of almost any workload (`umbrellas`: their names), whatever they save.
-    """
-    groups: dict[str, list[Entry]] = {}
-    for f in doc["findings"]:
-        groups.setdefault(f["rule"], []).append(f)
-    names = {w["id"]: w for w in doc["workloads"]}
-    total = doc["frame"]["duration_ns"]
-    rest = dict(groups)
-    taken: dict[str, float] = {}
+def causes(todo: Sequence[Entry], doc: Entry) -> list[Entry]:
+    """The to-do list with what reports show beside each item: which limiter classes it concerns."""
+    classes = {w["id"]: w["limiter_class"] for w in doc["workloads"]}
     out = []
-    adds = {rule: _adds(group, taken) for rule, group in rest.items()}
-    touches: dict[str, list[str]] = {}
-    for rule, group in groups.items():
-        for f in group:
-            touches.setdefault(f["workload"], []).append(rule)
-    while rest:
-        # statements that are true of almost any workload come last; ties: what saves more alone, then the better ranked
-        rule = min(
-            rest,
-            key=lambda r: (
-                rest[r][0]["name"] in umbrellas,
-                -adds[r],
-                -sum(_saved(f) for f in rest[r]),
-                rest[r][0]["rank"],
-            ),
-        )
-        group = rest.pop(rule)
-        out.append(_cause(group, names, adds[rule], total))
-        stale: set[str] = set()
-        for f in group:
-            if _saved(f) > taken.get(f["workload"], 0.0):
-                taken[f["workload"]] = _saved(f)
-                stale.update(touches[f["workload"]])
-        for other in sorted(stale & rest.keys()):
-            adds[other] = _adds(rest[other], taken)
+    for item in todo:
+        seen = Counter(classes[w] for w in item["workloads"] if w in classes)
+        out.append({**item, "count": item["workload_count"], "limiters": sorted(seen, key=lambda c: (-seen[c], c))})
     return out
 
 
 def _saved(f: Entry) -> float:
     gain = f["gain"]
     return (gain["saved_ns"] or 0.0) if gain else 0.0
-
-
-def _adds(group: Sequence[Entry], taken: dict[str, float]) -> float:
-    return round(sum(max(0.0, _saved(f) - taken.get(f["workload"], 0.0)) for f in group), 1)
-
-
-def _cause(group: list[Entry], names: Entry, adds: float, total: float | None) -> Entry:
-    best = group[0]
-    saved = round(sum(_saved(f) for f in group), 1)
-    share = saved / total if total else None
-    timed = total and any(f["gain"] for f in group)
-    classes: dict[str, int] = {}
-    for f in group:
-        if w := names.get(f["workload"]):
-            classes[w["limiter_class"]] = classes.get(w["limiter_class"], 0) + 1
-    return {
-        "rule": best["rule"],
-        "name": best["name"],
-        "title": best["title"],
-        "count": len(group),
-        "workloads": [f["workload"] for f in group],
-        "names": [names[f["workload"]]["name"] if f["workload"] in names else "frame" for f in group],
-        "saved_ns": saved if timed else None,
-        "adds_ns": adds if timed else None,
-        "share": share if timed else None,
-        "low_ns": _sum(group, names, "low"),
-        "bound_ns": _sum(group, names, "bound"),
-        "fraction": best["gain"]["fraction"] if best["gain"] else None,
-        "level": level(share) if timed else max((f["level"] for f in group), key=LEVELS.index),
-        "confidence": best["confidence"],
-        "message": best["message"],
-        "advice": best["advice"],
-        "code": best.get("code", []),
-        "verify": best.get("verify"),
-        "cites": best["cites"],
-        "caveats": best["caveats"],
-        "ranks": [f["rank"] for f in group],
-        "rank": best["rank"],
-        "limiters": sorted(classes, key=lambda c: (-classes[c], c)),
-    }
-
-
-def _sum(group: Sequence[Entry], names: Entry, key: str) -> float | None:
-    known = [
-        f["gain"][key] * names[f["workload"]]["self_ns"]
-        for f in group
-        if f["gain"] and f["gain"].get(key) is not None and f["workload"] in names and names[f["workload"]]["self_ns"]
-    ]
-    return round(sum(known), 1) if known else None
 
 
 def worst_first(doc: Entry) -> list[Entry]:

@@ -12,6 +12,7 @@ from triage.diagnosis.judged import Diagnosis
 from triage.diagnosis.nouns import Finding
 from triage.diagnosis.outcomes import Outcomes
 from triage.document.bundle import Entry
+from triage.document.causes import Causes
 from triage.document.numbers import number, numbers
 from triage.ground.limiters import BANDS, CLASSES
 from triage.ground.method import GOOD_HIT_RATE, GREAT_HIT_RATE, RAISED
@@ -25,8 +26,8 @@ _BANDS = tuple(BANDS)
 class Workloads:
     """The shown workloads in capture order, made afresh at each iteration: a million are never in memory at once."""
 
-    def __init__(self, d: Diagnosis, outcomes: Sequence[Outcomes], found: Sequence[Finding]) -> None:
-        self._d, self._outcomes = d, outcomes
+    def __init__(self, d: Diagnosis, outcomes: Sequence[Outcomes], found: Sequence[Finding], causes: Causes) -> None:
+        self._d, self._outcomes, self._causes = d, outcomes, causes
         self._best: dict[tuple[int, int], Finding] = {}
         for f in found:  # findings come best first
             self._best.setdefault((f.part, f.workload), f)
@@ -36,7 +37,7 @@ class Workloads:
 
     def __iter__(self) -> Iterator[Entry]:
         for p, o in enumerate(self._outcomes):
-            yield from _entries(self._d, p, o, self._best)
+            yield from _entries(self._d, p, o, self._best, self._causes)
 
 
 def _grades(values: Values, size: int, method: str) -> list[str]:
@@ -49,7 +50,9 @@ def _grades(values: Values, size: int, method: str) -> list[str]:
     return [str(word) for word in words]
 
 
-def _entries(d: Diagnosis, p: int, o: Outcomes, best: dict[tuple[int, int], Finding]) -> Iterator[Entry]:
+def _entries(
+    d: Diagnosis, p: int, o: Outcomes, best: dict[tuple[int, int], Finding], causes: Causes
+) -> Iterator[Entry]:
     part, c, view = d.parts[p], d.parts[p].capture, o.view
     rows, size = o.rows, o.view.size
     clusters = o.limits.clusters
@@ -96,6 +99,8 @@ def _entries(d: Diagnosis, p: int, o: Outcomes, best: dict[tuple[int, int], Find
             "bound_speedup": bound[i] if band in ("low", "gray") else None,
             "hit_grades": grades,
             "limiter_class": classes[i],
+            "chain": causes.chain(p, w),
+            "judged": bool(part.limiter[w] or part.leaders.cause[w] >= 0),
             "second_opinion": opinions.get(w, []),
             "verdict": o.sentence(i, lower_first(top.rule.title) if top else ""),
         }

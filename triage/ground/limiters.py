@@ -79,8 +79,14 @@ BANDS = {
 GRADES = ("great", "good", "poor")
 
 LEVELS = ("info", "low", "medium", "high", "critical")
-# least share of the frame given back -> level; less than all of them is `info`
-LEAST_SHARE = ((0.10, "critical"), (0.03, "high"), (0.01, "medium"), (0.0, "low"))
+# (level, least share of the capture's time given back, least sure gain model), worst first; less than all is `info`.
+# House judgement: critical is rare - most of the time, by a counter that was measured.
+_LEVELS = (
+    ("critical", 0.40, "high"),
+    ("high", 0.10, "medium"),
+    ("medium", 0.03, "low"),
+    ("low", 0.0, "low"),
+)
 # how sure a gain model is; the weight only orders findings of equal gain
 CONFIDENCE = {"low": 0.3, "medium": 0.6, "high": 0.9}
 
@@ -90,8 +96,12 @@ def code(limiter: str) -> int:
     return CLASSES.index(limiter)
 
 
-def level(share: float | None) -> str:
-    """Severity from the share of the frame (0-1) that a fix gives back; `info` where that is nothing or unknown."""
+def level(share: float | None, confidence: str) -> str:
+    """Severity from the share of the capture's time (0-1) that a fix gives back and how sure that is (CONFIDENCE).
+
+    `info` where the share is nothing or unknown.
+    """
     if share is None or share != share or share <= 0:
         return "info"
-    return next(name for least, name in LEAST_SHARE if share >= least)
+    sure = CONFIDENCE[confidence]
+    return next(name for name, least, surely in _LEVELS if share >= least and sure >= CONFIDENCE[surely])

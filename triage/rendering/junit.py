@@ -1,4 +1,4 @@
-"""JUnit XML: one test case per workload, a failure where a finding reaches the level asked for."""
+"""JUnit XML: one test case per workload, a failure where its item of the to-do list reaches the level asked for."""
 
 from __future__ import annotations
 
@@ -22,16 +22,18 @@ def junit(b: Bundle, write: Write, fail_on: str = "") -> None:
         by.setdefault(f["workload"], []).append(f)
     # beyond the last level: no finding reaches it
     least = LEVELS.index(fail_on) if fail_on else len(LEVELS)
+    bad = {i["cause"]: i for i in b.todo if LEVELS.index(i["level"]) >= least}
     captures = b.document["captures"]
     suites = []
     for number, capture in enumerate(captures):
         # ids carry the capture's number only where there are several
         prefix = f"{number + 1}:" if len(captures) > 1 else ""
         mine = [w for w in b.document["workloads"] if w["id"].startswith(prefix)]
-        cases = [_case(w, by.get(w["id"], []), least) for w in mine]
+        cases = [_case(w, by.get(w["id"], []), [bad[c] for c in w["chain"][:1] if c in bad]) for w in mine]
         if found := by.get(f"{prefix}frame"):
             whole: Entry = {"id": f"{prefix}frame", "name": "frame", "path": [], "duration_ns": None}
-            cases.append(_case({**whole, "verdict": "Findings about the whole frame."}, found, least))
+            wide = [i for i in bad.values() if f"{prefix}frame" in i["workloads"]]
+            cases.append(_case({**whole, "verdict": "Findings about the whole frame."}, found, wide))
         # exclusive times: a marker within another is not counted twice
         seconds = sum(w["self_ns"] or 0 for w in mine) / 1e9
         suites.append(Suite(short(capture["path"], LONG), cases, seconds))
@@ -39,13 +41,14 @@ def junit(b: Bundle, write: Write, fail_on: str = "") -> None:
         write(piece)
 
 
-def _case(w: Entry, found: Sequence[Entry], least: int) -> Case:
-    bad = [f for f in found if LEVELS.index(f["level"]) >= least]
+def _case(w: Entry, found: Sequence[Entry], items: Sequence[Entry]) -> Case:
+    causes = {i["cause"] for i in items}
+    bad = [f for f in found if f["cause"] in causes]
     failure = None
-    if bad:
-        worst = f"worst: {bad[0]['rule']} {bad[0]['title']}, gives back {phrases.gain(bad[0])}"
-        failure = Failure(short(f"{plural(len(bad), 'finding')}; {worst}", LONG), bad[0]["level"], list(_lines(bad)))
-    # what a failure says already is not said again
+    if items:
+        first = items[0]
+        why = f"{plural(len(items), 'item')}; first: {first['title']} - {first['action']}"
+        failure = Failure(short(why, LONG), first["level"], list(_lines(bad)))
     told = [f for f in found if f not in bad]
     return Case(
         group=short(".".join(w["path"]) or "frame", LONG),

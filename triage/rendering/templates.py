@@ -191,6 +191,7 @@ class Phrases:
     recoverable = staticmethod(phrases.recoverable)
     limiters = staticmethod(phrases.limiters)
     cause = staticmethod(phrases.cause)
+    chain = staticmethod(phrases.chain)
     where = staticmethod(phrases.where)
     gain = staticmethod(phrases.gain)
     saves = staticmethod(phrases.saves)

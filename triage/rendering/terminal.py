@@ -154,8 +154,9 @@ class _Page:
             )
             self.console.print(line)
             self.say(": ".join(filter(None, (phrases.cause(c), ", ".join(phrases.where(c, 3, 28))))), indent=4)
-            if c["advice"]:
-                self.say(f"Try: {clean(c['advice'][0])}", indent=4)
+            if chain := phrases.chain(c):
+                self.say(f"Why: {chain}", indent=4)
+            self.say(f"Do: {clean(c['action'])}", indent=4)
         more = len(self.s["causes"]) - len(self.s["first"])
         if more > 0:
             self.say(f"{plural(more, 'root cause')} more", "bright_black", 4)

@@ -9,84 +9,26 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from triage import schema
 from triage.files import strict_yaml
-from triage.files.bundled import share
 from triage.ground.errors import RuleError
-from triage.rulebook.expression import Condition, ExpressionError, condition
-from triage.rulebook.packs import CAUSES
+from triage.rulebook.cause import FACTS, FAMILIES, Cause, Confused, Cure, Explains
+from triage.rulebook.expression import ExpressionError, condition
+from triage.rulebook.packs import cause_files
 from triage.rulebook.rule import Cite
 
-FAMILIES = ("host", "launch", "occupancy", "latency", "compute", "memory", "graphics", "verdict")
-# facts that choose advice; a capture has one word of each, or none where nothing tells
-FACTS = {
-    "work": ("graphics", "compute"),
-    "vendor": ("nvidia", "amd", "intel", "apple", "arm", "qualcomm"),
-    "api": ("cuda", "hip", "sycl", "opencl", "d3d11", "d3d12", "vulkan", "opengl", "metal"),
-}
 _KEYS = {"id", "family", "title", "meaning", "explains", "decides", "confused_with", "advice", "cites"}
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
-
-
-@dataclass(frozen=True, slots=True)
-class Explains:
-    """Another cause that this one brings about; only where `when` holds, if it is given."""
-
-    cause: str
-    when: Condition | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Confused:
-    """A cause that looks alike, and the metric that tells the two apart."""
-
-    cause: str
-    by: str
-    how: str
-
-
-@dataclass(frozen=True, slots=True)
-class Cure:
-    """One thing to do. where: fact -> words of FACTS under which it applies; since: first architecture that has it."""
-
-    text: str
-    where: Mapping[str, tuple[str, ...]]
-    since: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Cause:
-    """One kind of illness. family: one of FAMILIES; causes of family `verdict` are states, never things to do."""
-
-    id: str
-    family: str
-    title: str
-    meaning: str
-    explains: tuple[Explains, ...]
-    decides: tuple[str, ...]
-    confused_with: tuple[Confused, ...]
-    advice: tuple[Cure, ...]
-    cites: tuple[Cite, ...]
-    file: str
-
-    def __repr__(self) -> str:
-        return f"<Cause {self.id}: {self.title[:80]}>"
-
-
-def files(folder: Path | None = None) -> list[Path]:
-    """Cause files of the bundled vocabulary, or of another folder, in alphabetical order."""
-    return sorted((folder or share("rules") / CAUSES).glob("*.yaml"))
 
 
 @cache
 def bundled() -> dict[str, Cause]:
     """id -> cause of the bundled vocabulary, checked as a whole. Raises RuleError for the first mistake."""
-    return load(files())
+    return load(cause_files())
 
 
 def load(paths: Iterable[Path]) -> dict[str, Cause]:

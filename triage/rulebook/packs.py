@@ -10,8 +10,8 @@ import difflib
 import hashlib
 import pickle
 import sys
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from triage.files import cache
 from triage.files.bundled import share
 from triage.ground.errors import RuleError, TriageError, UnknownUnit
 from triage.ground.method import REVISIONS
+from triage.rulebook.cause import FAMILIES, Cause
 from triage.rulebook.rule import Rule, quantity
 
 CAUSES = "causes"  # a folder of this name holds no rules, but what they give evidence for (rulebook.causes)
@@ -30,6 +31,14 @@ class Rulebook:
     """All rules in force, in a total order that does not depend on the order of files."""
 
     rules: tuple[Rule, ...]
+    causes: Mapping[str, Cause] = field(default_factory=dict)
+
+    def cause(self, name: str) -> Cause:
+        """The cause of an id; a rule of a user's own may stand for a cause of its own name."""
+        if name in self.causes:
+            return self.causes[name]
+        rule = next(r for r in self.rules if r.cause == name)
+        return Cause(name, FAMILIES[0], rule.title, rule.summary or rule.title, (), rule.needs, (), (), rule.cites)
 
     @cached_property
     def by_name(self) -> dict[str, Rule]:
@@ -84,23 +93,28 @@ def below(base: Path) -> list[Path]:
 def load(folders: Sequence[Path] = (), *, only: Iterable[Path] | None = None, tests: bool = False) -> Rulebook:
     """Read and compile rule files; raises RuleError for the first mistake. tests: keep the embedded tests too."""
     paths = files(folders) if only is None else list(only)
-    return build(_read(paths, tests) if tests else _compiled(paths))
+    return build(*(_read(paths, tests) if tests else _compiled(paths)))
 
 
-def _read(paths: Sequence[Path], tests: bool) -> list[Rule]:
-    from triage.rulebook.rulefile import read  # and with it a YAML parser, which compiled rules do without
+def _read(paths: Sequence[Path], tests: bool) -> tuple[list[Rule], dict[str, Cause]]:
+    from triage.rulebook import causes, rulefile  # and with them a YAML parser, which compiled rules do without
 
-    return [read(p, tests) for p in paths]
+    return [rulefile.read(p, tests) for p in paths], causes.load(cause_files())
 
 
-def _compiled(paths: Sequence[Path]) -> list[Rule]:
-    """The rules of some files without their tests; read only when a file or the code that reads them has changed."""
-    name = f"rules-{_made_from(paths)}"
+def cause_files() -> list[Path]:
+    """The bundled vocabulary of causes, in alphabetical order."""
+    return sorted((share("rules") / CAUSES).glob("*.yaml"))
+
+
+def _compiled(paths: Sequence[Path]) -> tuple[list[Rule], dict[str, Cause]]:
+    """Rules without their tests, and causes; read only when a file or the code that reads them has changed."""
+    name = f"rules-{_made_from([*paths, *cause_files()])}"
     if (kept := cache.recall(name)) is not None:
         # a cache that cannot be read back is no error: the rules are read again
         with contextlib.suppress(Exception):
-            rules: list[Rule] = pickle.loads(kept)
-            return rules
+            remembered: tuple[list[Rule], dict[str, Cause]] = pickle.loads(kept)
+            return remembered
     found = _read(paths, tests=False)
     # protocol 5 is the newest that Python 3.11 has; the name carries the Python, so no other reads it
     cache.keep(name, pickle.dumps(found, 5))
@@ -120,7 +134,7 @@ def _made_from(paths: Sequence[Path]) -> str:
     return h.hexdigest()
 
 
-def build(rules: Iterable[Rule]) -> Rulebook:
+def build(rules: Iterable[Rule], causes: Mapping[str, Cause] | None = None) -> Rulebook:
     """A Rulebook from compiled rules; checks what only the whole can show."""
     # by id within a pack, whatever the disk lists first: reports must not depend on it
     ordered = sorted(rules, key=lambda r: (r.pack, r.id))
@@ -138,7 +152,7 @@ def build(rules: Iterable[Rule]) -> Rulebook:
     # for both revisions: a circle that only one of them has must not wait for its first user
     layers(ordered, REVISIONS[0])
     layers(ordered, REVISIONS[1])
-    return Rulebook(tuple(ordered))
+    return Rulebook(tuple(ordered), causes or {})
 
 
 def select(
@@ -181,7 +195,7 @@ def select(
         if unit != rule.thresholds[threshold].unit:
             raise TriageError(f"--set {text!r}: {threshold} is a {rule.thresholds[threshold].unit}, not a {unit}")
         rules[rules.index(rule)] = replace(rule, overrides={**rule.overrides, threshold: number})
-    return Rulebook(tuple(rules))
+    return Rulebook(tuple(rules), book.causes)
 
 
 def layers(rules: Sequence[Rule], method: str) -> list[list[Rule]]:
@@ -217,13 +231,13 @@ def layers(rules: Sequence[Rule], method: str) -> list[list[Rule]]:
 
 
 def _unique(rules: Sequence[Rule]) -> None:
-    for field in ("id", "name"):
+    for key in ("id", "name"):
         seen: dict[str, Rule] = {}
         for r in rules:
-            other = seen.setdefault(getattr(r, field), r)
+            other = seen.setdefault(getattr(r, key), r)
             if other is not r:
                 raise RuleError(
-                    r.file, r.line, f"{field} {getattr(r, field)!r} is taken by {other.file}", f"choose another {field}"
+                    r.file, r.line, f"{key} {getattr(r, key)!r} is taken by {other.file}", f"choose another {key}"
                 )
 
 

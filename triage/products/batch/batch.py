@@ -36,14 +36,14 @@ class Batch:
 
 
 def recurring(captures: Sequence[Listed]) -> list[Recurring]:
-    """Root causes over captures: the same rule in several of them is one item, largest saving first."""
+    """Root causes over captures: the same cause in several of them is one item, largest saving first."""
     found: dict[str, Recurring] = {}
     for c in captures:
         for cause in c["causes"]:
             item = found.setdefault(
-                cause["rule"],
+                cause["cause"],
                 {
-                    "rule": cause["rule"],
+                    "cause": cause["cause"],
                     "title": cause["title"],
                     "captures": 0,
                     "workloads": 0,
@@ -62,7 +62,7 @@ def recurring(captures: Sequence[Listed]) -> list[Recurring]:
             if (cause["saved_ns"] or 0.0) > item["worst_ns"]:
                 item["worst"], item["worst_ns"] = c["path"], cause["saved_ns"] or 0.0
                 item["report"], item["message"] = c["reports"][0], cause["message"]
-    return sorted(found.values(), key=lambda i: (-i["saved_ns"], -i["captures"], i["rule"]))
+    return sorted(found.values(), key=lambda i: (-i["saved_ns"], -i["captures"], i["cause"]))
 
 
 def refuse(batch: Batch) -> None:

@@ -10,7 +10,7 @@ Cell = str | float | None
 class Cause(TypedDict):
     """A root cause in one capture."""
 
-    rule: str
+    cause: str
     title: str
     workloads: int
     saved_ns: float | None
@@ -54,7 +54,7 @@ class Listed(Overview):
 class Recurring(TypedDict):
     """A root cause over captures. worst: the capture in which it costs the most, with its report and message."""
 
-    rule: str
+    cause: str
     title: str
     captures: int
     workloads: int

@@ -69,7 +69,7 @@ def work(found: Found, settings: Settings) -> Outcome:
 
 
 def _work(found: Found, settings: Settings) -> Outcome:
-    from triage.document import make, summary
+    from triage.document import make
     from triage.rendering import formats
 
     capture = settings.read(open_source(found.path, settings.most_unpacked))
@@ -97,14 +97,14 @@ def _work(found: Found, settings: Settings) -> Outcome:
         "remarks": len(capture.quality),
         "causes": [
             {
-                "rule": c["rule"],
+                "cause": c["cause"],
                 "title": c["title"],
-                "workloads": c["count"],
+                "workloads": c["workload_count"],
                 "saved_ns": c["saved_ns"],
                 "confidence": c["confidence"],
                 "message": c["message"],
             }
-            for c in summary.causes(bundle.document, bundle.umbrellas)
+            for c in bundle.todo
         ],
     }
     return Outcome(found, "", capture.sha256, reports, overview, bundle.rows)

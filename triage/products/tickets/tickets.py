@@ -1,13 +1,12 @@
 """Root causes -> tickets: a title a lead understands, one screen of text, attachments, a fingerprint that stays.
 
-A fingerprint is made of the rule and of what was captured (the root marker, or --scope), never of numbers or of the
+A fingerprint is made of the cause and of what was captured (the root marker, or --scope), never of numbers or of the
 set of workloads: the same problem tomorrow, a little stronger here and weaker there, is the same ticket.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import re
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from triage.diagnosis.identity import of_item
 from triage.document import summary
 from triage.document.bundle import Bundle
 from triage.files import writing
@@ -52,6 +52,7 @@ class Ticket:
             "fingerprint": self.fingerprint,
             "title": self.title,
             "rule": self.rule,
+            "cause": self.cause["cause"],
             "workloads": self.workloads,
             "saved_ns": self.saved_ns,
             "files": self.files,
@@ -74,17 +75,20 @@ class Ticket:
         rows, advice, out, caveats, cites = size
         c, doc = self.cause, self.doc
         found = {f["rank"]: f for f in doc["findings"]}
-        evidence = [found[r] for r in c["ranks"]]
+        evidence = [found[r] for r in c["findings"] if r in found]
         by_id = {w["id"]: w for w in doc["workloads"]}
         worst = c["workloads"][0]
         # of the workload that matters most, each reason once; all of them are in evidence.json
-        why = dict.fromkeys(r["why"] for r in doc["ruled_out"] if r["workload"] == worst and r["rule"] != self.rule)
+        why = dict.fromkeys(
+            r["why"] for r in doc["ruled_out"] if r["workload"] == worst and r["rule"] not in c["rules"]
+        )
         return {
             "c": c,
             "tool": doc["tool"],
             "fingerprint": self.fingerprint,
             "attached": attached,
             "lead": lead(c, doc),
+            "chain": phrases.chain(c),
             "saving": saving(c),
             "places": self.workloads[:3],
             "captures": doc["captures"][:3],
@@ -106,7 +110,7 @@ class Ticket:
             "title": self.title,
             "tool": self.doc["tool"],
             "captures": self.doc["captures"],
-            "findings": [f for f in self.doc["findings"] if f["rule"] == self.rule and f["workload"] in ids],
+            "findings": [f for f in self.doc["findings"] if f["cause"] == self.cause["cause"] and f["workload"] in ids],
             "ruled_out": [r for r in self.doc["ruled_out"] if r["workload"] in ids],
         }
 
@@ -137,12 +141,12 @@ def make(b: Bundle, scope: str = "", least: float = LEAST, old: Sequence[dict[st
     least: share of the frame (0-1) a root cause must give back, counting only what stands clear of its thresholds; one
     that had a ticket keeps it down to half of that.
     """
-    doc = b.document
     known = {t.get("fingerprint") for t in old}
     out: dict[str, Ticket] = {}
-    for root, part in _by_root(doc).items():
-        for c in summary.causes(part, b.umbrellas):
-            mark = fingerprint(c["rule"], scope or root)
+    for root, numbers, todo in b.scopes:
+        part = _cut(b.document, numbers) if len(b.scopes) > 1 else b.document
+        for c in summary.causes(todo, part):
+            mark = of_item(c["cause"], scope or root)
             # under --scope several roots share a fingerprint: one ticket is filed
             if mark in out or not _worth(c, part, least, mark in known):
                 continue
@@ -152,42 +156,23 @@ def make(b: Bundle, scope: str = "", least: float = LEAST, old: Sequence[dict[st
     return sorted(out.values(), key=lambda t: (-(t.saved_ns or 0.0), t.rule, t.fingerprint))
 
 
-def fingerprint(rule: str, scope: str) -> str:
-    """16 hexadecimal digits of rule and scope; no measured number goes in."""
-    return hashlib.sha256(f"ticket\0{rule}\0{scope}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-def _by_root(doc: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """The document cut by what was captured: captures with the same root marker belong together."""
-    roots: dict[str, str] = {}
-    for c in doc["captures"]:
-        tops = {(w["path"] or [w["name"]])[0] for w in doc["workloads"] if w["capture"] == c["path"]}
-        # a flat export has no root: its only marker, where it has one, is a pass like any other
-        nested = any(w["path"] for w in doc["workloads"] if w["capture"] == c["path"])
-        # a root such as "Frame 4711" is the same tomorrow
-        roots[c["path"]] = re.sub(r"\d+", "#", tops.pop()) if len(tops) == 1 and nested else ""
-    # uncut, with the frame's own totals, which know of time outside all markers
-    if len(set(roots.values())) == 1:
-        return {next(iter(roots.values())): doc}
-    out = {}
-    for root in dict.fromkeys(roots.values()):
-        numbers = [n for n, c in enumerate(doc["captures"], 1) if roots[c["path"]] == root]
-        mine = tuple(f"{n}:" for n in numbers)
-        workloads = [w for w in doc["workloads"] if w["id"].startswith(mine)]
-        total = sum(w["self_ns"] or 0 for w in workloads)
-        out[root] = {
-            **doc,
-            "captures": [doc["captures"][n - 1] for n in numbers],
-            "workloads": workloads,
-            "findings": [f for f in doc["findings"] if f["workload"].startswith(mine)],
-            "frame": {**doc["frame"], "duration_ns": total or None},
-        }
-    return out
+def _cut(doc: dict[str, Any], numbers: Sequence[int]) -> dict[str, Any]:
+    """The document of some of its captures (numbered from 1)."""
+    mine = tuple(f"{n}:" for n in numbers)
+    workloads = [w for w in doc["workloads"] if w["id"].startswith(mine)]
+    total = sum(w["self_ns"] or 0 for w in workloads)
+    return {
+        **doc,
+        "captures": [doc["captures"][n - 1] for n in numbers],
+        "workloads": workloads,
+        "findings": [f for f in doc["findings"] if f["workload"].startswith(mine)],
+        "frame": {**doc["frame"], "duration_ns": total or None},
+    }
 
 
 def _worth(c: dict[str, Any], doc: dict[str, Any], least: float, known: bool) -> bool:
     """Does a root cause deserve a ticket? A new one must stand clear of its thresholds, a known one may waver."""
-    ranks = set(c["ranks"])
+    ranks = set(c["findings"])
     found = [f for f in doc["findings"] if f["rank"] in ranks and (known or _clear_cut(f))]
     if known:
         least *= KEEP
@@ -274,7 +259,7 @@ def write(found: Sequence[Ticket], b: Bundle, out: Path, old: Sequence[dict[str,
             shared.append(name)
     for t in found:
         # the name is for people, and cut; the fingerprint keeps the folders of two tickets apart
-        folder = f"{re.sub(r'[^a-z0-9-]', '-', t.cause['name'].lower())[:60]}-{t.fingerprint[:8]}"
+        folder = f"{re.sub(r'[^a-z0-9-]', '-', t.cause['cause'])[:60]}-{t.fingerprint[:8]}"
         evidence = (
             json.dumps(t.evidence(), ensure_ascii=False, allow_nan=False, indent=1).encode("utf-8", "replace").decode()
         )

@@ -1,0 +1,167 @@
+"""Which of the causes that fired is the root, and what follows from it.
+
+A cause is explained where another that fired lists it among its consequences and would give back a comparable time: a
+spill worth 1 % never hides an occupancy limit worth 60 %. What nothing explains is a root. Of several roots on one
+workload the one that would give back most, weighted by how sure it is, leads: its saving is the workload's, because
+gains on one workload are alternatives. Verdicts (a unit is busy, none is) never lead and never explain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from triage.capture.arrays import Floats, Indices, Masks
+from triage.derive import View
+from triage.ground.limiters import CONFIDENCE
+from triage.rulebook.packs import Rulebook
+
+Causes: TypeAlias = NDArray[np.int16]  # positions in Vocabulary.names; -1 = none
+# one rule of a block: (rule index, positions of the workloads, (low, likely, bound) fractions)
+Fired: TypeAlias = tuple[int, Indices, tuple[Floats, Floats, Floats]]
+
+COMPARABLE = 0.5  # house judgement: part of the consequence's gain that the explaining cause must have itself
+LEAST = 0.01  # house judgement: below 1 % of a workload nothing is worth an item
+# What a likely gain counts for when causes compete. Order by likely x sureness put the cured cause first most often on
+# kernels whose cure was measured; the bound or the middle of the interval did worse.
+SURENESS = dict(zip(CONFIDENCE, (0.5, 0.75, 1.0), strict=True))
+
+
+@dataclass(slots=True)
+class Leaders:
+    """Per workload: cause that leads (-1: none), the rule whose evidence speaks, and fractions of its time."""
+
+    cause: Causes
+    rule: Indices
+    low: Floats
+    likely: Floats
+    bound: Floats
+
+    @classmethod
+    def none(cls, size: int) -> Leaders:
+        """Nothing leads anywhere."""
+        return cls(np.full(size, -1, np.int16), np.full(size, -1), np.zeros(size), np.zeros(size), np.zeros(size))
+
+    def put(self, rows: slice, block: Leaders) -> None:
+        """Enter the leaders of a block."""
+        for name in ("cause", "rule", "low", "likely", "bound"):
+            getattr(self, name)[rows] = getattr(block, name)
+
+
+class Vocabulary:
+    """The causes of a rulebook as small numbers, and the links between them."""
+
+    def __init__(self, book: Rulebook) -> None:
+        own = [r.cause for r in book.rules if r.cause and r.cause not in book.causes]
+        self.names = [*book.causes, *dict.fromkeys(own)]
+        code = {name: i for i, name in enumerate(self.names)}
+        self.of_rule = np.array([code.get(r.cause, -1) for r in book.rules] or [-1], np.int16)
+        self.verdict = np.array([book.cause(name).is_verdict for name in self.names] or [False])
+        self.sureness = np.array([SURENESS[r.gain.confidence] if r.gain else 0.5 for r in book.rules] or [0.5])
+        self.links = [(code[c.id], code[e.cause], e.when) for c in book.causes.values() for e in c.explains]
+
+    def known(self, view: View, fired: Sequence[Fired]) -> Known:
+        """What is known of each cause on the workloads of a view: the best evidence speaks for it."""
+        found = Known(view.size)
+        for rule, where, (low, likely, bound) in fired:
+            cause = int(self.of_rule[rule])
+            if cause < 0:
+                continue
+            gains = np.nan_to_num(likely)
+            found.enter(cause, rule, where, float(self.sureness[rule]), low, gains, bound)
+        for source, target, when in self.links:
+            if source in found.rows and target in found.rows and not self.verdict[source]:
+                holds = np.ones(view.size, dtype=bool)
+                if when is not None:
+                    holds &= np.asarray(when(lambda name: view[name])) == 1
+                found.explain(source, target, holds)
+        return found
+
+    def lead(self, known: Known, size: int) -> Leaders:
+        """The leading root of every workload."""
+        out = Leaders.none(size)
+        best = np.zeros(size)
+        for cause, row in known.rows.items():
+            if self.verdict[cause]:
+                continue
+            score = np.where(row.root, row.likely * row.sure, 0.0)
+            ahead = np.flatnonzero((score > best) & (row.likely >= LEAST))
+            if len(ahead):
+                best[ahead] = score[ahead]
+                out.cause[ahead], out.rule[ahead] = cause, row.rule[ahead]
+                out.low[ahead], out.likely[ahead], out.bound[ahead] = (
+                    row.low[ahead],
+                    row.likely[ahead],
+                    row.bound[ahead],
+                )
+        return out
+
+
+@dataclass(slots=True)
+class Row:
+    """One cause on the workloads of a view. by: the cause that explains it, -1 for none."""
+
+    fired: Masks
+    sure: Floats
+    rule: Indices
+    low: Floats
+    likely: Floats
+    bound: Floats
+    by: Causes
+
+    @classmethod
+    def blank(cls, n: int) -> Row:
+        """A cause that fired nowhere yet."""
+        fired, rule, by = np.zeros(n, dtype=bool), np.full(n, -1), np.full(n, -1, np.int16)
+        return cls(fired, np.zeros(n), rule, np.zeros(n), np.zeros(n), np.zeros(n), by)
+
+    @property
+    def root(self) -> Masks:
+        """Where it fired and nothing explains it."""
+        return self.fired & (self.by < 0)
+
+
+class Known:
+    """All causes that fired on the workloads of a view, by their number."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.rows: dict[int, Row] = {}
+
+    def enter(
+        self, cause: int, rule: int, where: Indices, sure: float, low: Floats, likely: Floats, bound: Floats
+    ) -> None:
+        """One more rule speaks for a cause: the surer evidence counts, of equally sure the larger gain."""
+        row = self.rows.get(cause)
+        at: slice | Indices = slice(None)
+        chosen = where
+        if row is None:  # the usual case: one rule speaks for a cause
+            row = self.rows[cause] = Row.blank(self.size)
+        else:
+            better = (sure > row.sure[where]) | ((sure == row.sure[where]) & (likely > row.likely[where]))
+            # evidence without a gain never silences evidence with one
+            better &= ~((likely <= 0) & (row.likely[where] > 0))
+            better |= (likely > 0) & (row.likely[where] <= 0)
+            better |= ~row.fired[where]
+            at = np.flatnonzero(better)
+            chosen = where[at]
+        row.fired[where] = True
+        row.sure[chosen], row.rule[chosen] = sure, rule
+        row.low[chosen], row.likely[chosen], row.bound[chosen] = low[at], likely[at], bound[at]
+
+    def explain(self, source: int, target: int, holds: Masks) -> None:
+        """A cause explains another where both fired, the link holds and its gain is comparable."""
+        a, b = self.rows[source], self.rows[target]
+        explained = holds & a.fired & b.fired & (b.by < 0) & (a.likely >= COMPARABLE * b.likely)
+        b.by[explained] = source
+
+    def chain(self, leader: int, i: int, most: int = 4) -> list[int]:
+        """The leader of the i-th workload and what it brings about, directly or through another, nearest first."""
+        out = [leader]
+        for cause in out:
+            out += [c for c, row in self.rows.items() if row.fired[i] and row.by[i] == cause and c not in out]
+        return out[:most]

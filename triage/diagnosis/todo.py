@@ -1,0 +1,145 @@
+"""The to-do list: one item per root cause, over all workloads it leads, in the order of what it still gives back.
+
+Every workload is led by one root, so items of workloads never overlap and their sums are the headline. An item about
+the whole frame (merging passes, launch overhead) shares time with them: it counts with what it would give back of the
+time that is left after the items above it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from triage.capture.arrays import Floats, Indices
+from triage.diagnosis.judged import Item, Part
+from triage.diagnosis.roots import Vocabulary
+
+NAMED = 50  # workloads named per item; beyond that only the count is given
+
+
+def todo(parts: Sequence[Part], vocabulary: Vocabulary) -> list[Item]:
+    """Items of some captures together, largest first."""
+    total = float(sum(p.capture.frame_ns for p in parts))
+    local = _of_workloads(parts)
+    wide = _of_frames(parts, vocabulary)
+    for item in [i for i in wide if i.cause in local]:  # one cause is one item: the larger statement counts
+        if item.saved_ns > local[item.cause].saved_ns:
+            del local[item.cause]
+        else:
+            wide.remove(item)
+    rest = sorted(local.values(), key=lambda i: (-_worth(i, total), i.cause))
+    out: list[Item] = []
+    taken = 0.0
+    while rest or wide:
+        left = max(0.0, 1.0 - taken / total) if total > 0 else 1.0
+        best = max(wide, key=lambda i: (_worth(i, total), -i.cause), default=None)
+        if best is not None and (not rest or _worth(best, total) * left > _worth(rest[0], total)):
+            wide.remove(best)
+            item = replace(best, saved_ns=best.saved_ns * left, low_ns=0.0, bound_ns=best.bound_ns * left)
+        else:
+            item = rest.pop(0)
+        out.append(item)
+        taken += 0.0 if item.saved_ns != item.saved_ns else item.saved_ns
+    return out
+
+
+def _worth(i: Item, total: float) -> float:
+    """What items are ordered by: time, or fractions where no time is known."""
+    return i.saved_ns if total > 0 and i.saved_ns == i.saved_ns else i.fraction * i.count
+
+
+def _of_workloads(parts: Sequence[Part]) -> dict[int, Item]:
+    found: dict[int, Item] = {}
+    for part in parts:
+        p, leaders = part.number, part.leaders
+        timed = part.capture.frame_ns > 0
+        time: Floats = np.nan_to_num(part.capture.self_ns) if timed else np.ones(len(part.capture))
+        saved = leaders.likely * time
+        for cause in np.unique(leaders.cause[leaders.cause >= 0]).tolist():
+            where = np.flatnonzero(leaders.cause == cause)
+            first = _worst(where, saved)
+            nan = float("nan")
+            item = Item(
+                cause=cause,
+                rule=int(leaders.rule[first[0]]),
+                count=len(where),
+                saved_ns=float(saved[where].sum()) if timed else nan,
+                low_ns=float((leaders.low[where] * time[where]).sum()) if timed else nan,
+                bound_ns=float((leaders.bound[where] * time[where]).sum()) if timed else nan,
+                alone_ns=float(saved[where].sum()) if timed else nan,
+                fraction=float(leaders.likely[first[0]]),
+                workloads=tuple((p, int(w)) for w in first),
+                rules=frozenset(np.unique(leaders.rule[where]).tolist()),
+            )
+            found[cause] = _join(found[cause], item, parts) if cause in found else item
+    return found
+
+
+def _worst(where: Indices, saved: Floats) -> Indices:
+    """The NAMED of these workloads that would give back most, in that order; of equal ones the earlier."""
+    if len(where) > NAMED:  # a whole sort of a million workloads would take longer than judging them
+        least = np.partition(saved[where], len(where) - NAMED)[len(where) - NAMED]
+        where = where[saved[where] >= least]
+    return where[np.argsort(-saved[where], kind="stable")[:NAMED]]
+
+
+def _join(a: Item, b: Item, parts: Sequence[Part]) -> Item:
+    """One cause in several captures."""
+
+    of = {part.number: part for part in parts}
+
+    def saved(at: tuple[int, int]) -> float:
+        part = of[at[0]]
+        time = part.capture.self_ns[at[1]] if part.capture.frame_ns > 0 else 1.0
+        return float(np.nan_to_num(time) * part.leaders.likely[at[1]])
+
+    named = sorted((*a.workloads, *b.workloads), key=lambda at: (-saved(at), at))[:NAMED]
+    lead = a if saved(a.workloads[0]) >= saved(b.workloads[0]) else b
+    return replace(
+        lead,
+        count=a.count + b.count,
+        saved_ns=float(np.nansum([a.saved_ns, b.saved_ns])),
+        low_ns=float(np.nansum([a.low_ns, b.low_ns])),
+        bound_ns=float(np.nansum([a.bound_ns, b.bound_ns])),
+        alone_ns=float(np.nansum([a.alone_ns, b.alone_ns])),
+        workloads=tuple(named),
+        rules=a.rules | b.rules,
+    )
+
+
+def _of_frames(parts: Sequence[Part], vocabulary: Vocabulary) -> list[Item]:
+    """Roots among what fired on the captures as wholes."""
+    found: dict[int, Item] = {}
+    for part in parts:
+        p = part.number
+        for cause, row in part.whole.rows.items():
+            if vocabulary.verdict[cause] or not row.root[0] or row.likely[0] <= 0:
+                continue
+            time = part.capture.frame_ns if part.capture.frame_ns > 0 else float("nan")
+            item = Item(
+                cause=cause,
+                rule=int(row.rule[0]),
+                count=1,
+                saved_ns=float(row.likely[0]) * time,
+                low_ns=0.0,
+                bound_ns=float(row.bound[0]) * time,
+                alone_ns=float(row.likely[0]) * time,
+                fraction=float(row.likely[0]),
+                workloads=((p, -1),),
+                rules=frozenset([int(row.rule[0])]),
+                whole=True,
+            )
+            if cause in found:
+                other = found[cause]
+                item = replace(
+                    max(other, item, key=lambda i: i.alone_ns),
+                    count=other.count + 1,
+                    saved_ns=other.saved_ns + item.saved_ns,
+                    bound_ns=other.bound_ns + item.bound_ns,
+                    alone_ns=other.alone_ns + item.alone_ns,
+                    workloads=other.workloads + item.workloads,
+                )
+            found[cause] = item
+    return list(found.values())

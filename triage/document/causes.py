@@ -1,0 +1,165 @@
+"""Causes in the result: what explains which finding, each workload's chain, the to-do list, what cannot be judged."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from triage.capture.capture import Capture
+from triage.diagnosis.identity import of_item, scope
+from triage.diagnosis.judged import Diagnosis, Item
+from triage.diagnosis.nouns import Finding
+from triage.diagnosis.outcomes import Outcomes
+from triage.diagnosis.setting import Setting, setting
+from triage.diagnosis.todo import todo
+from triage.document.bundle import Entry
+from triage.document.numbers import number
+from triage.ground.limiters import level
+from triage.rulebook.cause import Cause
+
+
+class Causes:
+    """What led to what on the workloads that findings are about (outcomes: one per part, of those workloads)."""
+
+    def __init__(self, d: Diagnosis, outcomes: Sequence[Outcomes]) -> None:
+        self.d, self.outcomes, self.names = d, outcomes, d.vocabulary.names
+        self.code = {name: i for i, name in enumerate(self.names)}
+        self.place = [{int(w): i for i, w in enumerate(o.rows)} for o in outcomes]
+
+    def of(self, f: Finding) -> Entry:
+        """cause, root and explained_by of a finding."""
+        part = self.d.parts[f.part]
+        code = self.code[f.rule.cause]
+        known = part.whole if f.workload < 0 else self.outcomes[f.part].causes
+        row = known.rows.get(code)
+        by = -1 if row is None else int(row.by[0 if f.workload < 0 else self.place[f.part][f.workload]])
+        return {
+            "cause": f.rule.cause,
+            "root": by < 0 and not self.d.vocabulary.verdict[code],
+            "explained_by": self.names[by] if by >= 0 else None,
+        }
+
+    def links(self, item: Item, f: Finding, found: Sequence[Finding]) -> list[Entry]:
+        """The chain of an item's worst workload, root first, each cause with one number."""
+        part, w = item.workloads[0]
+        codes = [item.cause] if w < 0 or w not in self.place[part] else self._chain(part, w)
+        best: dict[str, Finding] = {f.rule.cause: f}
+        for x in found:  # findings come best first
+            if (x.part, x.workload) == (part, w):
+                best.setdefault(x.rule.cause, x)
+        out = []
+        for name in (self.names[c] for c in codes):
+            said = next((e.said for e in best[name].evidence), "") if name in best else ""
+            out.append({"cause": name, "title": self.d.book.cause(name).title, "number": said})
+        return out
+
+    def _chain(self, part: int, w: int) -> list[int]:
+        leader = int(self.d.parts[part].leaders.cause[w])
+        return self.outcomes[part].causes.chain(leader, self.place[part][w])
+
+    def chain(self, part: int, w: int) -> list[str]:
+        """Cause ids of a workload, its root first; consequences only where a finding is listed."""
+        leader = int(self.d.parts[part].leaders.cause[w])
+        if leader < 0:
+            return []
+        if w not in self.place[part]:
+            return [self.names[leader]]
+        return [self.names[c] for c in self._chain(part, w)]
+
+
+def groups(d: Diagnosis) -> list[tuple[str, list[int], list[Item]]]:
+    """(scope, numbers of its parts, its items): first all parts together, then each scope by itself."""
+    parts: dict[str, list[int]] = {}
+    for part in d.parts:
+        parts.setdefault(scope(part.capture), []).append(part.number)
+    together = next(iter(parts), "") if len(parts) == 1 else ""
+    out = [(together, [p.number for p in d.parts], d.items)]
+    if len(parts) > 1:
+        out += [(name, mine, todo([d.parts[p] for p in mine], d.vocabulary)) for name, mine in parts.items()]
+    return out
+
+
+def todo_lists(
+    d: Diagnosis, found: Sequence[Finding], speak: Sequence[Finding], causes: Causes
+) -> list[tuple[str, list[int], list[Entry]]]:
+    """The to-do list of all captures together, cut to --top, then that of each scope, whole."""
+    out, said = [], iter(speak)
+    for place, (name, mine, items) in enumerate(groups(d)):
+        total = float(sum(d.parts[p].capture.frame_ns for p in mine))
+        entries = [_entry(d, n, i, next(said), found, total, name, causes) for n, i in enumerate(items, 1)]
+        out.append((name, [p + 1 for p in mine], entries[: d.top] if place == 0 else entries))
+    return out if len(out) > 1 else [*out, *out]
+
+
+def _entry(
+    d: Diagnosis, rank: int, item: Item, f: Finding, found: Sequence[Finding], total: float, scope: str, causes: Causes
+) -> Entry:
+    cause = d.book.cause(d.vocabulary.names[item.cause])
+    share = item.saved_ns / total if total > 0 and item.saved_ns == item.saved_ns else None
+    advice = list(dict.fromkeys((*f.advice, *general(cause, d.parts[f.part].capture))))
+    ids = [d.parts[p].workload_id(w, d.many) for p, w in item.workloads]
+    mine = set(item.workloads)
+    return {
+        "rank": rank,
+        "cause": cause.id,
+        "title": cause.title,
+        "level": level(item.fraction if share is None else share, f.confidence),
+        "confidence": f.confidence,
+        "saved_ns": number(item.saved_ns, 1),
+        "share": None if share is None else number(share),
+        "low_ns": number(item.low_ns, 1),
+        "bound_ns": number(item.bound_ns, 1),
+        "alone_ns": number(item.alone_ns, 1),
+        "fraction": number(item.fraction),
+        "scope": "frame" if item.whole else "workloads",
+        "workload_count": item.count,
+        "workloads": ids,
+        "names": ["frame" if w < 0 else str(d.parts[p].capture.names[w]) for p, w in item.workloads],
+        "chain": causes.links(item, f, found),
+        "message": f.message,
+        "action": advice[0] if advice else cause.meaning,
+        "advice": advice,
+        "code": [{"language": language, "text": text} for language, text in f.code],
+        "verify": f.rule.verify or None,
+        "caveats": list(f.caveats),
+        "cites": [{"text": c.text, "url": c.url or None} for c in f.cites],
+        "rule": f.rule.id,
+        "rules": [d.book.rules[r].id for r in sorted(item.rules)],
+        "findings": [x.rank for x in found if x.rule.cause == cause.id and (x.part, x.workload) in mine],
+        "fingerprint": of_item(cause.id, scope),
+    }
+
+
+def general(cause: Cause, capture: Capture) -> list[str]:
+    """A cause's advice for the GPU and API at hand; what holds everywhere comes first."""
+    here: Setting = setting(capture)
+    arch = capture.device.arch if capture.device else ""
+    return [
+        a.text
+        for a in cause.advice
+        if all(here.get(fact) in words for fact, words in a.where.items()) and (not a.since or _reaches(arch, a.since))
+    ]
+
+
+def _reaches(arch: str, since: str) -> bool:
+    """Is an architecture as new as the first that has something?"""
+    if arch.startswith("sm_") and since.startswith("sm_"):
+        return int("".join(filter(str.isdigit, arch))) >= int("".join(filter(str.isdigit, since)))
+    # gfx942 is newer than gfx90a, but gfx1100 is another family and not a successor
+    return len(arch) == len(since) and arch[:4] == since[:4] and arch >= since
+
+
+def unjudged(d: Diagnosis, outcomes: Sequence[Outcomes]) -> Entry:
+    """Time of workloads of which nothing can be said, and the one command that would judge most of it."""
+    ns, ask = 0.0, Counter[str]()
+    for part, o in zip(d.parts, outcomes, strict=True):
+        dark = (part.limiter == 0) & (part.leaders.cause < 0)
+        own = np.nan_to_num(part.capture.self_ns)
+        ns += float(own[dark].sum())
+        for spot in o.blind_spots if dark.any() else ():
+            where = np.array(spot.workloads, dtype=np.int64)
+            ask[spot.collect] += round(float(own[where[dark[where]]].sum()) * len(spot.rules))
+    best = max(ask.items(), key=lambda kv: (kv[1], kv[0]), default=("", 0))
+    return {"unjudged_ns": number(ns, 3), "unjudged_collect": best[0] or None if best[1] else None}
