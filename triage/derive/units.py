@@ -166,7 +166,7 @@ DERIVATIONS = (
         ask=("l1tex.lsu_data", "l1tex.lsu_requests"),
     ),
     Derivation(
-        "global.request_share",
+        "global_access.request_share",
         _REQUESTS,
         "global requests / (global + local + shared requests)",
         lambda gl, gs, ll, ls, sl, ss: over(gl + gs, gl + gs + ll + ls + sl + ss),

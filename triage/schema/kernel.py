@@ -58,7 +58,7 @@ METRICS = (
         "Turns of L1's data stage that one load, store or shuffle of a warp takes: 1 for a dense 4-byte access, 4 for a 16-byte one",
     ),
     _share(
-        "global.request_share",
+        "global_access.request_share",
         "Global share of LSU requests",
         "",
         "Global loads and stores among the warp-level requests to global, local and shared memory",
@@ -219,6 +219,9 @@ METRICS = (
         "name.matrix_like",
         "Matrix-like name",
         "1 when the name suggests matrix multiplication, convolution or attention; a hint, not a fact",
+    ),
+    flag(
+        "device.nvidia", "NVIDIA GPU", "1 when the capture is of an NVIDIA GPU, 0 when of another, missing when unknown"
     ),
     # launch shape
     _number(
