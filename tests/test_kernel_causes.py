@@ -63,7 +63,8 @@ def fired(engine: Engine, book: Rulebook, capture: Capture) -> dict[str, float]:
 
 
 def lead(found: dict[str, float]) -> str:
-    return max(found, key=lambda name: found[name])
+    """The rule that promises most; some promise nothing."""
+    return max(found, key=lambda name: np.nan_to_num(found[name]))
 
 
 def test_a_level_over_active_cycles_counts_by_how_long_the_sms_were_active() -> None:
