@@ -18,13 +18,8 @@ WAITING = {
     "blocking-sync": "gaps of a time line, by what the host did in them",
     "clock-throttle": "the device's boost clock, to hold the measured one against",
     "cold-start": "times of the single calls in their order",
-    "data-reuse": "a rule: requested bytes against L2 fills at a full load path",
-    "debug-build": "a rule: nothing fused, most traffic local",
     "matrix-bound": "a rule that reports; today a concept holds others back",
-    "predication": "a rule over unpredicated threads per instruction",
     "queue-waits": "gaps of a time line, by the queue waited for",
-    "scalar-access": "a rule over bytes per request of dense accesses",
-    "shared-memory-traffic": "a rule: shared wavefronts are most of a full data stage",
     "small-copies": "the single copies with their sizes",
 }
 # Causes of other families that only exist where something is drawn.

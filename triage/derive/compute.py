@@ -179,9 +179,9 @@ def _uneven(unit: str) -> Derivation:
     )
 
 
-def _reach(issue: Values, top: Values, sm: Values, memory: Values) -> Values:
+def _reach(issue: Values, top: Values, sm: Values, memory: Values, part: Values) -> Values:
     # Bound of Nsight Compute's IssueSlotUtilization, min(1 - issue, 1 - SOL), with P3's 90 % as the most a SOL reaches.
-    sol = first(top, np.fmax(sm, memory))
+    sol = first(top, np.fmax(sm, memory), part)
     return np.clip(np.fmin(1 - issue, 1 - sol / RAISED), 0.0, 1.0)
 
 
@@ -252,7 +252,7 @@ DERIVATIONS = (
         (),
         f"min(1 - issue slots used, 1 - top SOL / {whole_percent(RAISED)})",
         _reach,
-        ("sm.issue_per_active", "sol.top", "sm.side", "memory.side"),
+        ("sm.issue_per_active", "sol.top", "sm.side", "memory.side", "unit.top"),
         ask=("sm.issue_per_active", "sm.throughput", "memory.throughput"),
     ),
 )

@@ -109,9 +109,13 @@ class Diagnosis:
 
     @property
     def recoverable_ns(self) -> tuple[float, float, float]:
-        """Sum over the items of the to-do list: (low, likely, bound)."""
+        """Sum over the items of the to-do list: (low, likely, bound); the bound is at most the time of the frame.
+
+        Bounds of items about the frame and about its workloads may overlap, the likely savings never do.
+        """
         sums = np.nansum([(i.low_ns, i.saved_ns, i.bound_ns) for i in self.items] or np.zeros((1, 3)), axis=0)
-        return float(sums[0]), float(sums[1]), float(sums[2])
+        low, likely, bound = (float(s) for s in sums)
+        return low, likely, min(bound, max(self.frame_ns, likely)) if self.frame_ns > 0 else bound
 
     def __repr__(self) -> str:
         names = ", ".join(PurePath(p.capture.input.path).name[:40] for p in self.parts[:3])

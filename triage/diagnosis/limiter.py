@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
@@ -43,15 +44,22 @@ def _array(view: View, metric: str) -> Floats:
     return v if np.ndim(v) else np.full(view.size, v)
 
 
-def _memory(view: View) -> Floats:
-    """The memory side as far as it was measured: a class is better than none, and rules judge more strictly."""
-    out = _array(view, "memory.throughput")
-    parts = [_array(view, f"{u}.throughput") for u in ("l1tex", "l2", "vram")]
-    return np.where(np.isnan(out), np.fmax(np.fmax(parts[0], parts[1]), parts[2]), out)
+# What stands for a side whose shares of peak were not exported: the parts it is made of. A class is better than none,
+# and rules judge more strictly.
+_MEMORY = ("l1tex.throughput", "l2.throughput", "vram.throughput", "unit.l2", "unit.shared", "unit.lsu")
+_COMPUTE = ("unit.math", "unit.issue")
+
+
+def _side(view: View, whole: str, parts: tuple[str, ...]) -> Floats:
+    """A side of the balance: its own figure, else the highest of its parts."""
+    out = _array(view, whole)
+    if not np.isnan(out).any():
+        return out
+    return np.where(np.isnan(out), reduce(np.fmax, (_array(view, part) for part in parts)), out)
 
 
 def _limiter(view: View) -> Codes:
-    sm, mem = _array(view, "sm.side"), _memory(view)
+    sm, mem = _side(view, "sm.side", _COMPUTE), _side(view, "memory.throughput", _MEMORY)
     front, rop = _array(view, "frontend.side"), _array(view, "rop.side")
     waves, idle = _array(view, "launch.waves"), _array(view, "gpu.idle")
     waves = np.where(np.isnan(waves), _array(view, "launch.waves_estimate"), waves)

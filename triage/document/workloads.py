@@ -15,7 +15,7 @@ from triage.document.bundle import Entry
 from triage.document.causes import Causes
 from triage.document.numbers import number, numbers
 from triage.ground.limiters import BANDS, CLASSES
-from triage.ground.method import GOOD_HIT_RATE, GREAT_HIT_RATE, RAISED
+from triage.ground.method import GOOD_HIT_RATE, GREAT_HIT_RATE, HIGH, RAISED
 from triage.ground.wording import lower_first
 from triage.reading.markers import spread
 from triage.schema.derived import HARDWARE_UNITS
@@ -63,7 +63,11 @@ def _entries(
     primary, secondary = clusters.primary.tolist(), clusters.secondary.tolist()
     tex, l2 = (_grades(view[m], size, d.method) for m in ("l1tex.hit_rate", "l2.hit_rate"))
     with np.errstate(all="ignore"):
-        bound = numbers(RAISED / clusters.top, 4)
+        # without shares of peak what the instructions need is the floor: traffic can be saved, instructions stay
+        floor = np.fmax(np.fmax(view["unit.issue"], view["unit.math"]), view["unit.lsu"])
+        bound = numbers(
+            np.where(clusters.top > HIGH, np.nan, np.where(np.isnan(clusters.top), 1 / floor, RAISED / clusters.top)), 4
+        )
     bands = [_BANDS[k] for k in o.limits.band.tolist()]
     classes = [CLASSES[k] for k in o.limits.limiter.tolist()]
     calls, duration, own = (numbers(v[rows], 3) for v in (c.calls, c.duration_ns, c.self_ns))
@@ -96,7 +100,7 @@ def _entries(
             "band": band,
             "primary": [units[k] for k in ranked if primary[k][i]],
             "secondary": [units[k] for k in ranked if secondary[k][i]],
-            "bound_speedup": bound[i] if band in ("low", "gray") else None,
+            "bound_speedup": bound[i],
             "hit_grades": grades,
             "limiter_class": classes[i],
             "chain": causes.chain(p, w),

@@ -47,11 +47,13 @@ class Rulebook:
 
     @cached_property
     def sha256(self) -> str:
-        """Digest over every rule file's content and every override: names the knowledge a report came from."""
+        """Digest over every rule's and cause's file and every override: names the knowledge a report came from."""
         h = hashlib.sha256()
         for rule in self.rules:
             # the overrides too: a report under --set rests on other knowledge
             h.update(f"{rule.id}\0{_digest(rule.file)}\0{sorted(rule.overrides.items())}\n".encode())
+        for path in cause_files() if self.causes else ():
+            h.update(f"{path.stem}\0{_digest(str(path))}\n".encode())
         return h.hexdigest()
 
     def find(self, text: str) -> Rule | None:

@@ -20,6 +20,8 @@ _PIPES = {
 }
 
 
+# the SM and its sub-partitions count the same instructions; tuners collect the latter
+_AT = ("sm", "smsp")
 # parts of a pipe that stand for it where the whole was not exported
 _PARTS = {"tensor": ("tensor_op_hmma", "tensor_op_imma", "tensor_subpipe_hmma", "tensor_subpipe_imma")}
 
@@ -34,7 +36,7 @@ def _pipe(name: str, what: str) -> tuple[Metric, ...]:
             f"{name.upper()} pipe issue",
             "",
             f"Instructions issued to the {what} pipe as a share of its peak, over active cycles",
-            tuple(f"sm__inst_executed_pipe_{n}.avg.pct_of_peak_sustained_active" for n in names),
+            tuple(f"{at}__inst_executed_pipe_{n}.avg.pct_of_peak_sustained_active" for n in names for at in _AT),
         ),
         Metric(
             f"pipe_busy.{name}",
@@ -42,7 +44,7 @@ def _pipe(name: str, what: str) -> tuple[Metric, ...]:
             f"{name.upper()} pipe busy",
             "",
             f"Cycles in which the {what} pipe was active, over active cycles",
-            tuple(f"sm__pipe_{n}_cycles_active.avg.pct_of_peak_sustained_active" for n in names),
+            tuple(f"{at}__pipe_{n}_cycles_active.avg.pct_of_peak_sustained_active" for n in names for at in _AT),
         ),
     )
 

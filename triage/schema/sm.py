@@ -87,6 +87,7 @@ METRICS = (
             "SM Active %",
             "sm__cycles_active.avg.pct_of_peak_sustained_elapsed",
             "tpc__cycles_active.avg.pct_of_peak_sustained_elapsed",
+            "smsp__cycles_active.avg.pct_of_peak_sustained_elapsed",
         ),
     ),
     Metric(
