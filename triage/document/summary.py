@@ -60,7 +60,7 @@ def _saved(f: Entry) -> float:
 
 
 def worst_first(doc: Entry) -> list[Entry]:
-    """Workloads by exclusive time, worst first, each with its findings (ranks) and what the best would give back."""
+    """Workloads by exclusive time, worst first, each with its findings, the one that speaks for its root, what that saves."""
     by: dict[str, list[Entry]] = {}
     for f in doc["findings"]:
         by.setdefault(f["workload"], []).append(f)
@@ -69,7 +69,9 @@ def worst_first(doc: Entry) -> list[Entry]:
     for i in order:
         w = doc["workloads"][i]
         mine = by.get(w["id"], [])
-        best = mine[0] if mine else None
+        root = next(iter(w["chain"]), None)
+        # the root, as in the to-do list; where its finding is not listed, no other one takes its place
+        best = next((f for f in mine if root in (None, f["cause"])), None)
         out.append(
             {"workload": w, "findings": mine, "best": best, "saved_ns": _saved(best) if best and best["gain"] else None}
         )

@@ -75,9 +75,11 @@ def _entries(
     parents = c.parent[rows].tolist()
     names, paths, kinds = (list(map(str, words[rows].tolist())) for words in (c.names, c.paths, c.kinds))
     opinions = _opinions(c)
+    leads = part.leaders.rule
     for i, w in enumerate(rows.tolist()):
         ranked = order[i][: measured[i]]
-        top = best.get((p, w))
+        lead, top = leads[w], best.get((p, w))
+        said = d.book.rules[lead].title if lead >= 0 else top.rule.title if top else ""
         path, band = paths[i], bands[i]
         grades = {}
         if tex[i]:
@@ -106,7 +108,7 @@ def _entries(
             "chain": causes.chain(p, w),
             "judged": bool(part.limiter[w] or part.leaders.cause[w] >= 0),
             "second_opinion": opinions.get(w, []),
-            "verdict": o.sentence(i, lower_first(top.rule.title) if top else ""),
+            "verdict": o.sentence(i, lower_first(said) if said else ""),
         }
 
 

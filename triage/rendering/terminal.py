@@ -175,7 +175,7 @@ class _Page:
             ("Own time", 8, "right"),
             ("Share", 6, "right"),
             ("Limiter", 11, "left"),
-            ("Best finding", best, "left"),
+            ("Root cause", best, "left"),
             ("Saves", 8, "right"),
         ):
             table.add_column(
