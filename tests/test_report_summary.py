@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import FORMATS, generic
+import triage
+from tests.conftest import FORMATS, SAMPLES, generic
 from tests.helpers.reports import diagnosed, frame, text
 from triage.document import summary
 from triage.ground import wording
@@ -114,3 +115,20 @@ def test_several_captures_share_a_report(tmp_path: Path) -> None:
 def test_an_empty_selection_still_reports(tmp_path: Path) -> None:
     d = diagnosed(str(frame(tmp_path / "a.csv", 5)), 0)
     assert all(text(d, f) for f in FORMATS)
+
+
+def test_time_that_was_not_judged_is_said_first() -> None:
+    d = triage.diagnose(SAMPLES / "nsys-kernels" / "render_cuda_gpu_kern_sum.csv")
+    dark = summary.summarise(d.bundle)["unjudged"]
+    assert dark["share"] == pytest.approx(1.0)
+    assert "sm__throughput" in dark["collect"]
+    for name in ("terminal", "markdown", "jira", "html"):
+        said = text(d, name)
+        assert said.index("Not judged") < said.index("Recoverable")
+        assert "ncu --metrics" in said
+
+
+def test_little_that_was_not_judged_is_not_worth_a_line() -> None:
+    d = triage.diagnose(SAMPLES / "gpu-trace" / "demo_frame")
+    assert summary.summarise(d.bundle)["unjudged"] is None
+    assert "Not judged" not in text(d, "markdown")

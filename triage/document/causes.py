@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 
 from triage.capture.capture import Capture
+from triage.derive import View
 from triage.diagnosis.identity import of_item, scope
 from triage.diagnosis.judged import Diagnosis, Item
 from triage.diagnosis.nouns import Finding
@@ -151,15 +151,18 @@ def _reaches(arch: str, since: str) -> bool:
     return len(arch) == len(since) and arch[:4] == since[:4] and arch >= since
 
 
+def _sides(view: View) -> list[str]:
+    """What tells the limiter and is not there; VRAM stands for the memory system where the tool has no SOL of it."""
+    sides = ("memory.throughput", "sm.throughput", "vram.bandwidth")
+    return [m for m in sides if not np.isfinite(view[m]).any()] or list(sides)
+
+
 def unjudged(d: Diagnosis, outcomes: Sequence[Outcomes]) -> Entry:
     """Time of workloads of which nothing can be said, and the one command that would judge most of it."""
-    ns, ask = 0.0, Counter[str]()
-    for part, o in zip(d.parts, outcomes, strict=True):
-        dark = (part.limiter == 0) & (part.leaders.cause < 0)
-        own = np.nan_to_num(part.capture.self_ns)
-        ns += float(own[dark].sum())
-        for spot in o.blind_spots if dark.any() else ():
-            where = np.array(spot.workloads, dtype=np.int64)
-            ask[spot.collect] += round(float(own[where[dark[where]]].sum()) * len(spot.rules))
-    best = max(ask.items(), key=lambda kv: (kv[1], kv[0]), default=("", 0))
-    return {"unjudged_ns": number(ns, 3), "unjudged_collect": best[0] or None if best[1] else None}
+    dark = [
+        float(np.nan_to_num(part.capture.self_ns)[(part.limiter == 0) & (part.leaders.cause < 0)].sum())
+        for part in d.parts
+    ]
+    most = int(np.argmax(dark))
+    ask = outcomes[most].collect(_sides(outcomes[most].view)) if dark[most] else ""
+    return {"unjudged_ns": number(sum(dark), 3), "unjudged_collect": ask or None}

@@ -14,6 +14,7 @@ from triage.ground.units import show
 from triage.ground.wording import lower_first, plural
 
 FIRST = 5  # things to do first
+DARK = 0.2  # house judgement: with more of the time unjudged, that is the first thing to say
 
 
 def summarise(b: Bundle) -> Entry:
@@ -39,9 +40,18 @@ def summarise(b: Bundle) -> Entry:
         "blind": blind(doc),
         "waiting": len({r for spot in doc["blind_spots"] for r in spot["rules"]}),
         "headline": headline(doc, found),
+        "unjudged": unjudged(frame),
         "unlisted": frame["findings_total"] - frame["findings_listed"],
         "untimed": not total,
     }
+
+
+def unjudged(frame: Entry) -> Entry | None:
+    """`ns`, `share` and `collect` (the command that would judge most of it) of unjudged time; None where it is little."""
+    total, ns = frame["duration_ns"], frame["unjudged_ns"]
+    if not total or not ns or ns < DARK * total:
+        return None
+    return {"ns": ns, "share": ns / total, "collect": frame["unjudged_collect"]}
 
 
 def causes(todo: Sequence[Entry], doc: Entry) -> list[Entry]:
@@ -109,5 +119,5 @@ def headline(doc: Entry, found: Sequence[Entry]) -> str:
         if found[0]["count"] > 1:
             text += f" ({plural(found[0]['count'], 'workload')})"
     elif not found:
-        text += ". No rule found anything to fix"
+        text += ". What limits it was not measured" if unjudged(frame) else ". No rule found anything to fix"
     return text + "."

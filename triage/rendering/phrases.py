@@ -59,6 +59,15 @@ def recoverable(s: Entry) -> str:
     return f"about {time(r['likely']['ns'])} ({percent(r['likely']['share'])}); {low}, at most {time(r['bound']['ns'])}"
 
 
+def unjudged(s: Entry) -> str:
+    """`Not judged: 668 ms (100 %), because the counters that tell were not collected.`; empty where that is little."""
+    u = s["unjudged"]
+    if u is None:
+        return ""
+    what = f"Not judged: {time(u['ns'])} ({percent(u['share'])}), because the counters that tell were not collected."
+    return f"{what} Collect first:" if u["collect"] else what
+
+
 def limiters(s: Entry, most: int = 9) -> str:
     """`ROP 25 %, latency 23 %`."""
     known = [f"{BY_ID[x['limiter_class']].name} {percent(x['share'])}" for x in s["limiters"] if x["share"]]

@@ -189,6 +189,7 @@ class Phrases:
     # each function by itself: through the module a template would reach all that the module imports
     total = staticmethod(phrases.total)
     recoverable = staticmethod(phrases.recoverable)
+    unjudged = staticmethod(phrases.unjudged)
     limiters = staticmethod(phrases.limiters)
     cause = staticmethod(phrases.cause)
     chain = staticmethod(phrases.chain)

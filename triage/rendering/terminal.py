@@ -99,6 +99,10 @@ class _Page:
         devices = list(dict.fromkeys(clean(c["device"]) for c in self.doc["captures"] if c["device"]))
         self.console.print(Text.assemble(("GPU triage  ", "bold"), short(names, self.wide - 14)))
         self.say(self.s["headline"], "bold")
+        if self.s["unjudged"]:
+            self.say(phrases.unjudged(self.s), "yellow")
+            if self.s["unjudged"]["collect"]:
+                self.say(clean(self.s["unjudged"]["collect"]))
         grid = Table.grid(padding=(0, 2, 0, 0))
         grid.add_column(width=11)
         grid.add_column(width=self.wide - 15, overflow="fold")
