@@ -211,11 +211,6 @@ def _wave_size(view: View) -> Values:
     return np.nan if device is None else np.full(view.size, float(device.warp_size))
 
 
-def _nvidia(view: View) -> Values:
-    device = view.capture.device
-    return np.nan if device is None else np.full(view.size, float(device.vendor == "nvidia"))
-
-
 def _per_call(view: View) -> Values:
     time = view["gpu.time"]
     return time / np.maximum(view.capture.calls[view.rows], 1) if np.ndim(time) else np.nan
@@ -236,7 +231,6 @@ DERIVATIONS = (
         _sms,
         whole=True,
     ),
-    Derivation("device.nvidia", (), "maker of the device", _nvidia, whole=True),
     Derivation("launch.wave_size", (), "warp width of the architecture", _wave_size, whole=True),
     Derivation(
         "launch.group_warps",

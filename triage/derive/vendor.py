@@ -12,7 +12,7 @@ from triage.derive._derivation import Derivation
 if TYPE_CHECKING:
     from triage.derive import View
 
-# counters that no other vendor's profiler exports
+# counters that no other vendor's profiler exports; NVIDIA's are what this project's own are named after, so none decides
 _OWN: dict[str, tuple[str, ...]] = {
     "amd": (
         "sched.",
@@ -38,11 +38,11 @@ def _is(vendor: str) -> Derivation:
         device = view.capture.device
         if device is not None:
             return np.full(view.size, float(device.vendor == vendor))
-        return np.full(view.size, float(any(m.startswith(_OWN[vendor]) for m in view.capture.facts)))
+        own = _OWN.get(vendor)
+        return np.full(view.size, float(any(m.startswith(own) for m in view.capture.facts))) if own else np.nan
 
-    return Derivation(
-        f"device.is_{vendor}", (), "the device's vendor, or counters that only this vendor has", flag, whole=True
-    )
+    tells = "the device's vendor, or counters that only this vendor has" if vendor in _OWN else "the device's vendor"
+    return Derivation(f"device.is_{vendor}", (), tells, flag, whole=True)
 
 
 def _rdna(view: View) -> Values:
@@ -53,5 +53,6 @@ def _rdna(view: View) -> Values:
 DERIVATIONS = (
     _is("amd"),
     _is("intel"),
+    _is("nvidia"),
     Derivation("device.is_rdna", (), "the device's architecture is gfx10 or later", _rdna, whole=True),
 )

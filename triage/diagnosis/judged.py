@@ -8,7 +8,7 @@ from pathlib import PurePath
 import numpy as np
 
 from triage import __version__
-from triage.capture.arrays import Codes, Indices
+from triage.capture.arrays import Codes, Indices, Masks
 from triage.capture.capture import Capture
 from triage.diagnosis.firings import Firings
 from triage.diagnosis.roots import Known, Leaders, Vocabulary
@@ -35,6 +35,11 @@ class Part:
     total: int
     frame: Capture
     whole: Known
+
+    @property
+    def judged(self) -> Masks:
+        """Of which workloads anything can be said: what limits them, or what leads them."""
+        return (self.limiter > 0) | (self.leaders.cause >= 0)
 
     def workload_id(self, i: int, many: bool) -> str:
         """`w7`, or `2:w7` when several captures are diagnosed together; `frame` for the whole capture."""

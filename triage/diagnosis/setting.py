@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TypedDict
 
 from triage.capture.capture import Capture
+from triage.rulebook.cause import FACTS
 
 
 class Setting(TypedDict, total=False):
@@ -35,15 +36,13 @@ _DIALECTS: dict[str, Setting] = {
     "xcode": {"work": "graphics", "vendor": "apple", "api": "metal"},
     "mobile": {"work": "graphics"},
 }
-_VENDORS = {"nvidia": "nvidia", "amd": "amd", "intel": "intel", "apple": "apple", "arm": "arm", "qualcomm": "qualcomm"}
 
 
 def setting(capture: Capture) -> Setting:
     """Facts of a capture. A device that is known says its vendor; launches of a compute API say the kind of work."""
     out: Setting = {**_DIALECTS.get(capture.input.dialect.partition("-")[0], {})}
-    vendor = _VENDORS.get(capture.device.vendor.lower(), "") if capture.device else ""
-    if vendor:
-        out["vendor"] = vendor
+    if capture.device and capture.device.vendor.lower() in FACTS["vendor"]:
+        out["vendor"] = capture.device.vendor.lower()
     if "launch.block_size" in capture.facts and "work" not in out:
         out["work"] = "compute"
     return out

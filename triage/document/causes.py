@@ -159,10 +159,7 @@ def _sides(view: View) -> list[str]:
 
 def unjudged(d: Diagnosis, outcomes: Sequence[Outcomes]) -> Entry:
     """Time of workloads of which nothing can be said, and the one command that would judge most of it."""
-    dark = [
-        float(np.nan_to_num(part.capture.self_ns)[(part.limiter == 0) & (part.leaders.cause < 0)].sum())
-        for part in d.parts
-    ]
+    dark = [float(np.nan_to_num(part.capture.self_ns)[~part.judged].sum()) for part in d.parts]
     most = int(np.argmax(dark))
     ask = outcomes[most].collect(_sides(outcomes[most].view)) if dark[most] else ""
     return {"unjudged_ns": number(sum(dark), 3), "unjudged_collect": ask or None}

@@ -75,7 +75,7 @@ def _entries(
     parents = c.parent[rows].tolist()
     names, paths, kinds = (list(map(str, words[rows].tolist())) for words in (c.names, c.paths, c.kinds))
     opinions = _opinions(c)
-    leads = part.leaders.rule
+    leads, judged = part.leaders.rule, part.judged[rows].tolist()
     for i, w in enumerate(rows.tolist()):
         ranked = order[i][: measured[i]]
         lead, top = leads[w], best.get((p, w))
@@ -106,7 +106,7 @@ def _entries(
             "hit_grades": grades,
             "limiter_class": classes[i],
             "chain": causes.chain(p, w),
-            "judged": bool(part.limiter[w] or part.leaders.cause[w] >= 0),
+            "judged": judged[i],
             "second_opinion": opinions.get(w, []),
             "verdict": o.sentence(i, lower_first(said) if said else ""),
         }

@@ -52,8 +52,8 @@ class Rulebook:
         for rule in self.rules:
             # the overrides too: a report under --set rests on other knowledge
             h.update(f"{rule.id}\0{_digest(rule.file)}\0{sorted(rule.overrides.items())}\n".encode())
-        for path in cause_files() if self.causes else ():
-            h.update(f"{path.stem}\0{_digest(str(path))}\n".encode())
+        for cause in self.causes.values():
+            h.update(f"{cause.id}\0{_digest(cause.file)}\n".encode())
         return h.hexdigest()
 
     def find(self, text: str) -> Rule | None:

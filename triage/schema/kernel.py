@@ -221,7 +221,9 @@ METRICS = (
         "1 when the name suggests matrix multiplication, convolution or attention; a hint, not a fact",
     ),
     flag(
-        "device.nvidia", "NVIDIA GPU", "1 when the capture is of an NVIDIA GPU, 0 when of another, missing when unknown"
+        "device.is_nvidia",
+        "NVIDIA GPU",
+        "1 when the capture is of an NVIDIA GPU, 0 when of another, missing when unknown",
     ),
     # launch shape
     _number(
