@@ -226,20 +226,67 @@ def test_other_kinds_are_never_taken_for_a_rename() -> None:
     assert (gone[0].name, new[0].name) == ("Blur1", "Blur2")
 
 
-def test_repeats_make_the_noise_floor(tmp_path: Path) -> None:
-    def times(tag: str, values: list[float]) -> list[Path]:
-        return [table(tmp_path / f"{tag}{i}.csv", [f",Pass,fullscreen,{t},40,30,20,30"]) for i, t in enumerate(values)]
+def times(folder: Path, tag: str, values: list[float]) -> list[Path]:
+    return [table(folder / f"{tag}{i}.csv", [f",Pass,fullscreen,{t},40,30,20,30"]) for i, t in enumerate(values)]
 
-    noisy = both(times("a", [1.0, 1.1, 1.2]), times("b", [1.0, 1.02, 1.05]))["pairs"][0]
-    assert noisy["verdict"] == "same"
-    assert noisy["noise"] == pytest.approx(0.2 / 1.1, abs=1e-4)
+
+def test_a_verdict_comes_from_the_repeats(tmp_path: Path) -> None:
+    noisy = both(times(tmp_path, "a", [1.0, 1.1, 1.2]), times(tmp_path, "b", [1.0, 1.02, 1.05]))["pairs"][0]
+    assert noisy["verdict"] == "cannot tell"
+    assert noisy["needs"] and noisy["needs"] > 3
+    assert f"needs {noisy['needs']} more runs" in noisy["reading"]
+    low, high = noisy["interval"]  # type: ignore[misc]
+    assert low < 1.02 / 1.1 - 1 < high
     assert noisy["before_ns"] == 1_100_000
-    calm = both(times("c", [1.1, 1.101, 1.102]), times("d", [1.0, 1.001, 1.002]))["pairs"][0]
+    calm = both(times(tmp_path, "c", [1.1, 1.101, 1.102]), times(tmp_path, "d", [1.0, 1.001, 1.002]))["pairs"][0]
     assert calm["verdict"] == "faster"
     assert calm["repeats"] == [3, 3]
-    tiny = both(times("e", [1.0]), times("f", [1.005]))["pairs"][0]
-    assert tiny["verdict"] == "same"
-    assert both(times("e", [1.0]), times("f", [1.005]), floor=0.001)["pairs"][0]["verdict"] == "slower"
+    assert "(9." in calm["reading"]
+    assert calm["measured"]
+
+
+def test_one_run_a_side_has_an_assumed_noise(tmp_path: Path) -> None:
+    tiny = both(times(tmp_path, "e", [1.0]), times(tmp_path, "f", [1.005]))
+    assert tiny["pairs"][0]["verdict"] == "same"
+    assert not tiny["pairs"][0]["measured"]
+    assert "the noise was not measured" in " ".join(report.render(tiny, "terminal").split())
+    assert (
+        both(times(tmp_path, "e", [1.0]), times(tmp_path, "f", [1.005]), floor=0.001)["pairs"][0]["verdict"] == "slower"
+    )
+    between = both(times(tmp_path, "e", [1.0]), times(tmp_path, "g", [1.025]))["pairs"][0]
+    assert (between["verdict"], between["needs"]) == ("cannot tell", 2)
+
+
+def test_two_modes_and_outliers_are_said(tmp_path: Path) -> None:
+    modes = both(times(tmp_path, "a", [1, 1.01, 1.3, 1.31, 1.005]), times(tmp_path, "b", [1, 1.01, 1.02, 1.0, 1.005]))
+    (said,) = modes["pairs"][0]["remarks"]
+    assert said.startswith("before: two kinds of runs, 3 runs near 1.0")
+    for name in ("terminal", "markdown", "html"):
+        assert "two kinds of runs" in " ".join(report.render(modes, name).split())
+    far = both(times(tmp_path, "c", [1, 1.01, 1.02, 1.0, 1.7]), times(tmp_path, "d", [1.1, 1.11, 1.12, 1.1, 1.105]))
+    assert far["pairs"][0]["verdict"] == "slower"  # one outlier of five does not hide it
+    assert "1 outlier among 5 runs (1.7 ms)" in far["pairs"][0]["remarks"][0]
+
+
+def test_captures_of_a_side_as_a_shell_writes_them(tmp_path: Path) -> None:
+    a, b = times(tmp_path, "a", [1.0, 1.001, 1.002]), times(tmp_path, "b", [1.1, 1.101, 1.102])
+    spelled = run("--before", *a, "--after", *b, "-f", "json")
+    again = run("--before", a[0], "--before", a[1], a[2], "-f", "json", "--after", *b)
+    assert spelled.exit_code == 0, spelled.exception
+    assert spelled.stdout == again.stdout == run(",".join(map(str, a)), ",".join(map(str, b)), "-f", "json").stdout
+    for wrong in ((a[0],), (a[0], b[0], b[1]), ("--before", a[0]), (a[0], "--before", a[1], "--after", b[0])):
+        assert run(*wrong).exit_code == 1
+
+
+def test_a_gate_says_what_failed_and_what_it_cannot_tell(tmp_path: Path) -> None:
+    a, b = times(tmp_path, "a", [1.0, 1.001, 1.002]), times(tmp_path, "b", [1.1, 1.101, 1.102])
+    failing = run("--before", *a, "--after", *b, "--fail-on-regression", "5%")
+    assert failing.return_value == 1
+    assert "failed on regression, allowed 5.0 %: Pass 10.0 % longer (9." in failing.stderr
+    unsure = run("--before", *times(tmp_path, "d", [0.9, 1.1]), "--after", *b, "--fail-on-regression", "5%")
+    assert unsure.return_value == 0
+    assert "cannot tell; first Pass: 10.1% longer so far" in unsure.stderr
+    assert "more runs)" in unsure.stderr
 
 
 def test_lists_and_folders_are_repeats(tmp_path: Path) -> None:

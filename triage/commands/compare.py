@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -18,9 +19,39 @@ if TYPE_CHECKING:
 FORMATS = ("terminal", "markdown", "html", "json", "junit")
 
 
-@click.command()
-@click.argument("before", type=_types.Place(), metavar="BEFORE")
-@click.argument("after", type=_types.Place(), metavar="AFTER")
+class _Sides(click.Command):
+    """`--before A B --after C D`: an option takes every word up to the next one, as a shell writes a glob out."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """See click.Command."""
+        return super().parse_args(ctx, _spread(args))
+
+
+def _spread(args: Sequence[str]) -> list[str]:
+    """`--before A B` -> `--before A --before B`."""
+    out: list[str] = []
+    side = ""
+    for i, arg in enumerate(args):
+        if arg == "--":
+            return [*out, *args[i:]]
+        if arg.startswith("-") and arg != "-":
+            side = arg if arg in ("--before", "--after") else ""
+            # the option itself comes back with each of its words; without any, click says what is missing
+            if not side or i + 1 == len(args) or args[i + 1].startswith("--"):
+                out.append(arg)
+        else:
+            out += [side, arg] if side else [arg]
+    return out
+
+
+@click.command(cls=_Sides)
+@click.argument("sides", type=_types.Place(), nargs=-1, metavar="[BEFORE AFTER]")
+@click.option(
+    "--before", "first", type=_types.Place(), multiple=True, metavar="FILE...", help="Captures before, all repeats."
+)
+@click.option(
+    "--after", "second", type=_types.Place(), multiple=True, metavar="FILE...", help="Captures after, all repeats."
+)
 @click.option(
     "-f", "--format", type=click.Choice(FORMATS), default="terminal", show_default=True, help="Report format."
 )
@@ -40,35 +71,70 @@ FORMATS = ("terminal", "markdown", "html", "json", "junit")
     metavar="SHARE",
     help="Least difference that counts; repeats may raise it.",
 )
+@click.option(
+    "--margin",
+    type=_types.Share(),
+    metavar="SHARE",
+    help="What the verdict `same` excludes; default the limit of --fail-on-regression, or 5%.",
+)
 @click.option("--full", is_flag=True, help="Every pair and counter.")
 @_common.settings(_common.reading, _common.knowledge)
 def command(
-    before: str, after: str, format: str, output: str | None, threshold: float | None, noise: float, settings: Settings
+    sides: tuple[str, ...],
+    first: tuple[str, ...],
+    second: tuple[str, ...],
+    format: str,
+    output: str | None,
+    threshold: float | None,
+    noise: float,
+    margin: float | None,
+    settings: Settings,
 ) -> int:
     """Compare captures before and after a change: by duration, with every counter's movement explained.
 
-    BEFORE and AFTER are captures; several of one side (a,b,c or a folder of them) are repeats: medians are compared
-    and their spread is the noise that a difference must exceed.
+    \b
+    triage compare before.csv after.csv
+    triage compare --before old-*.csv --after new-*.csv --fail-on-regression 5%
+
+    Several captures of one side (also a,b,c or a folder) are repeats. From their spread comes the interval of each
+    difference and the verdict: faster, slower, same, or cannot tell, with the number of runs that would.
     """
+    from triage.commands._stderr import complain
     from triage.files import writing as out
     from triage.products.compare import compare, report
 
+    before, after = _named(sides, first, second)
     doctor = settings.diagnostician()
-    doc = compare.compare(_side(before, doctor, settings), _side(after, doctor, settings), noise, threshold)
+    doc = compare.compare(_side(before, doctor, settings), _side(after, doctor, settings), noise, threshold, margin)
     with out.sink(output) as write:
         write(report.render(doc, format, settings.full))
+    for said in (report.failed(doc), report.open_questions(doc)):
+        if said:
+            complain(said)
     return 1 if doc["regressions"] else 0
 
 
-def _side(text: str, doctor: Diagnostician, settings: Settings) -> Diagnosis:
+def _named(sides: Sequence[str], first: Sequence[str], second: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The captures of both sides, however they were named."""
+    if first and second and not sides:
+        return list(first), list(second)
+    if len(sides) == 2 and not first and not second:
+        return [sides[0]], [sides[1]]
+    raise TriageError(
+        f"{len(sides)} captures named without a side, {len(first)} with --before, {len(second)} with --after",
+        "write BEFORE AFTER, or --before FILE... --after FILE...",
+    )
+
+
+def _side(texts: Sequence[str], doctor: Diagnostician, settings: Settings) -> Diagnosis:
     from triage.products.batch import find
 
-    if text == "-":
-        paths = ["-"]
-    else:
+    paths: list[str] = []
+    for text in texts:
         # what exists is one capture, commas in its name or not
-        given = [text] if os.path.exists(text) else [t for t in text.split(",") if t]
-        paths = [c.path for c in find.gather(given).captures]
-    if not paths:
-        raise TriageError(f"{text}: no captures in it", "name files, or a folder of repeats")
+        given = [text] if text == "-" or os.path.exists(text) else [t for t in text.split(",") if t]
+        found = ["-"] if text == "-" else [c.path for c in find.gather(given).captures]
+        if not found:
+            raise TriageError(f"{text}: no captures in it", "name files, or a folder of repeats")
+        paths += [p for p in found if p not in paths]
     return doctor.diagnose([settings.read(p) for p in paths])

@@ -1,12 +1,13 @@
 """Before and after: matched workloads, a verdict by duration, every counter's movement explained (triage-compare/1).
 
-Several captures on a side are repeats: medians are compared, and their spread is the noise a difference must exceed.
+Several captures on a side are repeats: what they can tell, and what not, is said by `triage.products.noise`.
 `speedup` is before / after; the `gain` that people quote is speedup - 1. A predicted gain is given as speed-ups too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from statistics import median
 
 import numpy as np
@@ -20,23 +21,35 @@ from triage.document.numbers import number
 from triage.ground.units import display
 from triage.inference.evaluate import FIRED, OVERRULED, SILENT
 from triage.products.compare.match import Item, Pair, match
-from triage.products.compare.meanings import FASTER, SAME, SLOWER, Move, moved, reading
+from triage.products.compare.meanings import Move, moved, reading
 from triage.products.compare.result import SCHEMA, Alone, Change, Comparison, Input, Judged, Paired, Predicted
+from triage.products.compare.verdict import Limits, change, judge, middle, regressed
+from triage.products.noise import FASTER, FLOOR, MARGIN
 
-FLOOR = 0.01  # two captures of one build differ by about this much at fixed clocks; below it nothing is said
 SHAPE = ("launch.grid_size", "launch.block_size")
 
 
-def compare(before: Diagnosis, after: Diagnosis, floor: float = FLOOR, threshold: float | None = None) -> Comparison:
+def compare(
+    before: Diagnosis,
+    after: Diagnosis,
+    floor: float = FLOOR,
+    threshold: float | None = None,
+    margin: float | None = None,
+) -> Comparison:
     """The comparison as plain data. floor: least relative difference that counts. threshold: of a regression (0-1).
+
+    margin: what `same` excludes; None for the threshold, or 5 % without one.
 
     Every capture of a Diagnosis is one repeat; diagnose both sides without `top`, so that no outcome is left out.
     """
     pairs, gone, new = match(side(before), side(after))
-    listed = [_pair(p, floor) for p in pairs]
-    frame = _verdict(_frames(before), _frames(after), floor)
-    bad = [p["name"] for p in listed if threshold is not None and _regressed(p, threshold)]
-    if threshold is not None and _regressed(frame, threshold) and not bad:
+    limits = Limits(floor, (threshold or MARGIN) if margin is None else margin)
+    # many verdicts are given at once: together they may be wrong as seldom as the one about the frame
+    each = replace(limits, tests=sum(bool(p.before.times and p.after.times) for p in pairs))
+    listed = [_pair(p, each) for p in pairs]
+    frame = judge(_frames(before), _frames(after), limits)
+    bad = [p["name"] for p in listed if threshold is not None and regressed(p, threshold)]
+    if threshold is not None and regressed(frame, threshold) and not bad:
         # many regressions below the threshold can add up to one of the frame
         bad.append("the whole frame")
     named = sorted({r for p in listed for r in (*p["fixed"], *p["remaining"], *p["new"], *p["unknown"])})
@@ -53,6 +66,7 @@ def compare(before: Diagnosis, after: Diagnosis, floor: float = FLOOR, threshold
         "before": _inputs(before),
         "after": _inputs(after),
         "noise_floor": floor,
+        "margin": limits.margin,
         "threshold": threshold,
         "frame": frame,
         "pairs": listed,
@@ -123,45 +137,13 @@ def _outcomes(d: Diagnosis, outcomes: Outcomes, items: Sequence[Item]) -> None:
             items[w].votes.setdefault(rule.id, []).append(False)
 
 
-def _verdict(before: Sequence[float], after: Sequence[float], floor: float, within: float = 0.0) -> Judged:
-    if not before or not after:
-        return {
-            "before_ns": _middle(before),
-            "after_ns": _middle(after),
-            "speedup": None,
-            "gain": None,
-            "noise": floor,
-            "verdict": SAME,
-        }
-    b, a = median(before), median(after)
-    noise = max(floor, _spread(before), _spread(after), within)
-    # both sides as ratios above one: a gain of 25 % undoes `25 % longer`, in either direction
-    word = FASTER if b / a > 1 + noise else SLOWER if a / b > 1 + noise else SAME
-    return {
-        "before_ns": number(b, 3),
-        "after_ns": number(a, 3),
-        "speedup": number(b / a),
-        "gain": number(b / a - 1),
-        "noise": number(noise),
-        "verdict": word,
-    }
-
-
-def _spread(times: Sequence[float]) -> float:
-    return (max(times) - min(times)) / median(times) if len(times) > 1 else 0.0
-
-
-def _middle(values: Sequence[float]) -> float | int | None:
-    return number(median(values), 3) if values else None
-
-
 def _frames(d: Diagnosis) -> list[float]:
     return [p.capture.frame_ns for p in d.parts if p.capture.frame_ns > 0]
 
 
-def _pair(p: Pair, floor: float) -> Paired:
+def _pair(p: Pair, limits: Limits) -> Paired:
     b, a = p.before, p.after
-    judged = _verdict(b.times, a.times, floor, max(b.noise, a.noise))
+    judged = judge(b.times, a.times, limits, max(b.noise, a.noise))
     verdict = judged["verdict"]
     # what was blind on one side can be neither fixed nor new there
     known = b.rules.keys() & a.rules.keys()
@@ -258,30 +240,8 @@ def _sentence(judged: Judged, changes: Sequence[Change], b: Item, a: Item) -> st
     return f"{word[0].upper()}{word[1:]}."
 
 
-def change(judged: Judged) -> str:
-    """`18.8 % gain`, `6.0 % longer`, `7.21x as long`: the article's way of saying it."""
-    if judged["verdict"] == SAME:
-        return f"no difference beyond the noise of {judged['noise'] or 0:.1%}"
-    if judged["verdict"] == FASTER:
-        return f"{(judged['gain'] or 0) * 100:.1f} % gain"
-    times = longer(judged)
-    return f"{times:.3g}x as long" if times >= 2 else f"{(times - 1) * 100:.1f} % longer"
-
-
-def longer(judged: Judged) -> float:
-    """How many times as long it takes as before; infinitely, where there was hardly any time before."""
-    if judged["speedup"]:
-        return 1 / judged["speedup"]
-    # rounded to nothing: a millionth of the time after
-    return (judged["after_ns"] or 0) / judged["before_ns"] if judged["before_ns"] else float("inf")
-
-
-def _regressed(judged: Judged, threshold: float) -> bool:
-    return judged["verdict"] == SLOWER and longer(judged) - 1 > threshold
-
-
 def _alone(which: str, i: Item) -> Alone:
-    kind, time = i.kind or None, _middle(i.times)
+    kind, time = i.kind or None, middle(i.times)
     return {"side": which, "name": i.name, "path": _path(i), "kind": kind, "duration_ns": time}
 
 

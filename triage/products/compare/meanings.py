@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from triage import schema
+from triage.products.noise import FASTER, SLOWER
 
 Sense = str  # "good", "bad" or "" when the movement is neither by itself
-FASTER, SLOWER, SAME = "faster", "slower", "same"
 POINTS = 0.01  # a ratio that moves by less than one point has not moved
 SHARE = 0.02  # nor has another counter that moves by less than this part of itself
 # Both lists in the order in which a sentence names one: the usual metric first.

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import textwrap
+from collections.abc import Sequence
 
 from triage.ground.errors import ReportError
 from triage.ground.wording import plural
-from triage.products.compare.compare import change, longer
-from triage.products.compare.result import Change, Comparison, Paired
+from triage.products.compare.result import Change, Comparison, Judged, Paired
+from triage.products.compare.verdict import change, longer, regressed
+from triage.products.noise import SAME, SLOWER, UNKNOWN, unknown
 from triage.rendering import declared, templates
 from triage.rendering.escape import clean, short
 from triage.rendering.junit_xml import Case, Failure, Suite, junit_xml
 from triage.rendering.phrases import number, percent, time
 
 FORMATS = ("terminal", "markdown", "html", "json", "junit")
+FEW = 5  # pairs that are all shown, changed or not
 SHORT = 12  # counters listed per pair
 LONG = 1_000  # characters of a name in JUnit: test viewers show them whole
 CAME = {"below": "less than predicted", "within": "as predicted", "above": "more than predicted"}
@@ -28,18 +31,72 @@ def render(doc: Comparison, format: str, full: bool = False) -> str:
         return junit(doc)
     if format not in declared.templates("compare"):
         raise ReportError(f"no comparison format is called {format!r}", f"formats: {', '.join(FORMATS)}")
-    # a workload that did not change is worth a line only where there are few
-    pairs = [
-        p for p in doc["pairs"] if full or p["verdict"] != "same" or p["fixed"] or p["new"] or len(doc["pairs"]) <= 5
-    ]
-    # regressions first, whatever their size: they are why people look
-    pairs.sort(key=lambda p: (p["verdict"] != "slower", -abs((p["before_ns"] or 0) - (p["after_ns"] or 0))))
+    pairs = [p for p in doc["pairs"] if full or len(doc["pairs"]) <= FEW or _worth(p, doc["margin"])]
+    # regressions first, whatever their size: they are why people look; then what may become one
+    order = {SLOWER: 0, UNKNOWN: 2}
+    pairs.sort(key=lambda p: (order.get(p["verdict"], 1), -abs((p["before_ns"] or 0) - (p["after_ns"] or 0))))
     names = {
         "listed": [_pair(p, full) for p in pairs],
         "hidden": len(doc["pairs"]) - len(pairs),
-        "headline": textwrap.fill(headline(doc), 80) if format == "terminal" else headline(doc),
+        "noise_words": _filled(_noise(doc), format),
+        "frame_remarks": [
+            _filled(f"The whole frame, {r}.", format) if format == "terminal" else r for r in doc["frame"]["remarks"]
+        ],
+        "headline": _filled(headline(doc), format),
     }
     return templates.render(declared.templates("compare")[format], **{**doc, **names})
+
+
+def _filled(text: str, format: str) -> str:
+    return textwrap.fill(text, 80, break_on_hyphens=False) if format == "terminal" else text
+
+
+def _worth(p: Paired, margin: float) -> bool:
+    """Is a pair worth its lines? What did not change, or cannot be told and looks small, is not."""
+    if p["fixed"] or p["new"] or (p["verdict"] == UNKNOWN and p["remarks"]):
+        return True
+    return abs(longer(p) - 1) > margin if p["verdict"] == UNKNOWN else p["verdict"] != SAME
+
+
+def _noise(doc: Comparison) -> str:
+    """How the verdicts were come by: the last line of every report."""
+    runs = f"{plural(len(doc['before']), 'run')} before, {len(doc['after'])} after"
+    if not doc["frame"]["measured"]:
+        return (
+            f"{runs}: the noise was not measured; less than {percent(3 * doc['noise_floor'])} is taken for it. "
+            "Repeats tell more: triage compare --before A... --after B..."
+        )
+    return (
+        f"{runs}: each verdict comes from the spread of the runs, so that of all of them one is wrong in twenty "
+        f"comparisons at most; same means no change of {percent(doc['margin'])} or more."
+    )
+
+
+def failed(doc: Comparison) -> str:
+    """One line that names what took longer by more than was allowed; "" where nothing did."""
+    limit = doc["threshold"]
+    if limit is None or not doc["regressions"]:
+        return ""
+    bad = sorted((p for p in doc["pairs"] if regressed(p, limit)), key=lambda p: -longer(p))
+    named = [f"{' / '.join([*p['path'], p['name']])} {change(p)}" for p in bad[:3]] or [
+        f"the whole frame {change(doc['frame'])}"
+    ]
+    more = f" and {len(bad) - 3} more" if len(bad) > 3 else ""
+    return f"failed on regression, allowed {percent(limit)}: {'; '.join(named)}{more}"
+
+
+def open_questions(doc: Comparison) -> str:
+    """One line for a gate whose runs cannot tell about something that looks too slow; "" where there is nothing."""
+    limit = doc["threshold"]
+    if limit is None:
+        return ""
+    asked: list[tuple[str, Judged]] = [(p["name"], p) for p in doc["pairs"]]
+    asked = [(n, j) for n, j in [*asked, ("the whole frame", doc["frame"])] if j["verdict"] == UNKNOWN]
+    asked = [(n, j) for n, j in asked if longer(j) - 1 > limit]
+    if not asked:
+        return ""
+    name, worst = max(asked, key=lambda a: longer(a[1]))
+    return f"{plural(len(asked), 'workload')} looks slower than allowed, but the runs cannot tell; first {name}: {change(worst)}"
 
 
 def headline(doc: Comparison) -> str:
@@ -47,9 +104,12 @@ def headline(doc: Comparison) -> str:
     frame, pairs = doc["frame"], doc["pairs"]
     counts = [
         f"{sum(p['verdict'] == v for p in pairs)} {v}"
-        for v in ("faster", "slower", "same")
+        for v in ("faster", "slower", "same", "cannot tell")
         if any(p["verdict"] == v for p in pairs)
     ]
+    if needs := [p["needs"] for p in pairs if p["verdict"] == UNKNOWN]:
+        # the median: one noisy workload of hundreds shall not ask for a hundred runs of all of them
+        counts[-1] += f" ({_needs(needs)})"
     told = (
         f"{plural(len(pairs), 'matched workload')}: {', '.join(counts)}"
         if pairs
@@ -58,6 +118,14 @@ def headline(doc: Comparison) -> str:
     if frame["speedup"] is None:
         return f"{told[0].upper()}{told[1:]}; no times to compare."
     return f"{time(frame['before_ns'])} before, {time(frame['after_ns'])} after: {change(frame)}. {told[0].upper()}{told[1:]}."
+
+
+def _needs(all_needs: Sequence[int | None]) -> str:
+    """`most of them with 2 more runs a side`."""
+    known = sorted(n for n in all_needs if n is not None)
+    if not known:
+        return "no number of runs would tell"
+    return unknown(known[len(known) // 2]).partition("(")[2].rstrip(")").replace("needs", "half of them need at most")
 
 
 def _pair(p: Paired, full: bool) -> dict[str, object]:
@@ -78,6 +146,7 @@ def _pair(p: Paired, full: bool) -> dict[str, object]:
         "still": len(moved) == len(shown),
         "shown": [_counter(c) for c in shown],
         "text": _wrap(f"{time(p['before_ns'])} -> {time(p['after_ns'])}: {p['reading']}"),
+        "remarks_text": [_wrap(r) for r in p["remarks"]],
         "outcomes": [(word, ids) for word, ids in words if ids],
         "came": CAME[came] if came else None,
     }
@@ -105,7 +174,7 @@ def _case(p: Paired, limit: float) -> Case:
     told = f"{time(p['before_ns'])} -> {time(p['after_ns'])}. {p['reading']}"
     group, name = clean(".".join(p["path"]) or "frame")[:LONG], clean(p["name"])[:LONG]
     seconds = (p["after_ns"] or 0) / 1e9
-    if p["verdict"] == "slower" and longer(p) - 1 > limit:
+    if regressed(p, limit):
         why = f"{longer(p) - 1:.1%} longer, allowed {percent(limit)}"
         return Case(group, name, seconds, Failure(why, "regression", [told]))
     return Case(group, name, seconds, out=[told])

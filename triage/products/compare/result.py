@@ -8,13 +8,22 @@ SCHEMA = "triage-compare/1"
 
 
 class Judged(TypedDict):
-    """Two durations and the verdict; both None, with the verdict `same`, where one side has no time."""
+    """Two durations (medians) and the verdict: faster, slower, same or `cannot tell`; without times `same` and None.
+
+    noise: the smallest change that would have been seen, a share. interval: of the change (after / before - 1), from the
+    repeats where measured, else assumed. needs: further runs a side that would tell, where the verdict is `cannot tell`.
+    remarks: outliers, two modes.
+    """
 
     before_ns: float | None
     after_ns: float | None
     speedup: float | None
     gain: float | None
     noise: float | None
+    interval: list[float | None] | None
+    measured: bool
+    needs: int | None
+    remarks: list[str]
     verdict: str
 
 
@@ -93,6 +102,7 @@ class Comparison(TypedDict):
     before: list[Input]
     after: list[Input]
     noise_floor: float
+    margin: float
     threshold: float | None
     frame: Judged
     pairs: list[Paired]
