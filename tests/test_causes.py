@@ -18,7 +18,6 @@ WAITING = {
     "blocking-sync": "gaps of a time line, by what the host did in them",
     "clock-throttle": "the device's boost clock, to hold the measured one against",
     "cold-start": "times of the single calls in their order",
-    "matrix-bound": "a rule that reports; today a concept holds others back",
     "queue-waits": "gaps of a time line, by the queue waited for",
     "small-copies": "the single copies with their sizes",
 }

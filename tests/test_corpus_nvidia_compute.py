@@ -23,7 +23,7 @@ READ: dict[str, tuple[str, int, tuple[str, ...]]] = {
     "ncu/n14": ("ncu-details", 1, (*SIDES, "gpu.time", "sm.cycles_active")),
     "ncu/n15": ("ncu-details", 1, ("inst_rate.ffma", "peak.ffma_per_cycle", "vram.peak_bytes_per_cycle", "vram.bandwidth")),
     "ncu/n22": ("ncu-details", 82, ("gpu.time", "inst.dfma", "l2.bytes", "vram.bytes")),
-    "ncu/n24": ("ncu-raw", 235, (*LAUNCH, "gpu.time", "vram.bytes_read", "inst.ffma", "device.sm_count")),
+    "ncu/n24": ("ncu-raw", 235, (*LAUNCH, "gpu.time", "vram.bytes_read", "inst.ffma", "device.sm_total")),
     "ncu/n28": ("ncu-raw", 3, (*SIDES, *LAUNCH, "gpu.time", "l2.hit_rate", "stall_cycles.long_scoreboard", "vram.throughput")),
     "ncu/n33": ("ncu-details", 10, (*SIDES, *LAUNCH, "gpu.time", "sm.occupancy", "inst.ffma")),
     "ncu/n35": ("ncu-details", 1, (*SIDES, *LAUNCH, "gpu.time")),

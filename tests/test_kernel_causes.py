@@ -137,8 +137,8 @@ def test_the_cause_leads_on_a_basic_set(name: str, engine: Engine, book: Ruleboo
 
 def test_an_sm_that_its_load_store_pipe_fills_is_not_issue_limited(engine: Engine, book: Rulebook) -> None:
     full = {"sm__throughput": 91.0, "sm__throughput_active": 91.0, "l1tex__lsu_requests": 91.0}
-    assert "issue-limited-sm" not in fired(engine, book, with_basic(**full, sm__issue_per_elapsed=25.0))
-    assert "issue-limited-sm" in fired(
+    assert "issue-limited-kernel" not in fired(engine, book, with_basic(**full, sm__issue_per_elapsed=25.0))
+    assert "issue-limited-kernel" in fired(
         engine, book, with_basic(**full | {"l1tex__lsu_requests": 20.0}, sm__issue_per_elapsed=90.0)
     )
 

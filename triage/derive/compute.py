@@ -160,15 +160,16 @@ def _ridge(fp32: Values, peak32: Values, bandwidth: Values, fp64: Values, peak64
 
 
 def _uneven(unit: str) -> Derivation:
-    # Units of the SM clock share its elapsed cycles as the denominator. L2 and VRAM run on clocks of their own, so
-    # there the share of peak stands for how much of the time the unit mattered.
+    # Units of the SM clock share its elapsed cycles as the denominator; where nobody counted those, the busiest unit's
+    # stand for them. L2 and VRAM run on clocks of their own, so there the share of peak stands for how much of the time
+    # the unit mattered.
     if unit in ("sm", "smsp", "l1tex"):
-        inputs = (f"{unit}.cycles_active", f"{unit}.cycles_active_max", "sm.cycles_elapsed")
         return Derivation(
             f"imbalance.{unit}",
-            inputs,
+            (f"{unit}.cycles_active", f"{unit}.cycles_active_max"),
             "(busiest - average active cycles) / elapsed cycles",
-            lambda avg, top, all_: np.clip((top - avg) / all_, 0.0, 1.0),
+            lambda avg, top, all_: np.clip((top - avg) / first(all_, top), 0.0, 1.0),
+            ("sm.cycles_elapsed",),
         )
     inputs = (f"{unit}.cycles_active", f"{unit}.cycles_active_max", f"{unit}.throughput")
     return Derivation(
@@ -192,7 +193,7 @@ DERIVATIONS = (
     Derivation("device.fp64_ratio", (), "FP32 peak / FP64 peak", _ratio, whole=True),
     Derivation("device.vram_peak", (), "data sheet of the device", _vram_peak, whole=True),
     # pipes
-    *(_use(p) for p in ("alu", "fma", "fp64", "xu")),
+    *(_use(p) for p in ("alu", "fma", "fmaheavy", "fmalite", "fp64", "xu")),
     _use("tensor", "tc"),
     Derivation(
         "pipe.top",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from triage.capture.arrays import Floats, Indices, Values
-from triage.derive._arrays import full, least
+from triage.derive._arrays import full, least, over
 from triage.derive._derivation import Derivation
 from triage.devices import AmdLimits, Device, listing
 from triage.ground.errors import TriageError
@@ -136,18 +136,23 @@ def _limited(which: str) -> Derivation:
 def _sms(view: View) -> Values:
     """SMs of the device.
 
-    From its table, the ratio of summed to single elapsed cycles, what the printed waves say, or the one product with
+    What the device or its table says, the ratio of summed to single elapsed cycles, what the printed waves say, or the one product with
     such a peak bandwidth. One number per capture, from its first rows, whichever rows are looked at.
     """
-    device = view.capture.device
-    if device is not None and device.sm_count:
-        return np.full(view.size, float(device.sm_count))
+    total = view["device.sm_total"]
+    if np.ndim(total):
+        return total
     sample = view.head(SAMPLE)
     counted = np.round(full(sample["sm.cycles_elapsed_sum"] / sample["sm.cycles_elapsed"], sample.size))
     for count in (_middle(counted), _fitting(sample), _by_peak(sample)):
         if count == count:
             return np.full(view.size, count)
     return np.nan
+
+
+def _table_sms(view: View) -> Values:
+    device = view.capture.device
+    return np.full(view.size, float(device.sm_count)) if device is not None and device.sm_count else np.nan
 
 
 def _middle(values: Values) -> float:
@@ -227,9 +232,16 @@ DERIVATIONS = (
     Derivation(
         "device.sm_count",
         (),
-        "device table, else summed / single elapsed cycles, else the product with the measured peak bandwidth",
+        "SMs of the device, else summed / single elapsed cycles, else the product with the measured peak bandwidth",
         _sms,
         whole=True,
+    ),
+    Derivation("device.sm_total", (), "device table", _table_sms, whole=True),
+    Derivation(
+        "launch.sm_share",
+        ("device.sm_count", "device.sm_total"),
+        "SMs in use / SMs of the device",
+        lambda used, all_: np.minimum(over(used, all_), 1.0),
     ),
     Derivation("launch.wave_size", (), "warp width of the architecture", _wave_size, whole=True),
     Derivation(

@@ -79,11 +79,27 @@ def _local(local: Values, gl: Values, gs: Values) -> Values:
     return np.where(everything > 0, over(local, everything), np.where(local == 0, 0.0, np.nan))
 
 
+def _either(a: Values, b: Values) -> Values:
+    """Sum of two counts; where only one was counted, that one: at least so many."""
+    return first(a + b, a, b)
+
+
 def _atomics(
-    all_: Values, atomics: Values, reductions: Values, loads: Values, stores: Values, asked: Values, told: Values
+    all_: Values,
+    atomics: Values,
+    reductions: Values,
+    lines: Values,
+    line_atomics: Values,
+    line_reductions: Values,
+    loads: Values,
+    stores: Values,
+    asked: Values,
+    told: Values,
 ) -> Values:
-    by_requests = over(asked + told, loads + stores + asked + told)
-    return np.clip(first(over(atomics + reductions, all_), by_requests), 0.0, 1.0)
+    by_lines = over(_either(line_atomics, line_reductions), lines)
+    ours = _either(asked, told)
+    by_requests = over(ours, loads + stores + ours)
+    return np.clip(first(over(_either(atomics, reductions), all_), by_lines, by_requests), 0.0, 1.0)
 
 
 def _of(part: Values, *rest: Values) -> Values:
@@ -182,14 +198,33 @@ DERIVATIONS = (
         np.add,
     ),
     Derivation(
+        "atomics.l2_requests",
+        ("atomics.l2_alu_requests", "atomics.l2_cas_requests"),
+        "requests of atomics that compute + of those that compare and swap",
+        np.add,
+    ),
+    Derivation(
+        "copies.bulk_bytes", ("copies.bulk_sectors",), "sectors of bulk copies x 32", lambda sectors: sectors * 32
+    ),
+    Derivation(
+        "copies.bulk_share",
+        ("copies.bulk_bytes",),
+        "bytes of bulk copies / (they + what global loads moved)",
+        lambda bulk, sectors: over(bulk, bulk + np.nan_to_num(sectors) * 32),
+        ("global_load.sectors",),
+    ),
+    Derivation(
         "atomics.share",
         (),
-        "(atomic + reduction sectors) / L2 sectors, else the same of the global requests",
+        "(atomic + reduction sectors) / L2 sectors, else the same of the L2 requests or of the global ones",
         _atomics,
         (
             "l2.sectors",
             "atomics.l2_sectors",
             "atomics.l2_red_sectors",
+            "l2.requests",
+            "atomics.l2_requests",
+            "atomics.l2_red_requests",
             "global_load.requests",
             "global_store.requests",
             "atomics.requests",

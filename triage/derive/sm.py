@@ -115,10 +115,12 @@ DERIVATIONS = (
     Derivation(
         "sm.active",
         (),
-        "1 - SM idle, else active cycles / elapsed cycles",
+        "1 - SM idle, else active cycles / elapsed cycles, of the SMs that the launch could use",
         # Averages over all SMs of counters from two passes can differ by a cycle: active never exceeds elapsed.
-        lambda idle, act, elapsed: np.where(np.isnan(idle), np.minimum(act / elapsed, 1.0), 1 - idle),
-        ("sm.idle", "sm.cycles_active", "sm.cycles_elapsed"),
+        lambda idle, act, elapsed, part: np.where(
+            np.isnan(idle), np.minimum(act / elapsed / np.where(part > 0, part, 1.0), 1.0), 1 - idle
+        ),
+        ("sm.idle", "sm.cycles_active", "sm.cycles_elapsed", "launch.sm_share"),
     ),
     Derivation(
         "sm.occupancy", ("sm.active_warps", "device.max_warps"), "active warps / warp slots per SM", lambda w, m: w / m

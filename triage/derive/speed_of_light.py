@@ -193,7 +193,13 @@ DERIVATIONS = (
     Derivation(
         "sol.sm_tex_gap", ("sm.throughput", "l1tex.throughput"), "|SM SOL - TEX SOL|", lambda a, b: np.abs(a - b)
     ),
-    Derivation("sm.side", ("sm.throughput",), "SM SOL", lambda a: a),
+    Derivation(
+        "sm.side",
+        ("sm.throughput",),
+        "SM SOL, of the SMs that the launch could use",
+        lambda a, part: np.minimum(a / np.where(part > 0, part, 1.0), np.maximum(a, 1.0)),
+        ("launch.sm_share",),
+    ),
     Derivation(
         "memory.side",
         (),

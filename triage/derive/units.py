@@ -48,7 +48,9 @@ def _pipe(view: View, pipe: str) -> Values:
 
 def _math(view: View) -> Values:
     pipes = highest(*(_pipe(view, p) for p in _MATH))
-    return highest(pipes, _led(view["sm.throughput"], pipes, view["unit.issue"], view["unit.lsu"]))
+    # what L1 writes back the SM takes in: the same transfers count in both roll-ups
+    back = view["l1tex.lsu_writeback"]
+    return highest(pipes, _led(view["sm.throughput"], pipes, view["unit.issue"], view["unit.lsu"], back))
 
 
 def _l1_data(whole: Values, lsu: Values, *parts: Values) -> Values:
@@ -72,7 +74,21 @@ def _useful(loads: Values, stores: Values, waste: Values, moved: Values) -> Valu
     return np.clip(over((loads + stores) * 32 * (1 - waste), moved), 0.0, 1.0)
 
 
+def _matrix(view: View) -> Values:
+    active = highest(*(view[f"{kind}.{p}"] for kind in ("pipe_busy", "pipe") for p in ("tensor", "tc")))
+    return first(highest(*(_pipe(view, p) for p in ("tensor", "tc"))), active)
+
+
 DERIVATIONS = (
+    Derivation(
+        "unit.matrix",
+        (),
+        "the busier of the tensor pipes of all generations, over elapsed cycles",
+        _matrix,
+        tuple(f"{kind}.{p}" for p in ("tensor", "tc") for kind in ("pipe_elapsed", "pipe_busy", "pipe")),
+        whole=True,
+        ask=("pipe_elapsed.tensor",),
+    ),
     Derivation(
         "unit.lsu",
         (),

@@ -50,9 +50,17 @@ def _rdna(view: View) -> Values:
     return np.full(view.size, float(device is not None and device.arch.startswith(_RDNA)))
 
 
+def _capability(view: View) -> Values:
+    device = view.capture.device
+    if device is None or not device.arch.startswith("sm_"):
+        return np.nan
+    return np.full(view.size, int(device.arch[3:]) / 10)
+
+
 DERIVATIONS = (
     _is("amd"),
     _is("intel"),
     _is("nvidia"),
+    Derivation("device.capability", (), "sm_90 is 9.0", _capability, whole=True),
     Derivation("device.is_rdna", (), "the device's architecture is gfx10 or later", _rdna, whole=True),
 )

@@ -138,7 +138,6 @@ METRICS = (
         "Share of the vector L1's active time in which reads waited for a conflicting tag lookup",
     ),
     Metric("l2.busy", "ratio", "L2 busy", "", "Time in which the L2 channels worked, waiting included"),
-    Metric("l2.requests", "count", "L2 requests", "low", "Requests to L2", additive=True),
     Metric("sl1d.hit_rate", "ratio", "Scalar L1 hit rate", "high", "Hits in the scalar (constant) data cache"),
     Metric("l1i.hit_rate", "ratio", "Instruction cache hit rate", "high", "Hits in the L1 instruction cache"),
     # Beyond L2 everything goes over the fabric, other GPUs and the host included: no bound at the memory's peak.

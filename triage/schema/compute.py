@@ -1,12 +1,12 @@
 """Instruction mix and arithmetic."""
 
 from triage.schema._metric import Metric
-from triage.schema._perfworks import SHARES
 
 _PIPES = {
     "alu": "integer and logic",
     "fma": "FP32 multiply-add",
     "fmaheavy": "heavy FP32 and integer multiply",
+    "fmalite": "light FP32",
     "fp16": "half precision",
     "fp64": "double precision",
     "xu": "special functions, conversions",
@@ -23,7 +23,8 @@ _PIPES = {
 # the SM and its sub-partitions count the same instructions; tuners collect the latter
 _AT = ("sm", "smsp")
 # parts of a pipe that stand for it where the whole was not exported
-_PARTS = {"tensor": ("tensor_op_hmma", "tensor_op_imma", "tensor_subpipe_hmma", "tensor_subpipe_imma")}
+_OPS = ("hmma", "imma", "dmma")
+_PARTS = {"tensor": (*(f"tensor_op_{op}" for op in _OPS), *(f"tensor_subpipe_{op}" for op in _OPS))}
 
 
 # A pipe can be busy without being issued to, as FP64 on consumer cards with one unit for many lanes: both are kept.
@@ -140,6 +141,25 @@ METRICS = (
         ("sm__inst_executed_pipe_tensor.sum", "smsp__inst_executed_pipe_tensor.sum"),
         additive=True,
     ),
+    # one instruction of a warp group counts once per warp of it, and is not among those of the pipe above
+    Metric(
+        "inst.gmma",
+        "count",
+        "Warp-group matrix instructions",
+        "",
+        "Asynchronous matrix instructions of warp groups (WGMMA), counted per warp",
+        ("sm__inst_executed_pipe_tensor_op_gmma.sum", "smsp__inst_executed_pipe_tensor_op_gmma.sum"),
+        additive=True,
+    ),
+    Metric(
+        "pipe.gmma",
+        "ratio",
+        "Warp-group matrix issue",
+        "",
+        "Asynchronous matrix instructions of warp groups as a share of their peak, over active cycles",
+        tuple(f"{at}__inst_executed_pipe_tensor_op_gmma.avg.pct_of_peak_sustained_active" for at in _AT),
+        bounded=False,
+    ),
     Metric(
         "branch.count",
         "count",
@@ -193,92 +213,6 @@ METRICS = (
         "Divergent branches per scheduler",
         ("Avg. Divergent Branches", "smsp__branches_divergent.avg"),
         bounded=False,
-    ),
-    Metric(
-        "atomics.l2_sectors",
-        "count",
-        "L2 atomic sectors",
-        "low",
-        "L2 sectors of atomics and reductions",
-        ("lts__t_sectors_op_atom.sum", "lts__t_sectors_srcunit_tex_op_atom.sum"),
-        additive=True,
-    ),
-    Metric(
-        "atomics.l2_red_sectors",
-        "count",
-        "L2 reduction sectors",
-        "low",
-        "L2 sectors of reductions without return",
-        ("lts__t_sectors_op_red.sum", "lts__t_sectors_srcunit_tex_op_red.sum"),
-        additive=True,
-    ),
-    # newer versions count compare-and-swap apart from the other atomics
-    Metric(
-        "atomics.l2_alu_sectors",
-        "count",
-        "L2 arithmetic atomic sectors",
-        "low",
-        "L2 sectors of atomics that compute: add, minimum, exchange",
-        ("lts__t_sectors_srcunit_tex_op_atom_dot_alu.sum",),
-        additive=True,
-    ),
-    Metric(
-        "atomics.l2_cas_sectors",
-        "count",
-        "L2 compare-and-swap sectors",
-        "low",
-        "L2 sectors of atomics that compare and swap",
-        ("lts__t_sectors_srcunit_tex_op_atom_dot_cas.sum",),
-        additive=True,
-    ),
-    Metric(
-        "atomics.l2_input",
-        "ratio",
-        "L2 atomic input",
-        "low",
-        "Elapsed cycles in which L2's atomic unit took something in, averaged over its slices",
-        tuple(f"lts__d_atomic_input_cycles_active{form}" for form in SHARES),
-    ),
-    Metric(
-        "atomics.requests",
-        "count",
-        "Global atomic requests",
-        "low",
-        "Warp-level atomics on global memory whose result is returned",
-        (
-            "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum",
-            "smsp__inst_executed_op_generic_atom_dot_alu.sum",
-            "smsp__inst_executed_op_global_atom.sum",
-            "smsp__inst_executed_global_atomics_sum",
-        ),
-        additive=True,
-    ),
-    Metric(
-        "atomics.red_requests",
-        "count",
-        "Global reduction requests",
-        "low",
-        "Warp-level reductions on global memory, which return nothing",
-        ("l1tex__t_requests_pipe_lsu_mem_global_op_red.sum", "smsp__inst_executed_op_global_red.sum"),
-        additive=True,
-    ),
-    Metric(
-        "atomics.shared",
-        "count",
-        "Shared-memory atomics",
-        "low",
-        "Warp-level atomics on shared memory",
-        ("smsp__inst_executed_op_shared_atom.sum", "smsp__inst_executed_shared_atomics_sum"),
-        additive=True,
-    ),
-    Metric(
-        "atomics.shared_wavefronts",
-        "count",
-        "Wavefronts of shared atomics",
-        "low",
-        "Wavefronts needed for atomics on shared memory",
-        ("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum",),
-        additive=True,
     ),
     # average and busiest unit of a kind: their distance is the imbalance
     Metric(

@@ -33,6 +33,19 @@ _UNITS = {
 }
 
 METRICS = (
+    _share("unit.matrix", "Busy: matrix unit", "", "The busier of the tensor pipes; share of peak over elapsed cycles"),
+    _share(
+        "copies.bulk_share",
+        "Share of bulk copies",
+        "",
+        "Bytes that the copy engine of an SM (TMA) brought, of all that global loads brought",
+    ),
+    _number(
+        "device.capability",
+        "Compute capability",
+        "",
+        "NVIDIA's number of an architecture: 9 for Hopper, 10 for Blackwell",
+    ),
     # How busy each part of the GPU was, over elapsed cycles: what is left of the time if one of them has less to do.
     *(
         _share(f"unit.{u}", f"Busy: {label}", "", f"{text}; share of peak over elapsed cycles")
@@ -206,6 +219,13 @@ METRICS = (
         "How full the FP64 pipe is: cycles busy, else instructions issued over its peak",
     ),
     _share("pipe.alu_use", "Integer pipe use", "", "How full the integer and logic pipe is"),
+    _share(
+        "pipe.fmaheavy_use",
+        "Heavy FMA use",
+        "",
+        "How full the heavy half of the FP32 pipe is, which multiplies integers too",
+    ),
+    _share("pipe.fmalite_use", "Light FMA use", "", "How full the light half of the FP32 pipe is"),
     _share("pipe.xu_use", "XU pipe use", "", "How full the special-function pipe is"),
     _share("pipe.tensor_use", "Tensor pipe use", "", "How full the tensor pipe is"),
     _share("pipe.top", "Busiest pipe", "", "The fullest of the math pipes"),

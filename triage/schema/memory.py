@@ -136,6 +136,15 @@ METRICS = (
         ("lts__t_sectors.sum",),
         additive=True,
     ),
+    Metric(
+        "l2.requests",
+        "count",
+        "L2 requests",
+        "low",
+        "Requests to L2, of up to four sectors each",
+        ("lts__t_requests_srcunit_tex.sum", "lts__t_requests.sum"),
+        additive=True,
+    ),
     # Where L2's misses of shader accesses (srcunit_tex) are served: the host's memory, a peer's, this GPU's own.
     Metric(
         "l2.sysmem_misses",

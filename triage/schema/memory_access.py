@@ -1,6 +1,7 @@
 """Access patterns: global, local (per-thread) and shared memory, by requests, sectors and wavefronts."""
 
 from triage.schema._metric import Metric
+from triage.schema._perfworks import SHARES
 
 
 def _access(kind: str, op: str, title: str) -> tuple[Metric, Metric]:
@@ -37,6 +38,51 @@ METRICS = (
     *_access("global", "st", "Global store"),
     *_access("local", "ld", "Local load"),
     *_access("local", "st", "Local store"),
+    # copies that go to shared memory without passing registers
+    Metric(
+        "copies.async",
+        "count",
+        "Asynchronous copies",
+        "",
+        "Warp-level copies from global to shared memory that pass no register (cp.async)",
+        (
+            "smsp__inst_executed_op_ldgsts.sum",
+            "sm__sass_inst_executed_op_ldgsts.sum",
+            "sm__sass_inst_executed_op_ldgsts_cache_bypass.sum",
+            "sm__sass_inst_executed_op_ldgsts_cache_access.sum",
+        ),
+        additive=True,
+    ),
+    Metric(
+        "copies.bulk_bytes",
+        "byte",
+        "Bytes of bulk copies",
+        "",
+        "Bytes that the copy engine of an SM (TMA) brought from global to shared memory",
+        ("l1tex__m_xbar2l1tex_read_bytes_mem_global_op_tma_ld.sum",),
+        additive=True,
+    ),
+    Metric(
+        "copies.bulk_sectors",
+        "count",
+        "Sectors of bulk copies",
+        "",
+        "32-byte sectors that the copy engine of an SM (TMA) brought from global to shared memory",
+        ("l1tex__m_xbar2l1tex_read_sectors_mem_global_op_tma_ld.sum",),
+        additive=True,
+    ),
+    Metric(
+        "copies.bulk_busy",
+        "ratio",
+        "Bulk copies busy",
+        "",
+        "Cycles in which the copy engine of an SM (TMA) was active, over active cycles",
+        (
+            "sm__pipe_tma_cycles_active.avg.pct_of_peak_sustained_active",
+            "sm__pipe_tma_cycles_active.avg.pct_of_peak_sustained_elapsed",
+            "sm__inst_executed_pipe_tma.avg.pct_of_peak_sustained_active",
+        ),
+    ),
     # From the program's own addresses (SASS): what the threads asked for, of the sectors that moved.
     Metric(
         "global_load.bytes_per_sector",
@@ -194,6 +240,127 @@ METRICS = (
         "low",
         "Shared-memory wavefronts beyond the ideal",
         ("derived__memory_l1_wavefronts_shared_excessive",),
+        additive=True,
+    ),
+    # atomics: performed in L2, or on shared memory by the SM
+    Metric(
+        "atomics.l2_sectors",
+        "count",
+        "L2 atomic sectors",
+        "low",
+        "L2 sectors of atomics and reductions",
+        ("lts__t_sectors_op_atom.sum", "lts__t_sectors_srcunit_tex_op_atom.sum"),
+        additive=True,
+    ),
+    Metric(
+        "atomics.l2_red_sectors",
+        "count",
+        "L2 reduction sectors",
+        "low",
+        "L2 sectors of reductions without return",
+        ("lts__t_sectors_op_red.sum", "lts__t_sectors_srcunit_tex_op_red.sum"),
+        additive=True,
+    ),
+    # newer versions count compare-and-swap apart from the other atomics
+    Metric(
+        "atomics.l2_alu_sectors",
+        "count",
+        "L2 arithmetic atomic sectors",
+        "low",
+        "L2 sectors of atomics that compute: add, minimum, exchange",
+        ("lts__t_sectors_srcunit_tex_op_atom_dot_alu.sum",),
+        additive=True,
+    ),
+    Metric(
+        "atomics.l2_cas_sectors",
+        "count",
+        "L2 compare-and-swap sectors",
+        "low",
+        "L2 sectors of atomics that compare and swap",
+        ("lts__t_sectors_srcunit_tex_op_atom_dot_cas.sum",),
+        additive=True,
+    ),
+    # the same as requests: one request of L2 is a line of one access, whatever it holds
+    Metric(
+        "atomics.l2_requests",
+        "count",
+        "L2 atomic requests",
+        "low",
+        "L2 requests of atomics whose result is returned",
+        ("lts__t_requests_srcunit_tex_op_atom.sum", "lts__t_requests_op_atom.sum"),
+        additive=True,
+    ),
+    Metric(
+        "atomics.l2_red_requests",
+        "count",
+        "L2 reduction requests",
+        "low",
+        "L2 requests of reductions without return",
+        ("lts__t_requests_srcunit_tex_op_red.sum", "lts__t_requests_op_red.sum"),
+        additive=True,
+    ),
+    *(
+        Metric(
+            f"atomics.l2_{op}_requests",
+            "count",
+            f"L2 {title} requests",
+            "low",
+            f"L2 requests of atomics that {what}",
+            (f"lts__t_requests_srcunit_tex_op_atom_dot_{op}.sum", f"lts__t_requests_op_atom_dot_{op}.sum"),
+            additive=True,
+        )
+        for op, title, what in (
+            ("alu", "arithmetic atomic", "compute: add, minimum, exchange"),
+            ("cas", "compare-and-swap", "compare and swap"),
+        )
+    ),
+    Metric(
+        "atomics.l2_input",
+        "ratio",
+        "L2 atomic input",
+        "low",
+        "Elapsed cycles in which L2's atomic unit took something in, averaged over its slices",
+        tuple(f"lts__d_atomic_input_cycles_active{form}" for form in SHARES),
+    ),
+    Metric(
+        "atomics.requests",
+        "count",
+        "Global atomic requests",
+        "low",
+        "Warp-level atomics on global memory whose result is returned",
+        (
+            "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum",
+            "smsp__inst_executed_op_global_atom.sum",
+            "smsp__inst_executed_op_generic_atom_dot_alu.sum",
+            "smsp__inst_executed_global_atomics_sum",
+        ),
+        additive=True,
+    ),
+    Metric(
+        "atomics.red_requests",
+        "count",
+        "Global reduction requests",
+        "low",
+        "Warp-level reductions on global memory, which return nothing",
+        ("l1tex__t_requests_pipe_lsu_mem_global_op_red.sum", "smsp__inst_executed_op_global_red.sum"),
+        additive=True,
+    ),
+    Metric(
+        "atomics.shared",
+        "count",
+        "Shared-memory atomics",
+        "low",
+        "Warp-level atomics on shared memory",
+        ("smsp__inst_executed_op_shared_atom.sum", "smsp__inst_executed_shared_atomics_sum"),
+        additive=True,
+    ),
+    Metric(
+        "atomics.shared_wavefronts",
+        "count",
+        "Wavefronts of shared atomics",
+        "low",
+        "Wavefronts needed for atomics on shared memory",
+        ("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum",),
         additive=True,
     ),
 )

@@ -15,6 +15,7 @@ _PIPES = {
     "alu": "integer and logic",
     "fma": "FP32 multiply-add",
     "fmaheavy": "heavy FP32",
+    "fmalite": "light FP32",
     "fp16": "half precision",
     "xu": "special functions",
     "lsu": "load/store",
@@ -26,6 +27,8 @@ _PIPES = {
     "adu": "address divergence",
     "cbu": "branch",
 }
+# parts of a pipe that stand for it where the whole was not exported; their names differ by generation
+_PARTS = {"tensor": tuple(f"{kind}_{op}" for kind in ("op", "subpipe") for op in ("hmma", "imma", "dmma"))}
 _STAGES = {"ps": "pixel", "cs": "compute", "vtg": "vertex, tessellation and geometry", "3d": "graphics"}
 # what a warp waits for before it can start: these, not the stalls, explain low occupancy
 _LAUNCH = {
@@ -134,6 +137,7 @@ METRICS = (
             f"sm__inst_executed_pipe_{p}_pred_on_any",
             f"sm__pipe_{p}_cycles_active",
             f"smsp__pipe_{p}_cycles_active",
+            *(f"sm__pipe_{p}_{part}_cycles_active" for part in _PARTS.get(p, ())),
         )
         for p, what in _PIPES.items()
     ),

@@ -268,6 +268,16 @@ METRICS = (
         ("sm__warps_launched.sum", "smsp__warps_launched.sum"),
         additive=True,
     ),
+    Metric(
+        "warp.cycles_all",
+        "cycle",
+        "Cycles of all warps",
+        "",
+        "Cycles that each warp spent resident, added up",
+        ("smsp__warps_active.sum", "sm__warps_active.sum"),
+        additive=True,
+        bounded=False,
+    ),
     # schedulers: how often one has a warp to issue from
     Metric(
         "warp.cycles_per_issue",
