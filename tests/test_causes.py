@@ -14,7 +14,6 @@ from triage.rulebook.packs import Rulebook
 
 # Causes that no rule gives evidence for yet, and what it needs.
 WAITING = {
-    "address-translation": "counters of TLB misses and walks",
     "blocking-sync": "gaps of a time line, by what the host did in them",
     "clock-throttle": "the device's boost clock, to hold the measured one against",
     "cold-start": "times of the single calls in their order",

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from triage.capture.arrays import Floats, Indices, Names
+    from triage.capture.arrays import Floats, Indices, Masks, Names
     from triage.capture.source import Source
     from triage.devices import Device
 
@@ -151,6 +151,15 @@ class Capture:
 
     def __len__(self) -> int:
         return len(self.names)
+
+    @property
+    def leaf(self) -> Masks:
+        """Which workloads hold no other: a container's counters are those of what it holds once more."""
+        import numpy as np
+
+        out = np.ones(len(self), dtype=bool)
+        out[self.parent[self.parent >= 0]] = False
+        return out
 
     @property
     def sha256(self) -> str:

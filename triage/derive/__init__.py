@@ -14,7 +14,7 @@ from typing import TypeVar, cast
 import numpy as np
 
 from triage import schema
-from triage.capture.arrays import Indices, Values
+from triage.capture.arrays import Indices, Masks, Values
 from triage.capture.capture import Capture
 from triage.derive._derivation import Derivation
 from triage.devices import Device
@@ -97,6 +97,11 @@ class View:
         if key not in self._made:
             self._made[key] = make()
         return cast(T, self._made[key])
+
+    @property
+    def leaf(self) -> Masks:
+        """Which of these workloads hold no other."""
+        return self.once("leaf", lambda: self.capture.leaf[self.rows])
 
     def head(self, count: int) -> View:
         """The first workloads of the same capture, whichever ones this view is about."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from triage.capture.arrays import Values
-from triage.derive._arrays import highest
+from triage.derive._arrays import first, highest, over
 from triage.derive._derivation import Derivation
+from triage.ground.method import CHAIN
 
 L2_SOURCES = ("tex", "crop", "zrop", "raster", "pe", "gcc", "hub", "fbp")
 # Why a warp of a stage could not start, as the launch-stall counters of Nsight Graphics name it.
@@ -29,6 +30,11 @@ def _per(metric: str, top: str, bottom: str, formula: str) -> Derivation:
     return Derivation(metric, (top, bottom), formula, lambda a, b: a / b)
 
 
+def _some(count: Values) -> Values:
+    """A count, missing where it is 0: a pass that draws depth only shades no pixel and has pixels all the same."""
+    return np.where(np.asarray(count) > 0, count, np.nan)
+
+
 def _sum(*values: Values) -> Values:
     """Sum of those present; missing where none is."""
     total: Values = np.nan
@@ -49,11 +55,39 @@ def _l2_share(unit: str) -> Derivation:
 DERIVATIONS = (
     _per("range.dispatch_time", "gpu.time", "dispatch.count", "GPU time / dispatches"),
     _per("range.draw_time", "gpu.time", "draw.count", "GPU time / draws"),
+    Derivation(
+        "range.in_chain",
+        ("range.chain",),
+        f"links of the chain >= {CHAIN}",
+        lambda links: np.where(np.isnan(links), np.nan, np.asarray(links) >= CHAIN),
+        ask=("gpu.time",),
+    ),
     _per("range.drain_interval", "gpu.time", "wfi.go_idle", "GPU time / drains"),
     _per("range.switch_interval", "gpu.time", "wfi.switches", "GPU time / switches"),
-    _per("pixels.overdraw", "pixels.shaded", "target.pixels", "pixels shaded / pixels of the target"),
+    Derivation(
+        "pixels.overdraw",
+        ("target.pixels",),
+        "pixels shaded, else pixel-shader invocations / pixels of the target",
+        lambda target, pixels, shaded: over(first(pixels, _some(shaded)), target),
+        ("pixels.shaded", "invocations.ps"),
+    ),
     _per("vertices.per_primitive", "invocations.vs", "prims.input", "VS invocations / primitives in"),
-    _per("pixels.per_primitive", "pixels.shaded", "prims.input", "pixels from the rasteriser / primitives in"),
+    Derivation(
+        "pixels.per_primitive",
+        (),
+        "pixels from the rasteriser, else pixel-shader invocations / primitives rasterised, else primitives in",
+        lambda pixels, shaded, drawn, into: over(first(pixels, _some(shaded)), first(_some(drawn), into)),
+        ("pixels.shaded", "invocations.ps", "prims.rasterized", "prims.input"),
+        ask=("pixels.shaded", "prims.rasterized"),
+    ),
+    Derivation(
+        "prims.drawn",
+        (),
+        "primitives rasterised, else primitives in",
+        lambda drawn, into: first(_some(drawn), into),
+        ("prims.rasterized", "prims.input"),
+        ask=("prims.rasterized",),
+    ),
     Derivation(
         "prims.culled",
         ("prims.rasterized", "prims.input"),

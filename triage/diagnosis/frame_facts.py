@@ -32,9 +32,7 @@ def frame_capture(capture: Capture, limiter: Codes, lead: tuple[Floats, Indices]
     lead: per workload, the time its best finding saves and that finding's rule index (-1: none), umbrella rules left out.
     """
     own = np.nan_to_num(capture.self_ns)
-    # ranges that hold no other: a parent's rates are those of its children again
-    leaf = np.ones(len(capture), dtype=bool)
-    leaf[capture.parent[capture.parent >= 0]] = False
+    leaf = capture.leaf
     total = float(capture.frame_ns)
     over = f"over {len(capture)} workloads"
     known: Facts = {"frame.time": (total, over), "frame.workloads": (float(len(capture)), over)}

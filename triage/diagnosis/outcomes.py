@@ -187,7 +187,9 @@ class Outcomes:
                     for i in np.flatnonzero(hit & chosen)
                 ]
             if rule.rules_out:
-                out += self._excluded(rule, index, (self.outcome(index) == SILENT) & chosen & self._relevant(rule))
+                out += self._excluded(
+                    rule, index, (self.outcome(index) == SILENT) & chosen & self.view.leaf & self._relevant(rule)
+                )
         out.sort(key=lambda r: (r[1], r[0]))
         return out
 

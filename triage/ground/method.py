@@ -62,3 +62,5 @@ IDLE_LIMITS = 0.20
 MATTERS = 0.01
 # Nsight Compute and GPU Trace guidance: ranges below 10 µs are dominated by their start and end.
 TINY_NS = 10_000.0
+# House judgement: up to three short ranges in a row are not worth merging.
+CHAIN = 4

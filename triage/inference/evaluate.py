@@ -116,7 +116,21 @@ def infer(view: View, engine: Engine, constants: Constants | None = None) -> Tru
                 for name in (member.rule.name, *member.rule.concludes):
                     truth.conclude(name, fired, possible)
     _veto(engine, truth)
+    _leaves_only(view, truth)
     return truth
+
+
+def _leaves_only(view: View, truth: Truth) -> None:
+    """Nothing is said of a container: its counters hold those of the ranges inside it, its own time is another's rest."""
+    leaf = view.leaf
+    if leaf.all():
+        return
+    for masks in (truth.fired, truth.possible):
+        for index, mask in masks.items():
+            if mask.any():
+                masks[index] = mask & leaf
+    for index, vetoes in truth.overruled.items():
+        truth.overruled[index] = [(by, hit & leaf) for by, hit in vetoes]
 
 
 def _truth_of(

@@ -11,7 +11,7 @@ from triage.capture.capture import SEP, Capture, Column, Derived, InputFile, Tab
 from triage.capture.source import GZ_BYTES, Source
 from triage.devices import Device
 from triage.ground.errors import BadCapture, CaptureError, TriageError
-from triage.reading import markers, quality
+from triage.reading import chains, markers, quality
 
 
 def read(
@@ -97,6 +97,7 @@ def capture(table: Table, module: dialects.Dialect, why: str, device: str = "", 
         quality=list(table.quality),
         collect=dialects.collector(module),
     )
+    chains.enter(out)
     if marker:
         out = select(out, marker)
     covered = float(np.nansum(out.self_ns))

@@ -140,7 +140,7 @@ METRICS = (
         "count",
         "Pixels per primitive",
         "high",
-        "Pixels shaded per primitive fetched",
+        "Pixels shaded per primitive that reached the rasteriser",
         bounded=False,
     ),
     count(

@@ -1,10 +1,19 @@
 """What a render pass does per draw, dispatch, primitive and pixel; computed in triage/derive/passes.py."""
 
-from triage.schema._metric import Metric
+from triage.schema._metric import Metric, flag
 
 METRICS = (
     Metric("range.dispatch_time", "ns", "Time per dispatch", "", "GPU time of the range over its dispatches"),
     Metric("range.draw_time", "ns", "Time per draw", "", "GPU time of the range over its draws"),
+    Metric(
+        "range.chain",
+        "count",
+        "Links of the chain",
+        "low",
+        "Ranges below 10 µs that follow each other under one marker, this one among them; computed when a capture is read",
+        bounded=False,
+    ),
+    flag("range.in_chain", "In a chain of tiny work", "1 where four or more ranges below 10 µs follow each other"),
     Metric(
         "range.drain_interval",
         "ns",
@@ -18,6 +27,14 @@ METRICS = (
         "Time between switches",
         "high",
         "GPU time of the range over its switches between graphics and compute",
+    ),
+    Metric(
+        "prims.drawn",
+        "count",
+        "Primitives drawn",
+        "low",
+        "Primitives that reached the rasteriser; those fetched, where only they were counted",
+        bounded=False,
     ),
     Metric("prims.culled", "ratio", "Primitives culled", "low", "Primitives fetched that never reached the rasteriser"),
     Metric(
