@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import SAMPLES, bare_capture, diagnosis, generic, run
@@ -109,6 +109,7 @@ def test_levels_come_from_one_table(share: float | None, confidence: str, want: 
     assert want in LEVELS
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 400), st.integers(0, 5), st.floats(0, 0.99)), min_size=1, max_size=40))
 def test_a_small_gain_never_hides_a_large_one(fired: list[tuple[int, int, float]]) -> None:
     """Whatever fires: a leader is a root, and what explains a cause would give back a comparable time."""
