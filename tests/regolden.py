@@ -19,7 +19,7 @@ if __name__ == "__main__":  # a script finds what lies beside it, not the packag
 from tests.conftest import FORMATS, ROOT, SAMPLES
 
 GOLDEN = ROOT / "tests" / "golden"
-BESIDE = {".md", ".txt", ".py", ".toml", ".yaml", ".tsv", ".nsys-rep", ".ncu-rep"}  # notes and tools beside the samples
+BESIDE = {".md", ".txt", ".py", ".toml", ".yaml", ".tsv", ".nsys-rep"}  # notes and tools beside the samples
 LARGEST = 2_000_000  # bytes of an export whose reports are kept
 
 

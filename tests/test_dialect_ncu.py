@@ -16,7 +16,7 @@ from tests.conftest import SAMPLES
 from tests.helpers.dialects import damaged, line_of, read, read_or_refuse, refusal, values
 from triage import schema
 from triage.capture.capture import SEP, Table
-from triage.dialects import ncu_details, ncu_gui, ncu_raw, ncu_report, ncu_text
+from triage.dialects import native_files, ncu_details, ncu_gui, ncu_raw, ncu_text
 from triage.dialects._nvidia import ncu_long, ncu_names
 from triage.ground.errors import UnknownUnit
 
@@ -332,7 +332,7 @@ def test_stall_shares_from_samples() -> None:
     [
         (b"==ERROR== Option '--section x' did not match any section.\n", "did not match any section"),
         (b"==PROF== Connected to process 1 (a)\n==WARNING== No kernels were profiled.\n", "No kernels were profiled"),
-        (b"NVR\0\1\2\3\0\0", "ncu --import x.csv --page raw --csv"),
+        (b"NVR\0\1\2\3\0\0", "without launches"),
         (b'"Kernel Name","k"\n"Address","Source","# Samples"\n"1","MOV","3"\n', "source page"),
         (HEAD.format("").encode(), "header but no rows"),
         (RAW.read_bytes()[: RAW.read_bytes().index(b'"0","4712"')], "header but no rows"),
@@ -345,7 +345,7 @@ def test_refusals_name_what_it_is(data: bytes, words: str) -> None:
 
 def test_compressed_report_by_name_and_bytes(tmp_path: Path) -> None:
     path = tmp_path / "big.ncu-rep"
-    path.write_bytes(b"\x28\xb5\x2f\xfd\0\0\0\1")
+    path.write_bytes(b"BZh\0\0\0\1")
     assert "ncu --import big.ncu-rep --page raw --csv > big.csv" in refusal(path)
 
 
@@ -354,7 +354,7 @@ DAMAGE = [b'"', b",", b"\n", b"\0", b"\xff", b"1e999", b"nan", b";", b"", b"\r"]
 
 @given(damaged([p.read_bytes() for p in (DETAILS, RAW, TEXT, GUI)], DAMAGE, most=8))
 def test_damaged_samples_never_traceback(data: bytes) -> None:
-    for module in (ncu_details, ncu_raw, ncu_gui, ncu_text, ncu_report):
+    for module in (ncu_details, ncu_raw, ncu_gui, ncu_text, native_files):
         read_or_refuse(module, data)
 
 

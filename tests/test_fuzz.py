@@ -55,7 +55,7 @@ def test_every_dialect_has_a_seed(judge: fuzzing.Judge, tmp_path: Path) -> None:
         except TriageError:
             continue
     missing = set(NAMES) - seen
-    assert missing <= {"ncu-report", "rocm-traces", "mobile-series"}, (
+    assert missing <= {"native-files", "rocm-traces", "mobile-series"}, (
         missing
     )  # the first two only ever refuse; no public export of the third
 

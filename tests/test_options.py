@@ -128,7 +128,7 @@ def offered(*words: str) -> list[str]:
 @pytest.mark.parametrize(
     ("words", "some"),
     [
-        (("diagnose", "--dialect", "ncu-r"), {"ncu-raw", "ncu-report"}),
+        (("diagnose", "--dialect", "ncu-r"), {"ncu-raw", "ncu-rep"}),
         (("diagnose", "--device", "SM_8"), {"sm_80", "sm_86"}),
         (("diagnose", "-f", "m"), {"markdown"}),
         (("batch", "-f", "html,j"), {"html,json", "html,jira", "html,junit"}),

@@ -1,4 +1,4 @@
-"""One input as bytes and text: a file, a gz file, a folder that is one export, or standard input.
+"""One input as bytes and text: a file, a packed file, a folder that is one export, or standard input.
 
 A Source knows its encoding, can be opened again and again, and finds single cells by line and column, so that no
 reader has to keep the text of a million cells for the few that a report quotes.
@@ -7,28 +7,26 @@ reader has to keep the text of a million cells for the few that a report quotes.
 from __future__ import annotations
 
 import csv
-import gzip
 import hashlib
 import io
 import itertools
 import re
 import stat
 import sys
-import zlib
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from triage.capture import packed
+from triage.capture.packed import BYTES, bounded
 from triage.ground.errors import BadCapture, CaptureError
 
 HEAD = 1 << 18  # bytes that decide dialect and encoding; the text of a log before the table can be long
-GZ_RATIO = 300  # real exports compress 5-40 times; a bomb 1000 times
-GZ_BYTES = 8 << 30
 LONGEST_RECORD = 1 << 20  # bytes of one record; beyond them its quotes are taken for damaged
 MOST_FILES = 20_000  # of a folder that is one export; a home folder given by mistake is not walked for minutes
 _BINARY = (
@@ -44,49 +42,22 @@ _BINARY = (
     (b"BZh", "a bzip2 archive"),
     (b"\xfd7zXZ", "an xz archive"),
     (b"7z\xbc\xaf", "a 7-Zip archive"),
-    (b"\x28\xb5\x2f\xfd", "zstd-compressed data"),
 )
 csv.field_size_limit(1 << 24)
-
-
-class _Bounded(io.RawIOBase):
-    """A gzip stream that refuses to grow beyond any honest export."""
-
-    def __init__(self, path: str, compressed: int, limit: int) -> None:
-        self._name = path
-        self._inner = gzip.open(path, "rb")  # noqa: SIM115 - closed with the stream
-        self._limit = _unpacked_limit(compressed, limit)
-        self._seen = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: object) -> int:
-        view = memoryview(cast(bytearray, buffer))
-        try:
-            data = self._inner.read(len(view))
-        except (OSError, EOFError, zlib.error) as e:
-            raise BadCapture(f"{self._name}: the gz data is damaged ({e})", "copy or export the file again") from e
-        self._seen += len(data)
-        if self._seen > self._limit:
-            raise _bomb(self._name, self._limit)
-        view[: len(data)] = data
-        return len(data)
-
-    def close(self) -> None:
-        self._inner.close()
-        super().close()
 
 
 class Source:
     """One input. `path` is what the user typed and what reports print."""
 
-    def __init__(self, path: str, data: bytes | None = None, max_unpacked: int = GZ_BYTES) -> None:
+    def __init__(self, path: str, data: bytes | None = None, max_unpacked: int = BYTES) -> None:
         self.path = path
         self._data = data
         self._max = max_unpacked
         self.delimiter = ","
         self.skip_space = False
+        # a dialect whose records are no lines of text says what they are called, and where to find some by number
+        self.record = "line"
+        self.find: Callable[[list[int]], Mapping[int, Sequence[str]]] | None = None
         if data is None and path == "-":
             self._data = sys.stdin.buffer.read()
         elif data is None:
@@ -118,32 +89,25 @@ class Source:
         return self._data is None and Path(self.path).is_dir()
 
     @cached_property
-    def _gz(self) -> bool:
+    def _packing(self) -> str:
+        """`gz`, `zst` or "": how the file is packed. What was piped is unpacked once, here."""
         if self._data is not None:
-            if self._data[:2] == b"\x1f\x8b":
-                limit = _unpacked_limit(len(self._data), self._max)
-                with gzip.GzipFile(fileobj=io.BytesIO(self._data)) as f:
-                    try:
-                        plain = b"".join(itertools.islice(iter(lambda: f.read(1 << 20), b""), (limit >> 20) + 1))
-                    except (OSError, EOFError, zlib.error) as e:
-                        raise BadCapture(f"{self.path}: the gz data is damaged ({e})", "copy it again") from e
-                if len(plain) > limit:
-                    raise _bomb(self.path, limit)
-                self._data = plain
-            return False
+            if how := packed.kind(self._data):
+                self._data = packed.unpack(self._data, how, self.path, self._max)
+            return ""
         if self.is_folder:
-            return False
+            return ""
         with Path(self.path).open("rb") as f:
-            return f.read(2) == b"\x1f\x8b"
+            return packed.kind(f.read(4))
 
     def open(self) -> BinaryIO:
         """The bytes from the start, unpacked; raises CaptureError, and BadCapture while a damaged gz is read."""
-        gz = self._gz
+        how = self._packing
         if self._data is not None:
             return io.BytesIO(self._data)
         try:
-            if gz:
-                return io.BufferedReader(_Bounded(self.path, self._stat.st_size, self._max), 1 << 20)
+            if how:
+                return packed.open_file(self.path, how, self._stat.st_size, self._max)
             return Path(self.path).open("rb", buffering=1 << 20)
         except OSError as e:
             raise CaptureError(f"{self.path}: cannot be read ({e.strerror or e})", "check its permissions") from e
@@ -151,7 +115,7 @@ class Source:
     @property
     def plain_path(self) -> str | None:
         """A path that pandas can open by itself (not packed, not piped), else None."""
-        return self.path if self._data is None and not self._gz and not self.is_folder else None
+        return self.path if self._data is None and not self._packing and not self.is_folder else None
 
     def unchanged(self) -> None:
         """Raise BadCapture when the file was written to, cut or replaced since it was first looked at."""
@@ -257,11 +221,13 @@ class Source:
             for i, line in enumerate(f):
                 yield (line.removeprefix("\ufeff") if i == 0 else line).rstrip("\n")
 
-    def records(self, wanted: Iterable[int], delimiter: str | None = None) -> dict[int, list[str]]:
+    def records(self, wanted: Iterable[int], delimiter: str | None = None) -> dict[int, Sequence[str]]:
         """Cells of the records that start on the given 1-based lines, in one pass over the file."""
         self.unchanged()
-        out: dict[int, list[str]] = {}
+        out: dict[int, Sequence[str]] = {}
         todo = sorted(set(wanted))
+        if self.find is not None:
+            return dict(self.find(todo))
         sep = delimiter or self.delimiter
         for number, text in self._texts(todo, quotes=sep != "\t").items():
             try:
@@ -355,29 +321,6 @@ class Source:
                 f"{self.path}: a folder of more than {MOST_FILES:,} files is no export", "name the export's own folder"
             )
         return sorted(p for p in seen if p.is_file())
-
-
-def bounded(f: BinaryIO, path: str, limit: int = 1 << 30) -> bytes:
-    """All of a stream; raises BadCapture above `limit` bytes."""
-    # in pieces: one big read would claim the whole limit at once
-    parts, seen = [], 0
-    while block := f.read(1 << 20):
-        parts.append(block)
-        seen += len(block)
-        if seen > limit:
-            raise BadCapture(f"{path}: larger than {limit >> 20} MB, too large for this layout", "split the export")
-    return b"".join(parts)
-
-
-def _unpacked_limit(packed: int, wanted: int) -> int:
-    return min(wanted, max(packed * GZ_RATIO, 1 << 20)) if wanted == GZ_BYTES else wanted
-
-
-def _bomb(path: str, limit: int) -> BadCapture:
-    return BadCapture(
-        f"{path}: unpacks to more than {limit >> 20} MB, which no export compresses to",
-        "unpack it yourself, or raise --max-unpacked",
-    )
 
 
 def _lf(text: str) -> str:

@@ -66,8 +66,8 @@ def table(capture: Capture, metrics: Sequence[str], most: int | None) -> str:
 def _where(o: Origin) -> str:
     if o.formula:
         cells = [i for i in o.inputs if not i.formula]
-        return f"= {o.formula}" + (f" (line {', '.join(str(i.line) for i in cells[:3])})" if cells else "")
-    return f"line {o.line}, {_plain(o.column)[:60]!r} = {_plain(o.text)[:40]!r}"
+        return f"= {o.formula}" + (f" ({cells[0].record} {', '.join(str(i.line) for i in cells[:3])})" if cells else "")
+    return f"{o.record} {o.line}, {_plain(o.column)[:60]!r} = {_plain(o.text)[:40]!r}"
 
 
 def _plain(text: str) -> str:

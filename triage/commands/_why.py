@@ -114,7 +114,7 @@ def _origin(o: Origin) -> str:
     """One value and where it comes from."""
     if o.value != o.value:
         return f"{o.metric}: missing"
-    place = f"line {o.line}, {o.column!r} = {o.text!r}" if o.line else o.formula
+    place = f"{o.record} {o.line}, {o.column!r} = {o.text!r}" if o.line else o.formula
     if o.metric in derivations() and not o.line:
         place = f"= {o.formula}"
     return f"{o.metric} {show(o.value, o.unit)}" + (f" ({place})" if place else "")

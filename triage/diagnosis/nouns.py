@@ -17,7 +17,7 @@ Outcome = Literal["fired", "silent", "blind", "not applicable", "overruled"]
 class Origin:
     """Where a value comes from: a cell as exported (file, 1-based line, column header, text), or a formula over inputs.
 
-    value is in the canonical unit of the metric.
+    value is in the canonical unit of the metric. record: what a line is called in files that are no text (`result`).
     """
 
     metric: str
@@ -29,6 +29,7 @@ class Origin:
     text: str = ""
     formula: str = ""
     inputs: tuple[Origin, ...] = ()
+    record: str = "line"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ file, and compared with what was read the first time: a file replaced meanwhile 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ class Origins:
     def __init__(self, capture: Capture, view: View) -> None:
         self.capture, self.view = capture, view
         self._lines: dict[int, set[int]] = {}
-        self._records: dict[int, dict[int, list[str]]] = {}
+        self._records: dict[int, dict[int, Sequence[str]]] = {}
         self._exact: dict[int, dict[int, int]] = {}
 
     def want(self, metrics: Iterable[str], workloads: Iterable[int]) -> None:
@@ -101,7 +101,7 @@ class Origins:
         record, line = self._record(column.file, line)
         # rows may be shorter than the header: cells at the end that nobody wrote
         cell = record[column.column - 1].strip() if column.column <= len(record) else ""
-        return Origin(metric, value, unit, file.path, line, column.header, cell)
+        return Origin(metric, value, unit, file.path, line, column.header, cell, record=file.record)
 
     def _quoted(self, rows: list[int]) -> list[int]:
         """The rows worth naming: the longest ones."""
@@ -119,7 +119,7 @@ class Origins:
     def _line(self, column: Column, row: int) -> int:
         return int(column.lines[row]) if column.lines is not None else self.capture.table.line(row)
 
-    def _record(self, file: int, line: int) -> tuple[list[str], int]:
+    def _record(self, file: int, line: int) -> tuple[Sequence[str], int]:
         if file not in self._records:
             self._records[file] = self.capture.table.files[file].records(self._lines.get(file, set()))
         found = self._records[file]

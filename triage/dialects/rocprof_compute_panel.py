@@ -7,6 +7,7 @@ dispatches together, so it is one workload. Other panels are averages without ti
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -133,7 +134,7 @@ def read(source: Source, options: Options) -> Table:
     """The speed-of-light panel as one workload; raises NotTriageable naming any other panel."""
     line, headers = wide_table.header(source)
     found = _columns(headers)
-    rows: dict[str, tuple[int, list[str]]] = {}
+    rows: dict[str, tuple[int, Sequence[str]]] = {}
     for number, cells in sorted(source.records(range(line + 1, line + 400)).items()):
         if len(cells) > found["metric"] and cells[found["metric"]].strip():
             rows.setdefault(_plain(cells[found["metric"]]), (number, cells))
@@ -190,7 +191,7 @@ def _plain(name: str) -> str:
     return re.sub(r"[\s_]+", " ", name.replace("LDS_Per_Workgroup", "LDS")).strip().lower()
 
 
-def _style(source: Source, rows: dict[str, tuple[int, list[str]]], columns: list[int], wanted: str) -> units.Style:
+def _style(source: Source, rows: dict[str, tuple[int, Sequence[str]]], columns: list[int], wanted: str) -> units.Style:
     """Decimal point or comma; only a panel that is not cut by commas can hold the latter."""
     if source.delimiter == "," and not wanted:
         return "us"
@@ -199,7 +200,7 @@ def _style(source: Source, rows: dict[str, tuple[int, list[str]]], columns: list
     return units.style([r[c] for _, r in rows.values() for c in columns if c < len(r)], f"{source.path}: ")
 
 
-def _value(source: Source, number: int, column: int, cells: list[str], style: units.Style) -> float | None:
+def _value(source: Source, number: int, column: int, cells: Sequence[str], style: units.Style) -> float | None:
     """A cell's number, None for none; BadCapture for anything else. number: its line."""
     text = cells[column] if column < len(cells) else ""
     try:
@@ -208,7 +209,7 @@ def _value(source: Source, number: int, column: int, cells: list[str], style: un
         raise BadCapture(f"{source.path}:{number}: {text[:40]!r} is not a number", "export the panel again") from e
 
 
-def _unit(cells: list[str], found: dict[str, int]) -> str:
+def _unit(cells: Sequence[str], found: dict[str, int]) -> str:
     unit = cells[found["unit"]].strip().lower() if "unit" in found and found["unit"] < len(cells) else ""
     return "%" if unit in ("pct", "percent", "%", "pct of peak") else ""
 

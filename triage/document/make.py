@@ -239,7 +239,8 @@ def _evidence(c: Check) -> Entry:
 def origin(o: Origin) -> Entry:
     """A cell as exported, or a formula over such cells."""
     if not o.formula:
-        return {"file": o.file, "line": o.line, "column": o.column, "text": o.text}
+        cell = {"file": o.file, "line": o.line, "column": o.column, "text": o.text}
+        return cell if o.record == "line" else {**cell, "record": o.record}
     inputs = []
     for i in o.inputs:
         value, unit = display(i.value, i.unit)

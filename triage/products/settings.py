@@ -45,9 +45,9 @@ class Settings:
     @property
     def most_unpacked(self) -> int:
         """Bytes that a compressed export may unpack to."""
-        from triage.capture.source import GZ_BYTES
+        from triage.capture.packed import BYTES
 
-        return GZ_BYTES if self.max_unpacked is None else self.max_unpacked
+        return BYTES if self.max_unpacked is None else self.max_unpacked
 
     def rulebook(self) -> Rulebook:
         """The rules in force; raises RuleError for a wrong file, TriageError for words that match no rule."""

@@ -8,7 +8,8 @@ import numpy as np
 
 from triage import devices, dialects
 from triage.capture.capture import SEP, Capture, Column, Derived, InputFile, Table
-from triage.capture.source import GZ_BYTES, Source
+from triage.capture.packed import BYTES
+from triage.capture.source import Source
 from triage.devices import Device
 from triage.ground.errors import BadCapture, CaptureError, TriageError
 from triage.reading import chains, markers, quality
@@ -21,7 +22,7 @@ def read(
     device: str = "",
     marker: str = "",
     options: dialects.Options | None = None,
-    max_unpacked: int = GZ_BYTES,
+    max_unpacked: int = BYTES,
     unfold: bool = False,
 ) -> Capture:
     """Read one export (file, gz, folder, or "-") into a Capture.

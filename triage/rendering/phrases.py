@@ -163,7 +163,8 @@ def cell(o: Entry) -> str:
     if "formula" in o:
         first = next((leaf for leaf in leaves(o)), None)
         return f"{short(o['formula'], 80)}{f' ({cell(first)})' if first else ''}"
-    return f"“{short(o['text'], 40)}” in {tail(o['file'])}:{o['line']}, column {short(o['column'], 70)}"
+    place = f", {o['record']} {o['line']}, metric " if "record" in o else f":{o['line']}, column "
+    return f"“{short(o['text'], 40)}” in {tail(o['file'])}{place}{short(o['column'], 70)}"
 
 
 def leaves(o: Entry) -> Iterable[Entry]:

@@ -19,7 +19,8 @@ import numpy as np
 import pandas as pd
 
 from triage.capture.arrays import Indices
-from triage.capture.source import Source, bounded, cells, delimiter
+from triage.capture.packed import bounded
+from triage.capture.source import Source, cells, delimiter
 from triage.ground.errors import BadCapture
 
 _MAX = 4 << 30

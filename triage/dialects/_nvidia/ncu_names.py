@@ -202,8 +202,11 @@ _MISSES = "lts__t_sectors_srcunit_tex_aperture_{}_lookup_miss.sum"
 _COMPUTED = {"l2.sysmem_traffic": [_MISSES.format(a) for a in ("device", "peer", "sysmem")]}  # by us, from these
 
 
-def collect(metrics: list[str]) -> str:
-    """A complete command that collects the canonical metrics, newest counter names first."""
+_CSV = "--csv --page raw --print-units base --log-file kernels.csv"
+
+
+def collect(metrics: list[str], output: str = _CSV) -> str:
+    """A complete command that collects the canonical metrics, newest counter names first. output: where they go."""
     wanted: set[str] = set()
     sections: set[str] = set()
     for canonical in metrics:
@@ -223,4 +226,4 @@ def collect(metrics: list[str]) -> str:
         return ""
     wanted.add("gpu__time_duration.sum")  # without a time nothing can be ranked
     parts = [f"--section {s}" for s in sorted(sections)] + [f"--metrics {','.join(sorted(wanted))}"]
-    return f"ncu {' '.join(reversed(parts))} --csv --page raw --print-units base --log-file kernels.csv ./your-app"
+    return f"ncu {' '.join(reversed(parts))} {output} ./your-app"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from triage import schema
-from triage.capture.arrays import Indices, Masks, Names
+from triage.capture.arrays import Floats, Indices, Masks, Names
 from triage.capture.capture import Column, Opinion, Quality, Table
 from triage.capture.source import Source, cells
 from triage.dialects._nvidia import ncu_implied, ncu_long
@@ -37,8 +38,8 @@ _NA = [*csv_parser.MISSING, "No data"]
 
 
 @dataclass(slots=True)
-class _Piece:
-    """One table of a file: names, 1-based lines and texts by role, one per launch, and the columns."""
+class Piece:
+    """One table of a file: names, 1-based lines and texts by role, one per launch, and the columns by metric."""
 
     names: Names
     lines: Indices
@@ -66,6 +67,13 @@ def read(source: Source, dialect: str, header: Header, brackets: bool, decimal: 
             f"{source.path}: a header but no rows" + (f"; the profiler said: {said}" if said else ""),
             "the profiler recorded nothing; check that kernels ran and profile again",
         )
+    return assemble(source, dialect, pieces, [n for n, _ in map(_bracketed, found[0].headers)], style, quality)
+
+
+def assemble(
+    source: Source, dialect: str, pieces: list[Piece], headers: list[str], style: units.Style, quality: list[Quality]
+) -> Table:
+    """The table of all pieces, with the columns that counters only imply. headers: names of a record's cells."""
     table = Table(
         dialect,
         [source],
@@ -76,7 +84,7 @@ def read(source: Source, dialect: str, header: Header, brackets: bool, decimal: 
         quality=quality,
     )
     table.kinds = np.full(len(table), "compute", dtype=object)
-    _extras(table, pieces, found[0], style)
+    _extras(table, pieces, headers, style)
     ncu_implied.complete(table)
     if not table.columns:
         table.notes.append("no metric of this export is known to triage; see the unmapped names")
@@ -116,7 +124,7 @@ def _below_header(body: Body, seg: Segment) -> int:
     return offset
 
 
-def _candidates(headers: list[tuple[str, str]]) -> dict[str, list[int]]:
+def candidates(headers: list[tuple[str, str]]) -> dict[str, list[int]]:
     """canonical id -> columns that give it, best name first."""
     found: dict[str, list[int]] = {}
     for i, (name, unit) in enumerate(headers):
@@ -127,11 +135,26 @@ def _candidates(headers: list[tuple[str, str]]) -> dict[str, list[int]]:
     return found
 
 
+def choose(
+    wanted: dict[str, list[int]], column: Callable[[int, str], Column | None]
+) -> tuple[dict[str, Column], set[int]]:
+    """(column per metric, the cells that were tried for it): the best name that has a number; one may be all empty."""
+    columns: dict[str, Column] = {}
+    used: set[int] = set()
+    for metric, options in wanted.items():
+        for c in options:
+            used.add(c)
+            if (found := column(c, metric)) is not None:
+                columns[metric] = found
+                break
+    return columns, used
+
+
 def _style(source: Source, body: Body, found: list[Segment], brackets: bool, decimal: str) -> units.Style:
     """The number style from the mapped columns of the first records; UnknownUnit when it stays open."""
     texts: set[str] = set()
     for seg in found[:3]:
-        wanted = [c for cs in _candidates(_headers(seg, body, brackets)).values() for c in cs]
+        wanted = [c for cs in candidates(_headers(seg, body, brackets)).values() for c in cs]
         sample = bytes(body.data[seg.start : min(seg.end, seg.start + (1 << 20))]).decode(body.encoding, "replace")
         if seg.separator == "," and '"' not in sample:  # no number can hold a comma
             return "us" if not decimal else ncu_long.decimal_style(source, [], ",", decimal)
@@ -140,7 +163,7 @@ def _style(source: Source, body: Body, found: list[Segment], brackets: bool, dec
     return ncu_long.decimal_style(source, sorted(texts), found[0].separator, decimal)
 
 
-def _piece(body: Body, seg: Segment, brackets: bool, style: units.Style, quality: list[Quality]) -> _Piece | None:
+def _piece(body: Body, seg: Segment, brackets: bool, style: units.Style, quality: list[Quality]) -> Piece | None:
     headers = _headers(seg, body, brackets)
     low = [schema.normal(n) for n, _ in headers]
     roles = {r: low.index(n) for r, accepted in ROLES.items() for n in reversed(accepted) if n in low}
@@ -156,19 +179,11 @@ def _piece(body: Body, seg: Segment, brackets: bool, style: units.Style, quality
     keep = np.array([bool(re.fullmatch(r"\s*[\d.,]+\s*", w)) for w in words])[codes]
     if not len(texts) or not keep.any():
         return None
-    wanted = _candidates(headers)
+    wanted = candidates(headers)
     flat = sorted({c for cs in wanted.values() for c in cs})
     numbers = _numbers(body, seg, flat, style, len(texts))
-    columns: dict[str, Column] = {}
-    used = set(roles.values())
-    for metric, options in wanted.items():
-        for c in options:  # the best name that has a number: a counter may be listed and empty
-            column = _column(numbers[c], metric, headers[c], c, style, keep, quality)
-            if column is not None:
-                used.add(c)
-                columns.setdefault(metric, column)
-                break
-            used.add(c)
+    columns, tried = choose(wanted, lambda c, metric: _column(numbers[c], metric, headers[c], c, style, keep, quality))
+    used = tried | set(roles.values())
     unmapped = [h for i, h in enumerate(seg.headers) if h and i not in used]
     out = {
         r: np.array(words_, dtype=object)[codes_[keep]]
@@ -179,7 +194,7 @@ def _piece(body: Body, seg: Segment, brackets: bool, style: units.Style, quality
     names = out.get("kernel", np.array([f"launch {i}" for i in np.flatnonzero(keep)], dtype=object)).copy()
     blank = names == ""
     names[blank] = [f"launch {i}" for i in np.flatnonzero(blank)]
-    return _Piece(names, lines[keep], out, columns, unmapped)
+    return Piece(names, lines[keep], out, columns, unmapped)
 
 
 def _numbers(body: Body, seg: Segment, wanted: list[int], style: units.Style, rows: int) -> pd.DataFrame:
@@ -230,7 +245,6 @@ def _column(
     quality: list[Quality],
 ) -> Column | None:
     """A metric's values in canonical units, or None when no kept cell holds a number or the unit does not fit."""
-    name, unit = header
     if pd.api.types.is_numeric_dtype(raw):
         values = raw.to_numpy(dtype=np.float64, na_value=np.nan)[keep]
         values = np.where(np.isfinite(values), values, np.nan)
@@ -239,6 +253,15 @@ def _column(
         texts = raw.astype(object).to_numpy()[keep]
         known = {t: ncu_long.number("" if t is None or t != t else str(t), style, additive) for t in set(texts)}
         values = np.array([known[t] for t in texts])
+    return scaled(values, metric, header, c + 1, quality)
+
+
+def scaled(values: Floats, metric: str, header: tuple[str, str], place: int, quality: list[Quality]) -> Column | None:
+    """Values in the unit of their header as a column in canonical units; None without a number or a unit that fits.
+
+    place: 1-based cell of the values in their records.
+    """
+    name, unit = header
     if not np.isfinite(values).any():
         return None
     try:
@@ -246,10 +269,10 @@ def _column(
     except UnknownUnit as e:
         quality.append(Quality("unit-not-understood", f"{name} in {unit!r}: {e.message}"))
         return None
-    return Column(values * factor if factor != 1.0 else values, name, c + 1, unit, factor)
+    return Column(values * factor if factor != 1.0 else values, name, place, unit, factor)
 
 
-def _merge(pieces: list[_Piece]) -> dict[str, Column]:
+def _merge(pieces: list[Piece]) -> dict[str, Column]:
     """Columns of all tables of a file one below the other; a counter that a table lacks is missing there."""
     if len(pieces) == 1:
         return pieces[0].columns
@@ -261,9 +284,9 @@ def _merge(pieces: list[_Piece]) -> dict[str, Column]:
     return merged
 
 
-def _extras(table: Table, pieces: list[_Piece], seg: Segment, style: units.Style) -> None:
+def _extras(table: Table, pieces: list[Piece], headers: list[str], style: units.Style) -> None:
     """Launch shape, architecture, device and estimated speedups from the columns that are no counters."""
-    low = [schema.normal(_bracketed(h)[0]) for h in seg.headers]
+    low = [schema.normal(h) for h in headers]
 
     def texts(role: str) -> Names:
         return np.concatenate([p.texts.get(role, np.full(len(p.names), "", dtype=object)) for p in pieces])

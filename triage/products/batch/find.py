@@ -19,7 +19,7 @@ from triage.capture.source import Source
 from triage.ground.errors import CaptureError, TriageError
 
 STATE = ".triage"  # a batch keeps its notes here; a folder that holds it is a batch's output, not its input
-TABLES = (".csv", ".tsv", ".xls", ".gz", ".ncu-rep", ".nsys-rep")  # taken in a folder whatever is in them
+TABLES = (".csv", ".tsv", ".xls", ".gz", ".ncu-rep", ".ncu-repz", ".nsys-rep")  # taken in a folder whatever is in them
 PASSED = (
     ".png",
     ".jpg",

@@ -95,9 +95,9 @@ class Packer:
             self.tail_rows.append(row)
         return self.tails[key]
 
-    def file(self, name: str) -> int:
-        """Index of an input file."""
-        return self.files.setdefault(clean(name), len(self.files))
+    def file(self, name: str, record: str) -> int:
+        """Index of an input file. record: what is numbered in it, "" for lines; the script puts a number behind."""
+        return self.files.setdefault(f"{clean(name)}, {record} " if record else clean(name), len(self.files))
 
 
 def web(url: str | None) -> bool:
@@ -135,7 +135,7 @@ class Cells:
                 # the value as it was written, unless writing it again gives the same
                 0 if text == str(v) else text,
                 source["line"] - self.line,
-                self.p.file(source["file"]),
+                self.p.file(source["file"], source.get("record", "")),
             ]
             # zeros at the end are what the script takes for granted
             while len(row) > 3 and row[-1] == 0:

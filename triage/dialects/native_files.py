@@ -1,0 +1,173 @@
+"""Profilers' own files that are no exports: what each is, and the command that exports what triage reads.
+
+They are recognised to be refused in one line. Nsight Compute's reports are read (`ncu_rep`); what is refused here of them
+is what is packed in a way nobody unpacks, damaged in its first bytes, or of the tools before.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from triage.capture.capture import Table
+from triage.capture.source import Source
+from triage.dialects import Match, Options
+from triage.ground.errors import CaptureError, NotTriageable
+
+NAME = "native-files"
+TITLE = "Profilers' own files (.nsys-rep, .ngfx-*, .rdc, .rgp, .trace ...), refused with the command that exports them"
+CAPTURE = """\
+Such a file is for the profiler's own window. Make an export of it first:
+
+- `.nsys-rep`, `.qdrep`, `.sqlite`: `nsys stats --report cuda_gpu_trace --format csv --output . report.nsys-rep`
+- `.nvprof`, `.nvvp`: `nvprof --csv --print-gpu-trace -i report.nvprof 2> report.csv`
+- `.ngfx-gputrace`, `.ngfx-capture`: profile again with `ngfx --activity="GPU Trace Profiler" ... --auto-export`
+- `.rdc`: in RenderDoc, Window > Performance Counter Viewer, *Capture counters*, *Save as CSV*
+- `.wpix`: `pixtool open-capture FRAME.wpix save-event-list events.csv --counters=*`
+- `.rgp`: it has no tables to export; collect counters with `rocprofv3` (compute) or RenderDoc (graphics)
+- `.trace`, `.gputrace` of Xcode: Performance, Counters, Editor > *Export GPU Counters*
+- `.ncu-rep`: read as it is, see above"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """A file or folder by its name or first bytes; what it is, and what to do. {name}, {stem}: of the file."""
+
+    named: tuple[str, ...]
+    begins: tuple[bytes, ...]
+    what: str
+    hint: str
+
+
+_SESSION = 'profile again with tables: ngfx --activity="GPU Trace Profiler" --exe=GAME --output-dir=OUT --auto-export'
+_KINDS = (
+    _Kind(
+        (".nsys-rep", ".qdrep", ".qdstrm"),
+        (),
+        "an Nsight Systems report, not a table",
+        "export it: nsys stats --report cuda_gpu_trace --format csv --output . {name}",
+    ),
+    _Kind(
+        (".nvvp", ".nvprof"),
+        (),
+        "an nvprof database, not a table",
+        "export it: nvprof --csv --print-gpu-trace -i {name} 2> {stem}.csv",
+    ),
+    _Kind(
+        (".nsight-cuprof-report",),
+        (),
+        "a binary Nsight Compute report of 2019 or older, not a table",
+        "export it: nv-nsight-cu-cli --import {name} --page raw --csv > {stem}.csv",
+    ),
+    _Kind(
+        (".ncu-rep", ".ncu-repz"),
+        (),
+        "named like an Nsight Compute report, but packed, or damaged in its first bytes",
+        "unpack it, or copy it again; or export it: ncu --import {name} --page raw --csv > {stem}.csv",
+    ),
+    _Kind((".ngfx-gputrace",), (), "a GPU Trace of Nsight Graphics, not its tables", _SESSION),
+    _Kind(
+        (".ngfx-capture", ".ngfx-cppcap", ".ngfx-proj", ".ngfx-bincap"),
+        (),
+        "a capture of Nsight Graphics, without counters",
+        _SESSION,
+    ),
+    _Kind(
+        (".rdc",),
+        (b"RDOC",),
+        "a RenderDoc capture, without counters",
+        "open it in RenderDoc: Window > Performance Counter Viewer, Capture counters, Save as CSV",
+    ),
+    _Kind(
+        (".wpix", ".pix3"),
+        (),
+        "a PIX capture, not its event list",
+        "export it: pixtool open-capture {name} save-event-list {stem}.csv --counters=*",
+    ),
+    _Kind(
+        (".rgp", ".rmv", ".rra"),
+        (b"AMD_RDF ", b"B00P"),
+        "a capture of the Radeon Developer Tools, which export no tables",
+        "collect counters: rocprofv3 --kernel-trace --pmc ... -f csv -- ./app, or RenderDoc's Performance Counter Viewer",
+    ),
+    _Kind(
+        (".gputrace",),
+        (),
+        "a GPU capture of Xcode, not its counters",
+        "open it in Xcode: Performance, Counters, Editor > Export GPU Counters",
+    ),
+    _Kind(
+        (".trace",),
+        (),
+        "a trace (of Instruments, Xcode or apitrace), not a table of counters",
+        "Metal: in Xcode export Performance, Counters, Editor > Export GPU Counters; else replay it under RenderDoc or Nsight",
+    ),
+)
+_PACKS = re.compile(r"\.(gz|zst|xz|bz2|zip)$")
+# first bytes of zip, xz and bzip2; what is in gz and Zstandard is looked into
+_PACKED = (b"PK\x03\x04", b"\xfd7zXZ", b"BZh")
+_PAGE = re.compile(r'^"?(?:Address|Line No|#)"?,"?(?:Source|Address)"?', re.MULTILINE)
+_SAMPLES = ("Warp Stall Sampling", "# Samples", "Instructions Executed", "stall_")
+_SOURCE_PAGE = _Kind(
+    (),
+    (),
+    "the source page of Nsight Compute: samples per instruction, no figures per kernel",
+    "give the report itself, or its raw page: ncu --import REPORT.ncu-rep --page raw --csv > kernels.csv",
+)
+
+
+def names() -> dict[str, list[str]]:
+    """Nothing: such files are not read."""
+    return {}
+
+
+def _named(name: str) -> _Kind | None:
+    bare = _PACKS.sub("", name.lower())
+    return next((k for k in _KINDS if bare.endswith(k.named)), None)
+
+
+def _kind(source: Source) -> _Kind | None:
+    """What a file is; from bytes, for such a file has no text to ask for."""
+    named = _named(source.name)
+    if source.is_folder:
+        return named if named and named.named[0] in (".gputrace", ".trace") else None
+    head = source.head
+    if kind := next((k for k in _KINDS if k.begins and head.startswith(k.begins)), None):
+        return kind
+    if head.startswith(b"SQLite format 3"):
+        # both tools keep CUPTI tables; only Nsight Systems describes the target beside them
+        if b"CUPTI_ACTIVITY_KIND" in head and b"TARGET_INFO" not in head and not source.name.endswith(".sqlite"):
+            return _KINDS[1]
+        ours = b"CUPTI_ACTIVITY" in head or b"TARGET_INFO" in head or b"NVTX_EVENTS" in head
+        return _KINDS[0] if ours else None
+    # UTF-16 text holds zero bytes too, but begins with its mark
+    if (b"\0" in head[:4096] and head[:2] not in (b"\xff\xfe", b"\xfe\xff")) or head.startswith(_PACKED):
+        return named
+    try:
+        text = source.head_text
+    except CaptureError:  # some other binary file
+        return named
+    # per instruction, under a header that is repeated for every kernel
+    return _SOURCE_PAGE if _PAGE.search(text) and any(s in text for s in _SAMPLES) else None
+
+
+def recognise(source: Source) -> Match | None:
+    """The bytes such a file begins with, or a binary file that says so in its name; the columns of the source page."""
+    kind = _kind(source)
+    # readers of single formats are surer of their own
+    return Match(0.9, f"a profiler's own file: {kind.what}") if kind else None
+
+
+def read(source: Source, options: Options) -> Table:
+    """Always NotTriageable: what the file is, and the command that exports what triage reads."""
+    kind = _kind(source) or _named(source.name)
+    if kind is None:
+        raise NotTriageable(f"{source.path}: no file of a profiler that is known here", "see: triage list dialects")
+    name = source.name if source.path != "-" else "report"
+    stem = re.sub(
+        r"(\.(ncu-repz?|nsys-rep|qdrep|qdstrm|sqlite|nsight-cuprof-report|nvvp|nvprof|wpix))+$",
+        "",
+        _PACKS.sub("", name),
+    )
+    packed = "packed: " if source.head.startswith(_PACKED) else ""
+    raise NotTriageable(f"{source.path}: {packed}{kind.what}", kind.hint.format(name=name, stem=stem))
