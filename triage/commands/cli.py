@@ -24,6 +24,7 @@ VERBS = {
     "diagnose": "Rank what to fix in one or more profiler exports.",
     "batch": "Diagnose many captures; one report each, an index over all.",
     "compare": "Compare captures before and after a change.",
+    "agree": "Hold the profiler's own rule results against the diagnosis.",
     "tickets": "Write one ticket per root cause.",
     "occupancy": "Theoretical occupancy, its limiter and the nearest steps.",
     "tile": "Halo overhead of a neighbourhood filter's tile.",

@@ -21,6 +21,12 @@ _MATRIX = re.compile(
     r"gemm|matmul|mat_mul|mmul|conv\dd?|convolution|attention|flash|wgmma|cutlass|xmma|winograd|fprop|dgrad|wgrad",
     re.IGNORECASE,
 )
+# how libraries name kernels that run on tensor pipes: by generation and instruction
+_TENSOR = re.compile(
+    r"sm\d\d_xmma|\bs\d?(?:16816|1688|884|8816|16832)|[hi]mma|[hq]?gmma|tensor_?op|_tensor(?:16x8|884)|cutlass_\d\d_tensorop"
+    r"|utcmma|tcgen05|nvjet|_mma_",
+    re.IGNORECASE,
+)
 _LETTER = {"fp32": "f", "fp64": "d"}
 
 
@@ -116,11 +122,16 @@ def _vram_peak(view: View) -> Values:
 def _matrix(view: View) -> Values:
     if not np.ndim(view["pipe.tensor_use"]) and not np.ndim(view["inst.tensor"]):
         return np.nan  # nothing to compare the name with
+    return _named(view, _MATRIX)
+
+
+def _named(view: View, pattern: re.Pattern[str]) -> Values:
+    """1 where a name holds the pattern, else 0."""
     known: dict[str, float] = {}  # kernels are few and launches many: each name is searched once
     names = view.capture.names[view.rows]
     for name in names:
         if name not in known:
-            known[name] = float(bool(_MATRIX.search(str(name))))
+            known[name] = float(bool(pattern.search(str(name)[:2000])))
     return np.array([known[n] for n in names])
 
 
@@ -210,6 +221,13 @@ DERIVATIONS = (
         highest,
         ("pipe.alu_use", "pipe.fma_use", "pipe.fp16", "pipe.lsu"),
         ask=("pipe.alu", "pipe.fma", "pipe.lsu"),
+    ),
+    Derivation(
+        "name.tensor_like",
+        (),
+        "the name is that of a library's tensor kernel: xmma, hmma, s16816, tensorop or the like",
+        lambda view: _named(view, _TENSOR),
+        whole=True,
     ),
     Derivation("name.matrix_like", (), "the name holds gemm, conv, attention or the like", _matrix, whole=True),
     # roofline

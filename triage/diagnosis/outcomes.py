@@ -125,6 +125,23 @@ class Outcomes:
         """The rule or concept that overrules a rule at position i; "" for none."""
         return next((by for by, hit in self.truth.overruled.get(index, ()) if hit[i]), "")
 
+    def why_overruled(self, index: int, i: int) -> str:
+        """Title of an overruled rule at position i, and what speaks against it."""
+        return self._overruled(self.d.book.rules[index], self.overruled_by(index, i), i)
+
+    def why_silent(self, index: int, i: int) -> tuple[bool, str]:
+        """(is it a premise that does not hold, what fails first) of a silent rule at position i; "" when nothing does."""
+        rule = self.d.book.rules[index]
+        if self.d.method not in rule.when:
+            return True, ""
+        for concept in rule.when[self.d.method].given:
+            if int(np.broadcast_to(self.truth.concept(concept), (self.view.size,))[i]) == FALSE:
+                maker = next((r for r in self.d.book.rules if concept in (r.name, *r.concludes)), None)
+                return True, f"it is asked only where this holds: {lower_first(maker.title) if maker else concept}"
+        only = np.zeros(self.view.size, dtype=bool)
+        only[i] = True
+        return False, next((why for _, _, why in self._failing(rule, index, only)), "")
+
     @cached_property
     def blind_spots(self) -> list[BlindSpot]:
         """Missing metrics, the rules that wait for them, and how to collect them; most rules first."""
@@ -221,6 +238,11 @@ class Outcomes:
 
     def _excluded(self, rule: Rule, index: int, silent: Masks) -> Iterator[tuple[str, int, str]]:
         """`CPU-bound: GPU idle 0.0 % ≤ 1.0 %`: the first comparison that failed, turned round."""
+        for name, w, said in self._failing(rule, index, silent):
+            yield name, w, f"{rule.rules_out}: {said}"
+
+    def _failing(self, rule: Rule, index: int, silent: Masks) -> Iterator[tuple[str, int, str]]:
+        """(rule id, workload, first comparison that failed) where a rule is silent."""
         lookup, left = self.lookup(index), silent.copy()
         for c in rule.when[self.d.method].conditions:
             if c.right is None:
@@ -231,7 +253,7 @@ class Outcomes:
             value, limit = (np.broadcast_to(lookup.once(e), self.view.size) for e in (c.left, c.right))
             for i in np.flatnonzero(failed):
                 said = comparison(title, show(float(value[i]), unit), FLIPPED[c.op], show(float(limit[i]), unit))
-                yield rule.id, int(self.rows[i]), f"{rule.rules_out}: {said}"
+                yield rule.id, int(self.rows[i]), said
 
     def sentence(self, i: int, best: str) -> str:
         """One-sentence verdict of the workload at position i; best: the title of its best finding, "" for none."""

@@ -11,6 +11,7 @@ from triage.capture.capture import SEP, Capture
 from triage.diagnosis.judged import Diagnosis
 from triage.diagnosis.nouns import Finding
 from triage.diagnosis.outcomes import Outcomes
+from triage.diagnosis.second_opinion import SecondOpinion
 from triage.document.bundle import Entry
 from triage.document.causes import Causes
 from triage.document.numbers import number, numbers
@@ -74,7 +75,7 @@ def _entries(
     share = numbers(c.self_ns[rows] / c.frame_ns) if c.frame_ns > 0 else [None] * size
     parents = c.parent[rows].tolist()
     names, paths, kinds = (list(map(str, words[rows].tolist())) for words in (c.names, c.paths, c.kinds))
-    opinions = _opinions(c)
+    opinions = _opinions(o)
     leads, judged = part.leaders.rule, part.judged[rows].tolist()
     for i, w in enumerate(rows.tolist()):
         ranked = order[i][: measured[i]]
@@ -119,12 +120,31 @@ def _times(c: Capture, w: int) -> Entry | None:
     return dict(zip(("min", "median", "max"), (number(ns, 3) for ns in found), strict=True))
 
 
-def _opinions(c: Capture) -> dict[int, list[Entry]]:
-    """What the profiler's own rules said, per workload, repeats once."""
+def _opinions(o: Outcomes) -> dict[int, list[Entry]]:
+    """What the profiler's own rules said, per workload, repeats once; and what is said here to the same."""
+    c = o.capture
+    if not c.table.opinions:
+        return {}
     out: dict[int, list[Entry]] = {}
-    for o, w in zip(c.table.opinions, c.owners([o.row for o in c.table.opinions]), strict=True):
-        entry = {"tool": o.tool, "rule": o.rule, "type": o.type, "text": o.text, "speedup": o.speedup}
-        listed = out.setdefault(int(w), [])
-        if entry not in listed:
-            listed.append(entry)
+    ours = SecondOpinion(o)
+    told: set[tuple[int, str, str, str, float | None]] = set()
+    for x, w in zip(c.table.opinions, map(int, c.owners([x.row for x in c.table.opinions])), strict=True):
+        key = (w, x.rule, x.type, x.text, x.speedup)
+        if key in told:
+            continue
+        told.add(key)
+        heard = ours.heard(x, w)
+        out.setdefault(w, []).append(
+            {
+                "tool": x.tool,
+                "rule": x.rule,
+                "type": x.type,
+                "text": x.text,
+                "speedup": x.speedup,
+                "cause": heard.cause or None,
+                "verdict": heard.verdict,
+                "ours": number(heard.ours) if heard.ours is not None else None,
+                "why": heard.why or None,
+            }
+        )
     return out

@@ -241,6 +241,11 @@ METRICS = (
         "1 when the name suggests matrix multiplication, convolution or attention; a hint, not a fact",
     ),
     flag(
+        "name.tensor_like",
+        "Tensor kernel by name",
+        "1 when the name is one that libraries give to kernels of the tensor pipe",
+    ),
+    flag(
         "device.is_nvidia",
         "NVIDIA GPU",
         "1 when the capture is of an NVIDIA GPU, 0 when of another, missing when unknown",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from triage import schema
@@ -153,6 +154,14 @@ def _unit_meaning(shown: str) -> str:
     return schema.get(metric).meaning if schema.known(metric) else ""
 
 
+def _opinion(o: Mapping[str, Any]) -> str:
+    """A rule's sentence, and what is said here to it."""
+    here = {"root": "Here the same root cause", "named": "Named here too", "ruled out": "Ruled out here"}.get(
+        o["verdict"], ""
+    )
+    return short(o["text"], 600) + (f" {here}{': ' + short(o['why'], 300) if o['why'] else ''}." if here else "")
+
+
 def _round(value: float | None, digits: int = 6) -> Any:
     if value is None:
         return None
@@ -212,7 +221,7 @@ def pack(b: Bundle, nodes: list[list[Any]]) -> dict[str, Any]:
         sol = [x for s in w["sol"] for x in (units.setdefault(s["unit"], len(units)), _round(s["pct"], 3))]
         grades = [[k, v] for k, v in w["hit_grades"].items()]
         opinions = [
-            [short(o["tool"], 40), short(o["rule"], 80), p.s(short(o["text"], 600)), o["speedup"] or 0]
+            [short(o["tool"], 40), short(o["rule"], 80), p.s(_opinion(o)), o["speedup"] or 0]
             for o in w["second_opinion"][:12]
         ]
         times = [_round(w["times"][k]) for k in ("min", "median", "max")] if w.get("times") else 0
