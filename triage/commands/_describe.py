@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from triage.ground.glossary import Entry
     from triage.rulebook.cause import Cause, Cure
     from triage.rulebook.packs import Rulebook
-    from triage.rulebook.rule import Advice, Rule, Threshold, When
+    from triage.rulebook.rule import Advice, GainModel, Rule, Threshold, When
 
 WIDTH = 80
 NAMES = 6  # foreign names listed per dialect
@@ -94,13 +94,7 @@ def rule_text(rule: Rule, book: Rulebook) -> str:
     read = (("needs", rule.needs), ("uses", rule.uses))
     out += block("Reads", [wrap(", ".join(metrics), f"  {how:9}") for how, metrics in read if metrics])
     if rule.gain:
-        g = rule.gain
-        lines = [
-            wrap(g.saves.text, "  likely   "),
-            wrap(g.low.text, "  at least ") if g.low.text != "0" else "",
-            wrap(g.at_most.text, "  at most  "),
-            wrap(f"{g.because} (confidence: {g.confidence})", "  because  "),
-        ]
+        lines = [*_gain(rule.gain), wrap(f"{rule.gain.because} (confidence: {rule.gain.confidence})", "  because  ")]
         out += block("Gain (fraction of the time)", lines)
     out += block("Advice", [line for a in rule.advice for line in _advice(a)])
     out += block("It worked if", [wrap(rule.verify, "  ")] if rule.verify else [])
@@ -113,6 +107,24 @@ def rule_text(rule: Rule, book: Rulebook) -> str:
     out += block("Premise of", [wrap(", ".join(used), "  ")] if used else [])
     out += block("Sources", [wrap(f"{c.text}{' <' + c.url + '>' if c.url else ''}", "  - ") for c in rule.cites])
     return "\n".join(out) + "\n"
+
+
+def _gain(g: GainModel) -> Iterator[str]:
+    """The effect a rule states, and how the one gain model reads it."""
+    for d in g.remains:
+        best = f" (at best {d.best.text})" if d.best is not d.likely else ""
+        if d.likely.text == "1":
+            yield wrap(f"{d.unit}: {d.best.text} of its demand at best", "  remains  ", "           ")
+        else:
+            yield wrap(f"{d.unit}: {d.likely.text} of its demand{best}", "  remains  ", "           ")
+    if g.time is not None:
+        yield wrap(g.time.text, "  likely   " if not g.limited else "  waits    ")
+    if g.low is not None and g.low.text != "0":
+        yield wrap(g.low.text, "  at least ")
+    if g.best is not None:
+        yield wrap(g.best.text, "  at most  ")
+    if g.limited:
+        yield wrap("as far as the units that stay busy leave room", "  bounded  ")
 
 
 def cause_text(cause: Cause, book: Rulebook) -> str:

@@ -1,39 +1,105 @@
-"""Fraction of a workload's time -> time saved in the frame (Amdahl), clamped and rounded.
+"""What a cure gives back, from the effect its rule states: one model for all rules.
 
-A gain is a model with a stated formula, never an adjective: `saves` (likely), `low` (surely), `at_most` (bound).
-Fractions work on exclusive time. Gains on one workload are alternatives and never add.
+After the cure no part of the GPU can need less than what remains of its demand, and none runs closer to its peak than
+cured kernels were seen to (or than it already ran). What the busiest part does not explain is waiting; of that the cure
+gives back what was measured of the waits it removes. The smaller of the two is the likely gain, the demands alone at
+full peak are the bound, and a stated part of the likely gain is safe.
+
+Gains are fractions of a workload's exclusive time; gains on one workload are alternatives and never add.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
 import numpy as np
 
 from triage.capture.arrays import Floats, Indices, Values
+from triage.derive._arrays import highest
+from triage.ground.parts import ROLLUPS, UNITS
 from triage.inference.evaluate import Lookup
-from triage.rulebook.rule import Rule
+from triage.rulebook.rule import GainModel, Rule
 
 # nothing gives all of its time back; and 1 / (1 - 1) is no speedup
 CAP = 0.99
 QUANTA = 10_000  # a tenth of a permille is already false precision
 
 
-def fractions(rule: Rule, lookup: Lookup, where: Indices) -> tuple[Floats, Floats, Floats]:
+@dataclass(frozen=True, slots=True)
+class Model:
+    """The numbers all gains share, fitted to measured cures by benchmarks/truth.py (docs/truth.md has the figures).
+
+    reach: share of its peak at which a unit limits in practice. full: share of peak from which on a unit's demand is
+    what time goes to, whatever warps wait for. unknown: share of peak assumed where no unit was measured. safe: factor on the parts of likely gains that rules call safe.
+    """
+
+    reach: float = 0.85
+    full: float = 0.60
+    safe: float = 1.0
+
+    def slowest(self, busy: Values) -> Values:
+        """Share of the time that a demand takes at least, at the pace that is reached in practice."""
+        return np.minimum(busy / self.reach, 1.0)
+
+
+MODEL = Model()
+
+
+def fractions(rule: Rule, lookup: Lookup, where: Indices, model: Model = MODEL) -> tuple[Floats, Floats, Floats]:
     """(low, likely, bound) fractions of the time of the workloads at positions `where`, NaN where an input is missing.
 
-    low is 0 and bound the likely value where their own formulas lack an input.
+    low is 0 and bound the likely value where their own inputs are missing.
     """
-    if rule.gain is None:
+    g = rule.gain
+    if g is None:
         nothing = np.full(len(where), np.nan)
         return nothing, nothing, nothing
     chosen = _Chosen(lookup, where)
-    bound, saves, low = (_rounded(e(chosen)) for e in (rule.gain.at_most, rule.gain.saves, rule.gain.low))
+    saves: Values = g.time(chosen) if g.time is not None else np.nan
+    most: Values = g.best(chosen) if g.best is not None else 1.0
+    if g.limited and rule.scope == "workload":
+        saves, room = _limited(g, chosen, saves, model)
+        most = np.fmin(room, most)
+    bound, saves = _rounded(most), _rounded(saves)
     # fmin takes the bound where the likely value is missing: put back below, since an unknown gain is no large one
     likely, missing = np.fmin(saves, bound), np.isnan(saves)
     if missing.any():
         likely = np.where(missing, np.nan, likely)
     likely = likely if np.ndim(likely) else np.full(len(where), likely)
-    # low <= likely <= bound whatever the three formulas say
+    low = _rounded(g.low(chosen) if g.low is not None else likely * min(1.0, g.sure * model.safe))
+    # low <= likely <= bound whatever the formulas say
     return np.fmin(np.nan_to_num(low), likely), likely, np.fmax(bound, likely)
+
+
+def _limited(g: GainModel, chosen: _Chosen, stated: Values, model: Model) -> tuple[Values, Values]:
+    """(likely, bound) by what every unit must still do."""
+    stays = {d.unit: (np.clip(d.likely(chosen), 0.0, 1.0), np.clip(d.best(chosen), 0.0, 1.0)) for d in g.remains}
+    needs: Values = 0.0  # share of today's time that the busiest unit takes after the cure
+    least: Values = 0.0  # the same at best
+    freed: Values = np.nan  # time that went to the freed units, where nothing was measured of waits
+    full: Values = 0.0  # time that went to them because they are nearly full
+    for busy, unit in _busy(chosen, stays):
+        pace = model.slowest(busy)
+        likely, best = stays.get(unit, (1.0, 1.0))
+        needs, least = np.fmax(needs, pace * likely), np.fmax(least, busy * np.fmin(best, likely))
+        if unit in stays:
+            pressed = np.clip((busy - model.full) / (model.reach - model.full), 0.0, 1.0)
+            freed, full = np.fmax(freed, (1 - likely) * pace), np.fmax(full, (1 - likely) * pressed)
+    waits = np.where(np.isnan(stated), freed, stated) if stays else stated
+    return np.minimum(1 - needs, waits), 1 - least
+
+
+def _busy(chosen: _Chosen, freed: Collection[str]) -> Iterator[tuple[Values, str]]:
+    """(share of peak, unit) of every part that was measured; where none of a side was, its roll-up stands for one."""
+    parts = {unit: chosen(metric) for unit, metric in UNITS.items()}
+    for metric, units in ROLLUPS.items():
+        seen = highest(*(parts[u] for u in units))
+        if np.isnan(seen).any():
+            yield np.where(np.isnan(seen), chosen(metric), np.nan), next((u for u in units if u in freed), units[0])
+    for unit, busy in parts.items():
+        if np.ndim(busy) or not np.isnan(busy):
+            yield busy, unit
 
 
 class _Chosen:

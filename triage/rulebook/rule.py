@@ -48,16 +48,44 @@ class When:
         return self.all_of + self.any_of
 
 
+# grade of evidence -> confidence: a counter of the ill itself, a reason warps wait for, a rate that fits, nothing narrower
+EVIDENCE = {"mechanism": "high", "stall": "medium", "rate": "low", "absence": "low"}
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """The part of a unit's demand that remains after the cure: likely, and at best."""
+
+    unit: str  # of ground.parts.UNITS
+    likely: Expression
+    best: Expression
+
+
 @dataclass(frozen=True, slots=True)
 class GainModel:
-    """Fraction of the workload's time a fix gives back. saves: likely; low: surely; at_most: bound."""
+    """What a cure does to a workload; diagnosis.gain turns it into low, likely and bound fractions of the time.
 
-    saves: Expression
-    low: Expression
-    at_most: Expression
+    remains: demands that fall. time: share of the time that the cure gives back by what was measured of waits or idle
+    units, None where the demands alone tell. best: most of it. low: None where `sure`, a part of the likely gain, is safe.
+    limited: whether the units that stay busy bound the gain; a rule of a user's own may state plain formulas instead.
+    """
+
+    remains: tuple[Demand, ...]
+    time: Expression | None
+    best: Expression | None
+    low: Expression | None
+    sure: float
+    evidence: str  # a word of EVIDENCE
     confidence: str  # a word of ground.limiters.CONFIDENCE
     because: str
     scope: str = "workload"
+    limited: bool = True
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        """Every formula stated."""
+        demands = [e for d in self.remains for e in (d.likely, d.best)]
+        return (*demands, *(e for e in (self.time, self.best, self.low) if e is not None))
 
 
 @dataclass(frozen=True, slots=True)

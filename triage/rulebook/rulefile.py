@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,14 @@ from triage.files import strict_yaml
 from triage.ground.errors import RuleError, UnknownUnit
 from triage.ground.limiters import CONFIDENCE
 from triage.ground.method import NUMBERS, REVISIONS
+from triage.ground.parts import UNITS
 from triage.rulebook.expression import Condition, Expression, ExpressionError, condition, value
 from triage.rulebook.rule import (
+    EVIDENCE,
     TEXT_FIELDS,
     Advice,
     Cite,
+    Demand,
     GainModel,
     Rule,
     TellApart,
@@ -323,22 +326,55 @@ class _Reader:
         g = self.d.get("gain")
         if g is None:
             return None
-        if not isinstance(g, strict_yaml.Mapping) or "saves" not in g or not g.get("because"):
-            raise self.fail("gain", "`gain` needs `saves` and `because`")
-        if unknown := set(g) - {"of", "saves", "low", "at_most", "confidence", "because"}:
+        stated = isinstance(g, strict_yaml.Mapping) and set(g) & {"saves", "time", "remains"}
+        if not stated or not g.get("because"):
+            raise self.fail("gain", "`gain` needs `because`, and `remains`, `time` or both")
+        plain = "saves" in g
+        known = {"saves", "low", "at_most"} if plain else {"remains", "at_best", "time", "time_at_best", "sure"}
+        if unknown := set(g) - known - {"of", "evidence", "confidence", "because"}:
             raise self.fail("gain", f"unknown gain key {sorted(unknown)[0]!r}")
-        confidence = str(g.get("confidence", "medium"))
+        evidence = str(g.get("evidence", "stall"))
+        if evidence not in EVIDENCE:
+            raise self.fail("evidence", f"evidence is one of {', '.join(EVIDENCE)}", within=g)
+        confidence = str(g.get("confidence", EVIDENCE[evidence]))
         if confidence not in CONFIDENCE:
             raise self.fail("confidence", f"confidence is one of {', '.join(CONFIDENCE)}", within=g)
-        parts = [
-            self.expression("gain", self.share_text(g.get(k, d)))
-            for k, d in (("saves", 0), ("low", 0), ("at_most", "90%"))
-        ]
-        for e in parts:
-            self.resolve("gain", e.names, self.names)
-        return GainModel(
-            parts[0], parts[1], parts[2], confidence, " ".join(str(g["because"]).split()), str(g.get("of", "workload"))
+        sure = g.get("sure", 0)
+        if isinstance(sure, bool) or not isinstance(sure, int | float) or not 0 <= sure <= 1:
+            raise self.fail("sure", "`sure` is the part of the likely gain that is safe, 0 to 1", within=g)
+        model = GainModel(
+            self.demands(g),
+            self.share(g, "saves" if plain else "time"),
+            self.share(g, "at_most" if plain else "time_at_best", "90%" if plain else None),
+            self.share(g, "low", 0) if plain else None,
+            float(sure),
+            evidence,
+            confidence,
+            " ".join(str(g["because"]).split()),
+            str(g.get("of", "workload")),
+            limited=not plain,
         )
+        for e in model.expressions:
+            self.resolve("gain", e.names, self.names)
+        return model
+
+    def demands(self, g: Mapping[str, Any]) -> tuple[Demand, ...]:
+        """`remains` and `at_best`: unit -> the part of its demand that stays."""
+        likely, best = g.get("remains") or {}, g.get("at_best") or {}
+        for key, units in (("remains", likely), ("at_best", best)):
+            if not isinstance(units, dict) or (unknown := set(units) - set(UNITS)):
+                first = f"unknown unit {sorted(unknown)[0]!r}" if isinstance(units, dict) else "a mapping is expected"
+                raise self.fail(key, f"{key}: {first}; units are {', '.join(UNITS)}", within=g)
+        out = []
+        for unit in dict.fromkeys((*likely, *best)):
+            stays = self.expression("gain", self.share_text(likely.get(unit, 1)))
+            out.append(Demand(unit, stays, self.expression("gain", self.share_text(best[unit])) if unit in best else stays))
+        return tuple(out)
+
+    def share(self, g: Mapping[str, Any], key: str, default: Any = None) -> Expression | None:
+        """A formula of a gain, None where it is not stated."""
+        v = g.get(key, default)
+        return None if v is None else self.expression("gain", self.share_text(v))
 
     @staticmethod
     def share_text(v: Any) -> str:

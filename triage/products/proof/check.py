@@ -113,7 +113,7 @@ def _house(rule: Rule) -> Iterator[str]:
             read |= set(c.names)
     todo = [*read, *(n for e in rule.let.values() for n in e.names)]
     if rule.gain:
-        todo += [n for e in (rule.gain.saves, rule.gain.low, rule.gain.at_most) for n in e.names]
+        todo += [n for e in rule.gain.expressions for n in e.names]
     todo += [n for a in rule.advice if a.only_if for n in a.only_if.names]
     text = " ".join([rule.finding, *(a.text for a in rule.advice)])
     for name in (*rule.thresholds, *rule.let):
