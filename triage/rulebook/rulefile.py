@@ -7,23 +7,20 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from triage import schema
 from triage.files import strict_yaml
 from triage.ground.errors import RuleError, UnknownUnit
-from triage.ground.limiters import CONFIDENCE
 from triage.ground.method import NUMBERS, REVISIONS
-from triage.ground.parts import UNITS
 from triage.rulebook.expression import Condition, Expression, ExpressionError, condition, value
+from triage.rulebook.gainfile import Wrong, gain_model
 from triage.rulebook.rule import (
-    EVIDENCE,
     TEXT_FIELDS,
     Advice,
     Cite,
-    Demand,
     GainModel,
     Rule,
     TellApart,
@@ -326,61 +323,15 @@ class _Reader:
         g = self.d.get("gain")
         if g is None:
             return None
-        stated = isinstance(g, strict_yaml.Mapping) and set(g) & {"saves", "time", "remains"}
-        if not stated or not g.get("because"):
+        if not isinstance(g, strict_yaml.Mapping):
             raise self.fail("gain", "`gain` needs `because`, and `remains`, `time` or both")
-        plain = "saves" in g
-        known = {"saves", "low", "at_most"} if plain else {"remains", "at_best", "time", "time_at_best", "sure"}
-        if unknown := set(g) - known - {"of", "evidence", "confidence", "because"}:
-            raise self.fail("gain", f"unknown gain key {sorted(unknown)[0]!r}")
-        evidence = str(g.get("evidence", "stall"))
-        if evidence not in EVIDENCE:
-            raise self.fail("evidence", f"evidence is one of {', '.join(EVIDENCE)}", within=g)
-        confidence = str(g.get("confidence", EVIDENCE[evidence]))
-        if confidence not in CONFIDENCE:
-            raise self.fail("confidence", f"confidence is one of {', '.join(CONFIDENCE)}", within=g)
-        sure = g.get("sure", 0)
-        if isinstance(sure, bool) or not isinstance(sure, int | float) or not 0 <= sure <= 1:
-            raise self.fail("sure", "`sure` is the part of the likely gain that is safe, 0 to 1", within=g)
-        model = GainModel(
-            self.demands(g),
-            self.share(g, "saves" if plain else "time"),
-            self.share(g, "at_most" if plain else "time_at_best", "90%" if plain else None),
-            self.share(g, "low", 0) if plain else None,
-            float(sure),
-            evidence,
-            confidence,
-            " ".join(str(g["because"]).split()),
-            str(g.get("of", "workload")),
-            limited=not plain,
-        )
+        try:
+            model = gain_model(g, lambda text: self.expression("gain", text))
+        except Wrong as wrong:
+            raise self.fail(wrong.key, str(wrong), within=g if wrong.key != "gain" else None) from None
         for e in model.expressions:
             self.resolve("gain", e.names, self.names)
         return model
-
-    def demands(self, g: Mapping[str, Any]) -> tuple[Demand, ...]:
-        """`remains` and `at_best`: unit -> the part of its demand that stays."""
-        likely, best = g.get("remains") or {}, g.get("at_best") or {}
-        for key, units in (("remains", likely), ("at_best", best)):
-            if not isinstance(units, dict) or (unknown := set(units) - set(UNITS)):
-                first = f"unknown unit {sorted(unknown)[0]!r}" if isinstance(units, dict) else "a mapping is expected"
-                raise self.fail(key, f"{key}: {first}; units are {', '.join(UNITS)}", within=g)
-        out = []
-        for unit in dict.fromkeys((*likely, *best)):
-            stays = self.expression("gain", self.share_text(likely.get(unit, 1)))
-            out.append(Demand(unit, stays, self.expression("gain", self.share_text(best[unit])) if unit in best else stays))
-        return tuple(out)
-
-    def share(self, g: Mapping[str, Any], key: str, default: Any = None) -> Expression | None:
-        """A formula of a gain, None where it is not stated."""
-        v = g.get(key, default)
-        return None if v is None else self.expression("gain", self.share_text(v))
-
-    @staticmethod
-    def share_text(v: Any) -> str:
-        """`90%` in a gain is the number 0.9; anything else is an expression."""
-        m = re.fullmatch(r"\s*([\d.]+)\s*%\s*", str(v))
-        return repr(float(m[1]) / 100) if m else str(v)
 
     def advice(self) -> tuple[Advice, ...]:
         out = []

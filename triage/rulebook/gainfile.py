@@ -1,0 +1,83 @@
+"""The `gain` of a rule file -> GainModel: what the cure does to demands and waits, and how good the evidence is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from triage.ground.limiters import CONFIDENCE
+from triage.ground.parts import UNITS
+from triage.rulebook.expression import Expression
+from triage.rulebook.rule import EVIDENCE, Demand, GainModel
+
+_EFFECT = {"remains", "at_best", "time", "time_at_best", "sure"}
+_PLAIN = {"saves", "low", "at_most"}  # three formulas of a rule's own, bounded by nothing else
+_ALWAYS = {"of", "evidence", "confidence", "because"}
+
+
+class Wrong(ValueError):
+    """What is wrong with a gain, and at which key."""
+
+    def __init__(self, key: str, message: str) -> None:
+        super().__init__(message)
+        self.key = key
+
+
+def gain_model(g: Mapping[str, Any], parse: Callable[[str], Expression]) -> GainModel:
+    """Raises Wrong. parse: text of a formula -> Expression."""
+    if not set(g) & {"saves", "time", "remains"} or not g.get("because"):
+        raise Wrong("gain", "`gain` needs `because`, and `remains`, `time` or both")
+    plain = "saves" in g
+    if unknown := set(g) - _ALWAYS - (_PLAIN if plain else _EFFECT):
+        raise Wrong("gain", f"unknown gain key {sorted(unknown)[0]!r}")
+    evidence = _word(g, "evidence", "stall", EVIDENCE)
+    confidence = _word(g, "confidence", EVIDENCE[evidence], CONFIDENCE)
+    sure = g.get("sure", 0)
+    if isinstance(sure, bool) or not isinstance(sure, int | float) or not 0 <= sure <= 1:
+        raise Wrong("sure", "`sure` is the part of the likely gain that is safe, 0 to 1")
+
+    def share(key: str, default: Any = None) -> Expression | None:
+        v = g.get(key, default)
+        return None if v is None else parse(_share(v))
+
+    return GainModel(
+        remains=_demands(g, parse),
+        time=share("saves" if plain else "time"),
+        best=share("at_most", "90%") if plain else share("time_at_best"),
+        low=share("low", 0) if plain else None,
+        sure=float(sure),
+        evidence=evidence,
+        confidence=confidence,
+        because=" ".join(str(g["because"]).split()),
+        scope=str(g.get("of", "workload")),
+        limited=not plain,
+    )
+
+
+def _word(g: Mapping[str, Any], key: str, default: str, known: Mapping[str, Any]) -> str:
+    word = str(g.get(key, default))
+    if word not in known:
+        raise Wrong(key, f"{key} is one of {', '.join(known)}")
+    return word
+
+
+def _demands(g: Mapping[str, Any], parse: Callable[[str], Expression]) -> tuple[Demand, ...]:
+    """`remains` and `at_best`: unit -> the part of its demand that stays."""
+    likely, best = g.get("remains") or {}, g.get("at_best") or {}
+    for key, units in (("remains", likely), ("at_best", best)):
+        if not isinstance(units, Mapping):
+            raise Wrong(key, f"{key} is a mapping of units; units are {', '.join(UNITS)}")
+        if unknown := set(units) - set(UNITS):
+            raise Wrong(key, f"{key}: unknown unit {min(unknown)!r}; units are {', '.join(UNITS)}")
+    out = []
+    for unit in dict.fromkeys((*likely, *best)):
+        stays = parse(_share(likely.get(unit, 1)))
+        out.append(Demand(unit, stays, parse(_share(best[unit])) if unit in best else stays))
+    return tuple(out)
+
+
+def _share(v: Any) -> str:
+    """`90%` in a gain is the number 0.9; anything else is an expression."""
+    m = re.fullmatch(r"\s*([\d.]+)\s*%\s*", str(v))
+    return repr(float(m[1]) / 100) if m else str(v)
