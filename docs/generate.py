@@ -185,6 +185,9 @@ def commands() -> str:
         if command is not None:
             context = click.Context(command, info_name=verb, parent=root, terminal_width=100, max_content_width=100)
             out.append(f"## triage {verb}\n\n```\n{command.get_help(context)}\n```\n")
+            for name, below in sorted(getattr(command, "commands", {}).items()):
+                inner = click.Context(below, info_name=name, parent=context, terminal_width=100, max_content_width=100)
+                out.append(f"### triage {verb} {name}\n\n```\n{below.get_help(inner)}\n```\n")
     return "\n".join(out).rstrip() + "\n"
 
 

@@ -113,6 +113,24 @@ class Size(Text):
         return int(float(m[1]) * (1 << 10 * " kmgt".index(m[2] or " ")))
 
 
+class When(Text):
+    """`2026-05-01`, `2026-05-01T12:00Z` or seconds since 1970 -> seconds since 1970."""
+
+    name = "time"
+
+    def parse(self, text: str, option: str) -> int:
+        """Without a time zone: UTC."""
+        from datetime import UTC, datetime
+
+        if re.fullmatch(r"\d{1,12}", text):
+            return int(text)
+        try:
+            found = datetime.fromisoformat(text)
+        except ValueError as e:
+            raise TriageError(f"{option} {text!r} is no time", "write 2026-05-01 or 2026-05-01T12:00Z") from e
+        return int((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp())
+
+
 class Memory(Text):
     """Bytes of a launch: `32768`, `32K`, `48 KiB`."""
 

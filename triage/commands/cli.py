@@ -25,6 +25,7 @@ VERBS = {
     "batch": "Diagnose many captures; one report each, an index over all.",
     "compare": "Compare captures before and after a change.",
     "agree": "Hold the profiler's own rule results against the diagnosis.",
+    "history": "Keep the runs of every build: add, list, show, gate.",
     "tickets": "Write one ticket per root cause.",
     "occupancy": "Theoretical occupancy, its limiter and the nearest steps.",
     "tile": "Halo overhead of a neighbourhood filter's tile.",

@@ -1,0 +1,1 @@
+"""Runs of many builds in one SQLite file: their trend, and which build moved what."""

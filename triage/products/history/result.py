@@ -1,0 +1,98 @@
+"""What a gate and a trend say, as plain data (triage-history/1). Times are ns, shares 0-1, dates seconds since 1970."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+SCHEMA = "triage-history/1"
+
+
+class Named(TypedDict):
+    """A build."""
+
+    revision: str
+    branch: str
+    at: int
+    labels: list[str]
+    runs: int
+
+
+class Moved(TypedDict):
+    """A marker whose level moved. by: the build that brought it; between: all that may have; seen: since when it is known.
+
+    cause: the root cause that leads it now (id and title), was: the one before; both None where none is known.
+    """
+
+    marker: list[str]
+    verdict: str
+    before_ns: float | None
+    after_ns: float | None
+    change: float
+    interval: list[float]
+    by: Named
+    between: list[str]
+    seen: str
+    cause: str | None
+    title: str | None
+    was: str | None
+    failing: bool
+
+
+class Unsure(TypedDict):
+    """A marker of the judged build that looks slower and cannot be told from noise. needs: further runs of the build."""
+
+    marker: list[str]
+    change: float
+    interval: list[float]
+    needs: int | None
+
+
+class Over(TypedDict):
+    """A marker over its budget in the judged build; budget: as triage.toml names it."""
+
+    marker: list[str]
+    budget: str
+    allowed_ns: float
+    ns: float
+
+
+class Gate(TypedDict):
+    """The verdict on a build. against: what it was held against, in words. failed: lines that name what failed."""
+
+    schema: str
+    kind: str
+    scope: str
+    device: str
+    build: Named
+    against: str
+    builds: int
+    runs: int
+    visible: float | None
+    slower: list[Moved]
+    faster: list[Moved]
+    cannot_tell: list[Unsure]
+    over_budget: list[Over]
+    notes: list[str]
+    failed: list[str]
+
+
+class Point(TypedDict):
+    """One build of a trend; low, high: its shortest and longest run."""
+
+    build: Named
+    ns: float
+    low: float
+    high: float
+
+
+class Line(TypedDict):
+    """The trend of the frame, of markers together, or of a cause (what it would give back)."""
+
+    schema: str
+    kind: str
+    what: str
+    of: str
+    scope: str
+    device: str
+    points: list[Point]
+    moved: list[Moved]

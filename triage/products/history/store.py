@@ -1,0 +1,186 @@
+"""A history in one SQLite file: written by many at once, whole after any kill, brought up to date when opened.
+
+Every run is one transaction: either all of it is in the file or nothing. Writers wait for one another (SQLite's own
+locks; the file may therefore not lie on a share without them). Nothing but the file is needed, and `sqlite3` reads it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from triage.ground.errors import TriageError
+from triage.products.history.record import Key, Run
+from triage.products.history.schema import APPLICATION, MIGRATIONS, VERSION
+
+WAIT = 60.0  # seconds a writer waits for the others
+Database = sqlite3.Connection
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """A build of the file. at: seconds since 1970. runs: their ids, oldest first."""
+
+    id: int
+    key: Key
+    at: int
+    labels: tuple[str, ...] = ()
+    runs: tuple[int, ...] = ()
+
+
+@contextlib.contextmanager
+def opened(path: str, *, create: bool = False) -> Iterator[Database]:
+    """The file, up to date. Raises TriageError when it is not there (unless create), is no history, or is damaged."""
+    where = Path(path)
+    if not create and not where.is_file():
+        raise TriageError(f"{path}: no history there", "make one: triage history add CAPTURE... --history FILE")
+    db: Database | None = None
+    try:
+        if create:
+            where.parent.mkdir(parents=True, exist_ok=True)
+        db = _connect(where, create)
+        _upgrade(db, path)
+        yield db
+    except sqlite3.OperationalError as e:
+        hint = "try again when the others are done" if "locked" in str(e) else "check space and permissions"
+        raise TriageError(f"{path}: the history cannot be used ({e})", hint) from e
+    except sqlite3.DatabaseError as e:
+        raise TriageError(f"{path}: no history, or a damaged one ({e})", "name a file that triage history made") from e
+    except OSError as e:
+        raise TriageError(
+            f"{path}: the history cannot be written ({e.strerror or e})", "choose another --history"
+        ) from e
+    finally:
+        if db is not None:
+            db.close()
+
+
+def _connect(where: Path, create: bool) -> Database:
+    # autocommit: transactions are begun by hand, because Python would begin them too late
+    db = sqlite3.connect(
+        f"{where.resolve().as_uri()}?mode={'rwc' if create else 'rw'}", uri=True, timeout=WAIT, isolation_level=None
+    )
+    db.execute("PRAGMA foreign_keys = ON")
+    # the default, said once more: a run that was reported as added survives a loss of power
+    db.execute("PRAGMA synchronous = FULL")
+    return db
+
+
+def _upgrade(db: Database, path: str) -> None:
+    if _version(db, path) == VERSION:
+        return
+    with writing(db):
+        # looked at again under the lock: another process may have done it
+        for sql in MIGRATIONS[_version(db, path) :]:
+            for statement in sql.split(";"):
+                db.execute(statement) if statement.strip() else None
+        db.execute(f"PRAGMA application_id = {APPLICATION}")
+        db.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def _version(db: Database, path: str) -> int:
+    version = int(db.execute("PRAGMA user_version").fetchone()[0])
+    application = int(db.execute("PRAGMA application_id").fetchone()[0])
+    empty = version == 0 and db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+    if not empty and application != APPLICATION:
+        raise TriageError(f"{path}: a database of another program", "name a file that triage history made")
+    if version > VERSION:
+        raise TriageError(
+            f"{path}: written by a newer triage (version {version} of its tables, this one knows {VERSION})",
+            "update triage",
+        )
+    return version
+
+
+@contextlib.contextmanager
+def writing(db: Database) -> Iterator[None]:
+    """One transaction; others wait for its end."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
+
+
+def add(db: Database, key: Key, at: int, run: Run, now: int, label: str = "") -> bool:
+    """Keep a run; False where this build has the same capture already. at, now: seconds since 1970."""
+    with writing(db):
+        build = _build(db, key, at)
+        if label:
+            db.execute("INSERT OR REPLACE INTO label VALUES (?, ?)", (label, build))
+        made = db.execute(
+            "INSERT OR IGNORE INTO run (build, sha256, path, added, frame_ns, recoverable_ns, version, rules) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (build, run.sha256, _text(run.path), now, run.frame_ns, run.recoverable_ns, run.version, run.rules),
+        )
+        if not made.rowcount:
+            return False
+        number = made.lastrowid
+        causes = {t.cause: t.title for t in run.todo}
+        causes |= {cause: cause for _, _, cause in run.times if cause and cause not in causes}
+        known = _ids(db, "cause", [(name, title) for name, title in causes.items()])
+        markers = _ids(db, "marker", [(_text(name),) for name, _, _ in run.times])
+        db.executemany(
+            "INSERT INTO time VALUES (?, ?, ?, ?)",
+            [(number, markers[_text(name)], ns, known.get(cause)) for name, ns, cause in run.times],
+        )
+        db.executemany(
+            "INSERT INTO todo VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (number, known[t.cause], t.rank, t.saved_ns, t.share, t.level, t.confidence, t.workloads)
+                for t in run.todo
+            ],
+        )
+    return True
+
+
+def _text(name: str) -> str:
+    # names of another encoding hold lone surrogates, which SQLite refuses
+    return name.encode("utf-8", "replace").decode("utf-8")
+
+
+def _build(db: Database, key: Key, at: int) -> int:
+    fields = tuple(map(_text, (key.branch, key.revision, key.scope, key.device)))
+    db.execute(
+        "INSERT OR IGNORE INTO build (branch, revision, scope, device, at) VALUES (?, ?, ?, ?, ?)", (*fields, at)
+    )
+    found = db.execute("SELECT id FROM build WHERE (branch, revision, scope, device) = (?, ?, ?, ?)", fields).fetchone()
+    return int(found[0])
+
+
+def _ids(db: Database, table: str, rows: Sequence[tuple[str, ...]]) -> dict[str, int]:
+    """name -> id of a table of names, new ones made. A cause's title follows the rules of today."""
+    if not rows:
+        return {}
+    columns = "name, title" if table == "cause" else "name"
+    update = (
+        "DO UPDATE SET title = excluded.title WHERE title IS NOT excluded.title" if table == "cause" else "DO NOTHING"
+    )
+    holes = ", ".join("?" * len(rows[0]))
+    db.executemany(f"INSERT INTO {table} ({columns}) VALUES ({holes}) ON CONFLICT (name) {update}", rows)
+    wanted = {row[0] for row in rows}
+    return {name: int(id) for id, name in db.execute(f"SELECT id, name FROM {table}") if name in wanted}
+
+
+def builds(db: Database, *, branch: str = "", scope: str | None = None, device: str | None = None) -> list[Build]:
+    """Builds in the order of their commits, those of one branch, scope and device where given."""
+    runs: dict[int, list[int]] = {}
+    for build, run in db.execute("SELECT build, id FROM run ORDER BY id"):
+        runs.setdefault(build, []).append(run)
+    labels: dict[int, list[str]] = {}
+    for name, build in db.execute("SELECT name, build FROM label ORDER BY name"):
+        labels.setdefault(build, []).append(name)
+    rows = db.execute("SELECT id, branch, revision, scope, device, at FROM build ORDER BY at, id")
+    return [
+        Build(id, Key(b, revision, s, d), at, tuple(labels.get(id, ())), tuple(runs[id]))
+        for id, b, revision, s, d, at in rows
+        if id in runs
+        and (not branch or b == branch)
+        and (scope is None or s == scope)
+        and (device is None or d == device)
+    ]

@@ -1,0 +1,76 @@
+"""The runs of some builds as arrays: times and root causes per run and marker, the whole frame as the last column."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from triage.products.history.shifts import Floats, Indices
+from triage.products.history.store import Build, Database
+
+FRAME = "the whole frame"
+
+
+@dataclass(frozen=True)
+class Trend:
+    """times: runs x markers in ns, NaN where a marker did not run. of: row in `builds` of each run, ascending.
+
+    cause: runs x markers, index into `causes` ((id, title) pairs) or -1.
+    """
+
+    builds: list[Build]
+    markers: list[str]
+    times: Floats
+    of: Indices
+    cause: Indices
+    causes: list[tuple[str, str]]
+
+    def cause_of(self, marker: int, first: int, end: int) -> tuple[str, str] | None:
+        """The root cause most runs of builds first..end-1 give to a marker; of the frame, of its longest marker."""
+        rows = np.flatnonzero((self.of >= first) & (self.of < end))
+        seen = Counter(int(c) for c in self.cause[rows, marker] if c >= 0)
+        if not seen:
+            return None
+        return self.causes[min(seen, key=lambda c: (-seen[c], c))]
+
+    def middle(self, marker: int, first: int, end: int) -> float:
+        """Median ns of a marker over the runs of builds first..end-1; NaN of nothing."""
+        values = self.times[(self.of >= first) & (self.of < end), marker]
+        values = values[np.isfinite(values)]
+        return float(np.median(values)) if len(values) else float("nan")
+
+
+def load(db: Database, builds: Sequence[Build]) -> Trend:
+    """The runs of these builds, in this order."""
+    runs = [r for b in builds for r in b.runs]
+    row = {r: i for i, r in enumerate(runs)}
+    of = np.array([i for i, b in enumerate(builds) for _ in b.runs], dtype=np.int64)
+    # by the key of the table, a stretch at a time: a history of years holds many more runs than are asked for
+    low, high = (min(runs), max(runs)) if runs else (0, -1)
+    found = [
+        t
+        for t in db.execute("SELECT run, marker, ns, cause FROM time WHERE run BETWEEN ? AND ?", (low, high))
+        if t[0] in row
+    ]
+    ids = sorted({m for _, m, _, _ in found})
+    column = {m: i for i, m in enumerate(ids)}
+    names = dict(db.execute("SELECT id, name FROM marker"))
+    causes = [(int(i), (name, title)) for i, name, title in db.execute("SELECT id, name, title FROM cause ORDER BY id")]
+    place = {i: n for n, (i, _) in enumerate(causes)}
+    times = np.full((len(runs), len(ids) + 1), np.nan)
+    cause = np.full((len(runs), len(ids) + 1), -1, dtype=np.int64)
+    if found:
+        at = np.array([(row[r], column[m]) for r, m, _, _ in found]).T
+        times[at[0], at[1]] = [ns for _, _, ns, _ in found]
+        cause[at[0], at[1]] = [-1 if c is None else place[c] for _, _, _, c in found]
+    for run, ns in db.execute("SELECT id, frame_ns FROM run WHERE id BETWEEN ? AND ?", (low, high)):
+        if run in row and ns:
+            times[row[run], -1] = ns
+    for i in range(len(runs)):
+        # the frame is led by what leads most of its time
+        led = np.bincount(cause[i, :-1][cause[i, :-1] >= 0], times[i, :-1][cause[i, :-1] >= 0])
+        cause[i, -1] = int(np.argmax(led)) if len(led) and led.max() > 0 else -1
+    return Trend(list(builds), [*(names[m] for m in ids), FRAME], times, of, cause, [c for _, c in causes])
