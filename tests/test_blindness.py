@@ -21,10 +21,11 @@ from triage.rulebook.packs import Rulebook
 # guarded against that (docs/decisions.md, "When the top SOL counts as known").
 SIDE_UNITS = ("crop", "zrop", "pd", "vaf", "vpc", "pes", "raster", "prop", "rtcore", "pcie", "memory")
 MOST = 200  # workloads of one sample
-# Two rules take any one of several counters: the shader stages that run, or the occupancy calculator instead of the
-# scheduler. What is left of them is an answer, not a gap.
+# Rules that take any one of several counters: the shader stages that run, the occupancy calculator instead of the
+# scheduler, or anything that shows reuse of data. What is left of them is an answer, not a gap.
 ANY_OF = {
     ("lds-limited-waves", "sched.insufficient_lds"),
+    *(("l2-misses-of-tiles", m) for m in ("l1tex.hit_rate", "launch.shared", "mfma.busy", "lds.busy")),
     ("register-limited-warps", "launch_stall.ps_register_allocation"),
     ("register-limited-warps", "launch_stall.cs_register_allocation"),
 }

@@ -45,10 +45,10 @@ def test_article_example_is_named_in_the_advice(tmp_path: Path) -> None:
     capture = read(
         generic(tmp_path / "k.csv", [{"name": "kernel", "kind": "compute", "gpu.time": 1.0, **facts}]), device="gfx906"
     )
-    found = [f for f in diagnose([capture]).findings if f.rule.name == "low-theoretical-occupancy"]
+    found = [f for f in diagnose([capture]).findings if f.rule.name == "one-large-group"]
     assert len(found) == 1
     assert any("40 -> 32 VGPR: 1 -> 2 groups, 40 % -> 80 %" in text for text in found[0].advice)
-    assert any(c.metric == "occupancy.theoretical" and c.source.formula for c in found[0].evidence)
+    assert any(c.metric == "launch.resident_groups" and c.source.formula for c in found[0].evidence)
 
 
 def test_waves_and_tail(tmp_path: Path) -> None:

@@ -35,6 +35,14 @@ DATA = Path(triage.devices.__file__).parent
         ("AMD Instinct MI300X VF", "MI300X", "gfx942", 304),
         ("AMD Radeon RX 7900 XTX", "Radeon RX 7900 XTX", "gfx1100", 96),
         ("Radeon RX 580 Series", "Radeon RX 580", "gfx803_polaris", 36),
+        ("AMD Instinct MI308X", "MI308X", "gfx942", 80),
+        ("AMD Instinct(TM) MI350X", "MI350X", "gfx950", 256),
+        ("AMD Radeon PRO W7900", "Radeon PRO W7900", "gfx1100", 96),
+        ("AMD Radeon 780M Graphics", "Radeon 780M", "gfx1103", 12),
+        ("AMD Radeon 8060S Graphics", "Radeon 8060S", "gfx1151", 40),
+        ("Intel(R) Arc(TM) A770 Graphics", "Arc A770", "xe-hpg", 32),
+        ("Intel(R) Arc(TM) B580 Graphics", "Arc B580", "xe2", 20),
+        ("Intel(R) Data Center GPU Max 1550", "Data Center GPU Max 1550", "xe-hpc", 64),
     ],
 )
 def test_profilers_spellings(spelled: str, name: str, arch: str, units: int) -> None:
@@ -81,7 +89,7 @@ def test_architectures_in_any_spelling(spelled: str, arch: str) -> None:
         "NVIDIA",
         "GeForce RTX 3080 Laptop GPU",
         "RTX 3080 12GB",
-        "Intel(R) Arc(TM) A770",
+        "Intel(R) Arc(TM) A770M",
         "sm_13",
         "gfx5",
         "GeForce RTX 3080 Ti SUPER",
@@ -107,10 +115,10 @@ def test_a_family_with_different_members_is_refused() -> None:
 def test_every_row_has_a_source_and_sane_numbers() -> None:
     for device in (*listing(), *architectures()):
         assert device.source, device.name
-        assert device.max_warps_per_sm >= 20 and device.warp_size in (32, 64)
+        assert device.max_warps_per_sm >= 20 and device.warp_size in (32, 64), device.name
     for device in listing():
         assert find(device.name) == device
-        assert device.sm_count and device.peaks.dram_bytes_per_s
+        assert device.sm_count and (device.peaks.dram_bytes_per_s or "memory is the system's" in device.notes)
         for alias in device.aliases:
             assert find(alias) == device, alias
 
@@ -141,7 +149,7 @@ def test_limits_tell_the_vendors_apart() -> None:
 
 def test_disagreements_name_a_limit_and_a_value() -> None:
     for device in architectures():
-        for other in device.limits.disagreements:
+        for other in getattr(device.limits, "disagreements", ()):
             assert getattr(device.limits, other.field) != other.value
             assert other.text in device.notes
 

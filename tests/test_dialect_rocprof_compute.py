@@ -8,7 +8,8 @@ import pytest
 
 from tests.conftest import SAMPLES
 from tests.helpers.dialects import check_provenance, read
-from triage.dialects import rocprof_compute, rocprof_compute_panel
+from triage.capture.source import Source
+from triage.dialects import Options, rocprof_compute, rocprof_compute_panel
 from triage.ground.errors import BadCapture, NotTriageable
 from triage.reading import quality
 
@@ -75,23 +76,54 @@ def test_without_sysinfo_percent_of_peak_is_blind_not_guessed(tmp_path: Path) ->
 def test_what_sysinfo_does_not_state_stays_blind(tmp_path: Path, change: tuple[str, str], gone: str, kept: str) -> None:
     shutil.copytree(FOLDER, tmp_path / "w")
     info = tmp_path / "w" / "sysinfo.csv"
-    info.write_text(info.read_text().replace(*change))
+    info.write_text(unnamed(info.read_text().replace(*change)))
     t = read(tmp_path / "w")
     assert gone not in t.columns
     assert kept in t.columns
     check_provenance(t)
 
 
+def unnamed(text: str) -> str:
+    """A sysinfo.csv of a GPU that no table knows, so that what it does not state stays unknown."""
+    return text.replace("MI210", "MI999")
+
+
+def test_the_device_table_states_what_sysinfo_does_not(tmp_path: Path) -> None:
+    shutil.copytree(FOLDER, tmp_path / "w")
+    info = tmp_path / "w" / "sysinfo.csv"
+    info.write_text(info.read_text().replace(",104,", ",,"))
+    whole, t = read(FOLDER), read(tmp_path / "w")
+    assert np.allclose(t.columns["valu.busy"].values, whole.columns["valu.busy"].values)
+    assert "device table" in t.columns["device.sm_count"].header
+    info.unlink()  # and with no sysinfo at all the user names the device
+    source = Source(str(tmp_path / "w"))
+    assert "valu.busy" not in rocprof_compute.read(source, Options()).columns
+    named = rocprof_compute.read(source, Options(device="MI210"))
+    assert np.allclose(named.columns["valu.busy"].values, whole.columns["valu.busy"].values)
+    check_provenance(named)
+
+
+def test_a_measured_peak_is_the_better_one(tmp_path: Path) -> None:
+    shutil.copytree(FOLDER, tmp_path / "w")
+    (tmp_path / "w" / "roofline.csv").write_text("device,HBMBw,L2Bw\n0,1310.72,5000\n")
+    whole, t = read(FOLDER), read(tmp_path / "w")
+    assert np.allclose(t.columns["vram.throughput"].values, whole.columns["vram.throughput"].values / 0.8)
+    assert any("measured on this GPU" in n for n in t.notes)
+    (tmp_path / "w" / "roofline.csv").write_text("device,HBMBw\n0,\n")  # a run that failed
+    assert np.allclose(read(tmp_path / "w").columns["vram.throughput"].values, whole.columns["vram.throughput"].values)
+
+
 def test_dies_share_the_cycle_counters(tmp_path: Path) -> None:
     shutil.copytree(FOLDER, tmp_path / "w")
     info = tmp_path / "w" / "sysinfo.csv"
-    head, row = info.read_text().splitlines()
+    head, row = unnamed(info.read_text()).splitlines()
     info.write_text(head + "\n" + row.removesuffix(",1,32") + ",8,32\n")
     assert read(tmp_path / "w").columns["valu.busy"].values[0] == pytest.approx(8 * 0.11, abs=1e-2)
     info.write_text(
         head.replace(",num_xcd", "") + "\n" + row.removesuffix(",1,32").replace("gfx90a", "gfx942") + ",32\n"
     )
-    assert "valu.busy" not in read(tmp_path / "w").columns  # several dies, but nobody says how many
+    # several dies, but nobody says how many: then the clocks of the kernel's time stand for its cycles
+    assert "max_sclk" in read(tmp_path / "w").columns["valu.busy"].formula
 
 
 def test_first_generation_names(tmp_path: Path) -> None:

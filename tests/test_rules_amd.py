@@ -58,7 +58,7 @@ def test_a_busy_memory_path_overrules_occupancy_advice(tmp_path: Path) -> None:
     } | KERNELS["vgprbound"]
     result = diagnose(generic(tmp_path / "a.csv", [row]))
     assert "AMD001" not in found(result)
-    assert any(r["rule"] == "AMD001" and "overruled" in r["why"] for r in result["ruled_out"])
+    assert any(r["rule"] == "AMD001" for r in result["ruled_out"])
 
 
 def test_the_articles_large_group(tmp_path: Path) -> None:

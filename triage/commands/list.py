@@ -34,7 +34,7 @@ def table(rows: Rows) -> str:
     """Aligned columns; the last one is left as long as it is."""
     if not rows:
         return ""
-    heads = list(rows[0])
+    heads = [h for h in rows[0] if not isinstance(rows[0][h], dict)]  # what is nested is for JSON
     cells = [heads, *([_text(r[h]) for h in heads] for r in rows)]
     # not the last column: a long title would push nothing but blanks
     widths = [max(len(c[i]) for c in cells) for i in range(len(heads) - 1)]
@@ -64,7 +64,12 @@ def _rules(folders: tuple[str, ...]) -> Rows:
             "status": r.status,
             "kind": "concept" if r.is_concept else r.scope,
             "cause": r.cause,
+            "vendors": ", ".join(r.sources) or "any",
             "title": r.title,
+            "sources": {
+                v: [f"{c.text} <{c.url}>" if c.url else c.text for c in cites] for v, cites in r.sources.items()
+            }
+            or {"any": [c.text for c in r.cites]},
         }
         for r in packs.load([Path(f) for f in folders]).rules
     ]

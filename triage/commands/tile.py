@@ -65,10 +65,10 @@ def _machine(arch: str | None) -> tuple[int, int, int, str]:
     """Shared memory per group, threads per group, warp size and name of the architecture asked for."""
     if arch is None:
         return 0, 1024, 32, ""
-    from triage.devices import require
+    from triage.devices import limits_of
     from triage.occupancy.model import model_for
 
-    model = model_for(require(arch).limits)
+    model = model_for(limits_of(arch))
     return model.cap("shared"), model.cap("threads"), model.wave_size, model.limits.arch
 
 

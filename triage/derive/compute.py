@@ -120,7 +120,8 @@ def _vram_peak(view: View) -> Values:
 
 
 def _matrix(view: View) -> Values:
-    if not np.ndim(view["pipe.tensor_use"]) and not np.ndim(view["inst.tensor"]):
+    matrix_unit = ("pipe.tensor_use", "inst.tensor", "mfma.busy", "mfma.inst_share", "eu.xmx", "eu.xmx_share")
+    if not any(np.ndim(view[m]) for m in matrix_unit):
         return np.nan  # nothing to compare the name with
     return _named(view, _MATRIX)
 

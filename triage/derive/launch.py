@@ -9,7 +9,7 @@ import numpy as np
 from triage.capture.arrays import Floats, Indices, Values
 from triage.derive._arrays import full, least, over
 from triage.derive._derivation import Derivation
-from triage.devices import AmdLimits, Device, listing
+from triage.devices import AmdLimits, Device, IntelLimits, listing
 from triage.ground.errors import TriageError
 from triage.occupancy.core import UNLIMITED
 from triage.occupancy.model import Model, model_for
@@ -50,6 +50,8 @@ def model_of(device: Device | None, wave: float = np.nan) -> Model | None:
     if device is None:
         return None
     limits = device.limits
+    if isinstance(limits, IntelLimits):
+        return None
     try:
         if isinstance(limits, AmdLimits):
             return model_for(limits, int(wave) if wave == wave else None)
@@ -207,7 +209,9 @@ def _estimate(view: View) -> Values:
     if model is None or not np.isfinite(threads).any():
         return np.nan
     warps = np.ceil(threads / model.wave_size)
-    most = model.limits.max_groups
+    # AMD's group slots stand for barriers, which a group of one wave does not need
+    free = (warps <= 1) & isinstance(model.limits, AmdLimits)
+    most = np.where(free, np.inf, model.limits.max_groups)
     return view["launch.grid_size"] / (sms * np.minimum(np.floor(model.slots / np.maximum(warps, 1)), most))
 
 

@@ -95,11 +95,14 @@ def _atomics(
     stores: Values,
     asked: Values,
     told: Values,
+    *xe: Values,
 ) -> Values:
     by_lines = over(_either(line_atomics, line_reductions), lines)
     ours = _either(asked, told)
     by_requests = over(ours, loads + stores + ours)
-    return np.clip(first(over(_either(atomics, reductions), all_), by_lines, by_requests), 0.0, 1.0)
+    l3, reads, writes, messages, every = xe
+    on_xe = first(over(l3, reads + np.nan_to_num(writes) + l3), over(messages, every))
+    return np.clip(first(over(_either(atomics, reductions), all_), by_lines, by_requests, on_xe), 0.0, 1.0)
 
 
 def _of(part: Values, *rest: Values) -> Values:
@@ -229,6 +232,11 @@ DERIVATIONS = (
             "global_store.requests",
             "atomics.requests",
             "atomics.red_requests",
+            "l3.atomics",
+            "l3.reads",
+            "l3.writes",
+            "shader.atomics",
+            "shader.accesses",
         ),
         ask=("l2.sectors", "atomics.l2_sectors", "atomics.l2_red_sectors"),
     ),
@@ -270,8 +278,10 @@ DERIVATIONS = (
     ),
     Derivation(
         "vram.throughput",
-        ("vram.bandwidth", "device.vram_peak"),
-        "bandwidth / the device's peak bandwidth",
-        lambda b, p: np.minimum(b / p, 1.0),
+        (),
+        "bandwidth / the device's peak bandwidth, else what L2 read and wrote over the fabric",
+        lambda b, p, r, w: np.minimum(first(b / p, r + np.nan_to_num(w)), 1.0),
+        ("vram.bandwidth", "device.vram_peak", "fabric.read_throughput", "fabric.write_throughput"),
+        ask=("vram.bandwidth",),
     ),
 )

@@ -16,7 +16,8 @@ import numpy as np
 from triage.capture.arrays import Codes, Floats, Masks, Values
 from triage.derive._arrays import highest
 from triage.derive._derivation import Derivation
-from triage.ground.method import CLUSTER, HIGH, RAISED
+from triage.derive.vendor import vendor_of
+from triage.ground.method import CLUSTER, HIGH, LOW, RAISED
 from triage.ground.wording import points, whole_percent
 from triage.schema.derived import HARDWARE_UNITS
 
@@ -80,9 +81,11 @@ def _clusters(view: View) -> Clusters:
     top = filled.max(axis=0)
     measured = filled >= 0
     count = measured.sum(axis=0, dtype=np.int8)
-    certain = _complete(have, measured, count) | _with_memory(view) | (top >= HIGH)
-    # One unit alone is no comparison, except one so busy that no other could leave it behind.
-    enough = (count >= 2) & (top >= 0) | (top >= HIGH)
+    # One unit alone is no comparison, except one so busy that no other could leave it behind. AMD's and Intel's tools
+    # hand out one unit per run: there a unit from 60 % on is busy whatever the others do, and rules of others say so.
+    alone = LOW if vendor_of(view.capture) in ("amd", "intel") else HIGH
+    certain = _complete(have, measured, count) | _with_memory(view) | (top >= alone)
+    enough = (count >= 2) & (top >= 0) | (top >= alone)
     primary = _cluster(filled, top, enough)
     leader = _leader(filled, primary)
     secondary = _cluster(filled, leader, enough) & ~primary

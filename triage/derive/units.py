@@ -108,9 +108,9 @@ DERIVATIONS = (
     Derivation(
         "unit.shared",
         (),
-        "shared memory's part of L1's data stage; 0 where a group asks for no shared memory",
-        lambda part, static, dynamic: first(part, _none_asked(static, dynamic)),
-        ("l1tex.shared_data", *_ASKED),
+        "shared memory's part of L1's data stage, the LDS's share of peak or time; 0 where a group asks for none",
+        lambda part, lds, busy, static, dynamic: first(part, lds, busy, _none_asked(static, dynamic)),
+        ("l1tex.shared_data", "lds.throughput", "lds.busy", *_ASKED),
         ask=("l1tex.shared_data",),
     ),
     Derivation(

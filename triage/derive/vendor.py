@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from triage.capture.arrays import Values
+from triage.capture.capture import Capture
 from triage.derive._derivation import Derivation
 
 if TYPE_CHECKING:
     from triage.derive import View
 
 # counters that no other vendor's profiler exports; NVIDIA's are what this project's own are named after, so none decides
-_OWN: dict[str, tuple[str, ...]] = {
+OWN: dict[str, tuple[str, ...]] = {
     "amd": (
         "sched.",
         "valu.",
@@ -27,21 +28,45 @@ _OWN: dict[str, tuple[str, ...]] = {
         "launch.accum_registers",
         "launch.vgpr_spills",
     ),
-    "intel": ("eu.", "sampler.", "slm.", "gti.", "l3.bytes", "l3.lookups"),
+    "intel": ("eu.", "sampler.", "slm.", "gti.", "l3.", "lsc.", "shader."),
 }
 # gfx names count generations: gfx9 is both GCN5 and CDNA, RDNA begins at gfx10.
 _RDNA = ("gfx10", "gfx11", "gfx12")
+# first part of a reader's name -> the vendor whose tool wrote the export
+_TOOLS = {
+    "ncu": "nvidia",
+    "nsys": "nvidia",
+    "nvprof": "nvidia",
+    "nvperf": "nvidia",
+    "rocprof": "amd",
+    "rocprofv3": "amd",
+    "rocm": "amd",
+    "rcp": "amd",
+    "rga": "amd",
+    "intel": "intel",
+}
+
+
+def vendor_of(capture: Capture) -> str:
+    """Whose GPU a capture is about: "nvidia", "amd", "intel", or "" where neither device, counters nor tool tell."""
+    if capture.device is not None:
+        return capture.device.vendor
+    for vendor, own in OWN.items():
+        if any(m.startswith(own) for m in capture.facts):
+            return vendor
+    return _TOOLS.get(capture.input.dialect.partition("-")[0], "")
 
 
 def _is(vendor: str) -> Derivation:
     def flag(view: View) -> Values:
-        device = view.capture.device
-        if device is not None:
-            return np.full(view.size, float(device.vendor == vendor))
-        own = _OWN.get(vendor)
-        return np.full(view.size, float(any(m.startswith(own) for m in view.capture.facts))) if own else np.nan
+        found = vendor_of(view.capture)
+        if vendor in OWN:
+            return np.full(view.size, float(found == vendor))
+        # a table of nobody's may be anybody's
+        return np.nan if view.capture.device is None else np.full(view.size, float(found == vendor))
 
-    tells = "the device's vendor, or counters that only this vendor has" if vendor in _OWN else "the device's vendor"
+    tells = "the device's vendor, or counters or a tool that only this vendor has"
+    tells = tells if vendor in OWN else "the device's vendor"
     return Derivation(f"device.is_{vendor}", (), tells, flag, whole=True)
 
 

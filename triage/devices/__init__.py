@@ -1,7 +1,8 @@
 """GPUs and their limits: which architecture a device is, what fits on it, how fast it can go.
 
-Three tables lie in this folder, every row with its source: `nvidia_limits.csv` (per compute
-capability), `amd_limits.csv` (per gfx name) and `gpus.csv` (products as profilers print them).
+Four tables lie in this folder, every row with its source: `nvidia_limits.csv` (per compute
+capability), `amd_limits.csv` (per gfx name), `intel_limits.csv` (per architecture) and `gpus.csv`
+(products as profilers print them).
 They are read on first use. Nothing here needs NumPy or pandas, so asking for a device is cheap.
 """
 
@@ -14,14 +15,15 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from triage.devices.limits import AmdLimits, Disagreement, Limits, NvidiaLimits
-from triage.devices.tables import amd_names, amd_rows, families, limits_for, number, nvidia, read, scaled
+from triage.devices.limits import AmdLimits, Disagreement, IntelLimits, Limits, NvidiaLimits
+from triage.devices.tables import amd_names, amd_rows, families, intel, limits_for, number, nvidia, read, scaled
 from triage.ground.errors import TriageError
 
 __all__ = [
     "AmdLimits",
     "Device",
     "Disagreement",
+    "IntelLimits",
     "Limits",
     "NvidiaLimits",
     "Peaks",
@@ -38,7 +40,7 @@ Vendor = Literal["nvidia", "amd", "intel"]
 
 # Words that vendors and drivers add or drop freely; they never tell two products apart.
 _NOISE = frozenset(
-    "nvidia amd ati corporation geforce radeon tesla quadro instinct graphics gpu series device tm".split()
+    "nvidia amd ati intel corporation geforce radeon tesla quadro instinct graphics gpu series device tm r".split()
 )
 # sm_86, compute_86, CC 8.6, 8.6, and the suffixes of arch-specific (90a) and family-specific (100f) builds
 _NVIDIA_ARCH = re.compile(r"(?:sm|compute|cc)?[ _-]*(?:(\d{1,2})\.(\d)|(\d{2,3}))[af]?")
@@ -62,7 +64,9 @@ class Peaks:
 class Device:
     """A GPU product, or an architecture without a product (then `sm_count` is None).
 
-    fp64_ratio: FP32 peak over FP64 peak. source: where the row's figures come from.
+    sm_count: SMs, compute units or Xe cores; max_warps_per_sm: warps, waves or hardware threads of one of them.
+    fp64_ratio: FP32 peak over FP64 peak. dies, shader_engines, l2_channels: of the whole GPU, AMD only.
+    source: where the row's figures come from.
     """
 
     name: str
@@ -72,12 +76,15 @@ class Device:
     sm_count: int | None
     max_warps_per_sm: int
     warp_size: int
-    limits: Limits
+    limits: Limits | IntelLimits
     peaks: Peaks
     fp64_ratio: float | None
     source: str
     notes: str = ""
     aliases: tuple[str, ...] = ()
+    dies: int | None = None
+    shader_engines: int | None = None
+    l2_channels: int | None = None
 
 
 def find(name_or_arch: str) -> Device | None:
@@ -110,7 +117,7 @@ def require(name_or_arch: str) -> Device:
     if device is not None:
         return device
     known = [entry.name for entry in listing()]
-    spelled = {name.casefold(): name for name in [*known, *nvidia(), *amd_names()]}
+    spelled = {name.casefold(): name for name in [*known, *nvidia(), *amd_names(), *intel()]}
     near = difflib.get_close_matches(name_or_arch.casefold(), list(spelled), n=3, cutoff=0.6)
     hint = "did you mean " + ", ".join(spelled[name] for name in near) + "? " if near else ""
     raise TriageError(f"unknown device or architecture {name_or_arch!r}", f"{hint}see: triage list devices")
@@ -129,6 +136,9 @@ def architecture(text: str) -> str | None:
     family = families().get(plain.replace(" ", ""))
     if family is not None:
         return family
+    for xe in intel().values():
+        if plain.replace(" ", "").replace("_", "-") in (*xe.names, *(name.replace("-", "") for name in xe.names)):
+            return xe.arch
     match = _NVIDIA_ARCH.fullmatch(plain)
     if match:
         found = f"sm_{match[3] or match[1] + match[2]}"
@@ -140,11 +150,15 @@ def architecture(text: str) -> str | None:
 
 
 def limits_of(arch: str) -> Limits:
-    """The limits of an architecture in any spelling `architecture` knows; TriageError otherwise."""
+    """The limits of an architecture in any spelling `architecture` knows; TriageError otherwise, and for Intel's."""
     found = architecture(arch)
-    if found is None:
-        return require(arch).limits
-    return limits_for(found)
+    limits = require(arch).limits if found is None else limits_for(found)
+    if isinstance(limits, IntelLimits):
+        raise TriageError(
+            f"{limits.arch}: occupancy is calculated for NVIDIA and AMD GPUs",
+            "Intel's GPU occupancy calculator answers for Xe; a capture's own thread occupancy is judged by the rules",
+        )
+    return limits
 
 
 def is_family(text: str) -> bool:
@@ -159,7 +173,7 @@ def listing() -> tuple[Device, ...]:
 
 def architectures() -> tuple[Device, ...]:
     """Every architecture of the tables, without a product."""
-    return tuple(_bare(arch) for arch in [*nvidia(), *(row.arch for row in amd_rows())])
+    return tuple(_bare(arch) for arch in [*nvidia(), *(row.arch for row in amd_rows()), *intel()])
 
 
 def _words(text: str) -> tuple[tuple[str, ...], str | None]:
@@ -218,12 +232,33 @@ def _product(row: dict[str, str]) -> Device:
         source=row["source"],
         notes=row["notes"],
         aliases=aliases,
+        dies=_whole(row["dies"]),
+        shader_engines=_whole(row["shader_engines"]),
+        l2_channels=_whole(row["l2_channels"]),
     )
+
+
+def _whole(text: str) -> int | None:
+    return int(text) if text else None
 
 
 @cache
 def _bare(arch: str) -> Device:
     limits = limits_for(arch)
+    if isinstance(limits, IntelLimits):
+        return Device(
+            name=arch,
+            vendor="intel",
+            arch=arch,
+            generation=limits.generation,
+            sm_count=None,
+            max_warps_per_sm=limits.engines * limits.threads_per_engine,
+            warp_size=limits.simd_widths[-1],
+            limits=limits,
+            peaks=Peaks(),
+            fp64_ratio=None,
+            source=limits.source,
+        )
     notes = "; ".join(other.text for other in limits.disagreements)
     if isinstance(limits, NvidiaLimits):
         return Device(

@@ -87,4 +87,22 @@ class AmdLimits:
     source: str
 
 
+@dataclass(frozen=True, slots=True)
+class IntelLimits:
+    """What one Xe core (subslice) of an architecture holds: vector engines, their hardware threads, SLM in bytes."""
+
+    arch: str
+    names: tuple[str, ...]
+    generation: str
+    examples: str
+    engines: int
+    threads_per_engine: int
+    simd_widths: tuple[int, ...]
+    slm: int
+    slm_per_group: int
+    max_threads_per_group: int
+    source: str
+
+
+# those whose occupancy triage calculates; Intel's work-group sizes and register modes have a calculator of their own
 Limits = NvidiaLimits | AmdLimits

@@ -8,16 +8,16 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from triage.devices.limits import AmdLimits, Disagreement, Limits, NvidiaLimits
+from triage.devices.limits import AmdLimits, Disagreement, IntelLimits, Limits, NvidiaLimits
 from triage.ground.errors import TriageError
 
 _DATA = Path(__file__).parent
 
 
 @cache
-def limits_for(arch: str) -> Limits:
+def limits_for(arch: str) -> Limits | IntelLimits:
     """Limits of a canonical architecture name; raises TriageError."""
-    known = nvidia().get(arch)
+    known = nvidia().get(arch) or intel().get(arch)
     if known is not None:
         return known
     for row in amd_rows():
@@ -97,6 +97,27 @@ def amd_rows() -> tuple[AmdLimits, ...]:
             )
         )
     return tuple(found)
+
+
+@cache
+def intel() -> dict[str, IntelLimits]:
+    """Intel's architectures by name ("xe-hpg"), in the order of the table."""
+    found = {}
+    for row in read("intel_limits.csv"):
+        found[row["arch"]] = IntelLimits(
+            arch=row["arch"],
+            names=(row["arch"], *row["families"].split()),
+            generation=row["generation"],
+            examples=row["examples"],
+            engines=int(row["engines_per_core"]),
+            threads_per_engine=int(row["threads_per_engine"]),
+            simd_widths=tuple(int(w) for w in row["simd_widths"].split()),
+            slm=int(row["slm_per_core"]),
+            slm_per_group=int(row["slm_per_group"]),
+            max_threads_per_group=int(row["max_group_threads"]),
+            source=row["source"],
+        )
+    return found
 
 
 # A family is named after its best known member, not always the first of its row.

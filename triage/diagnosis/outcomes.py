@@ -12,6 +12,7 @@ import numpy as np
 
 from triage.capture.arrays import Codes, Indices, Masks
 from triage.derive import View
+from triage.derive.vendor import vendor_of
 from triage.diagnosis.evidence import title_of, unit_of
 from triage.diagnosis.gain import fractions
 from triage.diagnosis.judged import Diagnosis, Part
@@ -105,6 +106,9 @@ class Outcomes:
     def outcome(self, index: int) -> Codes:
         """FIRED .. OVERRULED per workload for one rule (its index in the rulebook)."""
         out = np.full(self.view.size, SILENT, dtype=np.int8)
+        if not self.d.book.rules[index].speaks_of(vendor_of(self.capture)):
+            out[:] = NOT_APPLICABLE
+            return out
         if index not in self.truth.fired:
             return out
         blind = self._blind_mask(index)

@@ -47,12 +47,14 @@ class Options:
     """What the user said about reading.
 
     mapping: header -> canonical id. events: path of a companion events file. decimal: `comma` or `eu` for decimal
-    commas, anything else for points, "" to decide by the values.
+    commas, anything else for points, "" to decide by the values. device: GPU the user named, whose sizes stand in for
+    those that an export lacks.
     """
 
     mapping: Mapping[str, str] = field(default_factory=dict)
     events: str = ""
     decimal: str = ""
+    device: str = ""
 
 
 class Dialect(Protocol):

@@ -79,6 +79,7 @@ _FLAGS = {
     "ReportWithoutWorkload": "reports without a workload",
     "CoreFrequencyChanged": "changes of the core clock",
 }
+_RATES = ("GPU_MEMORY_BYTE_READ_RATE", "GPU_MEMORY_BYTE_WRITE_RATE")  # GB/s
 # `GEMM[SIMD32 {4; 1024; 1} {256; 1; 1}]`: width, groups, threads per group; each may be left out
 _KEY = re.compile(r"\s*\[\s*(?:SIMD\s*(\d+))?\s*(?:\{([\d; ]+)\})?\s*(?:\{([\d; ]+)\})?\s*\]\s*\Z")
 _COPY = re.compile(
@@ -86,6 +87,7 @@ _COPY = re.compile(
 )
 
 
+_AREAS = ("eu", "l3", "slm", "gti", "sampler", "gpu", "lsc", "icache", "tlb", "shader")
 # metric -> where it stands in the kernel's key, in its order
 _KEYED = {
     "launch.wave_size": "SIMD width in Kernel",
@@ -100,7 +102,7 @@ def names() -> dict[str, list[str]]:
     for name, metric in _METRICS.items():
         out.setdefault(metric, []).append(name)
     for m in schema.all_metrics().values():
-        ours = m.id.split(".")[0] in ("eu", "l3", "slm", "gti", "sampler", "gpu")
+        ours = m.id.split(".")[0] in _AREAS
         if ours and m.aliases and m.id not in ("gpu.idle", "gpu.active"):
             have = out.setdefault(m.id, [])
             # aliases of other tools: PerfWorks counters, labels of several words, words of hand-written tables
@@ -109,7 +111,6 @@ def names() -> dict[str, list[str]]:
         "launch.wave_size": ["[SIMD..] of the kernel key"],
         "launch.grid_size": ["first {..} of the kernel key"],
         "launch.block_size": ["second {..} of the kernel key"],
-        "l3.hit_rate": ["L3_HIT, L3_MISS", "L3Misses, L3Lookups"],
         "vram.bandwidth": ["GPU_MEMORY_BYTE_READ, GPU_MEMORY_BYTE_WRITE"],
     }
     return out
@@ -152,7 +153,7 @@ def _plan(headers: list[str], path: str) -> _Plan:
         metric = _METRICS.get(name) or known.get(schema.normal(name), "")
         if metric == "gpu.time" and unit == "%":
             metric = ""  # the share of the total, not the time
-        if name in ("GlobalInstanceId", "KernelTime", "L3_HIT", "L3_MISS"):
+        if name in ("GlobalInstanceId", "KernelTime", *_RATES):
             plan.extra[name] = i
         # GpuTime wins over KernelTime wherever it stands; where the two differ, a remark says so
         if not metric or (metric in plan.metrics and name != "GpuTime"):
@@ -266,7 +267,7 @@ def _product(text: str | None) -> float:
 
 
 def _derive(table: Table, plan: _Plan, data: pti.Data, headers: list[str]) -> None:
-    """Idle time, L3 hits, memory bandwidth; how many calls sampled rows stand for."""
+    """Idle time, memory bandwidth; how many calls sampled rows stand for."""
     c = table.columns
     # active, stalled and idle add up to one; rounding may take it just below zero
     if {"eu.active", "eu.stall"} <= set(c) and "eu.idle" not in c:
@@ -278,28 +279,17 @@ def _derive(table: Table, plan: _Plan, data: pti.Data, headers: list[str]) -> No
             inputs=("eu.active", "eu.stall"),
         )
     with np.errstate(all="ignore"):
-        # the newer tools count hits and misses, the older ones lookups and misses
-        if {"L3_HIT", "L3_MISS"} <= set(plan.extra):
-            hit, miss = (data.numbers[plan.extra[n]] for n in ("L3_HIT", "L3_MISS"))
-            table.raw |= {
-                n: Column(data.numbers[plan.extra[n]], headers[plan.extra[n]], plan.extra[n] + 1)
-                for n in ("L3_HIT", "L3_MISS")
-            }
-            rate = np.where(hit + miss > 0, hit / (hit + miss), np.nan)
-            c["l3.hit_rate"] = Column(
-                rate, "L3 hits", formula="L3_HIT / (L3_HIT + L3_MISS)", inputs=("L3_HIT", "L3_MISS")
-            )
-        elif {"l3.lookups", "l3.misses"} <= set(c):
-            rate = np.where(c["l3.lookups"].values > 0, 1 - c["l3.misses"].values / c["l3.lookups"].values, np.nan)
-            c["l3.hit_rate"] = Column(
-                rate, "L3 hits", formula="1 - l3.misses / l3.lookups", inputs=("l3.misses", "l3.lookups")
-            )
         moved = ("vram.bytes_read", "vram.bytes_written")
         if all(m in c for m in moved):
             time = np.where(c["gpu.time"].values > 0, c["gpu.time"].values, np.nan)
             rate = (c[moved[0]].values + c[moved[1]].values) / time * 1e9
             formula = "(vram.bytes_read + vram.bytes_written) / gpu.time * 1000000000"
             c["vram.bandwidth"] = Column(rate, formula, formula=formula, inputs=(*moved, "gpu.time"))
+        elif set(_RATES) <= set(plan.extra):  # already per second
+            parts = [data.numbers[plan.extra[n]] * 1e9 for n in _RATES]
+            table.raw |= {n: Column(v, n, plan.extra[n] + 1) for n, v in zip(_RATES, parts, strict=True)}
+            formula = " + ".join(_RATES)
+            c["vram.bandwidth"] = Column(parts[0] + parts[1], formula, formula=formula, inputs=_RATES)
         if "KernelTime" in plan.extra and c["gpu.time"].column != plan.extra["KernelTime"] + 1:
             kernel = data.numbers[plan.extra["KernelTime"]]
             off = np.abs(kernel / c["gpu.time"].values - 1) > 0.1

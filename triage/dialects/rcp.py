@@ -10,7 +10,7 @@ from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects._amd import counter_names, rocm
-from triage.dialects._amd.rocm import Export
+from triage.dialects._amd.rocm_export import Export
 from triage.dialects._tables import wide_table
 from triage.ground import units
 
@@ -87,7 +87,7 @@ def read(source: Source, options: Options) -> Table:
         table.device = m[1]
     used = {*numeric, method, *sizes.values()}
     table.unmapped = [h for i, h in enumerate(headers) if h and i not in used]
-    return rocm.finish(table, export)
+    return rocm.finish(table, export, options, names())
 
 
 def _sizes(table: Table, wide: wide_table.Wide, headers: list[str], sizes: dict[str, int]) -> None:

@@ -65,7 +65,7 @@ def read(source: Source, options: Options) -> Table:
     rocm.add_time(table, export, start, end)
     if "gpu.time" not in table.columns and start is None:
         table.notes.append("no times in this file: workloads cannot be ranked; profile with: rocprof --timestamp on")
-    return rocm.finish(table, export)
+    return rocm.finish(table, export, options, names())
 
 
 def collect(metrics: list[str]) -> str:

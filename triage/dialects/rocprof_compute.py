@@ -15,8 +15,8 @@ from triage.capture.arrays import Indices
 from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects._amd import agents, counter_names, long, rocm, wide
-from triage.dialects._amd.rocm import Export
+from triage.dialects._amd import agents, counter_names, long, rocm, sizes, wide
+from triage.dialects._amd.rocm_export import Export
 from triage.dialects._tables import wide_table
 from triage.dialects.rocprof import LAUNCH_NAMES
 from triage.ground.errors import BadCapture, NotTriageable
@@ -126,7 +126,7 @@ def read(source: Source, options: Options) -> Table:
             "give the workload folder",
         )
     _companions(table, export, main)
-    rocm.finish(table, export)
+    rocm.finish(table, export, options, names())
     return agents.under(source, table)
 
 
@@ -178,19 +178,22 @@ def _companions(table: Table, export: Export, main: Source) -> None:
     info = main.sibling("sysinfo.csv")
     if info is not None:
         table.files.append(info)
-        export.specs, export.arch, table.device = rocm.specs_of(info, len(table.files) - 1, n)
+        export.specs, export.arch, table.device = sizes.stated(info, len(table.files) - 1, n)
         wave = export.specs.pop("wave_size", None)
         if wave is not None and "wave" not in export.roles:
             export.roles["wave"] = wave
         # sysinfo may state a clock of 0: the tool could not find it out
         lacking = [s for s in ("cu_per_gpu", "max_sclk") if s not in export.specs]
         if lacking:
-            table.notes.append(
-                f"sysinfo.csv does not state {' and '.join(lacking)}: the percent of peak that needs it stays blind"
-            )
+            table.notes.append(f"sysinfo.csv does not state {' and '.join(lacking)}")
     else:
+        table.notes.append("no sysinfo.csv beside the counters, which states the GPU's sizes: give the workload folder")
+    roof = main.sibling("roofline.csv")
+    if roof is not None and (peak := sizes.measured(roof, len(table.files), n)) is not None:
+        table.files.append(roof)
+        export.specs["hbm_bw"] = peak
         table.notes.append(
-            "no sysinfo.csv beside the counters: percent of peak cannot be computed; give the workload folder"
+            f"shares of the memory's peak are of the {peak.values[0]:,.0f} GB/s measured on this GPU (roofline.csv)"
         )
     if "gpu.time" not in table.columns and (times := main.sibling("timestamps.csv")) is not None:
         _join_times(table, export, times)

@@ -53,7 +53,7 @@ def read(source: Source, options: Options) -> Table:
     if "gpu.time" not in table.columns:
         table.notes.append("no timestamps in this file (older rocprofv3): add --kernel-trace, or use a newer version")
     agents.add(table, export, source, ENDING)
-    return agents.under(folder, rocm.finish(table, export))
+    return agents.under(folder, rocm.finish(table, export, options, names()))
 
 
 def collect(metrics: list[str]) -> str:

@@ -8,7 +8,7 @@ from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options, rocprofv3_counters
 from triage.dialects._amd import agents, rocm
-from triage.dialects._amd.rocm import Export
+from triage.dialects._amd.rocm_export import Export
 from triage.dialects._tables import wide_table
 from triage.dialects.rocprof import LAUNCH_NAMES
 from triage.ground.errors import BadCapture
@@ -80,7 +80,7 @@ def read(source: Source, options: Options) -> Table:
     _shape(table, {name: Column(wide.numbers[c], headers[c], c + 1) for name, c in axes.items()})
     agents.add(table, export, source, ENDING)
     table.unmapped = [h for i, h in enumerate(headers) if h and i not in (*numeric, *text)]
-    return agents.under(folder, rocm.finish(table, export))
+    return agents.under(folder, rocm.finish(table, export, options, names()))
 
 
 def _shape(table: Table, axes: dict[str, Column]) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from triage.capture.arrays import Codes, Masks, Values
 from triage.capture.capture import Capture
 from triage.derive import View, absent, leaves
+from triage.derive.vendor import vendor_of
 from triage.inference.engine import Engine
 from triage.inference.groups import RULES, Input, reads, sign
 from triage.rulebook.expression import FALSE, TRUE, UNKNOWN, Condition, Expression
@@ -100,13 +101,15 @@ def infer(view: View, engine: Engine, constants: Constants | None = None) -> Tru
     program, truth = engine.program, Truth()
     constants = constants or Constants(view.capture)
     memo = dict(constants.truths)
-    size = view.size
+    size, vendor = view.size, vendor_of(view.capture)
     nothing = np.zeros(size, dtype=bool)
     for group in program.groups:
         digits = [_truth_of(i, view, program.method, truth, memo, constants) for i in group.inputs]
         bits = engine.infer(group, sign(digits, size))
         seen = int(np.bitwise_or.reduce(bits)) if size else 0
         for m, member in enumerate(group.members):
+            if not member.rule.speaks_of(vendor):
+                continue
             # most rules fire nowhere in a block: they share one empty mask
             fired = bits & np.uint32(1 << m) != 0 if seen >> m & 1 else nothing
             possible = bits & np.uint32(1 << (RULES + m)) != 0 if seen >> (RULES + m) & 1 else nothing

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+from dataclasses import replace
 
 import numpy as np
 
@@ -32,7 +33,7 @@ def read(
     file may grow to. Raises CaptureError and its kin, always in one line.
     """
     source = path if isinstance(path, Source) else Source(path, max_unpacked=max_unpacked)
-    options = options or dialects.Options()
+    options = replace(options or dialects.Options(), device=device)
     module, why = dialects.pick(source, dialect, mapped=bool(options.mapping))
     with np.errstate(all="ignore"):  # damaged cells may overflow or divide by zero; what comes out is checked below
         try:

@@ -9,6 +9,13 @@ from typing import Any
 from triage.ground import units
 from triage.rulebook.expression import Condition, Expression
 
+# Publishers whose documents are about their own hardware alone, as they stand in the text of a source.
+_PUBLISHERS = {
+    "nvidia": re.compile(r"\bNVIDIA\b"),
+    "amd": re.compile(r"\b(?:AMD|AMDGPU|GPUOpen|ROCm)\b"),
+    "intel": re.compile(r"\bIntel\b"),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Cite:
@@ -17,6 +24,11 @@ class Cite:
     key: str
     text: str
     url: str = ""
+
+    @property
+    def vendors(self) -> frozenset[str]:
+        """Vendors whose hardware the source is about; none for a source about every GPU."""
+        return frozenset(v for v, name in _PUBLISHERS.items() if name.search(self.text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +175,21 @@ class Rule:
     def is_concept(self) -> bool:
         """Concludes something for other rules, reports nothing itself."""
         return not self.finding
+
+    @property
+    def sources(self) -> dict[str, tuple[Cite, ...]]:
+        """vendor -> its own sources for this rule; empty where all sources are about every GPU."""
+        found = {v: tuple(c for c in self.cites if v in c.vendors) for v in _PUBLISHERS}
+        return {v: cites for v, cites in found.items() if cites}
+
+    def speaks_of(self, vendor: str) -> bool:
+        """May the rule speak about this vendor's GPUs? A threshold of one vendor's guide says nothing about another's.
+
+        vendor: "nvidia", "amd", "intel" or "" for an unknown one, of which every rule speaks. A rule without a vendor's
+        source, such as a concept that only tells vendors apart, speaks of all.
+        """
+        sources = self.sources
+        return not vendor or not sources or vendor in sources
 
 
 # number, then anything: the unit is judged by the tables of ground.units, not by a pattern

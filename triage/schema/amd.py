@@ -55,6 +55,39 @@ METRICS = (
     # 4 matrix pipes per CU: rocprof-compute divides by all of them
     Metric("mfma.busy", "ratio", "MFMA busy", "", "Time in which the matrix cores executed", ("MfmaUtil",)),
     Metric("vmem.busy", "ratio", "VMEM issue busy", "", "Time in which vector memory instructions were issued"),
+    Metric(
+        "vmem.insts", "count", "VMEM instructions", "low", "Vector memory instructions of the launch", additive=True
+    ),
+    Metric("valu.insts", "count", "VALU instructions", "low", "Vector ALU instructions of the launch", additive=True),
+    Metric(
+        "vmem.lines_per_inst",
+        "count",
+        "L1 lines per VMEM instruction",
+        "low",
+        "Cache lines of the vector L1 that a vector memory instruction touches: 16 are all that its widest dense form"
+        " needs, one per lane is the worst",
+        bounded=False,
+    ),
+    Metric(
+        "vmem.l2_requests_per_inst",
+        "count",
+        "L2 requests per VMEM instruction",
+        "low",
+        "Requests to L2 per vector memory instruction",
+        bounded=False,
+    ),
+    Metric(
+        "vmem.bytes_per_inst",
+        "byte",
+        "Memory bytes per VMEM instruction",
+        "low",
+        "Bytes beyond L2 per vector memory instruction: 64 lanes ask for 1,024 at most",
+        bounded=False,
+    ),
+    Metric("lds.insts", "count", "LDS instructions", "low", "LDS instructions of the launch", additive=True),
+    Metric(
+        "mfma.inst_share", "ratio", "MFMA share", "", "Matrix instructions, as a share of the vector ALU instructions"
+    ),
     Metric("branch.busy", "ratio", "Branch unit busy", "", "Time in which branch and message instructions were issued"),
     Metric("cu.ipc", "count", "IPC per CU", "high", "Instructions executed per active CU cycle", bounded=False),
     Metric("lds.busy", "ratio", "LDS busy", "", "Time in which the LDS worked, bank conflicts included"),
@@ -73,6 +106,16 @@ METRICS = (
         "Cycles lost to bank conflicts per conflict-free LDS cycle",
         bounded=False,
     ),
+    Metric(
+        "lds.conflicts_per_inst",
+        "cycle",
+        "LDS conflict cycles per instruction",
+        "low",
+        "Cycles lost to bank conflicts per LDS instruction",
+        bounded=False,
+    ),
+    Metric("lds.conflict_time", "ratio", "Time in LDS conflicts", "low", "Share of the time that bank conflicts take"),
+    Metric("lds.throughput", "ratio", "LDS bandwidth", "", "Bytes the LDS moved, as a share of its peak"),
     Metric(
         "lds.bank_conflict_stall",
         "ratio",
@@ -137,6 +180,15 @@ METRICS = (
         "low",
         "Share of the vector L1's active time in which reads waited for a conflicting tag lookup",
     ),
+    # of the L1's translation cache; what misses goes to L2's, and from there to page tables in memory
+    Metric(
+        "tlb.miss_rate",
+        "ratio",
+        "Translation misses",
+        "low",
+        "Address translations that missed the first-level translation cache",
+    ),
+    Metric("atomics.fabric_share", "ratio", "Atomics beyond L2", "low", "Atomics, as a share of L2's fabric writes"),
     Metric("l2.busy", "ratio", "L2 busy", "", "Time in which the L2 channels worked, waiting included"),
     Metric("sl1d.hit_rate", "ratio", "Scalar L1 hit rate", "high", "Hits in the scalar (constant) data cache"),
     Metric("l1i.hit_rate", "ratio", "Instruction cache hit rate", "high", "Hits in the L1 instruction cache"),
@@ -174,6 +226,20 @@ METRICS = (
         bounded=False,
     ),
     Metric(
+        "fabric.read_32b_share",
+        "ratio",
+        "Half-line reads",
+        "low",
+        "Reads of 32 bytes, as a share of L2's fabric reads: dense access reads 64 or 128",
+    ),
+    Metric(
+        "fabric.write_stall",
+        "ratio",
+        "Fabric writes stalled",
+        "low",
+        "Share of L2's busy cycles in which a write could not leave for the fabric",
+    ),
+    Metric(
         "fabric.remote_reads",
         "ratio",
         "Remote reads",
@@ -182,6 +248,14 @@ METRICS = (
     ),
     Metric(
         "waves.launched", "count", "Waves launched", "", "Waves of the whole launch", ("Wavefronts",), additive=True
+    ),
+    Metric(
+        "waves.per_simd",
+        "count",
+        "Waves per SIMD",
+        "",
+        "Waves of the whole launch over the SIMDs of the GPU: below 1 some get nothing",
+        bounded=False,
     ),
     # rocprof-compute splits the waves' life in three: waiting, ready but not issued, executing
     Metric(
@@ -197,6 +271,9 @@ METRICS = (
         "Waves waiting to issue",
         "low",
         "Share of the waves' life spent ready, waiting for an issue slot",
+    ),
+    Metric(
+        "waves.lds_wait", "ratio", "Waves waiting for LDS", "low", "Share of the waves' life waiting to issue to LDS"
     ),
     Metric("waves.active", "ratio", "Waves executing", "", "Share of the waves' life spent executing instructions"),
     # for rules that speak of one vendor's or one family's hardware

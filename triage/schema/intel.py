@@ -5,6 +5,46 @@ Active, stalled and idle are shares of the vector engines' time and add up to 10
 
 from triage.schema._metric import Metric
 
+# What the threads of a stalled vector engine wait for. Several reasons can hold in one cycle, so they need not add up to
+# "EU stalled"; all are shares of the same time.
+_STALLS = {
+    "sbid": ("scoreboard", "for a scoreboard token: data of a load, or a result of the matrix or math unit", "SBID"),
+    "sendwr": ("send", "for a message to leave for memory, SLM or the sampler", "SENDWR"),
+    "aluwr": ("ALU result", "for an earlier instruction's result", "ALUWR"),
+    "barrier": ("barrier", "for the other threads of the group", "BARRIER"),
+    "control": ("control flow", "for a branch", "CONTROL"),
+    "instfetch": ("instruction fetch", "for their next instruction", "INSTFETCH"),
+    "pipestall": ("pipe conflict", "for a pipe, a register bank or a held send", "PIPESTALL"),
+    "other": ("other", "for flags, the end of the thread and the like", "OTHER"),
+}
+# instructions executed, by kind: id -> (label, meaning, name in the metric sets)
+_INSTS = {
+    "issued": ("Instructions issued", "Instructions issued to any pipe", "XVE_INST_ISSUED_ALL"),
+    "send": ("Send instructions", "Messages to memory, SLM and samplers", "XVE_INST_EXECUTED_SEND_ALL"),
+    "alu0": ("ALU0 instructions", "Instructions of the first ALU pipe", "XVE_INST_EXECUTED_ALU0_ALL"),
+    "alu1": ("ALU1 instructions", "Instructions of the second ALU pipe", "XVE_INST_EXECUTED_ALU1_ALL"),
+    "alu2": ("ALU2 instructions", "Instructions of the third ALU pipe", "XVE_INST_EXECUTED_ALU2_ALL"),
+    "fp64": ("FP64 instructions", "Double-precision instructions", "XVE_INST_EXECUTED_FP64"),
+    "math": ("Math instructions", "Divisions, roots and transcendentals", "XVE_INST_EXECUTED_MATH"),
+    "control": ("Control instructions", "Branches", "XVE_INST_EXECUTED_CONTROL_ALL"),
+    "xmx_fp16": ("XMX FP16 instructions", "FP16 matrix instructions", "XVE_INST_EXECUTED_XMX_FP16"),
+    "xmx_bf16": ("XMX BF16 instructions", "BF16 matrix instructions", "XVE_INST_EXECUTED_XMX_BF16"),
+    "xmx_int8": ("XMX INT8 instructions", "INT8 matrix instructions", "XVE_INST_EXECUTED_XMX_INT8"),
+}
+
+
+def _count(id: str, label: str, meaning: str, *aliases: str) -> Metric:
+    return Metric(id, "count", label, "low", meaning, aliases, additive=True)
+
+
+def _bytes(id: str, label: str, meaning: str, *aliases: str) -> Metric:
+    return Metric(id, "byte", label, "low", meaning, aliases, additive=True)
+
+
+def _time(id: str, label: str, meaning: str, *aliases: str) -> Metric:
+    return Metric(id, "ratio", label, "low", meaning, aliases)
+
+
 METRICS = (
     # for rules about Intel's hardware
     Metric(
@@ -73,6 +113,14 @@ METRICS = (
         ("Fpu1Active", "XVE_INST_EXECUTED_ALU1_ALL_UTILIZATION"),
     ),
     Metric(
+        "eu.pipe2",
+        "ratio",
+        "Pipe 2 (ALU2) active",
+        "",
+        "Time in which the third pipe executed",
+        ("XVE_INST_EXECUTED_ALU2_ALL_UTILIZATION",),
+    ),
+    Metric(
         "eu.send_active",
         "ratio",
         "Send active",
@@ -86,7 +134,7 @@ METRICS = (
         "Matrix engine active",
         "",
         "Time in which the matrix (XMX) pipe executed",
-        ("XVE_INST_EXECUTED_XMX_ALL_UTILIZATION",),
+        ("XVE_INST_EXECUTED_XMX_ALL_UTILIZATION", "XVE_XMX_ACTIVE"),
     ),
     Metric(
         "eu.ipc",
@@ -96,6 +144,32 @@ METRICS = (
         "Instructions per active cycle of a vector engine",
         ("EuAvgIpcRate",),
         bounded=False,
+    ),
+    *(
+        _time(f"eu.stall_{id}", f"Stalled: {label}", f"Time in which threads of a vector engine waited {why}", name)
+        for id, (label, why, word) in _STALLS.items()
+        for name in (f"XVE_STALL_{word}",)
+    ),
+    _time("eu.stall_top", "Stalled: top reason", "The largest of the stall reasons"),
+    _time(
+        "eu.shared_hold",
+        "Held by shared functions",
+        "Time in which vector engines were held up by the units they share",
+        "XVE_SHARED_FUNCTION_ACCESS_HOLD",
+    ),
+    _time(
+        "eu.dispatch_stall",
+        "Dispatch waits for resources",
+        "Time in which a group could not start for lack of SLM or barriers",
+        "THREADGROUP_DISPATCH_QUEUE0_RESOURCE_STALL",
+    ),
+    *(_count(f"eu.inst_{id}", label, meaning, name) for id, (label, meaning, name) in _INSTS.items()),
+    Metric(
+        "eu.xmx_share",
+        "ratio",
+        "XMX share",
+        "",
+        "Matrix instructions, as a share of those that the ALU pipes and the matrix unit executed",
     ),
     # each counter group is a separate replay, so this differs between groups on identical work
     Metric(
@@ -131,7 +205,56 @@ METRICS = (
         "l3.bytes_written", "byte", "L3 bytes written", "low", "Bytes written to L3", ("L3_BYTE_WRITE",), additive=True
     ),
     Metric("l3.lookups", "count", "L3 lookups", "low", "L3 lookups", ("L3Lookups",), additive=True),
-    Metric("l3.misses", "count", "L3 misses", "low", "L3 misses", ("L3Misses",), additive=True),
+    Metric("l3.misses", "count", "L3 misses", "low", "L3 misses", ("L3Misses", "L3_MISS"), additive=True),
+    Metric("l3.hits", "count", "L3 hits", "", "L3 hits", ("L3_HIT",), additive=True),
+    _count("l3.reads", "L3 reads", "Requests of 64 bytes to read from L3", "L3_READ"),
+    _count("l3.writes", "L3 writes", "Requests of 64 bytes to write to L3", "L3_WRITE"),
+    _count("l3.atomics", "L3 atomics", "Atomic accesses to L3", "L3_ATOMIC_ACCESS"),
+    _time("l3.stall", "L3 stalled", "Time in which L3 banks were stalled", "L3_STALL"),
+    Metric("l3.busy", "ratio", "L3 busy", "", "Time in which L3 worked", ("L3_BUSY",)),
+    _time("l3.queue_full", "L3 queue full", "Time in which L3's queue to memory was full", "L3_SUPERQ_FULL"),
+    _time(
+        "gti.queue_full",
+        "Memory queue full",
+        "Time in which the memory's request queue was nearly full",
+        "GPU_MEMORY_REQUEST_QUEUE_FULL",
+    ),
+    _count("tlb.misses", "TLB misses", "Address translations that missed, of all engines", "TLB_MISS"),
+    # the load/store cache is the L1 of an Xe core
+    _count("lsc.accesses", "Load/store cache accesses", "Accesses to the load/store cache", "LOAD_STORE_CACHE_ACCESS"),
+    _count("lsc.hits", "Load/store cache hits", "Hits in the load/store cache", "LOAD_STORE_CACHE_HIT"),
+    _bytes("lsc.bytes_read", "LSC bytes read", "Bytes read from the load/store cache", "LOAD_STORE_CACHE_BYTE_READ"),
+    _bytes(
+        "lsc.bytes_written", "LSC bytes written", "Bytes written to the load/store cache", "LOAD_STORE_CACHE_BYTE_WRITE"
+    ),
+    _count(
+        "lsc.partial_writes",
+        "Partial writes",
+        "Writes that do not fill a part of a line",
+        "LOAD_STORE_CACHE_PARTIAL_WRITE_COUNT",
+    ),
+    Metric("lsc.hit_rate", "ratio", "Load/store cache hit rate", "high", "Hits in the load/store cache"),
+    Metric(
+        "lsc.overfetch",
+        "count",
+        "Memory bytes per byte loaded",
+        "low",
+        "Bytes read from memory per byte that threads loaded through the load/store cache",
+        bounded=False,
+    ),
+    _count("icache.hits", "Instruction cache hits", "Hits in the instruction cache", "ICACHE_HIT"),
+    _count("icache.misses", "Instruction cache misses", "Misses of the instruction cache", "ICACHE_MISS"),
+    _count("slm.accesses", "SLM accesses", "Accesses to shared local memory", "SLM_ACCESS_COUNT"),
+    Metric(
+        "slm.conflict_share",
+        "ratio",
+        "SLM conflict share",
+        "low",
+        "Bank conflicts per access to shared local memory, of 64 bytes where accesses were not counted",
+    ),
+    _count("shader.accesses", "Memory messages", "Messages of shaders to memory", "ShaderMemoryAccesses"),
+    _count("shader.atomics", "Atomic messages", "Atomic messages of shaders", "ShaderAtomics"),
+    _count("shader.barriers", "Barrier messages", "Barrier messages of shaders", "ShaderBarriers"),
     Metric("l3.hit_rate", "ratio", "L3 hit rate", "high", "Hits in L3, of all its lookups"),
     Metric(
         "slm.bytes_read",

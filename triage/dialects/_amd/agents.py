@@ -10,7 +10,7 @@ import numpy as np
 from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects import Match
-from triage.dialects._amd.rocm import Export
+from triage.dialects._amd.rocm_export import Export
 from triage.dialects._tables import wide_table
 from triage.ground.errors import BadCapture, TriageError
 

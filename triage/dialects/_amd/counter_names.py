@@ -40,10 +40,11 @@ DIRECT: dict[str, tuple[str, float]] = {
     "GL2C_REQ_sum": ("l2.requests", 1.0),
 }
 
+# clocks that fit into the kernel's time, where nobody counted its cycles: an upper bound, so that shares come out low
+_CLOCKS = "max_sclk / 1000 * gpu.time"  # MHz and ns
 # cycles summed over what a counter is summed over: every CU, or every shader engine's workgroup dispatcher
 _CU = "(GRBM_GUI_ACTIVE / num_xcd * cu_per_gpu)"
 _SPI = "(GRBM_SPI_BUSY / num_xcd * se_per_gpu)"
-_CLOCKS = "max_sclk / 1000 * gpu.time"  # MHz and ns: clocks that fit into the kernel's time
 # every request that the vector L1 passes on to L2
 _L1_MISSES = (
     "(TCP_TCC_READ_REQ_sum + TCP_TCC_WRITE_REQ_sum + TCP_TCC_ATOMIC_WITH_RET_REQ_sum"
@@ -70,7 +71,7 @@ def _flops(bits: str) -> str:
 
 # (canonical id, formula): tried in this order, the first formula whose names are all there wins. A formula may use
 # metrics above it, so the order matters for what depends on what
-FORMULAS: tuple[tuple[str, str], ...] = (
+_BASE: tuple[tuple[str, str], ...] = (
     ("gpu.active", "GRBM_GUI_ACTIVE / GRBM_COUNT"),
     ("valu.busy", f"SQ_ACTIVE_INST_VALU / {_CU}"),
     ("salu.busy", f"SQ_ACTIVE_INST_SCA / {_CU}"),
@@ -88,12 +89,24 @@ FORMULAS: tuple[tuple[str, str], ...] = (
         "SQ_LEVEL_WAVES.SQ_ACCUM_PREV_HIRES / (SQ_LEVEL_WAVES.GRBM_GUI_ACTIVE / num_xcd * cu_per_gpu * max_waves_per_cu)",
     ),
     ("sm.occupancy_elapsed", f"SQ_LEVEL_WAVES_ACCUM / ({_CU} * max_waves_per_cu)"),
+    ("sm.occupancy_elapsed", "MeanOccupancyPerCU / max_waves_per_cu"),
     ("sm.occupancy_elapsed", f"4 * SQ_WAVE_CYCLES / ({_CU} * max_waves_per_cu)"),
     ("waves.dependency_wait", "SQ_WAIT_ANY / SQ_WAVE_CYCLES"),
     ("waves.issue_wait", "SQ_WAIT_INST_ANY / SQ_WAVE_CYCLES"),
     ("waves.active", "SQ_ACTIVE_INST_ANY / SQ_WAVE_CYCLES"),
+    ("waves.lds_wait", "SQ_WAIT_INST_LDS / SQ_WAVE_CYCLES"),
+    ("valu.insts", "SQ_INSTS_VALU"),
+    ("vmem.insts", "SQ_INSTS_VMEM"),
+    ("vmem.insts", "SQ_INSTS_VMEM_RD + SQ_INSTS_VMEM_WR"),
+    # per wave and instruction, as rocprof v1 and the Radeon profilers average them
+    ("vmem.insts", "(VFetchInsts + VWriteInsts + FlatVMemInsts) * waves.launched"),
+    ("vmem.insts", "(VFetchInsts + VWriteInsts) * waves.launched"),
+    ("lds.insts", "SQ_INSTS_LDS"),
+    ("mfma.inst_share", "SQ_INSTS_MFMA / SQ_INSTS_VALU"),
     ("lds.busy", f"SQ_LDS_IDX_ACTIVE / {_CU}"),
     ("lds.bank_conflict_rate", "SQ_LDS_BANK_CONFLICT / SQ_LDS_IDX_ACTIVE"),
+    ("lds.bank_conflict_rate", "SQC_LDS_BANK_CONFLICT / SQC_LDS_IDX_ACTIVE"),  # RDNA counts them in another block
+    ("lds.conflicts_per_inst", "SQ_LDS_BANK_CONFLICT / SQ_INSTS_LDS"),
     ("lds.conflicts_per_access", "SQ_LDS_BANK_CONFLICT / (SQ_LDS_IDX_ACTIVE - SQ_LDS_BANK_CONFLICT)"),
     ("lds.bank_conflict_stall", f"SQ_LDS_BANK_CONFLICT / {_CU}"),
     ("mem_unit.busy", f"TA_TA_BUSY_sum / {_CU}"),
@@ -104,6 +117,21 @@ FORMULAS: tuple[tuple[str, str], ...] = (
     ("l1tex.stalled_l2", "TCP_PENDING_STALL_CYCLES_sum / TCP_GATE_EN1_sum"),
     ("l1tex.coalescing", "64 * TA_TOTAL_WAVEFRONTS_sum / (4 * TCP_TOTAL_ACCESSES_sum)"),
     ("l1tex.tag_stall", "TCP_READ_TAGCONFLICT_STALL_CYCLES_sum / TCP_GATE_EN1_sum"),
+    # a fully used line is one request per 64 or 128 bytes, whatever the lanes asked for
+    ("vmem.lines_per_inst", "TCP_TOTAL_CACHE_ACCESSES_sum / TA_TOTAL_WAVEFRONTS_sum"),
+    ("vmem.lines_per_inst", "TCP_TOTAL_CACHE_ACCESSES_sum / vmem.insts"),
+    ("vmem.l2_requests_per_inst", "TCC_REQ_sum / vmem.insts"),
+    ("tlb.miss_rate", "TCP_UTCL1_TRANSLATION_MISS_sum / TCP_UTCL1_REQUEST_sum"),
+    (
+        "tlb.miss_rate",
+        "TCP_UTCL1_TRANSLATION_MISS_sum / (TCP_UTCL1_TRANSLATION_HIT_sum + TCP_UTCL1_TRANSLATION_MISS_sum)",
+    ),
+    ("atomics.share", "TCC_ATOMIC_sum / TCC_REQ_sum"),
+    ("atomics.share", "TCC_ATOMIC_sum / (TCC_HIT_sum + TCC_MISS_sum)"),
+    (
+        "atomics.share",
+        "(TCP_TOTAL_ATOMIC_WITH_RET_sum + TCP_TOTAL_ATOMIC_WITHOUT_RET_sum) / TCP_TOTAL_ACCESSES_sum",
+    ),
     # one cache line per CU and clock is the vector L1's peak, one request per channel and clock that of L2
     ("l1tex.throughput", f"TCP_TOTAL_CACHE_ACCESSES_sum / (cu_per_gpu * {_CLOCKS})"),
     ("l2.throughput", f"TCC_REQ_sum / (total_l2_chan * {_CLOCKS})"),
@@ -115,6 +143,7 @@ FORMULAS: tuple[tuple[str, str], ...] = (
         ("vram.bytes_written", f)
         for (f,) in _ea("64 * TCC_EA_WRREQ_64B_sum + 32 * (TCC_EA_WRREQ_sum - TCC_EA_WRREQ_64B_sum)")
     ),
+    ("vmem.bytes_per_inst", "(vram.bytes_read + vram.bytes_written) / vmem.insts"),
     ("vram.bandwidth", "(vram.bytes_read + vram.bytes_written) / gpu.time * 1000000000"),
     ("vram.throughput", "(vram.bytes_read + vram.bytes_written) / (hbm_bw * gpu.time)"),  # GB/s times ns is bytes
     ("fabric.read_throughput", "vram.bytes_read / (hbm_bw * gpu.time)"),
@@ -122,6 +151,9 @@ FORMULAS: tuple[tuple[str, str], ...] = (
     *(("fabric.read_latency", f) for (f,) in _ea("TCC_EA_RDREQ_LEVEL_sum / TCC_EA_RDREQ_sum")),
     *(("fabric.write_latency", f) for (f,) in _ea("TCC_EA_WRREQ_LEVEL_sum / TCC_EA_WRREQ_sum")),
     *(("fabric.remote_reads", f) for (f,) in _ea("max(0, 1 - TCC_EA_RDREQ_DRAM_sum / TCC_EA_RDREQ_sum)")),
+    ("atomics.fabric_share", "TCC_EA0_ATOMIC_sum / TCC_EA0_WRREQ_sum"),
+    *(("fabric.read_32b_share", f) for (f,) in _ea("TCC_EA_RDREQ_32B_sum / TCC_EA_RDREQ_sum")),
+    *(("fabric.write_stall", f) for (f,) in _ea("TCC_EA_WRREQ_STALL_sum / TCC_BUSY_sum")),
     ("sl1d.hit_rate", "SQC_DCACHE_HITS / (SQC_DCACHE_HITS + SQC_DCACHE_MISSES)"),
     ("l1i.hit_rate", "SQC_ICACHE_HITS / (SQC_ICACHE_HITS + SQC_ICACHE_MISSES)"),
     ("sched.insufficient_waveslots", f"SPI_RA_WAVE_SIMD_FULL_CSN / {_CU}"),
@@ -137,6 +169,7 @@ FORMULAS: tuple[tuple[str, str], ...] = (
     ("flop.rate_fp32", _flops("F32")),
     ("flop.rate_fp64", _flops("F64")),
 )
+FORMULAS = (*_BASE, *((m, f.replace(_CU, f"({_CLOCKS} * cu_per_gpu)")) for m, f in _BASE if _CU in f))
 
 # sub-units whose busiest is the compute unit's share of peak
 SM_PARTS = ("valu.busy", "mfma.busy", "salu.busy", "vmem.busy", "branch.busy")
@@ -159,7 +192,7 @@ def exported(sizes: tuple[str, ...] = SPECS) -> dict[str, list[str]]:
             n in out for n in used if n.islower() and n not in SPECS and n not in GIVEN
         ):
             out.setdefault(metric, []).append(formula)
-    if "valu.busy" in out and "cu_per_gpu" in sizes:
+    if "valu.busy" in out:
         out["sm.throughput"] = [f"max({', '.join(SM_PARTS)})"]
     return out
 

@@ -13,7 +13,7 @@ from triage.capture.arrays import Floats, Indices, Masks, Names
 from triage.capture.capture import Column, Quality, Table
 from triage.capture.source import Source
 from triage.dialects._amd import rocm
-from triage.dialects._amd.rocm import Export
+from triage.dialects._amd.rocm_export import Export
 from triage.dialects._tables import wide_table
 from triage.ground.errors import BadCapture
 

@@ -7,8 +7,7 @@ used are kept in Table.raw, so that every computed number leads back to the cell
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
 
 import numpy as np
@@ -16,11 +15,11 @@ import pandas as pd
 
 from triage.capture.arrays import Floats, Names
 from triage.capture.capture import Column, Quality, Table
-from triage.capture.source import Source
-from triage.dialects._amd import counter_names
-from triage.dialects._tables import formulas, wide_table
+from triage.dialects import Options
+from triage.dialects._amd import counter_names, sizes
+from triage.dialects._amd.rocm_export import Export
+from triage.dialects._tables import formulas
 from triage.ground.errors import NotTriageable
-from triage.schema import normal
 
 # role -> its header in rocprof v1, v2, rocprofv3 and rocprof-compute; times in ns, sizes in bytes
 ROLES = {
@@ -49,7 +48,7 @@ LAUNCH = {
 }
 # a counter of one L2 channel or texture unit, `TCC_HIT[17]`, where the tool wrote no sum
 CHANNEL = re.compile(r"(.+)\[(\d+)\]\Z")
-_GFX9 = re.compile(r"\b(?:SQ|SQC|SPI|TA|TCP|TCC)_")
+_GFX9 = re.compile(r"\b(?:SQ_(?!INSTS_)|SQC_(?!LDS)|SPI_|TA_|TCP_|TCC_)")
 _LEVEL = re.compile(r"SQ\w*_LEVEL")
 _KD = re.compile(r"\s*(?:\[clone \.kd\]|\(\.kd\)|\.kd)\s*\Z")
 
@@ -112,17 +111,6 @@ def elapsed(start: Names, end: Names) -> tuple[Floats, int]:
     return out, damaged
 
 
-@dataclass(slots=True)
-class Export:
-    """Columns of one export before they are metrics: by role, by counter name, and the GPU's own sizes."""
-
-    source: Source
-    roles: dict[str, Column] = field(default_factory=dict)
-    counters: dict[str, Column] = field(default_factory=dict)
-    specs: dict[str, Column] = field(default_factory=dict)
-    arch: str = ""
-
-
 def wanted(headers: Iterable[str]) -> set[str]:
     """Which counters of a file are of use: metrics themselves, inputs of formulas, channels of inputs."""
     needed = set(counter_names.DIRECT)
@@ -168,10 +156,10 @@ def add_time(table: Table, export: Export, start: Names | None, end: Names | Non
         table.raw[a.header], table.raw[b.header] = a, b
 
 
-def finish(table: Table, export: Export) -> Table:
+def finish(table: Table, export: Export, options: Options, names: Iterable[str] = ()) -> Table:
     """Launch shape, metrics printed as such, metrics computed by formula, architecture. gpu.time must be there already.
 
-    Raises NotTriageable when nothing came of it.
+    names: metrics that the tool can export at all. Raises NotTriageable when nothing came of it.
     """
     n = len(table)
     table.kinds = np.full(n, "compute", dtype=object)
@@ -195,15 +183,16 @@ def finish(table: Table, export: Export) -> Table:
                 column.formula,
                 column.inputs,
             )
-    _complete_specs(export, n)
+    sizes.complete(table, export, options.device)
+    if "cu_per_gpu" in export.specs:
+        table.columns["device.sm_count"] = export.specs["cu_per_gpu"]
     find = _Lookup(table, export)
     for metric, formula in counter_names.FORMULAS:
         # the units of these counters are those of the gfx9 family; RDNA counts otherwise under the same names
         foreign = export.arch and not export.arch.startswith("gfx9") and _GFX9.search(formula)
         if metric not in table.columns and not foreign:
             _compute(table, find, metric, formula)
-    # a `*Busy` counter as printed is no share of a peak (docs/decisions.md); what the formulas make of raw counters is
-    parts = [p for p in counter_names.SM_PARTS if p in table.columns and table.columns[p].formula]
+    parts = [p for p in counter_names.SM_PARTS if p in table.columns]
     if "valu.busy" in parts:  # without the vector ALU the maximum would be a guess
         _compute(table, find, "sm.throughput", f"max({', '.join(parts)})")
     if not table.columns:
@@ -212,6 +201,12 @@ def finish(table: Table, export: Export) -> Table:
             "give the table with the counters (pmc_perf.csv, results.csv)",
         )
     table.arch = table.arch or export.arch
+    table.collectable = frozenset({*names, *counter_names.exported(tuple(export.specs))}) if export.specs else None
+    if unknown := sizes.lacking(export, set(table.columns), {*export.counters, *table.raw}):
+        table.notes.append(
+            f"counters are there, but not the GPU's {', '.join(unknown)}: metrics that need them stay blind; "
+            "name the GPU with --device"
+        )
     if export.arch in counter_names.INFINITY_CACHE and "vram.throughput" in table.columns:
         table.notes.append(
             "VRAM figures count what L2 asks of the fabric; the Infinity Cache may answer part of it, so "
@@ -239,17 +234,6 @@ def _groups(table: Table, export: Export) -> None:
             file=grid.file,
             inputs=("launch.threads", "launch.block_size"),
         )
-
-
-def _complete_specs(export: Export, n: int) -> None:
-    """XCD count of architectures that have one die; memory bandwidth from the memory clock where only that is given."""
-    if "num_xcd" not in export.specs and export.arch in counter_names.ONE_XCD:
-        export.specs["num_xcd"] = Column(np.ones(n), f"1 ({export.arch} is a single die)", formula="1")
-    if "hbm_bw" not in export.specs and {"max_mclk", "num_hbm_channels"} <= set(export.specs):
-        mclk, channels = export.specs["max_mclk"], export.specs["num_hbm_channels"]
-        formula = "max_mclk / 1000 * 32 * num_hbm_channels"  # MHz and bytes per clock and channel: GB/s
-        values = mclk.values / 1000 * 32 * channels.values
-        export.specs["hbm_bw"] = Column(values, formula, formula=formula, inputs=("max_mclk", "num_hbm_channels"))
 
 
 class _Lookup:
@@ -302,46 +286,3 @@ def _compute(table: Table, find: _Lookup, metric: str, formula: str) -> None:
     for name in used:
         find.keep(name)
     table.columns[metric] = Column(values, formula, 0, formula=formula, inputs=used)
-
-
-def specs_of(source: Source, file: int, n: int) -> tuple[dict[str, Column], str, str]:
-    """Sizes of the GPU from a sysinfo.csv: columns that repeat its one row, the architecture, the model name.
-
-    A size of 0 means that the tool could not find it out, and is left out.
-    """
-    line, headers = wide_table.header(source)
-    rows = source.records([line + 1]) if line else {}
-    row = rows.get(line + 1, [])
-    found: dict[str, Column] = {}
-    texts = {normal(h): row[i].strip() for i, h in enumerate(headers) if i < len(row)}
-    places = {normal(h): i for i, h in enumerate(headers)}
-    for spec, spellings in SYSINFO.items():
-        for spelling in spellings:
-            key = normal(spelling)
-            try:
-                value = float(texts.get(key, ""))
-            except ValueError:
-                continue
-            if value > 0 and np.isfinite(value):
-                found[spec] = Column(
-                    np.full(n, value), headers[places[key]], places[key] + 1, file=file, lines=np.full(n, line + 1)
-                )
-                break
-    arch = next((a for k in ("gpu_arch", "gpu_soc") if (a := texts.get(normal(k), "")).startswith("gfx")), "")
-    model = next((m for k in ("gpu_model", "name") if (m := texts.get(normal(k)))), "")
-    return found, arch.split(":")[0], model
-
-
-# size -> its column in sysinfo.csv, in today's spelling and in that of Omniperf 1.x; clocks in MHz, bandwidth in GB/s
-SYSINFO: Mapping[str, tuple[str, ...]] = {
-    "cu_per_gpu": ("cu_per_gpu", "numCU"),
-    "se_per_gpu": ("se_per_gpu", "numSE"),
-    "num_xcd": ("num_xcd",),
-    "max_waves_per_cu": ("max_waves_per_cu", "maxWavesPerCU"),
-    "total_l2_chan": ("total_l2_chan", "L2Banks"),
-    "max_sclk": ("max_sclk", "sclk"),
-    "hbm_bw": ("hbm_bw", "hbmBW"),
-    "max_mclk": ("max_mclk", "mclk"),
-    "num_hbm_channels": ("num_hbm_channels",),
-    "wave_size": ("wave_size", "waveSize"),
-}

@@ -8,7 +8,7 @@ from triage.capture.arrays import Names
 from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects._amd import rocm
-from triage.dialects._amd.rocm import Export
+from triage.dialects._amd.rocm_export import Export
 from triage.dialects._tables import wide_table
 from triage.ground.errors import BadCapture
 

@@ -1,0 +1,148 @@
+"""Shares of peak of AMD's compute units and Intel's vector engines, and how a launch fills them.
+
+Neither vendor prints an SM's share of peak. The busiest of the pipes that issue stands for it: the share of the time in
+which vector, scalar, matrix or memory instructions were issued, which is what a share of the issue peak is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from triage.capture.arrays import Values
+from triage.derive._arrays import first, highest, over
+from triage.derive._derivation import Derivation
+from triage.devices import AmdLimits, IntelLimits
+from triage.ground.method import HIGH
+
+if TYPE_CHECKING:
+    from triage.derive import View
+
+AMD_PIPES = ("valu.busy", "mfma.busy", "salu.busy", "vmem.busy", "branch.busy")
+XE_PIPES = ("eu.active", "eu.pipe0", "eu.pipe1", "eu.pipe2", "eu.xmx")
+SIMDS = 4  # of a compute unit, before RDNA
+
+
+def _busiest(vector: Values, *rest: Values) -> Values:
+    """The busiest pipe; without the main one only where another is so busy that it leads anyway."""
+    top = highest(vector, *rest)
+    # MI300 issues to two pipes at once, so that a busy time can pass 100 %
+    return np.minimum(np.where(np.isnan(vector) & ~(top >= HIGH), np.nan, top), 1.0)
+
+
+def _sm(*pipes: Values) -> Values:
+    amd, xe = pipes[: len(AMD_PIPES)], pipes[len(AMD_PIPES) :]
+    return first(_busiest(*amd), _busiest(*xe))
+
+
+def _per_simd(view: View) -> Values:
+    """Waves of the launch over the SIMDs (vector engines) of the GPU."""
+    device = view.capture.device
+    limits = None if device is None else device.limits
+    simds = limits.engines if isinstance(limits, IntelLimits) else SIMDS
+    simds = limits.simds if isinstance(limits, AmdLimits) else simds
+    waves = first(view["waves.launched"], view["launch.grid_size"] * view["launch.group_warps"])
+    return over(waves, view["device.sm_count"] * simds)
+
+
+def _conflict_time(stall: Values, rate: Values, busy: Values, per_access: Values, bandwidth: Values) -> Values:
+    """Share of the time that bank conflicts take: measured, else their rate times how busy the LDS is."""
+    rate = first(rate, per_access / (1 + per_access))
+    return np.clip(first(stall, rate * first(busy, bandwidth)), 0.0, 1.0)
+
+
+def _xmx(fp16: Values, bf16: Values, int8: Values, *alus: Values) -> Values:
+    """Matrix instructions over all that pipes executed; 0 where the counters of all types say so."""
+    matrix = sum(np.nan_to_num(v) for v in (fp16, bf16, int8))
+    counted = highest(fp16, bf16, int8)
+    rest = sum(np.nan_to_num(v) for v in alus)
+    return np.where(np.isnan(counted), np.nan, over(matrix, matrix + rest))
+
+
+def _slm_conflicts(conflicts: Values, accesses: Values, read: Values, written: Values) -> Values:
+    moved = (read + np.nan_to_num(written)) / LINE
+    return np.minimum(over(conflicts, first(accesses, moved)), 1.0)
+
+
+_REASONS = ("sbid", "sendwr", "aluwr", "barrier", "control", "instfetch", "pipestall", "other")
+LINE = 64.0  # bytes of a request to SLM and L3 (Intel)
+DERIVATIONS = (
+    Derivation(
+        "sm.throughput",
+        (),
+        "the busiest of the pipes: vector, matrix, scalar and memory issue (AMD), vector engine active (Intel)",
+        _sm,
+        (*AMD_PIPES, *XE_PIPES),
+    ),
+    Derivation(
+        "waves.per_simd",
+        (),
+        "waves launched, else groups x waves per group, over compute units x SIMDs",
+        _per_simd,
+        ("waves.launched", "launch.grid_size", "launch.group_warps", "device.sm_count"),
+        whole=True,
+        ask=("launch.grid_size", "launch.block_size"),
+    ),
+    Derivation(
+        "lds.conflict_time",
+        (),
+        "LDS conflict cycles / all cycles, else their share of the LDS's cycles x LDS busy",
+        _conflict_time,
+        (
+            "lds.bank_conflict_stall",
+            "lds.bank_conflict_rate",
+            "lds.busy",
+            "lds.conflicts_per_access",
+            "lds.throughput",
+        ),
+        ask=("lds.bank_conflict_stall",),
+    ),
+    Derivation(
+        "eu.stall_top",
+        (),
+        "the largest of the stall reasons",
+        highest,
+        tuple(f"eu.stall_{r}" for r in _REASONS),
+        ask=("eu.stall_sbid", "eu.stall_barrier"),
+    ),
+    Derivation(
+        "eu.xmx_share",
+        (),
+        "matrix instructions / (matrix + ALU instructions)",
+        _xmx,
+        ("eu.inst_xmx_fp16", "eu.inst_xmx_bf16", "eu.inst_xmx_int8", *(f"eu.inst_alu{i}" for i in range(3))),
+        ask=("eu.inst_xmx_fp16", "eu.inst_xmx_bf16", "eu.inst_alu0"),
+    ),
+    Derivation(
+        "l3.hit_rate",
+        (),
+        "hits / (hits + misses), else 1 - misses / lookups",
+        lambda h, m, n: first(over(h, h + m), np.maximum(1 - over(m, n), 0.0)),
+        ("l3.hits", "l3.misses", "l3.lookups"),
+        ask=("l3.hits", "l3.misses"),
+    ),
+    Derivation(
+        "lsc.hit_rate",
+        ("lsc.hits", "lsc.accesses"),
+        "hits / accesses",
+        lambda h, n: np.minimum(over(h, n), 1.0),
+    ),
+    Derivation("lsc.overfetch", ("vram.bytes_read", "lsc.bytes_read"), "memory bytes read / bytes loaded", over),
+    Derivation("l1i.hit_rate", ("icache.hits", "icache.misses"), "hits / (hits + misses)", lambda h, m: over(h, h + m)),
+    Derivation(
+        "slm.conflict_share",
+        (),
+        "bank conflicts / accesses, else / (bytes / 64)",
+        _slm_conflicts,
+        ("slm.bank_conflicts", "slm.accesses", "slm.bytes_read", "slm.bytes_written"),
+        ask=("slm.bank_conflicts", "slm.bytes_read"),
+    ),
+    Derivation(
+        "tlb.miss_rate",
+        ("tlb.misses", "l3.reads"),
+        "TLB misses / L3 reads and writes",
+        lambda m, r, w: np.minimum(over(m, r + np.nan_to_num(w)), 1.0),
+        ("l3.writes",),
+    ),
+)
