@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import gzip
+import json
+import re
 import struct
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import CORPUS, SAMPLES, needs_corpus, run
+from tests.helpers import cubins
 from tests.helpers import ncu_reports as w
 from tests.helpers.dialects import line_of, read, read_as, read_or_refuse, refusal, text_of, values
 from triage.capture.capture import Table
 from triage.capture.source import Source
 from triage.dialects import ncu_rep
-from triage.dialects._nvidia.report import container, opinions, wire
+from triage.dialects._nvidia.report import code, container, elf, line_table, opinions, wire
 from triage.dialects._nvidia.report.units import unit
+from triage.ground.errors import CaptureError
 
 PAGE = (SAMPLES / "ncu-raw" / "transpose.raw.csv").read_text()
 TIME = "gpu__time_duration.sum"
+relaxed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 SMALL = w.report(
     [
         w.Launch("void first<float>(int)", {TIME: 1500, "sm__throughput.avg.pct_of_peak_sustained_elapsed": 62.5}),
@@ -94,7 +99,7 @@ def test_the_session_fills_in_what_a_launch_does_not_repeat() -> None:
         w.Launch("c", {TIME: 1, "device__attribute_multiprocessor_count": 7}, device=1),
     ]
     table = read(w.report(launches, devices=devices), "ncu-rep")
-    assert list(table.columns["device.sm_count"].values) == [10, 20, 7]
+    assert list(table.columns["device.sm_total"].values) == [10, 20, 7]
     assert table.device == "one"
     assert any("several devices" in note for note in table.notes)
 
@@ -198,9 +203,9 @@ FIELDS = st.lists(
         st.tuples(st.integers(1, 40), st.just(wire.VARINT), st.integers(0, 2**64 - 1)),
         st.tuples(st.integers(1, 40), st.just(wire.BITS64), st.integers(0, 2**64 - 1)),
         st.tuples(st.integers(1, 40), st.just(wire.BITS32), st.integers(0, 2**32 - 1)),
-        st.tuples(st.integers(1, 40), st.just(wire.BYTES), st.binary(max_size=300)),
+        st.tuples(st.integers(1, 40), st.just(wire.BYTES), st.binary(max_size=200)),
     ),
-    max_size=12,
+    max_size=6,
 ).map(lambda fields: sorted(fields, key=lambda f: f[0]))
 
 
@@ -215,7 +220,8 @@ def encoded(fields: list[tuple[int, int, int | bytes]]) -> bytes:
     return out
 
 
-@given(st.lists(FIELDS, max_size=60), st.sets(st.integers(1, 40), min_size=1, max_size=5))
+@relaxed
+@given(st.lists(FIELDS, max_size=40), st.sets(st.integers(1, 40), min_size=1, max_size=5))
 def test_fields_of_many_messages_as_of_each(
     messages: list[list[tuple[int, int, int | bytes]]], wanted: set[int]
 ) -> None:
@@ -232,6 +238,7 @@ def test_fields_of_many_messages_as_of_each(
         assert got == {i: vs for i, m in enumerate(messages) if (vs := [v for k, _, v in m if k == n])}
 
 
+@relaxed
 @given(st.binary(max_size=400), st.integers(1, 40))
 def test_bytes_that_are_no_messages(data: bytes, many: int) -> None:
     begin = np.zeros(many, dtype=np.int64)
@@ -254,6 +261,7 @@ def test_a_cut_report_keeps_what_came_before(at: int) -> None:
     assert len(table) == 2 or [q.check for q in table.quality] == ["cut-report"]
 
 
+@relaxed
 @given(st.data())
 def test_flipped_bits_never_traceback(data: st.DataObject) -> None:
     raw = bytearray(data.draw(st.sampled_from([SMALL, SAMPLE])))
@@ -342,3 +350,148 @@ def test_a_folder_of_instruments(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "form.template").write_bytes(b"\0")
     assert "Xcode" in refusal(folder)
+
+
+def placed(report: bytes, row: int, *metrics: str) -> list[tuple[str, float, str, int, int]]:
+    """(what, share in percent, file, line, offset) of what is located."""
+    table = read(report, "ncu-rep")
+    assert table.locate is not None
+    return [(x.what, round(x.share * 100), x.file, x.line, x.offset) for x in table.locate(row, metrics)]
+
+
+CU = "/home/me/src/transpose.cu"
+
+
+@pytest.mark.parametrize(
+    ("metric", "found"),
+    [
+        ("global_store.waste", [("the excess sectors of stores", 100, CU, 13, 0x90)]),
+        ("global_access.excess_sectors", [("the excess sectors", 100, CU, 13, 0x90)]),
+        # no load is in excess: what loads there are
+        ("global_load.waste", [("the global memory traffic of loads", 100, CU, 12, 0x50)]),
+        ("stall.long_scoreboard", [("the waiting (long scoreboard)", 100, CU, 13, 0x90)]),
+        ("stall_cycles.lg_throttle", [("the waiting (lg throttle)", 70, CU, 13, 0xA0), ("the waiting (lg throttle)", 30, CU, 12, 0x50)]),
+        ("stall.top_share", [("the waiting", 91, CU, 13, 0x90), ("the waiting", 9, CU, 12, 0x50)]),
+        ("vram.throughput", [("the global memory traffic", 89, CU, 13, 0x90), ("the global memory traffic", 11, CU, 12, 0x50)]),
+        ("inst.executed", [("the instructions", 38, CU, 9, 0), ("the instructions", 31, CU, 13, 0x70), ("the instructions", 15, CU, 12, 0x50)]),
+        ("shared.excess_share", []),
+        ("launch.waves", []),
+    ],
+)  # fmt: skip
+def test_lines_of_a_metric(metric: str, found: list[tuple[str, float, str, int, int]]) -> None:
+    assert placed(SAMPLE, 0, metric) == found
+
+
+def test_a_launch_without_instances_is_not_located() -> None:
+    assert placed(SAMPLE, 1, "stall.top_share", "global_store.waste") == []
+
+
+def test_the_line_itself_and_what_happens_there() -> None:
+    locate = read(SAMPLE, "ncu-rep").locate
+    assert locate is not None
+    (place,) = locate(0, ["global_store.waste"])
+    assert (place.source, place.access, place.excess, place.reason) == (
+        "out[x * h + y] = v;",
+        "global store",
+        8.0,
+        "long scoreboard",
+    )
+    assert (place.function, place.instructions, place.record, place.pc) == ("transpose_naive", 1, 1, w.BASE + 0x90)
+
+
+STALLED = "smsp__pcsamp_warps_issue_stalled_wait"
+
+
+def test_without_line_information_by_function_and_offset() -> None:
+    """Also in functions that the kernel calls, of which the report's function table knows."""
+    kernel, callee = "_Z4mainv", "_ZN2ab4calcIiEEvT_"
+    launch = w.Launch(
+        "main()", {TIME: 1}, {STALLED: {0x1010: 3, 0x2020: 6, 0x9000: 1}, "launch__function_pcs": {0: 0x1000}}, mangled=kernel, code=5
+    )  # fmt: skip
+    codes = [
+        w.Code(5, cubins.cubin({kernel: 64, callee: 64}), functions=[(kernel, 0x1000, 1)]),
+        w.Code(5, functions=[(callee, 0x2000, 2)]),  # an entry may come in pieces
+    ]
+    locate = read(w.report([launch], codes=codes), "ncu-rep").locate
+    assert locate is not None
+    assert [(x.function, x.offset, round(x.share, 1)) for x in locate(0, ["stall.wait"])] == [
+        ("ab::calc", 0x20, 0.6),
+        ("main", 0x10, 0.3),
+        ("", 0x9000, 0.1),
+    ]
+
+
+def test_old_reports_know_the_base_address_alone() -> None:
+    kernel = "_Z4mainv"
+    launch = w.Launch(
+        "main()", {TIME: 1}, {STALLED: {0x1010: 3}, "launch__function_pcs": {0: 0x1000}}, mangled=kernel, code=5
+    )
+    rows = {kernel: [(0, 3), (16, 70_000)]}
+    for codes in ([], [w.Code(5, cubins.cubin({kernel: 64}, ("C:\\\\me\\\\", "k.cu", rows)))]):
+        locate = read(w.report([launch], codes=codes), "ncu-rep").locate
+        assert locate is not None
+        (place,) = locate(0, ["stall.wait"])
+        assert (place.function, place.offset) == ("main", 16)
+        assert (place.file, place.line) == (("C:\\me\\k.cu", 70_000) if codes else ("", 0))
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("_Z15transposePfS_ii", "transposePfS_ii"[:15]), ("_ZN2ab3fooIfEEvPT_", "ab::foo"), ("plain", "plain"), ("_Z", "_Z"), ("_Z99999x", "_Z99999x")],
+)  # fmt: skip
+def test_readable_names(name: str, shown: str) -> None:
+    assert code.readable(name) == shown
+
+
+LINES = st.lists(st.tuples(st.integers(0, 2000), st.integers(1, 100_000)), min_size=1, max_size=30).map(
+    lambda rows: sorted({a * 16: b for a, b in rows}.items())
+)
+
+
+@relaxed
+@given(LINES, LINES)
+def test_line_tables_come_back(one: list[tuple[int, int]], two: list[tuple[int, int]]) -> None:
+    size = 16 * 2001
+    found = elf.read(cubins.cubin({"a": size, "b": size}, ("/src", "k.cu", {"a": one, "b": two})))
+    assert found is not None
+    lines = line_table.read(found)
+    for number, rows in ((1, one), (2, two)):
+        section = found.symbols[number].section
+        for offset in range(0, size, 1600):
+            known = [line for at, line in rows if at <= offset]
+            place = lines.at(section, offset)
+            assert (place.line if place else None) == (known[-1] if known else None)
+        assert lines.at(section, size) is None
+
+
+@relaxed
+@given(st.data())
+def test_damaged_code_is_not_located(data: st.DataObject) -> None:
+    """A cubin lies inside the report as bytes: the launches are read whatever has happened to it."""
+    raw = bytearray(SAMPLE)
+    begin = SAMPLE.index(b"\x7fELF")
+    for _ in range(data.draw(st.integers(1, 12))):
+        raw[data.draw(st.integers(begin, begin + 1500))] = data.draw(st.integers(0, 255))
+    try:
+        table = read_as("ncu-rep", bytes(raw))
+    except CaptureError as e:
+        assert "\n" not in str(e)
+        return
+    assert table.locate is not None
+    for place in table.locate(0, ["global_store.waste", "stall.top_share"]):
+        assert 0 < place.share <= 1
+
+
+def test_findings_say_where(tmp_path: Path) -> None:
+    path = tmp_path / "r.ncu-rep"
+    path.write_bytes(SAMPLE)
+    found = json.loads(run("diagnose", path, "-f", "json").stdout)["findings"]
+    places = {f["rule"]: f["locations"] for f in found if f["locations"]}
+    store = places["MEM002"][0]
+    assert (store["file"], store["line"], store["share"], store["excess"]) == (CU, 13, 1.0, 8.0)
+    words = "transpose.cu:13 (global store), 8.0 times the accesses needed"
+    for format in ("terminal", "markdown", "jira", "html"):
+        said = " ".join(re.sub(r"[\\{}]", "", run("diagnose", path, "-f", format).stdout).split())
+        assert words in said, format
+    run("tickets", path, "-o", tmp_path / "t", "--markup", "markdown")
+    assert any("Where in the code" in p.read_text() for p in (tmp_path / "t").rglob("*.md"))

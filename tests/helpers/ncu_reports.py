@@ -14,6 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from tests.helpers import cubins
+
 Value: TypeAlias = "str | int | float"
 MAGIC = b"NVR\0"
 
@@ -229,6 +231,26 @@ def _extent(cell: str) -> tuple[int, int, int]:
     return x, y, z
 
 
+NAIVE = "_Z15transpose_naiveIfEvPKfPfii"
+BASE = 0x7F3A5C000A00
+SOURCE = """\
+#include "transpose.h"
+
+// One thread per element: reads along rows, writes along columns.
+
+template <typename T>
+__global__ void transpose_naive(const T* in, T* out, int w, int h)
+{
+    // threadIdx.x runs along a row of the input
+    int x = blockIdx.x * blockDim.x + threadIdx.x;
+    int y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x >= w || y >= h) return;
+    T v = in[y * w + x];
+    out[x * h + y] = v;
+}
+"""
+
+
 def sample() -> bytes:
     """The sample capture: the launches of the raw page that lies beside it, and what rules would say of them."""
     from tests.conftest import SAMPLES
@@ -248,8 +270,36 @@ def sample() -> bytes:
             focus=("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum", 4194304.0, "Decrease the number of sectors"),
         ),
     ]
+    launches[0].mangled, launches[0].code = NAIVE, 1
+    # 13 instructions: addresses, a load on line 12, a store on line 13 that touches eight times the sectors it needs
+    launches[0].instances = {
+        "launch__function_pcs": {0: BASE},
+        "inst_executed": {BASE + 16 * k: 524288 for k in range(13)},
+        "smsp__pcsamp_sample_count": {BASE + 0x50: 310, BASE + 0x60: 61, BASE + 0x90: 2250, BASE + 0xA0: 640},
+        "smsp__pcsamp_warps_issue_stalled_long_scoreboard": {BASE + 0x90: 2190},
+        "smsp__pcsamp_warps_issue_stalled_lg_throttle": {BASE + 0x50: 280, BASE + 0x90: 40, BASE + 0xA0: 610},
+        "smsp__pcsamp_warps_issue_stalled_selected": {
+            BASE + 0x50: 30,
+            BASE + 0x60: 61,
+            BASE + 0x90: 20,
+            BASE + 0xA0: 30,
+        },
+        "memory_type": {BASE + 0x50: 4, BASE + 0x90: 4},
+        "memory_access_type": {BASE + 0x50: 2, BASE + 0x90: 4},
+        "memory_l2_theoretical_sectors_global": {BASE + 0x50: 2097152, BASE + 0x90: 16777216},
+        "memory_l2_theoretical_sectors_global_ideal": {BASE + 0x50: 2097152, BASE + 0x90: 2097152},
+    }
+    rows = [(0, 9), (0x50, 12), (0x70, 13), (0xB0, 14)]
     return report(
         launches,
+        codes=[
+            Code(
+                1,
+                cubins.cubin({NAIVE: 13 * 16}, ("/home/me/src", "transpose.cu", {NAIVE: rows})),
+                {"/home/me/src/transpose.cu": SOURCE},
+                [(NAIVE, BASE, 1)],
+            )
+        ],
         devices=[Device("NVIDIA RTX A5500", {"device__attribute_multiprocessor_count": 80})],
         versions={
             "Nsight Compute Target": "2025.1.0.0 (build 35237751) (public-release)",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from triage.capture.arrays import Floats, Indices, Masks, Names
+    from triage.capture.location import Locate
     from triage.capture.source import Source
     from triage.devices import Device
 
@@ -69,7 +70,8 @@ class Table:
     kinds: words of KINDS or "" per row, or None. first_line: line of row 0 when rows follow line by line; lines: explicit
     1-based line numbers otherwise. leaf_time: gpu.time is a leaf's own, parents must be summed. frame_ns: the frame's
     time where the export states it. raw: exported counters kept only as inputs of computed columns. collectable: metrics
-    this capture's tool can give, where that is less than its dialect knows (the counters of one vendor's GPU).
+    this capture's tool can give, where that is less than its dialect knows (the counters of one vendor's GPU). locate:
+    where inside a row its metrics come from, where the export counts instructions.
     """
 
     dialect: str
@@ -91,6 +93,7 @@ class Table:
     leaf_time: bool = False
     group: bool = True
     collectable: frozenset[str] | None = None
+    locate: Locate | None = None
 
     def __len__(self) -> int:
         return len(self.names)

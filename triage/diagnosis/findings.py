@@ -13,6 +13,7 @@ from triage.diagnosis.firings import Firings
 from triage.diagnosis.gain import speedup
 from triage.diagnosis.identity import fingerprint, identity
 from triage.diagnosis.judged import Diagnosis, Item, Part
+from triage.diagnosis.locations import locations
 from triage.diagnosis.nouns import Check, Finding, Gain
 from triage.diagnosis.origins import Origins
 from triage.diagnosis.roots import Leaders, Row
@@ -119,6 +120,7 @@ class _Maker:
             caveats=tuple(caveats),
             cites=rule.cites,
             fingerprint=fingerprint(rule, identity(self.part.capture, workload)),
+            locations=locations(self.part.capture, workload, self.d.book.causes.get(rule.cause), checks),
         )
 
     def _gain(self, rule: Rule, f: Firings, k: int) -> Gain | None:

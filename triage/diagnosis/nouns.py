@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from triage.capture.location import Location
 from triage.rulebook.rule import Cite, Rule
 
 Outcome = Literal["fired", "silent", "blind", "not applicable", "overruled"]
@@ -79,7 +80,10 @@ class BlindSpot:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Finding:
-    """One rule's statement about one workload. part: index of the capture; workload: index in it, -1 for the frame."""
+    """One rule's statement about one workload. part: index of the capture; workload: index in it, -1 for the frame.
+
+    locations: the lines or instructions it is about, where the export counts them.
+    """
 
     rank: int
     rule: Rule
@@ -98,6 +102,7 @@ class Finding:
     caveats: tuple[str, ...]
     cites: tuple[Cite, ...]
     fingerprint: str
+    locations: tuple[Location, ...] = ()
 
     def __repr__(self) -> str:
         saves = f", saves {self.gain.fraction:.0%} of it" if self.gain else ""

@@ -13,6 +13,7 @@ import numpy as np
 
 from triage.capture.arrays import Indices
 from triage.capture.capture import SEP
+from triage.capture.location import Location
 from triage.diagnosis.decision_path import Decisions, Step
 from triage.diagnosis.findings import findings
 from triage.diagnosis.judged import Diagnosis, Part
@@ -214,7 +215,30 @@ def _finding(f: Finding, causes: Causes) -> Entry:
         "caveats": list(f.caveats),
         "cites": [cite(c) for c in f.cites],
         **causes.of(f),
+        "locations": [location(place) for place in f.locations],
         "fingerprint": f.fingerprint,
+    }
+
+
+def location(place: Location) -> Entry:
+    """A line or an instruction; null where the code carries no line information, or nothing is known."""
+    return {
+        "file": place.file or None,
+        "line": place.line or None,
+        "function": place.function,
+        "offset": place.offset,
+        "pc": place.pc,
+        "instructions": place.instructions,
+        "share": number(place.share),
+        "what": place.what,
+        "metric": place.metric,
+        "value": number(place.value),
+        "access": place.access or None,
+        "reason": place.reason or None,
+        "reason_share": number(place.reason_share) if place.reason else None,
+        "excess": number(place.excess) if place.excess else None,
+        "source": place.source or None,
+        "result": place.record,
     }
 
 

@@ -15,6 +15,8 @@ from triage.ground.units import show
 from triage.ground.wording import comparison, lower_first, plural
 from triage.rendering.escape import clean, short
 
+MANIFOLD = 2  # NVIDIA, Compute Triage Guide: accesses over those needed that a line is blamed for
+
 
 def time(ns: float | None) -> str:
     """`3.24 ms`, or a dash."""
@@ -165,6 +167,22 @@ def cell(o: Entry) -> str:
         return f"{short(o['formula'], 80)}{f' ({cell(first)})' if first else ''}"
     place = f", {o['record']} {o['line']}, metric " if "record" in o else f":{o['line']}, column "
     return f"“{short(o['text'], 40)}” in {tail(o['file'])}{place}{short(o['column'], 70)}"
+
+
+def location(place: Entry) -> str:
+    """`62 % of the waiting at kernel.cu:41 (global load), 8.0 times the accesses needed`."""
+    if place["line"]:
+        at = f"{tail(place['file'])}:{place['line']}"
+    else:
+        at = f"{short(place['function'], 60) or 'address'}+{place['offset']:#x}"
+    out = f"{percent(place['share'])} of {place['what']} at {at}"
+    if place["access"]:
+        out += f" ({place['access']})"
+    if place["excess"] and place["excess"] > MANIFOLD:
+        out += f", {place['excess']:.1f} times the accesses needed"
+    if place["reason"] and place["reason"] not in place["what"]:
+        out += f", where warps wait for {short(place['reason'], 40)}"
+    return out + (f": {short(place['source'], 100)}" if place["source"] else "")
 
 
 def leaves(o: Entry) -> Iterable[Entry]:

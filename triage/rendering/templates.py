@@ -198,6 +198,7 @@ class Phrases:
     saves = staticmethod(phrases.saves)
     check = staticmethod(phrases.check)
     source = staticmethod(phrases.source)
+    location = staticmethod(phrases.location)
     collect = staticmethod(phrases.collect)
     missing = staticmethod(phrases.missing)
     sol = staticmethod(phrases.sol)

@@ -233,6 +233,8 @@ class _Page:
             for e in f["evidence"]:
                 self.say(f"• {phrases.check(e)}", indent=4)
                 self.say(short(phrases.cell(e["source"]), self.wide - 6), "bright_black", 6)
+            for place in f["locations"] if self.full else f["locations"][:1]:
+                self.say(f"@ {phrases.location(place)}", "yellow", 4)
             for a in f["advice"] if self.full else f["advice"][:2]:
                 self.say(f"→ {clean(a)}", "green", 4)
 

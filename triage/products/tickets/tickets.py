@@ -95,6 +95,7 @@ class Ticket:
             "more_captures": max(0, len(doc["captures"]) - 3),
             "rows": [_row(f, by_id) for f in evidence[:rows]],
             "hidden": max(0, len(evidence) - rows),
+            "locations": list(dict.fromkeys(phrases.location(x) for f in evidence[:rows] for x in f["locations"]))[:5],
             "advice": [short(a, 500) for a in c["advice"][:advice]],
             "ruled_out": [short(w, 300) for w in list(why)[:out]],
             "caveats": [short(t, 400) for t in c["caveats"][:caveats]],

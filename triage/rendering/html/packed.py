@@ -208,6 +208,7 @@ def pack(b: Bundle, nodes: list[list[Any]]) -> dict[str, Any]:
                 else 0,
                 [[p.condition(e), owner.add(e["metric"], e["value"], e["unit"], e["source"])] for e in f["evidence"]],
                 p.tail(f),
+                *([[p.t(phrases.location(x)) for x in f["locations"]]] if f["locations"] else []),
             ]
         )
     out: list[Any] = [[] for _ in doc["workloads"]]

@@ -16,7 +16,7 @@ from triage.rendering.html import drawings, packed
 
 # read as they are, never rendered: a brace in them is CSS or JavaScript, not Jinja
 STYLES = ("style.css.j2", "style_charts.css.j2")
-SCRIPTS = ("script.js.j2", "script_charts.js.j2", "script_table.js.j2")
+SCRIPTS = ("script.js.j2", "script_places.js.j2", "script_charts.js.j2", "script_table.js.j2")
 
 
 def page(b: Bundle, names: dict[str, Any]) -> dict[str, Any]:

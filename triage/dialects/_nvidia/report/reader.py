@@ -14,6 +14,7 @@ from triage.dialects._nvidia import ncu_wide
 from triage.dialects._nvidia.report import container, launches, opinions
 from triage.dialects._nvidia.report.container import Contents
 from triage.dialects._nvidia.report.launches import Launches
+from triage.dialects._nvidia.report.spots import Spots
 from triage.dialects._nvidia.report.wire import Damaged
 
 _TEXTS = ("Kernel Name", "Block Size", "Grid Size")  # cells of a record before the metrics
@@ -75,6 +76,7 @@ def read(source: Source, dialect: str) -> Table:
     )
     table = ncu_wide.assemble(source, dialect, [piece], [*_TEXTS, *(n for n, _ in heads)], "us", quality)
     table.opinions = said
+    table.locate = Spots(contents)
     table.notes += _notes(contents)
     source.record = "result"
     source.find = lambda wanted: _records(wanted, found, used, len(_TEXTS) + len(heads))
@@ -124,9 +126,13 @@ def _cut(contents: Contents) -> list[Quality]:
 
 
 def _notes(contents: Contents) -> list[str]:
-    """Which tool and driver made the report."""
+    """Which tool and driver made the report, and what its kernels lack."""
     parts = [f"{label} {_short(contents.versions[key])}" for key, label in _VERSIONS if contents.versions.get(key)]
-    return [f"recorded by {', '.join(parts)}"] if parts else []
+    notes = [f"recorded by {', '.join(parts)}"] if parts else []
+    counted = any(n.startswith("smsp__pcsamp_") for n in contents.names)
+    if counted and contents.data.find(b".debug_line") < 0:
+        notes.append("the kernels carry no line information: compile with -lineinfo, and findings name source lines")
+    return notes
 
 
 def _short(version: str) -> str:
