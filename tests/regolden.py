@@ -6,10 +6,13 @@ a sentence or a number changes, and nowhere else.
 
 from __future__ import annotations
 
+import base64
 import functools
+import json
 import os
 import re
 import sys
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -89,11 +92,28 @@ def masked(text: str, digest: str) -> str:
     return re.sub(rf"{digest[:8]}[0-9a-f]*", lambda m: "0" * len(m[0]), text)
 
 
+PARTS = re.compile(r'<script type="text/plain" id="data-(\w+)">([\w+/=]*)</script>')
+
+
+def opened(page: str) -> dict[str, Any]:
+    """The packed parts of a page as plain data, by name."""
+    return {m[1]: json.loads(zlib.decompress(base64.b64decode(m[2]))) for m in PARTS.finditer(page)}
+
+
 def _light(page: str) -> str:
-    """A page without its style and script, which are the same in all and have files of their own under reports/."""
+    """A page without its style and script, which are the same in all and have files of their own under reports/.
+
+    Its packed data is written out, a line per entry: what a compressor makes of it differs between versions.
+    """
+    page = PARTS.sub(lambda m: f"<data {m[1]}>\n{_spread(m[2])}\n</data>", page)
     page = re.sub(r"<style>.*?</style>", "<style></style>", page, count=1, flags=re.DOTALL)
     page = re.sub(r"<script>.*?</script>", "<script></script>", page, count=1, flags=re.DOTALL)
     return re.sub(r"sha256-[\w+/]{43}=", "sha256-", page)  # of style and script, in the content security policy
+
+
+def _spread(packed: str) -> str:
+    data = json.loads(zlib.decompress(base64.b64decode(packed)))
+    return "\n".join(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in data.items())
 
 
 def main(names: list[str]) -> None:

@@ -13,7 +13,7 @@ from tests.conftest import ROOT
 from triage.ground.limiters import BANDS, CLASSES, CONFIDENCE, LEVELS, LIMITERS
 from triage.ground.method import NUMBERS, REVISIONS
 from triage.rendering import terminal
-from triage.rendering.html import drawings
+from triage.rendering.html import bars
 from triage.rulebook import packs
 
 PACKAGE = ROOT / "triage"
@@ -71,7 +71,7 @@ def test_no_template_or_chart_spells_a_number_of_the_method() -> None:
         for n, line in enumerate(path.read_text("utf-8").split("\n"), 1)
         if SPELLED.search(re.sub(r"\b(?:width|height|left|top):\d+%", "", line)) or re.search(r"\bat\(\d\d\)", line)
     ]
-    assert found == [], "pages get the marks of the method with their data (DATA.marks)"
+    assert found == [], "pages get the marks of the method with their data (C.marks)"
 
 
 def test_rules_take_the_methods_numbers_by_name() -> None:
@@ -119,8 +119,8 @@ def test_every_class_and_level_has_its_look() -> None:
     """Looks are kept by the renderers, by id: none may be missing, none may be left over."""
     assert set(terminal.LOOKS) == set(CLASSES)
     assert set(terminal.STYLES) == set(LEVELS)
-    assert set(drawings.HATCHES) == set(CLASSES)
-    style = (ROOT / "reports" / "_parts" / "style_charts.css.j2").read_text("utf-8")
+    assert set(bars.HATCHES) == set(CLASSES)
+    style = (ROOT / "reports" / "_parts" / "base.css.j2").read_text("utf-8")
     for name in CLASSES:
         assert f".c-{name}" in style, f"no fill for {name}"
 

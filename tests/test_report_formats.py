@@ -17,6 +17,7 @@ from markdown_it import MarkdownIt
 
 from tests.conftest import FORMATS, ROOT, run
 from tests.helpers.reports import DEMO, HOSTILE, diagnosed, frame, hostile, jira_faults, text
+from tests.regolden import opened
 
 
 @pytest.fixture(scope="module")
@@ -190,11 +191,13 @@ def test_html_is_one_inert_file(which: str, request: Any) -> None:
     out = text(diagnosed(request.getfixturevalue(which)), "html")
     page = Page()
     page.feed(out)
-    assert [t for t, _ in page.tags].count("script") == 2 and [t for t, _ in page.tags].count("style") == 1
+    scripts = [a for t, a in page.tags if t == "script"]
+    assert sum("type" not in a for a in scripts) == 1 and [t for t, _ in page.tags].count("style") == 1
+    assert {a["type"] for a in scripts if "type" in a} == {"text/plain"}
     assert not [a for _, a in page.tags if any(k.startswith("on") or k == "style" for k in a)]
     assert not [t for t, _ in page.tags if t in ("img", "iframe", "object", "embed", "base")]
     assert all(str(a.get("href", "")).startswith("data:") for t, a in page.tags if t == "link")
-    assert all(re.match(r"#|https?://|docs/", a.get("href") or "") for t, a in page.tags if t == "a")
+    assert all(re.match(r"#|https?://", a.get("href") or "") for t, a in page.tags if t == "a")
     ids = [a["id"] for _, a in page.tags if "id" in a]
     assert len(ids) == len(set(ids))
     policy = (
@@ -205,13 +208,37 @@ def test_html_is_one_inert_file(which: str, request: Any) -> None:
         inline = re.search(rule, out, re.DOTALL)
         assert inline and base64.b64encode(hashlib.sha256(inline[1].encode()).digest()).decode() in policy, tag
     assert "unsafe" not in policy and "default-src 'none'" in policy
-    data = re.search(r'<script id="data" type="application/json">(.*?)</script>', out, re.DOTALL)
-    assert data and len(json.loads(data[1])["W"]) == len(
-        diagnosed(request.getfixturevalue(which)).to_dict()["workloads"]
-    )
+    core = opened(out)["core"]
+    works = diagnosed(request.getfixturevalue(which)).to_dict()["workloads"]
+    assert core["n"] == len(core["W"]["name"]) == len(works)
+    # headings lead somewhere: every link within the page has its target
+    assert {a["href"][1:] for t, a in page.tags if t == "a" and re.match(r"#[\w-]+$", a.get("href") or "")} <= set(ids)
 
 
-@pytest.mark.parametrize(("count", "most"), [(300, 1_000_000), (5_000, 6_000_000)])
+def test_the_page_holds_what_the_result_holds(ordinary: str) -> None:
+    d = diagnosed(ordinary)
+    doc, parts = d.to_dict(), opened(text(d, "html"))
+    core, rows = parts["core"], parts["core"]["W"]
+    names = core["names"]
+    assert [names[n] for n in rows["name"]] == [w["name"] for w in doc["workloads"]]
+    assert rows["self"] == pytest.approx([w["self_ns"] for w in doc["workloads"]], rel=1e-4)
+    assert [core["causes"][c - 1][0] if c else None for c in rows["cause"]] == [
+        next(iter(w["chain"]), None) for w in doc["workloads"]
+    ]
+    assert [core["causes"][c][0] for c in core["todo"]] == [i["cause"] for i in doc["todo"]]
+    assert [core["R"][r][0] for r in core["F"]["rule"]] == [f["rule"] for f in doc["findings"]]
+    known = {r["id"] for r in parts["words"]["rules"]}
+    assert {f["rule"] for f in doc["findings"]} | {r["rule"] for r in doc["ruled_out"]} == known
+    assert {i["cause"] for i in doc["todo"]} <= {c["id"] for c in parts["words"]["causes"]}
+    # what markers give back is what the items about markers give back, and all items together are the headline
+    local = {i["cause"]: i["saved_ns"] for i in doc["todo"] if i["scope"] == "workloads"}
+    saved = [w["saved_ns"] for w in doc["workloads"] if w["chain"] and w["chain"][0] in local]
+    assert sum(saved) == pytest.approx(sum(local.values()), rel=1e-6)
+    assert rows["saved"] == pytest.approx([w["saved_ns"] or 0 for w in doc["workloads"]], rel=1e-3)
+    assert sum(i["saved_ns"] for i in doc["todo"]) == pytest.approx(doc["frame"]["recoverable_ns"], rel=1e-6)
+
+
+@pytest.mark.parametrize(("count", "most"), [(300, 400_000), (5_000, 1_000_000)])
 def test_html_stays_small(count: int, most: int, tmp_path: Path) -> None:
     out = text(diagnosed(str(frame(tmp_path / "big.csv", count))), "html")
     assert len(out.encode()) < most and "<svg" in out

@@ -22,7 +22,7 @@ class Bundle:
     1, its own to-do list), where captures of several things are diagnosed together or not. workloads: in capture order; iterated afresh each time, so that a million of
     them need not be in memory at once. rows: findings as table rows (columns: tables.COLUMNS). ways: workload id -> steps
     through the method's tree. rooflines: workload id -> place under the roofs. rules: id -> the rule as readers of a
-    report need it. chosen: --top said how much to list.
+    report need it; causes: id -> the same of causes. chosen: --top said how much to list.
     """
 
     head: Entry
@@ -37,6 +37,7 @@ class Bundle:
     ways: Mapping[str, list[Any]] = field(default_factory=dict)
     rooflines: Mapping[str, Any] = field(default_factory=dict)
     rules: Mapping[str, Entry] = field(default_factory=dict)
+    causes: Mapping[str, Entry] = field(default_factory=dict)
     chosen: bool = False
 
     def sections(self) -> Iterator[tuple[str, Any]]:

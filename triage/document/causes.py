@@ -51,7 +51,8 @@ class Causes:
                 best.setdefault(x.rule.cause, x)
         out = []
         for name in (self.names[c] for c in codes):
-            said = next((e.said for e in best[name].evidence), "") if name in best else ""
+            # a yes or no is no number
+            said = next((e.said for e in best[name].evidence if e.op != "is"), "") if name in best else ""
             out.append({"cause": name, "title": self.d.book.cause(name).title, "number": said})
         return out
 
@@ -130,6 +131,23 @@ def _entry(
         "findings": [x.rank for x in found if x.rule.cause == cause.id and (x.part, x.workload) in mine],
         "fingerprint": of_item(cause.id, scope),
     }
+
+
+def known_causes(d: Diagnosis, spoke: set[str]) -> dict[str, Entry]:
+    """The causes a report speaks of, by id: meaning, what brings them about and what they bring about, look-alikes."""
+    out: dict[str, Entry] = {}
+    for name in sorted(spoke - {""}):
+        c = d.book.cause(name)
+        out[name] = {
+            "id": c.id,
+            "title": c.title,
+            "meaning": c.meaning,
+            "explains": [d.book.cause(e.cause).title for e in c.explains],
+            "confused_with": [{"title": d.book.cause(x.cause).title, "how": x.how} for x in c.confused_with],
+            "rules": sorted(r.id for r in d.book.rules if r.cause == name),
+            "cites": [{"text": x.text, "url": x.url or None} for x in c.cites],
+        }
+    return out
 
 
 def general(cause: Cause, capture: Capture) -> list[str]:

@@ -21,7 +21,7 @@ from triage.diagnosis.nouns import Check, Finding, Origin
 from triage.diagnosis.outcomes import NAMED, Outcomes
 from triage.diagnosis.roofline import Roofline, roofline
 from triage.document.bundle import SCHEMA, Bundle, Entry
-from triage.document.causes import Causes, groups, todo_lists, unjudged
+from triage.document.causes import Causes, groups, known_causes, todo_lists, unjudged
 from triage.document.numbers import number
 from triage.document.workloads import Workloads
 from triage.ground.limiters import CLASSES
@@ -64,6 +64,7 @@ def bundle(d: Diagnosis, found: Made | None = None, *, ways: bool = True) -> Bun
         ways=_ways(d, outcomes) if ways else {},
         rooflines=_rooflines(outcomes) if ways else {},
         rules=_rules(d, {r["rule"] for r in (*listed, *ruled_out)}),
+        causes=known_causes(d, {f["cause"] for f in listed} | {i["cause"] for i in lists[0][2]}),
         chosen=d.top is not None,
     )
 

@@ -5,15 +5,18 @@ Pure functions over the result document (schema triage/1), so that single report
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 
 from triage.document.bundle import Bundle, Entry
+from triage.ground.kernel_names import kernel
 from triage.ground.limiters import BY_ID
 from triage.ground.units import show
 from triage.ground.wording import lower_first, plural
 
 FIRST = 5  # things to do first
+TOGETHER = 10  # metrics of one command; more is unreadable and takes the profiler many passes
 DARK = 0.2  # house judgement: with more of the time unjudged, that is the first thing to say
 
 
@@ -41,6 +44,8 @@ def summarise(b: Bundle) -> Entry:
         "waiting": len({r for spot in doc["blind_spots"] for r in spot["rules"]}),
         "headline": headline(doc, found),
         "unjudged": unjudged(frame),
+        "dark": dark(doc),
+        "finished": finished(doc),
         "unlisted": frame["findings_total"] - frame["findings_listed"],
         "untimed": not total,
     }
@@ -52,6 +57,39 @@ def unjudged(frame: Entry) -> Entry | None:
     if not total or not ns or ns < DARK * total:
         return None
     return {"ns": ns, "share": ns / total, "collect": frame["unjudged_collect"]}
+
+
+def dark(doc: Entry) -> Entry | None:
+    """Time nothing is known of, however little: `ns` and `share` in all, `uncovered_ns` of it under no marker, the largest
+    workloads of the rest (`names`, `count`), `collect`; None where everything was judged.
+    """
+    frame = doc["frame"]
+    total, uncovered = frame["duration_ns"], frame["uncovered_ns"] or 0
+    ns = (frame["unjudged_ns"] or 0) + uncovered
+    if not total or ns < 0.0005 * total:
+        return None
+    mine = [w for w in doc["workloads"] if not w["judged"] and w["self_ns"]]
+    mine.sort(key=lambda w: -w["self_ns"])
+    return {
+        "ns": ns,
+        "share": ns / total,
+        "uncovered_ns": uncovered,
+        "names": [w["name"] for w in mine[:3]],
+        "count": len(mine),
+        "collect": frame["unjudged_collect"] if frame["unjudged_ns"] else None,
+    }
+
+
+def finished(doc: Entry) -> Entry:
+    """Time of workloads close to a unit's peak in which no cause leads: `ns`, `share`, `count`."""
+    mine = [w["self_ns"] or 0 for w in doc["workloads"] if at_limit(w)]
+    total = doc["frame"]["duration_ns"]
+    return {"ns": sum(mine), "share": sum(mine) / total if total else None, "count": len(mine)}
+
+
+def at_limit(w: Entry) -> bool:
+    """Is a workload at a hardware limit, with nothing that shows waste?"""
+    return bool(w["judged"] and w["band"] == "high" and not w["chain"])
 
 
 def causes(todo: Sequence[Entry], doc: Entry) -> list[Entry]:
@@ -89,19 +127,41 @@ def worst_first(doc: Entry) -> list[Entry]:
 
 
 def blind(doc: Entry) -> list[Entry]:
-    """Blind spots that one command or step fills, together: `missing`, `rules` that could then speak, `collect`."""
-    groups: dict[str, Entry] = {}
-    for spot in doc["blind_spots"]:
-        g = groups.setdefault(spot["collect"], {"collect": spot["collect"], "missing": {}, "rules": {}, "workloads": 0})
+    """Blind spots that one command or step fills, together: `missing`, `rules` that could then speak, `collect`.
+
+    Commands that differ only in the metrics they ask for are one, of at most TOGETHER: what lets most rules speak first.
+    """
+    groups: dict[tuple[str, str, int], Entry] = {}
+    turn: Counter[tuple[str, str]] = Counter()
+    for spot in sorted(doc["blind_spots"], key=lambda spot: -len(spot["rules"])):
+        asks = _ASKS.fullmatch(spot["collect"])
+        same = (asks[1], asks[3]) if asks else (spot["collect"], "")
+        if len(groups.get((*same, turn[same]), {"asks": ()})["asks"]) >= TOGETHER:
+            turn[same] += 1
+        key = (*same, turn[same])
+        g = groups.setdefault(key, {"asks": {}, "missing": {}, "rules": {}, "workloads": 0})
+        g["asks"].update(dict.fromkeys(asks[2].split(",") if asks else ()))
         g["missing"].update(dict.fromkeys(spot["missing"]))
         g["rules"].update(dict.fromkeys(spot["rules"]))
         g["workloads"] = max(g["workloads"], spot.get("count", len(spot["workloads"])))
-    out = [{**g, "missing": sorted(g["missing"]), "rules": sorted(g["rules"])} for g in groups.values()]
+    out = [
+        {
+            "collect": before + ",".join(g["asks"]) + after,
+            "missing": sorted(g["missing"]),
+            "rules": sorted(g["rules"]),
+            "workloads": g["workloads"],
+        }
+        for (before, after, _), g in groups.items()
+    ]
     return sorted(out, key=lambda g: (-len(g["rules"]), -g["workloads"], g["collect"]))
 
 
+# `ncu --metrics a,b --csv ...`: what stands before the metrics, the metrics, what stands behind them
+_ASKS = re.compile(r"(.*--metrics )(\S+)(| .*)")
+
+
 def headline(doc: Entry, found: Sequence[Entry]) -> str:
-    """One sentence: what is slow, why, what it would give back."""
+    """One sentence: how long it takes, what could come back, what to do first and where."""
     frame = doc["frame"]
     total = frame["duration_ns"]
     if not doc["workloads"] and not doc["findings"]:
@@ -109,15 +169,34 @@ def headline(doc: Entry, found: Sequence[Entry]) -> str:
     if not total:
         what = f"; most often: {lower_first(found[0]['title'])}" if found else ""
         return f"{plural(frame['workloads'], 'workload')} without times, so findings are ranked by the share of their own time{what}."
-    lead = next((s for s in frame["limiters"] if s["share"]), None)
     text = f"{show(total, 'ns')} in {plural(frame['workloads'], 'workload')}"
-    if lead and lead["limiter_class"] != "unknown":
-        text += f"; {lead['share'] * 100:.0f} % of it {BY_ID[lead['limiter_class']].limited}"
     saved = frame["recoverable_ns"] or 0
     if found and saved:
-        text += f". About {show(saved, 'ns')} ({saved / total * 100:.0f} %) could come back; start with: {lower_first(found[0]['title'])}"
-        if found[0]["count"] > 1:
-            text += f" ({plural(found[0]['count'], 'workload')})"
-    elif not found:
+        first = found[0]
+        return (
+            f"{text}. About {show(saved, 'ns')} ({saved / total * 100:.0f} %) could come back; "
+            f"first: {lower_first(first['title'])}{_place(first)}."
+        )
+    lead = next((s for s in frame["limiters"] if s["share"]), None)
+    if lead and lead["limiter_class"] != "unknown":
+        text += f"; {lead['share'] * 100:.0f} % of it {BY_ID[lead['limiter_class']].limited}"
+    if not found:
         text += ". What limits it was not measured" if unjudged(frame) else ". No rule found anything to fix"
     return text + "."
+
+
+def _place(c: Entry) -> str:
+    """`, in Cascade 2 and 5 more (487 µs)`."""
+    saved = f" ({show(c['saved_ns'], 'ns')})" if c["saved_ns"] else ""
+    if c["scope"] == "frame" or all(w.endswith("frame") for w in c["workloads"]):
+        return saved
+    more = f" and {c['count'] - 1} more" if c["count"] > 1 else ""
+    return f", in {middle(c['names'][0], 60)}{more}{saved}"
+
+
+def middle(name: str, most: int) -> str:
+    """A name that is short enough: C++ gives way first, then the middle; what tells names apart stands at the ends."""
+    if len(name) > most:
+        name = kernel(name)
+    head = (most - 1) * 2 // 3
+    return name if len(name) <= most else f"{name[:head]}…{name[head + 1 - most :]}"

@@ -77,6 +77,8 @@ def _entries(
     names, paths, kinds = (list(map(str, words[rows].tolist())) for words in (c.names, c.paths, c.kinds))
     opinions = _opinions(o)
     leads, judged = part.leaders.rule, part.judged[rows].tolist()
+    led = part.leaders.cause[rows] >= 0
+    saved = numbers(np.where(led, part.leaders.likely[rows] * c.self_ns[rows], np.nan), 1)
     for i, w in enumerate(rows.tolist()):
         ranked = order[i][: measured[i]]
         lead, top = leads[w], best.get((p, w))
@@ -107,6 +109,7 @@ def _entries(
             "hit_grades": grades,
             "limiter_class": classes[i],
             "chain": causes.chain(p, w),
+            "saved_ns": saved[i],
             "judged": judged[i],
             "second_opinion": opinions.get(w, []),
             "verdict": o.sentence(i, lower_first(said) if said else ""),

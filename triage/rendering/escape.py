@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from triage.rendering.kernel_names import kernel
+from triage.ground.kernel_names import kernel
 
 # Bidirectional controls and invisible characters reorder or hide what stands around them in a report.
 _HIDDEN = re.compile(

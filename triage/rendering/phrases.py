@@ -70,6 +70,28 @@ def unjudged(s: Entry) -> str:
     return f"{what} Collect first:" if u["collect"] else what
 
 
+def dark(u: Entry) -> str:
+    """`61 µs in Upload Constants: its counters were not collected. 117 µs lie under no marker. ...`: why, and what decides."""
+    said = []
+    left = u["ns"] - u["uncovered_ns"]
+    if u["count"]:
+        more = f" and {u['count'] - len(u['names'])} more" if u["count"] > len(u["names"]) else ""
+        names = ", ".join(short(n, 40) for n in u["names"])
+        said.append(f"{time(left)} in {names}{more}: the counters that tell what limits were not collected.")
+    if u["uncovered_ns"]:
+        said.append(f"{time(u['uncovered_ns'])} lie under no marker: work without a name, or the GPU waiting.")
+    if u["collect"]:
+        said.append("This would decide it:")
+    return " ".join(said)
+
+
+def shares(c: Entry) -> str:
+    """`It would save 293 µs alone; 19.5 µs of that are counted with items above.`; "" where nothing is shared."""
+    if not c["saved_ns"] or not c["alone_ns"] or c["alone_ns"] <= 1.02 * c["saved_ns"]:
+        return ""
+    return f"It would save {time(c['alone_ns'])} alone; {time(c['alone_ns'] - c['saved_ns'])} of that are counted with the items above it."
+
+
 def limiters(s: Entry, most: int = 9) -> str:
     """`ROP 25 %, latency 23 %`."""
     known = [f"{BY_ID[x['limiter_class']].name} {percent(x['share'])}" for x in s["limiters"] if x["share"]]

@@ -190,6 +190,8 @@ class Phrases:
     total = staticmethod(phrases.total)
     recoverable = staticmethod(phrases.recoverable)
     unjudged = staticmethod(phrases.unjudged)
+    dark = staticmethod(phrases.dark)
+    shares = staticmethod(phrases.shares)
     limiters = staticmethod(phrases.limiters)
     cause = staticmethod(phrases.cause)
     chain = staticmethod(phrases.chain)

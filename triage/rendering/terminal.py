@@ -98,7 +98,7 @@ class _Page:
         names = ", ".join(phrases.tail(c["path"]) for c in self.doc["captures"])
         devices = list(dict.fromkeys(clean(c["device"]) for c in self.doc["captures"] if c["device"]))
         self.console.print(Text.assemble(("GPU triage  ", "bold"), short(names, self.wide - 14)))
-        self.say(self.s["headline"], "bold")
+        self.say(clean(self.s["headline"]), "bold")
         if self.s["unjudged"]:
             self.say(phrases.unjudged(self.s), "yellow")
             if self.s["unjudged"]["collect"]:

@@ -1,151 +1,262 @@
-"""The result document packed for the HTML page's script: strings and sentences stored once, cells named once.
+"""The result document packed for the page's script, in parts: what tables and drawings need, and per thousand
+workloads what a reader opens.
 
-A frame of 5,000 markers is 20 MB as JSON. Most of it repeats: sentences that differ in their numbers only, rules,
-columns. Sentences become a skeleton and its numbers, and a cell quoted by five findings is stored once per workload.
-The script in reports/_parts/script.js.j2 reads exactly this.
+Columns rather than rows: numbers of one kind lie beside each other, which packs several times smaller. Each part is
+compressed by itself and unpacked in the page when it is asked for (reports/_parts/unpack.js.j2 reads exactly this).
 """
 
 from __future__ import annotations
 
+import base64
 import json
-import re
-from collections.abc import Mapping
+import zlib
 from typing import Any
 
 from triage import schema
-from triage.document.bundle import Bundle
-from triage.ground.limiters import BANDS, BY_ID, CONFIDENCE, LEVELS
+from triage.document.bundle import Bundle, Entry
+from triage.ground.limiters import BANDS, BY_ID, CONFIDENCE, GRADES, LEVELS
 from triage.ground.method import HIGH, LOW
 from triage.rendering import phrases
 from triage.rendering.escape import clean, short
+from triage.rendering.html.cells import Cells
+from triage.rendering.html.words import Strings, Words, rounded
 from triage.schema.derived import HARDWARE_UNITS
 
-HOLE = "\x7f"  # stands for a number in a skeleton; clean() removes it from everything else
-_NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:[eE][+-]?\d+)?")
 LONG = 2_000  # characters of a name the page keeps
+CHUNK = 1_000  # workloads whose details are one part
 STATES = ("limits", "passes", "not measured", "noted")  # of a step through the tree, in the script's order
 _BANDS, _CONFIDENCE = tuple(BANDS), tuple(CONFIDENCE)
+Column = list[Any] | int  # 0 where every value is 0
 
 
-class Packer:
-    """Interns strings, sentences, metrics and conditions while a document is packed."""
+def pack(b: Bundle, nodes: list[list[Any]]) -> dict[str, Any]:
+    """Parts by name: `core`, `more` (words, rules' advice, findings about the whole), `d0`, `d1` ... (details)."""
+    doc = b.document
+    words = Words()
+    details = Details(b, words)
+    core = _core(doc, nodes)
+    parts = {"core": core}
+    works = doc["workloads"]
+    for k in range(0, len(works), CHUNK):
+        parts[f"d{k // CHUNK}"] = details.chunk(works[k : k + CHUNK], core["units"])
+    parts["more"] = {
+        "S": words.s.list(),
+        "M": words.metric_rows,
+        "K": [list(k) for k in words.conditions],
+        "tails": words.tail_rows,
+        "files": list(words.files),
+        "shapes": [list(s) for s in details.shapes],
+        "frame": details.frame(),
+        "states": list(STATES),
+        "bandText": list(BANDS.values()),
+        "unitText": [_unit_meaning(u) for u in core["units"]],
+    }
+    return parts
 
-    def __init__(self) -> None:
-        self.strings: dict[str, int] = {}
-        self.metrics: dict[str, int] = {}
-        self.metric_rows: list[list[str]] = []
-        self.conditions: dict[tuple[Any, ...], int] = {}
-        self.tails: dict[str, int] = {}
-        self.tail_rows: list[Any] = []
-        self.files: dict[str, int] = {}
 
-    def s(self, text: object) -> int:
-        """Index of a string."""
-        return self.strings.setdefault(clean(text), len(self.strings))
+def _core(doc: Entry, nodes: list[list[Any]]) -> dict[str, Any]:
+    """What the table, the drawing and the address need of every workload, findings in brief."""
+    works, names = doc["workloads"], Strings()
+    index = {w["id"]: i for i, w in enumerate(works)}
+    units, classes, causes = Strings(), Strings(), Strings()
+    rules: dict[str, int] = {}
+    rule_rows: list[list[str]] = []
+    for f in doc["findings"]:
+        if f["rule"] not in rules:
+            rules[f["rule"]] = len(rule_rows)
+            rule_rows.append([f["rule"], clean(f["title"]), f["name"], f["cause"]])
+        causes(f["cause"])
+    for item in doc["todo"]:
+        causes(item["cause"])
+    sol = {u: [-1] * len(works) for w in works for s in w["sol"] for u in [s["unit"]]}
+    for i, w in enumerate(works):
+        for s in w["sol"]:
+            # counters of different replays can give more than 100 %, none less than nothing
+            sol[s["unit"]][i] = max(0, round((s["pct"] or 0) * 10))
+    w_rows = {
+        "name": [names(short(w["name"], LONG)) for w in works],
+        "path": [names("/".join(w["path"])) for w in works],
+        "kind": _column([names(w["kind"] or "") for w in works]),
+        "calls": _column([(w["calls"] or 1) - 1 for w in works]),
+        "self": [rounded(w["self_ns"], 5) for w in works],
+        "time": _column([0 if w["duration_ns"] == w["self_ns"] else rounded(w["duration_ns"], 5) for w in works]),
+        "limiter": [classes(w["limiter_class"]) for w in works],
+        "band": [_BANDS.index(w["band"]) for w in works],
+        "cause": _column([causes(w["chain"][0]) + 1 if w["chain"] else 0 for w in works]),
+        "saved": _column([rounded(w.get("saved_ns"), 4) or 0 for w in works]),
+        "dark": _column([0 if w["judged"] else 1 for w in works]),
+        "sol": list(sol.values()),
+    }
+    found = doc["findings"]
+    gains = [f["gain"] or {} for f in found]
+    titles = {f["cause"]: f["title"] for f in reversed(found)} | {i["cause"]: i["title"] for i in doc["todo"]}
+    # the root of an empty report is `unknown`, a class that no workload brought in
+    classes("unknown")
+    for u in sol:
+        units(u)
+    return {
+        "n": len(works),
+        "chunk": CHUNK,
+        "total": doc["frame"]["duration_ns"],
+        "marks": [round(LOW * 100), round(HIGH * 100)],
+        "levels": list(LEVELS),
+        "confidence": list(_CONFIDENCE),
+        "high": _BANDS.index("high"),
+        "units": units.list(),
+        "classes": classes.list(),
+        "classNames": [BY_ID[c].name for c in classes.list()],
+        "classText": [BY_ID[c].meaning for c in classes.list()],
+        "causes": [[c, titles.get(c, "")] for c in causes.list()],
+        "todo": [causes(i["cause"]) for i in doc["todo"]],
+        "W": w_rows,
+        "R": rule_rows,
+        "F": {
+            "rule": [rules[f["rule"]] for f in found],
+            "w": [index.get(f["workload"], -1) for f in found],
+            "level": [LEVELS.index(f["level"]) for f in found],
+            "sure": [_CONFIDENCE.index(f["confidence"]) for f in found],
+            "saved": [rounded(g.get("saved_ns"), 4) for g in gains],
+            "part": [rounded(g.get("fraction"), 4) for g in gains],
+        },
+        "tree": _tree(nodes, names),
+        "names": names.list(),
+    }
 
-    def t(self, text: str) -> Any:
-        """A sentence: the index of a string, or [index of its skeleton, number, ...]."""
-        line = clean(text)
-        numbers = _NUMBER.findall(line)
-        # below that the skeleton and its list are longer than the text itself
-        if not numbers or len(line) < 8:
-            return self.s(line)
-        skeleton = self.strings.setdefault(_NUMBER.sub(HOLE, line), len(self.strings))
-        return [skeleton, *(self._literal(n) for n in numbers)]
 
-    @staticmethod
-    def _literal(text: str) -> Any:
-        """A JSON number where the script prints it back the same way, else the text."""
-        if re.fullmatch(r"0|[1-9]\d{0,8}", text):
-            return int(text)
-        if re.fullmatch(r"(?:0|[1-9]\d{0,8})\.\d{0,5}[1-9]", text) and "e" not in repr(float(text)):
-            return float(text)
-        return text
+def _tree(nodes: list[list[Any]], names: Strings) -> dict[str, Any]:
+    """Parents as distances, workloads as steps from the one before; time only where a group has some of its own."""
+    last, works = -1, []
+    for _, _, w, _ in nodes:
+        works.append(w - last if w >= 0 else 0)
+        last = w if w >= 0 else last
+    return {
+        "up": [k - parent if parent >= 0 else 0 for k, (parent, *_) in enumerate(nodes)],
+        "w": works,
+        "group": [names(short(n[1], LONG)) for n in nodes if n[2] < 0],
+        "whole": nodes[0][3],
+    }
 
-    def metric(self, name: str, unit: str = "") -> int:
-        """Index of a metric with its label, unit and meaning."""
-        if name not in self.metrics:
-            self.metrics[name] = len(self.metric_rows)
-            # a rule may compare a `let` of its own: then its unit is all that is known
-            known = schema.get(name) if schema.known(name) else None
-            self.metric_rows.append(
-                [clean(name), phrases.label(name), known.unit if known else unit, known.meaning if known else ""]
-            )
-        return self.metrics[name]
 
-    def condition(self, e: dict[str, Any]) -> int:
-        """Index of [metric, operator, threshold, unit]."""
-        key = (self.metric(e["metric"], e["unit"]), e["op"], e["threshold"], e["unit"])
-        return self.conditions.setdefault(key, len(self.conditions))
+class Details:
+    """What a reader of one workload opens: verdict, way through the tree, cells, findings, what was ruled out."""
 
-    def tail(self, f: dict[str, Any]) -> int:
-        """Index of what follows a finding's numbers: advice, code, how to verify, caveats, sources, gain model."""
-        # the other reasons are the comparisons, which stand in the evidence already
-        why = next((b for b in f["because"] if b.startswith("gain: ")), "")
-        row = [
-            [self.t(a) for a in f["advice"]],
-            [[c["language"], c["text"]] for c in f["code"]],
-            f["verify"] or 0,
-            [self.t(c) for c in f["caveats"]],
-            [[self.s(c["text"]), c["url"] if web(c["url"]) else 0] for c in f["cites"]],
-            self.s(why[6:]),
+    def __init__(self, b: Bundle, words: Words) -> None:
+        self.b, self.p = b, words
+        self.shapes: dict[tuple[Any, ...], int] = {}
+        self.found: dict[str, list[tuple[int, Entry]]] = {}
+        for k, f in enumerate(b.document["findings"]):
+            self.found.setdefault(f["workload"], []).append((k, f))
+        self.out: dict[str, list[Entry]] = {}
+        for r in b.document["ruled_out"]:
+            self.out.setdefault(r["workload"], []).append(r)
+
+    def chunk(self, works: list[Entry], units: list[str]) -> dict[str, Any]:
+        """Columns over some workloads."""
+        cells = [Cells(self.p) for _ in works]
+        findings = [
+            [self.finding(k, f, c) for k, f in self.found.pop(w["id"], ())] or 0
+            for w, c in zip(works, cells, strict=True)
         ]
-        key = json.dumps(row)
-        if key not in self.tails:
-            self.tails[key] = len(self.tail_rows)
-            self.tail_rows.append(row)
-        return self.tails[key]
+        return {
+            "f": _column(findings),
+            "verdict": [self.p.t(w["verdict"]) for w in works],
+            "first": _column([len(w["primary"]) for w in works]),
+            "second": _column([len(w["secondary"]) for w in works]),
+            "grades": _column([_grades(w["hit_grades"]) for w in works]),
+            "way": _column([self.way(w, units) or 0 for w in works]),
+            "chain": _column(
+                [[self.p.s(self.title(c)) for c in w["chain"]] if len(w["chain"]) > 1 else 0 for w in works]
+            ),
+            "out": _column([[self.p.t(r["why"]) for r in self.out.get(w["id"], ())] or 0 for w in works]),
+            "cells": _column([c.rows or 0 for c in cells]),
+            "line": _column([c.line for c in cells]),
+            "times": _column(
+                [[rounded(w["times"][k]) for k in ("min", "median", "max")] if w.get("times") else 0 for w in works]
+            ),
+            "said": _column([_opinions(w, self.p) or 0 for w in works]),
+            "roof": _column([self.roof(w) for w in works]),
+        }
 
-    def file(self, name: str, record: str) -> int:
-        """Index of an input file. record: what is numbered in it, "" for lines; the script puts a number behind."""
-        return self.files.setdefault(f"{clean(name)}, {record} " if record else clean(name), len(self.files))
+    def way(self, w: Entry, units: list[str]) -> list[Any]:
+        """Steps as [shape, number, ...]; a number that is a unit's SOL is told by that unit, below 0."""
+        known = {f"{round((s['pct'] or 0) * 10) / 10:.1f}": -1 - units.index(s["unit"]) for s in reversed(w["sol"])}
+        out: list[Any] = []
+        for s in self.b.ways.get(w["id"], ()):
+            value, numbers = self.p.skeleton(s["value"])
+            answer, more = self.p.skeleton(s["answer"])
+            metric = self.p.metric(s["metric"]) if s["metric"] else -1
+            shape = (self.p.s(s["ask"]), metric, value, self.p.t(s["edge"]), answer, STATES.index(s["state"]))
+            out += [self._shape(shape), *(known.get(_text(n), n) for n in (*numbers, *more))]
+        return out
+
+    def _shape(self, shape: tuple[Any, ...]) -> int:
+        key = tuple(tuple(x) if isinstance(x, list) else x for x in shape)
+        return self.shapes.setdefault(key, len(self.shapes))
+
+    def title(self, cause: str) -> str:
+        """What people call a cause."""
+        known = self.b.causes.get(cause)
+        return known["title"] if known else cause.replace("-", " ")
+
+    def roof(self, w: Entry) -> Any:
+        """A workload's place under the roofs."""
+        r = self.b.rooflines.get(w["id"])
+        return [r["intensity"], r["rate"], r["peak"], r["bandwidth"], r["precision"]] if r else 0
+
+    def frame(self) -> dict[str, Any]:
+        """Findings about a whole capture."""
+        cells = Cells(self.p)
+        rows = [self.finding(k, f, cells) for found in self.found.values() for k, f in found]
+        return {"f": rows, "cells": cells.rows, "line": cells.line}
+
+    def finding(self, k: int, f: Entry, cells: Cells) -> list[Any]:
+        """[number, sentence, [likely, low, bound, share], evidence, tail, places in the code if any]."""
+        g = f["gain"]
+        return [
+            k,
+            self.p.t(f["message"]),
+            [rounded(g["fraction"]), rounded(g.get("low")), rounded(g.get("bound")), rounded(g["share"], 4)]
+            if g
+            else 0,
+            [[self.p.condition(e), cells.add(e["metric"], e["value"], e["unit"], e["source"])] for e in f["evidence"]],
+            self.p.tail(f),
+            *([[self.p.t(phrases.location(x)) for x in f["locations"]]] if f["locations"] else []),
+        ]
 
 
-def web(url: str | None) -> bool:
-    """Is this an address a reader may follow?"""
-    return bool(url) and str(url).startswith(("https://", "http://"))
+def _text(n: object) -> str:
+    # whole shares of peak are written with their decimal
+    return n if isinstance(n, str) else f"{n:.1f}" if isinstance(n, float) else ""
 
 
-class Cells:
-    """The cells and formulas behind one workload's findings, each once."""
+def _grades(grades: Entry) -> int:
+    """TEX and L2 as two digits of base 4; 0 is not measured."""
+    tex, l2 = (GRADES.index(grades[k]) + 1 if k in grades else 0 for k in ("TEX", "L2"))
+    return tex * 4 + l2
 
-    def __init__(self, packer: Packer) -> None:
-        self.p, self.line = packer, 0
-        self.rows: list[list[Any]] = []
-        self.seen: dict[str, int] = {}
 
-    def add(self, metric: str, value: float | None, unit: str, source: dict[str, Any]) -> int:
-        """Index of a value with its origin."""
-        m, v = self.p.metric(metric, unit), _round(value)
-        if "formula" in source:
-            row = [
-                m,
-                v,
-                # below 0 a formula, else the column: so the script tells the two apart
-                -1 - self.p.s(short(source["formula"], 300)),
-                *(self.add(i["metric"], i["value"], i["unit"], i["source"]) for i in source["inputs"]),
-            ]
-        else:
-            # lines count from the workload's first: cells of one row become small numbers that repeat
-            self.line = self.line or source["line"]
-            text = short(source["text"], 200)
-            row = [
-                m,
-                v,
-                self.p.s(source["column"]),
-                # the value as it was written, unless writing it again gives the same
-                0 if text == str(v) else text,
-                source["line"] - self.line,
-                self.p.file(source["file"], source.get("record", "")),
-            ]
-            # zeros at the end are what the script takes for granted
-            while len(row) > 3 and row[-1] == 0:
-                row.pop()
-        key = json.dumps(row)
-        if key not in self.seen:
-            self.seen[key] = len(self.rows)
-            self.rows.append(row)
-        return self.seen[key]
+# what is said here to a sentence of the profiler's own rules; of what is not in it there is nothing to say
+_HEARD = {"root": "the same root cause", "named": "named too", "ruled out": "ruled out", "blind": "not measured here"}
+
+
+def _opinions(w: Entry, p: Words) -> list[Any]:
+    """[tool, rule, sentence, its gain, what is said here, our gain, why they differ] of the profiler's own rules."""
+    return [
+        [
+            short(o["tool"], 40),
+            short(o["rule"], 80),
+            p.s(short(o["text"], 600)),
+            o["speedup"] or 0,
+            p.s(_HEARD.get(o["verdict"], "")),
+            o["ours"] or 0,
+            p.s(short(o["why"] or "", 300)),
+        ]
+        for o in w["second_opinion"][:12]
+    ]
+
+
+def _column(values: list[Any]) -> Column:
+    return values if any(values) else 0
 
 
 def _unit_meaning(shown: str) -> str:
@@ -154,232 +265,7 @@ def _unit_meaning(shown: str) -> str:
     return schema.get(metric).meaning if schema.known(metric) else ""
 
 
-def _opinion(o: Mapping[str, Any]) -> str:
-    """A rule's sentence, and what is said here to it."""
-    here = {"root": "Here the same root cause", "named": "Named here too", "ruled out": "Ruled out here"}.get(
-        o["verdict"], ""
-    )
-    return short(o["text"], 600) + (f" {here}{': ' + short(o['why'], 300) if o['why'] else ''}." if here else "")
-
-
-def _round(value: float | None, digits: int = 6) -> Any:
-    if value is None:
-        return None
-    v = float(f"{value:.{digits}g}")
-    return int(v) if v == int(v) and abs(v) < 1e15 else v
-
-
-def pack(b: Bundle, nodes: list[list[Any]]) -> dict[str, Any]:
-    """Everything the page's script shows."""
-    doc = b.document
-    p = Packer()
-    index = {w["id"]: i for i, w in enumerate(doc["workloads"])}
-    cells = [Cells(p) for _ in doc["workloads"]]
-    spare = Cells(p)  # behind findings about the whole frame
-    rules: dict[str, int] = {}
-    rule_rows: list[list[str]] = []
-
-    def rule(id: str, title: str = "", name: str = "") -> int:
-        if id not in rules:
-            rules[id] = len(rule_rows)
-            rule_rows.append([id, title, name])
-        return rules[id]
-
-    findings = []
-    for f in doc["findings"]:
-        w = index.get(f["workload"], -1)
-        owner = cells[w] if w >= 0 else spare
-        g = f["gain"]
-        findings.append(
-            [
-                rule(f["rule"], f["title"], f["name"]),
-                w,
-                LEVELS.index(f["level"]),
-                _CONFIDENCE.index(f["confidence"]),
-                p.t(f["message"]),
-                [
-                    _round(g["fraction"]),
-                    _round(g.get("low")),
-                    _round(g.get("bound")),
-                    _round(g["saved_ns"], 4),
-                    _round(g["share"], 4),
-                ]
-                if g
-                else 0,
-                [[p.condition(e), owner.add(e["metric"], e["value"], e["unit"], e["source"])] for e in f["evidence"]],
-                p.tail(f),
-                *([[p.t(phrases.location(x)) for x in f["locations"]]] if f["locations"] else []),
-            ]
-        )
-    out: list[Any] = [[] for _ in doc["workloads"]]
-    for r in doc["ruled_out"]:
-        if r["workload"] in index:
-            out[index[r["workload"]]].append([rule(r["rule"]), p.t(r["why"])])
-    units: dict[str, int] = {}
-    classes: dict[str, int] = {}
-    rows = []
-    for i, w in enumerate(doc["workloads"]):
-        sol = [x for s in w["sol"] for x in (units.setdefault(s["unit"], len(units)), _round(s["pct"], 3))]
-        grades = [[k, v] for k, v in w["hit_grades"].items()]
-        opinions = [
-            [short(o["tool"], 40), short(o["rule"], 80), p.s(_opinion(o)), o["speedup"] or 0]
-            for o in w["second_opinion"][:12]
-        ]
-        times = [_round(w["times"][k]) for k in ("min", "median", "max")] if w.get("times") else 0
-        steps = [
-            [
-                p.s(s["ask"]),
-                p.metric(s["metric"]) if s["metric"] else -1,
-                p.t(s["value"]),
-                p.t(s["edge"]),
-                p.t(s["answer"]),
-                STATES.index(s["state"]),
-            ]
-            for s in b.ways.get(w["id"], ())
-        ]
-        roof = b.rooflines.get(w["id"])
-        row = [
-            w["id"],
-            p.s(short(w["name"], LONG)),
-            p.s(w["kind"] or ""),
-            w["calls"],
-            _round(w["duration_ns"]),
-            _round(w["self_ns"]),
-            sol,
-            _BANDS.index(w["band"]),
-            len(w["primary"]),
-            len(w["secondary"]),
-            w["bound_speedup"] or 0,
-            grades,
-            classes.setdefault(w["limiter_class"], len(classes)),
-            p.t(w["verdict"]),
-            out[i] or 0,
-            steps,
-            cells[i].rows or 0,
-            cells[i].line,
-            times,
-            opinions or 0,
-            [roof["intensity"], roof["rate"], roof["peak"], roof["bandwidth"], roof["precision"]] if roof else 0,
-        ]
-        # as in a cell: most workloads end in several zeros
-        while row[-1] == 0:
-            row.pop()
-        rows.append(row)
-    # the root of an empty report is `unknown`, a class that no workload brought in
-    for name in leaders(doc, nodes):
-        classes.setdefault(name, len(classes))
-    return {
-        "total": doc["frame"]["duration_ns"],
-        "marks": [round(LOW * 100), round(HIGH * 100)],
-        "levels": list(LEVELS),
-        "confidence": list(_CONFIDENCE),
-        "bands": list(_BANDS),
-        "states": list(STATES),
-        "bandText": list(BANDS.values()),
-        "units": list(units),
-        "unitText": [_unit_meaning(u) for u in units],
-        "classes": list(classes),
-        "classNames": [BY_ID[c].name for c in classes],
-        "classText": [BY_ID[c].meaning for c in classes],
-        "nodes": [
-            [n[0], p.s(short(n[1], LONG)), *n[2:], classes[c]] for n, c in zip(nodes, leaders(doc, nodes), strict=True)
-        ],
-        "W": rows,
-        "F": findings,
-        "frameCells": spare.rows,
-        "frameLine": spare.line,
-        "R": rule_rows,
-        "K": [list(k) for k in p.conditions],
-        "tails": p.tail_rows,
-        "M": p.metric_rows,
-        "files": list(p.files),
-        "S": list(p.strings),
-    }
-
-
-def text(data: Any) -> str:
-    """JSON that is inert inside a script element."""
+def blob(data: Any) -> str:
+    """A part as text of letters that is inert inside a script element."""
     dumped = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return (
-        # </script> or <!-- in a name would end the element; U+2028 and U+2029 end a line of old scripts
-        dumped.replace("<", "\\u003c")
-        .replace("\u2028", "\\u2028")
-        .replace("\u2029", "\\u2029")
-        .replace(HOLE, "\\u007f")
-    )
-
-
-def tree(doc: dict[str, Any]) -> list[list[Any]]:
-    """Nodes of the marker tree: [parent, name, workload index or -1, inclusive ns]; node 0 is the whole.
-
-    Levels that are no workload themselves become nodes whose time is the sum of what lies below.
-    """
-    many = len(doc["captures"]) > 1
-    index = {w["id"]: i for i, w in enumerate(doc["workloads"])}
-    nodes: list[list[Any]] = [[-1, "All captures" if many else "Whole capture", -1, 0.0]]
-    roots: dict[str, int] = {}
-    of: dict[str, int] = {}
-    level: dict[tuple[int, str], int] = {}
-
-    def node(parent: int, name: str, workload: int) -> int:
-        nodes.append([parent, name, workload, 0.0])
-        return len(nodes) - 1
-
-    def place(w: dict[str, Any]) -> int:
-        if w["id"] in of:
-            return of[w["id"]]
-        above = doc["workloads"][index[w["parent"]]] if w["parent"] in index else None
-        if above is not None:
-            # a path begins at the root, and the parent stands there already with its own levels
-            at, skip = place(above), len(above["path"]) + 1
-        else:
-            at, skip = 0, 0
-            if many:
-                # the same marker in two captures is two nodes
-                if w["capture"] not in roots:
-                    roots[w["capture"]] = node(0, phrases.tail(w["capture"]), -1)
-                at = roots[w["capture"]]
-        for name in w["path"][skip:]:
-            key = (at, name)
-            if key not in level:
-                level[key] = node(at, name, -1)
-            at = level[key]
-        of[w["id"]] = node(at, w["name"], index[w["id"]])
-        return of[w["id"]]
-
-    for w in doc["workloads"]:
-        place(w)
-    below = [0.0] * len(nodes)
-    # backwards, since a node stands after its parent: its sum is whole when it is passed up
-    for k in range(len(nodes) - 1, -1, -1):
-        parent, _, w, _ = nodes[k]
-        own = (doc["workloads"][w]["duration_ns"] or 0.0) if w >= 0 else 0.0
-        # without a time of its own, or shorter than what runs in it on several queues, it is as wide as what it holds
-        nodes[k][3] = _round(max(own, below[k]), 8)
-        if parent >= 0:
-            below[parent] += nodes[k][3]
-    # time under no marker belongs to the frame too and stays empty in the drawing
-    nodes[0][3] = max(nodes[0][3], doc["frame"]["duration_ns"] or 0)
-    tops = [k for k, n in enumerate(nodes) if n[0] == 0]
-    if len(tops) == 1 and nodes[tops[0]][3] >= 0.9999 * nodes[0][3] and tops[0] == 1:
-        nodes = [[n[0] - 1, *n[1:]] for n in nodes[1:]]  # a single marker spans everything: it is the root
-    return nodes
-
-
-def leaders(doc: dict[str, Any], nodes: list[list[Any]]) -> list[str]:
-    """Limiter class of each node: a workload's own, for a group the one with most exclusive time below."""
-    below: list[dict[str, float]] = [{} for _ in nodes]
-    out = [""] * len(nodes)
-    for k in range(len(nodes) - 1, -1, -1):
-        parent, _, w, _ = nodes[k]
-        if w >= 0:
-            work = doc["workloads"][w]
-            out[k] = work["limiter_class"]
-            below[k][out[k]] = below[k].get(out[k], 0.0) + (work["self_ns"] or 0.0)
-        else:
-            # ties go to the first word in the alphabet: the same input gives the same page
-            out[k] = max(sorted(below[k]), key=lambda c: below[k][c], default="unknown")
-        if parent >= 0:
-            for name, ns in below[k].items():
-                below[parent][name] = below[parent].get(name, 0.0) + ns
-    return out
+    return base64.b64encode(zlib.compress(dumped.encode("utf-8", "replace"), 9)).decode()

@@ -1,9 +1,11 @@
-"""What the HTML page needs beyond the common variables: packed data, drawings, style and script with their hashes."""
+"""What the HTML pages need beyond the common variables: packed data, drawings, style and script with their hashes."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from markupsafe import Markup
@@ -12,51 +14,98 @@ from triage.document.bundle import Bundle, Entry
 from triage.files.bundled import share
 from triage.ground import glossary as words
 from triage.rendering import phrases
-from triage.rendering.html import drawings, packed
+from triage.rendering.html import bars, drawings, packed
+from triage.rendering.html.tree import tree
+from triage.rendering.html.words import web
 
 # read as they are, never rendered: a brace in them is CSS or JavaScript, not Jinja
-STYLES = ("style.css.j2", "style_charts.css.j2")
-SCRIPTS = ("script.js.j2", "script_places.js.j2", "script_charts.js.j2", "script_table.js.j2")
+STYLES = ("base.css.j2",)
+REPORT_STYLES = (*STYLES, "style.css.j2", "style_charts.css.j2")
+SCRIPTS = ("base.js.j2",)
+REPORT_SCRIPTS = (
+    *SCRIPTS, "unpack.js.j2", "address.js.j2", "grid.js.j2", "script_charts.js.j2", "script_places.js.j2", "finding.js.j2", "marker.js.j2",
+    "script_table.js.j2", "reference.js.j2", "script.js.j2",
+)  # fmt: skip
 
 
 def page(b: Bundle, names: dict[str, Any]) -> dict[str, Any]:
     """Variables under `page`. Style and script are allowed by hash, so nothing injected could run."""
     doc = b.document
-    nodes = packed.tree(doc)
-    data = packed.pack(b, nodes)
-    style, script = _joined(STYLES), _joined(SCRIPTS)
+    nodes = tree(doc)
+    parts = packed.pack(b, nodes)
+    parts["words"] = reference(b, parts["more"]["M"])
+    summary = names["summary"]
+    views = parts_named("view", ".html.j2")
+    bounds = [c["bound_ns"] or 0.0 for c in summary["causes"]]
+    return {
+        **shell(
+            (*REPORT_STYLES, *parts_named("view", ".css.j2")),
+            # the last one starts the page: whatever adds to it stands before
+            (*REPORT_SCRIPTS[:-1], *parts_named("view", ".js.j2"), REPORT_SCRIPTS[-1]),
+        ),
+        "parts": {name: Markup(packed.blob(data)) for name, data in parts.items()},
+        "views": views,
+        "index": {w["id"]: i for i, w in enumerate(doc["workloads"])},
+        "found": {f["rank"]: f for f in doc["findings"]},
+        "strip": bars.strip(summary["limiters"]),
+        "budget": bars.budget(summary),
+        "ruler": bars.ruler(summary["duration_ns"]),
+        "interval": bars.interval,
+        "most_ns": max(bounds, default=0.0),
+        "icicle": drawings.icicle(doc, nodes),
+        "nodes": len(nodes),
+    }
+
+
+def shell(styles: Sequence[str] = STYLES, scripts: Sequence[str] = SCRIPTS) -> dict[str, Any]:
+    """What every page of the product has: style, script, the policy that allows these two and nothing else, hatches."""
+    style, script = joined(tuple(styles)), joined(tuple(scripts))
     # img-src: the page's icon is a data: address, all it ever loads
     allowed = f"style-src '{_hash(style)}'; script-src '{_hash(script)}'; img-src data:"
     return {
         "style": Markup(style),
         "script": Markup(script),
-        "data": Markup(packed.text(data)),
         # default-src does not cover base-uri and form-action: an injected <base> or form must be banned by name
         "csp": f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'",
-        "patterns": drawings.patterns(),
-        "strip": drawings.strip(names["summary"]["limiters"]),
-        "icicle": drawings.icicle(doc, nodes),
-        "spread": drawings.spread(names["summary"]),
-        "swatch": drawings.swatch,
-        "sol_bars": drawings.sol_bars,
-        "nodes": len(nodes),
-        "glossary": glossary(data),
-        "rules": [_rule(r) for r in b.rules.values()],
+        "patterns": bars.patterns(),
+        "swatch": bars.swatch,
     }
 
 
-def _joined(parts: tuple[str, ...]) -> str:
+def parts_named(kind: str, suffix: str) -> list[str]:
+    """Parts of the page that are found by their name, such as `view_passes.html.j2`: a new view is a new file."""
+    return sorted(p.name for p in (share("reports") / "_parts").glob(f"{kind}_*{suffix}"))
+
+
+@cache
+def joined(names: tuple[str, ...]) -> str:
+    """Parts as one text, without indentation and lines of comment."""
+    lines = []
+    for name in names:
+        for line in (share("reports") / "_parts" / name).read_text("utf-8").splitlines():
+            text = line.strip()
+            if text and not text.startswith("//"):
+                lines.append(text)
     # a browser hashes every byte between the tags, so nothing may be added around this text later on
-    return "\n".join((share("reports") / "_parts" / name).read_text("utf-8").strip() for name in parts)
+    return "\n".join(lines)
 
 
 def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def glossary(data: dict[str, Any]) -> list[dict[str, str]]:
+def reference(b: Bundle, metrics: Sequence[Sequence[str]]) -> dict[str, Any]:
+    """The pages behind links: rules that spoke or were ruled out, causes, and the glossary with the metrics named."""
+    return {
+        "rules": [_rule(r) for r in b.rules.values()],
+        "causes": [{**c, "cites": _cites(c["cites"])} for c in b.causes.values()],
+        "glossary": glossary(metrics),
+    }
+
+
+def glossary(metrics: Sequence[Sequence[str]]) -> list[dict[str, str]]:
     """Every unit and metric the page mentions, with its meaning."""
-    terms = {row[1]: {"term": row[1], "id": row[0], "meaning": row[3]} for row in data["M"] if row[3]}
+    terms = {row[1]: {"term": row[1], "id": row[0], "meaning": row[3]} for row in metrics if row[3]}
     # the schema's own words win over the glossary's: a term stands here once
     for entry in words.entries():
         terms.setdefault(entry.term, {"term": entry.term, "id": "", "meaning": entry.meaning})
@@ -64,8 +113,8 @@ def glossary(data: dict[str, Any]) -> list[dict[str, str]]:
         ("SOL%", "Speed of light: achieved throughput of a unit as a share of its peak, over elapsed cycles"),
         ("Own time", "Exclusive time: a marker's time without the markers inside it"),
         (
-            "Recoverable",
-            "Sum over workloads of the best single finding; gains on one workload are alternatives and never add",
+            "Could come back",
+            "Sum over the to-do list: each workload counts once, with the cause that leads it; what items share counts once",
         ),
     ):
         terms.setdefault(name, {"term": name, "id": "", "meaning": text})
@@ -75,5 +124,8 @@ def glossary(data: dict[str, Any]) -> list[dict[str, str]]:
 def _rule(r: Entry) -> Entry:
     """A rule that spoke, with its limits in force and links that can be followed."""
     limits = [{**t, "value": phrases.number(t["value"], t["unit"])} for t in r["thresholds"]]
-    cites = [{"text": c["text"], "url": c["url"] if packed.web(c["url"]) else ""} for c in r["cites"]]
-    return {**r, "thresholds": limits, "cites": cites}
+    return {**r, "thresholds": limits, "cites": _cites(r["cites"])}
+
+
+def _cites(found: Sequence[Entry]) -> list[Entry]:
+    return [{"text": c["text"], "url": c["url"] if web(c["url"]) else ""} for c in found]

@@ -1,0 +1,151 @@
+"""Bars over the whole time as inline SVG: what comes back, what limits, the interval of one item.
+
+Places and widths are percentages, so that a bar follows the width of the window and its text is never scaled.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from triage.document.bundle import Entry
+from triage.ground.limiters import BY_ID
+from triage.ground.units import show
+from triage.rendering import phrases
+
+NUMBERED = 7  # items that get a number in the bar
+# One hatch per limiter class, drawn over its colour.
+HATCHES = {
+    "compute": "",
+    "memory": '<path d="M-1 7L7 -1M3 11L11 3"/>',
+    "balanced": '<path d="M0 4H8"/>',
+    "latency": '<circle cx="2" cy="2" r=".9"/><circle cx="6" cy="6" r=".9"/>',
+    "small-grid": '<path d="M4 0V8"/>',
+    "front-end": '<path d="M-1 1L7 9M3 -3L11 5"/>',
+    "rop": '<path d="M0 0L8 8M8 0L0 8"/>',
+    "cpu": '<path d="M0 4H8M4 0V8"/>',
+    "unknown": "",
+}
+
+
+def patterns() -> Markup:
+    """The hatches, defined once per page; `h-dark` is that of time nobody measured."""
+    made = "".join(
+        f'<pattern id="h-{c}" width="8" height="8" patternUnits="userSpaceOnUse"><g class="hatch">{d}</g></pattern>'
+        for c, d in HATCHES.items()
+    )
+    dark = '<pattern id="h-dark" width="6" height="6" patternUnits="userSpaceOnUse"><path class="darkline" d="M-1 5L5 -1M2 8L8 2"/></pattern>'
+    return Markup(
+        f'<svg class="defs" width="0" height="0" aria-hidden="true" focusable="false"><defs>{made}{dark}</defs></svg>'
+    )
+
+
+def box(x: float, y: float, w: float, h: float, limiter: str, radius: int = 0) -> str:
+    """A rectangle in a limiter's colour and hatch, in the units of its drawing."""
+    at = f'x="{number(x)}" y="{number(y)}" width="{number(w)}" height="{number(h)}"' + (
+        f' rx="{radius}"' if radius else ""
+    )
+    hatch = f'<rect {at} fill="url(#h-{limiter})"/>' if HATCHES.get(limiter) else ""
+    return f'<rect class="c-{limiter}" {at}/>{hatch}'
+
+
+def swatch(limiter: str) -> Markup:
+    """A small sample of a limiter's look, for legends."""
+    return Markup(
+        f'<svg class="swatch" viewBox="0 0 14 14" width="14" height="14" aria-hidden="true" focusable="false">{box(0, 0, 14, 14, limiter, 3)}</svg>'
+    )
+
+
+def strip(limiters: list[Entry], high: int = 20) -> Markup:
+    """Shares of the time by limiter as one bar."""
+    # a class without time would be a line of its own between two others
+    known = [x for x in limiters if x["share"]]
+    if not known:
+        return Markup("")
+    told = ", ".join(f"{BY_ID[x['limiter_class']].name} {phrases.percent(x['share'])}" for x in known)
+    out, x = [], 0.0
+    for part in known:
+        at = f'x="{number(x * 100)}%" width="{number(part["share"] * 100)}%" height="{high}"'
+        name = part["limiter_class"]
+        hatch = f'<rect {at} fill="url(#h-{name})"/>' if HATCHES.get(name) else ""
+        out.append(f'<g class="seg"><rect class="c-{name}" {at}/>{hatch}</g>')
+        x += part["share"]
+    return Markup(
+        f'<svg class="strip" width="100%" height="{high}" role="img" aria-label="{escape(f"Time by limiter: {told}")}">{"".join(out)}</svg>'
+    )
+
+
+def budget(s: Entry) -> Markup:
+    """The whole time as one bar: what comes back item by item, what is at a limit, what nobody can judge."""
+    total = s["duration_ns"]
+    if not total:
+        return Markup("")
+    saved = [(n, c) for n, c in enumerate(s["causes"], 1) if c["saved_ns"]]
+    parts = [("item", c["saved_ns"], str(n)) for n, c in saved[:NUMBERED]]
+    parts += [
+        ("rest", sum(c["saved_ns"] for _, c in saved[NUMBERED:]), ""),
+        ("done", s["finished"]["ns"], ""),
+    ]
+    dark = s["dark"]["ns"] if s["dark"] else 0.0
+    parts += [("none", max(0.0, total - dark - sum(ns for _, ns, _ in parts)), ""), ("dark", dark, "")]
+    out, x = [], 0.0
+    for k, (kind, ns, text) in enumerate(parts):
+        w = ns / total * 100
+        if w <= 0:
+            continue
+        alt = " alt" if kind == "item" and k % 2 else ""
+        out.append(f'<rect class="b-{kind}{alt}" x="{number(x)}%" width="{number(w)}%" height="26"/>')
+        if text and w >= 1.6:
+            narrow = " x2" if w < 6 else ""
+            out.append(
+                f'<text class="b-num{narrow}" x="{number(x + w / 2)}%" y="17" text-anchor="middle">{text}</text>'
+            )
+        x += w
+    told = f"Of {show(total, 'ns')}, items 1 to {len(saved)} give back {phrases.time(s['recoverable']['likely']['ns'])}"
+    told += f"; {phrases.time(s['finished']['ns'])} run at a limit; {phrases.time(dark)} cannot be judged"
+    return Markup(
+        f'<svg class="bar-budget" width="100%" height="26" role="img" aria-label="{escape(told)}">{"".join(out)}</svg>'
+    )
+
+
+def ruler(total: float | None) -> Markup:
+    """Ticks over the whole time, in round steps."""
+    if not total:
+        return Markup("")
+    step = 10 ** math.floor(math.log10(total / 3))
+    step *= next(f for f in (1, 2, 5, 10) if total / (step * f) <= 5.5)
+    out = []
+    for k in range(int(total / step) + 1):
+        x = k * step / total * 100
+        if x > 97:
+            continue
+        anchor = "start" if not k else "middle"
+        text = "0" if not k else show(k * step, "ns")
+        out.append(
+            f'<rect class="tickline" x="{number(x)}%" width="1" height="4"/><text x="{number(x)}%" y="15" text-anchor="{anchor}">{text}</text>'
+        )
+    return Markup(
+        f'<svg class="ruler" width="100%" height="18" aria-hidden="true" focusable="false">{"".join(out)}</svg>'
+    )
+
+
+def interval(c: Entry, most: float | None) -> Markup:
+    """One item: sure, likely and at most, on the scale that all items share (most: its end, in ns)."""
+    if not most or c["saved_ns"] is None:
+        return Markup("")
+    low, likely, bound = (min(1.0, (c[k] or 0) / most) * 96 + 2 for k in ("low_ns", "saved_ns", "bound_ns"))
+    told = (
+        f"sure {phrases.time(c['low_ns'])}, likely {phrases.time(c['saved_ns'])}, at most {phrases.time(c['bound_ns'])}"
+    )
+    return Markup(
+        f'<svg class="iv" width="100%" height="14" role="img" aria-label="{escape(told)}">'
+        f'<rect class="iv-track" x="2%" y="5" width="96%" height="4" rx="2"/><rect class="iv-mid" x="2%" y="5" width="{number(bound - 2)}%" height="4" rx="2"/>'
+        f'<rect class="iv-low" x="2%" y="5" width="{number(max(0.0, low - 2))}%" height="4" rx="2"/><circle class="iv-dot" cx="{number(likely)}%" cy="7" r="5"/></svg>'
+    )
+
+
+def number(value: Any) -> str:
+    """At most two decimals, no zeros at the end."""
+    return f"{value:.2f}".rstrip("0").rstrip(".")
