@@ -8,13 +8,16 @@ import re
 from pathlib import Path
 from typing import Any
 
+import jira2markdown
 import pytest
 from click.testing import CliRunner, Result
+from markdown_it import MarkdownIt
 
-from tests.conftest import diagnosis, generic
+from tests.conftest import SAMPLES, diagnosis, generic
+from tests.helpers.reports import jira_faults
 from triage.diagnosis.identity import of_item
 from triage.ground.errors import TriageError
-from triage.products.tickets import tickets
+from triage.products.tickets import folder, tickets
 
 
 def file(*args: object) -> Result:
@@ -98,7 +101,7 @@ def test_a_value_at_its_threshold_opens_no_ticket_but_keeps_one(tmp_path: Path) 
 def test_with_since_what_only_wavers_stays(tmp_path: Path) -> None:
     first = file(frame(tmp_path / "a.csv"), "-o", tmp_path / "t0")
     assert first.exit_code == 0, first.exception
-    listed = tickets.read_old(tmp_path / "t0" / "tickets.json")
+    listed = folder.read_old(tmp_path / "t0" / "tickets.json")
     edge = sorted(t["share"] for t in listed)[0]
     d = diagnosis(frame(tmp_path / "a.csv"))
     above = edge * 1.5
@@ -123,8 +126,8 @@ def test_the_contract_and_the_files(tmp_path: Path) -> None:
         assert any(f.endswith("ticket.jira.txt") for f in t["files"])
         body = (tmp_path / "out" / next(f for f in t["files"] if f.endswith("ticket.md"))).read_text()
         assert t["fingerprint"] in body
-        assert len(body.splitlines()) <= 60
-        for part in ("### Evidence", "### What to try", "### How to verify"):
+        assert len(body.splitlines()) <= 40
+        for part in ("**Do:**", "**Gives:**", "**Where:**", "**Done when**", "| Workload |", "<details>"):
             assert part in body
         evidence = json.loads(
             (tmp_path / "out" / next(f for f in t["files"] if f.endswith("evidence.json"))).read_text()
@@ -145,21 +148,83 @@ def test_the_same_capture_gives_the_same_bytes(tmp_path: Path) -> None:
     assert one == two
 
 
-def test_what_is_gone_is_reported_and_its_files_go(tmp_path: Path) -> None:
-    file(frame(tmp_path / "a.csv"), "-o", tmp_path / "t")
-    old = tickets.read_old(tmp_path / "t" / "tickets.json")
-    (tmp_path / "since.json").write_text((tmp_path / "t" / "tickets.json").read_text())
-    calm = generic(
-        tmp_path / "b.csv",
-        [{"name": "Blur0", "gpu.time": 1, "sm.throughput": 94, "vram.throughput": 20, "gpu.idle": 0}],
+def states(out: Path) -> dict[str, str]:
+    """fingerprint -> state, of all that a run knows."""
+    listing = json.loads((out / "tickets.json").read_text())
+    return {t["fingerprint"]: t["state"] for t in (*listing["tickets"], *listing["missing"])}
+
+
+def healed(path: Path) -> Path:
+    """The same workloads with every illness cured."""
+    well = {"sm.throughput": 88, "l1tex.throughput": 30, "l2.throughput": 30, "vram.throughput": 20, "gpu.idle": 0.1,
+            "l1tex.hit_rate": 97, "l2.hit_rate": 97, "sm.active": 99, "gpu.time": 1.0}  # fmt: skip
+    return generic(path, [{"name": p["name"], **well} for p in PASSES])
+
+
+def test_states_from_run_to_run(tmp_path: Path) -> None:
+    ill = frame(tmp_path / "ill.csv")
+    assert file(ill, "-o", tmp_path / "t0").exit_code == 0
+    first = states(tmp_path / "t0")
+    assert set(first.values()) == {"new"}
+
+    def run(capture: Path, out: str, since: str, *options: object) -> dict[str, str]:
+        result = file(capture, "-o", tmp_path / out, "--since", tmp_path / since / "tickets.json", *options)
+        assert result.exit_code == 0, result.exception
+        assert all(line.split()[1] in result.stdout for line in result.stdout.splitlines())
+        return states(tmp_path / out)
+
+    assert set(run(ill, "t1", "t0").values()) == {"open"}
+    fixed = run(healed(tmp_path / "well.csv"), "t2", "t1")
+    assert set(fixed) >= set(first) and {fixed[f] for f in first} == {"fixed"}
+    listing = json.loads((tmp_path / "t2" / "tickets.json").read_text())
+    assert {g["fingerprint"] for g in listing["gone"]} == set(first)
+    assert len(list((tmp_path / "t2").glob("*/ticket.md"))) == len(listing["tickets"])
+    # what was fixed and comes back is reopened, and says so
+    back = run(ill, "t3", "t2")
+    assert {back[f] for f in first} == {"reopened"}
+    assert all("It is back" in p.read_text() for p in (tmp_path / "t3").glob("*/ticket.md"))
+    # three times the time of one pass is another number worth saying
+    rows = ill.read_text().splitlines()
+    place = (
+        rows[0].split(",").index("gpu.time [ms]")
+        if "gpu.time [ms]" in rows[0]
+        else rows[0].split(",").index("gpu.time")
     )
-    result = file(calm, "-o", tmp_path / "t", "--since", tmp_path / "since.json")
-    listing = json.loads((tmp_path / "t" / "tickets.json").read_text())
-    now = {t["fingerprint"] for t in listing["tickets"]}
-    assert {g["fingerprint"] for g in listing["gone"]} == {t["fingerprint"] for t in old} - now
-    assert listing["gone"]
-    assert result.stdout.count("gone: ") == len(listing["gone"])
-    assert len(list((tmp_path / "t").glob("*/ticket.md"))) == len(now)
+    slow = [
+        rows[0],
+        *(",".join(f"{float(c) * 3}" if k == place else c for k, c in enumerate(r.split(","))) for r in rows[1:]),
+    ]
+    (tmp_path / "slow.csv").write_text("\n".join(slow) + "\n")
+    assert {run(tmp_path / "slow.csv", "t4", "t0")[f] for f in first} == {"changed"}
+
+
+def test_another_capture_fixes_nothing(tmp_path: Path) -> None:
+    ill = frame(tmp_path / "ill.csv")
+    file(ill, "-o", tmp_path / "t0", "--scope", "game")
+    since = ("--since", tmp_path / "t0" / "tickets.json")
+    other = generic(
+        tmp_path / "other.csv", [{"name": "Menu", "gpu.time": 1, "sm.throughput": 94, "vram.throughput": 20}]
+    )
+    # another scope, or the same without the workloads
+    for out, scope, why in (("u0", "tool", "another scope"), ("u1", "game", "none of its workloads")):
+        result = file(other, "-o", tmp_path / out, "--scope", scope, *since)
+        listing = json.loads((tmp_path / out / "tickets.json").read_text())
+        assert listing["gone"] == [] and {m["state"] for m in listing["missing"]} == {"not seen"}
+        assert why in result.stdout and "fixed" not in result.stdout
+    # the same workloads without the counters that would show it
+    names = generic(tmp_path / "bare.csv", [{"name": p["name"], "gpu.time": 1.0} for p in PASSES])
+    file(names, "-o", tmp_path / "u2", "--scope", "game", *since)
+    listing = json.loads((tmp_path / "u2" / "tickets.json").read_text())
+    assert {m["state"] for m in listing["missing"]} == {"not seen"}
+    # what was not seen is still known to the next run
+    file(ill, "-o", tmp_path / "u3", "--scope", "game", "--since", tmp_path / "u2" / "tickets.json")
+    assert set(states(tmp_path / "u3").values()) == {"open"}
+
+
+def test_posting_needs_a_scope(tmp_path: Path) -> None:
+    result = file(frame(tmp_path / "a.csv"), "-o", tmp_path / "t", "--post", "github", "--project", "a/b")
+    assert isinstance(result.exception, TriageError) and "--scope" in str(result.exception)
+    assert not (tmp_path / "t").exists()
 
 
 def test_scope_and_root_keep_projects_apart(tmp_path: Path) -> None:
@@ -183,25 +248,73 @@ def test_several_captures_of_one_frame_make_one_ticket_per_cause(tmp_path: Path)
 HOSTILE = "a|b `c` @everyone #12 <script>alert(1)</script> [x](http://evil) {panel} *b* $x$ \u202e gpj"
 
 
-def test_names_cannot_break_tables_call_people_or_link_issues(tmp_path: Path) -> None:
+OURS = re.compile(r"\{\{[\w ]+\}\}|\[https?://[^\]\s]+\]")  # a command and the links to sources, in Jira markup
+
+
+def rendered(markdown: str, html: bool = True) -> Any:
+    """Tokens as GitHub sees them: tables, bare addresses, and raw HTML, which Jira shows as text."""
+    return MarkdownIt("gfm-like", {"html": html}).parse(markdown)
+
+
+def of_type(tokens: Any, kind: str) -> list[Any]:
+    inline = [c for t in tokens for c in t.children or ()]
+    return [t for t in [*tokens, *inline] if t.type == kind]
+
+
+def live(tokens: Any) -> list[str]:
+    """What a reader could follow or what would be run."""
+    raw = [t.content.strip() for t in [*of_type(tokens, "html_block"), *of_type(tokens, "html_inline")]]
+    known = re.compile(r"(</?details>|<summary>[^<]*</summary>|\s)*")
+    links = [str(t.attrs["href"]) for t in of_type(tokens, "link_open")]
+    return (
+        [r for r in raw if not known.fullmatch(r)]
+        + [x for x in links if "evil" in x]
+        + [t.content for t in of_type(tokens, "image")]
+    )
+
+
+@pytest.mark.parametrize("which", ["demo", "hostile", "kernels", "untimed"])
+def test_trackers_render_one_screen_and_nothing_of_the_capture_is_live(which: str, tmp_path: Path) -> None:
     rows = [{**p, "name": f"{HOSTILE} {i}", "gpu.time": 1.0, "crop.throughput": 5} for i, p in enumerate(PASSES)]
-    for t in tickets.make(diagnosis(generic(tmp_path / "a.csv", rows)).bundle):
-        body = t.body("markdown", 65_536)
-        table = [line for line in body.splitlines() if line.startswith("| `")]
-        assert table
-        for line in table:
-            assert line.replace("\\|", "").count("|") == 6
+    bare = {"name": "k", "sm.throughput": 20, "vram.throughput": 15, "gpu.idle": 40}
+    path = {
+        "demo": SAMPLES / "gpu-trace" / "demo_frame",
+        "kernels": SAMPLES / "ncu-raw" / "transpose.raw.csv",
+        "untimed": tmp_path / "a.csv",
+        "hostile": tmp_path / "a.csv",
+    }[which]
+    if which in ("hostile", "untimed"):
+        generic(path, rows if which == "hostile" else [bare])
+    found = tickets.make(diagnosis(path).bundle)
+    assert found
+    for t in found:
+        body, wiki = t.body("markdown", 65_536), t.body("jira", 32_767)
         outside = re.sub(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", "", body)
-        assert "@everyone" not in outside
-        assert "<script" not in outside
-        assert "\u202e" not in body
-        assert "\n" not in t.title
-        assert len(t.title) <= 200
-        wiki = t.body("jira", 32_767)
-        assert "{panel}" not in wiki.replace("\\{", "")
-        for line in wiki.splitlines():
-            if line.startswith("| "):
-                assert line.replace("\\|", "").count("|") == 6
+        assert "@everyone" not in outside and "\u202e" not in body + wiki + t.title
+        assert "\n" not in t.title and len(t.title) <= 200
+        assert "{panel}" not in wiki.replace("\\{", "") and jira_faults(OURS.sub("", wiki)) == []
+        # GitHub as it stands; Jira through the converter that people migrate with
+        for tokens in (rendered(body), rendered(jira2markdown.convert(wiki), html=False)):
+            assert live(tokens) == []
+            heads = of_type(tokens, "th_open")
+            assert len(heads) == 4 and len(of_type(tokens, "td_open")) % 4 == 0
+            assert 1 <= len(of_type(tokens, "td_open")) / 4 <= 3
+        # no heading of a table is empty, and the first screen says what, how much, where, why, verify
+        seen = rendered(body)
+        named = [seen[i + 1].content for i, t in enumerate(seen) if t.type == "th_open"]
+        assert all(named)
+        screen = body.partition("<details>")[0]
+        assert len(screen.splitlines()) <= 25 and len(body.splitlines()) <= 40
+        assert all(word in screen for word in ("**Do:**", "**Gives:**", "**Where:**", "**Done when**"))
+        # the cell of each row keeps line and column
+        lines = [r for r in body.splitlines() if r.startswith("| `") and not r.startswith("| `frame`")]
+        assert (lines or t.cause["scope"] == "frame") and all(re.search(r":\d+, column ", r) for r in lines)
+
+
+def test_what_was_left_out_is_said(tmp_path: Path) -> None:
+    t = tickets.make(diagnosis(frame(tmp_path / "a.csv")).bundle)[0]
+    whole, cut = t.body("markdown", 65_536), t.body("markdown", 1_900)
+    assert "Shortened" in cut and "Shortened" not in whole
 
 
 @pytest.mark.parametrize("limit", [65_536, 32_767, 6_000, 3_500, 2_200])
@@ -257,7 +370,7 @@ def test_a_bad_file_is_said_and_the_others_are_filed(tmp_path: Path) -> None:
     (tmp_path / "bad.csv").write_bytes(b"\0\1\2" * 99)
     result = file(frame(tmp_path / "a.csv"), tmp_path / "bad.csv", "-o", tmp_path / "t")
     assert result.return_value == 2
-    assert tickets.read_old(tmp_path / "t" / "tickets.json")
+    assert folder.read_old(tmp_path / "t" / "tickets.json")
 
 
 def test_captures_without_times_still_give_tickets(tmp_path: Path) -> None:

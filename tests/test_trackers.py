@@ -58,7 +58,7 @@ def fake(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 def test_posting_twice_leaves_one_ticket_updated(tmp_path: Path, fake: tuple[str, str, Store]) -> None:
     name, url, store = fake
-    options = ("--post", name, "--project", PROJECTS[name], "--url", url, "--send")
+    options = ("--post", name, "--scope", "game", "--project", PROJECTS[name], "--url", url, "--send")
     first = file(capture(tmp_path / "a.csv"), "-o", tmp_path / "t", *options)
     assert first.exit_code == 0, first.exception
     count = len(store.issues)
@@ -120,13 +120,13 @@ def test_jira_cloud_whose_search_lags_behind(tmp_path: Path, monkeypatch: pytest
 
 def test_a_problem_that_is_gone_is_said_in_its_ticket(tmp_path: Path, fake: tuple[str, str, Store]) -> None:
     name, url, store = fake
-    options = ("--post", name, "--project", PROJECTS[name], "--url", url, "--send")
+    options = ("--post", name, "--scope", "game", "--project", PROJECTS[name], "--url", url, "--send")
     assert file(capture(tmp_path / "a.csv"), "-o", tmp_path / "t", *options).exit_code == 0
     calm = tmp_path / "b.csv"
     calm.write_text(f"{HEAD}\nFrame,Pass0,fullscreen,2,95,20,20,9,5,0\nFrame,Pass1,fullscreen,2,95,20,20,9,5,0\n")
     done = file(calm, "-o", tmp_path / "u", "--since", tmp_path / "t" / "tickets.json", *options)
     assert done.exit_code == 0, done.exception
-    assert "gone" in done.stdout
+    assert "fixed" in done.stdout
     assert any("does not show this any more" in c for i in store.issues.values() for c in i["comments"])
 
 
@@ -166,7 +166,17 @@ def test_dry_run_sends_nothing_and_needs_no_token(tmp_path: Path, name: str, mon
     for variable in trackers.TOKENS.values():
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setattr(socket, "socket", no_network)
-    result = file(capture(tmp_path / "a.csv"), "-o", tmp_path / "t", "--post", name, "--project", PROJECTS[name])
+    result = file(
+        capture(tmp_path / "a.csv"),
+        "-o",
+        tmp_path / "t",
+        "--post",
+        name,
+        "--scope",
+        "game",
+        "--project",
+        PROJECTS[name],
+    )
     assert result.exit_code == 0, result.exception
     for t in tickets.read_old(tmp_path / "t" / "tickets.json"):
         assert f"triage-{t['fingerprint']}" in result.stdout

@@ -8,8 +8,9 @@ const browser = await chromium.launch({ executablePath, args: ["--headless", "--
 for (const colorScheme of ["light", "dark"]) {
   const page = await browser.newPage({ viewport: { width: 1280, height: 900 }, colorScheme });
   await page.goto(pathToFileURL(path.resolve(file)).href);
+  await page.waitForSelector("html[data-ready]");
   await page.screenshot({ path: `${prefix}-${colorScheme}.png` });
-  await page.evaluate(() => document.getElementById("frame").scrollIntoView());
+  await page.evaluate(() => document.getElementById("time").scrollIntoView());
   await page.screenshot({ path: `${prefix}-${colorScheme}-frame.png` });
 }
 await browser.close();

@@ -33,7 +33,7 @@ TRACKERS = ("github", "gitlab", "jira", "redmine")
     "--since",
     type=_types.Place(),
     metavar="FILE",
-    help="Last run's tickets.json: says what is gone, keeps what only wavers.",
+    help="Last run's tickets.json: says what is new, changed, fixed or back; keeps what only wavers.",
 )
 @click.option(
     "--scope", default="", metavar="NAME", help="What was captured, such as the game's name; default its root marker."
@@ -78,12 +78,19 @@ def command(
     """
     from triage.commands._stderr import complain
     from triage.document import make
-    from triage.products.tickets import tickets
+    from triage.products.tickets import folder, tickets
+    from triage.products.tickets.states import FIXED
+    from triage.rendering.phrases import time
 
+    if post and not scope:
+        raise TriageError(
+            "--post needs --scope",
+            "name what was captured, such as --scope 'our game': tickets of several applications may share a tracker",
+        )
     if send and not post:
         raise TriageError("--send needs --post", "say which tracker: --post github|gitlab|jira|redmine")
     # before any work: a wrong file is said at once
-    old = tickets.read_old(Path(since)) if since else []
+    old = folder.read_old(Path(since)) if since else []
     doctor = settings.diagnostician()
     captures, bad = [], 0
     for path in files:
@@ -99,11 +106,16 @@ def command(
         complain(f"note: {note}")
     bundle = make.bundle(d)
     found = tickets.make(bundle, scope, min_saving, old)
-    gone = tickets.write(found, bundle, Path(output), old)
+    missing = folder.write(found, bundle, Path(output), old, scope)
     for t in found:
-        click.echo(f"{t.fingerprint}  {t.title}")
-    for g in gone:
-        click.echo(f"{g['fingerprint']}  gone: {g['title']}")
+        was = f" (was {time(t.was_ns)})" if t.was_ns else ""
+        click.echo(f"{t.fingerprint}  {t.state:8}  {t.title}{was}")
+    for m in missing:
+        why = f" ({m['why']})" if m["why"] else ""
+        click.echo(f"{m['fingerprint']}  {m['state']:8}  {m['title']}{why}")
+    # what was fixed before this run has been said then
+    said = {o["fingerprint"] for o in old if o.get("state") == FIXED}
+    gone = [m for m in missing if m["state"] == FIXED and m["fingerprint"] not in said]
     if post:
         _post(found, gone, Path(output), post, project, url, markup, send)
     return 2 if bad else 0

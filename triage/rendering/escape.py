@@ -84,7 +84,9 @@ def jira(text: object) -> str:
             return "&#92;"  # two of them would be a line break
         if c == "&":
             return "&amp;" if re.match(r"&#?\w+;", line[at:]) else "&"
-        if c in "{}[]|!":
+        if c == "|":
+            return "&#124;"  # a backslash before it is honoured by Jira itself, not by all that read its markup
+        if c in "{}[]!":
             return f"\\{c}"
         # between letters, or alone between blanks, Jira starts no style: `snake_case` and `a - b` stay readable
         before, after = line[at - 1 : at], line[at + 1 : at + 2]

@@ -207,6 +207,14 @@ def location(place: Entry) -> str:
     return out + (f": {short(place['source'], 100)}" if place["source"] else "")
 
 
+def origin_of(e: Entry) -> str:
+    """The cell that decided a comparison, line and column whole: of a highest or lowest value the input it came from."""
+    for i in e["source"].get("inputs", ()):
+        if i["value"] == e["value"]:
+            return f"{label(i['metric'])}: {cell(i['source'])}"
+    return cell(e["source"])
+
+
 def leaves(o: Entry) -> Iterable[Entry]:
     """The cells under a formula."""
     if "formula" not in o:

@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Protocol
 
 from triage.ground.errors import TriageError
+from triage.products.tickets.states import REOPENED
 
 if TYPE_CHECKING:
     from triage.products.tickets.tickets import Ticket
@@ -136,6 +137,9 @@ def sync(tracker: Tracker, t: Ticket, out: Path) -> str:
         for other in younger:  # two runs filed it at one time
             tracker.duplicate(other, key)
             word = f"updated ({other} was its duplicate)"
+        if word == "updated" and t.state == REOPENED:
+            tracker.comment(key, "It is back in the latest capture. Open it again where it was closed.")
+            word = "updated and said to be back:"
         # what people open: the page, and the cells behind this ticket
         if tracker.attaches:
             tracker.attach(key, [out / name for name in t.files if name.endswith((".html", "evidence.json"))])
@@ -151,8 +155,11 @@ def farewell(tracker: Tracker, fingerprint: str) -> str:
         found = tracker.find(fingerprint)
         if not found:
             return ""
-        tracker.comment(found[0], "The latest capture does not show this any more. Close it when that was intended.")
-    return f"commented {found[0]}: gone"
+        tracker.comment(
+            found[0],
+            "Fixed: the latest capture of the same holds these workloads and does not show this any more. Close it when that was intended.",
+        )
+    return f"commented {found[0]}: fixed"
 
 
 def number(key: str) -> int:

@@ -1,0 +1,112 @@
+"""The text of a ticket: one screen in Markdown or Jira markup, shortened by whole rows where a tracker takes less."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from triage.ground.errors import TriageError
+from triage.rendering import declared, phrases, templates
+from triage.rendering.escape import short
+
+if TYPE_CHECKING:
+    from triage.products.tickets.tickets import Ticket
+
+TITLE = 200  # every tracker takes 255 characters, and the fingerprint may have to fit too
+# (rows of evidence, other ways, ruled out, caveats, sources): the first that fits the tracker's limit is used
+SIZES = ((3, 4, 3, 2, 3), (3, 2, 1, 1, 1), (2, 1, 0, 0, 0), (1, 0, 0, 0, 0), (0, 0, 0, 0, 0))
+
+
+def title(c: dict[str, Any]) -> str:
+    """`Triangles cover only a few pixels: Cascade 2 and 5 more, about 487 µs (3.4 %)`."""
+    names = list(dict.fromkeys(c["names"]))
+    if set(names) == {"frame"}:
+        where = "the whole capture"
+    else:
+        more = f" and {c['count'] - 1} more" if c["count"] > 1 else ""
+        where = f"{short(names[0], 60)}{more}"
+    gain = f", about {phrases.time(c['saved_ns'])} ({phrases.percent(c['share'])})" if c["saved_ns"] else ""
+    return short(f"{c['title']}: {where}{gain}", TITLE)
+
+
+def full_names(c: dict[str, Any], doc: dict[str, Any]) -> list[str]:
+    """Path and name of each workload, worst first."""
+    by_id = {w["id"]: w for w in doc["workloads"]}
+    return [phrases.path(by_id[w], 120) if w in by_id else "frame" for w in c["workloads"]]
+
+
+def body(t: Ticket, markup: str, limit: int, attached: bool) -> str:
+    """At most `limit` characters. attached: the files lie in the tracker, not beside the text. Raises TriageError."""
+    for k, size in enumerate(SIZES):
+        text = templates.render(declared.templates("tickets")[markup], **_words(t, size, attached, k > 0))
+        # parts that are left out leave their empty lines behind
+        text = re.sub(r"\n{3,}", "\n\n", text)
+        text = calm(text) if markup == "markdown" else text
+        if len(text) <= limit:
+            return text
+    raise TriageError(f"ticket {t.fingerprint}: does not fit {limit} characters", "see its attachment")
+
+
+def _words(t: Ticket, size: tuple[int, int, int, int, int], attached: bool, cut: bool) -> dict[str, Any]:
+    rows, advice, out, caveats, cites = size
+    c, doc = t.cause, t.doc
+    found = {f["rank"]: f for f in doc["findings"]}
+    evidence = [found[r] for r in c["findings"] if r in found]
+    by_id = {w["id"]: w for w in doc["workloads"]}
+    worst = c["workloads"][0]
+    # of the workload that matters most, each reason once; all of them are in evidence.json
+    why = dict.fromkeys(r["why"] for r in doc["ruled_out"] if r["workload"] == worst and r["rule"] not in c["rules"])
+    shown = [_row(f, by_id) for f in evidence[:rows]]
+    return {
+        "c": c,
+        "tool": doc["tool"],
+        "fingerprint": t.fingerprint,
+        "attached": attached,
+        "cut": cut,
+        "state": t.state,
+        "was_ns": t.was_ns,
+        "total_ns": doc["frame"]["duration_ns"],
+        "chain": c["chain"] if len(c["chain"]) > 1 else [],
+        "shares": phrases.shares(c),
+        "places": [_place(w, by_id) for w in c["workloads"][:3]] if c["scope"] != "frame" else [],
+        "whole": c["scope"] == "frame" or worst.endswith("frame"),
+        "captures": doc["captures"][:2],
+        "more_captures": max(0, len(doc["captures"]) - 2),
+        "rows": shown,
+        "locations": list(dict.fromkeys(phrases.location(x) for f in evidence[:rows] for x in f["locations"]))[:3],
+        "hidden": max(0, len(evidence) - rows),
+        "action": short(c["action"], 500),
+        "advice": [short(a, 500) for a in c["advice"][1 : 1 + advice]],
+        "ruled_out": [short(w, 200) for w in list(why)[:out]],
+        "caveats": [short(x, 400) for x in c["caveats"][:caveats]],
+        "cites": c["cites"][:cites],
+        "verify": c["verify"],
+    }
+
+
+def _place(workload: str, by_id: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    w = by_id.get(workload)
+    return {"name": phrases.path(w, 60) if w else "frame", "saved_ns": w.get("saved_ns") if w else None}
+
+
+def _row(f: dict[str, Any], by_id: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """One line of evidence: the comparison with a number that decides, and its cell with line and column."""
+    w = by_id.get(f["workload"])
+    numbers = [e for e in f["evidence"] if e["op"] != "is"] or f["evidence"]
+    return {
+        "name": phrases.path(w, 60) if w else "frame",
+        "own_ns": w["self_ns"] if w else None,
+        "why": phrases.check(numbers[0]) if numbers else f["title"],
+        "checks": "; ".join(short(phrases.check(e), 80) for e in numbers[:2]),
+        "cell": phrases.origin_of(numbers[0]) if numbers else "",
+    }
+
+
+def calm(text: str) -> str:
+    """Markdown in which no text outside code calls a person or another issue."""
+    return _ALIVE.sub(lambda m: f"{m[3]}\u200b" if m[3] else m[0], text)
+
+
+# a code span | a link in angle brackets | what would call somebody
+# trackers look for mentions after rendering, when a backslash is gone; the invisible blank stays
+_ALIVE = re.compile(r"((?<!`)(`+)(?!`).*?(?<!`)\2(?!`)|<https?://[^>\s]+>)|([@#])(?=\w)")
