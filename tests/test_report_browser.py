@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import ROOT, SAMPLES
+from tests.conftest import ROOT, SAMPLES, run
 from tests.helpers.reports import DEMO, diagnosed, frame, hostile, text
 
 HERE = ROOT / "tests" / "browser"
@@ -74,6 +74,38 @@ def test_the_page_works_and_asks_nobody(name: str, pages: Callable[[str], Path])
     shots.mkdir(parents=True, exist_ok=True)
     code, found = node("walk.mjs", pages(name), shots / name, CHROMIUM)
     assert code == 0 and found["failed"] == []
+
+
+@pytest.fixture(scope="module")
+def plain_pages(tmp_path_factory: Any) -> dict[str, Path]:
+    """Pages of the other products."""
+    folder = tmp_path_factory.mktemp("plain")
+    before, after = frame(folder / "a.csv", 60), frame(folder / "b.csv", 60, seed=8)
+    compared, shaped, many = folder / "compare.html", folder / "occupancy.html", folder / "many"
+    assert run("compare", before, after, "-f", "html", "-o", compared).returncode == 0
+    assert (
+        run("occupancy", "--arch", "sm_86", "--threads", "256", "--regs", "80", "-f", "html", "-o", shaped).returncode
+        == 0
+    )
+    (folder / "damaged.csv").write_bytes(b"\0\1" * 99)
+    assert run("batch", before, after, DEMO, folder / "damaged.csv", "-o", many).returncode == 0
+    return {"compare": compared, "occupancy": shaped, "batch": many / "index.html"}
+
+
+@pytest.mark.parametrize("name", ["compare", "occupancy", "batch"])
+def test_the_other_pages_work_alike(name: str, plain_pages: dict[str, Path]) -> None:
+    needs("playwright-core")
+    shots = ROOT / "out" / "screenshots"
+    shots.mkdir(parents=True, exist_ok=True)
+    code, found = node("plain.mjs", plain_pages[name], shots / name, CHROMIUM)
+    assert code == 0 and found["failed"] == []
+
+
+@pytest.mark.parametrize("name", ["compare", "occupancy", "batch"])
+def test_the_other_pages_are_accessible(name: str, plain_pages: dict[str, Path]) -> None:
+    needs("lighthouse")
+    _, found = node("lighthouse.mjs", plain_pages[name], CHROMIUM)
+    assert found["accessibility"] == 100 and found["best-practices"] == 100, found
 
 
 @pytest.mark.parametrize(("name", "performance"), [("demo", 80), ("large", 60)])  # a loaded test machine is no reader's

@@ -250,9 +250,11 @@ def _markdown(report: Report) -> str:
 def _html(report: Report) -> str:
     from triage.occupancy.report import plots
     from triage.rendering import declared, templates
+    from triage.rendering.html.page import STYLES, shell
 
     return templates.render(
         declared.templates("occupancy")["html"],
+        page=shell((*STYLES, "compare.css.j2")),
         report=report,
         now=report.now,
         words=report.now.model.words,

@@ -6,12 +6,21 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from markupsafe import Markup
+
 from triage import __version__
+from triage.ground.limiters import LIMITERS
+from triage.rendering.html import bars
+from triage.rendering.html.page import STYLES, shell
 from triage.rendering.phrases import time
 
 if TYPE_CHECKING:
     from triage.products.batch.batch import Batch
     from triage.products.batch.result import Listed
+
+
+MANY = 1_000  # captures up to which each has drawings: an index of more is a table to search
+WIDE = 12  # captures and causes of the picture of both
 
 
 def context(batch: Batch) -> dict[str, object]:
@@ -27,6 +36,42 @@ def context(batch: Batch) -> dict[str, object]:
         "total": sum(c["recoverable_ns"] or 0 for c in batch.captures),
         "spent": sum(c["duration_ns"] or 0 for c in batch.captures),
     }
+
+
+def page(batch: Batch) -> dict[str, object]:
+    """What only index.html shows: style and script of the product, small drawings of each capture, causes by captures."""
+    most = max((c["recoverable_bound_ns"] or 0 for c in batch.captures), default=0.0)
+    few = len(batch.captures) <= MANY
+    shown = batch.captures[:WIDE]
+    causes = batch.causes[:WIDE]
+    saved = [
+        [{x["cause"]: x["saved_ns"] or 0.0 for x in c["causes"]}.get(k["cause"], 0.0) for c in shown] for k in causes
+    ]
+    largest = max((ns for row in saved for ns in row), default=0.0) or 1.0
+    return {
+        "page": shell((*STYLES, "compare.css.j2")),
+        "strips": [bars.strip([{**x} for x in c["limiters"]], 12) if few else "" for c in batch.captures],
+        "spans": [_span(c, most) if few else "" for c in batch.captures],
+        "keys": sorted({x["limiter_class"] for c in batch.captures for x in c["limiters"] if x["share"]}),
+        "words": {x.id: x.name for x in LIMITERS},
+        "matrix": [
+            (k, [(ns, bars.number(2 + 7 * (ns / largest) ** 0.5)) for ns in row])
+            for k, row in zip(causes, saved, strict=True)
+        ],
+        "shown": [PurePosixPath(c["name"]).name for c in shown],
+        "scale": time(most),
+    }
+
+
+def _span(c: Listed, most: float) -> Markup:
+    """Likely and bound of a capture on the scale that all share."""
+    if not most or not c["recoverable_ns"]:
+        return Markup("")
+    likely, bound = (min(100.0, (ns or 0) / most * 100) for ns in (c["recoverable_ns"], c["recoverable_bound_ns"]))
+    return Markup(
+        '<svg class="span" width="100%" height="6" aria-hidden="true" focusable="false"><rect class="s-none" width="100%" height="6"/>'
+        f'<rect class="s-bound" width="{bars.number(bound)}%" height="6"/><rect class="s-likely" width="{bars.number(likely)}%" height="6"/></svg>'
+    )
 
 
 def _capture(c: Listed, most: float) -> dict[str, object]:

@@ -184,7 +184,7 @@ def _finish(found: Sequence[Found], errors: dict[str, str], settings: Settings, 
     batch.captures.sort(key=lambda c: (-(c["recoverable_ns"] or 0), -(c["duration_ns"] or 0), c["path"]))
     batch.causes = recurring(batch.captures)
     _tables(found, batch, out)
-    context = index.context(batch)
+    context = {**index.context(batch), **index.page(batch)}
     for template in declared.templates("batch").values():
         with writing.atomic(out / f"index{declared.read(template).suffix}") as write:
             write(templates.render(template, **context))

@@ -8,11 +8,13 @@ from collections.abc import Sequence
 
 from triage.ground.errors import ReportError
 from triage.ground.wording import plural
+from triage.products.compare import drawings
 from triage.products.compare.result import Change, Comparison, Judged, Paired
 from triage.products.compare.verdict import change, longer, regressed
-from triage.products.noise import SAME, SLOWER, UNKNOWN, unknown
+from triage.products.noise import FASTER, SAME, SLOWER, UNKNOWN, unknown
 from triage.rendering import declared, templates
 from triage.rendering.escape import clean, short
+from triage.rendering.html.page import STYLES, shell
 from triage.rendering.junit_xml import Case, Failure, Suite, junit_xml
 from triage.rendering.phrases import number, percent, time
 
@@ -35,7 +37,7 @@ def render(doc: Comparison, format: str, full: bool = False) -> str:
     # regressions first, whatever their size: they are why people look; then what may become one
     order = {SLOWER: 0, UNKNOWN: 2}
     pairs.sort(key=lambda p: (order.get(p["verdict"], 1), -abs((p["before_ns"] or 0) - (p["after_ns"] or 0))))
-    names = {
+    names: dict[str, object] = {
         "listed": [_pair(p, full) for p in pairs],
         "hidden": len(doc["pairs"]) - len(pairs),
         "noise_words": _filled(_noise(doc), format),
@@ -44,7 +46,22 @@ def render(doc: Comparison, format: str, full: bool = False) -> str:
         ],
         "headline": _filled(headline(doc), format),
     }
+    if format == "html":
+        names |= _page(doc, pairs, [_pair(p, full) for p in pairs])
     return templates.render(declared.templates("compare")[format], **{**doc, **names})
+
+
+def _page(doc: Comparison, pairs: Sequence[Paired], listed: Sequence[dict[str, object]]) -> dict[str, object]:
+    """What only the page shows: drawings and their common scales."""
+    verdicts = [p["verdict"] for p in doc["pairs"]]
+    return {
+        "page": shell((*STYLES, "compare.css.j2")),
+        "draw": {"look": drawings.look, "pair": drawings.pair, "change": drawings.change},
+        "most_ns": max((ns or 0.0 for p in pairs for ns in (p["before_ns"], p["after_ns"])), default=0.0),
+        "reach": drawings.reach(pairs),
+        "counts": [(v, verdicts.count(v)) for v in (FASTER, SLOWER, SAME, UNKNOWN) if v in verdicts],
+        "explained": any(p[k] for p in listed for k in ("shown", "predicted", "outcomes", "remarks")),
+    }
 
 
 def _filled(text: str, format: str) -> str:
