@@ -1,9 +1,10 @@
-"""Generate docs/{rules,metrics,cli,capturing,glossary}.md from what the program itself says; --check fails when stale."""
+"""Generate docs/{rules,method,causes,metrics,cli,capturing,glossary}.md from what the program itself says; --check fails when stale."""
 
 from __future__ import annotations
 
 import re
 import sys
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from triage.commands import cli
 from triage.commands._describe import better, exported_as, quantity, source
 from triage.derive import derivations
 from triage.ground import glossary
+from triage.ground.method import NUMBERS, REVISIONS
 from triage.rulebook import packs
 from triage.rulebook.cause import Cause
 from triage.rulebook.packs import Rulebook
@@ -248,12 +250,41 @@ def words() -> str:
     return re.sub(r"\n{3,}", "\n\n", "\n".join(out)).rstrip() + "\n"
 
 
+def method() -> str:
+    """Every branch of the article, per revision, with what carries it (branches.toml)."""
+    book = packs.load()
+    of = {r.id: r for r in book.rules}
+    out = [NOTE, "# The method, branch by branch\n",
+           "Every branch of NVIDIA's Peak-Performance-Percentage Analysis Method and what carries it here. Its first revision (May 2018) is "
+           "`--method v1`, its second (November 2018) `--method v2`, the default. The numbers are those of "
+           "[triage/ground/method.py](../triage/ground/method.py); a rule's other thresholds stand beside it in [rules.md](rules.md).\n",
+           "| step | what the article says | first revision | second revision |", "| --- | --- | --- | --- |"]  # fmt: skip
+    for b in tomllib.loads((HERE / "branches.toml").read_text("utf-8"))["branch"]:
+        cells = []
+        for revision in REVISIONS:
+            found = [of[i] for i in b.get("rules", ()) if revision in of[i].when]
+            links = ", ".join(f"[{r.id}](rules.md#{r.id.lower()}) {r.name}" for r in found)
+            cells.append((links or b.get("carried", "")) if revision in b["revisions"] else "not in it")
+        out.append(f"| {b['step']} | {cell(plain(b['says']))} | {cell(cells[0])} | {cell(cells[1])} |")
+    out += [
+        "\n## Its numbers\n",
+        "| name | first | second | section | what it separates |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    out += [
+        f"| {code(name)} | {n.v1 * 100:g} % | {n.v2 * 100:g} % | {n.section} | {plain(n.says)} |"
+        for name, n in NUMBERS.items()
+    ]
+    return "\n".join(out) + "\n"
+
+
 def _anchor(term: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", term.lower().replace("%", " pct")).strip("-")
 
 
 PAGES: dict[str, Callable[[], str]] = {
     "rules": rules,
+    "method": method,
     "causes": causes,
     "metrics": metrics,
     "cli": commands,

@@ -17,9 +17,11 @@ from triage.rulebook.packs import Rulebook
 HANDMADE = SAMPLES / "generic" / "frame_handmade.csv"
 
 
-def frame(rows: dict[str, list[float]], kinds: list[str], ms: list[float], **extra: Any) -> Capture:
+def frame(
+    rows: dict[str, list[float]], kinds: list[str], ms: list[float], passes: tuple[str, ...] = (), **extra: Any
+) -> Capture:
     own = np.array(ms) * 1e6
-    names = [f"pass {i + 1}" for i in range(len(kinds))]
+    names = list(passes) or [f"pass {i + 1}" for i in range(len(kinds))]
     facts = {m: np.array(v) for m, v in rows.items()}
     made: Capture = bare_capture(facts, names, kinds, own, frame_ns=float(own.sum()), **extra)
     return made
@@ -38,10 +40,10 @@ def units(*rows: tuple[float, float, float]) -> dict[str, list[float]]:
 
 def test_passes_that_need_different_units_make_a_pair(book: Rulebook) -> None:
     shadow, occlusion = (0.1, 0.1, 0.8), (0.8, 0.1, 0.0)
-    found = facts(frame(units(shadow, occlusion), ["geometry", "compute"], [2.0, 2.0]), book)
+    found = facts(frame(units(shadow, occlusion), ["geometry", "compute"], [2.0, 2.0], ("Shadows", "SSAO")), book)
     # SM 0.1 x 2 + 0.8 x 2 = 1.8 ms of work, at 90 % of peak 2 ms: one hides the other completely
     assert found["frame.pair_share"][0] == pytest.approx(0.5)
-    assert "“pass 1” (2 ms, ZROP leads) with “pass 2” (2 ms, SM leads)" in found["frame.pair_share"][1]
+    assert "“Shadows” (2 ms, ZROP leads) with “SSAO” (2 ms, SM leads)" in found["frame.pair_share"][1]
 
 
 def test_passes_that_need_the_same_unit_make_none(book: Rulebook) -> None:
@@ -52,15 +54,33 @@ def test_passes_that_need_the_same_unit_make_none(book: Rulebook) -> None:
 
 def test_full_warp_slots_leave_no_room_for_a_guest(book: Rulebook) -> None:
     rows = units((0.1, 0.1, 0.8), (0.6, 0.1, 0.0)) | {"sm.occupancy": [0.9, 0.9]}
-    found = facts(frame(rows, ["geometry", "compute"], [2.0, 2.0]), book)
+    found = facts(frame(rows, ["geometry", "compute"], [2.0, 2.0], ("Shadows", "SSAO")), book)
     assert found["frame.pair_share"][0] == pytest.approx((4 - 3.6) / 4)
+
+
+def test_a_pair_respects_the_order_of_the_frame(book: Rulebook) -> None:
+    """Lighting reads the G-buffer: they never overlap. Ambient occlusion may run beside the shadow maps, with its fences."""
+    rows = units((0.1, 0.1, 0.8), (0.8, 0.1, 0.0))
+    assert (
+        facts(frame(rows, ["geometry", "compute"], [2.0, 2.0], ("GBuffer", "Deferred lighting")), book)[
+            "frame.pair_share"
+        ][0]
+        == 0.0
+    )
+    assert facts(frame(rows, ["geometry", "compute"], [2.0, 2.0]), book)["frame.pair_share"][0] == 0.0
+    four = units((0.5, 0.5, 0.5), (0.1, 0.1, 0.8), (0.8, 0.1, 0.0), (0.9, 0.5, 0.1))
+    kinds = ["geometry", "geometry", "compute", "compute"]
+    found = facts(frame(four, kinds, [0.5, 2.0, 2.0, 1.0], ("GBuffer", "Shadow cascades", "SSAO", "Lighting")), book)
+    assert found["frame.pair_share"][0] > 0.3
+    assert "“SSAO” started after “GBuffer” and wait for it before “Lighting”" in found["frame.pair_share"][1]
 
 
 def test_a_pair_needs_a_compute_pass_and_measured_units(book: Rulebook) -> None:
     rows = units((0.1, 0.1, 0.8), (0.8, 0.1, 0.0))
-    assert facts(frame(rows, ["geometry", "fullscreen"], [2.0, 2.0]), book)["frame.pair_share"][0] == 0.0
+    names = ("Shadows", "SSAO")
+    assert facts(frame(rows, ["geometry", "fullscreen"], [2.0, 2.0], names), book)["frame.pair_share"][0] == 0.0
     rows["sm.throughput"][1] = np.nan
-    assert facts(frame(rows, ["geometry", "compute"], [2.0, 2.0]), book)["frame.pair_share"][0] == 0.0
+    assert facts(frame(rows, ["geometry", "compute"], [2.0, 2.0], names), book)["frame.pair_share"][0] == 0.0
     assert "frame.pair_share" not in facts(frame({}, ["geometry", "compute"], [2.0, 2.0]), book)
 
 

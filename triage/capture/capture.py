@@ -128,7 +128,7 @@ class Capture:
 
     names, paths (parent levels joined with SEP), kinds: object arrays. calls, parent (index or -1), depth: int arrays.
     duration_ns, self_ns: inclusive and exclusive time, NaN where unknown. members: (order, offsets) of table rows per
-    workload, None when every row is its own workload.
+    workload, None when every row is its own workload. frames: times of the frames in ns, where there are several.
     """
 
     input: InputFile
@@ -150,6 +150,7 @@ class Capture:
     quality: list[Quality] = field(default_factory=list)
     frame_ns: float = 0.0
     uncovered_ns: float = 0.0
+    frames: Floats | None = None
     collect: Callable[[list[str]], str] | None = None
 
     def __len__(self) -> int:
@@ -162,6 +163,10 @@ class Capture:
 
         out = np.ones(len(self), dtype=bool)
         out[self.parent[self.parent >= 0]] = False
+        # frame timing is the frame's own, whatever passes stand below it
+        for metric, values in self.facts.items():
+            if metric.startswith("present."):
+                out |= np.isfinite(values)
         return out
 
     @property

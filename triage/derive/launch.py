@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from triage.capture.arrays import Floats, Indices, Values
-from triage.derive._arrays import full, least, over
+from triage.derive._arrays import full, highest, least, over
 from triage.derive._derivation import Derivation
 from triage.devices import AmdLimits, Device, IntelLimits, listing
 from triage.ground.errors import TriageError
@@ -107,6 +107,25 @@ def _calculate(view: View) -> dict[str, Floats]:
     column[at] = core.groups * np.minimum(core.waves, model.slots) / model.slots
     out["occupancy"] = column
     return out
+
+
+_PER_THREAD = ("registers_per_thread.ps", "registers_per_thread.cs", "registers_per_thread.vtg", "launch.registers")
+
+
+def _by_registers(view: View) -> Values:
+    """Part of the warp slots that the register file can fill, whatever the stage or the group size."""
+    device = view.capture.device
+    model = model_of(device) if device is not None and device.vendor == "nvidia" else None
+    held = highest(*(view[m] for m in _PER_THREAD))
+    if model is None or not np.ndim(held):
+        return np.nan
+    asked = np.ceil(np.clip(np.nan_to_num(held, nan=1.0), 1, model.cap("registers"))).astype(np.int64)
+    # of groups of one warp, as the stages of the graphics pipeline launch them
+    warps = model.run(
+        threads=np.full(view.size, model.wave_size), registers=asked, shared=np.zeros(view.size, np.int64)
+    )
+    share = np.minimum(warps.limits["registers"], model.slots) / model.slots
+    return np.where(held > 0, share, np.nan)
 
 
 def _limit(which: str) -> Derivation:
@@ -267,6 +286,14 @@ DERIVATIONS = (
     # what fits
     *(_limit(w) for w in LIMITS),
     *(_limited(w) for w in LIMITS),
+    Derivation(
+        "occupancy.by_registers",
+        (),
+        "warps that the register file holds / warp slots",
+        _by_registers,
+        _PER_THREAD,
+        whole=True,
+    ),
     Derivation(
         "launch.resident_groups",
         (),

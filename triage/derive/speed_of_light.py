@@ -182,6 +182,7 @@ DERIVATIONS = (
         whole=True,
         ask=MAIN,
     ),
+    Derivation("sol.seen", (), "highest unit SOL measured", highest, optional=ALL, ask=MAIN),
     Derivation(
         "sol.count",
         (),

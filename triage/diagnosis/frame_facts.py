@@ -11,8 +11,11 @@ from dataclasses import replace
 import numpy as np
 
 from triage.capture.arrays import Codes, Floats, Indices, Masks
-from triage.capture.capture import Capture, Derived
+from triage.capture.capture import SEP, Capture, Derived
 from triage.derive import View
+from triage.diagnosis import pass_order
+from triage.diagnosis.pass_facts import pass_facts
+from triage.diagnosis.pass_order import Fences
 from triage.ground.limiters import CLASSES
 from triage.ground.method import BANDWIDTH, MATTERS, RAISED, TINY_NS
 from triage.ground.units import show
@@ -20,6 +23,8 @@ from triage.rulebook.packs import Rulebook
 from triage.schema.derived import HARDWARE_UNITS
 
 LONGEST = 200  # passes considered for pairing: 20,000 pairs, whatever the size of the capture
+ORDERED = 0.001  # part of the frame below which a pass is not looked at as a producer or consumer
+TRIED = 500  # pairs whose order is looked at
 PAIRS = 3  # pairs worth naming; each needs its own fences
 _FUSED = ("fullscreen", "compute")
 
@@ -44,6 +49,7 @@ def frame_capture(capture: Capture, limiter: Codes, lead: tuple[Floats, Indices]
         known |= _weighted(capture, own, leaf, total)
         known |= _merge(capture, own, leaf, total)
         known |= _pairs(capture, own, leaf, total)
+        known |= pass_facts(capture, total)
         known |= _common(lead, book, total)
     # a time of 0 is a missing one, never a fact
     if total <= 0:
@@ -145,6 +151,26 @@ def _merge(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
     return {
         "frame.merge_share": (float(own[part].sum() / total), text),
         "frame.merge_passes": (float(len(where)), text),
+        **_intermediate(capture, own, part, joined, total),
+    }
+
+
+def _intermediate(capture: Capture, own: Floats, part: Masks, joined: Masks, total: float) -> Facts:
+    """Bytes that those passes move, and what of it one writes and the next reads again at most."""
+    view = View(capture)
+    read, written = view["vram.bytes_read"], view["vram.bytes_written"]
+    if not np.ndim(read) or not np.ndim(written):
+        return {}
+    moved = (read + written)[part]
+    if not np.isfinite(moved).all() or moved.sum() <= 0:
+        return {}
+    # the first of two writes what the second reads: both ways vanish, as far as the smaller of the two
+    handed = np.where(joined, 2 * np.minimum(written[:-1], read[1:]), 0.0).sum()
+    share = min(float(handed / moved.sum()), 1.0)
+    formula = "2 x the smaller of bytes written by a pass and bytes read by the next / bytes moved by the passes"
+    return {
+        "frame.merge_bytes": (float(moved.sum()), "bytes moved by the passes of the runs"),
+        "frame.merge_handed": (share, formula),
     }
 
 
@@ -189,18 +215,30 @@ def _pairs(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
     leader = np.nan_to_num(sol).argmax(axis=0)
     allowed &= leader[:, None] != leader[None, :]  # two passes that lead with one unit do not complement each other
     hidden = np.triu(np.where(allowed, hidden, 0.0), 1)
-    saved, texts = 0.0, []
-    for _ in range(PAIRS):
-        a, b = np.unravel_index(int(hidden.argmax()), hidden.shape)
+    order = np.flatnonzero(leaf & (own >= ORDERED * total))
+    place = {int(row): i for i, row in enumerate(order)}
+    roles = [_role(capture, int(row)) for row in order]
+    saved, texts = 0.0, list[str]()
+    for _ in range(TRIED):
+        if len(texts) == PAIRS:
+            break
+        a, b = (int(k) for k in np.unravel_index(int(hidden.argmax()), hidden.shape))
         if hidden[a, b] < MATTERS * total:
             break
+        guest, host = (a, b) if compute[a] else (b, a)
+        fences = pass_order.movable(roles, place[int(rows[guest])], place[int(rows[host])])
+        if fences is None and compute[host]:
+            guest, host = host, guest
+            fences = pass_order.movable(roles, place[int(rows[guest])], place[int(rows[host])])
+        if fences is None:
+            hidden[a, b] = 0.0
+            continue
         saved += float(hidden[a, b])
-        texts.append(
-            " with ".join(
-                _passage(capture, int(rows[k]), float(time[k]), units[int(np.nan_to_num(sol[:, k]).argmax())])
-                for k in (a, b)
-            )
+        said = (
+            _passage(capture, int(rows[k]), float(time[k]), units[int(np.nan_to_num(sol[:, k]).argmax())])
+            for k in (a, b)
         )
+        texts.append(" with ".join(said) + _fences(capture, int(rows[guest]), fences, order))
         # a pass can hide behind one other only
         hidden[[a, b], :] = 0.0
         hidden[:, [a, b]] = 0.0
@@ -208,6 +246,22 @@ def _pairs(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
         "frame.pair_share": (saved / total, "; ".join(texts) or "no pair complements each other"),
         "frame.pairs": (float(len(texts)), "; ".join(texts) or "none"),
     }
+
+
+def _role(capture: Capture, row: int) -> pass_order.Role | None:
+    """What a pass is for, by its own name, else by the markers around it, the nearest first."""
+    names = [str(capture.names[row]), *reversed(str(capture.paths[row]).split(SEP))]
+    return next((r for r in map(pass_order.role, names) if r is not None), None)
+
+
+def _fences(capture: Capture, guest: int, fences: Fences, order: Indices) -> str:
+    """`, “SSAO” started after “GBuffer” and wait for it before “Lighting”`."""
+    places = [
+        f"{word} “{capture.names[order[at]]}”"
+        for word, at in (("after", fences.after), ("and wait for it before", fences.before))
+        if at >= 0
+    ]
+    return f", “{capture.names[guest]}” started {' '.join(places)}" if places else ""
 
 
 def _passage(capture: Capture, row: int, time: float, unit: str) -> str:

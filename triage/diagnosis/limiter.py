@@ -14,6 +14,7 @@ from triage.ground.limiters import BANDS, code
 from triage.ground.method import BALANCED, GOOD_HIT_RATE, GREAT_HIT_RATE, HIGH, IDLE_LIMITS, LOW
 from triage.schema.derived import HARDWARE_UNITS
 
+MOST_FRAMES = 0.5  # the side that bounds half of the frames sets the pace
 _EPS = 1e-9  # 70.5 % lies 10 points above 60.5 %, whatever binary fractions say
 
 _BANDS = tuple(BANDS)
@@ -70,7 +71,10 @@ def _limiter(view: View) -> Codes:
         core = np.fmax(sm, mem)
         high = core >= LOW
         gap = sm - mem
+        late, busy = _array(view, "present.cpu_bound"), _array(view, "present.gpu_bound")
         choices = [
+            # of frame timing: in most frames the CPU works all the time and the GPU does not
+            (late >= MOST_FRAMES) & ~(busy >= MOST_FRAMES),
             (idle >= IDLE_LIMITS) & (best < LOW),
             # ~(a >= b) is not a < b: a core that was not measured (NaN) does not stand in the way
             (front > 0) & (front >= best) & ~(core >= front),
@@ -84,7 +88,19 @@ def _limiter(view: View) -> Codes:
             ~both & (sm >= LOW),
             ~both & (mem >= LOW),
         ]
-    words = ("cpu", "front-end", "rop", "small-grid", "latency", "balanced", "compute", "memory", "compute", "memory")
+    words = (
+        "cpu",
+        "cpu",
+        "front-end",
+        "rop",
+        "small-grid",
+        "latency",
+        "balanced",
+        "compute",
+        "memory",
+        "compute",
+        "memory",
+    )
     out, open_ = np.zeros(view.size, dtype=np.int8), np.ones(view.size, dtype=bool)
     for word, holds in zip(words, choices, strict=True):  # the first that holds; np.select takes ten times as long
         out += (holds & open_).view(np.int8) * np.int8(code(word))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TypedDict
 
 from triage.capture.capture import Capture
+from triage.derive.api import api_of
 from triage.rulebook.cause import FACTS
 
 
@@ -41,6 +42,9 @@ _DIALECTS: dict[str, Setting] = {
 def setting(capture: Capture) -> Setting:
     """Facts of a capture. A device that is known says its vendor; launches of a compute API say the kind of work."""
     out: Setting = {**_DIALECTS.get(capture.input.dialect.partition("-")[0], {})}
+    # frame captures name their calls; a compute API has no draws
+    if out.get("work") == "graphics" and "api" not in out and (api := api_of(capture)):
+        out["api"] = api
     if capture.device and capture.device.vendor.lower() in FACTS["vendor"]:
         out["vendor"] = capture.device.vendor.lower()
     if "launch.block_size" in capture.facts and "work" not in out:

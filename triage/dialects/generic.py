@@ -7,6 +7,7 @@ What people write by hand or from their own scripts, and the escape hatch for ev
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from triage.capture.arrays import Floats, Names
 from triage.capture.capture import KINDS, SEP, Column, Table
 from triage.capture.source import Source, cells, delimiter
 from triage.dialects import Match, Options
-from triage.dialects._tables import wide_table
+from triage.dialects._tables import plausible, wide_table
 from triage.ground import units
 from triage.ground.errors import BadCapture, UnknownUnit
 
@@ -134,10 +135,20 @@ def read(source: Source, options: Options) -> Table:
     table.quality += wide.quality
     # people write 0.47 or 47 for a share; a file does one of them throughout
     percent = _bare_ratios_are_percent(columns, wide.numbers, headers, table.notes)
+    bare = {m: c for m, (c, unit) in columns.items() if not unit and schema.get(m).unit == "ratio"}
+    whole: Sequence[str] = ()
+    if percent:
+        whole, said = plausible.fractions(
+            {m: wide.numbers[c] for m, c in bare.items()}, {m: headers[c] for m, c in bare.items()}
+        )
+        table.quality += said
     for metric, (c, unit) in columns.items():
         target = schema.get(metric).unit
+        if metric == "gpu.time" and not unit:
+            unit, remark = plausible.time_unit(f"{source.path}:{line}", headers[c], wide.numbers[c])
+            table.quality += [remark] if remark else []
         if not unit:  # anything but a share is taken for canonical
-            factor = 0.01 if target == "ratio" and percent else 1.0
+            factor = 0.01 if target == "ratio" and percent and metric not in whole else 1.0
         else:
             try:
                 factor = units.factor(unit, target)

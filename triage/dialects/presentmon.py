@@ -10,6 +10,7 @@ from triage.capture.arrays import Floats, Indices, Masks, Names
 from triage.capture.capture import Column, Quality, Table
 from triage.capture.source import Source, cells, delimiter
 from triage.dialects import Match, Options
+from triage.dialects._graphics import pacing
 from triage.dialects._tables import wide_table
 from triage.ground.errors import BadCapture, NotTriageable
 
@@ -22,6 +23,15 @@ GPU columns are on unless `--no_track_gpu` is given (1.x: add `--track_gpu`). Fr
 CPU or the GPU sets the frame rate; capture the frame with GPU Trace, PIX or RenderDoc to see which pass.
 All PresentMon times are milliseconds.
 """
+# what composes the desktop presents beside every application and is never what is measured, unless nothing else is there
+_DESKTOP = (
+    "dwm.exe",
+    "explorer.exe",
+    "searchhost.exe",
+    "startmenuexperiencehost.exe",
+    "textinputhost.exe",
+    "shellexperiencehost.exe",
+)
 _TRACK = "record with GPU tracking on (1.x: --track_gpu)"
 # role -> headers without their optional "ms", as PresentMon 1.x, 2.x and later write them
 _COLUMNS = {
@@ -103,12 +113,13 @@ def read(source: Source, options: Options) -> Table:
         table.notes.append(f"{busy.header} also stands for the frame's GPU time: this version has no separate one")
     if "gpu.time" not in table.columns:
         table.quality.append(Quality("no-times", f"the GPU was not tracked, only the CPU's side is known; {_TRACK}"))
+    _only_target(table, wide.texts[who[0]] if who[0] >= 0 else None)
     _shares(table)
     taken = {*found.values(), *texts}
     table.unmapped += [h for i, h in enumerate(headers) if i not in taken and h]
     count = len(set(table.names))
     table.notes.append(
-        f"{len(table)} presents of {count} swap chain{'s' if count > 1 else ''}; GPU time is their sum, other"
+        f"{len(table)} presents of {count} swap chain{'s' if count > 1 else ''}; GPU time is the sum of the target's, other"
         " times are means"
     )
     return table
@@ -139,9 +150,9 @@ def _shares(table: Table) -> None:
         values = np.where(where, np.nan_to_num(table.columns[metric].values), 0.0)
         return np.asarray(np.bincount(codes, values, len(distinct)), dtype=np.float64)
 
+    # the GPU's wait within a frame is no idle time that somebody could win: what sets the pace is said below
     for metric, part, whole in (
         ("present.gpu_share", "gpu.busy_time", "present.interval"),
-        ("gpu.idle", "gpu.wait", "gpu.time"),
         ("present.cpu_share", "cpu.busy", "present.interval"),
     ):
         if part not in table.columns or whole not in table.columns:
@@ -157,7 +168,59 @@ def _shares(table: Table) -> None:
             formula=f"sum of {part} / sum of {whole} over the swap chain's presents",
             inputs=(part, whole),
         )
+    _pace(table, codes, len(distinct))
     _verdict(table, codes, distinct)
+
+
+def _pace(table: Table, codes: Indices, count: int) -> None:
+    """Pacing per swap chain; a mean of shares says nothing about a game that is capped in one half and late in the other."""
+    columns = table.columns
+    if "present.interval" not in columns:
+        return
+    facts: dict[str, Floats] = {}
+    for code in range(count):
+        rows = codes == code
+        busy = [columns[m].values[rows] if m in columns else None for m in ("gpu.busy_time", "cpu.busy")]
+        for metric, value in pacing.pacing(columns["present.interval"].values[rows], *busy).items():
+            facts.setdefault(metric, np.full(len(table), np.nan))[rows] = value
+    pacing.enter(table, facts, pacing.FORMULAS)
+
+
+def _target(table: Table, apps: Names) -> str:
+    """The application that was meant: the one with most presents that is no compositor or shell, then the longest."""
+    known = pd.Series(apps).str.lower()
+    counts = known[~known.isin(_DESKTOP)].value_counts()
+    if counts.empty:
+        return ""
+    interval = table.columns.get("present.interval")
+    most = [str(a) for a in counts.index[counts == counts.iloc[0]]]
+    if len(most) == 1 or interval is None:
+        return most[0]
+    return max(most, key=lambda a: float(np.nansum(interval.values[known == a])))
+
+
+def _only_target(table: Table, apps: Names | None) -> None:
+    """GPU time of the target application alone: a sum over processes that share the GPU is nobody's frame."""
+    if apps is None or "gpu.time" not in table.columns:
+        return
+    target = _target(table, apps)
+    other = np.array([str(a).lower() != target for a in apps])
+    if not target or not other.any():
+        return
+    column = table.columns["gpu.time"]
+    column.values = np.where(other, np.nan, column.values)
+    # the target's rows first, so that it is what every list begins with
+    order = np.argsort(other, kind="stable")
+    table.lines = (np.arange(len(table)) + table.first_line if table.lines is None else table.lines)[order]
+    for c in table.columns.values():
+        c.values = c.values[order]
+    assert table.kinds is not None
+    table.names, table.kinds = table.names[order], table.kinds[order]
+    names = dict.fromkeys(str(a) for a in apps[other])
+    table.notes.append(
+        f"judged is {next(str(a) for a in apps if str(a).lower() == target)}; {', '.join(list(names)[:4])} presented too and "
+        "share the GPU: their times are left out"
+    )
 
 
 def _verdict(table: Table, codes: Indices, distinct: Names) -> None:
@@ -197,7 +260,7 @@ def names() -> dict[str, list[str]]:
         **out,
         "gpu.time": ["GPUTime", "MsGPUTime"],
         "gpu.busy_time": ["GPUBusy", "MsGPUBusy", "msGPUActive"],
-        "gpu.idle": ["GPUWait / GPUTime"],
+        **pacing.NAMES,
         "present.gpu_share": ["GPUBusy / FrameTime"],
         "present.cpu_share": ["CPUBusy / FrameTime"],
     }

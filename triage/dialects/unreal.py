@@ -11,6 +11,7 @@ from triage.capture.arrays import Floats
 from triage.capture.capture import Column, Quality, Table
 from triage.capture.source import Source, cells
 from triage.dialects import Match, Options
+from triage.dialects._graphics import pacing
 from triage.ground import units
 from triage.ground.errors import BadCapture, NotTriageable
 
@@ -144,6 +145,7 @@ def read(source: Source, options: Options) -> Table:
             values[0] = mean[i] * 1e6
             table.columns[metric] = Column(values, headers[i], i + 1, "ms", 1e6, formula=formula)
     _bound(table, frame, numbers)
+    _pace(table, frame, numbers)
     table.frame_ns = float(time[0]) if time[0] > 0 else None
     taken = set(wanted)
     table.unmapped = [h for i, h in enumerate(headers) if i not in taken and h]
@@ -222,6 +224,23 @@ def _bound(table: Table, frame: dict[str, int], numbers: dict[int, Floats]) -> N
         )
 
 
+def _pace(table: Table, frame: dict[str, int], numbers: dict[int, Floats]) -> None:
+    """How even the frames are, and how many of them which side bounds; facts of the frame."""
+    whole = frame.get("present.interval", -1)
+    if whole < 0:
+        return
+    threads = [numbers[i] for m, i in frame.items() if m.startswith("cpu.")]
+    cpu = np.fmax.reduce(threads) if threads else None
+    gpu = numbers[frame["gpu.time"]] if "gpu.time" in frame else None
+    facts = {}
+    for metric, value in pacing.pacing(numbers[whole], gpu, cpu).items():
+        column = np.full(len(table), np.nan)
+        # the profiler writes ms
+        column[0] = value * 1e6 if metric in ("present.median", "present.low") else value
+        facts[metric] = column
+    pacing.enter(table, facts, pacing.FORMULAS)
+
+
 def names() -> dict[str, list[str]]:
     """Columns of the profiler."""
     return {
@@ -230,6 +249,7 @@ def names() -> dict[str, list[str]]:
         "cpu.game_thread": ["GameThreadTime"],
         "cpu.render_thread": ["RenderThreadTime"],
         "cpu.rhi_thread": ["RHIThreadTime"],
+        **pacing.NAMES,
         "present.gpu_share": ["GPUTime / FrameTime"],
         "present.cpu_share": ["longest thread time / FrameTime"],
     }

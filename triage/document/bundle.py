@@ -19,7 +19,7 @@ class Bundle:
     """The result of a diagnosis and what reports show beside it.
 
     head: schema, tool, captures, frame. todo: what to do first. scopes: (what was captured, numbers of its captures from
-    1, its own to-do list), where captures of several things are diagnosed together or not. workloads: in capture order; iterated afresh each time, so that a million of
+    1, its own to-do list), where captures of several things are diagnosed together or not. passes: of rendered frames, in their order. workloads: in capture order; iterated afresh each time, so that a million of
     them need not be in memory at once. rows: findings as table rows (columns: tables.COLUMNS). ways: workload id -> steps
     through the method's tree. rooflines: workload id -> place under the roofs. rules: id -> the rule as readers of a
     report need it; causes: id -> the same of causes. chosen: --top said how much to list.
@@ -33,6 +33,7 @@ class Bundle:
     blind_spots: list[Entry]
     quality: list[Entry]
     scopes: list[tuple[str, list[int], list[Entry]]] = field(default_factory=list)
+    passes: list[Entry] = field(default_factory=list)
     rows: list[list[Any]] = field(default_factory=list)
     ways: Mapping[str, list[Any]] = field(default_factory=dict)
     rooflines: Mapping[str, Any] = field(default_factory=dict)
@@ -44,6 +45,7 @@ class Bundle:
         """Top-level keys of the result in the order of the contract; workloads unread."""
         yield from self.head.items()
         yield "workloads", self.workloads
+        yield "passes", self.passes
         yield "todo", self.todo
         yield "findings", self.findings
         yield "ruled_out", self.ruled_out

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 
 from triage.capture.arrays import Indices
-from triage.capture.capture import SEP
+from triage.capture.capture import SEP, Capture
 from triage.capture.location import Location
 from triage.diagnosis.decision_path import Decisions, Step
 from triage.diagnosis.findings import findings
@@ -20,6 +20,7 @@ from triage.diagnosis.judged import Diagnosis, Part
 from triage.diagnosis.nouns import Check, Finding, Origin
 from triage.diagnosis.outcomes import NAMED, Outcomes
 from triage.diagnosis.roofline import Roofline, roofline
+from triage.document import passes
 from triage.document.bundle import SCHEMA, Bundle, Entry
 from triage.document.causes import Causes, groups, known_causes, todo_lists, unjudged
 from triage.document.numbers import number
@@ -57,6 +58,7 @@ def bundle(d: Diagnosis, found: Made | None = None, *, ways: bool = True) -> Bun
         findings=listed,
         todo=lists[0][2],
         scopes=lists[1:],
+        passes=passes.entries(d),
         ruled_out=ruled_out,
         blind_spots=blind_spots,
         quality=_quality(d),
@@ -152,8 +154,20 @@ def _capture(part: Part) -> Entry:
         "device": c.device.name if c.device else (c.table.device or None),
         "rows": c.input.rows,
         "workloads": len(c),
+        "frames": _frames(c),
         "unmapped": list(c.table.unmapped),
         "notes": list(c.notes),
+    }
+
+
+def _frames(c: Capture) -> Entry | None:
+    """How many frames a capture holds and what they take; null for one."""
+    if c.frames is None:
+        return None
+    return {
+        "count": len(c.frames),
+        "median_ns": number(float(np.median(c.frames)), 3),
+        "longest_ns": number(float(c.frames.max()), 3),
     }
 
 

@@ -170,6 +170,9 @@ def headline(doc: Entry, found: Sequence[Entry]) -> str:
         what = f"; most often: {lower_first(found[0]['title'])}" if found else ""
         return f"{plural(frame['workloads'], 'workload')} without times, so findings are ranked by the share of their own time{what}."
     text = f"{show(total, 'ns')} in {plural(frame['workloads'], 'workload')}"
+    several = [c["frames"] for c in doc["captures"] if c.get("frames")]
+    if several:
+        text += f" over {plural(sum(f['count'] for f in several), 'frame')}, {show(several[0]['median_ns'], 'ns')} each"
     saved = frame["recoverable_ns"] or 0
     if found and saved:
         first = found[0]
@@ -181,8 +184,17 @@ def headline(doc: Entry, found: Sequence[Entry]) -> str:
     if lead and lead["limiter_class"] != "unknown":
         text += f"; {lead['share'] * 100:.0f} % of it {BY_ID[lead['limiter_class']].limited}"
     if not found:
-        text += ". What limits it was not measured" if unjudged(frame) else ". No rule found anything to fix"
+        text += f". {_standing(doc)}"
     return text + "."
+
+
+def _standing(doc: Entry) -> str:
+    """What is to be said where nothing is to be done: who sets the pace, or that it was not measured."""
+    named = (m["best"] for m in worst_first(doc) if m["best"])
+    said = next((best["title"] for best in named if best["cause"] != "low-throughput"), "")
+    if unjudged(doc["frame"]):
+        return f"{said}; what it works at was not measured" if said else "What limits it was not measured"
+    return f"{said}; nothing that was measured would give GPU time back" if said else "No rule found anything to fix"
 
 
 def _place(c: Entry) -> str:

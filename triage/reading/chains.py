@@ -10,6 +10,7 @@ import numpy as np
 from triage.capture.arrays import Floats
 from triage.capture.capture import Capture, Derived
 from triage.ground.method import TINY_NS
+from triage.reading.passes import is_frame
 
 FORMULA = "ranges below 10 µs that follow each other under one marker, repeats counted"
 _NO_LINK = ("marker", "frame", "cpu", "copy")
@@ -20,11 +21,10 @@ def links(capture: Capture) -> Floats | None:
 
     Kernel launches are left out: their order is the program's, and rules of their own count them.
     """
+    if not is_frame(capture):
+        return None
     own = capture.self_ns
     timed = capture.leaf & (own > 0)
-    groups = capture.facts.get("launch.block_size")
-    if groups is not None:
-        timed &= ~np.isfinite(groups)
     if not timed.any():
         return None
     calls = np.maximum(capture.calls, 1.0)

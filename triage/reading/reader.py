@@ -13,7 +13,7 @@ from triage.capture.packed import BYTES
 from triage.capture.source import Source
 from triage.devices import Device
 from triage.ground.errors import BadCapture, CaptureError, TriageError
-from triage.reading import chains, markers, quality
+from triage.reading import chains, frames, markers, passes, quality
 
 
 def read(
@@ -62,7 +62,10 @@ def read(
 def capture(table: Table, module: dialects.Dialect, why: str, device: str = "", marker: str = "") -> Capture:
     """A reader's table as a Capture; raises TriageError for an unknown device or a marker that matches nothing."""
     source = table.files[0]
+    frame = frames.split(table) if passes.may_be_frame(table) else None
     codes, members = markers.group(table)
+    if frame is None and members is not None and passes.may_be_frame(table):
+        frame = frames.period(table)
     facts = markers.fold(table, codes, members)
     # of a group, the first row speaks for name, path and kind, which all its rows share
     first = slice(None) if members is None else members[0][members[1][:-1]]
@@ -100,6 +103,8 @@ def capture(table: Table, module: dialects.Dialect, why: str, device: str = "", 
         collect=dialects.collector(module),
     )
     chains.enter(out)
+    if frame is not None:
+        frames.enter(out, frame, codes)
     if marker:
         out = select(out, marker)
     covered = float(np.nansum(out.self_ns))

@@ -23,6 +23,7 @@ from triage.ground import units, wording
 from triage.ground.errors import ReportError
 from triage.ground.limiters import BANDS, LIMITERS
 from triage.rendering import declared, escape, phrases
+from triage.rendering.pass_table import pass_table
 from triage.rendering.tables import Write
 
 MOST_TEXT = 256_000_000  # characters a user's template may write
@@ -148,6 +149,7 @@ def context(b: Bundle, full: bool) -> dict[str, Any]:
         "result": doc,
         "summary": summary.summarise(b),
         "say": Phrases(),
+        "pass_table": pass_table(doc["passes"], full=full),
         "full": full,
         "listed": count if full or b.chosen else min(SHORT, count),
         "by_id": {w["id"]: w for w in [*_frames(doc), *doc["workloads"]]},

@@ -16,6 +16,7 @@ from triage.ground.limiters import BY_ID
 from triage.ground.wording import plural
 from triage.rendering import phrases
 from triage.rendering.escape import clean, short
+from triage.rendering.pass_table import pass_table
 from triage.rendering.tables import Write
 
 WIDEST = 120
@@ -72,6 +73,7 @@ class _Page:
         self.head()
         self.first()
         self.markers()
+        self.passes()
         self.findings()
         self.collect()
         self.foot()
@@ -207,6 +209,33 @@ class _Page:
         rest = self.doc["frame"]["workloads"] - len(rows)
         if rest > 0:
             self.say(f"{plural(rest, 'marker')} more not listed here; --full lists everything", "bright_black")
+
+    def passes(self) -> None:
+        """What every pass does, in the order of the frame."""
+        t = pass_table(self.doc["passes"], full=self.full, narrow=True)
+        if t is None:
+            return
+        self.title("Passes, in the order of the frame")
+        table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+        widest = [max(len(row[i]) for row in [[h for h, _ in t.headers], *t.rows]) for i in range(len(t.headers))]
+        # the first and the last column share what the figures between them leave
+        room = max(20, self.wide - sum(widest[1:-1]) - len(widest))
+        first = min(widest[0], max(room - max(12, widest[-1]), room * 3 // 5))
+        for i, (header, right) in enumerate(t.headers):
+            size = first if i == 0 else room - first if i == len(t.headers) - 1 else widest[i]
+            table.add_column(
+                header,
+                width=size,
+                justify="right" if right else "left",
+                no_wrap=True,
+                overflow="ellipsis",
+                header_style="bright_black",
+            )
+        for row in t.rows:
+            table.add_row(short(row[0], first), *(clean(cell) for cell in row[1:]))
+        self.console.print(table)
+        if t.more:
+            self.say(f"{plural(t.more, 'shorter pass')} not listed here; --full lists everything", "bright_black")
 
     def findings(self) -> None:
         """Findings with their evidence and the cell of each number."""

@@ -13,6 +13,13 @@ METRICS = (
     # clusters of units (P3, steps 2 and 3)
     Metric("sol.top", "ratio", "Top SOL", "", "The highest unit SOL% of the workload"),
     Metric(
+        "sol.seen",
+        "ratio",
+        "Highest SOL seen",
+        "",
+        "The highest unit SOL% among those measured, whether or not an unmeasured unit might be higher",
+    ),
+    Metric(
         "sol.next",
         "ratio",
         "Next SOL",

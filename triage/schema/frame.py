@@ -15,6 +15,15 @@ METRICS = (
         "Time from one frame's start (or present) to the next one's",
         ("FrameTime", "MsBetweenPresents", "MsBetweenAppStart"),
     ),
+    Metric("present.median", "ns", "Median frame time", "low", "Half of the frames take no longer"),
+    Metric("present.low", "ns", "1 % low frame time", "low", "One frame in a hundred takes longer (99th percentile)"),
+    Metric("present.stutter", "ratio", "Stuttering frames", "low", "Frames that take more than twice the median time"),
+    Metric(
+        "present.gpu_bound", "ratio", "GPU-bound frames", "", "Frames for nine tenths of which, or more, the GPU works"
+    ),
+    Metric(
+        "present.cpu_bound", "ratio", "CPU-bound frames", "", "Frames for nine tenths of which, or more, the CPU works"
+    ),
     Metric(
         "present.gpu_share",
         "ratio",

@@ -68,6 +68,16 @@ METRICS = (
     ),
     Metric("frame.merge_passes", "count", "Mergeable passes", "low", "Passes in those runs", bounded=False),
     Metric(
+        "frame.merge_bytes", "byte", "Bytes of mergeable passes", "low", "VRAM bytes that those passes read and write"
+    ),
+    Metric(
+        "frame.merge_handed",
+        "ratio",
+        "Bytes handed on",
+        "",
+        "Share of those bytes that one pass writes and the next one reads again, at most",
+    ),
+    Metric(
         "frame.pair_share",
         "ratio",
         "Time that pairs could hide",
@@ -81,6 +91,20 @@ METRICS = (
         "",
         "Pairs of passes behind that share (three at most)",
         bounded=False,
+    ),
+    Metric(
+        "frame.dense_share",
+        "ratio",
+        "Time in dense geometry",
+        "low",
+        "Share of the frame in passes that draw 100,000 primitives and more of less than four pixels each",
+    ),
+    Metric(
+        "frame.dense_excess",
+        "ratio",
+        "Excess of the geometry",
+        "low",
+        "How far the pixels per primitive of those passes lie below four, weighted by their time",
     ),
     Metric(
         "frame.common_share",

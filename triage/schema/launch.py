@@ -137,6 +137,13 @@ METRICS = (
         ("Theoretical Active Warps per SM", "sm__maximum_warps_avg_per_active_cycle"),
     ),
     Metric(
+        "occupancy.by_registers",
+        "ratio",
+        "Occupancy by registers",
+        "high",
+        "Part of the warp slots that the register file can fill with warps of this shader",
+    ),
+    Metric(
         "occupancy.limit_groups",
         "count",
         "Group slots",

@@ -36,6 +36,14 @@ METRICS = (
         "Primitives that reached the rasteriser; those fetched, where only they were counted",
         bounded=False,
     ),
+    Metric(
+        "pixels.drawn",
+        "count",
+        "Pixels drawn",
+        "",
+        "Pixels from the rasteriser; pixel-shader invocations, where only they were counted",
+        bounded=False,
+    ),
     Metric("prims.culled", "ratio", "Primitives culled", "low", "Primitives fetched that never reached the rasteriser"),
     Metric(
         "vertices.per_primitive",
@@ -53,6 +61,14 @@ METRICS = (
         "",
         "Width times height of the render target",
         ("Target Pixels", "Render Target Pixels"),
+    ),
+    Metric(
+        "target.pixel_bytes",
+        "byte",
+        "Bytes of a target pixel",
+        "",
+        "Bytes that one pixel of all render targets together takes; what a pass writes at least",
+        ("Target Bytes per Pixel",),
     ),
     Metric(
         "pixels.overdraw",

@@ -1,0 +1,50 @@
+"""The graphics API of a capture, from its dialect or from how its calls are named."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from triage.capture.arrays import Values
+from triage.capture.capture import Capture
+from triage.derive._derivation import Derivation
+
+if TYPE_CHECKING:
+    from triage.derive import View
+
+LOOKED_AT = 2_000  # names of a capture that are asked
+_DIALECTS = {"pix": "d3d12", "xcode": "metal"}
+# calls that only one API has
+_CALLS = (
+    ("vulkan", re.compile(r"vk(?:Cmd|Queue)[A-Z]")),
+    ("opengl", re.compile(r"gl(?:Draw|Dispatch|Clear|Blit|Multi|Copy)[A-Z(]")),
+    ("d3d12", re.compile(r"ID3D12|ExecuteCommandLists|ResourceBarrier|ExecuteIndirect|DispatchRays|DispatchMesh")),
+    ("d3d11", re.compile(r"ID3D11|DrawAuto|DrawInstancedIndirect|DrawIndexedInstancedIndirect|DispatchIndirect\b")),
+    ("metal", re.compile(r"MTL[A-Z]|drawIndexedPrimitives|dispatchThreadgroups")),
+)
+# NVIDIA's frame profilers name queues and markers of either modern API
+APIS = ("d3d11", "d3d12", "vulkan", "opengl", "metal")
+
+
+def api_of(capture: Capture) -> str:
+    """A word of APIS, "" where nothing tells."""
+    if found := _DIALECTS.get(capture.input.dialect.partition("-")[0], ""):
+        return found
+    for name in capture.names[:LOOKED_AT]:
+        for api, pattern in _CALLS:
+            if pattern.search(str(name)):
+                return api
+    return ""
+
+
+def _flag(api: str) -> Derivation:
+    def known(view: View) -> Values:
+        found = view.once("api", lambda: api_of(view.capture))
+        return np.full(view.size, float(found == api)) if found else np.nan
+
+    return Derivation(f"api.{api}", (), "the dialect, or calls that only one API has", known, whole=True)
+
+
+DERIVATIONS = tuple(_flag(api) for api in APIS)

@@ -1,0 +1,51 @@
+"""Facts about the passes of a frame, where counters of single draws are too small to say anything."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from triage.capture.arrays import Floats
+from triage.capture.capture import Capture
+from triage.derive import View
+from triage.reading.passes import Pass, passes
+
+Facts = dict[str, tuple[float, str]]  # metric -> (value, formula)
+
+TINY = 4.0  # pixels per primitive: the limit of rule GFX001
+DENSE = 100_000  # house judgement: primitives of a pass below which its density costs nothing worth a finding
+NAMED = 3  # passes a sentence names
+
+
+def pass_facts(capture: Capture, total: float) -> Facts:
+    """Facts of rule scope `frame` about passes: geometry finer than the screen. {} without passes or pixel counts."""
+    found = [p for p in passes(capture) if len(p.rows) > 1]
+    if not found or total <= 0:
+        return {}
+    view = View(capture)
+    prims, pixels = _column(view, "prims.drawn"), _column(view, "pixels.drawn")
+    if not np.isfinite(prims).any() or not np.isfinite(pixels).any():
+        return {}
+    dense = [(p, n, px) for p in found for n, px in [_geometry(p, prims, pixels)] if n >= DENSE and px < TINY]
+    if not dense:
+        none = "no pass draws many primitives of a few pixels"
+        return {"frame.dense_share": (0.0, none), "frame.dense_excess": (0.0, none)}
+    dense.sort(key=lambda d: -d[0].time_ns)
+    time = sum(p.time_ns for p, _, _ in dense)
+    text = ", ".join(
+        f"“{p.levels[-1]}” ({n / 1e6:.1f} M primitives, {px:.1f} pixels each)" for p, n, px in dense[:NAMED] if p.levels
+    )
+    text += f" and {len(dense) - NAMED} more" if len(dense) > NAMED else ""
+    excess = sum(p.time_ns * (1 - px / TINY) for p, _, px in dense) / time
+    return {"frame.dense_share": (time / total, text), "frame.dense_excess": (excess, text)}
+
+
+def _column(view: View, metric: str) -> Floats:
+    values = view[metric]
+    return values if np.ndim(values) else np.full(view.size, np.nan)
+
+
+def _geometry(p: Pass, prims: Floats, pixels: Floats) -> tuple[float, float]:
+    """(primitives, pixels per primitive) over the ranges of a pass that draw."""
+    rows = p.rows[np.isfinite(prims[p.rows]) & np.isfinite(pixels[p.rows])]
+    drawn = float(prims[rows].sum())
+    return drawn, float(pixels[rows].sum()) / drawn if drawn else np.inf

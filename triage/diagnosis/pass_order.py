@@ -1,0 +1,82 @@
+"""Which passes could change places, by their order and what their names say they are for (pass_roles.toml).
+
+An export seldom says which pass reads what. What is not known to be independent is not offered for overlap.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """What passes of a kind are called and what they read."""
+
+    id: str
+    words: tuple[str, ...]
+    reads: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Fences:
+    """Where a moved pass starts and is waited for: positions in the order of the frame, -1 for none."""
+
+    after: int
+    before: int
+
+
+@cache
+def roles() -> tuple[Role, ...]:
+    """All roles, in the order in which they are tried."""
+    text = (resources.files("triage.diagnosis") / "pass_roles.toml").read_text(encoding="utf-8")
+    return tuple(Role(r["id"], tuple(r["words"]), frozenset(r["reads"])) for r in tomllib.loads(text)["role"])
+
+
+@cache
+def role(name: str) -> Role | None:
+    """What a pass is for, by its name; None where the name does not say."""
+    plain = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
+    plain = re.sub(r"[^a-z0-9 -]+", " ", plain)
+    tight = plain.replace(" ", "")
+    for r in roles():
+        for word in r.words:
+            # short words are whole words only: `ui` is no part of `build`
+            if (
+                re.search(rf"\b{re.escape(word.strip())}\b", plain)
+                if len(word.strip()) < 5
+                else word in plain or word in tight
+            ):
+                return r
+    return None
+
+
+def movable(order: Sequence[Role | None], compute: int, beside: int) -> Fences | None:
+    """Where the compute pass at a position could run beside another one; None where it could not, or nobody knows.
+
+    order: roles of all passes in the order of the frame. The one of the two that moves passes nothing it needs and nothing
+    that needs it.
+    """
+    guest, host = order[compute], order[beside]
+    if guest is None or _reads(guest, host) or _reads(host, guest):
+        return None
+    first, last = sorted((compute, beside))
+    between = order[first + 1 : last]
+    # what the name of the host does not say is known only where everything the guest reads is accounted for
+    if host is None and not guest.reads <= {r.id for r in order[:compute] if r is not None}:
+        return None
+    early, late = order[first], order[last]
+    # neither may move: the later one reads something in between, and something in between reads the earlier one
+    if any(_reads(late, m) for m in between) and any(_reads(m, early) for m in between):
+        return None
+    after = max((i for i in range(compute) if _reads(guest, order[i])), default=-1)
+    before = min((i for i in range(compute + 1, len(order)) if _reads(order[i], guest)), default=-1)
+    return Fences(after, before)
+
+
+def _reads(reader: Role | None, writer: Role | None) -> bool:
+    return reader is not None and writer is not None and writer.id in reader.reads

@@ -1,0 +1,108 @@
+"""Several frames in one capture: told apart by a numbered marker around each, or by the sequence of markers that repeats.
+
+Their times are added up by workload as everywhere; what one frame takes, and which frame stands out, is said.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+
+from triage.capture.arrays import Floats, Indices, Masks
+from triage.capture.capture import SEP, Capture, Quality, Table
+from triage.ground.units import show
+from triage.ground.wording import plural
+
+LEAST = 3  # different markers in a sequence: fewer repeat without being frames
+SPIKE = 2.0  # a marker that takes twice its median in one frame is worth a remark
+VISIBLE = 0.05  # as far as what it takes beyond that is a twentieth of a frame
+NAMED = 3  # spikes that are named
+_FRAME = re.compile(r"(frame)\s*[#:_ ]?\s*(\d+)", re.IGNORECASE)
+
+
+def split(table: Table) -> Indices | None:
+    """Number of the frame of every row from markers such as `Frame 17`, which are taken off the paths; None for none."""
+    tops = [str(p).split(SEP, 1)[0] for p in table.paths] if table.paths is not None else [""] * len(table)
+    tops = [top or str(name) for top, name in zip(tops, table.names, strict=True)]
+    found = {top: m for top in set(tops) if (m := _FRAME.fullmatch(top.strip()))}
+    numbers = {m[2] for m in found.values()}
+    if len(numbers) < 2 or any(top not in found for top in tops):
+        return None
+    order = {top: i for i, top in enumerate(dict.fromkeys(tops))}
+    if table.paths is not None:
+        # a grouped marker must not differ from frame to frame
+        table.paths = np.array([_bare(str(p)) for p in table.paths], dtype=object)
+    table.names = np.array([found[str(n)][1] if str(n) in found else n for n in table.names], dtype=object)
+    return np.array([order[top] for top in tops])
+
+
+def _bare(path: str) -> str:
+    top, sep, rest = path.partition(SEP)
+    m = _FRAME.fullmatch(top.strip())
+    return (m[1] if m else top) + sep + rest
+
+
+def period(table: Table) -> Indices | None:
+    """Number of the frame of every row where one sequence of markers repeats throughout; None where it does not."""
+    n = len(table)
+    words = (
+        table.names if table.paths is None else [f"{p}{SEP}{w}" for p, w in zip(table.paths, table.names, strict=True)]
+    )
+    codes, distinct = pd.factorize(np.asarray(words, dtype=object))
+    if n < 2 * LEAST or len(distinct) < LEAST or len(distinct) > n // 2:
+        return None
+    # the first marker comes back where a frame begins: only these distances can be the period
+    for p in np.flatnonzero(codes == codes[0])[1:]:
+        if p > n // 2:
+            return None
+        if (codes[p:] == codes[:-p]).all():
+            return np.arange(n) // int(p)
+    return None
+
+
+def enter(capture: Capture, frame: Indices, codes: Indices) -> None:
+    """Times of the frames, and remarks on them and on what stands out. codes: workload of every row."""
+    column = capture.table.columns.get("gpu.time")
+    if column is None:
+        return
+    time = np.nan_to_num(column.values)
+    leaf = capture.leaf[codes]
+    sums: Floats = np.bincount(frame, np.where(leaf, time, 0.0)).astype(np.float64)
+    frames = sums[sums > 0]
+    if len(frames) < 2:
+        return
+    capture.frames = frames
+    middle, longest = float(np.median(frames)), int(np.argmax(frames))
+    capture.quality.append(
+        Quality(
+            "several-frames",
+            f"{plural(len(frames), 'frame')} in one capture, {show(middle, 'ns')} each (median), the longest {show(float(frames[longest]), 'ns')} "
+            f"(number {longest + 1}); times of workloads are sums over all of them",
+        )
+    )
+    capture.quality += _spikes(capture, frame, codes, time, leaf, middle)
+
+
+def _spikes(
+    capture: Capture, frame: Indices, codes: Indices, time: Floats, leaf: Masks, middle: float
+) -> list[Quality]:
+    count = int(frame.max()) + 1
+    each = np.bincount(codes * count + frame, np.where(leaf, time, 0.0), len(capture) * count).reshape(
+        len(capture), count
+    )
+    median = np.median(each, axis=1)
+    excess = each.max(axis=1) - median
+    odd = np.flatnonzero((each.max(axis=1) > SPIKE * median) & (median > 0) & (excess >= VISIBLE * middle))
+    odd = odd[np.argsort(-excess[odd], kind="stable")]
+    first = np.array([int(np.argmax(codes == w)) for w in odd[:NAMED]], dtype=np.int64)
+    return [
+        Quality(
+            "spike",
+            f"{str(capture.names[w])[:60]} takes {show(float(each[w].max()), 'ns')} in frame {int(each[w].argmax()) + 1} "
+            f"and {show(float(median[w]), 'ns')} in most others",
+            int(row),
+        )
+        for w, row in zip(odd[:NAMED], first, strict=True)
+    ]

@@ -1,0 +1,136 @@
+"""The passes of a frame: its marker tree cut where people speak of passes, every range in exactly one of them.
+
+A marker that takes more than half of the frame is a wrapper and shown as what it holds, as long as that is named; what
+lies in it without a marker of its own is a pass of its own. The times of the passes add up to those of the ranges.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from triage.capture.arrays import Floats, Indices
+from triage.capture.capture import SEP, Capture, Table
+
+WRAPPER = 0.5  # house judgement: a marker around more than half of the frame is no pass
+MOST = 50_000  # ranges up to which a capture is a frame of passes
+# first parts of the names of dialects whose tools profile compute APIs
+COMPUTE = ("ncu", "nsys", "nvprof", "rocprof", "rocprofv3", "rocm", "rcp", "rga", "intel")
+# names of API calls as frame profilers list them, with their arguments or without
+CALL = re.compile(
+    r"(?:ID3D\w+::|vkCmd|gl)?(?:Draw|Dispatch|Copy|Clear|Resolve|Discard|Blit|ResourceBarrier|Barrier|ExecuteIndirect|MultiDraw|Trace)\w*"
+    r"\s*(?:\(.*)?$"
+)
+DRAWN = ("fullscreen", "geometry", "draw", "raytracing")
+
+
+@dataclass(frozen=True)
+class Pass:
+    """levels: marker names from the outside in, the last one its own. rows: its ranges, ascending. rest: what a wrapper holds
+    without a marker of its own. marker: the workload that stands for the pass itself, -1 for none."""
+
+    levels: tuple[str, ...]
+    rows: Indices
+    time_ns: float
+    rest: bool = False
+    marker: int = -1
+
+
+@dataclass
+class _Node:
+    levels: tuple[str, ...]
+    below: dict[str, _Node] = field(default_factory=dict)
+    own: list[int] = field(default_factory=list)
+    marker: int = -1
+    first: int = 1 << 60
+    time: float = 0.0
+
+    def child(self, name: str) -> _Node:
+        if name not in self.below:
+            self.below[name] = _Node((*self.levels, name))
+        return self.below[name]
+
+    def rows(self) -> list[int]:
+        out = list(self.own)
+        for node in self.below.values():
+            out += node.rows()
+        return out
+
+
+def may_be_frame(table: Table) -> bool:
+    """Might these rows be rendering work, rather than launches of a compute API or a table too long to be a frame?"""
+    if table.dialect.partition("-")[0] in COMPUTE or "launch.block_size" in table.columns:
+        return False
+    return 0 < len(table) <= MOST and "present.interval" not in table.columns
+
+
+def is_frame(capture: Capture) -> bool:
+    """Is this a frame of rendering work, rather than launches of a compute API or a table too long to be one?"""
+    if not 0 < len(capture) <= MOST or "launch.block_size" in capture.facts:
+        return False
+    if capture.input.dialect.partition("-")[0] in COMPUTE:
+        return False
+    return (
+        bool(np.isin(capture.kinds, DRAWN).any())
+        or bool((capture.parent >= 0).any())
+        or bool((capture.paths != "").any())
+    )
+
+
+def passes(capture: Capture) -> list[Pass]:
+    """The passes in the order of the frame; [] where the capture is no frame or nothing was timed."""
+    if not is_frame(capture):
+        return []
+    own = np.nan_to_num(capture.self_ns)
+    total = float(own.sum())
+    if total <= 0:
+        return []
+    root = _tree(capture, own)
+    found: list[tuple[int, Pass]] = []
+    _cut(root, total, own, found)
+    return [p for _, p in sorted(found, key=lambda f: f[0])]
+
+
+def _tree(capture: Capture, own: Floats) -> _Node:
+    root = _Node(())
+    leaf = capture.leaf
+    nodes: dict[str, list[_Node]] = {}
+    for i in range(len(capture)):
+        path, name = str(capture.paths[i]), str(capture.names[i])
+        if path not in nodes:
+            chain = [root]
+            for level in path.split(SEP) if path else []:
+                chain.append(chain[-1].child(level))
+            nodes[path] = chain
+        chain = nodes[path]
+        node = chain[-1]
+        # a draw or dispatch has no name of its own: it belongs to the marker it stands in
+        if not (leaf[i] and _is_call(capture, i)):
+            node = node.child(name)
+            chain = [*chain, node]
+            node.marker = i
+        node.own.append(i)
+        for n in chain:
+            n.time += float(own[i])
+            n.first = min(n.first, i)
+    return root
+
+
+def _is_call(capture: Capture, i: int) -> bool:
+    return capture.table.leaf_time or bool(CALL.match(str(capture.names[i])))
+
+
+def _cut(node: _Node, total: float, own: Floats, found: list[tuple[int, Pass]]) -> None:
+    named = sum(n.time for n in node.below.values())
+    if node.below and (not node.levels or (node.time > WRAPPER * total and named > 0.5 * node.time)):
+        for below in node.below.values():
+            _cut(below, total, own, found)
+        loose = [i for i in node.own if own[i] > 0]
+        if loose:
+            found.append((loose[0], Pass(node.levels, np.array(loose), float(own[loose].sum()), True, node.marker)))
+        return
+    rows = np.array(sorted(node.rows()), dtype=np.int64)
+    if node.time > 0:
+        found.append((node.first, Pass(node.levels, rows, node.time, not node.levels, node.marker)))
