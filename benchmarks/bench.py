@@ -193,7 +193,8 @@ noisy machine still moves them by a tenth or two. The answers that were timed ar
 The yardstick is `pandas.read_csv` of the same file with its C engine. From pandas 3.1 on it parses with every core it is
 given; triage then does too. What was done, and what did not help: [docs/decisions.md](../docs/decisions.md#reading-as-fast-as-pandas).
 
-Other programs here: `ground_truth.py` (known-cause CUDA kernels), `hard.py` (fuzzing and faults), `occupancy_sweep.py`,
+Other programs here: `ground_truth.py` (known-cause CUDA kernels), `hard.py` (fuzzing and faults), `reports.py` (Nsight
+Compute reports against their raw page), `occupancy_sweep.py`,
 `fuzz_atheris.py`.
 """
 

@@ -105,7 +105,7 @@ def test_the_session_fills_in_what_a_launch_does_not_repeat() -> None:
 
 
 def test_names_may_stand_in_a_later_block() -> None:
-    block = w._block(results=[w._result(w.Launch("k", {TIME: 3.0}), 0, {"x": 0})])
+    block = w._block(results=[w._result(w.Launch("k", {TIME: 3.0}), {"x": 0})])
     late = w._block(strings=["x", TIME])
     data = w.MAGIC + w._sized(w.number(1, 7)) + block + late
     assert list(read(data, "ncu-rep").columns["gpu.time"].values) == [3.0]

@@ -19,7 +19,7 @@ from triage.ground.errors import UnknownUnit
         ("second", "ns", 1e9), ("byte", "byte", 1), ("Kbyte", "byte", 1e3), ("KiB", "byte", 1024), ("MiB", "byte", 1024**2),
         ("Gbyte/s", "byte/s", 1e9), ("byte/second", "byte/s", 1), ("Mbyte/second", "byte/s", 1e6), ("hz", "hz", 1), ("Ghz", "hz", 1e9),
         ("cycle/nsecond", "hz", 1e9), ("cycle/usecond", "hz", 1e6), ("cycle", "cycle", 1), ("register/thread", "count", 1),
-        ("Kbyte/block", "byte", 1e3), ("byte/block", "byte", 1), ("inst/cycle", "count", 1), ("", "count", 1), ("warp", "count", 1),
+        ("Kbyte/block", "byte", 1e3), ("byte/block", "byte", 1), ("inst/cycle", "count", 1), ("", "count", 1), ("warp", "count", 1), ("pass", "count", 1),
     ],
 )  # fmt: skip
 def test_units_as_profilers_spell_them(text: str, unit: str, factor: float) -> None:

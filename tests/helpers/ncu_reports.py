@@ -10,7 +10,7 @@ import csv
 import io
 import re
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -120,7 +120,7 @@ class Device:
 
 
 def report(
-    launches: Iterable[Launch],
+    launches: Sequence[Launch],
     *,
     codes: Sequence[Code] = (),
     devices: Sequence[Device] = (),
@@ -134,9 +134,12 @@ def report(
     parts = [MAGIC, _sized(number(1, 7)), _block(session=_session(devices, versions or {}))]
     parts += [_block(sources=[c.encode()]) for c in codes]
     index: dict[str, int] = {}
+    done: dict[int, bytes] = {}  # one launch may come many times: encoding is slow
     for i, launch in enumerate(launches):
         known = len(index)
-        encoded = _result(launch, i, index)
+        if id(launch) not in done:
+            done[id(launch)] = _result(launch, index)
+        encoded = number(1, 1) + number(2, i) + done[id(launch)]
         strings = list(index)[known:] if len(index) > known else []
         parts.append(_block(**{"ranges" if ranges else "results": [encoded]}, strings=strings))
     return b"".join(parts)
@@ -173,9 +176,9 @@ def _session(devices: Sequence[Device], versions: Mapping[str, str]) -> bytes:
     return out + b"".join(message(8, message(1, n) + message(2, v)) for n, v in versions.items())
 
 
-def _result(launch: Launch, i: int, index: dict[str, int]) -> bytes:
+def _result(launch: Launch, index: dict[str, int]) -> bytes:
     function = re.split(r"[<(]", launch.kernel.removeprefix("void "))[0]
-    out = number(1, 1) + number(2, i) + message(5, launch.mangled or function) + message(6, function)
+    out = message(5, launch.mangled or function) + message(6, function)
     out += message(7, launch.kernel)
     for n, extent in ((10, launch.grid), (11, launch.block)):
         out += message(n, b"".join(number(k, v) for k, v in enumerate(extent, 1) if v))
@@ -194,7 +197,7 @@ def _result(launch: Launch, i: int, index: dict[str, int]) -> bytes:
     return out + number(22, 1) + number(23, 7)
 
 
-_PAGE = ("ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Context", "Stream", "Block Size", "Grid Size", "Device", "CC")  # fmt: skip
+PAGE = ("ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Context", "Stream", "Block Size", "Grid Size", "Device", "CC")  # fmt: skip
 
 
 def raw_page(text: str) -> list[Launch]:
@@ -205,7 +208,7 @@ def raw_page(text: str) -> list[Launch]:
         if len(row) < len(heads):
             continue
         cell = dict(zip(heads, row, strict=False))
-        metrics: dict[str, Value] = {h: _figure(cell[h]) for h in heads if h not in _PAGE and cell[h] != ""}
+        metrics: dict[str, Value] = {h: _figure(cell[h]) for h in heads if h not in PAGE and cell[h] != ""}
         metrics.update(
             zip(
                 (f"device__attribute_compute_capability_{part}" for part in ("major", "minor")),

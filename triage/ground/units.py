@@ -44,7 +44,7 @@ def unit(text: str) -> tuple[str, float]:
         return "ratio", 0.01
     if low in ("ratio", "fraction"):
         return "ratio", 1.0
-    singular = low[:-1] if low.endswith("s") and low not in _TIME and len(low) > 2 else low
+    singular = low[:-1] if low.endswith("s") and not low.endswith("ss") and low not in _TIME and len(low) > 2 else low
     for name in (low, singular):
         if name in _TIME:
             return "ns", _TIME[name]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import bisect
 import re
-from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 from triage.dialects._nvidia.report import elf, line_table
 from triage.dialects._nvidia.report.container import Contents, text
-from triage.dialects._nvidia.report.elf import Elf
+from triage.dialects._nvidia.report.elf import Elf, Symbol
 from triage.dialects._nvidia.report.line_table import Lines, Place
 from triage.dialects._nvidia.report.wire import BYTES, fields
 
@@ -34,14 +35,48 @@ class Spot(NamedTuple):
     place: Place | None
 
 
-@dataclass(slots=True)
 class Code:
-    """One source entry, which may come in pieces. files: embedded sources by path."""
+    """One source entry, which may come in pieces. files: embedded sources by path. Its cubin is read when asked for."""
 
-    elf: Elf | None = None
-    lines: Lines = field(default_factory=Lines)
-    functions: list[tuple[str, int, int]] = field(default_factory=list)
-    files: dict[str, list[str]] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.cubin = b""
+        self.table: list[tuple[str, int, int]] = []  # name, load address, symbol
+        self.files: dict[str, list[str]] = {}
+
+    @cached_property
+    def elf(self) -> Elf | None:
+        """The cubin's sections and symbols."""
+        return elf.read(self.cubin) if self.cubin else None
+
+    @cached_property
+    def lines(self) -> Lines:
+        """The cubin's line table, empty without one."""
+        return line_table.read(self.elf) if self.elf else Lines()
+
+    @cached_property
+    def _named(self) -> dict[str, list[Symbol]]:
+        out: dict[str, list[Symbol]] = {}
+        for s in self.elf.symbols if self.elf else ():
+            if s.size:
+                out.setdefault(s.name, []).append(s)
+        return out
+
+    @cached_property
+    def functions(self) -> list[Function]:
+        """Every function whose load address is known."""
+        return [self.placed(*entry) for entry in self.table]
+
+    def placed(self, name: str, address: int, symbol: int = -1) -> Function:
+        """A function with its place in the cubin: by the number of its symbol, else by name."""
+        symbols = self.elf.symbols if self.elf else []
+        if 0 <= symbol < len(symbols) and symbols[symbol].name == name:
+            s = symbols[symbol]
+        else:
+            named = self._named.get(name, [])
+            if len(named) != 1:  # several static functions of one name: nothing tells them apart
+                return Function(name, address, max((s.size for s in named), default=_UNSEEN))
+            s = named[0]
+        return Function(name, address, s.size or _UNSEEN, s.section, s.value)
 
 
 def read(contents: Contents) -> dict[int, Code]:
@@ -54,13 +89,12 @@ def read(contents: Contents) -> dict[int, Code]:
         for number, kind, value, stop in parts:
             if kind != BYTES:
                 continue
-            if number == 4 and code.elf is None and stop - value <= _LARGEST:
-                code.elf = elf.read(bytes(data[value:stop]))
-                code.lines = line_table.read(code.elf) if code.elf else Lines()
+            if number == 4 and not code.cubin and stop - value <= _LARGEST:
+                code.cubin = bytes(data[value:stop])
             elif number == 8:
                 code.files |= _files(contents, value, stop)
             elif number == 9:
-                code.functions += _functions(contents, value, stop)
+                code.table += _functions(contents, value, stop)
     return out
 
 
@@ -89,31 +123,18 @@ class Map:
 
     def __init__(self, code: Code | None, mangled: str, shown: str, base: int) -> None:
         self._code, self._mangled, self._shown = code or Code(), mangled, shown
-        found = [self._placed(name, address, symbol) for name, address, symbol in self._code.functions]
+        found = set(self._code.functions)
         if base and not any(f.address == base for f in found):
-            found.append(self._placed(mangled, base, -1))
-        self._functions = sorted(set(found), key=lambda f: f.address)
-
-    def _placed(self, name: str, address: int, symbol: int) -> Function:
-        """A function with its place in the cubin: by the number of its symbol, else by name."""
-        known = self._code.elf
-        if known is None:
-            return Function(name, address, _UNSEEN)
-        if 0 <= symbol < len(known.symbols) and known.symbols[symbol].name == name:
-            s = known.symbols[symbol]
-        else:
-            named = [s for s in known.symbols if s.name == name and s.size]
-            if len(named) != 1:  # several static functions of one name: nothing tells them apart
-                return Function(name, address, max((s.size for s in named), default=_UNSEEN))
-            s = named[0]
-        return Function(name, address, s.size or _UNSEEN, s.section, s.value)
+            found.add(self._code.placed(mangled, base))
+        self._functions = sorted(found, key=lambda f: f.address)
+        self._addresses = [f.address for f in self._functions]
 
     def spot(self, pc: int) -> Spot | None:
         """Where an address lies; None outside all known functions."""
-        inside = next((f for f in reversed(self._functions) if f.address <= pc < f.address + f.size), None)
-        if inside is None:
+        at = bisect.bisect_right(self._addresses, pc) - 1
+        if at < 0 or (offset := pc - self._addresses[at]) >= self._functions[at].size:
             return None
-        offset = pc - inside.address
+        inside = self._functions[at]
         place = self._code.lines.at(inside.section, inside.value + offset) if inside.section >= 0 else None
         return Spot(self._shown if inside.name == self._mangled else readable(inside.name), offset, place)
 
