@@ -63,7 +63,11 @@ def seeds(*roots: Path) -> list[Seed]:
 def shorten(data: bytes) -> bytes:
     """The first lines of a text; all of anything else."""
     lines = data.split(b"\n")
-    return data if len(lines) <= 3 * ROWS or data.startswith((b"\x1f\x8b", b"NVR\0")) else b"\n".join(lines[: 3 * ROWS]) + b"\n"
+    return (
+        data
+        if len(lines) <= 3 * ROWS or data.startswith((b"\x1f\x8b", b"NVR\0"))
+        else b"\n".join(lines[: 3 * ROWS]) + b"\n"
+    )
 
 
 # What profilers, spreadsheets and strangers put into cells.
