@@ -28,14 +28,13 @@ QUANTA = 10_000  # a tenth of a permille is already false precision
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """The numbers all gains share, fitted to measured cures by benchmarks/truth.py (docs/truth.md has the figures).
+    """The numbers all gains share; benchmarks/truth.py --fit says what measured cures choose (docs/truth.md).
 
-    reach: share of its peak at which a unit limits in practice. full: share of peak from which on a unit's demand is
-    what time goes to, whatever warps wait for. unknown: share of peak assumed where no unit was measured. safe: factor on the parts of likely gains that rules call safe.
+    reach: share of its peak at which a unit limits in practice. safe: factor on the parts of likely gains that rules
+    call safe.
     """
 
-    reach: float = 0.85
-    full: float = 0.60
+    reach: float = 0.75
     safe: float = 1.0
 
     def slowest(self, busy: Values) -> Values:
@@ -46,12 +45,12 @@ class Model:
 MODEL = Model()
 
 
-def fractions(rule: Rule, lookup: Lookup, where: Indices, model: Model = MODEL) -> tuple[Floats, Floats, Floats]:
+def fractions(rule: Rule, lookup: Lookup, where: Indices, model: Model | None = None) -> tuple[Floats, Floats, Floats]:
     """(low, likely, bound) fractions of the time of the workloads at positions `where`, NaN where an input is missing.
 
-    low is 0 and bound the likely value where their own inputs are missing.
+    low is 0 and bound the likely value where their own inputs are missing. model: MODEL unless another is tried.
     """
-    g = rule.gain
+    g, model = rule.gain, model or MODEL
     if g is None:
         nothing = np.full(len(where), np.nan)
         return nothing, nothing, nothing
@@ -78,14 +77,12 @@ def _limited(g: GainModel, chosen: _Chosen, stated: Values, model: Model) -> tup
     needs: Values = 0.0  # share of today's time that the busiest unit takes after the cure
     least: Values = 0.0  # the same at best
     freed: Values = np.nan  # time that went to the freed units, where nothing was measured of waits
-    full: Values = 0.0  # time that went to them because they are nearly full
     for busy, unit in _busy(chosen, stays):
         pace = model.slowest(busy)
         likely, best = stays.get(unit, (1.0, 1.0))
         needs, least = np.fmax(needs, pace * likely), np.fmax(least, busy * np.fmin(best, likely))
         if unit in stays:
-            pressed = np.clip((busy - model.full) / (model.reach - model.full), 0.0, 1.0)
-            freed, full = np.fmax(freed, (1 - likely) * pace), np.fmax(full, (1 - likely) * pressed)
+            freed = np.fmax(freed, (1 - likely) * pace)
     waits = np.where(np.isnan(stated), freed, stated) if stays else stated
     return np.minimum(1 - needs, waits), 1 - least
 

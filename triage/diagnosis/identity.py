@@ -24,17 +24,30 @@ def identity(c: Capture, workload: int) -> str:
     return SEP.join([str(c.paths[workload]), str(c.names[workload]), *shape])
 
 
+VERSION = 2  # of the fingerprints of items; a change of what goes in files every ticket anew, so it is counted and said
+
+
 def scope(c: Capture) -> str:
-    """What was captured, as far as it will be the same tomorrow: the root marker ("Frame 4711" is "Frame #"), or ""."""
-    if not c.paths.any():
+    """What was captured, as far as it will be the same tomorrow.
+
+    The root marker where there is one ("Frame 4711" is "Frame #"); of several the one that takes most time, and of
+    launches without markers the kernel that does, without its template arguments. "" for an empty capture.
+    """
+    if not len(c):
         return ""
-    tops = {str(p).partition(SEP)[0] if p else str(n) for p, n in zip(c.paths, c.names, strict=True)}
-    return re.sub(r"\d+", "#", tops.pop()) if len(tops) == 1 else ""
+    tops = [str(p).partition(SEP)[0] if p else str(n) for p, n in zip(c.paths, c.names, strict=True)]
+    marked = bool(c.paths.any())
+    if len(set(tops)) == 1:
+        top = tops[0]
+    else:
+        names, at = np.unique(np.array(tops, dtype=object).astype(str), return_inverse=True)
+        top = str(names[np.bincount(at, weights=np.nan_to_num(c.self_ns)).argmax()])
+    return re.sub(r"\d+", "#", top) if marked else re.split(r"[<(]", top, maxsplit=1)[0].removeprefix("void ").strip()
 
 
 def of_item(cause: str, scope: str) -> str:
     """Fingerprint of an item of the to-do list: 16 hexadecimal digits of cause and scope; no measured number goes in."""
-    return hashlib.sha256(f"ticket\0{cause}\0{scope}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return hashlib.sha256(f"ticket/{VERSION}\0{cause}\0{scope}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def fingerprint(rule: Rule, who: str) -> str:
