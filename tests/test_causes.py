@@ -14,11 +14,7 @@ from triage.rulebook.packs import Rulebook
 
 # Causes that no rule gives evidence for yet, and what it needs.
 WAITING = {
-    "blocking-sync": "gaps of a time line, by what the host did in them",
     "clock-throttle": "the device's boost clock, to hold the measured one against",
-    "cold-start": "times of the single calls in their order",
-    "queue-waits": "gaps of a time line, by the queue waited for",
-    "small-copies": "the single copies with their sizes",
 }
 # Causes of other families that only exist where something is drawn.
 DRAWN = {"capped-frame-rate", "occupancy-attributes", "ordered-retirement"}

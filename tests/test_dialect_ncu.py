@@ -336,7 +336,7 @@ def test_stall_shares_from_samples() -> None:
         (b'"Kernel Name","k"\n"Address","Source","# Samples"\n"1","MOV","3"\n', "source page"),
         (HEAD.format("").encode(), "header but no rows"),
         (RAW.read_bytes()[: RAW.read_bytes().index(b'"0","4712"')], "header but no rows"),
-        (b"SQLite format 3\0" + b"CUPTI_ACTIVITY_KIND_KERNEL TARGET_INFO_GPU", "nsys stats --report cuda_gpu_trace"),
+        (b"SQLite format 3\0" + b"CUPTI_ACTIVITY_KIND_KERNEL TARGET_INFO_GPU", "the SQLite database is damaged"),
     ],
 )  # fmt: skip
 def test_refusals_name_what_it_is(data: bytes, words: str) -> None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from triage.capture.arrays import Floats, Indices, Masks, Names
     from triage.capture.location import Locate
     from triage.capture.source import Source
+    from triage.capture.trace import Timeline, Trace
     from triage.devices import Device
 
 SEP = "\x1f"  # joins path levels inside; marker names hold '/' and ':' but never this
@@ -71,7 +72,8 @@ class Table:
     1-based line numbers otherwise. leaf_time: gpu.time is a leaf's own, parents must be summed. frame_ns: the frame's
     time where the export states it. raw: exported counters kept only as inputs of computed columns. collectable: metrics
     this capture's tool can give, where that is less than its dialect knows (the counters of one vendor's GPU). locate:
-    where inside a row its metrics come from, where the export counts instructions.
+    where inside a row its metrics come from, where the export counts instructions. trace: when each row ran and what the
+    host did meanwhile, where the export knows.
     """
 
     dialect: str
@@ -94,6 +96,7 @@ class Table:
     group: bool = True
     collectable: frozenset[str] | None = None
     locate: Locate | None = None
+    trace: Trace | None = None
 
     def __len__(self) -> int:
         return len(self.names)
@@ -152,6 +155,7 @@ class Capture:
     uncovered_ns: float = 0.0
     frames: Floats | None = None
     collect: Callable[[list[str]], str] | None = None
+    timeline: Timeline | None = None  # with it, exclusive time is shared out where several workloads ran at once
 
     def __len__(self) -> int:
         return len(self.names)
@@ -173,6 +177,11 @@ class Capture:
     def sha256(self) -> str:
         """Digest of the input as it is on disk; raises BadCapture when that is no longer what was read."""
         return self.table.files[0].sha256 if self.table.files else ""
+
+    @property
+    def copying(self) -> Masks | None:
+        """Workloads of a timeline that a copy engine did, which has no counters; None where there is no timeline."""
+        return None if self.timeline is None else self.kinds == "copy"
 
     def rows_of(self, workload: int) -> Indices | list[int]:
         """Table rows behind a workload."""

@@ -109,7 +109,7 @@ class _Maker:
             workload=workload,
             workload_id=self.part.workload_id(workload, self.d.many),
             workload_name=name,
-            level=level(gain.share if gain else None, confidence),
+            level=level(gain.share if gain else None, confidence, gain.scope if gain else "workload"),
             confidence=confidence,
             message=sentence(rule.finding, rule, lookup, i),
             gain=gain,

@@ -51,6 +51,11 @@ def frame_capture(capture: Capture, limiter: Codes, lead: tuple[Floats, Indices]
         known |= _pairs(capture, own, leaf, total)
         known |= pass_facts(capture, total)
         known |= _common(lead, book, total)
+        if capture.timeline is not None:
+            from triage.diagnosis.timeline_facts import timeline_facts  # only traces need it
+
+            known |= timeline_facts(capture.timeline, total)
+            del known["frame.uncovered"]  # what lies between the work is known by its causes
     # a time of 0 is a missing one, never a fact
     if total <= 0:
         known.pop("frame.time")

@@ -38,8 +38,9 @@ class Part:
 
     @property
     def judged(self) -> Masks:
-        """Of which workloads anything can be said: what limits them, or what leads them."""
-        return (self.limiter > 0) | (self.leaders.cause >= 0)
+        """Of which workloads anything can be said: what limits them, what leads them, or that they copy."""
+        known = (self.limiter > 0) | (self.leaders.cause >= 0)
+        return known if self.capture.copying is None else known | self.capture.copying
 
     def workload_id(self, i: int, many: bool) -> str:
         """`w7`, or `2:w7` when several captures are diagnosed together; `frame` for the whole capture."""
@@ -52,7 +53,8 @@ class Item:
     """One thing to do. cause: position in the vocabulary. Times in ns, beyond the items above; NaN without times.
 
     workloads: (part, index in its capture), worst first, -1 for the whole frame. alone_ns: what the item would save if
-    it stood alone. fraction: of its worst workload. rule: index of the rule whose evidence speaks there.
+    it stood alone. fraction: of its worst workload. rule: index of the rule whose evidence speaks there. apart: saves idle
+    time that no other item claims.
     """
 
     cause: int
@@ -66,6 +68,7 @@ class Item:
     workloads: tuple[tuple[int, int], ...]
     rules: frozenset[int] = field(default_factory=frozenset)
     whole: bool = False
+    apart: bool = False
 
 
 @dataclass(repr=False)

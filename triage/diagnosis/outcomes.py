@@ -89,6 +89,9 @@ class Outcomes:
         for index in self.truth.possible:  # in the order of groups: premises first
             rule = self.d.book.rules[index]
             own = [(askable(metric, self.view), mask) for metric, mask in missing(rule, self.view, self.d.method)]
+            if (copying := self.capture.copying) is not None:  # no run of a profiler gives counters of a copy engine
+                bare = copying[self.rows]
+                own = [part for ask, mask in own for part in ((ask, mask & ~bare), ((), mask & bare))]
             for concept in rule.when[self.d.method].given:
                 unknown = self.truth.concept(concept) == UNKNOWN
                 for maker in makers[concept]:

@@ -62,6 +62,10 @@ class Vocabulary:
         self.of_rule = np.array([code.get(r.cause, -1) for r in book.rules] or [-1], np.int16)
         self.verdict = np.array([book.cause(name).is_verdict for name in self.names] or [False])
         self.sureness = np.array([SURENESS[r.gain.confidence] if r.gain else 0.5 for r in book.rules] or [0.5])
+        # idle time is dealt out among its causes already: they explain away neither each other nor what keeps a device
+        # busy, unless both claim the same part of it
+        self.of_idle = np.array([r.gain is not None and r.gain.scope == "idle" for r in book.rules] or [False])
+        self._claims = [frozenset(n for n in r.gain.time.names if n.startswith("idle.")) if r.gain and r.gain.time else frozenset() for r in book.rules]  # fmt: skip
         self.links = [(code[c.id], code[e.cause], e.when) for c in book.causes.values() for e in c.explains]
 
     def known(self, view: View, fired: Sequence[Fired]) -> Known:
@@ -75,11 +79,18 @@ class Vocabulary:
             found.enter(cause, rule, where, float(self.sureness[rule]), low, gains, bound)
         for source, target, when in self.links:
             if source in found.rows and target in found.rows and not self.verdict[source]:
-                holds = np.ones(view.size, dtype=bool)
+                holds = self._may_explain(found.rows[source].rule, found.rows[target].rule)
                 if when is not None:
                     holds &= np.asarray(when(lambda name: view[name])) == 1
                 found.explain(source, target, holds)
         return found
+
+    def _may_explain(self, source: Indices, target: Indices) -> Masks:
+        """Do two rules per workload speak of the same time?"""
+        out = ~self.of_idle[source]
+        for i in np.flatnonzero(~out):  # rules of idle time speak of whole captures: there is one
+            out[i] = not self._claims[int(source[i])].isdisjoint(self._claims[int(target[i])])
+        return out
 
     def lead(self, known: Known, size: int) -> Leaders:
         """The leading root of every workload."""

@@ -2,7 +2,8 @@
 
 Every workload is led by one root, so items of workloads never overlap and their sums are the headline. An item about
 the whole frame (merging passes, launch overhead) shares time with them: it counts with what it would give back of the
-time that is left after the items above it.
+time that is left after the items above it. Idle time between the work belongs to no workload and to one cause each: those
+items stand apart, and are neither cut by others nor cut them.
 """
 
 from __future__ import annotations
@@ -34,14 +35,17 @@ def todo(parts: Sequence[Part], vocabulary: Vocabulary) -> list[Item]:
     taken = 0.0
     while rest or wide:
         left = max(0.0, 1.0 - taken / total) if total > 0 else 1.0
-        best = max(wide, key=lambda i: (_worth(i, total), -i.cause), default=None)
-        if best is not None and (not rest or _worth(best, total) * left > _worth(rest[0], total)):
+        best = max(wide, key=lambda i: (_worth(i, total) * (1.0 if i.apart else left), -i.cause), default=None)
+        part = 1.0 if best is not None and best.apart else left
+        if best is not None and (not rest or _worth(best, total) * part > _worth(rest[0], total)):
             wide.remove(best)
-            item = replace(best, saved_ns=best.saved_ns * left, low_ns=0.0, bound_ns=best.bound_ns * left)
+            item = replace(
+                best, saved_ns=best.saved_ns * part, low_ns=best.low_ns * part, bound_ns=best.bound_ns * part
+            )
         else:
             item = rest.pop(0)
         out.append(item)
-        taken += 0.0 if item.saved_ns != item.saved_ns else item.saved_ns
+        taken += 0.0 if item.apart or item.saved_ns != item.saved_ns else item.saved_ns
     return out
 
 
@@ -118,18 +122,20 @@ def _of_frames(parts: Sequence[Part], vocabulary: Vocabulary) -> list[Item]:
             if vocabulary.verdict[cause] or not row.root[0] or row.likely[0] <= 0:
                 continue
             time = part.capture.frame_ns if part.capture.frame_ns > 0 else float("nan")
+            apart = bool(vocabulary.of_idle[row.rule[0]])
             item = Item(
                 cause=cause,
                 rule=int(row.rule[0]),
                 count=1,
                 saved_ns=float(row.likely[0]) * time,
-                low_ns=0.0,
+                low_ns=float(row.low[0]) * time if apart else 0.0,
                 bound_ns=float(row.bound[0]) * time,
                 alone_ns=float(row.likely[0]) * time,
                 fraction=float(row.likely[0]),
                 workloads=((p, -1),),
                 rules=frozenset([int(row.rule[0])]),
                 whole=True,
+                apart=apart,
             )
             if cause in found:
                 other = found[cause]
@@ -137,7 +143,9 @@ def _of_frames(parts: Sequence[Part], vocabulary: Vocabulary) -> list[Item]:
                     max(other, item, key=lambda i: i.alone_ns),
                     count=other.count + 1,
                     saved_ns=other.saved_ns + item.saved_ns,
+                    low_ns=other.low_ns + item.low_ns,
                     bound_ns=other.bound_ns + item.bound_ns,
+                    apart=other.apart and item.apart,
                     alone_ns=other.alone_ns + item.alone_ns,
                     workloads=other.workloads + item.workloads,
                 )

@@ -19,7 +19,7 @@ TITLE = "Profilers' own files (.nsys-rep, .ngfx-*, .rdc, .rgp, .trace ...), refu
 CAPTURE = """\
 Such a file is for the profiler's own window. Make an export of it first:
 
-- `.nsys-rep`, `.qdrep`, `.sqlite`: `nsys stats --report cuda_gpu_trace --format csv --output . report.nsys-rep`
+- `.nsys-rep`, `.qdrep`: `nsys export --type sqlite report.nsys-rep`
 - `.nvprof`, `.nvvp`: `nvprof --csv --print-gpu-trace -i report.nvprof 2> report.csv`
 - `.ngfx-gputrace`, `.ngfx-capture`: profile again with `ngfx --activity="GPU Trace Profiler" ... --auto-export`
 - `.rdc`: in RenderDoc, Window > Performance Counter Viewer, *Capture counters*, *Save as CSV*
@@ -45,7 +45,7 @@ _KINDS = (
         (".nsys-rep", ".qdrep", ".qdstrm"),
         (),
         "an Nsight Systems report, not a table",
-        "export it: nsys stats --report cuda_gpu_trace --format csv --output . {name}",
+        "export it: nsys export --type sqlite {name}",
     ),
     _Kind(
         (".nvvp", ".nvprof"),
@@ -135,11 +135,8 @@ def _kind(source: Source) -> _Kind | None:
     if kind := next((k for k in _KINDS if k.begins and head.startswith(k.begins)), None):
         return kind
     if head.startswith(b"SQLite format 3"):
-        # both tools keep CUPTI tables; only Nsight Systems describes the target beside them
-        if b"CUPTI_ACTIVITY_KIND" in head and b"TARGET_INFO" not in head and not source.name.endswith(".sqlite"):
-            return _KINDS[1]
-        ours = b"CUPTI_ACTIVITY" in head or b"TARGET_INFO" in head or b"NVTX_EVENTS" in head
-        return _KINDS[0] if ours else None
+        # Nsight Systems' own databases are read (nsys-sqlite is surer of them); nvprof's keep CUPTI's tables as well
+        return _KINDS[1] if b"CUPTI_ACTIVITY_KIND" in head and b"TARGET_INFO" not in head else None
     # UTF-16 text holds zero bytes too, but begins with its mark
     if (b"\0" in head[:4096] and head[:2] not in (b"\xff\xfe", b"\xfe\xff")) or head.startswith(_PACKED):
         return named

@@ -106,7 +106,7 @@ def _entry(
         "rank": rank,
         "cause": cause.id,
         "title": cause.title,
-        "level": level(item.fraction if share is None else share, f.confidence),
+        "level": level(item.fraction if share is None else share, f.confidence, f.gain.scope if f.gain else "workload"),
         "confidence": f.confidence,
         "saved_ns": number(item.saved_ns, 1),
         "share": None if share is None else number(share),

@@ -24,6 +24,7 @@ from triage.document import passes
 from triage.document.bundle import SCHEMA, Bundle, Entry
 from triage.document.causes import Causes, groups, known_causes, todo_lists, unjudged
 from triage.document.numbers import number
+from triage.document.timeline import timelines
 from triage.document.workloads import Workloads
 from triage.ground.limiters import CLASSES
 from triage.ground.units import display
@@ -50,7 +51,7 @@ def bundle(d: Diagnosis, found: Made | None = None, *, ways: bool = True) -> Bun
         "schema": SCHEMA,
         "tool": {"name": "sol-triage", "version": d.version, "rules_sha256": d.book.sha256, "method": d.method},
         "captures": [_capture(part) for part in d.parts],
-        "frame": {**_frame(d), **unjudged(d, outcomes)},
+        "frame": {**_frame(d), **unjudged(d, outcomes), "timeline": timelines(d.parts)},
     }
     return Bundle(
         head=head,

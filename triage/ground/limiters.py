@@ -87,6 +87,14 @@ _LEVELS = (
     ("medium", 0.03, "low"),
     ("low", 0.0, "low"),
 )
+# Of idle time: a trace in which nothing waits still shows a few per cent of it. House judgement after the thresholds of
+# Nsight Systems' recipes and of nsys-ai, which are absolute; these are shares of the span.
+_LEVELS_OF_IDLE = (
+    ("critical", 0.40, "high"),
+    ("high", 0.25, "medium"),
+    ("medium", 0.10, "low"),
+    ("low", 0.0, "low"),
+)
 # how sure a gain model is; the weight only orders findings of equal gain
 CONFIDENCE = {"low": 0.3, "medium": 0.6, "high": 0.9}
 
@@ -96,12 +104,16 @@ def code(limiter: str) -> int:
     return CLASSES.index(limiter)
 
 
-def level(share: float | None, confidence: str) -> str:
+def level(share: float | None, confidence: str, of: str = "workload") -> str:
     """Severity from the share of the capture's time (0-1) that a fix gives back and how sure that is (CONFIDENCE).
 
-    `info` where the share is nothing or unknown.
+    of: `idle` for time in which no device worked. `info` where the share is nothing or unknown.
     """
     if share is None or share != share or share <= 0:
         return "info"
     sure = CONFIDENCE[confidence]
-    return next(name for name, least, surely in _LEVELS if share >= least and sure >= CONFIDENCE[surely])
+    return next(
+        name
+        for name, least, surely in (_LEVELS_OF_IDLE if of == "idle" else _LEVELS)
+        if share >= least and sure >= CONFIDENCE[surely]
+    )

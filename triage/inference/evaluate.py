@@ -189,5 +189,9 @@ def missing(rule: Rule, view: View, method: str) -> list[tuple[str, Masks]]:
 
 
 def askable(metric: str, view: View) -> tuple[str, ...]:
-    """What would have to be collected for a missing metric; empty when this profiler cannot give it."""
-    return leaves(metric, view.capture.collectable)
+    """What would have to be collected for a missing metric; empty when this profiler cannot give it, or gave all of it.
+
+    The latter is so where the device is not known: no run of the profiler would help.
+    """
+    wanted = leaves(metric, view.capture.collectable)
+    return tuple(m for m in wanted if m == metric or np.isnan(view[m]).any())

@@ -11,9 +11,11 @@ import numpy as np
 from triage import schema
 from triage.capture.arrays import Masks
 from triage.capture.capture import Quality, Table
+from triage.capture.trace import Timeline
 from triage.ground.units import show
 
 ABSURD = 1e20  # 64-bit counters end at 1.8e19
+FEW, SHORT = 20, 1_000_000  # operations, ns: a timeline with less says little of the program
 MOST = 20  # remarks of one kind that name their row; the rest is counted
 
 
@@ -104,7 +106,7 @@ def _no_time(table: Table) -> list[Quality]:
 
 def _short_ranges(table: Table) -> list[Quality]:
     column = table.columns.get("gpu.time")
-    if column is None:
+    if column is None or table.trace is not None:  # a timeline holds no counters
         return []
     short = (column.values > 0) & (column.values < 10_000)
     count = int(short.sum())
@@ -118,3 +120,19 @@ def _short_ranges(table: Table) -> list[Quality]:
             int(np.argmax(short)),
         )
     ]
+
+
+def timeline(t: Timeline) -> list[Quality]:
+    """What limits what a timeline can say: too short, cut from a longer run, without the host."""
+    out = []
+    span = max(d.span_ns for d in t.devices)
+    if len(t.own_ns) < FEW or span < SHORT:
+        text = f"{len(t.own_ns)} operations in {show(float(span), 'ns')}: too short a timeline to generalise from"
+        out.append(Quality("short-timeline", text))
+    if t.host is None:
+        text = "no calls of the host were recorded: what the devices waited for cannot be told"
+        out.append(Quality("no-host-calls", text))
+    elif t.sliced:
+        text = "for many operations the call that started them is missing: the capture was cut from a longer run"
+        out.append(Quality("sliced-timeline", text))
+    return out

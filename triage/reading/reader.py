@@ -8,9 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from triage import devices, dialects
+from triage.capture import timeline
 from triage.capture.capture import SEP, Capture, Column, Derived, InputFile, Table
 from triage.capture.packed import BYTES
 from triage.capture.source import Source
+from triage.capture.trace import Timeline
 from triage.devices import Device
 from triage.ground.errors import BadCapture, CaptureError, TriageError
 from triage.reading import chains, frames, markers, passes, quality
@@ -76,6 +78,9 @@ def capture(table: Table, module: dialects.Dialect, why: str, device: str = "", 
     parent, depth, _ = markers.tree(names, paths)
     duration = facts.get("gpu.time", np.full(len(names), np.nan))
     inclusive, own = markers.exclusive(duration, parent, depth, table.leaf_time)
+    measured = _timed(table)
+    if measured is not None:  # where several ran at once, each is given its part of the time
+        own = np.bincount(codes, measured.own_ns, len(names)).astype(np.float64)
     calls = np.ones(len(names)) if members is None else np.diff(members[1]).astype(float)
     if "frame.calls" in facts:
         calls = np.where(np.isfinite(facts["frame.calls"]), facts["frame.calls"], calls)
@@ -97,6 +102,7 @@ def capture(table: Table, module: dialects.Dialect, why: str, device: str = "", 
         sources=sources,
         device=_device(device, table),
         members=members,
+        timeline=measured,
         collectable=frozenset(module.names()) if table.collectable is None else table.collectable,
         notes=list(table.notes),
         quality=list(table.quality),
@@ -113,6 +119,16 @@ def capture(table: Table, module: dialects.Dialect, why: str, device: str = "", 
     if table.frame_ns and not marker and table.frame_ns > covered:
         out.frame_ns, out.uncovered_ns = table.frame_ns, table.frame_ns - covered
     return out
+
+
+def _timed(table: Table) -> Timeline | None:
+    """Measure a table's trace; its span is the frame, and what limits what it can say is remarked upon."""
+    if table.trace is None or not len(table.trace.operations):
+        return None
+    found = timeline.build(table.trace)
+    table.frame_ns = float(sum(d.span_ns for d in found.devices))
+    table.quality += quality.timeline(found)
+    return found
 
 
 def select(capture: Capture, marker: str) -> Capture:
@@ -133,6 +149,7 @@ def select(capture: Capture, marker: str) -> Capture:
         setattr(capture, field, getattr(capture, field)[keep])
     capture.parent = back[capture.parent[keep]]
     capture.facts = {m: v[keep] for m, v in capture.facts.items()}
+    capture.timeline = None  # the gaps lie between all of them
     capture.members = (np.concatenate(groups), np.concatenate([[0], np.cumsum([len(g) for g in groups])]))
     return capture
 

@@ -9,7 +9,7 @@ from typing import Any
 from triage.ground.limiters import CONFIDENCE
 from triage.ground.parts import UNITS
 from triage.rulebook.expression import Expression
-from triage.rulebook.rule import EVIDENCE, Demand, GainModel
+from triage.rulebook.rule import EVIDENCE, GAIN_OF, Demand, GainModel
 
 _EFFECT = {"remains", "at_best", "time", "time_at_best", "sure"}
 _PLAIN = {"saves", "low", "at_most"}  # three formulas of a rule's own, bounded by nothing else
@@ -33,6 +33,8 @@ def gain_model(g: Mapping[str, Any], parse: Callable[[str], Expression]) -> Gain
         raise Wrong("gain", f"unknown gain key {sorted(unknown)[0]!r}")
     evidence = _word(g, "evidence", "stall", EVIDENCE)
     confidence = _word(g, "confidence", EVIDENCE[evidence], CONFIDENCE)
+    if (of := str(g.get("of", "workload"))) not in GAIN_OF:
+        raise Wrong("of", f"a gain is of one of {', '.join(GAIN_OF)}")
     sure = g.get("sure", 0)
     if isinstance(sure, bool) or not isinstance(sure, int | float) or not 0 <= sure <= 1:
         raise Wrong("sure", "`sure` is the part of the likely gain that is safe, 0 to 1")
@@ -50,7 +52,7 @@ def gain_model(g: Mapping[str, Any], parse: Callable[[str], Expression]) -> Gain
         evidence=evidence,
         confidence=confidence,
         because=" ".join(str(g["because"]).split()),
-        scope=str(g.get("of", "workload")),
+        scope=of,
         limited=not plain,
     )
 

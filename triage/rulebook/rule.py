@@ -64,6 +64,11 @@ class When:
 EVIDENCE = {"mechanism": "high", "stall": "medium", "rate": "low", "absence": "low"}
 
 
+# What a gain is a fraction of: the workload's (or frame's) own time, or idle time beside all workloads, of which every
+# instant is counted for one cause only
+GAIN_OF = ("workload", "idle")
+
+
 @dataclass(frozen=True, slots=True)
 class Demand:
     """The part of a unit's demand that remains after the cure: likely, and at best."""
@@ -80,6 +85,7 @@ class GainModel:
     remains: demands that fall. time: share of the time that the cure gives back by what was measured of waits or idle
     units, None where the demands alone tell. best: most of it. low: None where `sure`, a part of the likely gain, is safe.
     limited: whether the units that stay busy bound the gain; a rule of a user's own may state plain formulas instead.
+    scope: a word of GAIN_OF.
     """
 
     remains: tuple[Demand, ...]

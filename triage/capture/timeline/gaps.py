@@ -1,0 +1,121 @@
+"""The gaps of one device: which piece of each goes to what, who led it, and what is to blame.
+
+Every gap ends with an operation. What the thread that launched it did from the gap's beginning on says where the time
+went; what it did at the beginning says what would have to go for the gap to go. After a synchronisation, for example, the
+host still needs time to launch anew: the time is the host's, the blame the synchronisation's.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+
+from triage.capture.arrays import Codes, Indices, Masks
+from triage.capture.timeline.spans import Steps
+from triage.capture.trace import ALLOC, COPY, HOST, LAUNCH, LOAD, MEMCPY, PROFILER, QUEUED, SET, SYNC, UNKNOWN, Trace
+
+# what goes away by itself or not at all, whoever led the gap
+_FIXED = (PROFILER, LOAD, ALLOC)
+# waiting that empties the queue: what the host does next to fill it again would have been done meanwhile
+_EMPTYING = (SYNC, MEMCPY)
+
+
+@dataclass(slots=True)
+class Gaps:
+    """Gaps in order. ended_by: row of the operation. led: class at the beginning. pieces: class -> ns in each gap."""
+
+    start: Indices
+    end: Indices
+    ended_by: Indices
+    led: Codes
+    pieces: dict[int, Indices]
+
+    @property
+    def length(self) -> Indices:
+        """ns of each gap."""
+        return self.end - self.start
+
+    def blamed(self) -> dict[int, Indices]:
+        """Class -> ns of each gap that would go if the class went; over the classes the whole gap."""
+        out = dict(self.pieces)
+        for leader in _EMPTYING:
+            mine = self.led == leader
+            if not mine.any():
+                continue
+            taken = np.zeros(len(mine), dtype=np.int64)
+            for kind, piece in out.items():
+                if kind not in _FIXED:
+                    taken += np.where(mine, piece, 0)
+                    out[kind] = np.where(mine, 0, piece)
+            out[leader] = out.get(leader, 0) + taken
+        return out
+
+
+def find(trace: Trace, start: Indices, end: Indices, ended_by: Indices) -> Gaps:
+    """The gaps of a device, taken apart. Holes are given in order, with the row of the operation that ends each."""
+    ops, calls = trace.operations, trace.calls
+    length = end - start
+    led = np.full(len(start), UNKNOWN, dtype=np.int8)
+    pieces = {UNKNOWN: np.zeros(len(start), dtype=np.int64), QUEUED: np.zeros(len(start), dtype=np.int64)}
+    call = ops.call[ended_by]
+    known = call >= 0
+    if not known.any():
+        return Gaps(start, end, ended_by, led, {UNKNOWN: length})
+    returned = np.where(known, calls.end[call], 0)
+    queued = known & (returned <= start)
+    led[queued] = QUEUED
+    pieces[QUEUED][queued], pieces[UNKNOWN][~known] = length[queued], length[~known]
+    rest = np.flatnonzero(known & ~queued)
+    thread = calls.thread[call[rest]]
+    copying = np.isin(ops.kind[ended_by], (COPY, SET))
+    order = np.argsort(thread, kind="stable")
+    rest, thread = rest[order], thread[order]
+    cuts = np.flatnonzero(np.diff(thread, prepend=thread[:1] - 1, append=thread[-1:] + 1)).tolist() if len(rest) else []
+    by_thread = np.argsort(calls.thread, kind="stable")
+    sorted_threads = calls.thread[by_thread]
+    for low, high in itertools.pairwise(cuts):
+        mine = rest[low:high]
+        a, b = np.searchsorted(sorted_threads, [thread[low], thread[low] + 1])
+        rows = by_thread[a:b]
+        led[mine] = _take(pieces, mine, start[mine], end[mine], calls.start[call[mine]], copying[mine], trace, rows)
+    return Gaps(start, end, ended_by, led, {k: v for k, v in pieces.items() if v.any()})
+
+
+def _take(
+    pieces: dict[int, Indices],
+    mine: Indices,
+    start: Indices,
+    end: Indices,
+    begun: Indices,
+    copying: Masks,
+    trace: Trace,
+    rows: Indices,
+) -> Codes:
+    """Enter the pieces of one thread's gaps; the classes that led them. begun: when the launching call began."""
+    calls = trace.calls
+    kind = calls.kind[rows]
+    steps = Steps(calls.start[rows], calls.end[rows], kind, HOST)
+    extra = rows[calls.name[rows] < 0]  # overhead that the profiler reports beside the calls
+    beside = Steps(calls.start[extra], calls.end[extra], calls.kind[extra], HOST)
+    begun = np.clip(begun, start, end)
+
+    def put(kind: int, ns: Indices) -> None:
+        if kind not in pieces:
+            pieces[kind] = np.zeros(len(pieces[UNKNOWN]), dtype=np.int64)
+        pieces[kind][mine] += ns
+
+    left = begun - start
+    for k, ns in steps.spent(start, begun).items():
+        put(k, ns)
+        left = left - ns
+    put(HOST, left)
+    left = end - begun
+    for k, ns in beside.spent(begun, end).items():
+        put(k, ns)
+        left = left - ns
+    put(LAUNCH, np.where(copying, 0, left))
+    put(MEMCPY, np.where(copying, left, 0))
+    running = begun <= start  # the launching call was under way already
+    return np.where(running, np.where(copying, MEMCPY, LAUNCH), steps.at(start)).astype(np.int8)

@@ -1,0 +1,199 @@
+"""The nouns of a timeline: what ran on the devices, what the host's threads did meanwhile, and what came of both.
+
+A reader that knows starts and ends hands over a Trace beside its Table; triage/capture/timeline makes a Timeline of it. Times are
+whole nanoseconds on one clock with an arbitrary zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from triage.capture.arrays import Codes, Floats, Indices, Masks
+
+# what ran on a device
+KERNEL, COPY, SET, GRAPH, WORK = range(5)
+# which way a copy went; OTHER_WAY: peer, array, unified memory
+TO_DEVICE, FROM_DEVICE, ON_DEVICE, OTHER_WAY = range(4)
+
+LANES = ("kernels", "to-device", "from-device", "copies")  # what a strip shows beside the gaps
+
+# Classes of a gap, in the order in which they claim an instant. A call of the runtime is one of CALLS.
+GAPS = ("profiler", "load", "sync", "memcpy", "alloc", "launch", "api", "host", "queued", "unknown")
+PROFILER, LOAD, SYNC, MEMCPY, ALLOC, LAUNCH, API, HOST, QUEUED, UNKNOWN = range(len(GAPS))
+
+
+@dataclass(slots=True)
+class Operations:
+    """What ran on the devices, one entry per row of the table, in its order.
+
+    start, end: ns. kind: KERNEL, COPY, ... device: position in Trace.devices; stream: any number that tells streams of one
+    device apart. call: position of the call that started it in Calls, -1 where it is not in the file. name: position in
+    Trace.names. bytes, way, pageable: of copies, 0 elsewhere.
+    """
+
+    start: Indices
+    end: Indices
+    kind: Codes
+    device: Indices
+    stream: Indices
+    call: Indices
+    name: Indices
+    bytes: Indices
+    way: Codes
+    pageable: Masks
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+
+@dataclass(slots=True)
+class Calls:
+    """What threads of the host did: calls of the runtime and driver, and the profiler's own work inside them.
+
+    kind: a class of GAPS up to API. thread: any number that tells threads of all processes apart. name: position in names,
+    -1 for what is no call but overhead (loading, the profiler's own work) that fell into one.
+    """
+
+    start: Indices
+    end: Indices
+    thread: Indices
+    kind: Codes
+    name: Indices
+    names: list[str]
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+
+@dataclass(slots=True)
+class Trace:
+    """Everything a reader knows of the time between the work.
+
+    devices: (key, name or None) in the order that Operations.device counts in. names: of operations.
+    """
+
+    operations: Operations
+    calls: Calls
+    devices: list[tuple[str, str | None]]
+    names: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class GapClass:
+    """Gaps of one class on one device: the time in it, the gaps that began with it, their length, and what it is blamed for.
+
+    blamed_ns: what would go if the class went: the whole rest of the gaps it led, without what is loading, allocation or
+    the profiler in any case. Over the classes it adds up to the idle time, as total_ns does.
+    """
+
+    cause: str
+    total_ns: int
+    count: int
+    led_ns: int
+    blamed_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """One hole in a device's work. before, after: table rows of the operations around it. call: what led it, in words."""
+
+    start: int
+    end: int
+    cause: str
+    led_by: str
+    call: str
+    before: int
+    after: int
+
+
+@dataclass(slots=True)
+class DeviceTimeline:
+    """One device from its first start to its last end.
+
+    first: ns of its first start on the trace's clock. longest: the longest gaps, longest first. copies_alone_ns: copying
+    with no kernel beside it; exposed_ns: the same to and from the host. cold_ns: idle time blamed on loading, or on
+    allocations in the first tenth. transition_ns: queued gaps as short as a device's own latency. elsewhere_ns: queued gaps while another device worked. wait_ns: time in collectives
+    beyond that of the device that came to them last. lanes: word of LANES or class of GAPS -> share of each of equal parts
+    of the whole trace.
+    """
+
+    key: str
+    name: str | None
+    first: int
+    span_ns: int
+    busy_ns: int
+    gap_count: int
+    largest_gap_ns: int
+    gaps: list[GapClass]
+    longest: list[Gap]
+    kernels: int
+    kernel_ns: int
+    median_kernel_ns: float | None
+    short_kernels: int
+    copies: int
+    small_copies: int
+    copy_ns: int
+    median_copy_ns: float | None
+    copy_busy_ns: int
+    copy_hidden_ns: int
+    copies_alone_ns: int
+    exposed_ns: int
+    h2d_bytes: int
+    d2h_bytes: int
+    d2d_bytes: int
+    pageable_copies: int
+    memsets: int
+    graph_launches: int
+    overlap_ns: int
+    streams: int
+    cold_ns: int
+    transition_ns: int
+    elsewhere_ns: int = 0
+    collective_ns: int = 0
+    wait_ns: int = 0
+    lanes: dict[str, list[float]] = field(default_factory=dict)
+
+    @property
+    def idle_ns(self) -> int:
+        """Time in which nothing ran."""
+        return self.span_ns - self.busy_ns
+
+    def gap(self, cause: str) -> GapClass:
+        """Gaps of one class; zeros where there are none."""
+        return next((g for g in self.gaps if g.cause == cause), GapClass(cause, 0, 0, 0, 0))
+
+
+@dataclass(frozen=True, slots=True)
+class HostCalls:
+    """Outermost calls of the host in numbers. *_ns: time in them, over all threads; median_launch_ns, median_copy_ns: of one call that
+    started a kernel, or a copy. threads: how many started work.
+    """
+
+    calls: int
+    threads: int
+    launches: int
+    syncs: int
+    sync_ns: int
+    copies: int
+    copy_ns: int
+    allocations: int
+    median_launch_ns: float | None
+    median_copy_ns: float | None
+
+
+@dataclass(slots=True)
+class Timeline:
+    """What a trace says of the time between the work.
+
+    start, end: of all devices together, ns. own_ns: time of every operation, shared out where several ran at once; their
+    sum is the busy time. host: None where no call was recorded. sliced: cut from a longer run, so its beginning is no start.
+    """
+
+    start: int
+    end: int
+    devices: list[DeviceTimeline]
+    own_ns: Floats
+    host: HostCalls | None
+    sliced: bool

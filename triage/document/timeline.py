@@ -1,0 +1,78 @@
+"""A timeline in the result: `frame.timeline`, one object per device, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from triage.capture.trace import DeviceTimeline, Gap
+from triage.diagnosis.judged import Part
+from triage.document.bundle import Entry
+from triage.document.numbers import number
+
+
+def timelines(parts: Sequence[Part]) -> Entry | None:
+    """Device -> its timeline; of several captures the device's key follows the capture's number. None where no part has one."""
+    many = len(parts) > 1
+    out: Entry = {}
+    for part in parts:
+        found = part.capture.timeline
+        for d in found.devices if found else ():
+            out[f"{part.number + 1}:{d.key}" if many else d.key] = _device(d, part, many)
+    return out or None
+
+
+def _device(d: DeviceTimeline, part: Part, many: bool) -> Entry:
+    capture = part.capture
+    assert capture.timeline is not None
+    start, end = capture.timeline.start, capture.timeline.end
+    return {
+        "name": d.name,
+        "span_ns": d.span_ns,
+        "busy_ns": d.busy_ns,
+        "idle_ns": d.idle_ns,
+        "gap_count": d.gap_count,
+        "largest_gap_ns": d.largest_gap_ns,
+        "gaps": [
+            {"cause": g.cause, "total_ns": g.total_ns, "count": g.count, "led_ns": g.led_ns, "blamed_ns": g.blamed_ns}
+            for g in d.gaps
+        ],
+        "longest_gaps": [_gap(g, part, many, start) for g in d.longest],
+        "kernels": d.kernels,
+        "kernel_ns": d.kernel_ns,
+        "median_kernel_ns": d.median_kernel_ns,
+        "short_kernel_share": number(d.short_kernels / d.kernels, 4) if d.kernels else None,
+        "copies": d.copies,
+        "copy_busy_ns": d.copy_busy_ns,
+        "copy_hidden_ns": d.copy_hidden_ns,
+        "h2d_bytes": d.h2d_bytes,
+        "d2h_bytes": d.d2h_bytes,
+        "d2d_bytes": d.d2d_bytes,
+        "pageable_copies": d.pageable_copies,
+        "small_copies": d.small_copies,
+        "memsets": d.memsets,
+        "graph_launches": d.graph_launches,
+        "streams": d.streams,
+        "overlap_ns": d.overlap_ns,
+        "elsewhere_ns": d.elsewhere_ns,
+        "collective_ns": d.collective_ns,
+        "collective_wait_ns": d.wait_ns,
+        "before_ns": d.first - start,
+        "after_ns": end - d.first - d.span_ns,
+        "lanes": d.lanes,
+    }
+
+
+def _gap(g: Gap, part: Part, many: bool, start: int) -> Entry:
+    names = part.capture.table.names
+    before, after = (part.workload_id(int(w), many) for w in part.capture.owners([g.before, g.after]))
+    return {
+        "start_ns": g.start - start,
+        "length_ns": g.end - g.start,
+        "cause": g.cause,
+        "led_by": g.led_by,
+        "call": g.call or None,
+        "before": str(names[g.before]),
+        "after": str(names[g.after]),
+        "before_id": before,
+        "after_id": after,
+    }
