@@ -12,6 +12,10 @@ SHORT = {
     "void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor<float>, std::array<char*, 3>>(int, T1)": (
         "vectorized_elementwise_kernel<4, AddFunctor, …>"
     ),
+    "void at::native::reduce_kernel<(int)512, (int)1, at::native::ReduceOp<long, at::native::func_wrapper_t<long, "
+    "at::native::sum_functor<long>::operator ()(at::TensorIterator &)::[lambda(long, long) (instance 1)]>, (int)4>>(T3)": (
+        "reduce_kernel<512, 1, …>"
+    ),
     "enable_if<!T7, void>::type kernel<int>(float*)": "kernel<int>",
     "spmm_forward_cuda_kernel(int const*, int)": "spmm_forward_cuda_kernel",
     "void (anonymous namespace)::softmax_warp_forward<float, float, float, 7, false>(float*, int)": (

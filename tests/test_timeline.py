@@ -11,11 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.conftest import run
 from tests.helpers import nsys
 from tests.helpers.nsys import MS, US
 from triage import api
 from triage.capture.timeline import build
 from triage.capture.timeline.nesting import Nest, folded
+from triage.capture.timeline.targets import targets
 from triage.capture.timeline.words import class_of, is_collective
 from triage.capture.trace import (
     ALLOC,
@@ -35,6 +37,7 @@ from triage.capture.trace import (
     Trace,
 )
 from triage.diagnosis.diagnose import diagnose
+from triage.products.compare.compare import compare
 from triage.rulebook.packs import Rulebook
 
 
@@ -87,12 +90,13 @@ def trace_of(ops: list[tuple[int, int, int, int]], calls: list[tuple[int, int, i
     return Trace(
         Operations(
             np.array([o[0] for o in ops], dtype=np.int64), np.array([o[0] + o[1] for o in ops], dtype=np.int64),
-            np.array([o[2] for o in ops], dtype=np.int8), zeros, zeros, np.array(call, dtype=np.int64), zeros, zeros,
+            np.array([o[2] for o in ops], dtype=np.int8), zeros, zeros, zeros, np.array(call, dtype=np.int64), zeros, zeros,
             zeros.astype(np.int8), zeros.astype(bool),
         ),
         Calls(start, end, np.zeros(len(rows), dtype=np.int64), kind.astype(np.int8), name, ["call"]),
         [("0", None)],
         ["op"],
+        [""],
     )  # fmt: skip
 
 
@@ -293,3 +297,53 @@ def test_waiting_in_a_collective_is_what_the_last_one_does_not_wait() -> None:
     first, second = timeline_of(api.read(str(nsys.SAMPLE))).devices
     assert first.wait_ns == 6 * 1_500 * US and second.wait_ns == 0
     assert first.collective_ns > second.collective_ns > 0
+
+
+# --- what follows from it
+
+
+def test_the_command_profiles_the_launch_that_lasts_as_long_as_most(tmp_path: Path) -> None:
+    def job(t: Any) -> None:
+        for i in range(12):
+            t.kernel(nsys.script.ADD, 9 * US if i < 2 else 400 * US)  # the first two are still cold
+            t.kernel(nsys.script.NORM, 2 * US)
+
+    c = nsys.capture(tmp_path / "t.sqlite", job)
+    assert c.table.trace is not None
+    first, second = targets(c.table.trace)
+    assert (first.function, first.launches, first.ns) == ("elementwise_add", 12, 2 * 9 * US + 10 * 400 * US)
+    assert first.skip is not None and 2 <= first.skip < 12 and second.skip is None
+    said = api.diagnose(c).bundle.document["frame"]["kernels"][0]["profile"]
+    assert said.startswith(f"ncu --kernel-name elementwise_add --launch-skip {first.skip} --launch-count 1 --section ")
+
+
+def test_a_collective_is_never_profiled_alone() -> None:
+    found = api.diagnose(str(nsys.SAMPLE)).bundle.document["frame"]["kernels"]
+    assert any("nccl" in k["name"] and k["profile"] is None for k in found)
+
+
+@pytest.mark.parametrize("format", ["terminal", "markdown", "html"])
+def test_reports_name_the_gaps_and_the_next_kernel(format: str, tmp_path: Path) -> None:
+    done = run("diagnose", nsys.SAMPLE, "-f", format, "-o", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    text = " ".join((tmp_path / "out").read_text("utf-8").split())
+    for words in ("Timeline", "waiting for the device", "cudaMalloc_v3020", "--kernel-name Kernel2"):
+        assert words in text, words
+    assert "under no marker" not in text
+
+
+def test_two_timelines_are_compared(tmp_path: Path, book: Rulebook) -> None:
+    def slow(t: Any) -> None:
+        nsys.script.waits_each_step(t, 40)
+
+    def fast(t: Any) -> None:
+        for _ in range(40):
+            t.kernel(nsys.script.SCAN, 60 * US, grid=132)
+
+    a, b = (diagnose(nsys.capture(tmp_path / f"{i}.sqlite", job), book) for i, job in enumerate((slow, fast)))
+    rows = {r["what"]: r for r in compare(a, b)["timeline"]}
+    assert rows["waits of the host"]["before"] == 40 and rows["waits of the host"]["after"] == 0
+    assert rows["idle: waiting for the device"]["after"] == 0 < (rows["idle: waiting for the device"]["before"] or 0)
+    assert rows["busy"]["before"] == rows["busy"]["after"] == 40 * 60 * US
+    assert rows[f"kernel {nsys.script.SCAN}"]["ratio"] == 1
+    assert not compare(api.diagnose(str(nsys.SAMPLES / "generic" / "p3_workloads_v2.csv")), a)["timeline"]

@@ -6,6 +6,7 @@ whole nanoseconds on one clock with an arbitrary zero.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -26,10 +27,10 @@ PROFILER, LOAD, SYNC, MEMCPY, ALLOC, LAUNCH, API, HOST, QUEUED, UNKNOWN = range(
 
 @dataclass(slots=True)
 class Operations:
-    """What ran on the devices, one entry per row of the table, in its order.
+    """What ran on the devices: one entry per row of the table, in its order, then what stands in no row of it.
 
-    start, end: ns. kind: KERNEL, COPY, ... device: position in Trace.devices; stream: any number that tells streams of one
-    device apart. call: position of the call that started it in Calls, -1 where it is not in the file. name: position in
+    start, end: ns. kind: KERNEL, COPY, ... device: position in Trace.devices; stream, process: any number that tells streams of one
+    device apart, and processes. call: position of the call that started it in Calls, -1 where it is not in the file. name: position in
     Trace.names. bytes, way, pageable: of copies, 0 elsewhere.
     """
 
@@ -38,6 +39,7 @@ class Operations:
     kind: Codes
     device: Indices
     stream: Indices
+    process: Indices
     call: Indices
     name: Indices
     bytes: Indices
@@ -71,13 +73,17 @@ class Calls:
 class Trace:
     """Everything a reader knows of the time between the work.
 
-    devices: (key, name or None) in the order that Operations.device counts in. names: of operations.
+    devices: (key, name or None) in the order that Operations.device counts in. names: of operations; functions: what a
+    profiler of single kernels calls each, "" where that is not known. command: (function, launches to skip before it) ->
+    how to profile one launch.
     """
 
     operations: Operations
     calls: Calls
     devices: list[tuple[str, str | None]]
     names: list[str]
+    functions: list[str]
+    command: Callable[[str, int], str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

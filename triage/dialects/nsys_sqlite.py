@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+
 import numpy as np
 
 from triage.capture.arrays import Floats, Indices
@@ -32,6 +35,11 @@ _PLAIN = {
     "launch.shared_static": "staticSharedMemory",
     "launch.shared_dynamic": "dynamicSharedMemory",
 }
+# enough to name any cause of a kernel, in a few passes
+_SECTIONS = (
+    "SpeedOfLight", "ComputeWorkloadAnalysis", "MemoryWorkloadAnalysis", "SchedulerStats", "WarpStateStats", "Occupancy",
+    "LaunchStats",
+)  # fmt: skip
 _CELLS = ("start", "end", "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ", *_PLAIN.values())
 collect = nsys.collect
 
@@ -79,7 +87,7 @@ def read(source: Source, options: Options) -> Table:
         )
     device, devices, sms, shared = export.devices()
     operations = export.operations(processes, keys, calls, device)
-    trace = Trace(operations, calls, devices, export.words)
+    trace = Trace(operations, calls, devices, export.words, export.functions, profile)
     source.find = finder(database, _CELLS, [(w.table, w.size) for w in export.work])
     labels = np.array(export.words, dtype=object)[operations.name]
     table = Table(
@@ -93,6 +101,14 @@ def read(source: Source, options: Options) -> Table:
     table.device, table.arch = known[0] if known else "", export.arch()
     _say(table, export, devices, shared)
     return table
+
+
+def profile(function: str, skip: int) -> str:
+    """The command that profiles one launch of a function with Nsight Compute."""
+    sections = " ".join(f"--section {s}" for s in _SECTIONS)
+    file = re.sub(r"\W+", "_", function)[:40].strip("_") or "kernel"
+    chosen = f"--kernel-name {shlex.quote(function)} --launch-skip {skip} --launch-count 1"
+    return f"ncu {chosen} {sections} -o {file} ./your-app"
 
 
 def _lines(export: Export) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

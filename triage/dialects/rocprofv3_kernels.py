@@ -7,7 +7,7 @@ import numpy as np
 from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options, rocprofv3_counters
-from triage.dialects._amd import agents, rocm
+from triage.dialects._amd import agents, rocm, trace
 from triage.dialects._amd.rocm_export import Export
 from triage.dialects._tables import wide_table
 from triage.dialects.rocprof import LAUNCH_NAMES
@@ -62,8 +62,9 @@ def read(source: Source, options: Options) -> Table:
         for a in _AXES
         if (c := wide_table.find(headers, f"{what}_{a}")) >= 0
     }
-    # timestamps as text: as float64 they would lose their last digits
-    text = [roles[r] for r in ("name", "start", "end")]
+    # timestamps as text: as float64 they would lose their last digits; ids are names
+    ids = {h: c for h in ("Agent_Id", "Correlation_Id") if (c := wide_table.find(headers, h)) >= 0}
+    text = [*(roles[r] for r in ("name", "start", "end")), *ids.values()]
     numeric = [c for r, c in roles.items() if r not in ("name", "start", "end")] + list(axes.values())
     style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
     wide = wide_table.read(source, line, len(headers), numeric, text, style=style)
@@ -79,6 +80,10 @@ def read(source: Source, options: Options) -> Table:
     rocm.add_time(table, export, wide.texts[roles["start"]], wide.texts[roles["end"]])
     _shape(table, {name: Column(wide.numbers[c], headers[c], c + 1) for name, c in axes.items()})
     agents.add(table, export, source, ENDING)
+    table.trace = trace.trace(
+        source, ENDING, wide.texts[roles["start"]], wide.texts[roles["end"]], shown,
+        *(wide.texts[ids[h]] if h in ids else None for h in ("Agent_Id", "Correlation_Id")),
+    )  # fmt: skip
     table.unmapped = [h for i, h in enumerate(headers) if h and i not in (*numeric, *text)]
     return agents.under(folder, rocm.finish(table, export, options, names()))
 

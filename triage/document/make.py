@@ -24,7 +24,7 @@ from triage.document import passes
 from triage.document.bundle import SCHEMA, Bundle, Entry
 from triage.document.causes import Causes, groups, known_causes, todo_lists, unjudged
 from triage.document.numbers import number
-from triage.document.timeline import timelines
+from triage.document.timeline import kernels, timelines
 from triage.document.workloads import Workloads
 from triage.ground.limiters import CLASSES
 from triage.ground.units import display
@@ -51,7 +51,7 @@ def bundle(d: Diagnosis, found: Made | None = None, *, ways: bool = True) -> Bun
         "schema": SCHEMA,
         "tool": {"name": "sol-triage", "version": d.version, "rules_sha256": d.book.sha256, "method": d.method},
         "captures": [_capture(part) for part in d.parts],
-        "frame": {**_frame(d), **unjudged(d, outcomes), "timeline": timelines(d.parts)},
+        "frame": {**_frame(d), **unjudged(d, outcomes), "timeline": timelines(d.parts), "kernels": kernels(d.parts)},
     }
     return Bundle(
         head=head,
@@ -189,7 +189,8 @@ def _frame(d: Diagnosis) -> Entry:
         "recoverable_ns": number(likely, 3),
         "recoverable_low_ns": number(low, 3),
         "recoverable_bound_ns": number(bound, 3),
-        "uncovered_ns": number(sum(p.capture.uncovered_ns for p in d.parts), 3),
+        # between the work of a timeline lies idle time, which has its causes
+        "uncovered_ns": number(sum(p.capture.uncovered_ns for p in d.parts if p.capture.timeline is None), 3),
         "limiters": [
             {"limiter_class": name, "self_ns": number(ns, 3), "share": number(ns / total) if total > 0 else None}
             for name, ns in sorted(shares.items(), key=lambda kv: (-kv[1], kv[0]))

@@ -10,12 +10,14 @@ from collections import Counter
 from collections.abc import Sequence
 
 from triage.document.bundle import Bundle, Entry
+from triage.ground.gaps import GAP_WORDS
 from triage.ground.kernel_names import kernel
 from triage.ground.limiters import BY_ID
 from triage.ground.units import show
 from triage.ground.wording import lower_first, plural
 
 FIRST = 5  # things to do first
+GAPS_SHOWN = 10
 TOGETHER = 10  # metrics of one command; more is unreadable and takes the profiler many passes
 DARK = 0.2  # house judgement: with more of the time unjudged, that is the first thing to say
 
@@ -44,6 +46,7 @@ def summarise(b: Bundle) -> Entry:
         "waiting": len({r for spot in doc["blind_spots"] for r in spot["rules"]}),
         "headline": headline(doc, found),
         "unjudged": unjudged(frame),
+        "timeline": timeline(frame),
         "dark": dark(doc),
         "finished": finished(doc),
         "unlisted": frame["findings_total"] - frame["findings_listed"],
@@ -57,6 +60,32 @@ def unjudged(frame: Entry) -> Entry | None:
     if not total or not ns or ns < DARK * total:
         return None
     return {"ns": ns, "share": ns / total, "collect": frame["unjudged_collect"]}
+
+
+def timeline(frame: Entry) -> Entry | None:
+    """A trace at a glance: span, busy and idle time of all devices, idle time by what is to blame, the longest gaps."""
+    devices = frame.get("timeline")
+    if not devices:
+        return None
+    blamed: Counter[str] = Counter()
+    for d in devices.values():
+        blamed.update({g["cause"]: g["blamed_ns"] for g in d["gaps"]})
+    total = {key: sum(d[key] for d in devices.values()) for key in ("span_ns", "busy_ns", "idle_ns", "gap_count")}
+    gaps = [{**g, "device": key} for key, d in devices.items() for g in d["longest_gaps"]]
+    return {
+        **total,
+        "devices": devices,
+        "longest_span_ns": max(d["span_ns"] for d in devices.values()),
+        "busy": total["busy_ns"] / total["span_ns"] if total["span_ns"] else 0.0,
+        "idle": [
+            {"cause": c, "name": GAP_WORDS[c].name, "meaning": GAP_WORDS[c].meaning, "limiter": GAP_WORDS[c].limiter, "ns": ns,
+             "share": ns / total["span_ns"]}
+            for c, ns in sorted(blamed.items(), key=lambda kv: (-kv[1], kv[0]))
+            if ns
+        ],
+        "gaps": sorted(gaps, key=lambda g: (-g["length_ns"], g["device"]))[:GAPS_SHOWN],
+        "kernels": frame.get("kernels") or [],
+    }  # fmt: skip
 
 
 def dark(doc: Entry) -> Entry | None:
@@ -169,7 +198,7 @@ def headline(doc: Entry, found: Sequence[Entry]) -> str:
     if not total:
         what = f"; most often: {lower_first(found[0]['title'])}" if found else ""
         return f"{plural(frame['workloads'], 'workload')} without times, so findings are ranked by the share of their own time{what}."
-    text = f"{show(total, 'ns')} in {plural(frame['workloads'], 'workload')}"
+    text = _span(frame)
     several = [c["frames"] for c in doc["captures"] if c.get("frames")]
     if several:
         text += f" over {plural(sum(f['count'] for f in several), 'frame')}, {show(several[0]['median_ns'], 'ns')} each"
@@ -195,6 +224,20 @@ def _standing(doc: Entry) -> str:
     if unjudged(doc["frame"]):
         return f"{said}; what it works at was not measured" if said else "What limits it was not measured"
     return f"{said}; nothing that was measured would give GPU time back" if said else "No rule found anything to fix"
+
+
+def _span(frame: Entry) -> str:
+    """`14.2 ms in 76 workloads`; of a timeline `220 ms on 2 devices, busy for 64 % of it`."""
+    t = timeline(frame)
+    if t is None:
+        return f"{show(frame['duration_ns'], 'ns')} in {plural(frame['workloads'], 'workload')}"
+    count = len(t["devices"])
+    over = (
+        f"{plural(count, 'device')} for {show(frame['duration_ns'], 'ns')} together"
+        if count > 1
+        else show(t["span_ns"], "ns")
+    )
+    return f"{over}, busy {t['busy'] * 100:.0f} % of it" if t["busy"] < 0.995 else f"{over}, always busy"
 
 
 def _place(c: Entry) -> str:

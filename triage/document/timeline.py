@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from triage.capture.timeline.targets import targets
 from triage.capture.trace import DeviceTimeline, Gap
 from triage.diagnosis.judged import Part
 from triage.document.bundle import Entry
@@ -19,6 +20,29 @@ def timelines(parts: Sequence[Part]) -> Entry | None:
         for d in found.devices if found else ():
             out[f"{part.number + 1}:{d.key}" if many else d.key] = _device(d, part, many)
     return out or None
+
+
+def kernels(parts: Sequence[Part]) -> list[Entry] | None:
+    """The kernels of all traces by total time, each worth it with the command that profiles it; None without a trace."""
+    out: list[Entry] = []
+    for part in parts:
+        trace = part.capture.table.trace
+        if trace is None or part.capture.timeline is None:
+            continue
+        out += [
+            {
+                "capture": part.capture.input.path,
+                "name": t.name,
+                "function": t.function or None,
+                "launches": t.launches,
+                "total_ns": t.ns,
+                "share": number(t.share),
+                "skip": t.skip,
+                "profile": trace.command(t.function, t.skip) if trace.command and t.skip is not None else None,
+            }
+            for t in targets(trace)
+        ]
+    return sorted(out, key=lambda k: -int(k["total_ns"])) if any(p.capture.timeline for p in parts) else None
 
 
 def _device(d: DeviceTimeline, part: Part, many: bool) -> Entry:
@@ -63,16 +87,21 @@ def _device(d: DeviceTimeline, part: Part, many: bool) -> Entry:
 
 
 def _gap(g: Gap, part: Part, many: bool, start: int) -> Entry:
-    names = part.capture.table.names
-    before, after = (part.workload_id(int(w), many) for w in part.capture.owners([g.before, g.after]))
+    table, trace = part.capture.table, part.capture.table.trace
+    assert trace is not None
+    ids = [
+        part.workload_id(int(part.capture.owners([r])[0]), many) if r < len(table) else None
+        for r in (g.before, g.after)
+    ]
+    names = [trace.names[int(trace.operations.name[r])] for r in (g.before, g.after)]
     return {
         "start_ns": g.start - start,
         "length_ns": g.end - g.start,
         "cause": g.cause,
         "led_by": g.led_by,
         "call": g.call or None,
-        "before": str(names[g.before]),
-        "after": str(names[g.after]),
-        "before_id": before,
-        "after_id": after,
+        "before": names[0],
+        "after": names[1],
+        "before_id": ids[0],
+        "after_id": ids[1],
     }

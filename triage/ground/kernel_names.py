@@ -12,7 +12,7 @@ from functools import lru_cache
 
 _ANONYMOUS = re.compile(r"\(anonymous namespace\)|<unnamed>|\(anonymous\)")
 # `[lambda(int) (instance 1)]`, `{lambda(int)#1}`: compilers differ, and a comma within parts no arguments
-_LAMBDA = re.compile(r"\[?lambda\([^()]*\)[^,>\])]*\]?|\{lambda\([^()]*\)#?\d*\}")
+_LAMBDA = re.compile(r"\[?lambda\([^()]*\)(?:\s*\(instance \d+\))?[^,>\])]*\]?|\{lambda\([^()]*\)#?\d*\}")
 # pointers, references or C's own types: `GBuffer (opaque)` and `DrawIndexed(6)` have brackets and are no functions
 _PARAMETERS = r"\((?:[^()]*[*&][^()]*|(?:unsigned|const|int|float|double|long|char|bool|size_t)\b[^()]*)\)\s*$"
 _IS_CPP = re.compile(rf"\w::\w|^void |\w<.*>|\w{_PARAMETERS}")

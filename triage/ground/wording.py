@@ -7,6 +7,8 @@ def plural(n: int, word: str) -> str:
     """`1 workload`, `2 workloads`, `1,200 passes`."""
     if n == 1:
         return f"1 {word}"
+    if word.endswith("y") and word[-2] not in "aeiou":
+        return f"{n:,} {word[:-1]}ies"
     return f"{n:,} {word}es" if word.endswith(("s", "ch", "sh", "x")) else f"{n:,} {word}s"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +13,8 @@ from triage.capture import timeline
 from triage.capture.capture import SEP, Capture, Column, Derived, InputFile, Table
 from triage.capture.packed import BYTES
 from triage.capture.source import Source
-from triage.capture.trace import Timeline
+from triage.capture.timeline.targets import targets
+from triage.capture.trace import Timeline, Trace
 from triage.devices import Device
 from triage.ground.errors import BadCapture, CaptureError, TriageError
 from triage.reading import chains, frames, markers, passes, quality
@@ -80,7 +82,7 @@ def capture(table: Table, module: dialects.Dialect, why: str, device: str = "", 
     inclusive, own = markers.exclusive(duration, parent, depth, table.leaf_time)
     measured = _timed(table)
     if measured is not None:  # where several ran at once, each is given its part of the time
-        own = np.bincount(codes, measured.own_ns, len(names)).astype(np.float64)
+        own = np.bincount(codes, measured.own_ns[: len(codes)], len(names)).astype(np.float64)
     calls = np.ones(len(names)) if members is None else np.diff(members[1]).astype(float)
     if "frame.calls" in facts:
         calls = np.where(np.isfinite(facts["frame.calls"]), facts["frame.calls"], calls)
@@ -106,7 +108,7 @@ def capture(table: Table, module: dialects.Dialect, why: str, device: str = "", 
         collectable=frozenset(module.names()) if table.collectable is None else table.collectable,
         notes=list(table.notes),
         quality=list(table.quality),
-        collect=dialects.collector(module),
+        collect=_next_step(table.trace) or dialects.collector(module),
     )
     chains.enter(out)
     if frame is not None:
@@ -129,6 +131,15 @@ def _timed(table: Table) -> Timeline | None:
     table.frame_ns = float(sum(d.span_ns for d in found.devices))
     table.quality += quality.timeline(found)
     return found
+
+
+def _next_step(trace: Trace | None) -> Callable[[list[str]], str] | None:
+    """How to collect counters, which a trace has none of: of the kernel that takes most time, with another tool."""
+    if trace is None or trace.command is None:
+        return None
+    first = next((t for t in targets(trace) if t.skip is not None), None)
+    run = "" if first is None else trace.command(first.function, first.skip or 0)
+    return (lambda _metrics: run) if run else None
 
 
 def select(capture: Capture, marker: str) -> Capture:

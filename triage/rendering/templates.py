@@ -21,6 +21,7 @@ from triage.files import cache
 from triage.files.bundled import share
 from triage.ground import units, wording
 from triage.ground.errors import ReportError
+from triage.ground.gaps import GAP_WORDS
 from triage.ground.limiters import BANDS, LIMITERS
 from triage.rendering import declared, escape, phrases
 from triage.rendering.pass_table import pass_table
@@ -213,6 +214,7 @@ class Phrases:
         self.classes = {x.id: x.name for x in LIMITERS}
         self.meanings = {x.id: x.meaning for x in LIMITERS}
         self.bands = dict(BANDS)
+        self.gaps = {g.id: g.name for g in GAP_WORDS.values()}
 
 
 def report(b: Bundle, path: Path, write: Write, *, full: bool = False, trusted: bool = False) -> None:

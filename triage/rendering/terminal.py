@@ -12,6 +12,7 @@ from rich.text import Text
 
 from triage.document import summary
 from triage.document.bundle import Bundle, Entry
+from triage.ground.gaps import GAP_WORDS
 from triage.ground.limiters import BY_ID
 from triage.ground.wording import plural
 from triage.rendering import phrases
@@ -72,6 +73,7 @@ class _Page:
         """Summary first, then markers worst first, findings, and what is missing."""
         self.head()
         self.first()
+        self.timeline()
         self.markers()
         self.passes()
         self.findings()
@@ -166,6 +168,37 @@ class _Page:
         more = len(self.s["causes"]) - len(self.s["first"])
         if more > 0:
             self.say(f"{plural(more, 'root cause')} more", "bright_black", 4)
+
+    def timeline(self) -> None:
+        """Devices, idle time by what is to blame, the longest gaps, the kernels to profile next."""
+        t = self.s["timeline"]
+        if t is None:
+            return
+        self.title("Timeline")
+        for key, d in t["devices"].items():
+            name = f" {clean(d['name'])}" if d["name"] else ""
+            busy = phrases.percent(d["busy_ns"] / d["span_ns"] if d["span_ns"] else 0)
+            self.say(
+                f"device {key}{name}: {phrases.time(d['span_ns'])}, busy {busy}, idle {phrases.time(d['idle_ns'])} in "
+                f"{plural(d['gap_count'], 'gap')}; {plural(d['kernels'], 'kernel')}, {plural(d['copies'], 'copy')}",
+                indent=2,
+            )
+        if t["idle"]:
+            self.say("idle: " + ", ".join(f"{i['name']} {phrases.time(i['ns'])}" for i in t["idle"]), indent=2)
+        gaps = t["gaps"] if self.full else t["gaps"][:3]
+        for g in gaps:
+            call = f", in {clean(g['call'])}" if g["call"] else ""
+            self.say(
+                f"gap of {phrases.time(g['length_ns'])} at {phrases.time(g['start_ns'])} on device {g['device']}: "
+                f"{GAP_WORDS[g['cause']].name}{call}; {short(g['before'], 28)} → {short(g['after'], 28)}",
+                "bright_black",
+                2,
+            )
+        for k in [k for k in t["kernels"] if k["profile"]][: None if self.full else 2]:
+            self.say(
+                f"{short(k['name'], 40)}: {phrases.percent(k['share'])} of the kernel time. Profile it next:", indent=2
+            )
+            self.say(clean(k["profile"]), "cyan", 4)
 
     def markers(self) -> None:
         """The markers, worst first, the limiter of each at a glance."""

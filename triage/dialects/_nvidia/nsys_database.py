@@ -244,6 +244,7 @@ class Export:
             kind=kinds,
             device=device,
             stream=whole("streamId"),
+            process=process,
             call=call,
             name=np.concatenate([w.names + b for w, b in zip(self.work, base, strict=False)]),
             bytes=np.maximum(whole("bytes"), 0),
@@ -255,6 +256,11 @@ class Export:
     def words(self) -> list[str]:
         """Names of operations, as Operations.name numbers them."""
         return [word for w in self.work for word in w.words]
+
+    @property
+    def functions(self) -> list[str]:
+        """What Nsight Compute calls the kernels, in the order of `words`."""
+        return [text for w in self.work for text in (w.short or [""] * len(w.words))]
 
     def shapes(self) -> dict[str, Floats]:
         """Columns of kernels, NaN for all other work; only those that the export has."""

@@ -48,7 +48,10 @@ _FAMILIES = tuple(
             r"^(sysinfo|timestamps|roofline|pmc_perf_\d+|SQC?_\w+|dispatch_info|\w+_agent_info)\.csv$|^log\.txt$",
         ),
         (r"counters?\b.*\.csv$", r"events?\b.*\.txt$"),
-        (r"(counter_collection|kernel_trace)\.csv$", r"agent_info\.csv$"),
+        (
+            r"(counter_collection|kernel_trace)\.csv$",
+            r"(agent_info|memory_copy_trace|(hip|hsa|marker)_(runtime_)?(api_)?trace)\.csv$",
+        ),
     )
 )
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)

@@ -23,6 +23,7 @@ from triage.inference.evaluate import FIRED, OVERRULED, SILENT
 from triage.products.compare.match import Item, Pair, match
 from triage.products.compare.meanings import Move, moved, reading
 from triage.products.compare.result import SCHEMA, Alone, Change, Comparison, Input, Judged, Paired, Predicted
+from triage.products.compare.timeline import timeline
 from triage.products.compare.verdict import Limits, change, judge, middle, regressed
 from triage.products.noise import FASTER, FLOOR, MARGIN
 
@@ -71,6 +72,7 @@ def compare(
         "frame": frame,
         "pairs": listed,
         "unmatched": [_alone("before", i) for i in gone] + [_alone("after", i) for i in new],
+        "timeline": timeline(before, after),
         "regressions": bad,
         "rules": {r: {"name": rules[r].name, "title": rules[r].title} for r in named},
     }

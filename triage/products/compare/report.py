@@ -7,9 +7,10 @@ import textwrap
 from collections.abc import Sequence
 
 from triage.ground.errors import ReportError
+from triage.ground.units import show
 from triage.ground.wording import plural
 from triage.products.compare import drawings
-from triage.products.compare.result import Change, Comparison, Judged, Paired
+from triage.products.compare.result import Change, Comparison, Judged, Paired, Row
 from triage.products.compare.verdict import change, longer, regressed
 from triage.products.noise import FASTER, SAME, SLOWER, UNKNOWN, unknown
 from triage.rendering import declared, templates
@@ -44,6 +45,7 @@ def render(doc: Comparison, format: str, full: bool = False) -> str:
         "frame_remarks": [
             _filled(f"The whole frame, {r}.", format) if format == "terminal" else r for r in doc["frame"]["remarks"]
         ],
+        "strip": [_figure(r) for r in doc["timeline"]],
         "headline": _filled(headline(doc), format),
     }
     if format == "html":
@@ -62,6 +64,18 @@ def _page(doc: Comparison, pairs: Sequence[Paired], listed: Sequence[dict[str, o
         "counts": [(v, verdicts.count(v)) for v in (FASTER, SLOWER, SAME, UNKNOWN) if v in verdicts],
         "explained": any(p[k] for p in listed for k in ("shown", "predicted", "outcomes", "remarks")),
     }
+
+
+def _figure(r: Row) -> dict[str, str]:
+    """A row of two timelines in words."""
+    change = (
+        "new"
+        if r["ratio"] is None
+        else "gone"
+        if not r["after"]
+        else f"{(r['ratio'] - 1) * 100:+.1f} %".replace("-", "\u2212")
+    )
+    return {"what": r["what"], "before": show(r["before"] or 0.0, r["unit"]), "after": show(r["after"] or 0.0, r["unit"]), "change": change}  # fmt: skip
 
 
 def _filled(text: str, format: str) -> str:

@@ -86,6 +86,16 @@ class Alone(Name):
     duration_ns: float | None
 
 
+class Row(TypedDict):
+    """One figure of two timelines; ratio: after / before, None where there was nothing before."""
+
+    what: str
+    unit: str
+    before: float | None
+    after: float | None
+    ratio: float | None
+
+
 class Input(TypedDict):
     """One capture that was compared."""
 
@@ -107,5 +117,6 @@ class Comparison(TypedDict):
     frame: Judged
     pairs: list[Paired]
     unmatched: list[Alone]
+    timeline: list[Row]
     regressions: list[str]
     rules: dict[str, dict[str, str]]

@@ -14,7 +14,7 @@ from triage.document.bundle import Bundle, Entry
 from triage.files.bundled import share
 from triage.ground import glossary as words
 from triage.rendering import phrases
-from triage.rendering.html import bars, drawings, packed
+from triage.rendering.html import bars, drawings, lanes, packed
 from triage.rendering.html.tree import tree
 from triage.rendering.html.words import web
 
@@ -51,6 +51,7 @@ def page(b: Bundle, names: dict[str, Any]) -> dict[str, Any]:
         "budget": bars.budget(summary),
         "ruler": bars.ruler(summary["duration_ns"]),
         "interval": bars.interval,
+        "lanes": lanes.lanes,
         "most_ns": max(bounds, default=0.0),
         "icicle": drawings.icicle(doc, nodes),
         "nodes": len(nodes),
