@@ -1,4 +1,4 @@
-"""Generate docs/{rules,method,causes,metrics,cli,capturing,glossary}.md from what the program itself says; --check fails when stale."""
+"""Generate docs/{rules,method,causes,metrics,cli,capturing,glossary,guide}.md from the program itself; --check fails when stale."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from triage import dialects, schema
 from triage.commands import cli
 from triage.commands._describe import better, exported_as, quantity, source
 from triage.derive import derivations
+from triage.diagnosis import guide
 from triage.ground import glossary
 from triage.ground.method import NUMBERS, REVISIONS
 from triage.rulebook import packs
@@ -236,6 +237,41 @@ def causes() -> str:
     return re.sub(r"\n{3,}", "\n\n", "\n".join(out)).rstrip() + "\n"
 
 
+def coverage() -> str:
+    """NVIDIA's Compute Triage Guide, check by check, with the rules that ask it and what they ask."""
+    by_name = {r.name: r for r in packs.load().rules}
+    checks = [c for d in guide.decisions() for c in d.checks]
+    asked = sum(bool(c.rules) for c in (*checks, *guide.symptoms()))
+    out = [NOTE, "# The Compute Triage Guide, as rules\n",
+           f"NVIDIA's guide (Nsight Compute 2026.3) has {len(checks)} checks in {len(guide.decisions())} decisions and {len(guide.symptoms())} symptom "
+           f"pages; {asked} of them are asked by rules here, the others say what answers instead. `triage explain guide --on FILE` walks a "
+           "kernel through them.\n"]  # fmt: skip
+    for d in guide.decisions():
+        out += [
+            f"\n## {d.id} {plain(d.ask)}\n",
+            "| check | asks | rules | metrics | limits |",
+            "| --- | --- | --- | --- | --- |",
+        ]
+        out += [_covered(c, by_name) for c in d.checks]
+    out += ["\n## Symptom pages\n", "| page | about | rules | metrics | limits |", "| --- | --- | --- | --- | --- |"]
+    out += [_covered(c, by_name) for c in guide.symptoms()]
+    return "\n".join(out) + "\n"
+
+
+def _covered(c: guide.Check, by_name: dict[str, Rule]) -> str:
+    rules = [by_name[name] for name in c.rules]
+    metrics = list(dict.fromkeys(m for r in rules for m in r.needs))
+    limits = list(
+        dict.fromkeys(
+            f"{t.name.replace('_', ' ')} {quantity(t)}" for r in rules for t in r.thresholds.values() if t.cite
+        )
+    )
+    links = ", ".join(f"[{r.name}](rules.md#{r.id.lower()})" for r in rules)
+    said = "; ".join(x for x in (links, plain(c.instead)) if x)
+    shown = ", ".join(code(m) for m in metrics[:8]) + (" ..." if len(metrics) > 8 else "")
+    return f"| {c.id} | {cell(plain(c.ask))} | {cell(said)} | {cell(shown)} | {cell(plain('; '.join(limits[:6])))} |"
+
+
 def words() -> str:
     """The glossary."""
     out = [NOTE, "# Glossary\n", "`triage explain TERM` prints an entry.\n"]
@@ -290,6 +326,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "cli": commands,
     "capturing": capturing,
     "glossary": words,
+    "guide": coverage,
 }
 
 

@@ -209,6 +209,7 @@ PATIENTS: dict[str, Patient] = {
         "ld_bytes": 6, "st_sectors": 2e3, "st_requests": 5e2, "occ": 18.4, "theory": 18.75, "block": 384, "grid": 132, "waves": 1, "smem_dyn": 200_000, "by_smem": 1, "regs": 168, "by_regs": 1, "fma": 3, "alu": 5,
         "lsuin": 6, "wavefronts": 30, "shared_wf": 28}, {"long_scoreboard": 38}, never=f"{OCCUPANCY} {WAITS} {WASTE} matrix-underfed matrix-unused"),
     "T06 stream": _p("B200", "memory-latency", {
+        "time": 1_263_000,
         "sm": 12, "sm_active": 12.2, "mem": 38, "l1": 24, "l2": 29, "dram": 38, "dram_active": 38, "issue": 9.6, "inst": 9.5, "occ": 49, "theory": 50, "waves": 16, "grid": 9472, "block": 256, "regs": 60, "by_regs": 4,
         "ld_sectors": 6e7, "ld_requests": 1.5e7, "st_sectors": 6e7, "st_requests": 1.5e7, "wavefronts": 21, "lsuin": 12, "hit": 0, "l2_hit": 2, "read": 1.92e9, "written": 1.92e9, "fma": 3, "alu": 6, "lsu": 8, "xu": 0,
         "l2_sectors": 1.2e8}, {"long_scoreboard": 88}, never=f"l1-locality l2-locality {WASTE} vram-bandwidth"),

@@ -29,7 +29,7 @@ def command(name: str, on: str | None, settings: Settings) -> int:
     """Explain a rule (id or name), a cause, a metric id or a word of the reports.
 
     With --on FILE: the rule's conditions one by one, with the values of the five workloads that take the most time;
-    --marker GLOB chooses others.
+    --marker GLOB chooses others. `guide` stands for NVIDIA's Compute Triage Guide: its checks, answered for these workloads.
     """
     from triage import schema
     from triage.commands import _describe
@@ -41,7 +41,13 @@ def command(name: str, on: str | None, settings: Settings) -> int:
     book = settings.rulebook()
     rule = book.find(name)
     with writing.sink(None) as write:
-        if on:
+        if name.lower() == "guide":
+            from triage.commands import _guide
+            from triage.diagnosis.diagnose import Diagnostician
+
+            doctor = Diagnostician(book, settings.method, settings.engine)
+            write(_guide.way(settings.read(on), doctor) if on else _guide.listing(book))
+        elif on:
             if rule is None:
                 known = schema.known(name) or glossary.find(name)
                 raise TriageError(

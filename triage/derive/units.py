@@ -202,6 +202,12 @@ DERIVATIONS = (
         ask=("warp.unpredicated_threads_per_inst",),
     ),
     Derivation(
+        "warp.latency",
+        ("warp.cycles_all", "sm.warps_launched"),
+        "cycles of all warps / warps launched",
+        over,
+    ),
+    Derivation(
         "inst.per_warp",
         ("inst.executed",),
         "instructions executed / warps launched",

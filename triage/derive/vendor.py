@@ -63,10 +63,9 @@ def _is(vendor: str) -> Derivation:
         if vendor in OWN:
             return np.full(view.size, float(found == vendor))
         # a table of nobody's may be anybody's
-        return np.nan if view.capture.device is None else np.full(view.size, float(found == vendor))
+        return np.full(view.size, float(found == vendor)) if found else np.nan
 
     tells = "the device's vendor, or counters or a tool that only this vendor has"
-    tells = tells if vendor in OWN else "the device's vendor"
     return Derivation(f"device.is_{vendor}", (), tells, flag, whole=True)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from triage.capture.capture import Opinion
 from triage.diagnosis.outcomes import Outcomes
 from triage.ground.wording import whole_percent
-from triage.inference.evaluate import BLIND, NOT_APPLICABLE, OVERRULED, SILENT
+from triage.inference.evaluate import BLIND, OVERRULED, SILENT
 
 _FILE = Path(__file__).resolve().parent / "nvidia_rules.toml"
 # what we say of a cause that the profiler named, from agreement to silence
@@ -31,11 +31,12 @@ ROOT, NAMED, RULED_OUT, BLIND_TO, UNSEEN, NO_CAUSE = VERDICTS = (
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """What a profiler's rule speaks of. says: lower-case piece of its sentence, "" for any. estimates: of what its figure is
-    a share, "" for unknown."""
+    """What a profiler's rule speaks of. says: lower-case piece of its sentence, "" for any. ours: name of the rule here that
+    asks the same. estimates: of what its figure is a share, "" for unknown."""
 
     name: str
     says: str
+    ours: str
     causes: tuple[str, ...]
     estimates: str
 
@@ -63,7 +64,8 @@ def topics() -> tuple[Topic, ...]:
     """All topics, in the order in which they are tried."""
     data = tomllib.loads(_FILE.read_text("utf-8"))
     return tuple(
-        Topic(r["name"], r.get("says", ""), tuple(r.get("causes", ())), r.get("estimates", "")) for r in data["rule"]
+        Topic(r["name"], r.get("says", ""), r["ours"], tuple(r.get("causes", ())), r.get("estimates", ""))
+        for r in data["rule"]
     )
 
 
@@ -98,7 +100,7 @@ class SecondOpinion:
         i = self.place[w]
         ours = self._found(found.causes, w, i)
         if ours is None:
-            verdict, why = self._absent(found.causes, i)
+            verdict, why = self._absent(found, i)
             return Heard(opinion, found.causes, "", verdict, why, None)
         cause, root = ours
         row = self.o.causes.rows[self.code[cause]]
@@ -135,29 +137,27 @@ class SecondOpinion:
             )
         return "; ".join(parts)
 
-    def _absent(self, causes: tuple[str, ...], i: int) -> tuple[str, str]:
+    def _absent(self, found: Topic, i: int) -> tuple[str, str]:
         """Why none of the causes was found: overruled, a condition that fails, or what nobody measured."""
-        blind = ""
-        silent: list[tuple[bool, str]] = []
-        for name in causes:
-            for index in self.rules.get(name, ()):
-                code = int(self.o.outcome(index)[i])
-                if code == OVERRULED:
-                    return RULED_OUT, self.o.why_overruled(index, i)
-                if code == BLIND:
-                    asked = ", ".join(self.o.waits_for(index, i)[:3])
-                    blind = blind or f"{self.o.d.book.rules[index].name} waits for {asked or 'a premise'}"
-                elif code == SILENT and code != NOT_APPLICABLE:
-                    premise, why = self.o.why_silent(index, i)
-                    if why:
-                        silent.append((premise, f"{self.o.d.book.rules[index].name}: {why}"))
-        # a comparison says more than a premise that does not hold
-        silent.sort(key=lambda found: found[0])
-        if silent and not silent[0][0]:
-            return RULED_OUT, silent[0][1]
+        book = self.o.d.book
+        mine = [k for k, r in enumerate(book.rules) if r.name == found.ours]
+        rest = [k for name in found.causes for k in self.rules.get(name, ()) if k not in mine]
+        blind = premise = ""
+        for index in (*mine, *rest):
+            name, code = book.rules[index].name, int(self.o.outcome(index)[i])
+            if code == OVERRULED:
+                return RULED_OUT, self.o.why_overruled(index, i)
+            if code == BLIND:
+                asked = ", ".join(self.o.waits_for(index, i)[:3])
+                blind = blind or f"{name} waits for {asked or 'a premise'}"
+            elif code == SILENT:
+                given, why = self.o.why_silent(index, i)
+                if why and not given:  # a comparison says more than a premise that does not hold
+                    return RULED_OUT, f"{name}: {why}"
+                premise = premise or (f"{name}: {why}" if why else "")
         if blind:
             return BLIND_TO, blind
-        return (RULED_OUT, silent[0][1]) if silent else (UNSEEN, "no rule gives evidence of it here")
+        return (RULED_OUT, premise) if premise else (UNSEEN, "no rule gives evidence of it here")
 
 
 def note(heard: Heard) -> str:

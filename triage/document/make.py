@@ -16,9 +16,10 @@ from triage.capture.capture import SEP, Capture
 from triage.capture.location import Location
 from triage.diagnosis.decision_path import Decisions, Step
 from triage.diagnosis.findings import findings
+from triage.diagnosis.guide import Guide
 from triage.diagnosis.judged import Diagnosis, Part
 from triage.diagnosis.nouns import Check, Finding, Origin
-from triage.diagnosis.outcomes import NAMED, Outcomes
+from triage.diagnosis.outcomes import EXPLAINED, NAMED, Outcomes
 from triage.diagnosis.roofline import Roofline, roofline
 from triage.document import passes
 from triage.document.bundle import SCHEMA, Bundle, Entry
@@ -84,9 +85,10 @@ def _workloads_of(found: Sequence[Finding], part: int) -> Indices:
 def _ways(d: Diagnosis, outcomes: Sequence[Outcomes]) -> dict[str, list[Step]]:
     out = {}
     for o in outcomes:
-        decisions = Decisions(d, o)
+        decisions, guide = Decisions(d, o), Guide(o)
+        few = len(o.rows) <= EXPLAINED  # of more nobody walks every kernel's way
         for i, w in enumerate(o.rows.tolist()):
-            out[o.ids[w]] = decisions.steps(i)
+            out[o.ids[w]] = decisions.steps(i) + (guide.steps(i) if few else [])
     return out
 
 

@@ -89,6 +89,13 @@ METRICS = (
         "Threads that are neither inactive nor predicated off per executed warp instruction",
     ),
     _number(
+        "warp.latency",
+        "Life of a warp",
+        "low",
+        "Cycles an average warp is resident, from its start to its end",
+        "cycle",
+    ),
+    _number(
         "inst.per_warp",
         "Instructions per warp",
         "",

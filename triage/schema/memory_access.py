@@ -40,7 +40,7 @@ METRICS = (
     *_access("local", "st", "Local store"),
     # copies that go to shared memory without passing registers
     Metric(
-        "copies.async",
+        "copies.asynchronous",
         "count",
         "Asynchronous copies",
         "",
