@@ -1,4 +1,4 @@
-"""The guide's patients: the right cause leads, and nothing that its vetoes forbid is said beside it."""
+"""The guide's patients and others: the right cause leads, and nothing that its vetoes forbid is said beside it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from tests.guide_patients import PATIENTS, Patient, write
+from tests.kernel_patients import OTHERS
 from triage import diagnose, read
 
-CASES = [(name, form) for name, patient in PATIENTS.items() for form in patient.forms]
+EVERY = PATIENTS | OTHERS
+CASES = [(name, form) for name, patient in EVERY.items() for form in patient.forms]
 
 
 def causes(path: Path, patient: Patient, form: str) -> tuple[str, set[str]]:
@@ -21,7 +23,7 @@ def causes(path: Path, patient: Patient, form: str) -> tuple[str, set[str]]:
 
 @pytest.mark.parametrize(("name", "form"), CASES)
 def test_the_right_cause_leads(name: str, form: str, tmp_path: Path) -> None:
-    patient = PATIENTS[name]
+    patient = EVERY[name]
     lead, said = causes(tmp_path, patient, form)
     assert lead in patient.right or (not lead and said & patient.right), (lead, said)
     assert not said & patient.never

@@ -47,6 +47,10 @@ _TOOLS = {
 }
 
 
+# first parts of the names of readers whose exports hold nothing but kernels
+_KERNELS = ("ncu", "nsys", "nvprof", "rocprof", "rocprofv3", "rocm", "intel")
+
+
 def vendor_of(capture: Capture) -> str:
     """Whose GPU a capture is about: "nvidia", "amd", "intel", or "" where neither device, counters nor tool tell."""
     if capture.device is not None:
@@ -74,6 +78,10 @@ def _rdna(view: View) -> Values:
     return np.full(view.size, float(device is not None and device.arch.startswith(_RDNA)))
 
 
+def _kernels(view: View) -> Values:
+    return np.full(view.size, float(view.capture.input.dialect.partition("-")[0] in _KERNELS))
+
+
 def _capability(view: View) -> Values:
     device = view.capture.device
     if device is None or not device.arch.startswith("sm_"):
@@ -85,6 +93,7 @@ DERIVATIONS = (
     _is("amd"),
     _is("intel"),
     _is("nvidia"),
+    Derivation("work.kernels", (), "the profiler is one of CUDA, HIP, SYCL or OpenCL kernels", _kernels, whole=True),
     Derivation("device.capability", (), "sm_90 is 9.0", _capability, whole=True),
     Derivation("device.is_rdna", (), "the device's architecture is gfx10 or later", _rdna, whole=True),
 )

@@ -7,7 +7,7 @@ METRICS = (
     Metric(
         "frame.tiny_marker_count",
         "count",
-        "Tiny markers",
+        "Tiny ranges",
         "low",
         "Leaf markers (no kernel launches) shorter than 10 µs each, repeats counted",
         bounded=False,
@@ -15,7 +15,7 @@ METRICS = (
     Metric(
         "frame.tiny_marker_share",
         "ratio",
-        "Time in tiny markers",
+        "Time in tiny ranges",
         "low",
         "Share of the frame in leaf markers shorter than 10 µs",
     ),

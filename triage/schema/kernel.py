@@ -247,6 +247,7 @@ METRICS = (
         "Matrix-like name",
         "1 when the name suggests matrix multiplication, convolution or attention; a hint, not a fact",
     ),
+    flag("work.kernels", "Kernels", "1 when the profiler shows kernels of a program, and nothing that is drawn"),
     flag(
         "name.tensor_like",
         "Tensor kernel by name",

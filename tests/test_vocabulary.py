@@ -1,0 +1,62 @@
+"""A kernel's report speaks of kernels: every sentence of every compute sample, read for words of what is drawn."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import SAMPLES
+from tests.guide_patients import PATIENTS, write
+from tests.kernel_patients import OTHERS
+from triage import diagnose, read
+from triage.ground.errors import CaptureError
+
+TOOLS = ("ncu-", "nsys-kernels", "nsys-trace", "nvprof-", "rocprof", "intel-pti")
+DRAWN = re.compile(
+    r"\b(draws?|draw calls?|render targets?|texels?|pixels?|vertex|vertices|triangles?|(?<!stack )frames?|markers?|mips?|mip levels?|mip chains?|"
+    r"blend(ed|ing)?|swap ?chains?|shaders?|hlsl|dispatch(es)?)\b",
+    re.I,
+)
+# what a user or a tool wrote, ids, and places in files
+NOT_OURS = set(
+    "path name names sha256 source cites unmapped kind scope workload workloads capture captures tool second_opinion file metric method missing "
+    "collect causes fingerprint rule rules cause chain notes quality".split()
+)
+SAMPLED = sorted(
+    p for folder in SAMPLES.iterdir() if folder.name.startswith(TOOLS) for p in folder.iterdir()
+    if p.is_file() and p.suffix not in (".txt", ".md", ".yaml")
+)  # fmt: skip
+
+
+def sentences(x: Any) -> Iterator[str]:
+    if isinstance(x, dict):
+        for key, value in x.items():
+            if key not in NOT_OURS:
+                yield from sentences(value)
+    elif isinstance(x, list):
+        for value in x:
+            yield from sentences(value)
+    elif isinstance(x, str):
+        yield x
+
+
+def of_what_is_drawn(path: Path) -> list[str]:
+    doc = diagnose([read(path)]).to_dict()
+    return [s for s in sentences(doc) if DRAWN.search(s)]
+
+
+@pytest.mark.parametrize("path", SAMPLED, ids=lambda p: f"{p.parent.name}/{p.name}")
+def test_no_word_of_what_is_drawn_in_a_compute_sample(path: Path) -> None:
+    try:
+        assert of_what_is_drawn(path) == []
+    except CaptureError:
+        pytest.skip("a companion of another file")
+
+
+def test_nor_in_a_patients_report(tmp_path: Path) -> None:
+    for patient in (PATIENTS | OTHERS).values():
+        assert of_what_is_drawn(write(tmp_path / "p.csv", patient)) == []
