@@ -20,6 +20,7 @@ from triage.diagnosis.outcomes import Outcomes
 from triage.document.numbers import number
 from triage.ground.units import display
 from triage.inference.evaluate import FIRED, OVERRULED, SILENT
+from triage.products.compare import factors
 from triage.products.compare.match import Item, Pair, match
 from triage.products.compare.meanings import Move, moved, reading
 from triage.products.compare.result import SCHEMA, Alone, Change, Comparison, Input, Judged, Paired, Predicted
@@ -49,6 +50,7 @@ def compare(
     each = replace(limits, tests=sum(bool(p.before.times and p.after.times) for p in pairs))
     listed = [_pair(p, each) for p in pairs]
     frame = judge(_frames(before), _frames(after), limits)
+    frame["remarks"] += _devices(before, after)
     bad = [p["name"] for p in listed if threshold is not None and regressed(p, threshold)]
     if threshold is not None and regressed(frame, threshold) and not bad:
         # many regressions below the threshold can add up to one of the frame
@@ -98,6 +100,7 @@ def side(d: Diagnosis) -> list[Item]:
         for metric, values in c.facts.items():
             for w in np.flatnonzero(np.isfinite(values)).tolist():
                 items[w].values.setdefault(metric, []).append(float(values[w]))
+        factors.enter(items, outcomes.view)
         _outcomes(d, outcomes, items)
     for item in found.values():  # of repeats that disagree, the majority counts
         item.rules = {r: "fired" if 2 * sum(v) >= len(v) else "absent" for r, v in item.votes.items()}
@@ -143,10 +146,24 @@ def _frames(d: Diagnosis) -> list[float]:
     return [p.capture.frame_ns for p in d.parts if p.capture.frame_ns > 0]
 
 
+def _devices(before: Diagnosis, after: Diagnosis) -> list[str]:
+    """A remark where the two sides ran on different GPUs."""
+    first, second = (
+        sorted({p.capture.device.name if p.capture.device else p.capture.table.device for p in d.parts} - {""})
+        for d in (before, after)
+    )
+    if not first or not second or first == second:
+        return []
+    return [
+        f"measured on {', '.join(first)} before and on {', '.join(second)} after: the difference is the GPUs' as well"
+    ]
+
+
 def _pair(p: Pair, limits: Limits) -> Paired:
     b, a = p.before, p.after
     judged = judge(b.times, a.times, limits, max(b.noise, a.noise))
     verdict = judged["verdict"]
+    judged["remarks"] += factors.remarks(b, a)
     # what was blind on one side can be neither fixed nor new there
     known = b.rules.keys() & a.rules.keys()
     fixed = sorted(r for r in known if b.rules[r] == "fired" and a.rules[r] == "absent")

@@ -37,6 +37,7 @@ class Item:
     votes: dict[str, list[bool]] = field(default_factory=dict)
     rules: dict[str, str] = field(default_factory=dict)
     gains: dict[str, tuple[float, float, float]] = field(default_factory=dict)
+    factors: dict[str, list[float]] = field(default_factory=dict)
 
     @property
     def full(self) -> str:
