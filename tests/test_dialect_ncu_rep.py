@@ -494,4 +494,4 @@ def test_findings_say_where(tmp_path: Path) -> None:
         said = " ".join(re.sub(r"[\\{}]", "", run("diagnose", path, "-f", format).stdout).split())
         assert words in said, format
     run("tickets", path, "-o", tmp_path / "t", "--markup", "markdown")
-    assert any("Where in the code" in p.read_text() for p in (tmp_path / "t").rglob("*.md"))
+    assert any("In the code" in p.read_text() for p in (tmp_path / "t").rglob("*.md"))
