@@ -110,6 +110,7 @@ def diagnose(
     Raises CaptureError for an input, RuleError for a rule, TriageError for an engine that cannot be used.
     """
     from triage.diagnosis.diagnose import Diagnostician
+    from triage.reading import join
     from triage.rulebook import packs
 
     given = [captures] if isinstance(captures, str | Path | Capture) else list(captures)
@@ -117,7 +118,7 @@ def diagnose(
     read_all = [c if isinstance(c, Capture) else read(c, device=device) for c in given]
     # the same book as the command line has: experimental rules stay out
     book = packs.select(packs.load([Path(r) for r in rules]))
-    return Diagnosis.of(Diagnostician(book, method, engine).diagnose(read_all, top, min_gain))
+    return Diagnosis.of(Diagnostician(book, method, engine).diagnose(join.joined(read_all), top, min_gain))
 
 
 def explain(name: str) -> dict[str, Any]:

@@ -61,6 +61,7 @@ def command(files: tuple[str, ...], format: str, output: str | None, fail_on: st
     from triage.commands._stderr import complain
     from triage.document import make
     from triage.files import writing as out
+    from triage.reading import join
 
     captures, bad = [], 0
     with ThreadPoolExecutor(1) as pool:  # rules are compiled beside the parser, files hashed beside the inference
@@ -75,6 +76,7 @@ def command(files: tuple[str, ...], format: str, output: str | None, fail_on: st
         doctor = compiling.result()
         if not captures:
             return 2
+        captures = join.joined(captures, settings.marker)
         diagnosis = doctor.diagnose(captures, top=settings.top, min_gain=settings.min_gain)
     if doctor.workload.note:
         complain(f"note: {doctor.workload.note}")

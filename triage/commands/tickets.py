@@ -80,6 +80,7 @@ def command(
     from triage.document import make
     from triage.products.tickets import folder, tickets
     from triage.products.tickets.states import FIXED
+    from triage.reading import join
     from triage.rendering.phrases import time
 
     if post and not scope:
@@ -101,7 +102,7 @@ def command(
             bad += 1
     if not captures:
         return 2
-    d = doctor.diagnose(captures)
+    d = doctor.diagnose(join.joined(captures, settings.marker))
     for note in d.notes:
         complain(f"note: {note}")
     bundle = make.bundle(d)

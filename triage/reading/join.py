@@ -1,0 +1,171 @@
+"""A trace and a report of the same application as one capture: times and launch counts of the one, counters of the other.
+
+A trace times every launch as it really ran; a profiler of counters runs a few of them again, alone and with locked clocks.
+Each launch of the trace takes the counters of the report's median launch of the same kernel and shape, cell by cell, so a
+figure still leads back to the file, result and metric it came from.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from triage import dialects
+from triage.capture.arrays import Floats, Indices
+from triage.capture.capture import Capture, Column, Opinion, Quality, Table
+from triage.capture.location import Location
+from triage.ground.units import show
+from triage.ground.wording import plural
+from triage.reading import reader
+
+_SHAPE = ("launch.grid_size", "launch.block_size")
+_TIMES = ("gpu.time", "frame.calls")  # the trace knows better
+_TWICE = 2.0  # NVIDIA, Compute Triage Guide: a replayed launch that differs more ran under other conditions
+_CAST = re.compile(r"\((?:unsigned |signed )?(?:int|long|short|char|bool|size_t)\)")
+
+
+def joined(captures: Sequence[Capture], marker: str = "") -> list[Capture]:
+    """The captures, but for the report of counters whose kernels a trace among them has: it goes into the trace.
+
+    marker: what the captures were cut down to.
+    """
+    traces = [c for c in captures if c.table.trace is not None]
+    if len(traces) != 1 or len(captures) < 2:
+        return list(captures)
+    (trace,) = traces
+    # a column has one file, so the first report whose kernels occur goes in, and others stay beside
+    reports = (c for c in captures if c.input.dialect.startswith("ncu-"))
+    report = next((c for c in reports if _join(trace.table, c)), None)
+    if report is None:
+        return list(captures)
+    module = dialects.dialects()[trace.input.dialect]
+    whole = reader.capture(trace.table, module, trace.input.why, trace.device.name if trace.device else "", marker)
+    return [whole if c is trace else c for c in captures if c is not report]
+
+
+def key(kernel: str) -> str:
+    """What two tools agree on in a kernel's name: no return type, parameters, casts or blanks."""
+    text = _CAST.sub("", kernel.removeprefix("void "))
+    depth = 0
+    for i, ch in enumerate(text):  # the parameters begin at the last bracket outside of template arguments
+        depth += (ch == "<") - (ch == ">")
+        if ch == "(" and depth == 0 and i and not text.startswith(("(anonymous", "(unnamed"), i):
+            text = text[:i]
+            break
+    return re.sub(r"\s+", "", text)
+
+
+def bare(kernel: str) -> str:
+    """The function's own name, as short names of a trace have it."""
+    return re.split(r"[<(]", key(kernel))[0].rpartition("::")[2]
+
+
+def _join(table: Table, report: Capture) -> bool:
+    """Put a report's counters into a trace's table; False where no kernel of it occurs there."""
+    rows = _pairs(table, report.table)
+    have = rows >= 0
+    if not have.any():
+        return False
+    place = len(table.files)
+    table.files += report.table.files
+    _columns(table, report.table, rows, place)
+    table.collectable = _collectable(table) | report.collectable
+    first = {int(r): int(np.argmax(rows == r)) for r in np.unique(rows[have])}
+    table.opinions += [
+        Opinion(first[o.row], o.tool, o.rule, o.type, o.text, o.speedup, o.scope)
+        for o in report.table.opinions
+        if o.row in first
+    ]
+    if (locate := report.table.locate) is not None:
+
+        def there(row: int, metrics: Sequence[str]) -> Sequence[Location]:
+            return locate(int(rows[row]), metrics) if rows[row] >= 0 else []
+
+        table.locate = there
+    _say(table, report, rows, first)
+    return True
+
+
+def _collectable(table: Table) -> frozenset[str]:
+    if table.collectable is not None:
+        return table.collectable
+    return frozenset(dialects.dialects()[table.dialect].names())
+
+
+def _pairs(table: Table, report: Table) -> Indices:
+    """For each row of the trace the row of the report whose counters it takes, -1 for none."""
+    full: dict[str, list[int]] = {}
+    short: dict[str, list[int]] = {}
+    for row, name in enumerate(map(str, report.names)):
+        full.setdefault(key(name), []).append(row)
+        short.setdefault(bare(name), []).append(row)
+    ours, theirs = _shapes(table), _shapes(report)
+    column = report.columns.get("gpu.time")
+    time = np.zeros(len(report)) if column is None else np.nan_to_num(column.values)
+    out = np.full(len(table), -1, dtype=np.int64)
+    known: dict[tuple[str, tuple[float, ...]], int] = {}
+    for row, name in enumerate(map(str, table.names)):
+        if table.kinds is not None and table.kinds[row] == "copy":
+            continue
+        what = name, ours[row]
+        if what not in known:
+            # a trace may be of short names
+            found = full.get(key(name)) or (short.get(name, []) if name == bare(name) else [])
+            alike = sorted((r for r in found if theirs[r] == ours[row]), key=lambda r: time[r])
+            known[what] = alike[len(alike) // 2] if alike else -1
+        out[row] = known[what]
+    return out
+
+
+def _shapes(table: Table) -> list[tuple[float, ...]]:
+    """Grid and block size per row, NaN as -1: a kernel of another shape is another workload."""
+    parts = [table.columns[m].values if m in table.columns else np.full(len(table), -1.0) for m in _SHAPE]
+    return list(zip(*(np.nan_to_num(p, nan=-1.0).tolist() for p in parts), strict=True))
+
+
+def _columns(table: Table, report: Table, rows: Indices, place: int) -> None:
+    """The report's columns on the rows of the trace, each cell with the place it stands at."""
+    have = rows >= 0
+    lines = np.array([report.line(r) for r in range(len(report))], dtype=np.int64)
+
+    def taken(values: Floats) -> Floats:
+        return np.where(have, values[rows], np.nan)
+
+    for mine, theirs in ((table.columns, report.columns), (table.raw, report.raw)):
+        for name, c in theirs.items():
+            if name in mine or name in _TIMES:
+                continue
+            at = np.where(have, (lines if c.lines is None else c.lines)[rows], 0)
+            mine[name] = Column(
+                taken(c.values), c.header, c.column, c.unit, c.factor, place + c.file, at, c.formula, c.inputs
+            )
+
+
+def _say(table: Table, report: Capture, rows: Indices, first: dict[int, int]) -> None:
+    """What was joined, what was not, and where the two disagree about the time."""
+    found = int((rows >= 0).sum())
+    table.notes.append(
+        f"counters of {plural(found, 'launch')} are those of {report.input.path}, which ran kernels one by one; "
+        "times and counts are the trace's own"
+    )
+    table.notes += [n for n in report.table.notes if n not in table.notes]
+    table.quality += [Quality(q.check, q.message, first.get(q.row, -1)) for q in report.table.quality]
+    taken = {key(str(report.table.names[r])) for r in first}
+    lost = list(dict.fromkeys(str(n) for n in report.table.names if key(str(n)) not in taken))
+    if lost:
+        names = ", ".join(n[:60] for n in lost[:3]) + (f" and {len(lost) - 3} more" if len(lost) > 3 else "")
+        text = f"{report.input.path}: {plural(len(lost), 'kernel')} in no launch of the trace, left out: {names}"
+        table.quality.append(Quality("not-in-the-trace", text))
+    ours, theirs = table.columns.get("gpu.time"), report.table.columns.get("gpu.time")
+    if ours is None or theirs is None:
+        return
+    for r, row in first.items():
+        real, replayed = float(np.median(ours.values[rows == r])), float(theirs.values[r])
+        if real > 0 and replayed > 0 and not 1 / _TWICE <= replayed / real <= _TWICE:
+            text = (
+                f"{str(table.names[row])[:80]}: {show(replayed, 'ns')} where its counters were collected, "
+                f"{show(real, 'ns')} in the trace: collect again with --clock-control none --cache-control none"
+            )
+            table.quality.append(Quality("replayed-otherwise", text, row))
