@@ -75,8 +75,14 @@ def github(store: Store, method: str, path: str, query: dict[str, list[str]], da
             issue.update({k: v for k, v in data.items() if k in ("title", "body", "state", "labels")})
         return 200, shape(issue)
     if m := re.fullmatch(r"/repos/o/r/issues/(\d+)/comments", path):
-        store.issues[int(m[1])]["comments"].append(data["body"])
-        return 201, {"id": 1, "body": data["body"], "url": f"{base}/c/1"}
+        said = store.issues[int(m[1])]["comments"]
+        if method == "GET":
+            return 200, [{"id": n, "body": text, "url": f"{base}/c/{m[1]}/{n}"} for n, text in enumerate(said)]
+        said.append(data["body"])
+        return 201, {"id": len(said) - 1, "body": data["body"], "url": f"{base}/c/{m[1]}/{len(said) - 1}"}
+    if (m := re.fullmatch(r"/c/(\d+)/(\d+)", path)) and method == "PATCH":
+        store.issues[int(m[1])]["comments"][int(m[2])] = data["body"]
+        return 200, {"id": int(m[2]), "body": data["body"], "url": f"{base}{path}"}
     return 404, {"message": "Not Found"}
 
 
@@ -102,6 +108,15 @@ def gitlab(store: Store, method: str, path: str, query: dict[str, list[str]], da
     if m := re.fullmatch(r"/api/v4/projects/g%2Fp/issues/(\d+)/notes", path):
         store.issues[int(m[1])]["comments"].append(data["body"])
         return 201, {"id": 1, "body": data["body"]}
+    if m := re.fullmatch(r"/api/v4/projects/g%2Fp/merge_requests/(\d+)/notes(?:/(\d+))?", path):
+        said = store.issues[int(m[1])]["comments"]
+        if method == "GET":
+            return 200, [{"id": n, "body": text} for n, text in enumerate(said)]
+        if method == "PUT":
+            said[int(m[2])] = data["body"]
+        else:
+            said.append(data["body"])
+        return 200 if method == "PUT" else 201, {"id": int(m[2] or len(said) - 1), "body": data["body"]}
     return 404, {"message": "404 Not Found"}
 
 

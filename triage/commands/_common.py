@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import click
@@ -113,11 +114,20 @@ def settings(*groups: Decorator) -> Decorator:
         def command(**given: Any) -> object:  # each value is what its option's type made of the text
             from dataclasses import fields
 
+            from triage.products import project
             from triage.products.settings import Settings
 
+            known = project.load(datetime.now(UTC).date())
             # what is said on the command line itself goes before what a file says
             pairs = dict(given.pop("map_file", None) or ()) | dict(given.pop("mapping", ()))
             said = {field.name: given.pop(field.name) for field in fields(Settings) if field.name in given}
+            if "rules" in said:
+                said["rules"] = (*known.rules, *said["rules"])
+                # of two values for one threshold the later holds: the command line's
+                said["sets"] = (*known.sets, *said["sets"])
+            said["scope"] = said.get("scope") or known.scope
+            for name in ("budgets", "owners", "accepted"):
+                said[name] = getattr(known, name)
             return f(**given, settings=Settings(mapping=tuple(pairs.items()), **said))
 
         return stack(*groups)(command)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from triage.ground.limiters import LEVELS
 from triage.rendering import formats
 
 if TYPE_CHECKING:
+    from triage.document.bundle import Bundle, Entry
     from triage.products.settings import Settings
 
 
@@ -61,6 +63,7 @@ def command(files: tuple[str, ...], format: str, output: str | None, fail_on: st
     from triage.commands._stderr import complain
     from triage.document import make
     from triage.files import writing as out
+    from triage.products import accepted
     from triage.reading import join
 
     captures, bad = [], 0
@@ -80,12 +83,49 @@ def command(files: tuple[str, ...], format: str, output: str | None, fail_on: st
         diagnosis = doctor.diagnose(captures, top=settings.top, min_gain=settings.min_gain)
     if doctor.workload.note:
         complain(f"note: {doctor.workload.note}")
-    bundle = make.bundle(diagnosis, ways=formats.shows_ways(format))
+    bundle = accepted.apply(make.bundle(diagnosis, ways=formats.shows_ways(format)), settings.accepted)
     with out.sink(output) as write:
         tty = output is None and sys.stdout.isatty()
         width = shutil.get_terminal_size((80, 24)).columns if tty else 80
         formats.render(bundle, format, write, full=settings.full, fail_on=fail_on or "", width=width, color=tty)
+    failed = [*_reached(accepted.standing(bundle.todo), fail_on), *_over(bundle, settings.budgets)]
+    if fail_on and failed:
+        complain(f"failed on {fail_on}: {failed[0]}" + (f"; and {len(failed) - 1} more" if len(failed) > 1 else ""))
+    elif failed:
+        complain(f"note: {'; '.join(failed)}")
     # a file that could not be read outweighs any finding: the answer is not whole
     if bad:
         return 2
-    return 1 if fail_on and any(LEVELS.index(i["level"]) >= LEVELS.index(fail_on) for i in bundle.todo) else 0
+    return 1 if fail_on and failed else 0
+
+
+def _reached(todo: Sequence[Entry], fail_on: str | None) -> list[str]:
+    """Items of the to-do list at the level asked for or above, in words."""
+    from triage.rendering import phrases
+    from triage.rendering.escape import short
+
+    least = LEVELS.index(fail_on) if fail_on else len(LEVELS)
+    return [
+        f"{i['title']} ({i['level']}"
+        + (f", {phrases.time(i['saved_ns'])}" if i["saved_ns"] else "")
+        + f"): {', '.join(short(n, 40) for n in i['names'][:3])}"
+        + (f" and {i['workload_count'] - 3} more" if i["workload_count"] > 3 else "")
+        for i in todo
+        if LEVELS.index(i["level"]) >= least
+    ]
+
+
+def _over(bundle: Bundle, budgets: Sequence[tuple[str, float]]) -> list[str]:
+    """Markers and passes over their budget, in words."""
+    from triage.products.settings import matches
+    from triage.rendering import phrases
+
+    if not budgets:
+        return []
+    own = [([*w["path"], w["name"]], w["self_ns"] or 0.0) for w in bundle.workloads]
+    sums = [(glob, sum(ns for path, ns in own if matches(path, glob)), most) for glob, most in budgets]
+    return [
+        f"{glob} takes {phrases.time(ns)}, over its budget of {phrases.time(most)}"
+        for glob, ns, most in sums
+        if ns > most
+    ]

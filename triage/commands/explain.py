@@ -32,7 +32,6 @@ def command(name: str, on: str | None, settings: Settings) -> int:
     --marker GLOB chooses others. `guide` stands for NVIDIA's Compute Triage Guide: its checks, answered for these workloads.
     """
     from triage import schema
-    from triage.commands import _describe
     from triage.files import writing
     from triage.ground import glossary
 
@@ -59,24 +58,34 @@ def command(name: str, on: str | None, settings: Settings) -> int:
 
             doctor = Diagnostician(book, settings.method, settings.engine)
             write(_why.why(rule, settings.read(on), doctor, settings.method))
-        elif rule is not None or name.lower() in book.causes:
-            # a rule and the cause it speaks for may share a name: both are explained
-            texts = [_describe.rule_text(rule, book)] if rule else []
-            if name.lower() in book.causes:
-                texts.append(_describe.cause_text(book.causes[name.lower()], book))
-            write("\n".join(texts))
-        elif schema.known(name.lower()):
-            write(_describe.metric_text(name.lower(), book))
-        # a word that is both, such as `occupancy`, is explained as the term
-        elif metric := schema.by_alias().get(schema.normal(name)) if glossary.find(name) is None else None:
-            write(_describe.metric_text(metric, book))
-        elif concept := [r for r in book.rules if name.lower() in r.concludes]:
-            write("\n".join(_describe.rule_text(r, book) for r in concept))
-        elif entry := glossary.find(name):
-            write(_describe.term_text(entry))
         else:
-            raise TriageError(f"no rule, cause, metric or term is called {name!r}", _hint(name, book))
+            write(text_of(name, book))
     return 0
+
+
+def text_of(name: str, book: Rulebook) -> str:
+    """What a rule, cause, metric, concept or term means, as text; raises TriageError with the likely one."""
+    from triage import schema
+    from triage.commands import _describe
+    from triage.ground import glossary
+
+    rule = book.find(name)
+    if rule is not None or name.lower() in book.causes:
+        # a rule and the cause it speaks for may share a name: both are explained
+        texts = [_describe.rule_text(rule, book)] if rule else []
+        if name.lower() in book.causes:
+            texts.append(_describe.cause_text(book.causes[name.lower()], book))
+        return "\n".join(texts)
+    if schema.known(name.lower()):
+        return _describe.metric_text(name.lower(), book)
+    # a word that is both, such as `occupancy`, is explained as the term
+    if metric := schema.by_alias().get(schema.normal(name)) if glossary.find(name) is None else None:
+        return _describe.metric_text(metric, book)
+    if concept := [r for r in book.rules if name.lower() in r.concludes]:
+        return "\n".join(_describe.rule_text(r, book) for r in concept)
+    if entry := glossary.find(name):
+        return _describe.term_text(entry)
+    raise TriageError(f"no rule, cause, metric or term is called {name!r}", _hint(name, book))
 
 
 def _hint(name: str, book: Rulebook) -> str:

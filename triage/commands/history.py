@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
@@ -51,7 +52,7 @@ def command() -> None:
 @click.option("--label", default="", metavar="NAME", help="A name for the build, such as a release.")
 @_common.settings(_common.reading, _common.knowledge)
 def add(
-    files: tuple[str, ...], history: str, commit: str, branch: str, scope: str, at: int | None, label: str,
+    files: tuple[str, ...], history: str, commit: str, branch: str, at: int | None, label: str,
     settings: Settings,
 ) -> int:  # fmt: skip
     """Diagnose captures and keep them as runs of one build. FILE is one run; the same file twice is one run."""
@@ -76,7 +77,7 @@ def add(
                 bad += 1
                 continue
             device = capture.device.name if capture.device else capture.table.device or ""
-            key = Key(build.branch, build.revision, scope or scope_of(capture), device)
+            key = Key(build.branch, build.revision, settings.scope or scope_of(capture), device)
             added = store.add(db, key, build.at, run, now, label)
             click.echo(f"{build.revision[:12]}  {path}  {'added' if added else 'there already'}")
     return 2 if bad else 0
@@ -173,6 +174,7 @@ def gate(
     """
     from triage.commands._stderr import complain
     from triage.files import writing as out
+    from triage.products import project
     from triage.products.history import report, store
     from triage.products.history.gate import choose
     from triage.products.history.gate import gate as judge
@@ -180,7 +182,8 @@ def gate(
     with store.opened(history) as db:
         alike, newest = _builds(db, branch, scope, device)
         judged = choose([b for b in alike if not branch or b.key.branch == branch], build) if build else newest
-        doc = judge(db, alike, judged, against=against, baseline=baseline, threshold=threshold)
+        budgets = dict(project.load(datetime.now(UTC).date()).budgets)
+        doc = judge(db, alike, judged, against=against, baseline=baseline, threshold=threshold, budgets=budgets)
     with out.sink(output) as write:
         write(report.gate(doc, format, full))
     if not doc["failed"]:

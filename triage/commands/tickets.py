@@ -62,7 +62,6 @@ def command(
     files: tuple[str, ...],
     output: str,
     since: str | None,
-    scope: str,
     min_saving: float,
     post: str | None,
     project: str,
@@ -78,12 +77,13 @@ def command(
     """
     from triage.commands._stderr import complain
     from triage.document import make
+    from triage.products import accepted
     from triage.products.tickets import folder, tickets
     from triage.products.tickets.states import FIXED
     from triage.reading import join
     from triage.rendering.phrases import time
 
-    if post and not scope:
+    if post and not settings.scope:
         raise TriageError(
             "--post needs --scope",
             "name what was captured, such as --scope 'our game': tickets of several applications may share a tracker",
@@ -105,9 +105,9 @@ def command(
     d = doctor.diagnose(join.joined(captures, settings.marker))
     for note in d.notes:
         complain(f"note: {note}")
-    bundle = make.bundle(d)
-    found = tickets.make(bundle, scope, min_saving, old)
-    missing = folder.write(found, bundle, Path(output), old, scope)
+    bundle = accepted.apply(make.bundle(d), settings.accepted)
+    found = tickets.make(bundle, settings.scope, min_saving, old, settings.owners)
+    missing = folder.write(found, bundle, Path(output), old, settings.scope)
     for t in found:
         was = f" (was {time(t.was_ns)})" if t.was_ns else ""
         click.echo(f"{t.fingerprint}  {t.state:8}  {t.title}{was}")

@@ -44,7 +44,7 @@ def summarise(b: Bundle) -> Entry:
         "markers": worst,
         "blind": blind(doc),
         "waiting": len({r for spot in doc["blind_spots"] for r in spot["rules"]}),
-        "headline": headline(doc, found),
+        "headline": headline(doc, found, accepted=len(found) < len(b.todo)),
         "unjudged": unjudged(frame),
         "timeline": timeline(frame),
         "dark": dark(doc),
@@ -122,10 +122,12 @@ def at_limit(w: Entry) -> bool:
 
 
 def causes(todo: Sequence[Entry], doc: Entry) -> list[Entry]:
-    """The to-do list with what reports show beside each item: which limiter classes it concerns."""
+    """The to-do list with what reports show beside each item: which limiter classes it concerns. Accepted ones are left out."""
     classes = {w["id"]: w["limiter_class"] for w in doc["workloads"]}
     out = []
     for item in todo:
+        if item.get("accepted", {}).get("state") == "accepted":
+            continue
         seen = Counter(classes[w] for w in item["workloads"] if w in classes)
         out.append({**item, "count": item["workload_count"], "limiters": sorted(seen, key=lambda c: (-seen[c], c))})
     return out
@@ -189,8 +191,11 @@ def blind(doc: Entry) -> list[Entry]:
 _ASKS = re.compile(r"(.*--metrics )(\S+)(| .*)")
 
 
-def headline(doc: Entry, found: Sequence[Entry]) -> str:
-    """One sentence: how long it takes, what could come back, what to do first and where."""
+def headline(doc: Entry, found: Sequence[Entry], *, accepted: bool = False) -> str:
+    """One sentence: how long it takes, what could come back, what to do first and where.
+
+    accepted: the project has accepted something.
+    """
     frame = doc["frame"]
     total = frame["duration_ns"]
     if not doc["workloads"] and not doc["findings"]:
@@ -213,7 +218,7 @@ def headline(doc: Entry, found: Sequence[Entry]) -> str:
     if lead and lead["limiter_class"] != "unknown":
         text += f"; {lead['share'] * 100:.0f} % of it {BY_ID[lead['limiter_class']].limited}"
     if not found:
-        text += f". {_standing(doc)}"
+        text += ". What was found is accepted" if accepted else f". {_standing(doc)}"
     return text + "."
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from triage.ground.method import LATEST
+from triage.products.project import Accepted
 
 if TYPE_CHECKING:
     from triage.capture.capture import Capture
@@ -19,7 +22,7 @@ class Settings:
     """Plain values only: a batch sends them to other processes, and keeps a rulebook per value there.
 
     mapping: (column, metric) pairs, sorted. min_gain: share of a frame, 0-1. max_unpacked: bytes; None for the reader's
-    own limit.
+    own limit. scope, budgets, owners, accepted: what the project's file says (see `triage.products.project`).
     """
 
     dialect: str = ""
@@ -41,6 +44,10 @@ class Settings:
     top: int | None = None
     min_gain: float = 0.0
     full: bool = False
+    scope: str = ""
+    budgets: tuple[tuple[str, float], ...] = ()
+    owners: tuple[tuple[str, str], ...] = ()
+    accepted: tuple[Accepted, ...] = ()
 
     @property
     def most_unpacked(self) -> int:
@@ -78,3 +85,10 @@ class Settings:
             max_unpacked=self.most_unpacked,
             unfold=self.unfold,
         )
+
+
+def matches(path: Sequence[str], glob: str) -> bool:
+    """Does a glob name this marker, one of the levels above it, or its path (`Frame/Shadows`, `Frame/*/Cascade ?`)?"""
+    levels, want = [level.lower() for level in path], glob.lower()
+    whole = "/".join(levels)
+    return fnmatchcase(whole, want) or fnmatchcase(whole, f"{want}/*") or any(fnmatchcase(x, want) for x in levels)

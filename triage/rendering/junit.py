@@ -22,18 +22,25 @@ def junit(b: Bundle, write: Write, fail_on: str = "") -> None:
         by.setdefault(f["workload"], []).append(f)
     # beyond the last level: no finding reaches it
     least = LEVELS.index(fail_on) if fail_on else len(LEVELS)
-    bad = {i["cause"]: i for i in b.todo if LEVELS.index(i["level"]) >= least}
+    bad = {
+        i["cause"]: i
+        for i in b.todo
+        if i.get("accepted", {}).get("state") != "accepted" and LEVELS.index(i["level"]) >= least
+    }
     captures = b.document["captures"]
     suites = []
     for number, capture in enumerate(captures):
         # ids carry the capture's number only where there are several
         prefix = f"{number + 1}:" if len(captures) > 1 else ""
         mine = [w for w in b.document["workloads"] if w["id"].startswith(prefix)]
-        cases = [_case(w, by.get(w["id"], []), [bad[c] for c in w["chain"][:1] if c in bad]) for w in mine]
+        names = _names(mine)
+        cases = [
+            _case(w, names[w["id"]], by.get(w["id"], []), [bad[c] for c in w["chain"][:1] if c in bad]) for w in mine
+        ]
         if found := by.get(f"{prefix}frame"):
             whole: Entry = {"id": f"{prefix}frame", "name": "frame", "path": [], "duration_ns": None}
             wide = [i for i in bad.values() if f"{prefix}frame" in i["workloads"]]
-            cases.append(_case({**whole, "verdict": "Findings about the whole frame."}, found, wide))
+            cases.append(_case({**whole, "verdict": "Findings about the whole frame."}, "frame", found, wide))
         # exclusive times: a marker within another is not counted twice
         seconds = sum(w["self_ns"] or 0 for w in mine) / 1e9
         suites.append(Suite(short(capture["path"], LONG), cases, seconds))
@@ -41,7 +48,18 @@ def junit(b: Bundle, write: Write, fail_on: str = "") -> None:
         write(piece)
 
 
-def _case(w: Entry, found: Sequence[Entry], items: Sequence[Entry]) -> Case:
+def _names(workloads: Sequence[Entry]) -> dict[str, str]:
+    """Workload id -> name of its case, the same in tomorrow's capture: no ids, repeated names are counted."""
+    seen: dict[tuple[str, ...], int] = {}
+    out = {}
+    for w in workloads:
+        who = (*w["path"], w["name"])
+        nth = seen[who] = seen.get(who, 0) + 1
+        out[w["id"]] = short(w["name"], LONG) + (f" #{nth}" if nth > 1 else "")
+    return out
+
+
+def _case(w: Entry, name: str, found: Sequence[Entry], items: Sequence[Entry]) -> Case:
     causes = {i["cause"] for i in items}
     bad = [f for f in found if f["cause"] in causes]
     failure = None
@@ -52,7 +70,7 @@ def _case(w: Entry, found: Sequence[Entry], items: Sequence[Entry]) -> Case:
     told = [f for f in found if f not in bad]
     return Case(
         group=short(".".join(w["path"]) or "frame", LONG),
-        name=short(f"{short(w['name'], LONG)} [{w['id']}]", LONG),
+        name=name,
         seconds=(w["duration_ns"] or 0) / 1e9,
         failure=failure,
         out=[w["verdict"], *_lines(told)],

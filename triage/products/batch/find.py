@@ -161,6 +161,11 @@ def _split(files: Iterable[str]) -> tuple[set[str], set[str]]:
     return mains, companions - mains
 
 
+def companions(names: Iterable[str]) -> set[str]:
+    """Of the names in one folder, those that are read together with another: they are no captures."""
+    return _split(names)[1]
+
+
 def _candidate(path: Path) -> bool:
     """A table by its suffix, or anything else that a dialect recognises by its content."""
     suffix = path.suffix.lower()

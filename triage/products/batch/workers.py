@@ -70,11 +70,13 @@ def work(found: Found, settings: Settings) -> Outcome:
 
 def _work(found: Found, settings: Settings) -> Outcome:
     from triage.document import make
+    from triage.products import accepted
     from triage.rendering import formats
 
     capture = settings.read(open_source(found.path, settings.most_unpacked))
     d = _doctor(settings).diagnose([capture], settings.top, settings.min_gain)
     bundle = make.bundle(d, ways=any(formats.shows_ways(name) for name in settings.formats))
+    bundle = accepted.apply(bundle, settings.accepted)
     reports: dict[str, str] = {}
     for name in settings.formats:
         parts: list[str] = []
@@ -104,7 +106,7 @@ def _work(found: Found, settings: Settings) -> Outcome:
                 "confidence": c["confidence"],
                 "message": c["message"],
             }
-            for c in bundle.todo
+            for c in accepted.standing(bundle.todo)
         ],
     }
     return Outcome(found, "", capture.sha256, reports, overview, bundle.rows)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from fnmatch import fnmatchcase
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from triage.products.history.shifts import Levels, Shift, levels, limit, shifts
 from triage.products.history.store import Build, Database
 from triage.products.history.trend import FRAME, Trend, load
 from triage.products.noise import FLOOR, MOST
+from triage.products.settings import matches as named_by
 from triage.rendering.phrases import time
 
 WINDOW = 120  # builds that are looked at: noise is measured on them
@@ -143,8 +143,9 @@ def _rolling(trend: Trend, steps: Sequence[Shift], floor: float) -> tuple[list[M
     return tuple(sorted(side, key=_weight) for side in out)  # type: ignore[return-value]
 
 
-def _weight(m: Moved) -> tuple[float, list[str]]:
-    return -abs((m["after_ns"] or 0) - (m["before_ns"] or 0)), m["marker"]
+def _weight(m: Moved) -> tuple[bool, float, list[str]]:
+    # a marker says more than the frame it stands in
+    return m["marker"] == [FRAME], -abs((m["after_ns"] or 0) - (m["before_ns"] or 0)), m["marker"]
 
 
 def moved(trend: Trend, s: Shift, start: int) -> Moved:
@@ -244,12 +245,10 @@ def _over(trend: Trend, budgets: Mapping[str, float]) -> list[Over]:
 
 
 def matches(marker: str, glob: str) -> bool:
-    """Does a glob name this marker, one of the levels of its path, or the path itself (`Frame/Shadows/*`)?"""
+    """Does a glob name this marker (levels joined by SEP)? The frame is `frame`."""
     if marker == FRAME:
         return glob.lower() in ("frame", FRAME)
-    path, want = marker.lower().split(SEP), glob.lower()
-    whole = "/".join(path)
-    return fnmatchcase(whole, want) or fnmatchcase(whole, f"{want}/*") or any(fnmatchcase(p, want) for p in path)
+    return named_by(marker.split(SEP), glob)
 
 
 def _visible(level: Levels, floor: float) -> float | None:

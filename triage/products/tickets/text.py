@@ -42,6 +42,8 @@ def body(t: Ticket, markup: str, limit: int, attached: bool) -> str:
         # parts that are left out leave their empty lines behind
         text = re.sub(r"\n{3,}", "\n\n", text)
         text = calm(text) if markup == "markdown" else text
+        # after `calm`: the project's own file may call somebody
+        text = f"Owner: {t.owner}\n\n{text}" if t.owner else text
         if len(text) <= limit:
             return text
     raise TriageError(f"ticket {t.fingerprint}: does not fit {limit} characters", "see its attachment")

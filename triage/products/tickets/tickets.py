@@ -13,6 +13,7 @@ from typing import Any
 from triage.diagnosis.identity import of_item
 from triage.document import summary
 from triage.document.bundle import Bundle
+from triage.products.settings import matches
 from triage.products.tickets.states import NEW
 from triage.products.tickets.text import body, full_names, title
 
@@ -40,6 +41,7 @@ class Ticket:
     state: str = NEW
     was_ns: float | None = None
     files: list[str] = field(default_factory=list)
+    owner: str = ""
 
     def listing(self) -> dict[str, Any]:
         """The entry of tickets.json."""
@@ -52,6 +54,7 @@ class Ticket:
             "scope": self.scope,
             "state": self.state,
             "workloads": self.workloads,
+            "owner": self.owner or None,
             "saved_ns": self.saved_ns,
             "was_ns": self.was_ns,
             "files": self.files,
@@ -78,11 +81,18 @@ class Ticket:
         }
 
 
-def make(b: Bundle, scope: str = "", least: float = LEAST, old: Sequence[dict[str, Any]] = ()) -> list[Ticket]:
+def make(
+    b: Bundle,
+    scope: str = "",
+    least: float = LEAST,
+    old: Sequence[dict[str, Any]] = (),
+    owners: Sequence[tuple[str, str]] = (),
+) -> list[Ticket]:
     """Tickets of a diagnosis, largest saving first. scope: replaces the captured root. old: last run's entries.
 
     least: share of the frame (0-1) a root cause must give back, counting only what stands clear of its thresholds; one
-    that had a ticket keeps it down to half of that.
+    that had a ticket keeps it down to half of that. owners: (glob over markers, owner); a ticket belongs to the owner of
+    the workload that matters most.
     """
     known = {t.get("fingerprint") for t in old}
     out: dict[str, Ticket] = {}
@@ -94,6 +104,11 @@ def make(b: Bundle, scope: str = "", least: float = LEAST, old: Sequence[dict[st
             if mark in out or not _worth(c, part, least, mark in known):
                 continue
             out[mark] = Ticket(mark, title(c), c["rule"], full_names(c, part), c["saved_ns"], c, part, scope or root)
+            by_id = {w["id"]: w for w in part["workloads"]}
+            first = [by_id[w] for w in c["workloads"] if w in by_id][:1]
+            out[mark].owner = next(
+                (who for glob, who in owners for w in first if matches([*w["path"], w["name"]], glob)), ""
+            )
     return sorted(out.values(), key=lambda t: (-(t.saved_ns or 0.0), t.rule, t.fingerprint))
 
 

@@ -1,0 +1,38 @@
+"""`triage comment`: one comment on a pull request, kept up to date."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from triage.commands import _types
+from triage.ground.errors import TriageError
+
+
+@click.command()
+@click.argument("file", type=_types.Place(), metavar="FILE")
+@click.option("--post", type=click.Choice(["github", "gitlab"]), required=True, help="The service.")
+@click.option("--project", default="", metavar="NAME", help="OWNER/REPO or group/project.")
+@click.option("--number", type=click.IntRange(1), required=True, metavar="N", help="The pull or merge request.")
+@click.option("--key", default="gate", show_default=True, metavar="NAME", help="One comment per key.")
+@click.option("--url", default="", metavar="URL", help="The service's address, where it is not the public one.")
+@click.option(
+    "--send/--dry-run", default=False, show_default="dry-run", help="Really post; otherwise print what would be sent."
+)
+def command(file: str, post: str, project: str, number: int, key: str, url: str, send: bool) -> int:
+    """Post a Markdown report (- for stdin) as a comment on a pull request; the next run updates the same comment.
+
+    The token comes from the environment only: GITHUB_TOKEN or GITLAB_TOKEN.
+    """
+    from triage.products.tickets import comments
+
+    try:
+        text = sys.stdin.read() if file == "-" else open(file, encoding="utf-8").read()  # noqa: SIM115
+    except (OSError, UnicodeDecodeError) as e:
+        raise TriageError(f"{file}: cannot be read ({e})", "give a Markdown report") from e
+    if not send:
+        click.echo(comments.body(text, key), nl=False)
+        return 0
+    click.echo(comments.post(post, project, number, key, text, url))
+    return 0

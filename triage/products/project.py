@@ -1,0 +1,193 @@
+"""`triage.toml` (or `[tool.triage]` in pyproject.toml): what a project says once and for all.
+
+    scope = "game"                      # what is captured; default its root marker
+    rules = ["gpu/rules"]               # further rule packs, relative to this file
+    [thresholds]
+    "MEM003.sector" = "64 byte"         # as --set
+    [budgets]                           # ms, by marker or pass
+    "Frame/Shadows" = 2.5
+    [owners]                            # by marker; the first that fits
+    "Frame/Shadows" = "@lighting"
+    [[accepted]]                        # known, and left as it is until ...
+    cause = "register-spills"
+    marker = "Frame/Foliage"            # optional: only where the cause is found nowhere else
+    reason = "waits for the new compiler"
+    owner = "ann"
+    expires = 2027-03-31
+    saves_ms = 0.3                      # optional: comes back when it would give back a quarter more
+
+What the command line says goes before. The file is looked for here and in the folders above, up to the repository's
+root; TRIAGE_CONFIG names another one, TRIAGE_CONFIG=off none.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from triage.ground.errors import TriageError
+
+NAME = "triage.toml"
+VARIABLE = "TRIAGE_CONFIG"
+KNOWN = {"scope": str, "rules": list, "thresholds": dict, "budgets": dict, "owners": dict, "accepted": list}
+ACCEPTED = ("cause", "marker", "reason", "owner", "expires", "saves_ms")
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A root cause that is known and left as it is. expires: ISO date. saves_ns: when it was accepted; None: any.
+
+    expired: as of the day the file was read; it then stands in the list like any other.
+    """
+
+    cause: str
+    reason: str
+    owner: str
+    expires: str
+    marker: str = ""
+    saves_ns: float | None = None
+    expired: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A project's file. budgets: (glob, ns). owners: (glob, owner), the first that fits. sets: RULE.threshold=VALUE."""
+
+    path: str = ""
+    scope: str = ""
+    rules: tuple[str, ...] = ()
+    sets: tuple[str, ...] = ()
+    budgets: tuple[tuple[str, float], ...] = ()
+    owners: tuple[tuple[str, str], ...] = ()
+    accepted: tuple[Accepted, ...] = ()
+
+
+def find(start: Path, environment: Mapping[str, str] = os.environ) -> tuple[Path, dict[str, Any]] | None:
+    """The project's file and its table, or None. Raises TriageError for one that cannot be read."""
+    if said := environment.get(VARIABLE, ""):
+        if said == "off":
+            return None
+        table = _table(Path(said))
+        return Path(said), table if table is not None else {}
+    for folder in (start, *start.parents):
+        for name in (NAME, "pyproject.toml"):
+            path = folder / name
+            if path.is_file() and (table := _table(path)) is not None:
+                return path, table
+        if (folder / ".git").exists():
+            break
+    return None
+
+
+def _table(path: Path) -> dict[str, Any] | None:
+    """The settings in a file; None where a pyproject.toml has none."""
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
+        if path.name == "pyproject.toml":
+            # somebody else's file, and broken: their own tools will say so
+            return None
+        raise TriageError(f"{path}: {e}", "see docs/project.md") from e
+    except OSError as e:
+        raise TriageError(f"{path}: cannot be read ({e.strerror or e})", f"mend it, or {VARIABLE}=off") from e
+    if path.name != "pyproject.toml":
+        return found
+    table = found.get("tool", {}).get("triage") if isinstance(found.get("tool"), dict) else None
+    return table if isinstance(table, dict) else None
+
+
+def load(today: date, start: Path | None = None, environment: Mapping[str, str] = os.environ) -> Project:
+    """The project around a folder (default: here). today: what has expired. Raises TriageError with the key that is wrong."""
+    found = find(start or Path.cwd(), environment)
+    return Project() if found is None else parse(*found, today)
+
+
+def parse(path: Path, table: Mapping[str, Any], today: date) -> Project:
+    """A Project of a table; raises TriageError with the key that is wrong."""
+    where = str(path)
+    _known(where, "", table, KNOWN)
+    for key, kind in KNOWN.items():
+        if key in table and not isinstance(table[key], kind):
+            raise _wrong(where, key, f"must be a {'table' if kind is dict else 'list' if kind is list else 'text'}")
+    rules = []
+    for n, rule in enumerate(table.get("rules", ())):
+        folder = path.parent / rule if isinstance(rule, str) else None
+        if folder is None or not folder.exists():
+            raise _wrong(where, f"rules[{n}]", f"{rule!r} is no folder or file beside it")
+        rules.append(str(folder))
+    return Project(
+        path=where,
+        scope=table.get("scope", ""),
+        rules=tuple(rules),
+        sets=tuple(f"{k}={v}" for k, v in _flat(table.get("thresholds", {}))),
+        budgets=tuple((glob, _ms(where, f"budgets.{glob}", ms)) for glob, ms in table.get("budgets", {}).items()),
+        owners=tuple((glob, _text(where, f"owners.{glob}", who)) for glob, who in table.get("owners", {}).items()),
+        accepted=tuple(_accepted(where, n, entry, today) for n, entry in enumerate(table.get("accepted", ()))),
+    )
+
+
+def _flat(table: Mapping[str, Any], before: str = "") -> Iterable[tuple[str, Any]]:
+    """`[thresholds.MEM003] sector = ...` says the same as `"MEM003.sector" = ...`."""
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{before}{key}.")
+        else:
+            yield f"{before}{key}", value
+
+
+def _accepted(where: str, n: int, entry: object, today: date) -> Accepted:
+    at = f"accepted[{n}]"
+    if not isinstance(entry, dict):
+        raise _wrong(where, at, "must be a table")
+    _known(where, f"{at}.", entry, ACCEPTED)
+    for key in ("cause", "reason", "owner", "expires"):
+        if not entry.get(key):
+            raise _wrong(where, at, f"has no {key}: whatever is accepted says why, by whom and until when")
+    expires = entry["expires"]
+    if isinstance(expires, str):
+        try:
+            expires = date.fromisoformat(expires)
+        except ValueError as e:
+            raise _wrong(where, f"{at}.expires", f"{expires!r} is no date, such as 2027-03-31") from e
+    if not isinstance(expires, date):
+        raise _wrong(where, f"{at}.expires", "must be a date, such as 2027-03-31")
+    day = date(expires.year, expires.month, expires.day)
+    return Accepted(
+        _text(where, f"{at}.cause", entry["cause"]),
+        _text(where, f"{at}.reason", entry["reason"]),
+        _text(where, f"{at}.owner", entry["owner"]),
+        day.isoformat(),
+        _text(where, f"{at}.marker", entry.get("marker", "")),
+        _ms(where, f"{at}.saves_ms", entry["saves_ms"]) if "saves_ms" in entry else None,
+        day < today,
+    )
+
+
+def _known(where: str, before: str, table: Mapping[str, Any], known: Iterable[str]) -> None:
+    for key in table:
+        if key not in known:
+            close = difflib.get_close_matches(key, list(known), 1)
+            hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}"
+            raise _wrong(where, f"{before}{key}", "is no setting", hint)
+
+
+def _text(where: str, key: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise _wrong(where, key, "must be a text")
+    return value
+
+
+def _ms(where: str, key: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e12:
+        raise _wrong(where, key, f"{value!r} is no number of milliseconds")
+    return float(value) * 1e6
+
+
+def _wrong(where: str, key: str, what: str, hint: str = "see docs/project.md") -> TriageError:
+    return TriageError(f"{where}: {key} {what}", hint)
