@@ -6,7 +6,7 @@ BIN     = $(VENV)/bin
 export CPPFLAGS += -DPyEval_CallObject=PyObject_CallObject
 DEMO    = sample_captures/gpu-trace/demo_frame
 
-.PHONY: demo test check lint docs golden bench hard readme clean
+.PHONY: demo test check lint docs site golden bench hard readme clean
 
 $(BIN)/triage: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -20,7 +20,14 @@ demo: $(BIN)/triage  ## triage a bundled frame, show the ranked result, write ou
 	$(BIN)/triage diagnose $(DEMO)
 	@mkdir -p out && $(BIN)/triage diagnose $(DEMO) -f html -o out/demo.html && echo "the same as a page: out/demo.html"
 
-test: $(BIN)/triage  ## all tests
+# what tests use beside the package itself; one by one, so that what cannot be had skips its own tests only
+EXTRAS  = zstd parquet dask trackers mcp docs
+
+$(VENV)/.extras: $(BIN)/triage pyproject.toml
+	@for extra in $(EXTRAS); do $(BIN)/python -m pip install --quiet -e ".[$$extra]" || echo "make: without $$extra, whose tests are skipped"; done
+	@touch $@
+
+test: $(VENV)/.extras  ## all tests, with everything they can use
 	$(BIN)/python -m pytest $(ARGS)
 
 check: $(BIN)/triage  ## every rule proves itself
@@ -35,6 +42,9 @@ lint: $(BIN)/triage  ## ruff, mypy --strict, and the order of the rooms
 
 docs: $(BIN)/triage  ## regenerate docs/{rules,causes,metrics,cli,capturing,glossary}.md
 	$(BIN)/python docs/generate.py
+
+site: $(VENV)/.extras  ## the documentation as a site in out/site; a broken link fails
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet && echo "open out/site/index.html"
 
 golden: $(BIN)/triage  ## rewrite tests/golden from today's output; read the diff before committing
 	$(BIN)/python tests/regolden.py

@@ -17,7 +17,7 @@ from triage.ground.errors import TriageError
 from triage.products.batch import find, run
 from triage.products.settings import Settings
 
-distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install 'sol-triage[dask]'")
+distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install '.[dask]'")
 pytestmark = pytest.mark.filterwarnings("ignore")  # of Dask's own shutdown
 
 

@@ -61,7 +61,7 @@ def _unpacker(how: str, path: str) -> Callable[[BinaryIO], BinaryIO]:
         import zstandard
     except ImportError:
         raise CaptureError(
-            f"{path}: packed with Zstandard, for which a package is missing", "pip install 'sol-triage[zstd]'"
+            f"{path}: packed with Zstandard, for which a package is missing", "pip install '.[zstd]' in a checkout"
         ) from None
     return lambda f: cast(BinaryIO, _Zstandard(f, lambda: zstandard.ZstdDecompressor().decompressobj()))
 

@@ -187,7 +187,7 @@ def _remote(url: str, g: Gathered) -> list[tuple[str, str]]:
     try:
         import fsspec
     except ImportError as e:
-        raise TriageError(f"{url}: remote paths need fsspec", "pip install 'sol-triage[dask]'") from e
+        raise TriageError(f"{url}: remote paths need fsspec", "pip install '.[dask]' in a checkout") from e
     try:
         fs, path = fsspec.core.url_to_fs(url)
         if glob.has_magic(path):

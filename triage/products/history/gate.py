@@ -296,4 +296,6 @@ def line(m: Moved) -> str:
         why = f", by: {lower_first(m['title'])}"
         why += " (new there)" if m["was"] != m["cause"] else " (as before)"
     change = f"{abs(m['change']) * 100:.1f} % {m['verdict']} ({low:.1f} to {high:.1f} %)"
+    if m["change"] >= 1:
+        change = f"{1 + m['change']:.3g}x as long ({1 + low / 100:.3g}x to {1 + high / 100:.3g}x)"
     return f"{m['by']['revision'][:12]}{doubt} made {shown(SEP.join(m['marker']))} {change}{why}"

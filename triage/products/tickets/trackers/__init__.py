@@ -81,7 +81,7 @@ def connect(name: str, project: str, url: str = "", markup: str | None = None) -
             tracker: Tracker = module.connect(project, url, token)
     except ImportError as e:
         raise TriageError(
-            f"--post {name} needs its client library ({e.name})", "pip install 'sol-triage[trackers]'"
+            f"--post {name} needs its client library ({e.name})", "pip install '.[trackers]' in a checkout"
         ) from e
     tracker.markup = markup or MARKUP[name]
     return tracker
