@@ -187,7 +187,7 @@ def main() -> int:
         walls.append(time.perf_counter() - start)
         now = resource.getrusage(resource.RUSAGE_CHILDREN)
         work.append(now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime)
-    # the best of five: what else the machine does at the time is not the gate's
+    # the promise is about its work: what else the machine does at the time is not the gate's
     wall = min(walls)
     print(
         f"\nfile {size:.1f} MB; `triage history gate` {wall:.2f} s at best of 5 ({min(work):.2f} s of work), exit code {done.returncode}"
@@ -196,7 +196,11 @@ def main() -> int:
         print(done.stderr.decode().strip())
     alarms = plain["false"] / (given.seeds * BUILDS) * 100
     held = (
-        plain["found"] == plain["large"] and lived["found"] == lived["large"] and alarms <= 1 and size < 60 and wall < 1
+        plain["found"] == plain["large"]
+        and lived["found"] == lived["large"]
+        and alarms <= 1
+        and size < 60
+        and min(work) < 1
     )
     print("every promise held" if held else "a promise was broken")
     return 0 if held else 1

@@ -285,7 +285,7 @@ def test_a_gate_says_what_failed_and_what_it_cannot_tell(tmp_path: Path) -> None
     assert "failed on regression, allowed 5.0 %: Pass 10.0 % longer (9." in failing.stderr
     unsure = run("--before", *times(tmp_path, "d", [0.9, 1.1]), "--after", *b, "--fail-on-regression", "5%")
     assert unsure.return_value == 0
-    assert "cannot tell; first Pass: 10.1% longer so far" in unsure.stderr
+    assert "cannot tell; first Pass: 10.1 % longer so far" in unsure.stderr
     assert "more runs)" in unsure.stderr
 
 

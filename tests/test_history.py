@@ -217,7 +217,7 @@ def test_bad_input_is_one_line_and_nothing_is_lost(tmp_path: Path) -> None:
     done = verbs("add", untimed, good, "--history", tmp_path / "h.sqlite", "--commit", "x", "--branch", "b")
     assert done.return_value == 2
     assert "no times in it" in done.stderr
-    assert "1 runs" in verbs("list", "--history", tmp_path / "h.sqlite").stdout
+    assert "  1 run  " in verbs("list", "--history", tmp_path / "h.sqlite").stdout
     future = tmp_path / "future.sqlite"
     with store.opened(str(future), create=True) as db:
         db.execute("PRAGMA user_version = 99")

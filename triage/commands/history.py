@@ -89,6 +89,7 @@ def list_(history: str, branch: str, scope: str | None, device: str | None) -> i
     """List builds, oldest first: date, branch, runs, frame time."""
     import numpy as np
 
+    from triage.ground.wording import plural
     from triage.products.history import store
     from triage.products.history.report import date
     from triage.rendering.phrases import time as shown
@@ -102,7 +103,7 @@ def list_(history: str, branch: str, scope: str | None, device: str | None) -> i
             names = f"  ({', '.join(b.labels)})" if b.labels else ""
             where = "  ".join(x for x in (key.scope, key.device) if x)
             click.echo(
-                f"{date(b.at)}  {key.revision[:12]:12}  {key.branch:12}  {len(b.runs):3} runs  {ns:>8}  {where}{names}"
+                f"{date(b.at)}  {key.revision[:12]:12}  {key.branch:12}  {plural(len(b.runs), 'run'):>7}  {ns:>8}  {where}{names}"
             )
     return 0
 

@@ -82,7 +82,7 @@ def change(judged: Judged) -> str:
     low, high = (end or 0.0 for end in judged["interval"] or (0.0, 0.0))
     if judged["verdict"] == UNKNOWN:
         now = abs(longer(judged) - 1)
-        so_far = f"{now:.1%} {'longer' if longer(judged) > 1 else 'shorter'} so far"
+        so_far = f"{now * 100:.1f} % {'longer' if longer(judged) > 1 else 'shorter'} so far"
         return f"{so_far}, with its noise {_signed(low)} to {_signed(high)}: {unknown(judged['needs'])}"
     if judged["verdict"] == FASTER:
         text, spread = f"{(judged['gain'] or 0) * 100:.1f} % gain", (_gain(high), _gain(low))
