@@ -120,7 +120,7 @@ def test_an_empty_selection_still_reports(tmp_path: Path) -> None:
 def test_time_that_was_not_judged_is_said_first() -> None:
     d = triage.diagnose(SAMPLES / "nsys-kernels" / "render_cuda_gpu_kern_sum.csv")
     dark = summary.summarise(d.bundle)["unjudged"]
-    assert dark["share"] == pytest.approx(1.0)
+    assert dark["share"] > 0.9  # all but one kernel, one call of which takes many times the others
     assert "sm__throughput" in dark["collect"]
     for name in ("terminal", "markdown", "jira", "html"):
         said = text(d, name)

@@ -83,8 +83,10 @@ def _clusters(view: View) -> Clusters:
     count = measured.sum(axis=0, dtype=np.int8)
     # One unit alone is no comparison, except one so busy that no other could leave it behind. AMD's and Intel's tools
     # hand out one unit per run: there a unit from 60 % on is busy whatever the others do, and rules of others say so.
-    alone = LOW if vendor_of(view.capture) in ("amd", "intel") else HIGH
-    certain = _complete(have, measured, count) | _with_memory(view) | (top >= alone)
+    by_unit = vendor_of(view.capture) in ("amd", "intel")
+    alone = LOW if by_unit else HIGH
+    listed = _ends(have, measured) if by_unit else _complete(have, measured, count)
+    certain = listed | _with_memory(view) | (top >= alone)
     enough = (count >= 2) & (top >= 0) | (top >= alone)
     primary = _cluster(filled, top, enough)
     leader = _leader(filled, primary)
@@ -118,6 +120,14 @@ def _complete(have: list[str], measured: Masks, count: Codes) -> Masks:
     main = np.logical_and.reduce([seen.get(u, nowhere) for u in ("sm", *_MEMORY)])
     certain: Masks = main | (count == 2) | (count == 5)
     return certain
+
+
+def _ends(have: list[str], measured: Masks) -> Masks:
+    """Where the two ends of the way, compute units and memory, are both measured."""
+    seen = dict(zip(have, measured, strict=True))
+    nowhere = np.zeros(measured.shape[1], dtype=bool)
+    ends: Masks = seen.get("sm", nowhere) & seen.get("vram", nowhere)
+    return ends
 
 
 def _with_memory(view: View) -> Masks:

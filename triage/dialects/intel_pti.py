@@ -318,9 +318,18 @@ def _samples(data: pti.Data, plan: _Plan) -> Floats:
     return np.asarray(1.0 / np.bincount(codes)[codes], dtype=np.float64)
 
 
+# metric set -> how the metrics it alone holds begin; ComputeBasic holds the rest
+_SETS = {
+    "VectorEngineStalls": ("eu.stall_", "eu.dispatch_stall"),
+    "VectorEngineProfile": ("eu.xmx", "eu.inst_", "eu.pipe", "eu.send_active", "l3.busy", "l3.queue_full"),
+    "MemoryProfile": ("l3.", "slm.", "gti.", "vram.", "tlb.", "lsc."),
+}
+
+
 def collect(metrics: list[str]) -> str:
-    """The unitrace command with the metric group that holds the missing metrics."""
-    memory = any(m.split(".")[0] in ("l3", "slm", "gti", "vram") for m in metrics)
-    vector = any(m in ("eu.xmx", "eu.pipe0", "eu.pipe1", "eu.send_active") for m in metrics)
-    group = "MemoryProfile" if memory else "VectorEngineProfile" if vector else "ComputeBasic"
-    return f"unitrace -q -g {group} -o metrics.csv ./app"
+    """The unitrace command with the metric sets that hold the missing metrics, one run each."""
+    own = {m: next((s for s, begins in _SETS.items() if m.startswith(begins)), "ComputeBasic") for m in metrics}
+    sets = [s for s in ("ComputeBasic", *_SETS) if s in own.values()] or ["ComputeBasic"]
+    if len(sets) == 1:
+        return f"unitrace -q -g {sets[0]} -o metrics.csv ./app"
+    return f"for set in {' '.join(sets)}; do unitrace -q -g $set -o metrics_$set.csv ./app; done"

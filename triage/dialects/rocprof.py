@@ -5,7 +5,7 @@ from __future__ import annotations
 from triage.capture.capture import Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects._amd import counter_names, rocm, wide
+from triage.dialects._amd import counter_names, passes, rocm, wide
 from triage.dialects._tables import wide_table
 from triage.ground.errors import BadCapture
 
@@ -70,6 +70,5 @@ def read(source: Source, options: Options) -> Table:
 
 def collect(metrics: list[str]) -> str:
     """The counter file and command that collect the missing metrics."""
-    wanted = " ".join(dict.fromkeys(c for m in metrics for c in counter_names.counters(m)))
-    pmc = wanted or "VALUBusy MemUnitBusy L2CacheHit"
-    return f"echo 'pmc: {pmc}' > counters.txt; rocprof -i counters.txt --timestamp on -o results.csv ./app"
+    wanted = [c for m in metrics for c in counter_names.counters(m)] or ["VALUBusy", "MemUnitBusy", "L2CacheHit"]
+    return f"{passes.input_file(passes.split(wanted))}; rocprof -i counters.txt --timestamp on -o results.csv ./app"

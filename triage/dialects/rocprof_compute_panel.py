@@ -1,26 +1,28 @@
 """Analysis panels of ROCm Compute Profiler / Omniperf saved as CSV (`rocprof-compute analyze`): `201.csv` and its kin.
 
-The Speed-of-Light panel (2.1) has one metric per row with value, peak and percent of peak; it describes all analysed
-dispatches together, so it is one workload. Other panels are averages without times and are refused by name.
+The Speed-of-Light panel (2.1) has one metric per row with value, peak and percent of peak; panels of single units (workgroup
+manager, LDS, vector L1, L2 and its channels) have values only. Each describes all analysed dispatches together, so it is one
+workload. Panels of which nothing follows are refused by name.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from triage.capture.capture import Column, Table
 from triage.capture.source import Source
-from triage.dialects import Match, Options
+from triage.dialects import Match, Options, rocprof_compute
+from triage.dialects._amd import panels
 from triage.dialects._amd.counter_names import SM_PARTS
 from triage.dialects._tables import wide_table
 from triage.ground import units
 from triage.ground.errors import BadCapture, NotTriageable
 
 NAME = "rocprof-compute-panel"
-TITLE = "AMD ROCm Compute Profiler / Omniperf speed-of-light panel (201.csv)"
+TITLE = "AMD ROCm Compute Profiler / Omniperf panels (201.csv, 1601.csv, 1701.csv, ...)"
 CAPTURE = """\
 `rocprof-compute analyze -p workloads/myapp/MI300X -b 2.1 --save-dfs out` saves the System Speed-of-Light panel as CSV. It sums up
 all analysed dispatches without times; the workload folder itself (see rocprof-compute) holds every dispatch and is the better input.
@@ -31,7 +33,6 @@ _PANELS = (
     ("VGPRs", "7.1 Wavefront Launch Stats"),
     ("Wave Cycles", "7.2 Wavefront Runtime Stats"),
     ("Kernel Time", "7.2 Wavefront Runtime Stats"),
-    ("Insufficient SIMD VGPRs", "6.2 Workgroup Manager, Resource Allocation"),
     ("Dispatched Wavefronts", "6.1 Workgroup Manager"),
     ("IPC", "11.2 Compute Pipeline Stats"),
     ("LDS Instrs", "12.2 LDS Stats"),
@@ -96,7 +97,11 @@ def names() -> dict[str, list[str]]:
     }
     for name, (metric, _) in _SOL.items():
         out.setdefault(metric, []).append(name)
-    return out
+    for panel in panels.PANELS:
+        for name, (metric, _) in panel.rows.items():
+            out.setdefault(metric, []).append(f"{name} (panel {panel.title.partition(' ')[0]})")
+    # the workload folder that the panels were made from holds the rest
+    return rocprof_compute.names() | out
 
 
 def _columns(headers: list[str]) -> dict[str, int]:
@@ -127,6 +132,8 @@ def recognise(source: Source) -> Match | None:
         return Match(0.85, f"speed-of-light panel columns ({', '.join(headers[:5])})")
     if "unit" in found and {"value", "min", "max"} <= set(found) and len(headers) <= 9:
         return Match(0.75, f"analysis panel columns ({', '.join(headers[:5])})")
+    if ({"value", "unit"} <= set(found) and len(headers) <= 5) or {"metric", "expression"} == set(found):
+        return Match(0.70, f"analysis panel columns ({', '.join(headers[:5])})")
     return None
 
 
@@ -141,6 +148,8 @@ def read(source: Source, options: Options) -> Table:
     if not rows:
         raise BadCapture(f"{source.path}: a header but no rows", "analyze the workload again")
     if "pop" not in found:
+        if (known := _single(source, found, rows, options)) is not None:
+            return known
         panel = next((title for key, title in _PANELS if _plain(key) in rows), "an analysis panel")
         raise NotTriageable(
             f"{source.path}: this is panel {panel}: averages over all kernels, without times",
@@ -186,12 +195,81 @@ def read(source: Source, options: Options) -> Table:
     return table
 
 
+def _single(
+    source: Source, found: dict[str, int], rows: Mapping[str, tuple[int, Sequence[str]]], options: Options
+) -> Table | None:
+    """A panel of one unit as one workload, None for a panel that is not among them or says nothing."""
+    panel = next((p for p in panels.PANELS if _plain(p.only) in rows), None)
+    at = found.get("value", found.get("expression", -1))
+    if panel is None or at < 0:
+        return None
+    # an untitled row stands for the panel
+    first = min(number for number, _ in rows.values())
+    table = Table(NAME, [source], np.array(["all analysed dispatches"], dtype=object), {}, lines=np.array([first]))
+    table.kinds = np.array(["compute"], dtype=object)
+    style = _style(source, rows, [at], options.decimal)
+
+    def enter(metric: str, name: str, factor: float, column: int, value: float) -> None:
+        number, cells = rows[_plain(name)]
+        header = f"{cells[found['metric']].strip()} ({panel.title})"
+        unit = "%" if factor == 0.01 else ""
+        table.columns[metric] = Column(np.array([value]), header, column + 1, unit, factor, lines=np.array([number]))
+
+    def cell(name: str, column: int) -> float | None:
+        if _plain(name) not in rows or column < 0:
+            return None
+        number, cells = rows[_plain(name)]
+        return None if _nothing(cells, column) else _value(source, number, column, cells, style)
+
+    def compute(metric: str, formula: str, value: float, inputs: dict[str, tuple[str, int]]) -> None:
+        for label, (name, column) in inputs.items():
+            found_value = cell(name, column)
+            number = rows[_plain(name)][0]
+            table.raw[label] = Column(np.array([found_value]), label, column + 1, lines=np.array([number]))
+        table.columns[metric] = Column(np.array([value]), formula, formula=formula, inputs=tuple(inputs))
+
+    for name, (metric, factor) in panel.rows.items():
+        value = cell(name, at)
+        if value is None or metric in table.columns:
+            continue
+        if name in panel.inverse:
+            compute(metric, f"1 - {name}", 1 - value * factor, {name: (name, at)})
+        else:
+            enter(metric, name, factor, at, value * factor)
+    peak = cell(panels.PEAK, at)
+    for name, metric in panels.FABRIC.items() if peak else ():
+        if (value := cell(name, at)) is not None and peak and metric not in table.columns:
+            pair = {name: (name, at), panels.PEAK: (panels.PEAK, at)}
+            compute(metric, f"{name} / {panels.PEAK}", value / peak, pair)
+    highest = found.get("max", -1)
+    mean, most = cell(panels.SPREAD, at), cell(panels.SPREAD, highest)
+    if panel.title.startswith("18.1") and mean is not None and most:
+        pair = {
+            f"{panels.SPREAD} (average)": (panels.SPREAD, at),
+            f"{panels.SPREAD} (maximum)": (panels.SPREAD, highest),
+        }
+        compute("l2.channel_imbalance", "1 - average / maximum over the channels", 1 - mean / most, pair)
+    if not table.columns:
+        return None
+    table.notes.append(
+        f"panel {panel.title}: averages over all analysed dispatches without times; the workload folder holds every dispatch"
+    )
+    return table
+
+
+def _nothing(cells: Sequence[str], column: int) -> bool:
+    """Is the cell empty, or does it say that the counter is missing?"""
+    return column >= len(cells) or cells[column].strip().lower() in ("", "none", "n/a", "nan")
+
+
 def _plain(name: str) -> str:
     """Metric names without case, separators and the maintainers' bulk renaming of LDS."""
     return re.sub(r"[\s_]+", " ", name.replace("LDS_Per_Workgroup", "LDS")).strip().lower()
 
 
-def _style(source: Source, rows: dict[str, tuple[int, Sequence[str]]], columns: list[int], wanted: str) -> units.Style:
+def _style(
+    source: Source, rows: Mapping[str, tuple[int, Sequence[str]]], columns: list[int], wanted: str
+) -> units.Style:
     """Decimal point or comma; only a panel that is not cut by commas can hold the latter."""
     if source.delimiter == "," and not wanted:
         return "us"
@@ -226,3 +304,8 @@ def _sums(table: Table) -> None:
     if all(p in table.columns for p in pair):
         total = table.columns[pair[0]].values + table.columns[pair[1]].values
         table.columns["vram.throughput"] = Column(total, "reads + writes", formula=" + ".join(pair), inputs=pair)
+
+
+def collect(metrics: list[str]) -> str:
+    """The profile that holds every dispatch with its counters."""
+    return rocprof_compute.collect(metrics)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from triage.capture.capture import Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects._amd import agents, counter_names, long, rocm
+from triage.dialects._amd import agents, counter_names, long, passes, rocm
+from triage.dialects._amd.rocm_export import Export
 from triage.dialects._tables import wide_table
 from triage.dialects.rocprof import LAUNCH_NAMES
+from triage.ground.errors import BadCapture
 
 NAME = "rocprofv3-counters"
 TITLE = "AMD rocprofv3 counter collection"
@@ -15,7 +17,8 @@ CAPTURE = """\
     rocprofv3 --pmc SQ_WAVES VALUBusy MemUnitBusy FETCH_SIZE WRITE_SIZE --kernel-trace -f csv -- ./app
 
 writes `*_counter_collection.csv` (this table), `*_kernel_trace.csv` and `*_agent_info.csv`; keep them together. One run holds
-as many counters as the hardware counts at once; for more, give several `pmc:` lines in an input file (`-i counters.txt`).
+as many counters as the hardware counts at once; for more, give several `pmc:` lines in an input file (`-i counters.txt`): the
+program then runs once per line, into out/pass_1, out/pass_2 and so on. Give triage the folder, and the passes are joined.
 `rocprofv3-avail list --pmc` lists the counters of the GPU.
 """
 ENDING = "_counter_collection"
@@ -47,17 +50,40 @@ def recognise(source: Source) -> Match | None:
 
 def read(source: Source, options: Options) -> Table:
     """The dispatches; raises BadCapture for a header without rows."""
-    folder, source = source, agents.only(source, ENDING)
+    folder = source
+    every = agents.passes(source, ENDING)
+    source = every[0] if every else agents.only(source, ENDING)
     line, headers = wide_table.header(source)
     table, export = long.load(source, NAME, line, headers, options.decimal)
+    for more in every[1:]:
+        _join(table, export, more, options)
     if "gpu.time" not in table.columns:
         table.notes.append("no timestamps in this file (older rocprofv3): add --kernel-trace, or use a newer version")
     agents.add(table, export, source, ENDING)
     return agents.under(folder, rocm.finish(table, export, options, names()))
 
 
+def _join(table: Table, export: Export, source: Source, options: Options) -> None:
+    """Counters of another pass over the same dispatches; raises BadCapture where the passes did not run alike."""
+    line, headers = wide_table.header(source)
+    other, more = long.load(source, NAME, line, headers, options.decimal)
+    if list(other.names) != list(table.names):
+        raise BadCapture(
+            f"{source.path}: this pass dispatched other kernels than {table.files[0].path}",
+            "passes can be joined only where the program does the same every time; give one of the files by itself",
+        )
+    table.files.append(source)
+    for name, column in more.counters.items():
+        if name not in export.counters:
+            column.file = len(table.files) - 1
+            export.counters[name] = column
+    table.unmapped += [u for u in other.unmapped if u not in table.unmapped]
+
+
 def collect(metrics: list[str]) -> str:
     """The rocprofv3 command for the missing metrics."""
     wanted = [w for m in metrics for c in counter_names.counters(m) for w in _SPELLED.get(c, c).split()]
-    pmc = " ".join(dict.fromkeys(wanted)) or "SQ_WAVES VALUBusy MemUnitBusy"
-    return f"rocprofv3 --pmc {pmc} --kernel-trace -f csv -- ./app"
+    runs = passes.split(wanted or ["SQ_WAVES", "VALUBusy", "MemUnitBusy"])
+    if len(runs) == 1:
+        return f"rocprofv3 --pmc {' '.join(runs[0])} --kernel-trace -f csv -- ./app"
+    return f"{passes.input_file(runs)}; rocprofv3 -i counters.txt --kernel-trace -f csv -d out -- ./app"

@@ -180,4 +180,14 @@ def unjudged(d: Diagnosis, outcomes: Sequence[Outcomes]) -> Entry:
     dark = [float(np.nan_to_num(part.capture.self_ns)[~part.judged].sum()) for part in d.parts]
     most = int(np.argmax(dark))
     ask = outcomes[most].collect(_sides(outcomes[most].view)) if dark[most] else ""
-    return {"unjudged_ns": number(sum(dark), 3), "unjudged_collect": ask or None}
+    return {"unjudged_ns": number(sum(dark), 3), "unjudged_collect": ask or None, "collect_all": _at_once(outcomes)}
+
+
+def _at_once(outcomes: Sequence[Outcomes]) -> str | None:
+    """One command for all blind spots, None where there is one step only, several captures, or a tool without commands."""
+    if len(outcomes) != 1 or outcomes[0].capture.collect is None:
+        return None
+    spots = outcomes[0].blind_spots
+    if len({s.collect for s in spots}) < 2:
+        return None
+    return outcomes[0].collect(sorted({m for s in spots for m in s.missing}))

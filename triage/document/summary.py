@@ -49,6 +49,7 @@ def summarise(b: Bundle) -> Entry:
         "timeline": timeline(frame),
         "dark": dark(doc),
         "finished": finished(doc),
+        "collect_all": frame["collect_all"],
         "unlisted": frame["findings_total"] - frame["findings_listed"],
         "untimed": not total,
     }

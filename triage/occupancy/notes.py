@@ -64,6 +64,9 @@ def _nvidia(model: Model, limits: NvidiaLimits, launch: Launch, groups: int, lim
     return found
 
 
+MANY, FEW = 8, 2  # 512 work-items in waves of 64; from three resident groups on their ends spread out
+
+
 def _amd(model: Model, limits: AmdLimits, launch: Launch, groups: int) -> list[str]:
     assert model.amd is not None
     registers = np.asarray([launch.registers], dtype=np.int32)
@@ -80,7 +83,21 @@ def _amd(model: Model, limits: AmdLimits, launch: Launch, groups: int) -> list[s
             f"registers alone would allow {alone} waves per SIMD (what LLVM's Occupancy remark counts from); "
             f"whole groups and the other limits make it {waves / simds:g}"
         )
+    found += _large(model, launch, groups, waves // max(groups, 1))
     return found
+
+
+def _large(model: Model, launch: Launch, groups: int, waves: int) -> list[str]:
+    """What a group of many waves costs beside its resources (Aaltonen, GPUOpen 2017)."""
+    if waves < MANY or not 1 <= groups <= FEW:
+        return []
+    unit = "CU" if model.amd is None or model.amd.mode == "cu" else "WGP"
+    text = "all waves of a group start together, and its registers and LDS are freed together when the last one ends"
+    if groups == 1:
+        text += f"; with one group on a {unit} nothing runs while it ends, and nothing covers its barriers"
+    else:
+        text += f"; with {groups} groups on a {unit} one works while the other waits at a barrier or ends"
+    return [text]
 
 
 def _too_wide(model: Model, launch: Launch) -> str:

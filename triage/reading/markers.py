@@ -13,12 +13,13 @@ import numpy as np
 import pandas as pd
 
 from triage import schema
-from triage.capture.arrays import Floats, Indices, Names
+from triage.capture.arrays import Floats, Indices, Masks, Names
 from triage.capture.capture import SEP, Table
 
 Members: TypeAlias = tuple[Indices, Indices]  # table rows by workload, and where each workload's begin in them (CSR)
 
 SAMPLE = 5_000  # names looked at before all are
+COLD, FEWEST = 5.0, 3  # house judgement: five times the median of three calls or more is another kind of call
 _IDENTITY = ("launch.grid_size", "launch.block_size")  # another launch shape is another workload
 
 
@@ -58,16 +59,39 @@ def _values(table: Table, metric: str) -> Floats | None:
     return None if column is None else column.values
 
 
+def calls(table: Table, codes: Indices, members: Members | None) -> dict[str, Floats]:
+    """Shortest, median and longest call (ns) of kernels that ran several times, NaN for those that ran once."""
+    time = _values(table, "gpu.time")
+    if members is None or time is None or "launch.block_size" not in table.columns:
+        return {}
+    by = pd.Series(time).groupby(codes)
+    several = by.count().to_numpy() > 1
+    found = {"gpu.time_min": by.min(), "gpu.time_median": by.median(), "gpu.time_max": by.max()}
+    return {m: np.where(several, v.to_numpy(), np.nan) for m, v in found.items() if m not in table.columns}
+
+
+def _cold(table: Table, codes: Indices, time: Floats | None, count: int) -> Masks:
+    """Calls of a kernel that took many times its median: they loaded code or pages, and speak for no other call."""
+    if time is None or "launch.block_size" not in table.columns:
+        return np.zeros(len(table), dtype=bool)
+    usual = pd.Series(time).groupby(codes).median().to_numpy()
+    several = np.bincount(codes, minlength=count) >= FEWEST
+    cold: Masks = several[codes] & (time > COLD * usual[codes])
+    return cold
+
+
 def fold(table: Table, codes: Indices, members: Members | None) -> dict[str, Floats]:
     """Metrics per workload: additive ones summed, the others averaged over their rows, weighted by GPU time.
 
-    Rates over elapsed cycles come out exactly as those of all launches together (docs/decisions.md).
+    Rates over elapsed cycles come out exactly as those of all launches together (docs/decisions.md), of cold calls of a
+    kernel apart.
     """
     if members is None:
         return {m: c.values for m, c in table.columns.items()}
     count = len(members[1]) - 1
     time = _values(table, "gpu.time")
     weight = np.ones(len(table)) if time is None else np.where(np.isfinite(time) & (time > 0), time, 0.0)
+    weight[_cold(table, codes, time, count)] = 0.0
     out = {}
     for metric, column in table.columns.items():
         values = column.values

@@ -89,6 +89,9 @@ def capture(table: Table, module: dialects.Dialect, why: str, device: str = "", 
     sources: dict[str, Column | Derived] = dict(table.columns)
     if "gpu.time" in facts:
         facts["gpu.time"] = inclusive
+    for metric, values in markers.calls(table, codes, members).items():
+        facts[metric] = values
+        sources[metric] = Derived(f"{metric.rpartition('_')[2]} of the calls", ("gpu.time",))
     out = Capture(
         input=InputFile(source.path, module.NAME, why, len(table)),
         table=table,

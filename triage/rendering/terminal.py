@@ -309,6 +309,9 @@ class _Page:
         for b in spots:
             self.say(f"{phrases.missing(b, 4)}: {phrases.collect(b)}", indent=2)
             self.say(clean(b["collect"]), "cyan", 4)
+        if self.s["collect_all"]:
+            self.say("All of it at once:", indent=2)
+            self.say(clean(self.s["collect_all"]), "cyan", 4)
         if len(self.s["blind"]) > len(spots):
             self.say(
                 f"{plural(len(self.s['blind']) - len(spots), 'step')} more; --full lists everything",

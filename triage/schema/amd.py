@@ -189,6 +189,13 @@ METRICS = (
         "Address translations that missed the first-level translation cache",
     ),
     Metric("atomics.fabric_share", "ratio", "Atomics beyond L2", "low", "Atomics, as a share of L2's fabric writes"),
+    Metric(
+        "l2.channel_imbalance",
+        "ratio",
+        "L2 channel imbalance",
+        "low",
+        "How far the average L2 channel stays below the busiest",
+    ),
     Metric("l2.busy", "ratio", "L2 busy", "", "Time in which the L2 channels worked, waiting included"),
     Metric("sl1d.hit_rate", "ratio", "Scalar L1 hit rate", "high", "Hits in the scalar (constant) data cache"),
     Metric("l1i.hit_rate", "ratio", "Instruction cache hit rate", "high", "Hits in the L1 instruction cache"),
