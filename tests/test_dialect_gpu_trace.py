@@ -18,6 +18,7 @@ from triage.capture.capture import SEP
 from triage.capture.source import Source
 from triage.dialects import gpu_trace
 from triage.dialects._nvidia import gpu_trace_folder, perfworks
+from triage.ground.errors import BadCapture
 from triage.reading import reader
 
 DEMO = SAMPLES / "gpu-trace" / "demo_frame"
@@ -269,9 +270,11 @@ def test_encodings_and_line_ends(change: object) -> None:
     assert table.columns["sm.throughput"].values == pytest.approx([0.1, 0.2])
 
 
-def test_short_rows_and_blanks_are_missing() -> None:
-    table = read(regimes("a\t10", "b\t\t98", "c\tN/A\t97"))
+def test_blanks_are_missing_and_short_rows_refused() -> None:
+    table = read(regimes("a\t10\t", "b\t\t98", "c\tN/A\t97"))
     assert np.isnan(table.columns["sm.throughput"].values[1:]).all() and np.isnan(table.columns["gpu.active"].values[0])
+    with pytest.raises(BadCapture, match="2 cells where the header has 3"):
+        read(regimes("a\t10", "b\t\t98", "c\tN/A\t97"))
 
 
 def test_whole_capture_averages_are_no_marker() -> None:

@@ -56,11 +56,16 @@ class Opinion:
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """A remark on the data itself. row: table row, or -1 for the whole capture."""
+    """A remark on the data itself.
+
+    row: table row, or -1 for the whole capture. doubt: so much of the export was not used that what the rest says is
+    less sure: findings of the capture are one step less confident.
+    """
 
     check: str
     message: str
     row: int = -1
+    doubt: bool = False
 
 
 @dataclass(slots=True)

@@ -6,13 +6,14 @@ reader has to keep the text of a million cells for the few that a report quotes.
 
 from __future__ import annotations
 
+import copy
 import csv
+import fnmatch
 import hashlib
 import io
-import itertools
+import os
 import re
 import stat
-import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -22,54 +23,49 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from triage.capture import packed
+from triage.capture import encoding, packed
+from triage.capture.bounds import special, standard_input
 from triage.capture.packed import BYTES, bounded
 from triage.ground.errors import BadCapture, CaptureError
 
 HEAD = 1 << 18  # bytes that decide dialect and encoding; the text of a log before the table can be long
 LONGEST_RECORD = 1 << 20  # bytes of one record; beyond them its quotes are taken for damaged
+MOST_MENDED = 4 << 30  # bytes of a file some of whose rows are set aside
 MOST_FILES = 20_000  # of a folder that is one export; a home folder given by mistake is not walked for minutes
-_BINARY = (
-    (b"\x89PNG", "a PNG picture"),
-    (b"\xff\xd8\xff", "a JPEG picture"),
-    (b"GIF8", "a GIF picture"),
-    (b"%PDF", "a PDF document"),
-    (b"PK\x03\x04", "a ZIP archive or spreadsheet workbook"),
-    (b"\x7fELF", "an executable"),
-    (b"MZ", "a Windows executable"),
-    (b"SQLite format 3", "a SQLite database"),
-    (b"\xd0\xcf\x11\xe0", "a binary Office document"),
-    (b"BZh", "a bzip2 archive"),
-    (b"\xfd7zXZ", "an xz archive"),
-    (b"7z\xbc\xaf", "a 7-Zip archive"),
-)
 csv.field_size_limit(1 << 24)
+Aside = Mapping[str, frozenset[int]]  # path -> lines of it that are not to be read
 
 
 class Source:
     """One input. `path` is what the user typed and what reports print."""
 
-    def __init__(self, path: str, data: bytes | None = None, max_unpacked: int = BYTES) -> None:
+    def __init__(
+        self, path: str, data: bytes | None = None, max_unpacked: int = BYTES, aside: Aside | None = None
+    ) -> None:
         self.path = path
         self._data = data
         self._max = max_unpacked
+        self._all_aside = aside or {}
+        self.aside = self._all_aside.get(path, frozenset())
+        self._mended: bytes | None = None
         self.delimiter = ","
         self.skip_space = False
         # a dialect whose records are no lines of text says what they are called, and where to find some by number
         self.record = "line"
         self.find: Callable[[list[int]], Mapping[int, Sequence[str]]] | None = None
         if data is None and path == "-":
-            self._data = sys.stdin.buffer.read()
+            self._data = standard_input()
         elif data is None:
             p = Path(path)
             try:
                 if not path or not p.exists():  # Path("") would be the working folder
                     raise CaptureError(f"{path}: no such file or folder", "check the path")
                 self._stat = p.stat()
-                if not p.is_dir():
-                    with p.open("rb") as f:
-                        if not stat.S_ISREG(self._stat.st_mode):  # a pipe such as <(zcat x.gz) can be read only once
-                            self._data = bounded(f, path)
+                mode = self._stat.st_mode
+                if stat.S_ISREG(mode):
+                    p.open("rb").close()
+                elif not stat.S_ISDIR(mode):
+                    self._data = special(path, mode)
             except ValueError as e:  # a NUL in the name
                 raise CaptureError(f"{path}: no such file or folder", "check the path") from e
             except OSError as e:
@@ -102,6 +98,11 @@ class Source:
 
     def open(self) -> BinaryIO:
         """The bytes from the start, unpacked; raises CaptureError, and BadCapture while a damaged gz is read."""
+        if self.aside:
+            return io.BytesIO(self._without())
+        return self._open()
+
+    def _open(self) -> BinaryIO:
         how = self._packing
         if self._data is not None:
             return io.BytesIO(self._data)
@@ -112,10 +113,40 @@ class Source:
         except OSError as e:
             raise CaptureError(f"{self.path}: cannot be read ({e.strerror or e})", "check its permissions") from e
 
+    def without(self, path: str, lines: Iterable[int]) -> Source:
+        """The same input, in which some lines of one of its files are blank: rows that nobody should use."""
+        aside = {**self._all_aside, path: self._all_aside.get(path, frozenset()) | frozenset(lines)}
+        return self._anew(aside)
+
+    def _anew(self, aside: Aside) -> Source:
+        other = copy.copy(self)
+        for name in ("head", "encoding", "head_text", "head_lines"):  # of the file as it was
+            other.__dict__.pop(name, None)
+        other._all_aside, other.aside, other._mended = aside, aside.get(self.path, frozenset()), None
+        return other
+
+    def related(self, path: str | Path) -> Source:
+        """Another file of the same export."""
+        return Source(str(path), max_unpacked=self._max, aside=self._all_aside)
+
+    def _without(self) -> bytes:
+        if self._mended is None:
+            with self._open() as f:
+                data = bounded(f, self.path, MOST_MENDED)
+            encoding = self._anew({}).encoding
+            if encoding.startswith("utf-16"):  # there line ends are no single bytes
+                data = data.decode(encoding, "replace").encode("utf-8", "replace")
+            lines = (data if b"\n" in data else data.replace(b"\r", b"\n")).split(b"\n")
+            for number in self.aside:
+                lines[number - 1] = b""
+            self._mended = b"\n".join(lines)
+        return self._mended
+
     @property
     def plain_path(self) -> str | None:
         """A path that pandas can open by itself (not packed, not piped), else None."""
-        return self.path if self._data is None and not self._packing and not self.is_folder else None
+        plain = self._data is None and not self.aside and not self._packing and not self.is_folder
+        return self.path if plain else None
 
     def unchanged(self) -> None:
         """Raise BadCapture when the file was written to, cut or replaced since it was first looked at."""
@@ -168,34 +199,7 @@ class Source:
     @cached_property
     def encoding(self) -> str:
         """`utf-8`, `utf-8-sig`, `utf-16`, `utf-16-le`, `utf-16-be` or `cp1252`; raises BadCapture for binary data."""
-        head = self.head
-        for magic, what in _BINARY:
-            if head.startswith(magic):
-                raise BadCapture(f"{self.path}: this is {what}, not a text export", "export the table as CSV")
-        if head.startswith(b"\xef\xbb\xbf"):
-            return "utf-8-sig"
-        if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            return "utf-16"
-        # UTF-16 without a mark: in western text every other byte is zero, and which one tells the byte order.
-        if b"\0" in head[:4096]:
-            even, odd = head[:4096:2].count(0), head[1:4096:2].count(0)
-            if odd > 0.3 * len(head[:4096]) / 2 and even < odd / 8:
-                return "utf-16-le"
-            if even > 0.3 * len(head[:4096]) / 2 and odd < even / 8:
-                return "utf-16-be"
-            raise BadCapture(f"{self.path}: this is binary data, not a text export", "export the table as CSV")
-        for cut in range(4):  # a multi-byte character may straddle the end of the head
-            try:
-                head[: len(head) - cut].decode("utf-8")
-                return "utf-8"
-            except UnicodeDecodeError:
-                if len(head) < HEAD:
-                    break
-        # Tabs, line ends and escape sequences of coloured logs are text; many other control characters are not.
-        control = sum(head[:4096].count(bytes([c])) for c in (*range(1, 9), *range(14, 32)) if c != 27)
-        if control > len(head[:4096]) / 20:
-            raise BadCapture(f"{self.path}: this is binary data, not a text export", "export the table as CSV")
-        return "cp1252"
+        return encoding.of(self.head, self.path, whole=len(self.head) < HEAD)
 
     @cached_property
     def head_text(self) -> str:
@@ -207,6 +211,26 @@ class Source:
         """Lines of the head; a cut last line is left out when the file goes on."""
         lines = self.head_text.split("\n")
         return lines[:-1] if len(self.head) >= HEAD and len(lines) > 1 else lines
+
+    @cached_property
+    def last_line(self) -> str:
+        """The last characters of a text file, with its last line end where it has one; "" of anything else."""
+        if self.is_folder:
+            return ""
+        try:
+            encoding = self.encoding
+            if self.plain_path and not encoding.startswith("utf-16"):
+                with Path(self.path).open("rb") as f:
+                    f.seek(max(self.size - 200, 0))
+                    tail = f.read()
+            else:
+                with self.open() as f:
+                    tail = b""
+                    while block := f.read(1 << 20):
+                        tail = (tail + block)[-400:]
+        except (CaptureError, OSError):  # binary
+            return ""
+        return tail.decode(encoding, "replace")
 
     def text(self, limit: int = 1 << 30) -> str:
         """The whole file decoded with \\n line ends; raises BadCapture above `limit` bytes."""
@@ -221,15 +245,20 @@ class Source:
             for i, line in enumerate(f):
                 yield (line.removeprefix("\ufeff") if i == 0 else line).rstrip("\n")
 
-    def records(self, wanted: Iterable[int], delimiter: str | None = None) -> dict[int, Sequence[str]]:
-        """Cells of the records that start on the given 1-based lines, in one pass over the file."""
+    def records(
+        self, wanted: Iterable[int], delimiter: str | None = None, quotes: bool | None = None
+    ) -> dict[int, Sequence[str]]:
+        """Cells of the records that start on the given 1-based lines, in one pass over the file.
+
+        quotes: may a quoted cell go on in the next line; by default not between tabs.
+        """
         self.unchanged()
         out: dict[int, Sequence[str]] = {}
         todo = sorted(set(wanted))
         if self.find is not None:
             return dict(self.find(todo))
         sep = delimiter or self.delimiter
-        for number, text in self._texts(todo, quotes=sep != "\t").items():
+        for number, text in self._texts(todo, quotes=sep != "\t" if quotes is None else quotes).items():
             try:
                 out[number] = next(csv.reader([text], delimiter=sep, skipinitialspace=self.skip_space), [])
             except csv.Error:  # quotes in the middle of a cell: damaged, so the first line is cut as it stands
@@ -306,21 +335,45 @@ class Source:
         """A file beside this one, or inside this folder, if it exists."""
         base = Path(self.path) if self.is_folder else Path(self.path).parent
         p = base / name
-        return Source(str(p), max_unpacked=self._max) if self.path != "-" and p.is_file() else None
+        return self.related(p) if self.path != "-" and p.is_file() else None
 
     def children(self, pattern: str = "*") -> list[Source]:
         """The files of a folder (recursive), sorted by path; [] for a file."""
         if not self.is_folder:
             return []
-        return [Source(str(p), max_unpacked=self._max) for p in self._walk(pattern)]
+        return [self.related(p) for p in self._walk(pattern)]
 
     def _walk(self, pattern: str) -> list[Path]:
-        seen = list(itertools.islice(Path(self.path).rglob(pattern), MOST_FILES + 1))
-        if len(seen) > MOST_FILES:
-            raise BadCapture(
-                f"{self.path}: a folder of more than {MOST_FILES:,} files is no export", "name the export's own folder"
-            )
-        return sorted(p for p in seen if p.is_file())
+        root = Path(self.path)
+        return [root / p for p in self._tree if fnmatch.fnmatch(p.rpartition("/")[2], pattern)]
+
+    @cached_property
+    def _tree(self) -> list[str]:
+        """Relative paths of the folder's files, sorted; links to folders are not followed."""
+        too_many = BadCapture(
+            f"{self.path}: a folder of more than {MOST_FILES:,} files is no export", "name the export's own folder"
+        )
+        root = Path(self.path).resolve()
+        if root.parent == root:
+            raise too_many
+        found: list[str] = []
+        folders, seen = [""], 0
+        while folders:
+            folder = folders.pop()
+            try:
+                with os.scandir(root / folder) as entries:
+                    for entry in entries:
+                        seen += 1
+                        if seen > MOST_FILES:
+                            raise too_many
+                        below = f"{folder}/{entry.name}" if folder else entry.name
+                        if entry.is_dir(follow_symlinks=False):
+                            folders.append(below)
+                        elif entry.is_file():
+                            found.append(below)
+            except OSError:  # not ours to read, or gone meanwhile
+                continue
+        return sorted(found, key=lambda p: p.split("/"))
 
 
 def _lf(text: str) -> str:

@@ -18,7 +18,7 @@ from triage.diagnosis.nouns import Check, Finding, Gain
 from triage.diagnosis.origins import Origins
 from triage.diagnosis.roots import Leaders, Row
 from triage.diagnosis.sentences import NOT_MEASURED, sentence
-from triage.ground.limiters import level
+from triage.ground.limiters import less_sure, level
 from triage.inference.evaluate import Lookup
 from triage.inference.groups import reads
 from triage.rulebook.expression import TRUE, Condition
@@ -97,11 +97,15 @@ class _Maker:
         ]
         advice = [(a, text) for a, text in advice if NOT_MEASURED not in text]
         confidence = rule.gain.confidence if rule.gain else "medium"
+        doubts = [q.message for q in self.part.capture.quality if q.doubt]
+        if doubts:
+            confidence = less_sure(confidence)
         name = "frame" if workload < 0 else str(self.part.capture.names[workload])
         because = [f"{c.why}" for c in checks]
         if gain and gain.because:
             because.append(f"gain: {gain.because}")
         caveats = [*rule.caveats, *self._tell_apart(rule, lookup, i)]
+        caveats += [f"the export is damaged: {doubts[0]}"] if doubts else []
         return Finding(
             rank=rank + 1,
             rule=rule,

@@ -5,15 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from triage import schema
+from triage.capture import shape
 from triage.capture.arrays import Indices
 from triage.capture.capture import SEP, Column, Quality, Table
+from triage.capture.odd import Odd
 from triage.capture.source import Source, cells
 from triage.dialects import Match, Options
 from triage.dialects._nvidia import gpu_trace_columns, gpu_trace_folder, perfworks
 from triage.dialects._nvidia.gpu_trace_columns import HOW
 from triage.dialects._nvidia.gpu_trace_folder import Events, Export
 from triage.dialects._tables import wide_table
-from triage.ground import units
 from triage.ground.errors import BadCapture, NotTriageable
 from triage.ground.stalls import STALLS
 
@@ -95,7 +96,10 @@ def _markers(source: Source, export: Export, options: Options) -> Table:
     # between tabs nothing is quoted, so a quote in a marker's name is part of it
     headers = [c.strip() for c in (text.split("\t") if sep == "\t" else cells(text, sep))]
     groups: dict[str, list[int]] = {}  # header -> its columns, one per frame
-    for i, h in enumerate(headers[1:], 1):
+    name = gpu_trace_folder.name_at(headers)
+    for i, h in enumerate(headers):
+        if i == name:
+            continue
         bare, _, number = h.rpartition(".")  # a data-frame library numbers repeated headers: x, x.1, x.2
         if h:
             groups.setdefault(bare if number.isdigit() and bare in groups else h, []).append(i)
@@ -111,8 +115,8 @@ def _markers(source: Source, export: Export, options: Options) -> Table:
     chosen |= {h: mapping[schema.normal(h)] for h in groups if schema.normal(h) in mapping}
     wanted = [c for h in (*chosen, *raws) for c in groups[h]]
     style = gpu_trace_columns.style(regimes, line, sep, wanted, options)
-    wide = wide_table.read(regimes, line, len(headers), wanted, [0], style=style, empty=NO_MARKERS)
-    numbers, paths = wide.numbers, wide.texts[0].tolist()
+    wide = wide_table.read(regimes, line, len(headers), wanted, [name], style=style, empty=NO_MARKERS)
+    numbers, paths = wide.numbers, wide.texts[name].tolist()
     repeats = max((len(groups[h]) for h in (*chosen, *raws)), default=1)
     events = gpu_trace_folder.read_events(export.events) if export.events is not None else None
     event = gpu_trace_folder.join(paths, events) if events is not None else np.full(len(paths), -1)
@@ -211,11 +215,14 @@ def _whole(source: Source, export: Export) -> Table:
     whole.delimiter = "\t"
     files = _files(source, whole)
     table = Table(NAME, files, np.array(["whole capture"], dtype=object), {}, lines=np.array([1]))
+    odd = Odd()
+    shape.regular(whole, {n: text.count("\t") + 1 for n, text in enumerate(whole.lines(), 1) if text.strip()})
     for number, text in enumerate(whole.lines(), 1):
         head, *rest = text.split("\t")
         metric, raw = perfworks.metric_of(head.strip()), bool(perfworks.stall_of(head) or perfworks.warps_of(head))
-        values = [v for c in rest if gpu_trace_folder.is_number(c) and (v := units.parse(c)) is not None]
-        if not values or not (metric or raw) or metric in table.columns:
+        wanted = metric or raw
+        values = [v for c in rest if (v := odd.number(c, "us", head, number)) == v] if wanted else []
+        if not values or not wanted or metric in table.columns:
             if head.strip():
                 table.unmapped.append(head.strip())
             continue
@@ -240,6 +247,7 @@ def _whole(source: Source, export: Export) -> Table:
         )
         table.frame_ns = span
     table.kinds = np.array(["frame"], dtype=object)
+    table.quality += odd.remarks()
     table.quality.append(
         Quality(
             "whole-capture",

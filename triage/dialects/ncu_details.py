@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from triage.capture import shape
 from triage.capture.arrays import Masks
 from triage.capture.capture import Table
 from triage.capture.source import Source, cells, delimiter
@@ -129,7 +130,8 @@ def _segments(body: Body) -> list[Segment]:
         return []
     # summaries have no launch number, and a data-frame library puts its own row number first, under an empty name
     start = normal(cells(header_text(body.line(first[0])))[0])
-    return segments(body, _LONG, numeric_first=start in ("id", "process id", "", "unnamed: 0"))
+    plain = start in ("id", "process id", "", "unnamed: 0")
+    return segments(body, _LONG, numeric_first=plain, ends=("metric value",))
 
 
 def _part(body: Body, seg: Segment) -> ncu_long.Part | None:
@@ -146,9 +148,16 @@ def _part(body: Body, seg: Segment) -> ncu_long.Part | None:
         keep &= (raw["metric"] != seg.headers[where["metric"]]).to_numpy()
     # records of other text that slipped in have no launch number
     if "id" in raw and not low[where["id"]].startswith("unnamed"):
-        numeric = raw["id"].cat.categories.astype(str).str.strip().str.fullmatch(r"[\d.,]+")
+        numeric = [ncu_long.is_id(str(w)) for w in raw["id"].cat.categories]
         codes = raw["id"].cat.codes.to_numpy()
+        whole = keep.copy()
         keep &= np.asarray(numeric, dtype=bool)[codes] if len(numeric) else False
+        if "kernel" in raw and not keep[whole].all():
+            ids, kernels = (raw[c].astype(object).to_numpy() for c in ("id", "kernel"))
+            ncu_long.numbered(body.source, ids, kernels, keep | ~whole, lines, seg.headers)
+    if "pid" in raw:
+        processes = raw["pid"].astype(object).to_numpy()[keep]
+        shape.alike(body.source, {"Process ID": processes}, lambda row: int(lines[np.flatnonzero(keep)[row]]))
     # a metric's record has no rule and a rule's no metric; one without both and without a kernel says nothing
     blank = np.ones(len(raw), dtype=bool)
     for role in ("kernel", "metric", "rule"):

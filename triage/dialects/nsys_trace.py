@@ -108,7 +108,6 @@ def _span(table: Table, source: Source, grid: nsys.Grid, found: nsys.Found, low:
     """The frame is the span from the first start to the last end: the rest of it the GPU had nothing to do."""
     if "start" not in low:
         return
-    start = nsys.time(source, grid, found, low.index("start")).values
-    end = start + table.columns["gpu.time"].values
-    if np.isfinite(end).any():
-        table.frame_ns = float(np.nanmax(end) - np.nanmin(start))
+    began = nsys.time(source, grid, found, low.index("start"))
+    table.raw[began.header] = began
+    table.frame_ns = nsys.span(began.values, table.columns["gpu.time"].values)

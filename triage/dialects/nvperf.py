@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from triage import schema
 from triage.capture.arrays import Names
 from triage.capture.capture import SEP, Column, Table
 from triage.capture.source import Source, cells, delimiter
@@ -25,6 +24,9 @@ then `StartCollectionOnNextFrame()`. Give `nvperf_metrics.csv` of the report fol
 """
 
 
+_NAME = "Range Name"
+
+
 def _header(source: Source) -> tuple[int, list[str]]:
     """1-based line and cells of the first line that is not blank; its trailing comma makes an empty last one."""
     for number, line in enumerate(source.head_lines[:20], 1):
@@ -40,11 +42,11 @@ def recognise(source: Source) -> Match | None:
     if source.is_folder:
         return None
     _, headers = _header(source)
-    if not headers or schema.normal(headers[0]) != "range name":
+    if wide_table.find(headers, _NAME) < 0:
         return None
-    counters = sum(bool(perfworks.counter(h)) for h in headers[1:])
-    if counters and counters >= 0.5 * sum(bool(h) for h in headers[1:]):
-        return Match(0.95, f"header starts with Range Name, then {counters} PerfWorks counters")
+    counters = sum(bool(perfworks.counter(h)) for h in headers)
+    if counters and counters >= 0.5 * (sum(bool(h) for h in headers) - 2):
+        return Match(0.95, f"a column Range Name and {counters} PerfWorks counters")
     return None
 
 
@@ -53,7 +55,8 @@ def read(source: Source, options: Options) -> Table:
     line, headers = _header(source)
     if not headers:
         raise BadCapture(f"{source.path}: the file is empty", "run the report again")
-    counters = [(i, h) for i, h in enumerate(headers) if i and h]
+    name = max(wide_table.find(headers, _NAME), 0)
+    counters = [(i, h) for i, h in enumerate(headers) if i != name and h]
     found, unmapped = markers.choose(counters, options.mapping)
     time = next(
         (
@@ -69,8 +72,8 @@ def read(source: Source, options: Options) -> Table:
     if not numeric:
         raise BadCapture(f"{source.path}: none of the {len(counters)} counters is known", "see: triage list metrics")
     style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
-    wide = wide_table.read(source, line, len(headers), numeric, [0], style=style)
-    full = wide.texts[0]
+    wide = wide_table.read(source, line, len(headers), numeric, [name], style=style)
+    full = wide.texts[name]
     names, paths = _paths(full)
     table = Table(NAME, [source], names, {}, paths, first_line=wide.first_line, lines=wide.lines, quality=wide.quality)
     for metric, (i, header, unit) in found.items():

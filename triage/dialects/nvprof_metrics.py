@@ -14,11 +14,12 @@ import numpy as np
 from triage import schema
 from triage.capture.arrays import Floats
 from triage.capture.capture import Column, Table
+from triage.capture.odd import Odd
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects._nvidia import ncu_names, nvprof
 from triage.ground import units
-from triage.ground.errors import BadCapture
+from triage.ground.errors import BadCapture, UnknownUnit
 from triage.schema import normal
 
 NAME = "nvprof-metrics"
@@ -128,6 +129,7 @@ class _Rows:
     heads: dict[str, tuple[str, str, int]] = field(default_factory=dict)
     unknown: set[str] = field(default_factory=set)
     notes: set[str] = field(default_factory=set)
+    odd: Odd = field(default_factory=Odd)
 
 
 def read(source: Source, options: Options) -> Table:
@@ -164,6 +166,7 @@ def read(source: Source, options: Options) -> Table:
     devices = list(dict.fromkeys(re.sub(r"\s*\(\d+\)\s*$", "", d) for d, _ in rows.keys))
     table.device = devices[0]
     table.unmapped = sorted(rows.unknown)
+    table.quality += rows.odd.remarks()
     table.notes += [
         *sorted(rows.notes),
         "nvprof gives means over the invocations of a kernel; counts were multiplied by them",
@@ -185,10 +188,7 @@ def _take(source: Source, part: nvprof.Found, rows: _Rows) -> None:
         if key not in rows.keys:  # its events may follow in a table of their own
             rows.keys[key] = len(rows.keys)
             rows.lines.append(line)
-            try:
-                rows.calls.append(units.parse(row[calls]) or np.nan if calls >= 0 else np.nan)
-            except ValueError:
-                rows.calls.append(np.nan)
+            rows.calls.append(rows.odd.number(row[calls], "us", part.headers[calls], line) if calls >= 0 else np.nan)
         name = row[name_at].strip()
         if name not in _MAP and not name.startswith(("dram_read_throughput", "dram_write_throughput")):
             rows.unknown.add(name)
@@ -199,9 +199,27 @@ def _take(source: Source, part: nvprof.Found, rows: _Rows) -> None:
             if (word in name and _LEVEL.search(row[value_at] + row[value_at - 1]))
             or (word == "stall_" and name.startswith(word))
         }
-        value, unit = cell(row[value_at])  # units are glued to each value and scaled for it: GB/s here, MB/s below
+        value, unit = cell(row[value_at])
+        if value == value and not _fits(name, unit):
+            rows.odd.add("foreign-unit", row[value_at], name, line)
+            value = float("nan")
+        elif value != value and row[value_at].strip().lower() not in units.MISSING:
+            rows.odd.add("not-a-number", row[value_at], name, line)
+        # units are glued to each value and scaled for it: GB/s here, MB/s below
         rows.cells.setdefault(name, {})[rows.keys[key]] = (value, line)
         rows.heads.setdefault(name, (part.headers[value_at], unit, value_at + 1))
+
+
+def _fits(name: str, unit: str) -> bool:
+    """Is a unit one of the metric's kind?"""
+    metric = _MAP[name][0] if name in _MAP else "vram.bandwidth"
+    if unit in ("", "level") or (unit == "%" and "efficiency" in name) or not schema.known(metric):
+        return True
+    try:
+        units.factor(unit, schema.get(metric).unit)
+    except UnknownUnit:
+        return False
+    return True
 
 
 def cell(text: str) -> tuple[float, str]:
@@ -214,7 +232,10 @@ def cell(text: str) -> tuple[float, str]:
         return float("nan"), ""
     if value is None:
         return float("nan"), ""
-    return (value * units.unit(unit)[1] if unit else value), unit
+    try:
+        return (value * units.unit(unit)[1] if unit else value), unit
+    except UnknownUnit:
+        return float("nan"), unit
 
 
 def _column(table: Table, rows: _Rows, name: str, count: int, calls: Floats) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from triage.capture.capture import Column, Table
+from triage.capture.odd import Odd
 from triage.capture.source import Source
 from triage.dialects import Match, Options, nvprof_metrics
 from triage.dialects._nvidia import nvprof
-from triage.dialects._nvidia.ncu_long import number
 from triage.ground import units
 from triage.ground.errors import NotTriageable, UnknownUnit
 from triage.schema import normal
@@ -71,16 +71,18 @@ def read(source: Source, options: Options) -> Table:
         {},
         lines=np.array([n for n, _ in gpu]),
     )
+    odd = Odd()
     for metric, header in _TIMES.items():
         if header in low:
             c = low.index(header)
-            table.columns[metric] = _time(source, best, [r[c] for _, r in gpu], c)
+            table.columns[metric] = _time(source, best, gpu, c, odd)
     calls = low.index("calls")
     table.columns["frame.calls"] = Column(
-        np.array([number(r[calls], "us") for _, r in gpu], dtype=float),
+        np.array([odd.number(r[calls], "us", best.headers[calls], n) for n, r in gpu], dtype=float),
         best.headers[calls],
         calls + 1,
     )
+    table.quality += odd.remarks()
     table.kinds = np.array(["copy" if n.startswith("[CUDA ") else "compute" for n in table.names], dtype=object)
     table.unmapped = [h for i, h in enumerate(best.headers) if h and low[i] not in ("name", "calls", *_TIMES.values())]
     table.notes.append("an nvprof summary: times without counters")
@@ -89,22 +91,28 @@ def read(source: Source, options: Options) -> Table:
     return table
 
 
-def _time(source: Source, found: nvprof.Found, texts: list[str], c: int) -> Column:
+def _time(source: Source, found: nvprof.Found, rows: list[tuple[int, list[str]]], c: int, odd: Odd) -> Column:
     """A time column in ns; its unit stands in the unit record or is glued to the values, else UnknownUnit."""
     values: list[float] = []
     seen: set[str] = set()
-    for text in texts:
+    for line, row in rows:
+        text = row[c]
         try:
             value, glued = units.parse_glued(text)
-        except ValueError:
-            value, glued = None, ""
-        unit = glued or found.units[c]
+            unit = glued or found.units[c]
+            factor = units.factor(unit, "ns") if unit else 1.0
+        except (ValueError, UnknownUnit):
+            odd.number(text, "us", found.headers[c], line)
+            values.append(np.nan)
+            continue
+        if value is None and units.not_finite(text):
+            odd.add("not-finite", text, found.headers[c], line)
         if value is not None and not unit:
             raise UnknownUnit(
                 f"{source.path}:{found.line}: column {found.headers[c]!r} has no unit",
                 "export with nvprof --csv",
             )
-        values.append(np.nan if value is None else value * units.factor(unit, "ns"))
+        values.append(np.nan if value is None else value * factor)
         seen.add(unit)
     seen.discard("")
     unit = "|".join(sorted(seen))

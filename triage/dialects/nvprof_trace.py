@@ -10,7 +10,7 @@ from triage.capture.arrays import Names
 from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options, nvprof_metrics
-from triage.dialects._nvidia import nvprof
+from triage.dialects._nvidia import nsys, nvprof
 from triage.dialects._tables import wide_table
 from triage.ground import units
 from triage.ground.errors import UnknownUnit
@@ -89,10 +89,8 @@ def read(source: Source, options: Options) -> Table:
     # copies and fills stand among the launches as `[CUDA memcpy HtoD]`, without a grid
     table.kinds = np.array(["copy" if str(n).startswith("[CUDA ") else "compute" for n in table.names], dtype=object)
     if "start" in low:
-        start = _time(source, found, wide, low.index("start")).values
-        end = start + table.columns["gpu.time"].values
-        if np.isfinite(end).any():  # the frame is the span of the records: what is between them, the GPU idled
-            table.frame_ns = float(np.nanmax(end) - np.nanmin(start))
+        began = table.raw[found.headers[low.index("start")]] = _time(source, found, wide, low.index("start"))
+        table.frame_ns = nsys.span(began.values, table.columns["gpu.time"].values)
     if "device" in low:
         named = next((str(d) for d in wide.texts[low.index("device")] if d), "")
         table.device = re.sub(r"\s*\(\d+\)\s*$", "", named)

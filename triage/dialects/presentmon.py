@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from triage import schema
+from triage.capture import shape
 from triage.capture.arrays import Floats, Indices, Masks, Names
 from triage.capture.capture import Column, Quality, Table
 from triage.capture.source import Source, cells, delimiter
@@ -94,15 +95,18 @@ def read(source: Source, options: Options) -> Table:
     style = wide_table.number_style(source, source.head_lines[line:], list(found.values()), options.decimal)
     # captures appended to one file repeat the header
     repeats = [
-        n for n, text in enumerate(source.head_lines, 1) if n > line and text.startswith(headers[0] + source.delimiter)
+        n
+        for n, text in enumerate(source.head_lines, 1)
+        if n > line and headers[0] and text.startswith(headers[0] + source.delimiter)
     ]
     wide = wide_table.read(source, line, len(headers), sorted(found.values()), texts, style=style, skip=repeats)
+    shape.alike(source, {headers[c]: wide.texts[c] for c in who[1:2] if c >= 0}, wide.line)
     shown = _names([wide.texts[c] if c >= 0 else None for c in who])
     table = Table(NAME, [source], shown, {}, first_line=wide.first_line, lines=wide.lines, quality=wide.quality)
     table.kinds = np.full(len(table), "frame", dtype=object)
     for metric, i in found.items():
         values = wide.numbers[i] * 1e6  # ms, whether or not the header says so
-        table.columns[metric] = Column(np.where(values < 0, np.nan, values), headers[i], i + 1, "ms", 1e6)
+        table.columns[metric] = Column(values, headers[i], i + 1, "ms", 1e6)
     for metric in ("gpu.time", "gpu.busy_time", "gpu.wait"):  # `NA` throughout, where the GPU was not tracked
         if metric in table.columns and not np.isfinite(table.columns[metric].values).any():
             table.unmapped.append(table.columns.pop(metric).header)

@@ -37,16 +37,16 @@ def _header(source: Source) -> tuple[int, list[str]]:
     """1-based line and headers; unquoted, so a comma inside brackets does not part two columns. (0, []) for none."""
     # the viewer writes names as they are: a unit or a vendor's counter may hold a comma
     for number, line in enumerate(source.head_lines[:10], 1):
-        first, comma, rest = line.partition(",")
-        word = schema.normal(first).replace(" ", "")
-        if comma and (word == "eid" or (word == "eventid" and "gpu duration" in rest.lower())):
+        headers: list[str] = []
+        for piece in line.split(","):
+            if headers and headers[-1].count("(") > headers[-1].count(")"):
+                headers[-1] += "," + piece
+            else:
+                headers.append(piece.strip().strip('"'))
+        words = [schema.normal(h).replace(" ", "") for h in headers]
+        if len(headers) > 1 and ("eid" in words or ("eventid" in words and "gpu duration" in line.lower())):
             source.delimiter = ","
-            headers = ["EID"]
-            for piece in rest.split(","):
-                if headers[-1].count("(") > headers[-1].count(")"):
-                    headers[-1] += "," + piece
-                else:
-                    headers.append(piece.strip().strip('"'))
+            headers[words.index("eid" if "eid" in words else "eventid")] = "EID"
             return number, headers
         if line.strip():
             break
@@ -76,14 +76,15 @@ def read(source: Source, options: Options) -> Table:
             f"{source.path}: RenderDoc's event tree without counters",
             _HINT + "; then give that CSV with --events",
         )
-    counters = [(i, h) for i, h in enumerate(headers) if i and h]
+    event = headers.index("EID")
+    counters = [(i, h) for i, h in enumerate(headers) if i != event and h]
     found, unmapped = markers.choose(counters, options.mapping)
     timed = [(i, h, u) for i, h in counters if (u := _time_unit(h))]
     # RenderDoc's own duration first; a vendor's times come from its own replay
     timed.sort(key=lambda t: schema.normal(wide_table.split_unit(t[1])[0]) != "gpu duration")
     extra = [(i, h) for i, h in counters if _registers(h)]
-    # EID, column 0, is read as a number too: rows without one are no events
-    numeric = sorted({0, *(i for i, _, _ in found.values()), *(i for i, _, _ in timed), *(i for i, _ in extra)})
+    # the EID is read as a number too: rows without one are no events
+    numeric = sorted({event, *(i for i, _, _ in found.values()), *(i for i, _, _ in timed), *(i for i, _ in extra)})
     if len(numeric) == 1:
         raise NotTriageable(
             f"{source.path}: none of the {len(counters)} counters says anything about time or GPU units",
@@ -91,7 +92,7 @@ def read(source: Source, options: Options) -> Table:
         )
     style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
     wide = wide_table.read(source, line, len(headers), numeric, [], style=style)
-    eids = wide.numbers[0]
+    eids = wide.numbers[event]
     good = np.isfinite(eids)
     if not good.any():
         raise BadCapture(f"{source.path}: no row has an event id", _HINT)

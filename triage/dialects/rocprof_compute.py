@@ -11,8 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
+from triage.capture import shape
 from triage.capture.arrays import Indices
-from triage.capture.capture import Column, Table
+from triage.capture.capture import Column, Quality, Table
+from triage.capture.odd import Odd
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects._amd import agents, counter_names, long, rocm, sizes, wide
@@ -178,7 +180,12 @@ def _companions(table: Table, export: Export, main: Source) -> None:
     info = main.sibling("sysinfo.csv")
     if info is not None:
         table.files.append(info)
-        export.specs, export.arch, table.device = sizes.stated(info, len(table.files) - 1, n)
+        odd = Odd()
+        try:
+            export.specs, export.arch, table.device = sizes.stated(info, len(table.files) - 1, n, odd)
+        except BadCapture as e:
+            table.quality.append(_left_out(e))
+        table.quality += odd.remarks()
         wave = export.specs.pop("wave_size", None)
         if wave is not None and "wave" not in export.roles:
             export.roles["wave"] = wave
@@ -229,8 +236,12 @@ def _join_levels(table: Table, export: Export, source: Source) -> None:
         return
     try:
         other, more, _, _ = wide.load(source, NAME, line, headers)
-    except BadCapture:
+    except shape.Misfit:  # read again without these rows
+        raise
+    except BadCapture as e:
+        table.quality.append(_left_out(e))
         return
+    table.quality += other.quality
     places = _places(table, export, more, len(other))
     if places is None:
         return
@@ -238,6 +249,10 @@ def _join_levels(table: Table, export: Export, source: Source) -> None:
     for name in ("SQ_ACCUM_PREV_HIRES", "GRBM_GUI_ACTIVE"):
         if name in more.counters:
             export.counters[f"SQ_LEVEL_WAVES.{name}"] = _pick(more.counters[name], places, table, other)
+
+
+def _left_out(e: BadCapture) -> Quality:
+    return Quality("companion-left-out", f"a file beside the counters was left out: {e.message}")
 
 
 def _join_times(table: Table, export: Export, source: Source) -> None:
@@ -248,8 +263,12 @@ def _join_times(table: Table, export: Export, source: Source) -> None:
     try:
         other, more, start, end = wide.load(source, NAME, line, headers)
         rocm.add_time(other, more, start, end)
-    except BadCapture:
+    except shape.Misfit:  # read again without these rows
+        raise
+    except BadCapture as e:
+        table.quality.append(_left_out(e))
         return
+    table.quality += other.quality
     places = _places(table, export, more, len(other))
     if places is None or "gpu.time" not in other.columns:
         return

@@ -12,7 +12,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from triage.capture import shape
 from triage.capture.capture import Column, Table
+from triage.capture.odd import Odd
 from triage.capture.source import Source
 from triage.dialects import Match, Options, rocprof_compute
 from triage.dialects._amd import panels
@@ -141,6 +143,8 @@ def read(source: Source, options: Options) -> Table:
     """The speed-of-light panel as one workload; raises NotTriageable naming any other panel."""
     line, headers = wide_table.header(source)
     found = _columns(headers)
+    shape.check(source, line + 1, None, headers)
+    odd = Odd()
     rows: dict[str, tuple[int, Sequence[str]]] = {}
     for number, cells in sorted(source.records(range(line + 1, line + 400)).items()):
         if len(cells) > found["metric"] and cells[found["metric"]].strip():
@@ -166,6 +170,8 @@ def read(source: Source, options: Options) -> Table:
         column = found[which]
         value = _value(source, number, column, cells, style)
         if value is None:
+            if column < len(cells):
+                odd.number(cells[column], style, name, number)
             continue
         used.add(_plain(name))
         unit = "%" if which == "pop" else _unit(cells, found)
@@ -189,6 +195,7 @@ def read(source: Source, options: Options) -> Table:
             f"{source.path}: a panel with percent of peak, but none of its {len(rows)} rows speaks of utilisation",
             "give the panel 2.1 (System Speed-of-Light) or the workload folder",
         )
+    table.quality += odd.remarks()
     _sums(table)
     table.unmapped = [cells[found["metric"]].strip() for key, (_, cells) in rows.items() if key not in used]
     table.notes.append("the panel sums up all analysed dispatches and states no time: one workload, nothing to rank")

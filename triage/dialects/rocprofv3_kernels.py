@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from triage.capture import shape
 from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options, rocprofv3_counters
@@ -69,6 +70,7 @@ def read(source: Source, options: Options) -> Table:
     style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
     wide = wide_table.read(source, line, len(headers), numeric, text, style=style)
     shown = rocm.names(wide.texts[roles["name"]])
+    shape.alike(source, {headers[roles[r]]: wide.texts[roles[r]] for r in ("start", "end") if r in roles}, wide.line)
     table = Table(NAME, [source], shown, {}, first_line=wide.first_line, lines=wide.lines)
     table.quality += wide.quality
     export = Export(source)

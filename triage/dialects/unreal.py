@@ -7,8 +7,10 @@ import re
 
 import numpy as np
 
+from triage.capture import shape
 from triage.capture.arrays import Floats
 from triage.capture.capture import Column, Quality, Table
+from triage.capture.odd import Odd
 from triage.capture.source import Source, cells
 from triage.dialects import Match, Options
 from triage.dialects._graphics import pacing
@@ -38,6 +40,7 @@ _WHO = {
 }
 _PASS = re.compile(r"GPU\d*/(?:Queue\d*/)?(?P<name>.+)", re.IGNORECASE)
 _TOTALS = ("total", "total/gpu", "frame", "gpu")
+_LONGEST = 3.2e10  # ms, a year: no frame
 _FIRST = 2  # line of the first frame, below the header of the capture's start
 # metadata: [HasHeaderRowAtEnd],1,[Platform],...; told by its beginning, for the command line in it holds commas
 _END = re.compile(r"\s*\"?\[\w+\]")
@@ -102,7 +105,8 @@ def read(source: Source, options: Options) -> Table:
     if last < _FIRST:
         raise BadCapture(f"{source.path}: a header but no frames", "record for longer")
     wanted = sorted({*frame.values(), *(i for i, _ in passes), *([total] if total >= 0 else [])})
-    numbers, count = _numbers(source, wanted, last)
+    odd = Odd()
+    numbers, count = _numbers(source, headers, wanted, last, odd)
     gpu = frame.get("gpu.time", total)
     if not passes and (gpu < 0 or not (numbers[gpu] > 0).any()):
         raise NotTriageable(
@@ -115,6 +119,7 @@ def read(source: Source, options: Options) -> Table:
     # a mean over all frames stands nowhere: it leads back to the header's line
     table = Table(NAME, [source], np.array(names, dtype=object), {}, np.array(paths, dtype=object))
     table.lines = np.ones(len(names), dtype=np.int64)
+    table.quality += odd.remarks()
     table.group = False
     table.kinds = np.array(["frame", *[""] * len(passes)], dtype=object)
     time = np.array([mean[gpu] if gpu >= 0 else np.nan, *(mean[i] for i, _ in passes)]) * 1e6
@@ -164,30 +169,56 @@ def _nice(name: str) -> str:
     return name.strip().strip("/")
 
 
-def _numbers(source: Source, wanted: list[int], last: int) -> tuple[dict[int, Floats], int]:
+def _fit(source: Source, rows: list[list[str]], lines: list[int], least: int, most: int) -> None:
+    """Raise Misfit for rows out of line with their neighbours: columns appear during a capture, for good.
+
+    least, most: cells of the header at the start and of the whole one.
+    """
+    counts = [len(row) for row in rows]
+    bad = {}
+    for r, count in enumerate(counts):
+        before = counts[r - 1] if r else least
+        after = counts[r + 1] if r + 1 < len(rows) else max(before, count)
+        if (
+            not least <= count <= most
+            or before == after != count
+            or (r == 0 and count > after)
+            or count < before <= after
+        ):
+            bad[lines[r]] = f"{count} cells, unlike its neighbours"
+    if 2 * len(bad) > len(rows):
+        raise BadCapture(f"{source.path}:{min(bad)}: {bad[min(bad)]}: no row can be trusted", "record again")
+    if bad:
+        raise shape.Misfit(source.path, bad, len(rows))
+
+
+def _numbers(
+    source: Source, headers: list[str], wanted: list[int], last: int, odd: Odd
+) -> tuple[dict[int, Floats], int]:
     """Columns of the frames in ms, NaN where there is none, and how many frames; BadCapture when no cell is a number.
 
     Rows written before a column appeared are short.
     """
     rows: list[list[str]] = []
+    lines: list[int] = []
     for number, line in enumerate(source.lines(), 1):
         if number > last:
             break
         if number >= _FIRST and line.strip():
             rows.append(line.split(",") if '"' not in line else next(csv.reader([line])))
+            lines.append(number)
     if not rows:
         raise BadCapture(f"{source.path}: a header but no frames", "record for longer")
+    _fit(source, rows, lines, len(cells(source.head_lines[0], ",")), len(headers))
     out = {}
     for i in wanted:
         values = np.full(len(rows), np.nan)
         for r, row in enumerate(rows):
             if i < len(row):
-                try:
-                    value = units.parse(row[i])
-                except ValueError:
-                    value = None
-                if value is not None and value >= 0:
-                    values[r] = value
+                values[r] = odd.number(row[i], "us", headers[i], lines[r])
+                if not -1e-6 <= values[r] < _LONGEST and values[r] == values[r]:
+                    odd.add("not-a-number", row[i], headers[i], lines[r])
+                    values[r] = np.nan
         out[i] = values
     if not any(np.isfinite(v).any() for v in out.values()):
         raise BadCapture(f"{source.path}: no cell of the {len(rows)} frames holds a number", "record again")

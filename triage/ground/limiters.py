@@ -104,6 +104,12 @@ def code(limiter: str) -> int:
     return CLASSES.index(limiter)
 
 
+def less_sure(confidence: str) -> str:
+    """The next lower confidence; the lowest stays."""
+    words = list(CONFIDENCE)
+    return words[max(words.index(confidence) - 1, 0)]
+
+
 def level(share: float | None, confidence: str, of: str = "workload") -> str:
     """Severity from the share of the capture's time (0-1) that a fix gives back and how sure that is (CONFIDENCE).
 

@@ -145,23 +145,52 @@ def style(texts: Iterable[str], where: str = "", default: Style | None = None) -
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 _GLUED = re.compile(r"([+-]?[\d.,]+(?:[eE][+-]?\d+)?)\s*([a-zA-Z%µμ/]+)\Z")
 MISSING = frozenset(
-    ("", "-", "--", "n/a", "na", "nan", "no data", "none", "null", "inf", "-inf", "+inf", "infinity", "#n/a",
-     "#div/0!", "#value!", "not available", "unavailable", "(not available)", "?", "<n/a>")
+    ("", "-", "--", "n/a", "na", "no data", "none", "null", "#n/a", "not available", "unavailable", "(not available)",
+     "?", "<n/a>")
 )  # fmt: skip
+# what a division by zero leaves behind: no value either, but never without a remark
+NOT_FINITE = frozenset(
+    ("nan", "-nan", "+nan", "nan(ind)", "-nan(ind)", "inf", "-inf", "+inf", "infinity", "-infinity", "+infinity",
+     "1.#inf", "-1.#inf", "1.#qnan", "-1.#ind", "#div/0!", "#value!", "#num!")
+)  # fmt: skip
+# Groups of thousands, or of hundreds above the first thousand as in India. Spaces that do not break and apostrophes
+# group in French and Swiss locales.
+_GROUPED = {
+    mark: re.compile(
+        rf"[+-]?(?:[1-9]\d{{0,2}}(?:[{mark}\u00a0\u202f']\d{{3}})+|[1-9]\d?(?:{mark}\d{{2}})+{mark}\d{{3}})"
+        rf"(?:{point}\d*)?(?:[eE][+-]?\d+)?"
+    )
+    for mark, point in ((",", r"\."), (r"\.", ","))
+}
+_MARKS = re.compile("[,.\u00a0\u202f']")
 
 
 def parse(text: str, style: Style = "us") -> float | None:
-    """A printed number -> float; None when the cell says that there is no value. Raises ValueError on anything else."""
+    """A printed number -> float; None when the cell says that there is no value. Raises ValueError on anything else.
+
+    Thousands must be grouped as such: `1,5` is no number in the style of `1,234.5`, never 15.
+    """
     t = text.strip()
-    if t.lower() in MISSING:
+    low = t.lower()
+    if low in MISSING or low in NOT_FINITE:
         return None
-    # spaces that do not break and apostrophes group thousands in French and Swiss locales
-    t = t.replace("\u00a0", "").replace("\u202f", "").replace("'", "")
-    t = t.replace(",", "") if style == "us" else t.replace(".", "").replace(",", ".")
-    if not _NUMBER.fullmatch(t):
-        raise ValueError(text)
+    if not _NUMBER.fullmatch(t) or style == "eu":
+        group, point = (r"\.", ",") if style == "eu" else (",", ".")
+        whole, sign, rest = t.partition(point)
+        if _MARKS.search(whole):
+            if not _GROUPED[group].fullmatch(t):
+                raise ValueError(text)
+            whole = _MARKS.sub("", whole)
+        t = f"{whole}.{rest}" if sign else whole
+        if not _NUMBER.fullmatch(t):
+            raise ValueError(text)
     value = float(t)
     return value if abs(value) != float("inf") else None
+
+
+def not_finite(text: str) -> bool:
+    """Does a cell that `parse` gives no value for hold nan, infinity, or a number too large for a float?"""
+    return text.strip().lower() not in MISSING
 
 
 def parse_glued(text: str, style: Style = "us") -> tuple[float | None, str]:

@@ -10,11 +10,18 @@ import numpy as np
 
 from triage import schema
 from triage.capture.arrays import Masks
-from triage.capture.capture import Quality, Table
+from triage.capture.capture import Column, Quality, Table
 from triage.capture.trace import Timeline
 from triage.ground.units import show
 
 ABSURD = 1e20  # 64-bit counters end at 1.8e19
+MOST_OF = {"ns": 3.2e16, "hz": 1e12, "byte/s": 1e17}  # a year; a hundred times what any memory or clock reaches
+ROUNDING = 0.005  # of a share: what the tools round to whole percent, and no more
+TINY = 1e-9
+DAMAGE = frozenset(
+    ("rows-set-aside", "not-a-number", "not-finite", "foreign-unit", "impossible-value", "damaged-timestamps", "no-last-line-end",
+     "unit-not-understood", "own-unit", "no-duration", "companion-left-out", "ambiguous-counter")
+)  # fmt: skip
 FEW, SHORT = 20, 1_000_000  # operations, ns: a timeline with less says little of the program
 MOST = 20  # remarks of one kind that name their row; the rest is counted
 
@@ -23,7 +30,7 @@ def check(table: Table) -> list[Quality]:
     """Run every check over a reader's table; blanks what cannot be true in its columns."""
     # Absurd figures first: one of them would make every maximum below meaningless.
     found: list[Quality] = []
-    for test in (_absurd, _zero_stalls, _above_100, _no_time, _short_ranges):
+    for test in (_impossible, _zero_stalls, _no_time, _short_ranges):
         found += test(table)
     return found
 
@@ -36,23 +43,53 @@ def _rows(table: Table, check_name: str, bad: Masks, message: str) -> list[Quali
     return out
 
 
-def _absurd(table: Table) -> list[Quality]:
-    """Figures that no machine can have measured are damage: make them missing, before they overflow a product."""
+def _impossible(table: Table) -> list[Quality]:
+    """Figures that no machine can have measured are no evidence: missing, and so is what was computed from them."""
     out: list[Quality] = []
-    for column in (*table.columns.values(), *table.raw.values()):
-        with np.errstate(invalid="ignore"):
-            bad = np.abs(column.values) > ABSURD
-        if bad.any():
+    blanked: dict[str, Masks] = {}
+    for name, column in (*table.raw.items(), *table.columns.items()):
+        why, bad = _beyond(name, column)
+        for other in column.inputs:
+            if other in blanked:
+                bad = bad | (blanked[other] & np.isfinite(column.values))
+        if not bad.any():
+            continue
+        blanked[name] = blanked.get(name, bad) | bad
+        first = int(np.argmax(bad))
+        if why:
+            label = schema.get(name).label if schema.known(name) else column.header or name
+            unit = schema.get(name).unit if schema.known(name) else "count"
+            count, shown = int(bad.sum()), show(float(column.values[first]), unit)
+            figures = f"{count} of {len(table)} {'figure is' if count == 1 else 'figures are'}"
+            at = f"{str(table.names[first])[:80]}, line {_line(table, column, first)}"
             out.append(
                 Quality(
-                    "absurd-value",
-                    f"{column.header[:80]}: {int(bad.sum())} of {len(table)} figures are beyond anything measurable "
-                    "(more than 1e20); taken as missing",
-                    int(np.argmax(bad)),
+                    "impossible-value", f"{label[:80]}: {figures} {why} (first: {shown}, {at}); taken as missing", first
                 )
             )
-            column.values = np.where(bad, np.nan, column.values)
+        column.values = np.where(bad, np.nan, column.values)
     return out
+
+
+def _beyond(name: str, column: Column) -> tuple[str, Masks]:
+    """Why some values of a column cannot be true, and which; "" where all can."""
+    values = column.values
+    known = schema.get(name) if schema.known(name) else None
+    share = known is not None and known.unit == "ratio" and known.bounded
+    most = 1 + ROUNDING if share else MOST_OF.get(known.unit if known else "", ABSURD)
+    least = -ROUNDING if share else -TINY
+    low, high = float(np.nanmin(values, initial=0)), float(np.nanmax(values, initial=0))
+    if low >= least and high <= most:
+        return "", np.zeros(len(values), dtype=bool)
+    why = "below 0" if high <= most else "more than 100 %" if share else "beyond anything measurable"
+    if low < least and high > most:
+        why = "out of range"
+    with np.errstate(invalid="ignore"):
+        return why, (values < least) | (values > most)
+
+
+def _line(table: Table, column: Column, row: int) -> int:
+    return int(column.lines[row]) if column.lines is not None else table.line(row)
 
 
 def _zero_stalls(table: Table) -> list[Quality]:
@@ -68,32 +105,6 @@ def _zero_stalls(table: Table) -> list[Quality]:
         column = table.columns[m]
         column.values = np.where(dead, np.nan, column.values)
     return _rows(table, "stalls-unavailable", dead, f"all {len(stalls)} stall counters are 0: unavailable, not zero")
-
-
-# Genuine exports have hit rates of 202 %, hits and lookups being counted in different passes; half a point is rounding.
-def _above_100(table: Table) -> list[Quality]:
-    out: list[Quality] = []
-    for metric, column in table.columns.items():
-        if not schema.known(metric):
-            continue
-        entry = schema.get(metric)
-        if (
-            entry.unit == "ratio"
-            and entry.bounded
-            and column.values.size
-            and np.nanmax(column.values, initial=0) > 1.005
-        ):
-            over = column.values > 1.005
-            worst = float(np.nanmax(column.values))
-            out.append(
-                Quality(
-                    "above-100-percent",
-                    f"{entry.label} exceeds 100 % in {int(over.sum())} of {len(table)} rows "
-                    f"(up to {show(worst, 'ratio')}): counters of several replay passes disagree",
-                    int(np.argmax(over)),
-                )
-            )
-    return out
 
 
 def _no_time(table: Table) -> list[Quality]:

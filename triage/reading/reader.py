@@ -17,7 +17,7 @@ from triage.capture.timeline.targets import targets
 from triage.capture.trace import Timeline, Trace
 from triage.devices import Device
 from triage.ground.errors import BadCapture, CaptureError, TriageError
-from triage.reading import chains, frames, markers, passes, quality
+from triage.reading import chains, fitting, frames, markers, passes, quality
 
 
 def read(
@@ -41,7 +41,7 @@ def read(
     module, why = dialects.pick(source, dialect, mapped=bool(options.mapping))
     with np.errstate(all="ignore"):  # damaged cells may overflow or divide by zero; what comes out is checked below
         try:
-            table = module.read(source, options)
+            table = fitting.read(module, source, options)
         except OSError as e:  # removed, or a share that went away, since it was first looked at
             raise CaptureError(
                 f"{source.path}: cannot be read any more ({e.strerror or e})", "check that it is still there"
@@ -57,6 +57,7 @@ def read(
     # A profiler may still have been writing: then line numbers and digests would belong to another file.
     for file in table.files:
         file.unchanged()
+    table.quality += fitting.ends(table.files)
     table.quality += quality.check(table)
     if unfold:
         table.group = False

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from triage.capture.capture import Column, Table
+from triage.capture import shape
+from triage.capture.capture import Column, Quality, Table
+from triage.capture.odd import Odd
 from triage.capture.source import Source
 from triage.dialects import Match
 from triage.dialects._amd.rocm_export import Export
@@ -89,10 +91,13 @@ def add(table: Table, export: Export, source: Source, ending: str) -> None:
     info = beside(source, ending)
     if info is None:
         return
+    odd = Odd()
     try:
-        wide_table.header(info)
+        at, headers = wide_table.header(info)
+        shape.check(info, at + 1, None, headers)
         rows = list(enumerate(csv.DictReader(info.head_lines, delimiter=info.delimiter), 2))
-    except (TriageError, csv.Error):  # a companion that cannot be read takes nothing from the export itself
+    except (TriageError, csv.Error) as e:  # a companion that cannot be read takes nothing from the export itself
+        table.quality.append(Quality("companion-left-out", f"a file beside the export was left out: {e}"))
         return
     gpus = [(line, row) for line, row in rows if (row.get("Agent_Type") or "").strip().upper() == "GPU"]
     if not gpus or len({row.get("Name") for _, row in gpus}) > 1:
@@ -103,25 +108,24 @@ def add(table: Table, export: Export, source: Source, ending: str) -> None:
     table.device = (row.get("Product_Name") or "").strip()
     n, file = len(table), len(table.files) - 1
     places = {h: i + 1 for i, h in enumerate(row)}
-    values = {spec: _number(row.get(column)) for spec, column in _SPECS.items()}
+
+    def number(header: str) -> float:
+        value = odd.number(row.get(header) or "", "us", header, line)
+        return value if value == value else 0.0
+
+    values = {spec: number(column) for spec, column in _SPECS.items()}
     for spec, column in _SPECS.items():
         if values[spec] > 0:
             export.specs[spec] = Column(
                 np.full(n, values[spec]), column, places[column], file=file, lines=np.full(n, line)
             )
-    waves, simds = _number(row.get("Max_Waves_Per_Simd")), _number(row.get("Simd_Per_Cu"))
+    waves, simds = number("Max_Waves_Per_Simd"), number("Simd_Per_Cu")
     if waves > 0 and simds > 0:
         text = "Max_Waves_Per_Simd * Simd_Per_Cu"
         export.specs["max_waves_per_cu"] = Column(np.full(n, waves * simds), text, formula=text, file=file)
-    wave = _number(row.get("Wave_Front_Size"))
+    wave = number("Wave_Front_Size")
+    table.quality += odd.remarks()
     if wave > 0 and "wave" not in export.roles:
         export.roles["wave"] = Column(
             np.full(n, wave), "Wave_Front_Size", places["Wave_Front_Size"], file=file, lines=np.full(n, line)
         )
-
-
-def _number(text: str | None) -> float:
-    try:
-        return float(text or "")
-    except ValueError:
-        return 0.0

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from triage.capture import shape
 from triage.capture.arrays import Floats, Indices, Masks, Names
 from triage.capture.capture import Column, Quality, Table
 from triage.capture.source import Source
@@ -45,6 +46,9 @@ def load(source: Source, dialect: str, line: int, headers: list[str], decimal: s
     count = len(wide.numbers[value_at])
     lines = wide.lines if wide.lines is not None else np.arange(count) + wide.first_line
     repeated = wide.texts[counter_at] == headers[counter_at]  # the header again: files appended to each other
+    numbers = [c for c in (*keys, *(roles[r] for r in ("start", "end") if r in roles)) if c != roles["name"]]
+    live = np.flatnonzero(~repeated)
+    shape.alike(source, {headers[c]: wide.texts[c][live] for c in numbers}, lambda row: int(lines[live[row]]))
     dispatch, first = _dispatches([wide.texts[c] for c in keys], repeated)
     table = Table(dialect, [source], rocm.names(wide.texts[roles["name"]][first]), {}, lines=lines[first])
     # a repeated header is text in number columns: known, and no remark

@@ -12,7 +12,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from triage import devices
+from triage.capture import shape
 from triage.capture.capture import Column, Table
+from triage.capture.odd import Odd
 from triage.capture.source import Source
 from triage.devices import AmdLimits, Device
 from triage.dialects._amd import counter_names
@@ -45,12 +47,14 @@ WORDS = {
 }
 
 
-def stated(source: Source, file: int, n: int) -> tuple[dict[str, Column], str, str]:
+def stated(source: Source, file: int, n: int, odd: Odd) -> tuple[dict[str, Column], str, str]:
     """Sizes of the GPU from a sysinfo.csv: columns that repeat its one row, the architecture, the model name.
 
     A size of 0 means that the tool could not find it out, and is left out.
     """
     line, headers = wide_table.header(source)
+    if line:
+        shape.check(source, line + 1, None, headers)
     rows = source.records([line + 1]) if line else {}
     row = rows.get(line + 1, [])
     found: dict[str, Column] = {}
@@ -59,11 +63,10 @@ def stated(source: Source, file: int, n: int) -> tuple[dict[str, Column], str, s
     for spec, spellings in SYSINFO.items():
         for spelling in spellings:
             key = normal(spelling)
-            try:
-                value = float(texts.get(key, ""))
-            except ValueError:
-                continue
-            if value > 0 and np.isfinite(value):
+            value = odd.number(texts.get(key, ""), "us", spelling, line + 1)
+            if value < 0 or value > 1e12:
+                odd.add("not-a-number", texts[key], spelling, line + 1)
+            elif value > 0:
                 found[spec] = Column(
                     np.full(n, value), headers[places[key]], places[key] + 1, file=file, lines=np.full(n, line + 1)
                 )

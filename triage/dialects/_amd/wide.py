@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from triage.capture import shape
 from triage.capture.arrays import Names
 from triage.capture.capture import Column, Table
 from triage.capture.source import Source
@@ -41,6 +42,7 @@ def load(
     style = wide_table.number_style(source, source.head_lines[line:], numeric, decimal)
     repeats = _repeats(source, line)
     wide = wide_table.read(source, line, len(headers), numeric, text, style=style, skip=repeats)
+    shape.alike(source, {headers[roles[r]]: wide.texts[roles[r]] for r in ("start", "end") if r in roles}, wide.line)
     names = rocm.names(wide.texts[roles["name"]])
     table = Table(dialect, [source], names, {}, first_line=wide.first_line, lines=wide.lines)
     table.quality += wide.quality

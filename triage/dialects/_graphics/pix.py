@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from triage.capture import shape
 from triage.capture.arrays import Floats, Indices, Masks, Names
 from triage.capture.capture import SEP, Column, Quality, Table
 from triage.capture.source import Source, cells
@@ -123,6 +124,8 @@ def read(source: Source, options: Options, dialect: str) -> Table:
     count = len(wide.texts[top.name])
     ids = wide.texts[top.global_id]
     time = wide.numbers[top.time] if top.time >= 0 else np.full(count, np.nan)
+    columns = [c for c in (top.global_id, top.row_id, top.parent) if c >= 0]
+    shape.alike(source, {top.headers[c]: wide.texts[c] for c in columns}, wide.line)
     names = np.array([clean(str(n)) for n in wide.texts[top.name]], dtype=object)
     parent = _by_parent(wide, top) if top.parent >= 0 else _by_range(ids)
     keep = _work(names, ids, parent, time, [wide.numbers[i] for i, _, _ in found.values()])

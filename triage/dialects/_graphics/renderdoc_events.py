@@ -66,7 +66,7 @@ def find(source: Source, wanted: str, ids: set[int]) -> tuple[EventTree | None, 
     the file asked for is no event tree.
     """
     if wanted:
-        given = Source(wanted)
+        given = source.related(wanted)
         if not is_events(given):
             raise BadCapture(f"{wanted}: no event list of RenderDoc", "Event Browser > Export > text file")
         tree = parse(given)
@@ -84,7 +84,7 @@ def find(source: Source, wanted: str, ids: set[int]) -> tuple[EventTree | None, 
     trees = []
     for path in files:
         try:
-            if is_events(candidate := Source(str(path))):
+            if is_events(candidate := source.related(path)):
                 trees.append(parse(candidate))
         except CaptureError:
             continue

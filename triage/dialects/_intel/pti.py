@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
+from triage.capture import shape
 from triage.capture.arrays import Floats, Indices, Names
 from triage.capture.capture import Quality
+from triage.capture.odd import Odd
 from triage.capture.source import Source
-from triage.ground import units
+from triage.dialects._tables import number_cells
 from triage.ground.errors import BadCapture
 
 _SECTION = re.compile(r"\s*={2,}\s*(.*?)\s*={2,}\s*\Z")
@@ -136,8 +138,17 @@ def load(source: Source, group: list[Block], name_at: int, numeric: list[int]) -
     width = len(group[0].headers)
     ends = not group[0].headers[-1]  # the header has a trailing comma
     # the C parser needs records of one width
-    text = [_fit(row, width, name_at, ends) for b in group for row in b.rows]
     lines = np.array([n for b in group for n in b.lines])
+    text, bad = [], {}
+    for line, row in zip(lines.tolist(), (row for b in group for row in b.rows), strict=True):
+        text.append(_fit(row, width, name_at, ends))
+        if not text[-1]:
+            bad[line] = f"{row.count(',') + 1} cells where the header has {width}"
+    if 2 * len(bad) > len(lines):
+        line, why = next(iter(bad.items()))
+        raise BadCapture(f"{source.path}:{line}: {why}: no row can be trusted", "export again")
+    if bad:
+        raise shape.Misfit(source.path, bad, len(lines))
     block = np.concatenate([np.full(len(b.rows), b.line, dtype=np.float64) for b in group])
     try:
         frame = pd.read_csv(
@@ -154,54 +165,53 @@ def load(source: Source, group: list[Block], name_at: int, numeric: list[int]) -
         )
     except (pd.errors.ParserError, ValueError, csv.Error) as e:
         raise BadCapture(f"{source.path}:{int(lines[0])}: damaged table ({str(e)[:80]})", "export again") from e
-    quality: list[Quality] = []
-    numbers = {c: _floats(frame[c].astype(str).to_numpy(object), group[0].headers[c], quality) for c in numeric}
+    odd = Odd()
+    numbers = {c: _floats(frame[c].astype(str).to_numpy(object), group[0].headers[c], lines, odd) for c in numeric}
     names = [str(n).strip() for n in frame[name_at]]
     bare = {split(h)[0] for h in group[0].headers}
     aggregated = (
         "aggregat" in group[0].section.lower()
     )  # summed up by the tool, though the columns are those of samples
-    return Data(names, numbers, lines, block, bool(bare & set(_SAMPLED)) and not aggregated, quality)
+    return Data(names, numbers, lines, block, bool(bare & set(_SAMPLED)) and not aggregated, odd.remarks())
 
 
 def _fit(row: str, width: int, name_at: int, ends: bool) -> str:
-    """A row that the csv rules cut into the header's width."""
-    if m := _UNQUOTED.match(row):
+    """A row that the csv rules cut into the header's width, "" where it has no such cells."""
+    if row.count('"') % 2:
+        return ""
+    if (m := _UNQUOTED.match(row)) and shape.bracketed(m[1].split(",")):
         row = f'"{m[1].strip()}"{row[m.end(1) :]}'
-        return row if len(cut(row)) == width else _mend(row, width, name_at, ends)
-    return row if row.count(",") == width - 1 else _mend(row, width, name_at, ends)
+    elif row.count(",") == width - 1 and '"' not in row:
+        return row
+    return row if len(cut(row)) == width else _mend(row, width, name_at, ends)
 
 
 def _mend(row: str, width: int, name_at: int, ends: bool = False) -> str:
-    """A row whose kernel name holds commas, or that lacks the header's trailing comma, in the header's width."""
+    """A row whose kernel name holds commas, or that differs from the header in a last comma, in the header's width.
+
+    "" where neither is so.
+    """
     cells = cut(row)
-    while len(cells) < width:
+    if len(cells) == width - 1 and ends and cells[-1]:
         cells.append("")
+    if len(cells) == width + 1 and not cells[-1] and not ends:
+        cells.pop()
     extra = len(cells) - width
-    if extra > 0:
-        while extra and not cells[-1] and not ends:  # a trailing comma that the header does not have
-            cells.pop()
-            extra -= 1
+    if extra > 0 and '"' not in row and shape.bracketed(cells[name_at : name_at + extra + 1]):
         cells[name_at : name_at + extra + 1] = [", ".join(cells[name_at : name_at + extra + 1])]
+    if len(cells) != width:
+        return ""
     out = io.StringIO()
     csv.writer(out, lineterminator="").writerow(cells)
     return out.getvalue()
 
 
-def _floats(cells: Names, header: str, quality: list[Quality]) -> Floats:
-    """Numbers of a column of text, NaN with one remark for what is none."""
+def _floats(cells: Names, header: str, lines: Indices, odd: Odd) -> Floats:
+    """Numbers of a column of text, NaN for what is none."""
     try:
-        return np.asarray(cells, dtype=np.float64)
+        values = np.asarray(cells, dtype=np.float64)
+        if np.isfinite(values).all():
+            return values
     except ValueError:
         pass
-    out, odd = np.full(len(cells), np.nan), ""
-    for i, cell in enumerate(cells):
-        try:
-            value = units.parse(str(cell).strip().rstrip("%"))
-        except ValueError:
-            odd = odd or str(cell)
-            continue
-        out[i] = np.nan if value is None else value
-    if odd:
-        quality.append(Quality("not-a-number", f"{header} holds text where numbers belong, for example {odd[:40]!r}"))
-    return out
+    return number_cells.floats(cells, "us", header, split(header)[1], lambda row: int(lines[row]), odd)

@@ -18,10 +18,12 @@ from typing import TypeAlias, cast
 import numpy as np
 import pandas as pd
 
+from triage.capture import shape
 from triage.capture.arrays import Indices
 from triage.capture.packed import bounded
 from triage.capture.source import Source, cells, delimiter
 from triage.ground.errors import BadCapture
+from triage.schema import normal
 
 _MAX = 4 << 30
 _MAPPED = 512 << 20  # larger files are mapped: cutting a mapped file while it is read kills the reader
@@ -124,10 +126,11 @@ def header_text(line: str) -> str:
     return line[at:] if at > 0 and line[:at].strip('",') else line
 
 
-def segments(body: Body, header: Header, numeric_first: bool = True) -> list[Segment]:
+def segments(body: Body, header: Header, numeric_first: bool = True, ends: Collection[str] = ()) -> list[Segment]:
     """Every table of a body, cut where other text interrupts it; a header without records gives one empty segment.
 
     numeric_first: data records begin with a number; anything else that begins a line outside quotes is other text.
+    ends: normalised headers behind whose column a record may end. Raises Misfit for records that do not fit.
     """
     found: list[Segment] = []
     starts = header.find(body)
@@ -143,14 +146,36 @@ def segments(body: Body, header: Header, numeric_first: bool = True) -> list[Seg
         stop = starts[i + 1] if i + 1 < len(starts) else size
         counted = at, body.lines_before(at, counted)
         line = counted[1] + 1
-        found += _clean(body, headers, separator, begin, stop, line, numeric_first)
+        body.source.delimiter = separator
+        last = body.lines_before(stop, counted) if i + 1 < len(starts) else None
+        short = [n + 1 for n, h in enumerate(headers) if normal(h) in ends]
+        shape.check(body.source, line + 1, last, headers, also=short, foreign=True, quotes=True)
+        bad: dict[int, str] = {}
+        found += _clean(body, headers, separator, begin, stop, line, numeric_first, {len(headers), *short}, bad)
+        if bad:
+            rows = len(bad) + sum(body.data[s.start : s.end].count(b"\n") for s in found if s.header_line == line)
+            if 2 * len(bad) <= rows:
+                raise shape.Misfit(body.source.path, bad, rows)
+            first, why = next(iter(bad.items()))
+            raise BadCapture(f"{body.source.path}:{first}: {why}: no row can be trusted", "export again")
     return found
 
 
 def _clean(
-    body: Body, headers: tuple[str, ...], separator: str, begin: int, stop: int, line: int, numeric: bool
+    body: Body,
+    headers: tuple[str, ...],
+    separator: str,
+    begin: int,
+    stop: int,
+    line: int,
+    numeric: bool,
+    widths: Collection[int],
+    bad: dict[int, str],
 ) -> Iterator[Segment]:
-    """Cut [begin, stop) into segments without foreign lines; a quoted line break is not a foreign line."""
+    """Cut [begin, stop) into segments without foreign lines; a quoted line break is not a foreign line.
+
+    bad: gets the lines that have all cells of a record, one of `widths`, and no number in their first.
+    """
     sep = re.escape(separator.encode())
     # launch numbers may be printed with thousands separators; without a number first only the chatter can be told
     record = rb'(?:"[\d.,  -]*"|[\d.]+)' + sep if numeric else rb"(?!==)[^\r\n]"
@@ -170,6 +195,16 @@ def _clean(
             if data.find(b"\n", here, stop) < 0:
                 break
             continue
+        row = cells(body.line(here), separator)
+        ends = len(row) - (not row[-1].strip()) if row else 0
+        if (
+            numeric
+            and len(headers) > 2
+            and {len(row), ends} & set(widths)
+            and row[0].strip()
+            and row[0].strip() != headers[0]
+        ):
+            bad[body.lines_before(here) + 1] = f"{row[0].strip()[:40]!r} in the column {headers[0]!r}"
         if here > start:
             made = True
             yield Segment(headers, separator, start, here, first, header_line)

@@ -11,10 +11,13 @@ from pathlib import Path
 
 import numpy as np
 
+from triage.capture import shape
 from triage.capture.arrays import Floats, Indices, Names
 from triage.capture.capture import SEP, Quality
+from triage.capture.odd import Odd
 from triage.capture.source import Source, delimiter
 from triage.dialects._nvidia import perfworks
+from triage.dialects._tables import number_cells
 from triage.ground import units
 from triage.ground.errors import BadCapture
 
@@ -57,6 +60,7 @@ class Events:
     cells: list[list[float]] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
     nested: bool = False
+    odd: Odd = field(default_factory=Odd)
 
 
 def header(source: Source) -> tuple[int, str, str]:
@@ -82,8 +86,9 @@ def what(source: Source) -> str:
     ):
         return "events"
     counters = sum(bool(perfworks.counter(c)) for c in rest)
-    if low == "flattened_event_name" or (
-        sep == "\t" and counters and counters >= len(rest) / 2 and _NAMES.fullmatch(low)
+    if name_at([first, *rest]) or (
+        low == "flattened_event_name"
+        or (sep == "\t" and counters and counters >= len(rest) / 2 and _NAMES.fullmatch(low))
     ):
         return "regimes"
     pairs = [row.split("\t") for row in source.head_lines[number - 1 : number + 40] if row.strip()]
@@ -93,6 +98,12 @@ def what(source: Source) -> str:
         if sum(p[0].strip().lower() in _REPRO for p in pairs) >= 2:
             return "repro"
     return ""
+
+
+def name_at(headers: list[str]) -> int:
+    """Position of the markers' names in GPUTRACE_REGIMES: the first column, unless another has the exporter's header."""
+    low = [h.strip().strip('"').lower() for h in headers]
+    return low.index("flattened_event_name") if "flattened_event_name" in low else 0
 
 
 def is_number(text: str) -> bool:
@@ -152,7 +163,7 @@ def _folder(typed: Source, place: Path) -> Export | None:
         kind = next((k for k, token in TOKENS.items() if token in upper), "")
         if not kind:
             continue
-        child = Source(str(path))
+        child = typed.related(path)
         if kind == "regimes" and export.regimes is not None:
             raise BadCapture(f"{place}: holds several GPUTRACE_REGIMES files", "give one of the files")
         if getattr(export, kind) is None:
@@ -181,6 +192,7 @@ def read_events(source: Source) -> Events:
     head = first.split(sep)
     titled = len(head) > 1 and not is_number(head[1])
     stack: list[tuple[int, str]] = []
+    texts: list[list[str]] = []
     style = units.style(
         (c for line in source.head_lines[start:2000] for c in line.split(sep)[1:]), f"{source.path}: ", "us"
     )
@@ -195,15 +207,16 @@ def read_events(source: Source) -> Events:
         out.parents.append(tuple(t for _, t in stack))
         out.nested = out.nested or bool(stack)
         out.lines.append(number)
-        values = []
-        for cell in cells:
-            try:
-                value = float(cell) if style == "us" else units.parse(cell, style)
-            except ValueError:
-                value = units.parse(cell, style) if is_number(cell) else None
-            values.append(np.nan if value is None else value)
-        out.cells.append(values)
+        texts.append(cells)
         stack.append((indent, text.strip()))
+    shape.regular(source, {n: len(c) + 1 for n, c in zip(out.lines, texts, strict=True)})
+    width = max(map(len, texts), default=0)
+    columns = [np.array([c[k] if k < len(c) else "" for c in texts], dtype=object) for k in range(width)]
+    grouped = number_cells.groups(columns, style)
+    times = [
+        number_cells.floats(c, style, "time_ms", "ms", lambda row: out.lines[row], out.odd, grouped) for c in columns
+    ]
+    out.cells = [[float(t[row]) for t in times[: len(c)]] for row, c in enumerate(texts)]
     return out
 
 
@@ -328,6 +341,7 @@ def durations(events: Events, frames: list[float], repeats: int, quality: list[Q
                 "of durations (their sum exceeds the frame): every second value was used",
             )
         )
+    quality += events.odd.remarks()
     if bad:
         quality.append(
             Quality(

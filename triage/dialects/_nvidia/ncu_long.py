@@ -8,14 +8,17 @@ categories, so the work per distinct spelling is done once and the rest is integ
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
 
 from triage import schema
-from triage.capture.arrays import Floats, Indices
+from triage.capture.arrays import Floats, Indices, Masks, Names
 from triage.capture.capture import SEP, Column, Opinion, Quality, Table
+from triage.capture.odd import Odd
+from triage.capture.shape import Misfit
 from triage.capture.source import Source
 from triage.dialects._nvidia import ncu_implied, ncu_said
 from triage.dialects._nvidia import ncu_names as ncu
@@ -23,6 +26,7 @@ from triage.ground import units
 from triage.ground.errors import BadCapture, UnknownUnit
 
 TOOL = "Nsight Compute"
+_ID = re.compile(r"\s*(?:\d{1,15}|\d{1,3}(?:[.,\u00a0\u202f ]\d{3})+)\s*")  # thousands grouped or not
 _INSTANCES = re.compile(r"\A([^;()]+?)\s*\((.*)\)\Z", re.DOTALL)
 
 
@@ -85,6 +89,22 @@ def number(text: str, style: units.Style, additive: bool = False) -> float:
         several = [number(x, style) for x in t.split(";")]
         return float(np.sum(several)) if several and np.isfinite(several).all() else np.nan
     return np.nan
+
+
+def is_id(text: str) -> bool:
+    """Is a text a launch number?"""
+    return bool(_ID.fullmatch(text))
+
+
+def numbered(source: Source, ids: Names, kernels: Names, good: Masks, lines: Indices, headers: Sequence[str]) -> None:
+    """Raise Misfit for records of a kernel whose launch number is none; a header that stands there again is no record."""
+    bad = {
+        int(lines[i]): f"{str(ids[i])[:40]!r} is no launch number"
+        for i in np.flatnonzero(~good)
+        if str(ids[i]).strip() and str(kernels[i]).strip() and str(kernels[i]).strip() not in headers
+    }
+    if bad and 2 * len(bad) <= len(good):
+        raise Misfit(source.path, bad, len(good))
 
 
 def build(
@@ -166,6 +186,7 @@ def _metrics(
     ncu_implied.damaged_numbers(table, shown)
     parsed = np.array([number(t, style) for t in texts] or [np.nan])
     listed = np.array([";" in t for t in texts] or [False])
+    table.quality += _odd(frame, use, value, texts, parsed, lines).remarks() if len(use) else []
     values = parsed[value] if len(use) else np.empty(0)
     for at in np.flatnonzero(listed[value] & ~np.isfinite(values)) if len(use) else ():
         if schema.get(ids[which[use[at]]]).additive:
@@ -204,6 +225,28 @@ def _metrics(
     return style
 
 
+def _odd(frame: pd.DataFrame, use: Indices, value: Indices, texts: list[str], parsed: Floats, lines: Indices) -> Odd:
+    """The used cells that hold no number, though they are not empty and no list of instances."""
+    odd = Odd()
+    counts = np.bincount(value, minlength=len(texts))
+    at, metrics = codes(frame, "metric")
+    for i in np.flatnonzero(~np.isfinite(parsed[: len(texts)]) & (counts > 0)).tolist():
+        if texts[i].strip().lower() in units.MISSING or ";" in texts[i] or is_extent(texts[i]):
+            continue
+        row = int(use[np.argmax(value == i)])
+        kind = "not-finite" if not_finite(texts[i]) else "not-a-number"
+        odd.add(kind, texts[i], metrics[at[row]], int(lines[row]), int(counts[i]))
+    return odd
+
+
+def not_finite(text: str) -> bool:
+    """Is a cell without a number one that says nan or infinity, or a number too large?"""
+    try:
+        return units.parse(text) is None
+    except ValueError:
+        return False
+
+
 def _factors(heads: list[tuple[str, str]], found: list[str]) -> tuple[Floats, dict[tuple[str, str], str]]:
     """Factor per (name, unit), NaN where there is none, and what is wrong with the units that do not fit."""
     out, bad = np.full(len(heads), np.nan), {}
@@ -235,6 +278,11 @@ def factor(unit: str, metric: str, name: str) -> float:
     if target == "count" and unit.strip() == "byte" and name.startswith("sm__shmem_"):
         return 1.0  # the Pascal raw page prints `byte` beside bare counts
     return units.factor(unit, target)
+
+
+def is_extent(text: str) -> bool:
+    """`(256, 1, 1)`: a shape of three sizes, from which a total is taken."""
+    return bool(re.fullmatch(r"\(?\s*\d+\s*(?:[,x\u00d7]\s*\d+\s*){2}\)?", text.strip()))
 
 
 def extents(text: str) -> float:

@@ -12,8 +12,10 @@ import numpy as np
 import pandas as pd
 
 from triage import schema
+from triage.capture import shape
 from triage.capture.arrays import Floats, Indices, Masks, Names
 from triage.capture.capture import Column, Opinion, Quality, Table
+from triage.capture.odd import Odd
 from triage.capture.source import Source, cells
 from triage.dialects._nvidia import ncu_implied, ncu_long
 from triage.dialects._nvidia import ncu_names as ncu
@@ -176,14 +178,27 @@ def _piece(body: Body, seg: Segment, brackets: bool, style: units.Style, quality
     lines = record_lines(body, seg, len(texts))
     # a launch has a number; the unit row, a repeated header and stray text have none
     codes, words = ncu_long.codes(texts, roles["id"])
-    keep = np.array([bool(re.fullmatch(r"\s*[\d.,]+\s*", w)) for w in words])[codes]
+    keep = np.array([ncu_long.is_id(w) for w in words])[codes]
     if not len(texts) or not keep.any():
         return None
+    kernels, shown = ncu_long.codes(texts, roles["kernel"])
+    ncu_long.numbered(
+        body.source, np.array(words, object)[codes], np.array(shown, object)[kernels], keep, lines, seg.headers
+    )
+    if "pid" in roles:
+        at, processes = ncu_long.codes(texts, roles["pid"])
+        shape.alike(
+            body.source, {"Process ID": np.array(processes, object)[at[keep]]}, lambda row: int(lines[keep][row])
+        )
     wanted = candidates(headers)
     flat = sorted({c for cs in wanted.values() for c in cs})
     numbers = _numbers(body, seg, flat, style, len(texts))
-    columns, tried = choose(wanted, lambda c, metric: _column(numbers[c], metric, headers[c], c, style, keep, quality))
+    odd = Odd()
+    columns, tried = choose(
+        wanted, lambda c, metric: _column(numbers[c], metric, headers[c], c, style, keep, quality, odd, lines)
+    )
     used = tried | set(roles.values())
+    quality += odd.remarks()
     unmapped = [h for i, h in enumerate(seg.headers) if h and i not in used]
     out = {
         r: np.array(words_, dtype=object)[codes_[keep]]
@@ -218,7 +233,6 @@ def _numbers(body: Body, seg: Segment, wanted: list[int], style: units.Style, ro
                 encoding=body.encoding,
                 encoding_errors="replace",
                 skip_blank_lines=False,
-                thousands="," if style == "us" else ".",
                 decimal="." if style == "us" else ",",
             )
     except (pd.errors.ParserError, ValueError, OverflowError):
@@ -243,16 +257,26 @@ def _column(
     style: units.Style,
     keep: Masks,
     quality: list[Quality],
+    odd: Odd,
+    lines: Indices,
 ) -> Column | None:
     """A metric's values in canonical units, or None when no kept cell holds a number or the unit does not fit."""
-    if pd.api.types.is_numeric_dtype(raw):
+    name = header[0]
+    if pd.api.types.is_numeric_dtype(raw) and not pd.api.types.is_bool_dtype(raw):
         values = raw.to_numpy(dtype=np.float64, na_value=np.nan)[keep]
+        for row in np.flatnonzero(np.isinf(values)).tolist():
+            odd.add("not-finite", str(values[row]), name, int(lines[keep][row]))
         values = np.where(np.isfinite(values), values, np.nan)
     else:
         additive = schema.get(metric).additive
-        texts = raw.astype(object).to_numpy()[keep]
-        known = {t: ncu_long.number("" if t is None or t != t else str(t), style, additive) for t in set(texts)}
+        texts = np.array(["" if t is None or t != t else str(t) for t in raw.astype(object).to_numpy()[keep]], object)
+        known = {t: ncu_long.number(t, style, additive) for t in set(texts)}
         values = np.array([known[t] for t in texts])
+        for t, value in known.items():
+            if value != value and t.strip().lower() not in units.MISSING and ";" not in t and not ncu_long.is_extent(t):
+                kind = "not-finite" if ncu_long.not_finite(t) else "not-a-number"
+                same = texts == t
+                odd.add(kind, t, name, int(lines[keep][int(np.argmax(same))]), int(same.sum()))
     return scaled(values, metric, header, c + 1, quality)
 
 

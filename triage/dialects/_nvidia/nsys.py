@@ -10,6 +10,7 @@ import numpy as np
 
 from triage.capture.arrays import Floats, Indices, Names
 from triage.capture.capture import Column, Quality
+from triage.capture.odd import Odd
 from triage.capture.source import Source, cells, delimiter
 from triage.dialects._nvidia import ncu_names
 from triage.dialects._tables import wide_table
@@ -130,23 +131,21 @@ def read(source: Source, found: Found, numeric: list[int], text: list[int]) -> G
     source.delimiter = "\x1f"  # a quoted origin is then the whole line
     # a doubtful number is read as the tool prints it: nothing here has a delimiter that could decide
     style = units.style([r[c] for r in rows for c in numeric], f"{source.path}: ", "us")
-    numbers = {c: np.array([_number(r[c], style) for r in rows]) for c in numeric}
+    odd = Odd()
+    numbers = {
+        c: np.array(
+            [odd.number(r[c].rstrip("%"), style, found.headers[c], n) for r, n in zip(rows, lines, strict=True)]
+        )
+        for c in numeric
+    }
     texts = {c: np.array([r[c] for r in rows], dtype=object) for c in text}
-    return Grid(numbers, texts, np.array(lines), lines[0], [])
-
-
-def _number(text: str, style: units.Style) -> float:
-    try:
-        value = units.parse(text.rstrip("%"), style)
-    except ValueError:
-        return float("nan")
-    return float("nan") if value is None else value
+    return Grid(numbers, texts, np.array(lines), lines[0], odd.remarks())
 
 
 def _csv_end(source: Source, found: Found) -> int | None:
     """Last line of a CSV report that something follows in the head, None when it runs to the end of the file."""
     for number, line in enumerate(source.head_lines, 1):
-        if number > found.line and (not line.strip() or _SAY.match(line)):
+        if number > found.line and number not in source.aside and (not line.strip() or _SAY.match(line)):
             later = source.head_lines[number - 1 :]
             return number - 1 if any(x.strip() for x in later) else None
     return None
@@ -172,6 +171,8 @@ def _text_rows(source: Source, found: Found) -> tuple[list[list[str]], list[int]
             continue
         if number == found.line + 1:  # the dashes
             continue
+        if number in source.aside:
+            continue
         if not line.strip() or _SAY.match(line):
             break
         row = [line[a:b].strip() for a, b in found.spans]
@@ -192,6 +193,15 @@ def time(source: Source, grid: Grid, found: Found, c: int) -> Column:
         raise UnknownUnit(f"{source.path}:{found.line}: column {header!r}: {e.message}", e.hint) from e
     column = c + 1 if found.layout == "csv" else 1
     return Column(grid.numbers[c] * factor, header, column, unit, factor)
+
+
+LONGEST = 3.2e16  # ns, a year: no kernel
+
+
+def span(start: Floats, took: Floats) -> float | None:
+    """ns from the first start to the last end of records; what no machine measures is left out, None without records."""
+    good = (start >= 0) & (start < 1e19) & (took >= 0) & (took < LONGEST)
+    return float((start[good] + took[good]).max() - start[good].min()) if good.any() else None
 
 
 def refuse(source: Source, found: list[Found]) -> NotTriageable:

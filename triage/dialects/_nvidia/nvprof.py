@@ -6,8 +6,9 @@ import csv
 import re
 from dataclasses import dataclass
 
+from triage.capture import shape
 from triage.capture.source import Source, cells, delimiter
-from triage.ground.errors import NotTriageable
+from triage.ground.errors import BadCapture, NotTriageable
 from triage.schema import normal
 
 _SAID = re.compile(r"^(?:==\d+==\s*)?(No (?:kernels|events/metrics|events|metrics|API activities) were profiled\.?)")
@@ -74,7 +75,8 @@ def find(source: Source) -> list[Found]:
         # summaries and traces have units per file in a record of their own, which has no name; glued units have none
         is_units = bool(below) and not (below[-1].strip() if len(below) >= len(headers) else "") and _all_units(below)
         units = below + [""] * (len(headers) - len(below)) if is_units else [""] * len(headers)
-        end = next((j for j in range(i + 1, len(lines)) if not lines[j].strip() or lines[j].startswith("==")), None)
+        ends = (j for j in range(i + 1, len(lines)) if not lines[j].strip() or lines[j].startswith("=="))
+        end = next((j for j in ends if j + 1 not in source.aside), None)
         found.append(Found(kind, i + 1, headers, units, i + 2 + is_units, end))
     return found
 
@@ -90,18 +92,32 @@ def _all_units(row: list[str]) -> bool:
 
 
 def records(source: Source, found: Found) -> list[tuple[int, list[str]]]:
-    """(line, cells) of a table's records, all as long as its header; it ends at a blank line or at chatter."""
+    """(line, cells) of a table's records, all as long as its header; it ends at a blank line or at chatter.
+
+    Raises Misfit for records that do not fit.
+    """
     out = []
+    bad: dict[int, str] = {}
     width = len(found.headers)
     for number, line in enumerate(source.lines(), 1):
         if number < found.first:
             continue
+        if number in source.aside:
+            continue
         if not line.strip() or line.startswith("=="):
             break
         row = next(csv.reader([line], delimiter=source.delimiter), [])
-        if len(row) > width:  # a kernel's name stands last, in some versions without quotes: its commas are its own
+        # a kernel's name stands last, in some versions without quotes: its commas are its own
+        if len(row) > width and '"' not in line and shape.bracketed(row[width - 1 :]):
             row = [*row[: width - 1], source.delimiter.join(row[width - 1 :])]
-        out.append((number, row + [""] * (width - len(row))))
+        if len(row) != width or line.count('"') % 2:
+            bad[number] = f"{len(row)} cells where the header has {width}"
+        out.append((number, row))
+    if 2 * len(bad) > len(out):
+        first, why = next(iter(bad.items()))
+        raise BadCapture(f"{source.path}:{first}: {why}: no row can be trusted", "export again")
+    if bad:
+        raise shape.Misfit(source.path, bad, len(out))
     return out
 
 

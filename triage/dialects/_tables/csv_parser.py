@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, BinaryIO, TypeVar, cast
 
+import numpy as np
 import pandas as pd
 
 from triage.capture.source import Source
@@ -24,8 +25,8 @@ from triage.ground import units
 
 RANGE = 4 << 20  # bytes below which a further thread does not pay
 MOST = 6  # threads; pandas stops there too
-_WORDS = units.MISSING | {m.upper() for m in units.MISSING} | {"N/A", "NaN", "NA", "None"}
-MISSING = ["", *sorted(w for w in _WORDS if "inf" not in w.lower())]  # the parser knows infinities by itself
+_WORDS = units.MISSING | {m.upper() for m in units.MISSING} | {"N/A", "NA", "None"}
+MISSING = sorted(_WORDS)  # without nan: that is remarked
 T = TypeVar("T")
 S = TypeVar("S")
 _INFERS_TEXT = pd.Series(["text"]).dtype != object  # pandas 3; before that, text is given its dtype
@@ -43,14 +44,17 @@ Error = (
 class _Range:
     """The next bytes of a file, in the form that the parser takes without decoding them first."""
 
-    def __init__(self, file: BinaryIO, size: int) -> None:
-        self._file, self._left = file, size
+    def __init__(self, file: BinaryIO, size: int, delimiter: int) -> None:
+        self._file, self._left, self._delimiter = file, size, delimiter
         self.quoted = False
+        self.delimiters = 0
 
     def read(self, size: int = -1) -> bytes:
         data = self._file.read(self._left if size < 0 else min(size, self._left))
         self._left -= len(data)
         self.quoted = self.quoted or b'"' in data
+        if not self.quoted:  # then every delimiter divides two cells
+            self.delimiters += int(np.count_nonzero(np.frombuffer(data, np.uint8) == self._delimiter))
         return data
 
     def __iter__(self) -> Iterator[bytes]:  # what pandas takes for a file has one; its C parser reads
@@ -61,7 +65,9 @@ class Parser:
     """Chosen columns of one table, by 0-based position.
 
     skip: lines above the data. rows: at most this many. Text columns come as the cells stand, NaN where they are empty.
-    quoted: after `run`, whether a quote was seen; only then can a record be longer than a line.
+    quoted: after `run`, whether a quote was seen; only then can a record be longer than a line. square: after `run`,
+    whether it is proven that every row has `width` cells: none has fewer, for its last cell is filled, and all together
+    have no more delimiters than that takes. Where it is not, nothing is known.
     """
 
     def __init__(
@@ -75,9 +81,9 @@ class Parser:
         rows: int | None = None,
     ) -> None:
         self.source, self.skip, self.rows = source, skip, rows
-        self.text = set(text)
-        self.quoted = False
-        wanted, tabs = sorted({*numeric, *self.text}), source.delimiter == "\t"
+        self.text, self.width = set(text), width
+        self.quoted = self.square = False
+        wanted, tabs = sorted({*numeric, *self.text, width - 1}), source.delimiter == "\t"
         self.options: dict[str, Any] = {  # keyword arguments of pandas.read_csv
             "sep": source.delimiter,
             "header": None,
@@ -88,7 +94,7 @@ class Parser:
             "skipinitialspace": source.skip_space,
             "keep_default_na": False,
             "na_values": {c: [""] if c in self.text else MISSING for c in wanted},
-            "thousands": _thousands(source, style),
+            # no thousands: the parser would read 1,5 as 15. Grouped numbers come as text (number_cells)
             "decimal": "." if style == "us" else ",",
             "quoting": csv.QUOTE_NONE if tabs else csv.QUOTE_MINIMAL,  # tools that write tabs do not quote
             "nrows": rows,
@@ -127,37 +133,39 @@ class Parser:
     def _ranges(self, convert: Callable[[pd.DataFrame], T]) -> list[T]:
         path, size = cast(str, self.source.plain_path), self.source.size
         threads = 1 if self.rows is not None else _threads(size)
-        below = _below(self.source, self.skip) if threads > 1 else 0
+        below = _below(self.source, self.skip) if size > RANGE and self.rows is None else 0
         if below:
-            cuts = _cuts(path, below, size, 2 * threads)  # two each: the last to end is not waited for as long
+            cuts = _cuts(
+                path, below, size, 2 * threads if threads > 1 else 1
+            )  # two each: the last to end is not waited for as long
             with ThreadPoolExecutor(threads) as pool, contextlib.suppress(pd.errors.ParserError):
-                return list(pool.map(lambda start, end: convert(self._range(path, start, end, 0)), cuts, cuts[1:]))
+                done = list(pool.map(lambda start, end: self._part(convert, path, start, end), cuts, cuts[1:]))
+                self.square = all(square for _, square in done)
+                return [part for part, _ in done]
         # small, or cut within quotes: the parser says so of the range before the cut
-        return [convert(self._range(path, 0, size, self.skip))]
+        return [convert(self._range(path, 0, size, self.skip)[0])]
 
-    def _range(self, path: str, start: int, end: int, skip: int) -> pd.DataFrame:
-        def table(**more: Any) -> pd.DataFrame:
+    def _part(self, convert: Callable[[pd.DataFrame], T], path: str, start: int, end: int) -> tuple[T, bool]:
+        frame, delimiters = self._range(path, start, end, 0)
+        square = delimiters == len(frame) * (self.width - 1) and not frame[self.width - 1].isna().any()
+        return convert(frame), square and not self.quoted
+
+    def _range(self, path: str, start: int, end: int, skip: int) -> tuple[pd.DataFrame, int]:
+        def table(**more: Any) -> tuple[pd.DataFrame, int]:
             with open(path, "rb", buffering=0) as f:
                 f.seek(start)
-                part = _Range(f, end - start)
+                part = _Range(f, end - start, ord(self.source.delimiter))
                 frame: pd.DataFrame = pd.read_csv(cast(Any, part), **self.options | {"skiprows": skip} | more)
             self.quoted = self.quoted or part.quoted
-            return frame
+            return frame, part.delimiters
 
-        frame = table(dtype={} if _INFERS_TEXT else dict.fromkeys(self.text, object))
+        frame, delimiters = table(dtype={} if _INFERS_TEXT else dict.fromkeys(self.text, object))
         numbers = [c for c in sorted(self.text) if _INFERS_TEXT and not isinstance(frame[c].dtype, pd.StringDtype)]
         if numbers:  # names such as 007, read as numbers: once more, as they stand
-            again = table(usecols=numbers, dtype=dict.fromkeys(numbers, object))
+            again, _ = table(usecols=numbers, dtype=dict.fromkeys(numbers, object))
             for c in numbers:
                 frame[c] = again[c]
-        return frame
-
-
-def _thousands(source: Source, style: units.Style) -> str | None:
-    """The separator of thousands. Between commas a number that holds one stands in quotes, and most tables have none."""
-    if style == "us":
-        return "," if source.delimiter != "," or b'"' in source.head else None
-    return "."
+        return frame, delimiters
 
 
 def beside(work: Callable[[S], T], items: Sequence[S], rows: int) -> list[T]:

@@ -19,10 +19,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from triage.capture import shape
 from triage.capture.arrays import Floats, Indices, Masks, Names
 from triage.capture.capture import Quality
+from triage.capture.odd import Odd
 from triage.capture.source import Source, cells, delimiter
-from triage.dialects._tables import csv_parser
+from triage.dialects._tables import csv_parser, number_cells
 from triage.ground import units
 from triage.ground.errors import BadCapture, UnknownUnit
 from triage.schema import normal
@@ -46,6 +48,10 @@ class Wide:
     lines: Indices | None
     first_line: int
     quality: list[Quality]
+
+    def line(self, row: int) -> int:
+        """1-based line of a row."""
+        return self.first_line + row if self.lines is None else int(self.lines[row])
 
 
 def header(source: Source) -> tuple[int, list[str]]:
@@ -97,7 +103,7 @@ def number_style(source: Source, lines: Sequence[str], columns: Sequence[int], w
     """
     if wanted:
         return "eu" if wanted in ("comma", "eu") else "us"
-    plain_commas = source.delimiter == "," and not any(re.search(r'"[\d.,+\-eE]+"', line) for line in lines[1:200])
+    plain_commas = source.delimiter == "," and not any(re.search(r'"[\d.,+\-eE]+"', line) for line in lines[:200])
     if plain_commas:
         return "us"
     texts = []  # of mapped columns only: a kernel's name may look like any number
@@ -127,10 +133,16 @@ def read(
     parser = csv_parser.Parser(
         source, header_line, width, numeric, text, style, None if end_line is None else end_line - header_line
     )
+    headers = cells(source.head_lines[header_line - 1], source.delimiter, source.skip_space)
+    if len(headers) != width:  # a header that its dialect cuts by rules of its own
+        headers = ["?"] * width
     try:
         parts = parser.run(lambda frame: _part(frame, numeric, text))
     except csv_parser.Error:  # ragged, cut or otherwise damaged
-        return _slow(source, header_line, width, numeric, text, style, set(skip), end_line, empty)
+        shape.check(source, header_line + 1, end_line, headers, skip)
+        return _slow(source, header_line, headers, numeric, text, style, set(skip), end_line, empty)
+    if not parser.square:
+        shape.check(source, header_line + 1, end_line, headers, skip)
     # rows are lines unless quoted text breaks lines; only then every record's line must be looked for
     first = header_line + 1
     keep = ~_joined([p.blank for p in parts])
@@ -144,7 +156,6 @@ def read(
     rows = None if keep.all() else np.flatnonzero(keep)
     if lines is None and rows is not None:
         lines = np.arange(first, first + len(keep))
-    quality: list[Quality] = []
 
     def column(c: int) -> _Raw:
         whole = _joined([p.cells.pop(c) for p in parts])  # popped: a part's memory is free once it is joined
@@ -152,9 +163,29 @@ def read(
 
     wanted = list(dict.fromkeys((*numeric, *text)))
     columns = dict(zip(wanted, csv_parser.beside(column, wanted, len(keep)), strict=True))
-    numbers = {c: _floats(columns[c], style, source, c, quality) for c in numeric}
+    if lines is not None and rows is not None:
+        lines = lines[rows]
+    numbers, quality = _numbers({c: columns[c] for c in numeric}, headers, style, lines, first)
     texts = cast("dict[int, Names]", {c: columns[c] for c in text})
-    return Wide(numbers, texts, lines if rows is None or lines is None else lines[rows], first, quality)
+    return Wide(numbers, texts, lines, first, quality)
+
+
+def _numbers(
+    raw: Mapping[int, _Raw], headers: Sequence[str], style: units.Style, lines: Indices | None, first: int
+) -> tuple[dict[int, Floats], list[Quality]]:
+    """Columns as numbers in the units of their headers, and what was odd about their cells."""
+    odd = Odd()
+
+    def line(row: int) -> int:
+        return first + row if lines is None else int(lines[row])
+
+    out = {}
+    grouped = number_cells.groups(raw.values(), style)
+    for c, values in raw.items():
+        header = headers[c] if c < len(headers) else ""
+        printed = split_unit(header)[1] or split_suffix(header)[1]
+        out[c] = number_cells.floats(values, style, header, printed, line, odd, grouped)
+    return out, odd.remarks()
 
 
 def _starts(source: Source, skip: int, records: int, end: int | None) -> Indices | None:
@@ -216,52 +247,22 @@ def _part(frame: pd.DataFrame, numeric: Sequence[int], text: Sequence[int]) -> _
 
 
 def _cells(column: pd.Series[Any]) -> _Raw:
-    """A column as float64, NaN for infinite, where the parser read numbers; else as objects."""
-    if not (pd.api.types.is_bool_dtype(column) or pd.api.types.is_numeric_dtype(column)):
+    """A column as float64 where the parser read numbers, infinities among them; else as objects."""
+    if pd.api.types.is_bool_dtype(column):  # `true` is no 1
+        return np.where(column.to_numpy(bool), "true", "false").astype(object)
+    if not pd.api.types.is_numeric_dtype(column):
         return column.to_numpy(object)
-    values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    infinite = np.isinf(values)
-    return np.where(infinite, np.nan, values) if infinite.any() else values
+    return column.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
 def _joined(parts: Sequence[_Array]) -> _Array:
     return parts[0] if len(parts) == 1 else cast(_Array, np.concatenate(parts))
 
 
-def _floats(raw: _Raw, style: units.Style, source: Source, c: int, quality: list[Quality]) -> Floats:
-    if raw.dtype != object:
-        return raw.astype(np.float64, copy=False)
-    out = np.full(len(raw), np.nan)
-    odd = ""
-    for i, cell in enumerate(raw):
-        if not isinstance(cell, str):  # the parser works in chunks: some of a mixed column are numbers already
-            out[i] = _number(cell)
-            continue
-        try:
-            value, _ = units.parse_glued(cell, style)
-        except ValueError:
-            odd = odd or cell
-            continue
-        if value is not None:
-            out[i] = value
-    if odd:
-        quality.append(
-            Quality("not-a-number", f"column {c + 1} holds text where numbers belong, for example {odd[:40]!r}")
-        )
-    return out
-
-
-def _number(cell: float | None) -> float:
-    try:
-        return float(cell) if cell is not None and abs(cell) != float("inf") else np.nan
-    except OverflowError:  # an integer of four hundred digits
-        return float("nan")
-
-
 def _slow(
     source: Source,
     header_line: int,
-    width: int,
+    headers: Sequence[str],
     numeric: Sequence[int],
     text: Sequence[int],
     style: units.Style,
@@ -269,34 +270,25 @@ def _slow(
     end: int | None,
     empty: str,
 ) -> Wide:
-    """The same with the csv module: tolerates short, long and damaged records, and says so."""
+    """The same with the csv module, for records that the fast parser does not read: short ones, quotes in a cell."""
     body = source.text()
     below = io.StringIO("".join(body.split("\n", header_line)[header_line:]))
     rows: list[list[str]] = []
     lines: list[int] = []
-    long_rows: list[int] = []
     for start, row in _records(source, header_line, below):
         if start in skip or (end is not None and start > end) or not any(c.strip() for c in row):
             continue
-        if len(row) > width and any(c.strip() for c in row[width:]):  # a trailing comma is no cell too many
-            long_rows.append(start)
         rows.append(row)
         lines.append(start)
     if not rows:
         raise BadCapture(f"{source.path}: a header but no rows", empty)
-    quality = []
-    if long_rows:
-        quality.append(
-            Quality(
-                "ragged-rows", f"{len(long_rows)} rows have more cells than the header, first at line {long_rows[0]}"
-            )
-        )
-    numbers: dict[int, Floats] = {}
-    for c in numeric:
-        found = np.array([row[c] if c < len(row) else "" for row in rows], dtype=object)
-        numbers[c] = _floats(found, style, source, c, quality)
-    texts = {c: np.array([row[c] if c < len(row) else "" for row in rows], dtype=object) for c in text}
-    return Wide(numbers, texts, np.array(lines), header_line + 1, quality)
+    at = np.array(lines)
+
+    def column(c: int) -> Names:
+        return np.array([row[c] if c < len(row) else "" for row in rows], dtype=object)
+
+    numbers, quality = _numbers({c: column(c) for c in numeric}, headers, style, at, header_line + 1)
+    return Wide(numbers, {c: column(c) for c in text}, at, header_line + 1, quality)
 
 
 def find(headers: Sequence[str], *wanted: str) -> int:

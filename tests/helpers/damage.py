@@ -1,0 +1,304 @@
+"""One damage to one real export, and whether the reader noticed.
+
+Every kind does what spreadsheets, scripts, broken pipes and full disks do to an export. What the reader makes of the
+damaged export must be what it made of the whole one, or it says so: a refusal, or a remark of `quality.DAMAGE`. Values
+that differ without either are a silent change, the worst fault that a reader can have.
+"""
+
+from __future__ import annotations
+
+import gzip
+import random
+import re
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tests.helpers import fuzzing
+from triage.capture.capture import Capture
+from triage.ground.errors import TriageError
+from triage.reading import quality, reader
+
+SEEDS = 20  # of every kind on every export
+_NUMBER = re.compile(r'\s*"?\s*[+-]?\d+(?:\.\d+)?\s*"?\s*\Z')
+
+
+@dataclass(slots=True)
+class Sheet:
+    """A text table cut into raw cells, quotes and all. head: number of its header line; body: of lines with numbers."""
+
+    lines: list[str]
+    sep: str
+    width: int
+    head: int
+    body: list[int]
+
+    def cells(self, line: int) -> list[str]:
+        """The cells of a line as they stand."""
+        return cut(self.lines[line].rstrip("\r"), self.sep)
+
+    def put(self, line: int, cells: list[str]) -> None:
+        """New cells for a line."""
+        end = "\r" if self.lines[line].endswith("\r") else ""
+        self.lines[line] = self.sep.join(cells) + end
+
+    def bytes(self) -> bytes:
+        """The whole file."""
+        return "\n".join(self.lines).encode("utf-8", "surrogateescape")
+
+
+def cut(line: str, sep: str) -> list[str]:
+    """Raw cells of a line, separators within quotes left alone."""
+    if '"' not in line or sep == "\t":
+        return line.split(sep)
+    return re.findall(rf'((?:[^"{re.escape(sep)}]|"[^"]*(?:"|\Z))*)(?:{re.escape(sep)}|\Z)', line)[: _count(line, sep)]
+
+
+def _count(line: str, sep: str) -> int:
+    return re.sub(r'"[^"]*"', "", line).count(sep) + 1
+
+
+def sheet(data: bytes) -> Sheet | None:
+    """The table of an export; None where it is none, or binary."""
+    if b"\0" in data[:4096]:
+        return None
+    lines = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape").split("\n")
+    best: tuple[int, str, int] = (0, "", 0)
+    for sep in ",;\t|":
+        counts = Counter(_count(line, sep) for line in lines if line.strip())
+        counts.pop(1, None)
+        if counts:
+            width, times = counts.most_common(1)[0]
+            best = max(best, (times * (width - 1), sep, width))
+    _, sep, width = best
+    if not sep:
+        return None
+    fits = [i for i, line in enumerate(lines) if _count(line, sep) == width]
+    body = [i for i in fits[1:] if any(_NUMBER.match(c) for c in cut(lines[i], sep))]
+    table = 2 * len(fits) > sum(bool(line.strip()) for line in lines)  # else text that holds commas
+    return Sheet(lines, sep, width, fits[0], body) if body and table else None
+
+
+Damage = Callable[[Sheet, random.Random], bool]  # False: this export offers no place for it
+
+
+def _numeric(s: Sheet, r: random.Random, line: int, pattern: str = r"\d") -> int:
+    """A cell of a line that holds a number in which a pattern stands, -1 for none."""
+    found = [i for i, c in enumerate(s.cells(line)) if _NUMBER.match(c) and re.search(pattern, c)]
+    return r.choice(found) if found else -1
+
+
+def _in_cell(s: Sheet, r: random.Random, change: Callable[[str], str], pattern: str = r"\d") -> bool:
+    line = r.choice(s.body)
+    at = _numeric(s, r, line, pattern)
+    if at < 0:
+        return False
+    cells = s.cells(line)
+    old = cells[at].strip()
+    quoted = old.startswith('"')
+    new = change(old.strip('" '))
+    cells[at] = f'"{new}"' if quoted and not new.startswith('"') else new
+    s.put(line, cells)
+    return True
+
+
+def extra_cell(s: Sheet, r: random.Random) -> bool:
+    """One cell too many, somewhere in a row."""
+    line = r.choice(s.body)
+    cells = s.cells(line)
+    cells.insert(r.randrange(len(cells)), r.choice(cells))
+    s.put(line, cells)
+    return True
+
+
+def missing_cell(s: Sheet, r: random.Random) -> bool:
+    """A cell is gone, and with it the place of those behind it."""
+    line = r.choice(s.body)
+    cells = s.cells(line)
+    del cells[r.randrange(len(cells))]
+    s.put(line, cells)
+    return True
+
+
+def cut_last_row(s: Sheet, r: random.Random) -> bool:
+    """The file ends within its last row."""
+    del s.lines[s.body[-1] + 1 :]
+    last = s.lines[-1].rstrip("\r")
+    s.lines[-1] = last[: r.randrange(1, len(last))]
+    return True
+
+
+def open_quote(s: Sheet, r: random.Random) -> bool:
+    """A quote that nothing closes, before or behind a cell's text."""
+    line = r.choice(s.body)
+    cells = s.cells(line)
+    # between tabs a quote is part of a name
+    at = r.randrange(len(cells)) if s.sep != "\t" else _numeric(s, r, line)
+    if at < 0:
+        return False
+    cells[at] = '"' + cells[at] if r.random() < 0.7 else cells[at] + '"'
+    s.put(line, cells)
+    return True
+
+
+def decimal_comma(s: Sheet, r: random.Random) -> bool:
+    """A number with a decimal comma, unquoted, as another locale writes it."""
+    return _in_cell(s, r, lambda t: t.replace(".", ","), r"\.")
+
+
+def quoted_comma(s: Sheet, r: random.Random) -> bool:
+    """A decimal comma within quotes, in the first row as likely as in another."""
+    s.body = s.body[: 1 if r.random() < 0.5 else None]
+    return _in_cell(s, r, lambda t: '"' + (t.replace(".", ",") if "." in t else t + ",0") + '"')
+
+
+def foreign_unit(s: Sheet, r: random.Random) -> bool:
+    """A unit glued to a number: a real one or none at all."""
+    unit = r.choice(("us", " us", " ms", "furlong", " furlong", " KB", "%", " GHz", "x", " cycles"))
+    return _in_cell(s, r, lambda t: t + unit)
+
+
+def text_cell(s: Sheet, r: random.Random) -> bool:
+    """Text where a number belongs."""
+    return _in_cell(s, r, lambda _: r.choice(("#REF!", "error", "12 34", "0x1F", "1.2.3", "(5)", "true", "1e", "--5")))
+
+
+def extra_column(s: Sheet, r: random.Random) -> bool:
+    """A first column nobody asked for, as data-frame libraries write their row numbers."""
+    if any(map(_NUMBER.match, s.cells(s.head))):  # no header: rows of several widths
+        return False
+    name = r.choice(("", "index", "Unnamed: 0", "#"))
+    wide = [i for i in range(s.head, len(s.lines)) if _count(s.lines[i], s.sep) == s.width]
+    for n, i in enumerate(wide):
+        quote = '"' if s.lines[i].startswith('"') else ""
+        s.put(i, [f"{quote}{name if i == s.head else n - 1}{quote}", *s.cells(i)])
+    return True
+
+
+def reordered_columns(s: Sheet, r: random.Random) -> bool:
+    """The same columns in another order."""
+    if any(map(_NUMBER.match, s.cells(s.head))):
+        return False
+    order = list(range(s.width))
+    r.shuffle(order)
+    for i in range(s.head, len(s.lines)):
+        if _count(s.lines[i], s.sep) == s.width:
+            cells = s.cells(i)
+            s.put(i, [cells[c] for c in order])
+    return True
+
+
+def impossible_value(s: Sheet, r: random.Random) -> bool:
+    """What no machine measures: a negative figure, one of years, a share of 2,508 %."""
+    return _in_cell(s, r, lambda t: r.choice((f"-{t.lstrip('+-')}1", "1" + "0" * 24, "-2508", "9" * 25)), r"[1-9]")
+
+
+def not_finite(s: Sheet, r: random.Random) -> bool:
+    """No number, infinity, and a number beyond every float."""
+    return _in_cell(s, r, lambda _: r.choice(("nan", "NaN", "inf", "-inf", "Infinity", "1e999", "-1e999")))
+
+
+KINDS: tuple[Damage, ...] = (
+    extra_cell,
+    missing_cell,
+    cut_last_row,
+    open_quote,
+    decimal_comma,
+    quoted_comma,
+    foreign_unit,
+    text_cell,
+    extra_column,
+    reordered_columns,
+    impossible_value,
+    not_finite,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What a reader made of an export: its workloads with their facts, and what it remarked of damage."""
+
+    names: tuple[str, ...]
+    facts: dict[str, tuple[float, ...]]
+    frame_ns: float
+    remarks: frozenset[str]
+
+
+def taken(path: Path, dialect: str = "") -> Read | str:
+    """A reading of an export, or the line with which it is refused."""
+    try:
+        return of(reader.read(str(path), dialect=dialect))
+    except TriageError as e:
+        return str(e)
+
+
+def of(c: Capture) -> Read:
+    """What counts of a capture."""
+    names = tuple(f"{p}|{n}" for p, n in zip(c.paths, c.names, strict=True))
+    facts = {m: tuple(float(f"{x:.9g}") for x in v) for m, v in sorted(c.facts.items()) if np.isfinite(v).any()}
+    remarks = frozenset(f"{q.check}: {q.message}" for q in c.quality if q.check in quality.DAMAGE)
+    return Read(names, facts, float(f"{c.frame_ns:.9g}"), remarks)
+
+
+def same(a: Read, b: Read) -> str:
+    """Where two readings differ, "" where they do not."""
+    if a.names != b.names:
+        return f"workloads {len(a.names)} -> {len(b.names)}"
+    for metric in sorted({*a.facts, *b.facts}):
+        x = a.facts.get(metric, (np.nan,) * len(a.names))
+        y = b.facts.get(metric, (np.nan,) * len(b.names))
+        if not np.array_equal(np.array(x), np.array(y), equal_nan=True):
+            at = next(i for i in range(len(x)) if x[i] != y[i] and not (x[i] != x[i] and y[i] != y[i]))
+            return f"{metric} of {a.names[at]!r:.40}: {x[at]:g} -> {y[at]:g}"
+    return "" if a.frame_ns == b.frame_ns else f"frame {a.frame_ns:g} -> {b.frame_ns:g}"
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How one damaged export was taken: `refused`, `remarked`, `same` or `silent`, and what changed."""
+
+    label: str
+    kind: str
+    seed: int
+    how: str
+    what: str = ""
+
+
+def exports(*roots: Path) -> list[fuzzing.Seed]:
+    """Every export below some folders that a dialect reads, shortened."""
+    return [s for root in roots for s in fuzzing.seeds(root)]
+
+
+def campaign(
+    seed: fuzzing.Seed, folder: Path, seeds: int = SEEDS, kinds: tuple[Damage, ...] = KINDS
+) -> Iterator[Outcome]:
+    """Every kind of damage to one export, `seeds` times each; nothing where no dialect reads it undamaged."""
+    files = {n: gzip.decompress(d) if d[:2] == b"\x1f\x8b" else d for n, d in seed.files.items()}
+    main = seed.main.removesuffix(".gz")
+    files = {n.removesuffix(".gz"): d for n, d in files.items()}
+    whole = taken(fuzzing.lay(fuzzing.Case(seed.label, files, main), folder))
+    if isinstance(whole, str):
+        return
+    tables = sorted(n for n, d in files.items() if sheet(d) is not None)
+    for kind in kinds if tables else ():
+        for number in range(seeds):
+            r = random.Random(f"{seed.label} {kind.__name__} {number}")
+            name = main or r.choice(tables)
+            s = sheet(files[name])
+            if s is None or not kind(s, r):
+                continue
+            case = fuzzing.Case(seed.label, {**files, name: s.bytes()}, main)
+            got = taken(fuzzing.lay(case, folder))
+            if isinstance(got, str):
+                yield Outcome(seed.label, kind.__name__, number, "refused")
+            elif not (what := same(whole, got)):
+                yield Outcome(seed.label, kind.__name__, number, "same")
+            elif got.remarks - whole.remarks:
+                yield Outcome(seed.label, kind.__name__, number, "remarked")
+            else:
+                yield Outcome(seed.label, kind.__name__, number, "silent", what)
+    shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,53 @@
+"""Cells that a reader did not use, counted by what is wrong with them: one remark of each kind, however many there are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from triage.capture.capture import Quality
+from triage.ground import units
+
+_SAID = {  # kind -> what such cells do, and what was done
+    "not-a-number": ("hold no number where one belongs", "taken as missing"),
+    "not-finite": ("hold nan, infinity or a number beyond all measure", "taken as missing"),
+    "foreign-unit": ("hold a unit that does not fit", "taken as missing"),
+    "own-unit": ("hold another unit than their column", "converted"),
+}
+
+
+_DOUBT = ("not-a-number", "foreign-unit")
+
+
+@dataclass(slots=True)
+class Odd:
+    """kind -> [cells, the first of them in words]."""
+
+    seen: dict[str, tuple[int, str]] = field(default_factory=dict)
+
+    def add(self, kind: str, text: str, header: str, line: int = 0, cells: int = 1) -> None:
+        """Some equal cells of a column. kind: a key of the texts above; line: 1-based, of the first, 0 for unknown."""
+        count, first = self.seen.get(kind, (0, ""))
+        at = f", line {line}" if line else ""
+        self.seen[kind] = count + cells, first or f"{text.strip()[:40]!r} in {header.strip()[:80]!r}{at}"
+
+    def number(self, text: str, style: units.Style, header: str, line: int = 0) -> float:
+        """A cell as a number, NaN where it holds none; what is odd about it is noted."""
+        try:
+            value = units.parse(text, style)
+        except ValueError:
+            self.add("not-a-number", text, header, line)
+            return float("nan")
+        if value is None:
+            if units.not_finite(text):
+                self.add("not-finite", text, header, line)
+            return float("nan")
+        return value
+
+    def remarks(self) -> list[Quality]:
+        """One remark of each kind that was seen."""
+        return [
+            Quality(
+                kind, f"{count} {'cell' if count == 1 else 'cells'} {_SAID[kind][0]} (first: {first}); {_SAID[kind][1]}"
+            )
+            for kind, (count, first) in self.seen.items()
+        ]

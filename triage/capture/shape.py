@@ -1,0 +1,285 @@
+"""Do the rows of a table have as many cells as their header? Counted without cutting a single cell.
+
+A row with a cell too many or too few puts every figure behind it under the wrong name, an open quote swallows the rows
+below. No reader uses such rows: it raises `Misfit`, and the reader of captures sets the lines aside and reads again.
+"""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import re
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from triage.capture.arrays import Names
+from triage.capture.source import LONGEST_RECORD, Source
+from triage.ground.errors import BadCapture
+
+_Counts = NDArray[np.int64]
+_Piece: TypeAlias = tuple[int, _Counts, NDArray[np.bool_]]
+OPEN = -1  # instead of a count: a quote is open at the end of the line
+_LF, _CR, _QUOTE = 10, 13, 34
+MOST_CELLS = 2_000_000  # cells of suspected lines that are cut to make sure
+LONGEST_LINES = 500  # of one record
+MOST_OPEN = 1_000  # lines with open quotes; a file with more is refused for them
+
+
+class Misfit(BadCapture):
+    """Lines of a file that do not fit the header above them: line -> what is wrong with it. rows: how many there are."""
+
+    def __init__(self, path: str, lines: dict[int, str], rows: int) -> None:
+        first = min(lines)
+        super().__init__(f"{path}:{first}: {lines[first]}", "export again")
+        self.path, self.lines, self.rows = path, lines, rows
+
+
+def check(
+    source: Source,
+    first: int,
+    last: int | None,
+    headers: Sequence[str],
+    skip: Collection[int] = (),
+    also: Collection[int] = (),
+    foreign: bool = False,
+    quotes: bool | None = None,
+) -> None:
+    """Raise Misfit for the rows from line `first` to `last` (1-based) that do not fit; nothing where all do.
+
+    headers: cells of the header. skip: lines that are no rows. also: other numbers of cells that a row may have.
+    foreign: other text may stand between the rows, told by having less than half the cells. quotes: do quotes bind
+    cells; by default not between tabs.
+    Raises BadCapture where most rows do not fit: then the header is what is damaged.
+    """
+    width = len(headers)
+    if width < 2:
+        return
+    quotes = source.delimiter != "\t" if quotes is None else quotes
+    named = max(i for i, h in enumerate(["x", *headers]) if h.strip())
+    parts = list(counts(source, first, last, quotes))
+    tally = np.zeros(width + 3, dtype=np.int64)  # its last place stands for any more
+    for _, cells, _ in parts:
+        tally += np.bincount(np.minimum(cells[cells > 0], width + 2), minlength=width + 3)
+    rows = sum(int((cells != 0).sum()) for _, cells, _ in parts)
+    usual, short = _usual(tally, parts, width, named), list(also)
+    open_ = [n for start, cells, _ in parts for n in (np.flatnonzero(cells == OPEN) + start).tolist()]
+    suspects = [
+        n
+        for start, cells, trails in parts
+        for n in (np.flatnonzero((cells > 0) & (cells != usual) & ~np.isin(cells - trails, short)) + start).tolist()
+    ]
+    if not open_ and not suspects:
+        return
+
+    def fits(cells: Sequence[str]) -> bool:
+        # a record that ends early may end in a delimiter
+        return len(cells) == usual or (bool(cells) and len(cells) - (not cells[-1].strip()) in also)
+
+    cut = _last_number(source) if foreign and not source.last_line.endswith(("\n", "\r")) else 0
+    few = width / 2 if foreign else 0  # cells of other text
+    bad, inside = _open_records(source, set(open_) - {cut}, fits, few) if open_ else ({}, set())
+    if cut in open_ and cut not in inside:
+        bad[cut] = "a quote is open at its end"
+    most = MOST_CELLS // width
+    for line, found in source.records([n for n in suspects[:most] if n not in inside], quotes=quotes).items():
+        if len(found) < few and line != cut:
+            rows -= 1
+        elif not fits(found) and any(map(str.strip, found)):
+            bad[line] = f"{len(found)} cells where the header has {width}"
+    bad = {line: why for line, why in sorted(bad.items()) if line not in skip}
+    rows -= len(inside) + len(skip)
+    if not bad:
+        return
+    if 2 * len(bad) > rows or len(suspects) > most:
+        line, why = next(iter(bad.items()))
+        like = ", like most rows" if len(bad) > 1 else ""
+        raise BadCapture(
+            f"{source.path}:{line}: {why}{like}: no row can be trusted",
+            "the file is damaged or was cut off; export again",
+        )
+    raise Misfit(source.path, bad, rows)
+
+
+def bracketed(pieces: Sequence[str]) -> bool:
+    """May these cells be one unquoted name: does every delimiter between them stand within its brackets?"""
+    depth = 0
+    for piece in pieces[:-1]:
+        depth += sum(piece.count(c) for c in "(<[{") - sum(piece.count(c) for c in ")>]}")
+        if depth <= 0:
+            return False
+    return True
+
+
+def regular(source: Source, cells: Mapping[int, int]) -> None:
+    """Raise Misfit for lines with a number of cells that hardly another has; for tables whose rows may honestly vary.
+
+    cells: line -> cells of it.
+    """
+    often = Counter(cells.values())
+    enough = max(1, min(len(cells) // 10, 10))
+    bad = {line: f"{n} cells, unlike the others" for line, n in cells.items() if often[n] <= enough and len(often) > 1}
+    if bad and 2 * len(bad) < len(cells):
+        raise Misfit(source.path, bad, len(cells))
+
+
+_NUMBER = re.compile(r"\s*(?:\d{1,19}(?:\.\d*)?(?:[eE][+-]?\d{1,2})?|\d{1,19}\s*-\s*\d{1,19})\s*")  # or a range of ids
+
+
+def alike(source: Source, columns: Mapping[str, Names], line: Callable[[int], int]) -> None:
+    """Raise Misfit for rows whose cell in a column of numbers kept as text is no number; nothing where all are.
+
+    columns: header -> texts of ids, timestamps, ranges of ids. What most cells are, all must be: a row with another
+    id is another row. line: 1-based line of a row.
+    """
+    bad: dict[int, str] = {}
+    rows = 0
+    for header, texts in columns.items():
+        rows = len(texts)
+        if _plain(texts):
+            continue
+        codes, distinct = pd.factorize(texts)
+        blank = np.array([not str(t).strip() for t in distinct] or [False])
+        good = np.array([bool(_NUMBER.fullmatch(str(t))) for t in distinct] or [False])
+        odd = ~(good | blank)[codes]
+        if 2 * int(odd.sum()) <= int(good[codes].sum()):
+            for row in np.flatnonzero(odd)[:MOST_OPEN].tolist():
+                bad.setdefault(line(row), f"{str(texts[row])[:40]!r} in the column {header[:40]!r}")
+    if bad:
+        raise Misfit(source.path, bad, rows)
+
+
+def _plain(texts: Names) -> bool:
+    """Are all cells plain numbers of a sensible size? Told faster than cell by cell."""
+    try:
+        values = texts.astype(np.float64)
+    except ValueError:
+        return False
+    return bool(((values >= 0) & (values < 1e19)).all()) and not any("_" in t for t in texts.tolist())
+
+
+def _last_number(source: Source) -> int:
+    number = 0
+    for number, _, ends in source.blocks():
+        number += len(ends) - 1
+    return number
+
+
+def _usual(tally: _Counts, parts: Sequence[_Piece], width: int, named: int) -> int:
+    """How many cells a row has. Some tools end every row, but not the header, in a delimiter, and others the reverse."""
+    usual = int(np.argmax(tally)) if tally.any() else width
+    if named <= usual < width:
+        return usual
+    if usual == width + 1 and all(trails[cells == usual].all() for _, cells, trails in parts):
+        return usual
+    return width
+
+
+def _open_records(
+    source: Source, starts: set[int], fits: Callable[[list[str]], bool], few: float
+) -> tuple[dict[int, str], set[int]]:
+    """What is wrong with lines whose quotes do not pair, and the lines that go on with a record which fits."""
+    bad, inside = dict[int, str](), set[int]()
+    again = deque[tuple[int, str]]()
+    rest = enumerate(source.lines(), 1)
+
+    def following() -> Iterator[tuple[int, str]]:
+        while (one := again.popleft() if again else next(rest, None)) is not None:
+            yield one
+
+    for number, line in following():
+        if number not in starts or line.count(source.delimiter) + 1 < few:
+            continue
+        parts, size, closed = [(number, line)], 0, False
+        for more in following():
+            parts.append(more)
+            size += len(more[1])
+            closed = more[1].count('"') % 2 == 1
+            if closed or size > LONGEST_RECORD or len(parts) > LONGEST_LINES:
+                break
+        if closed and fits(_cut("\n".join(text for _, text in parts), source)):
+            inside.update(n for n, _ in parts[1:])
+        else:
+            bad[number] = "a quote is open at its end"
+            again.extendleft(reversed(parts[1:]))
+            if len(bad) > MOST_OPEN:
+                break
+    return bad, inside
+
+
+def _cut(text: str, source: Source) -> list[str]:
+    try:
+        return next(csv.reader([text], delimiter=source.delimiter, skipinitialspace=source.skip_space), [])
+    except csv.Error:
+        return []
+
+
+def counts(source: Source, first: int, last: int | None, quotes: bool) -> Iterator[_Piece]:
+    """(line, cells of it and the lines below, which end in a delimiter) piece by piece.
+
+    0 cells are a blank line, OPEN one whose quotes do not pair.
+
+    Of a line with quotes only those before and behind delimiters are told from others: a suspect is to be cut.
+    """
+    sep = ord(source.delimiter)
+    for number, data, ends in _blocks(source):
+        beyond = number + len(ends)
+        if beyond <= first:
+            continue
+        if last is not None and number > last:
+            return
+        begin = max(first - number, 0)
+        end = len(ends) if last is None else min(len(ends), last + 1 - number)
+        if begin >= end:
+            continue
+        starts = np.concatenate([[0], ends[:-1] + 1])[begin:end]
+        stops = ends[begin:end]
+        raw = np.frombuffer(data, np.uint8)[starts[0] : stops[-1] + 1]
+        starts, stops = starts - starts[0], stops - starts[0]
+        text_ends = stops - (raw[np.maximum(stops - 1, 0)] == _CR)
+        yield number + begin, _counts(raw, starts, stops, sep, quotes), raw[np.maximum(text_ends - 1, 0)] == sep
+
+
+def _blocks(source: Source) -> Iterator[tuple[int, bytes, NDArray[np.intp]]]:
+    """As Source.blocks, where line feeds and delimiters are single bytes; else of the text made so."""
+    plain = not source.encoding.startswith("utf-16") and source.head.count(b"\r") == source.head.count(b"\r\n")
+    if plain:
+        yield from source.blocks()
+        return
+    lines = enumerate(source.lines(), 1)
+    while part := list(itertools.islice(lines, 4096)):
+        data = "".join(line + "\n" for _, line in part).encode("utf-8", "surrogateescape")
+        yield part[0][0], data, np.flatnonzero(np.frombuffer(data, np.uint8) == _LF)
+
+
+def _counts(
+    raw: NDArray[np.uint8], starts: NDArray[np.intp], ends: NDArray[np.intp], sep: int, quotes: bool
+) -> _Counts:
+    def per_line(marks: NDArray[np.bool_]) -> _Counts:
+        return np.add.reduceat(marks.view(np.uint8), starts, dtype=np.uint16).astype(np.int64)
+
+    hit = raw == sep
+    lengths = ends - starts
+    blank = (lengths == 0) | ((lengths == 1) & (raw[starts] == _CR))
+    quote = raw == _QUOTE
+    if not quotes or not quote.any():
+        return np.where(blank, 0, per_line(hit) + 1)
+    seen = per_line(quote)
+    between = np.zeros(len(raw), dtype=bool)  # "," is between two cells wherever all cells are quoted
+    between[1:-1] = hit[1:-1] & quote[:-2] & quote[2:]
+    cells = per_line(between) + 1
+    whole = (seen == 2 * cells) & ~blank
+    last = np.maximum(ends - 1 - (raw[np.maximum(ends - 1, 0)] == _CR), 0)
+    cells += raw[last] == sep
+    if not (whole | blank).all():
+        within = np.bitwise_xor.accumulate(quote.view(np.uint8))
+        base = within[np.maximum(starts - 1, 0)] * (starts > 0)
+        if base.any():
+            within = within ^ np.repeat(base, np.diff([*starts, len(raw)]))
+        cells = np.where(whole, cells, per_line(hit & (within == 0)) + 1)
+        cells = np.where(seen % 2 == 1, OPEN, cells)
+    return np.where(blank, 0, cells)
