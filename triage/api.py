@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import html
+import pickle
+import threading
 from collections.abc import Sequence
 from dataclasses import fields
 from functools import cached_property
@@ -18,6 +21,12 @@ from triage.ground.method import LATEST
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from triage.diagnosis.diagnose import Diagnostician
+
+MOST_DOCTORS = 4  # compiled rulebooks that are kept for the next call
+_DOCTORS: dict[tuple[str, str, bytes], Diagnostician] = {}
+_TURN = threading.Lock()
 
 
 class Diagnosis(judged.Diagnosis):
@@ -110,7 +119,7 @@ def diagnose(
     Raises CaptureError for an input, RuleError for a rule, TriageError for an engine that cannot be used.
     """
     from triage.diagnosis.diagnose import Diagnostician
-    from triage.reading import join
+    from triage.reading import join, same
     from triage.rulebook import packs
 
     given = [captures] if isinstance(captures, str | Path | Capture) else list(captures)
@@ -118,7 +127,14 @@ def diagnose(
     read_all = [c if isinstance(c, Capture) else read(c, device=device) for c in given]
     # the same book as the command line has: experimental rules stay out
     book = packs.select(packs.load([Path(r) for r in rules]))
-    return Diagnosis.of(Diagnostician(book, method, engine).diagnose(join.joined(read_all), top, min_gain))
+    with _TURN:
+        # compiled rules hold megabytes that no engine gives back, so they are compiled once
+        key = (method, engine, hashlib.sha256(pickle.dumps(book)).digest() if rules else b"")
+        doctor = _DOCTORS.pop(key, None) or Diagnostician(book, method, engine)
+        _DOCTORS[key] = doctor
+        while len(_DOCTORS) > MOST_DOCTORS:
+            del _DOCTORS[next(iter(_DOCTORS))]
+        return Diagnosis.of(doctor.diagnose(join.joined(same.distinct(read_all)), top, min_gain))
 
 
 def explain(name: str) -> dict[str, Any]:

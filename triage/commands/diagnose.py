@@ -79,13 +79,17 @@ def command(files: tuple[str, ...], format: str, output: str | None, fail_on: st
         doctor = compiling.result()
         if not captures:
             return 2
+        if len(captures) > 1:
+            from triage.reading import same
+
+            captures = same.distinct(captures)
         captures = join.joined(captures, settings.marker)
         diagnosis = doctor.diagnose(captures, top=settings.top, min_gain=settings.min_gain)
     if doctor.workload.note:
         complain(f"note: {doctor.workload.note}")
     bundle = accepted.apply(make.bundle(diagnosis, ways=formats.shows_ways(format)), settings.accepted)
-    with out.sink(output) as write:
-        tty = output is None and sys.stdout.isatty()
+    tty = output is None and sys.stdout.isatty()
+    with out.sink(output, colours=tty) as write:
         width = shutil.get_terminal_size((80, 24)).columns if tty else 80
         formats.render(bundle, format, write, full=settings.full, fail_on=fail_on or "", width=width, color=tty)
     failed = [*_reached(accepted.standing(bundle.todo), fail_on), *_over(bundle, settings.budgets)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,10 +15,14 @@ Write = Callable[[str], object]
 
 
 @contextlib.contextmanager
-def sink(path: str | None) -> Iterator[Write]:
-    """A write function: stdout for None or "-", else an atomic file. Raises ReportError when it cannot be written."""
+def sink(path: str | None, colours: bool = False) -> Iterator[Write]:
+    """A write function: stdout for None or "-", else an atomic file. Raises ReportError when it cannot be written.
+
+    Nothing that a terminal would obey goes to stdout. colours: the text has been rendered for a terminal, whose
+    colours are ours; names in it are tame already.
+    """
     if path in (None, "-"):
-        yield _stdout
+        yield _stdout if colours else lambda text: _stdout(tame(text, colours=False))
         sys.stdout.flush()
         return
     assert path is not None
@@ -43,7 +48,18 @@ def _device(path: Path) -> Iterator[Write]:
 def _stdout(text: str) -> object:
     # a console of another encoding must not turn a marker name into a traceback
     encoding = sys.stdout.encoding or "utf-8"
-    return sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
+    return sys.stdout.write(tame(text).encode(encoding, "replace").decode(encoding))
+
+
+# What a terminal would obey; line ends and tabs are meant, and so are the colours of a report (SGR).
+_OBEYED = re.compile(r"(\x1b\[[0-9;]*m)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+
+
+def tame(text: str, colours: bool = True) -> str:
+    """Text without anything that a terminal would obey: such characters are named, `‹U+009B›`."""
+    if text.isprintable():
+        return text
+    return _OBEYED.sub(lambda m: m[1] if m[1] and colours else f"‹U+{ord(m[0][0]):04X}›" + m[0][1:], text)
 
 
 @contextlib.contextmanager

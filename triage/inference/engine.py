@@ -9,6 +9,7 @@ its T-literals (it fires) and over its P-literals (it cannot be excluded).
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -180,6 +181,7 @@ class Engine:
         # a place for every signature there can be, at most 6 MB: looking a million up is one gather
         self._table = [np.full(3 ** len(g.inputs), UNSEEN, dtype=np.uint32) for g in program.groups]
         self.signatures = 0
+        self._turn = threading.Lock()  # one set of facts at a time: threads that share an engine take turns
 
     def infer(self, group: Group, codes: Signatures) -> NDArray[np.uint32]:
         """Per workload: bit m set = member m fires, bit 16+m = it cannot be excluded (uint32 array)."""
@@ -206,7 +208,9 @@ class Engine:
         if not certain:
             literals += [f"{group.number}.{i}P" for i, truth in enumerate(digits) if truth != FALSE]
         bits = 0
-        for name in self.backend.run(literals):
+        with self._turn:
+            fired = self.backend.run(literals)
+        for name in fired:
             member = name.partition(".")[2].partition("#")[0]
             bits |= 1 << (int(member[:-1]) + (0 if member[-1] == "T" else RULES))
         return bits | bits << RULES if certain else bits

@@ -50,12 +50,13 @@ LAUNCH = {
 CHANNEL = re.compile(r"(.+)\[(\d+)\]\Z")
 _GFX9 = re.compile(r"\b(?:SQ_(?!INSTS_)|SQC_(?!LDS)|SPI_|TA_|TCP_|TCC_)")
 _LEVEL = re.compile(r"SQ\w*_LEVEL")
-_KD = re.compile(r"\s*(?:\[clone \.kd\]|\(\.kd\)|\.kd)\s*\Z")
+_KD = ("[clone .kd]", "(.kd)", ".kd")
 
 
 def clean(name: str) -> str:
     """A kernel's name without the marks of its descriptor: `f(int) [clone .kd]` -> `f(int)`."""
-    return _KD.sub("", name).strip()
+    bare = name.strip()
+    return next((bare.removesuffix(mark).rstrip() for mark in _KD if bare.endswith(mark)), bare)
 
 
 def names(texts: Names) -> Names:

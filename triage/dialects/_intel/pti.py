@@ -21,6 +21,7 @@ from triage.ground.errors import BadCapture
 
 _SECTION = re.compile(r"\s*={2,}\s*(.*?)\s*={2,}\s*\Z")
 _UNIT = re.compile(r"(.*?)\s*[\[(]([^\])]*)[\])]\s*\Z")
+MOST_KEY = 4_000  # characters in which an unquoted key must end; searching a longer, hostile row takes its square
 _UNQUOTED = re.compile(r'\s*([^",]*,[^"]*?\[SIMD\d*[^\]]*\])\s*,')  # an unquoted kernel key with commas in it
 # a header begins with one of these, and holds one of _TIMES
 _FIRST = ("Kernel", "SubDeviceId", "Function", "GlobalInstanceId")
@@ -179,7 +180,7 @@ def _fit(row: str, width: int, name_at: int, ends: bool) -> str:
     """A row that the csv rules cut into the header's width, "" where it has no such cells."""
     if row.count('"') % 2:
         return ""
-    if (m := _UNQUOTED.match(row)) and shape.bracketed(m[1].split(",")):
+    if "[SIMD" in row[:MOST_KEY] and (m := _UNQUOTED.match(row[:MOST_KEY])) and shape.bracketed(m[1].split(",")):
         row = f'"{m[1].strip()}"{row[m.end(1) :]}'
     elif row.count(",") == width - 1 and '"' not in row:
         return row

@@ -27,7 +27,7 @@ from triage.ground.errors import BadCapture, UnknownUnit
 
 TOOL = "Nsight Compute"
 _ID = re.compile(r"\s*(?:\d{1,15}|\d{1,3}(?:[.,\u00a0\u202f ]\d{3})+)\s*")  # thousands grouped or not
-_INSTANCES = re.compile(r"\A([^;()]+?)\s*\((.*)\)\Z", re.DOTALL)
+_INSTANCES = re.compile(r"\A([^;()]+)\((.*)\)\Z", re.DOTALL)
 
 
 @dataclass(slots=True)

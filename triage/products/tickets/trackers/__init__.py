@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Protocol
 
 from triage.ground.errors import TriageError
+from triage.products.tickets import guarded
 from triage.products.tickets.states import REOPENED
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ def connect(name: str, project: str, url: str = "", markup: str | None = None) -
     token = os.environ.get(TOKENS[name], "")
     if not token:
         raise TriageError(f"{TOKENS[name]} is not set", "tokens are taken from the environment only")
+    guarded.check_address(url)
     try:
         module = importlib.import_module(f"{__name__}.{name}")
         with errors(name):
@@ -89,9 +91,10 @@ def connect(name: str, project: str, url: str = "", markup: str | None = None) -
 
 @contextmanager
 def errors(name: str) -> Iterator[None]:
-    """Whatever a client library raises, as one line without the token."""
+    """Whatever a client library raises, as one line without the token; no redirect leads it to another host."""
     try:
-        yield
+        with guarded.redirects():
+            yield
     # our own lines are fit to be seen, and a missing library is told by `connect`
     except (TriageError, ImportError):
         raise

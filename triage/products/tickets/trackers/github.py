@@ -58,4 +58,6 @@ def connect(project: str, url: str, token: str) -> GitHub:
     github = client("github")
     # lazy: the repository itself is never looked at, only its issues
     options = {"base_url": url.rstrip("/")} if url else {}
-    return GitHub(github.Github(auth=github.Auth.Token(token), timeout=30, **options).get_repo(project, lazy=True))
+    return GitHub(
+        github.Github(auth=github.Auth.Token(token), timeout=30, retry=None, **options).get_repo(project, lazy=True)
+    )

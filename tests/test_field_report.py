@@ -1,0 +1,251 @@
+"""One test for each number of the first release's field report on reliability and security."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import http.server
+import inspect
+import os
+import re
+import resource
+import shutil
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import SAMPLES, generic, run
+from triage.ground.errors import RuleError, TriageError
+
+SAMPLE = SAMPLES / "generic" / "p3_workloads_v2.csv"
+posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX")
+
+
+def test_r1_the_cache_leaves_the_users_files_alone(tmp_path: Path) -> None:
+    mine = {tmp_path / n: n.encode() for n in ("report.md", "x.cache", "notes.part", "sol-triage.txt")}
+    for path, data in mine.items():
+        path.write_bytes(data)
+    for _ in range(2):
+        assert run("diagnose", SAMPLE, "-f", "json", env={"TRIAGE_CACHE": str(tmp_path)}).returncode == 0
+    assert all(path.read_bytes() == data for path, data in mine.items())
+
+
+def test_r2_facts_print_nothing_that_a_terminal_obeys(tmp_path: Path) -> None:
+    path = generic(
+        tmp_path / "a.csv", [{"name": f"m\x1b]0;x\x07\x9b31m{i}", "gpu.time": 1, "l2.hit_rate": 50} for i in (1, 2)]
+    )
+    path.write_bytes(path.read_bytes().replace(b",50", b",50\x1b[2J", 1))
+    for args in (("facts", path), ("facts", path, "-f", "csv"), ("facts", path, "-f", "json"), ("diagnose", path)):
+        p = run(*args)
+        assert not re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]", p.stdout + p.stderr), args
+
+
+CELLS = [
+    *(c * 100_000 + "x" for c in "a1 ([<\",-=/\\{%_.\t\n:0é"), "a," * 50_000, "1," * 50_000 + "x", "1." * 50_000 + "x", "a " * 50_000 + "!",
+    "a/" * 50_000, "[1]" * 33_000 + "x", "k(int) " * 14_000, "[SIMD32 " * 12_500, '"a",' * 25_000, "__a" * 33_000 + " .", "\n- " * 33_000,
+]  # fmt: skip
+CUT_BEFORE = {"_UNIT", "_SECTION", "_BRACKETS", "_SUFFIX", "_KEY", "_UNQUOTED"}  # see only so much of a cell
+
+
+def patterns() -> Iterator[tuple[str, re.Pattern[Any], set[str]]]:
+    """Every compiled pattern of the package: its place, itself, and the methods it is used by."""
+    import importlib
+    import pkgutil
+
+    import triage
+
+    for info in pkgutil.walk_packages(triage.__path__, "triage."):
+        if info.name.endswith("__main__"):
+            continue
+        module = importlib.import_module(info.name)
+        source = inspect.getsource(module)
+        for name, value in vars(module).items():
+            for p in value if isinstance(value, tuple | list) else (value,):
+                if isinstance(p, re.Pattern):
+                    used = re.findall(re.escape(name) + r"\.(search|match|fullmatch|sub|findall|split)\(", source)
+                    yield f"{info.name}.{name}", p, set(used) or {"match"}
+
+
+def test_r3_every_pattern_takes_time_in_proportion() -> None:
+    """Cells of 100,000 characters that a pattern nearly matches, in the CPU time of a tenth of a second each."""
+    slow, count = [], 0
+    for name, pattern, methods in patterns():
+        count += 1
+        most = 400 if name.rpartition(".")[2] in CUT_BEFORE else 100_000
+        for cell in CELLS:
+            text = cell[:most] if isinstance(pattern.pattern, str) else cell[:most].encode()
+            for method in methods:
+                before = resource.getrusage(resource.RUSAGE_SELF).ru_utime
+                if method == "sub":
+                    pattern.sub("" if isinstance(text, str) else b"", text)  # type: ignore[arg-type]
+                else:
+                    getattr(pattern, method)(text)
+                took = resource.getrusage(resource.RUSAGE_SELF).ru_utime - before
+                if took > 0.5:  # what takes the square of its length takes many seconds
+                    slow.append((name, method, cell[:10], round(took, 2)))
+    assert count > 80
+    assert not slow, slow
+
+
+@posix
+@pytest.mark.parametrize("engine", ["durable", "clips"])
+def test_r4_a_process_that_diagnoses_again_and_again_stays_small(engine: str) -> None:
+    from triage import api
+
+    pytest.importorskip("durable_rules_engine" if engine == "durable" else "clips")
+    capture = api.read(SAMPLE)
+    api.diagnose(capture, engine=engine)
+
+    def after(calls: int) -> int:
+        for _ in range(calls):
+            api.diagnose(capture, engine=engine)
+        gc.collect()
+        return int(Path("/proc/self/statm").read_text().split()[1]) * 4 if sys.platform == "linux" else 0
+
+    settled = after(15)
+    assert after(15) - settled < 40_000, "KB in fifteen calls"
+
+
+class Liar(http.server.BaseHTTPRequestHandler):
+    """Leads whoever asks to another port, and remembers who came with a token."""
+
+    to = ""
+    seen: list[str] = []  # noqa: RUF012 - what the test looks at
+
+    def do_GET(self) -> None:
+        Liar.seen.append(
+            f"{self.server.server_address[1]} {self.headers.get('PRIVATE-TOKEN') or self.headers.get('X-Redmine-API-Key')}"
+        )
+        self.send_response(302 if Liar.to else 200)
+        if Liar.to:
+            self.send_header("Location", Liar.to + self.path)
+        self.end_headers()
+
+    do_POST = do_PUT = do_GET
+
+    def log_message(self, *_: object) -> None:
+        """Quiet."""
+
+
+@contextlib.contextmanager
+def server() -> Iterator[str]:
+    s = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Liar)
+    threading.Thread(target=s.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{s.server_address[1]}"
+    s.shutdown()
+    s.server_close()
+
+
+@pytest.mark.parametrize(("tracker", "library"), [("gitlab", "gitlab"), ("redmine", "redminelib")])
+def test_r5_tokens_follow_no_redirect_to_another_host(
+    monkeypatch: pytest.MonkeyPatch, tracker: str, library: str
+) -> None:
+    pytest.importorskip(library)
+    from triage.products.tickets import trackers
+
+    secret = "s3cr3t-token"
+    monkeypatch.setenv(trackers.TOKENS[tracker], secret)
+    with server() as here, server() as elsewhere:
+        Liar.to, Liar.seen = elsewhere, []
+        with pytest.raises(TriageError, match="another address") as e, trackers.errors(tracker):
+            trackers.connect(tracker, "a/b", here).find("0" * 16)
+        assert secret not in str(e.value)
+        port = elsewhere.rpartition(":")[2]
+        assert not [s for s in Liar.seen if s.startswith(port)]
+
+
+@pytest.mark.parametrize("url", ["http://tracker.example.org", "ftp://x", "tracker.example.org"])
+def test_r5_plain_http_is_refused(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    from triage.products.tickets import guarded
+
+    with pytest.raises(TriageError):
+        guarded.check_address(url)
+    guarded.check_address("http://127.0.0.1:8080")
+    guarded.check_address("https://tracker.example.org")
+    monkeypatch.setenv(guarded.ALLOW, "1")
+    guarded.check_address("http://tracker.example.org")
+
+
+def test_r6_compare_divides_by_nothing(tmp_path: Path) -> None:
+    rows = [{"name": "m", "gpu.time": 0, "l2.hit_rate": 0, "sm.throughput": 0}, {"name": "n", "gpu.time": 1}]
+    a, b = generic(tmp_path / "a.csv", rows), generic(tmp_path / "b.csv", rows)
+    for pair in ((a, b), (SAMPLE, a), (a, SAMPLE)):
+        p = run("compare", *pair)
+        assert p.returncode in (0, 1, 2)
+        assert "Traceback" not in p.stderr
+
+
+@pytest.mark.parametrize("text", ["[" * 30_000, "{a: " * 10_000, "- " * 30_000, "? " * 20_000])
+def test_r7_nested_yaml_is_refused_before_it_is_parsed(text: str) -> None:
+    from triage.files import strict_yaml
+
+    with pytest.raises(RuleError):
+        strict_yaml.loads(text, "evil.yaml")
+
+
+@posix
+def test_r8_the_cache_writes_through_no_link(tmp_path: Path) -> None:
+    cache, target = tmp_path / "cache", tmp_path / "target"
+    assert run("diagnose", SAMPLE, env={"TRIAGE_CACHE": str(cache)}).returncode == 0
+    target.write_bytes(b"mine")
+    kept = [p for p in cache.rglob("*") if p.is_file()]
+    for path in kept:
+        path.unlink()
+        path.symlink_to(target)
+    assert kept
+    assert run("diagnose", SAMPLE, env={"TRIAGE_CACHE": str(cache)}).returncode == 0
+    assert target.read_bytes() == b"mine"
+
+
+@posix
+def test_r9_the_lock_of_a_batch_follows_no_link(tmp_path: Path) -> None:
+    out, target = tmp_path / "out", tmp_path / "target"
+    (out / ".triage").mkdir(parents=True)
+    target.write_bytes(b"mine")
+    (out / ".triage" / "lock").symlink_to(target)
+    p = run("batch", SAMPLE, "-o", out, "--jobs", 1)
+    assert target.read_bytes() == b"mine"
+    assert p.returncode == 2
+    assert p.stderr.count("\n") == 1
+
+
+def test_r11_the_same_capture_twice_is_one(tmp_path: Path) -> None:
+    from triage import api
+
+    shutil.copy(SAMPLE, tmp_path / "again.csv")
+    (tmp_path / "crlf.csv").write_bytes(SAMPLE.read_bytes().replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))
+    once = api.diagnose(SAMPLE).to_dict()
+    more = api.diagnose([SAMPLE, tmp_path / "again.csv", tmp_path / "crlf.csv"]).to_dict()
+    assert len(more["workloads"]) == len(once["workloads"])
+    assert more["frame"] == once["frame"]
+    assert sum(q["check"] == "same-capture" for q in more["quality"]) == 2
+
+
+@posix
+def test_r12_devices_and_file_systems_are_refused(tmp_path: Path) -> None:
+    for path in ("/dev/zero", "/dev/null", "/"):
+        p = run("diagnose", path, timeout=60)
+        assert p.returncode == 2
+        assert p.stderr.count("\n") == 1, path
+
+
+@posix
+def test_r12_a_pipe_without_a_writer_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from triage.capture import bounds
+    from triage.reading import reader
+
+    monkeypatch.setattr(bounds, "PATIENCE", 0.2)
+    os.mkfifo(tmp_path / "fifo")
+    keep = os.open(tmp_path / "fifo", os.O_RDWR)  # a writer that says nothing
+    signal.alarm(30)
+    try:
+        with pytest.raises(TriageError, match="nothing is written"):
+            reader.read(str(tmp_path / "fifo"))
+    finally:
+        signal.alarm(0)
+        os.close(keep)
