@@ -52,7 +52,7 @@ golden: $(BIN)/triage  ## rewrite tests/golden from today's output; read the dif
 bench: $(BIN)/triage  ## ratios against pandas.read_csv and friends, one run, table and JSON
 	$(BIN)/python benchmarks/bench.py
 
-hard: $(BIN)/triage  ## fuzz totals, fault matrix, engine agreement (minutes, bounded)
+hard: $(BIN)/triage  ## damaged exports, fuzz totals, fault matrix, engine agreement (minutes, bounded)
 	$(BIN)/python benchmarks/hard.py
 
 readme: $(BIN)/triage  ## refresh the terminal output and the picture that README shows

@@ -3,12 +3,13 @@
 benchmarks/hard.py                     20,000 fuzz cases, the fault and hostile matrix, 50,000 signatures
 benchmarks/hard.py --nightly 500000    more cases, other ones every night (--start)
 benchmarks/hard.py --case 1234         one case again, with its traceback; its files are left in out/case
-benchmarks/hard.py --only fuzz         fuzz, faults or engines alone
+benchmarks/hard.py --only damage       damage, fuzz, faults or engines alone
 """
 
 from __future__ import annotations
 
 import argparse
+import collections
 import concurrent.futures
 import multiprocessing
 import os
@@ -96,6 +97,7 @@ def faults() -> bool:
         ("test_faults.py", "fault matrix"),
         ("test_hostile.py", "hostile texts"),
         ("test_package.py", "packaging"),
+        ("test_field_report.py", "field report: patterns, leaks, cache, links, redirects, devices"),
     ):
         p = subprocess.run(
             [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--no-header", "-rA", f"tests/{file}"],
@@ -115,6 +117,28 @@ def faults() -> bool:
             print(f"  {name:72} " + ", ".join(f"{n} {outcome}" for outcome, n in sorted(counts.items())))
         good &= p.returncode == 0
     return good
+
+
+def damage(seeds: int) -> bool:
+    """Every kind of damage to every export, `seeds` times each: no value may change without a word."""
+    from tests.conftest import CORPUS, SAMPLES
+    from tests.helpers import damage as damaging
+
+    began, tally, silent = time.monotonic(), collections.Counter[str](), []
+    found = damaging.exports(*(p for p in (SAMPLES, CORPUS) if p.is_dir()))
+    read = 0
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for seed in found:
+            outcomes = list(damaging.campaign(seed, Path(folder) / "case", seeds))
+            read += bool(outcomes)
+            tally.update(o.how for o in outcomes)
+            silent += [o for o in outcomes if o.how == "silent"]
+    for o in silent[:20]:
+        print(f"  silent: {o.label}, {o.kind} {o.seed}: {o.what}")
+    print(f"damage: {len(silent)} silent changes in {sum(tally.values()):,} damaged exports ({len(damaging.KINDS)} kinds, {seeds} seeds, {read} exports): "
+          f"{tally['refused']:,} refused, {tally['remarked']:,} remarked, {tally['same']:,} with the same values; {time.monotonic() - began:.0f} s")  # fmt: skip
+    return not silent
 
 
 def engines(wanted: int) -> bool:
@@ -149,13 +173,16 @@ def main() -> None:
     parser.add_argument("--nightly", type=int, metavar="N", help="fuzz N cases, without a time budget")
     parser.add_argument("--start", type=int, default=0, help="number of the first case")
     parser.add_argument("--case", type=int, help="repeat one case")
-    parser.add_argument("--only", choices=["fuzz", "faults", "engines"])
+    parser.add_argument("--only", choices=["damage", "fuzz", "faults", "engines"])
+    parser.add_argument("--seeds", type=int, default=20, help="seeds of every kind of damage on every export")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--budget", type=float, default=1_800, help="seconds for the fuzz campaign")
     a = parser.parse_args()
     if a.case is not None:
         sys.exit(not again(a.case))
     good = True
+    if a.only in (None, "damage"):
+        good &= damage(a.seeds)
     if a.only in (None, "fuzz"):
         good &= fuzz(a.start, a.nightly or CASES, a.jobs, float("inf") if a.nightly else a.budget)
     if a.only in (None, "faults"):
