@@ -115,6 +115,17 @@ def test_written_another_way_says_the_same(change: str, tmp_path: Path) -> None:
     )
 
 
+def test_names_that_stand_in_the_table_are_read(tmp_path: Path) -> None:
+    c = nsys.capture(tmp_path / "a.sqlite", some, "update CUPTI_ACTIVITY_KIND_KERNEL set demangledName = 'mine(int)'")
+    assert "mine(int)" in set(map(str, c.names)) and GEMM not in set(map(str, c.names))
+
+
+def test_calls_without_names_are_no_copies(tmp_path: Path) -> None:
+    c = nsys.capture(tmp_path / "a.sqlite", some, "alter table CUPTI_ACTIVITY_KIND_RUNTIME drop column nameId")
+    assert c.timeline is not None and c.timeline.host is not None
+    assert (c.timeline.host.copies, c.timeline.host.syncs, c.timeline.host.launches) == (0, 0, 0)
+
+
 def test_packed_and_piped_it_reads_the_same(tmp_path: Path) -> None:
     plain = nsys.capture(tmp_path / "a.sqlite", some)
     data = (tmp_path / "a.sqlite").read_bytes()

@@ -129,6 +129,11 @@ class Export:
             return None
         column = next((c for c in ("demangledName", "shortName") if c in work.numbers), "")
         codes, ids = pd.factorize(work.column(column, MISSING))
+        if column and len(ids) == 1 and ids[0] == MISSING:  # files of other tools hold the names themselves
+            said = np.array([text for (text,) in self.database.texts(work.table, [column])], dtype=object)[work.rows]
+            codes, named = pd.factorize(said)
+            work.names, work.words = codes.astype(np.int64), [str(w) or "(kernel without a name)" for w in named]
+            return work
         texts = self._strings(ids)
         work.names, work.words = codes.astype(np.int64), [texts.get(int(i)) or "(kernel without a name)" for i in ids]
         if "shortName" in work.numbers:  # of each name, what Nsight Compute calls the function
@@ -190,7 +195,7 @@ class Export:
                 self.remarks.append(f"{name}: rows {wrong} were left out")
                 got = {c: v[good] for c, v in got.items()}
             empty = np.zeros(len(got["start"]), dtype=np.int64)
-            codes, ids = pd.factorize(got.get("nameId", empty))
+            codes, ids = pd.factorize(got.get("nameId", np.full(len(empty), MISSING)))
             texts = self._strings(ids)
             words = [texts.get(int(i), "") for i in ids]
             kinds = np.array([class_of(w) for w in words] or [0], dtype=np.int8)[codes]
