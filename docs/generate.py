@@ -293,7 +293,7 @@ def method() -> str:
     out = [NOTE, "# The method, branch by branch\n",
            "Every branch of NVIDIA's Peak-Performance-Percentage Analysis Method and what carries it here. Its first revision (May 2018) is "
            "`--method v1`, its second (November 2018) `--method v2`, the default. The numbers are those of "
-           "[triage/ground/method.py](../triage/ground/method.py); a rule's other thresholds stand beside it in [rules.md](rules.md).\n",
+           "`triage/ground/method.py`; a rule's other thresholds stand beside it in [rules.md](rules.md).\n",
            "| step | what the article says | first revision | second revision |", "| --- | --- | --- | --- |"]  # fmt: skip
     for b in tomllib.loads((HERE / "branches.toml").read_text("utf-8"))["branch"]:
         cells = []
