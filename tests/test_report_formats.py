@@ -247,6 +247,9 @@ def test_html_stays_small(count: int, most: int, tmp_path: Path) -> None:
 def test_notebook_shows_the_report(ordinary: str) -> None:
     shown = diagnosed(ordinary)._repr_html_()
     assert shown.startswith("<iframe") and "sandbox=" in shown and "<script" not in shown
+    assert "allow-scripts" not in shown and len(diagnosed(str(DEMO))._repr_html_().encode()) < 100_000
+    assert "could come back" in shown
+    assert len(repr(diagnosed(str(DEMO)))) < 300
 
 
 def test_the_command_line_writes_every_format(ordinary: str, tmp_path: Path) -> None:

@@ -76,17 +76,17 @@ class Diagnosis(judged.Diagnosis):
         return pd.DataFrame(self.bundle.rows, columns=list(COLUMNS))
 
     def _repr_html_(self) -> str:
-        """The HTML report in a frame of its own, where its script cannot reach the notebook."""
+        """The head of the HTML report in a frame of its own, without script; the whole page: `triage diagnose -o x.html`."""
         # imported where it is used: who only asks for findings loads no report
-        from triage.rendering.formats import render
+        from triage.rendering import declared, templates
 
         parts: list[str] = []
-        render(self.bundle, "html", parts.append)
+        templates.report(self.bundle, declared.templates()["html"], parts.append, trusted=True, brief=True)
         # quotes too, or a name would end the attribute that the whole page stands in
         page = html.escape("".join(parts))
         style = "width:100%;height:640px;border:1px solid #8884"
-        # scripts, but not `allow-same-origin`: they reach neither the notebook nor what it has stored
-        return f'<iframe style="{style}" sandbox="allow-scripts" srcdoc="{page}"></iframe>'
+        # an empty sandbox: nothing in it runs or reaches the notebook; links to sources open beside it
+        return f'<iframe style="{style}" sandbox="allow-popups" srcdoc="{page}"></iframe>'
 
 
 def read(

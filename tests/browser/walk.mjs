@@ -180,6 +180,8 @@ for (const width of [1024, 390]) {
   // no word is broken in headings, figures and buttons
   const broken = await page.evaluate(() => [...document.querySelectorAll("h2,.big,.gain b,.level,nav a,.kpis dt")].filter((e) => e.offsetParent && e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflow !== "hidden" && getComputedStyle(e).display !== "inline").map((e) => e.textContent.trim().slice(0, 30)));
   check(broken.length === 0, `${width}: text stands over its box: ${broken.slice(0, 3)}`);
+  // the table fills its box: no empty columns of what is hidden
+  check(count === 0 || await page.evaluate(() => { const box = document.getElementById("list"), cells = [...box.querySelector("tr.row").cells].filter((c) => c.offsetParent); return Math.abs(cells[cells.length - 1].getBoundingClientRect().right - box.getBoundingClientRect().right) < 24; }), `${width}: the table does not fill its box`);
   await shot(`dark-${width}`);
 }
 // dark never prints; on paper the table is whole

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypedDict
 
 import click
 
@@ -104,6 +107,33 @@ knowledge = stack(
         help="Inference engine; default durable, else clips.",
     ),
 )
+
+
+ENDINGS = {".html": "html", ".htm": "html", ".json": "json", ".md": "markdown", ".markdown": "markdown", ".csv": "csv",
+           ".xml": "junit", ".jira": "jira", ".txt": "terminal"}  # fmt: skip
+
+
+def implied(format: str | None, output: str | None, known: Iterable[str] = ()) -> str:
+    """The format asked for, else what the output's name ends in, else terminal. known: formats of this command."""
+    if format:
+        return format
+    ending = os.path.splitext(output or "")[1].lower()
+    found = "jira" if (output or "").lower().endswith(".jira.txt") else ENDINGS.get(ending, "terminal")
+    return found if not known or found in known else "terminal"
+
+
+class Window(TypedDict):
+    """How a report for people is laid out."""
+
+    width: int
+    color: bool
+
+
+def window(output: str | None) -> Window:
+    """Width and colour of the terminal where the report goes to one; 80 columns and none elsewhere."""
+    live = output in (None, "-") and sys.stdout.isatty()
+    width = shutil.get_terminal_size((80, 24)).columns if live else 80
+    return {"width": width, "color": live and os.environ.get("TERM") != "dumb"}
 
 
 def settings(*groups: Decorator) -> Decorator:

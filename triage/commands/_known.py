@@ -66,6 +66,8 @@ def names(ctx: click.Context) -> Iterable[tuple[str, str]]:
     from triage.rulebook import packs
 
     yield "guide", "NVIDIA's Compute Triage Guide: its checks, and the rules that ask them"
-    yield from ((word, r.title) for r in packs.load().rules for word in (r.id, r.name))
+    book = packs.load()
+    yield from ((word, r.title) for r in book.rules for word in (r.id, r.name))
+    yield from ((c.id, c.title) for c in book.causes.values())
     yield from metrics(ctx)
     yield from ((e.term, e.meaning) for e in glossary.entries() if " " not in e.term)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from triage.commands import _known
+from triage.commands import _known, _places
 from triage.ground.errors import TriageError
 
 if TYPE_CHECKING:
@@ -83,6 +83,36 @@ class Place(Text):
         from click.shell_completion import CompletionItem
 
         return [CompletionItem(incomplete, type=self.kind)]
+
+
+class Typed(Place):
+    """A path as people write it: quotes, `~` and file:// are understood, patterns are left as they are."""
+
+    name = "path"
+
+    def parse(self, text: str, option: str) -> str:
+        """Raises CaptureError for an address on the web."""
+        return _places.spelled(text)
+
+
+class Capture(Place):
+    """One capture."""
+
+    name = "capture"
+
+    def parse(self, text: str, option: str) -> str:
+        """Raises CaptureError where a pattern names several, or none."""
+        return _places.single(text)
+
+
+class Captures(Place):
+    """Captures: one, or all that a pattern names."""
+
+    name = "captures"
+
+    def parse(self, text: str, option: str) -> tuple[str, ...]:
+        """Raises CaptureError for what cannot be a capture here."""
+        return _places.expanded(text)
 
 
 class Share(Text):

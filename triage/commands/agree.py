@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("files", type=_types.Place(), nargs=-1, required=True, metavar="FILE...")
+@click.argument("files", type=_types.Captures(), callback=_types.flat, nargs=-1, required=True, metavar="FILE...")
 @click.option(
     "-f", "--format", type=click.Choice(["terminal", "json"]), default="terminal", show_default=True, help="Format."
 )

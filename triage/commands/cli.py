@@ -32,6 +32,7 @@ VERBS = {
     "comment": "Keep one comment on a pull request up to date.",
     "occupancy": "Theoretical occupancy, its limiter and the nearest steps.",
     "tile": "Halo overhead of a neighbourhood filter's tile.",
+    "demo": "Diagnose the bundled demo frame; --open shows its page.",
     "facts": "Show what was read from an export, with units and origins.",
     "explain": "Explain a rule, metric or term; with --on FILE: why, or why not.",
     "list": "List rules, metrics, dialects, formats or devices.",
@@ -86,7 +87,8 @@ def main() -> None:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     signal.signal(signal.SIGTERM, _terminate)
     try:
-        code = triage.main(standalone_mode=False)
+        # nothing at all is a question, too
+        code = triage.main(["--help"] if len(sys.argv) < 2 else None, prog_name="triage", standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as e:
         complain(e.format_message())

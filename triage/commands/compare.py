@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from triage.commands import _common, _types
+from triage.commands import _common, _places, _types
 from triage.ground.errors import TriageError
 
 if TYPE_CHECKING:
@@ -45,16 +45,14 @@ def _spread(args: Sequence[str]) -> list[str]:
 
 
 @click.command(cls=_Sides)
-@click.argument("sides", type=_types.Place(), nargs=-1, metavar="[BEFORE AFTER]")
+@click.argument("sides", type=_types.Typed(), nargs=-1, metavar="[BEFORE AFTER]")
 @click.option(
-    "--before", "first", type=_types.Place(), multiple=True, metavar="FILE...", help="Captures before, all repeats."
+    "--before", "first", type=_types.Typed(), multiple=True, metavar="FILE...", help="Captures before, all repeats."
 )
 @click.option(
-    "--after", "second", type=_types.Place(), multiple=True, metavar="FILE...", help="Captures after, all repeats."
+    "--after", "second", type=_types.Typed(), multiple=True, metavar="FILE...", help="Captures after, all repeats."
 )
-@click.option(
-    "-f", "--format", type=click.Choice(FORMATS), default="terminal", show_default=True, help="Report format."
-)
+@click.option("-f", "--format", type=click.Choice(FORMATS), help="Report format; default terminal, or what -o ends in.")
 @click.option("-o", "--output", type=_types.Place(), metavar="PATH", help="Write to a file instead of stdout.")
 @click.option(
     "--fail-on-regression",
@@ -83,7 +81,7 @@ def command(
     sides: tuple[str, ...],
     first: tuple[str, ...],
     second: tuple[str, ...],
-    format: str,
+    format: str | None,
     output: str | None,
     threshold: float | None,
     noise: float,
@@ -104,10 +102,11 @@ def command(
     from triage.products.compare import compare, report
 
     before, after = _named(sides, first, second)
+    form = _common.implied(format, output, FORMATS)
     doctor = settings.diagnostician()
     doc = compare.compare(_side(before, doctor, settings), _side(after, doctor, settings), noise, threshold, margin)
     with out.sink(output) as write:
-        write(report.render(doc, format, settings.full))
+        write(report.render(doc, form, settings.full))
     for said in (report.failed(doc), report.open_questions(doc)):
         if said:
             complain(said)
@@ -133,7 +132,7 @@ def _side(texts: Sequence[str], doctor: Diagnostician, settings: Settings) -> Di
     for text in texts:
         # what exists is one capture, commas in its name or not
         given = [text] if text == "-" or os.path.exists(text) else [t for t in text.split(",") if t]
-        found = ["-"] if text == "-" else [c.path for c in find.gather(given).captures]
+        found = ["-"] if text == "-" else [c.path for c in find.gather([*map(_places.spelled, given)]).captures]
         if not found:
             raise TriageError(f"{text}: no captures in it", "name files, or a folder of repeats")
         paths += [p for p in found if p not in paths]

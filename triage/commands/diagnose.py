@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
@@ -13,6 +11,7 @@ import click
 from triage.commands import _common, _types
 from triage.ground.errors import TriageError
 from triage.ground.limiters import LEVELS
+from triage.ground.wording import plural
 from triage.rendering import formats
 
 if TYPE_CHECKING:
@@ -21,15 +20,13 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("files", type=_types.Place(), nargs=-1, required=True, metavar="FILE...")
+@click.argument("files", type=_types.Captures(), callback=_types.flat, nargs=-1, required=True, metavar="FILE...")
 @click.option(
     "-f",
     "--format",
     type=_types.Report(),
-    default="terminal",
-    show_default=True,
     metavar="FORMAT",
-    help=f"{', '.join(formats.formats())}, or a path to a .j2 template.",
+    help=f"{', '.join(formats.formats())}, or a path to a .j2 template; default terminal, or what -o ends in.",
 )
 @click.option(
     "-o",
@@ -55,43 +52,56 @@ if TYPE_CHECKING:
     help="Exit with 1 when a finding reaches this level.",
 )
 @_common.settings(_common.reading, _common.knowledge)
-def command(files: tuple[str, ...], format: str, output: str | None, fail_on: str | None, settings: Settings) -> int:
+def command(
+    files: tuple[str, ...], format: str | None, output: str | None, fail_on: str | None, settings: Settings
+) -> int:
     """Rank what to fix in profiler exports, with the evidence and what it would give back.
 
-    FILE is a CSV or text export of any known profiler, a folder that is one export, a .gz of these, or - for stdin.
+    FILE is a CSV or text export of any known profiler, a folder that is one export, a .gz of these, a pattern, or - for
+    stdin. `-o report.html` writes the page.
     """
+    from triage.commands._progress import progress
     from triage.commands._stderr import complain
     from triage.document import make
     from triage.files import writing as out
     from triage.products import accepted
     from triage.reading import join
 
+    form = _common.implied(format, output)
     captures, bad = [], 0
-    with ThreadPoolExecutor(1) as pool:  # rules are compiled beside the parser, files hashed beside the inference
-        compiling = pool.submit(settings.diagnostician)
-        for path in files:
-            try:
-                captures.append(settings.read(path))
-                pool.submit(getattr, captures[-1], "sha256")
-            except TriageError as e:
-                complain(str(e))
-                bad += 1
-        doctor = compiling.result()
-        if not captures:
-            return 2
-        if len(captures) > 1:
-            from triage.reading import same
+    with progress() as at:
+        with ThreadPoolExecutor(1) as pool:  # rules are compiled beside the parser, files hashed beside the inference
+            compiling = pool.submit(settings.diagnostician)
+            for path in files:
+                at.say(f"reading {path}")
+                try:
+                    captures.append(settings.read(path))
+                    pool.submit(getattr, captures[-1], "sha256")
+                except TriageError as e:
+                    complain(str(e))
+                    bad += 1
+            doctor = compiling.result()
+            if not captures:
+                return 2
+            if len(captures) > 1:
+                from triage.reading import same
 
-            captures = same.distinct(captures)
-        captures = join.joined(captures, settings.marker)
-        diagnosis = doctor.diagnose(captures, top=settings.top, min_gain=settings.min_gain)
+                captures = same.distinct(captures)
+            captures = join.joined(captures, settings.marker)
+            at.say(f"judging {plural(sum(map(len, captures)), 'workload')}")
+            diagnosis = doctor.diagnose(captures, top=settings.top, min_gain=settings.min_gain)
+        at.say("looking up the evidence")
+        bundle = accepted.apply(make.bundle(diagnosis, ways=formats.shows_ways(form)), settings.accepted)
+        if output not in (None, "-"):
+            at.say(f"writing {output}")
+            with out.sink(output) as write:
+                formats.render(bundle, form, write, full=settings.full, fail_on=fail_on or "")
     if doctor.workload.note:
         complain(f"note: {doctor.workload.note}")
-    bundle = accepted.apply(make.bundle(diagnosis, ways=formats.shows_ways(format)), settings.accepted)
-    tty = output is None and sys.stdout.isatty()
-    with out.sink(output, colours=tty) as write:
-        width = shutil.get_terminal_size((80, 24)).columns if tty else 80
-        formats.render(bundle, format, write, full=settings.full, fail_on=fail_on or "", width=width, color=tty)
+    if output in (None, "-"):
+        window = _common.window(output)
+        with out.sink(output, colours=window["color"]) as write:
+            formats.render(bundle, form, write, full=settings.full, fail_on=fail_on or "", **window)
     failed = [*_reached(accepted.standing(bundle.todo), fail_on), *_over(bundle, settings.budgets)]
     if fail_on and failed:
         complain(f"failed on {fail_on}: {failed[0]}" + (f"; and {len(failed) - 1} more" if len(failed) > 1 else ""))

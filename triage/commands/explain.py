@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.argument("name", type=_types.Text(_known.names), metavar="RULE|CAUSE|METRIC|TERM")
 @click.option(
     "--on",
-    type=_types.Place(),
+    type=_types.Capture(),
     metavar="FILE",
     help="Show each condition of the rule with its value on this export's longest workloads.",
 )

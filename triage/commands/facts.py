@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("file", type=_types.Place())
+@click.argument("file", type=_types.Capture())
 @click.option("--metric", default="*", metavar="GLOB", help="Only metrics whose id matches.")
 @click.option(
     "-f",

@@ -41,7 +41,7 @@ def command() -> None:
 
 
 @command.command("add")
-@click.argument("files", type=_types.Place(), nargs=-1, required=True, metavar="FILE...")
+@click.argument("files", type=_types.Captures(), callback=_types.flat, nargs=-1, required=True, metavar="FILE...")
 @place
 @click.option("--commit", default="", metavar="ID", help="The build; default what CI or git say.")
 @click.option("--branch", default="", metavar="NAME", help="Its branch; default what CI or git say, else main.")
@@ -123,8 +123,8 @@ def _builds(db: object, branch: str, scope: str | None, device: str | None) -> t
 @click.argument("what", default="", metavar="[MARKER|CAUSE]")
 @which
 @click.option(
-    "-f", "--format", type=click.Choice(["terminal", "html", "json"]), default="terminal", show_default=True,
-    help="Report format.",
+    "-f", "--format", type=click.Choice(["terminal", "html", "json"]),
+    help="Report format; default terminal, or what -o ends in.",
 )  # fmt: skip
 @click.option("-o", "--output", type=_types.Place(), metavar="PATH", help="Write to a file instead of stdout.")
 @click.option(
@@ -132,7 +132,7 @@ def _builds(db: object, branch: str, scope: str | None, device: str | None) -> t
 )
 @click.option("--full", is_flag=True, help="Every step.")
 def show(
-    what: str, history: str, branch: str, scope: str | None, device: str | None, format: str, output: str | None,
+    what: str, history: str, branch: str, scope: str | None, device: str | None, format: str | None, output: str | None,
     last: int, full: bool,
 ) -> int:  # fmt: skip
     """Draw the trend of the frame, of markers (a glob: their sum) or of a cause, with the builds that moved it."""
@@ -144,7 +144,7 @@ def show(
         order = [b for b in alike if b.key.branch == newest.key.branch][-last:]
         doc = line.trend_of(db, order, what)
     with out.sink(output) as write:
-        write(report.trend(doc, format, full))
+        write(report.trend(doc, _common.implied(format, output, ("terminal", "html", "json")), full))
     return 0
 
 

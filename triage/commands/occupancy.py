@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from triage.commands import _known, _types
+from triage.commands import _common, _known, _types
 from triage.ground.errors import TriageError
 
 if TYPE_CHECKING:
@@ -60,16 +60,15 @@ if TYPE_CHECKING:
     "-f",
     "--format",
     "form",
-    default="terminal",
-    show_default=True,
     type=click.Choice(["terminal", "markdown", "json", "html"]),
+    help="Report format; default terminal, or what -o ends in.",
 )
 @click.option("-o", "--output", type=click.Path(dir_okay=False), metavar="PATH", help="Write here, not to stdout.")
 def command(
     arch: str | None, device: str | None, threads: Shape, regs: int, shared: int, sgpr: int | None,
     agpr: int | None, wave: str | None, mode: str | None, barriers: int | None, carveout: int,
     optin: bool, grid: Shape | None, units: int | None, latency: float | None, intensity: float,
-    issue_rate: float | None, form: str, output: str | None,
+    issue_rate: float | None, form: str | None, output: str | None,
 ) -> None:  # fmt: skip
     """Theoretical occupancy of a launch: limiters, waste, nearest steps.
 
@@ -81,6 +80,7 @@ def command(
     from triage.occupancy import launch_shape, occupancy
     from triage.occupancy.report import Report, latency_of
 
+    form = _common.implied(form, output, ("terminal", "markdown", "json", "html"))
     found = _device(arch, device)
     size = math.prod(threads)
     now = occupancy(

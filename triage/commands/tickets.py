@@ -20,7 +20,7 @@ TRACKERS = ("github", "gitlab", "jira", "redmine")
 
 
 @click.command()
-@click.argument("files", type=_types.Place(), nargs=-1, required=True, metavar="FILE...")
+@click.argument("files", type=_types.Captures(), callback=_types.flat, nargs=-1, required=True, metavar="FILE...")
 @click.option(
     "-o",
     "--output",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -28,20 +28,19 @@ def check(rule: Rule, c: Condition, lookup: Lookup, i: int, origin: Callable[[st
     bound = at(lookup.once(c.right), i) if c.right else None
     names = list(reads(rule, c.left.names))
     plain = len(c.left.names) == 1 and c.left.text == c.left.names[0] and schema.known(c.left.text)
-    unit = unit_of(rule, c)
+    inputs = () if plain else tuple(origin(m) for m in sorted(names) if schema.known(m))
+    chosen = _chosen(value, inputs)
+    unit = unit_of(rule, c, chosen)
+    name = c.left.text
     if plain:
-        source = origin(c.left.text)
-        name = c.left.text
+        source = origin(name)
     else:
-        formula = rule.let[c.left.text].text if c.left.text in rule.let else c.left.text
-        source = Origin(
-            c.left.text, value, unit, formula=formula, inputs=tuple(origin(m) for m in sorted(names) if schema.known(m))
-        )
-        name = c.left.text
+        formula = rule.let[name].text if name in rule.let else name
+        source = Origin(name, value, unit, formula=formula, inputs=inputs)
     shown, shown_unit = display(value, unit)
     limit = None if bound is None else display(bound, unit)[0]
     margin = None if limit is None else round(shown - limit, 6)
-    title = title_of(c)
+    title = title_of(c, chosen)
     said = f"{title} {show(value, unit)}"
     if c.right is None or bound is None:
         why = said = f"{title}: yes" if value else f"{title}: no"
@@ -50,15 +49,28 @@ def check(rule: Rule, c: Condition, lookup: Lookup, i: int, origin: Callable[[st
         if c.right.text in rule.thresholds:
             why += f" ({c.right.text.replace('_', ' ')})"
     sign = c.op if c.right else "is"
-    return Check(name, round(shown, 6), shown_unit, sign, limit if c.right else 1.0, margin, source, why, said)
+    return Check(
+        chosen or name, round(shown, 6), shown_unit, sign, limit if c.right else 1.0, margin, source, why, said
+    )
 
 
-def title_of(c: Condition) -> str:
-    """The left side of a comparison as people read it."""
-    return schema.get(c.left.text).label if schema.known(c.left.text) else c.left.text.replace("_", " ")
+def _chosen(value: float, inputs: Sequence[Origin]) -> str:
+    """The metric whose value a choice between several took: `most(a, b)`, `a or b`; "" where it computed another."""
+    return next((o.metric for o in inputs if o.value == value and schema.known(o.metric)), "")
 
 
-def unit_of(rule: Rule, c: Condition) -> str:
+def title_of(c: Condition, chosen: str = "") -> str:
+    """The left side of a comparison as people read it. chosen: the metric that a rule's own name stood for."""
+    known = c.left.text if schema.known(c.left.text) else chosen
+    return schema.get(known).label if known else c.left.text.replace("_", " ")
+
+
+def rests(c: Check) -> bool:
+    """Does a comparison rest on anything that was measured? `launch.grid_size or 0` of a frame does not."""
+    return not c.source.inputs or any(o.value == o.value for o in c.source.inputs)
+
+
+def unit_of(rule: Rule, c: Condition, chosen: str = "") -> str:
     """Canonical unit of a comparison: the metric's own, else that of the threshold or metric on the right."""
     if schema.known(c.left.text):
         return schema.get(c.left.text).unit
@@ -68,4 +80,4 @@ def unit_of(rule: Rule, c: Condition) -> str:
                 return rule.thresholds[n].unit
             if schema.known(n):
                 return schema.get(n).unit
-    return "count"
+    return schema.get(chosen).unit if chosen else "count"

@@ -10,10 +10,11 @@ from functools import cached_property
 
 import numpy as np
 
+from triage import schema
 from triage.capture.arrays import Codes, Indices, Masks
 from triage.derive import View
 from triage.derive.vendor import vendor_of
-from triage.diagnosis.evidence import title_of, unit_of
+from triage.diagnosis.evidence import at, title_of, unit_of
 from triage.diagnosis.gain import fractions
 from triage.diagnosis.judged import Diagnosis, Part
 from triage.diagnosis.limiter import Limits, judge
@@ -35,6 +36,7 @@ from triage.inference.evaluate import (
     infer,
     missing,
 )
+from triage.inference.groups import reads
 from triage.rulebook.expression import FALSE, UNKNOWN
 from triage.rulebook.rule import Rule
 
@@ -251,20 +253,29 @@ class Outcomes:
 
     def _excluded(self, rule: Rule, index: int, silent: Masks) -> Iterator[tuple[str, int, str]]:
         """`CPU-bound: GPU idle 0.0 % ≤ 1.0 %`: the first comparison that failed, turned round."""
-        for name, w, said in self._failing(rule, index, silent):
+        for name, w, said in self._failing(rule, index, silent, measured=True):
             yield name, w, f"{rule.rules_out}: {said}"
 
-    def _failing(self, rule: Rule, index: int, silent: Masks) -> Iterator[tuple[str, int, str]]:
-        """(rule id, workload, first comparison that failed) where a rule is silent."""
+    def _failing(self, rule: Rule, index: int, silent: Masks, measured: bool = False) -> Iterator[tuple[str, int, str]]:
+        """(rule id, workload, first comparison that failed) where a rule is silent.
+
+        measured: only where that rests on a value that was measured; `counter or 0` without the counter excludes nothing.
+        """
         lookup, left = self.lookup(index), silent.copy()
         for c in rule.when[self.d.method].conditions:
             if c.right is None:
                 continue
             failed = left & np.broadcast_to(lookup.once(c) == FALSE, self.view.size)
             left &= ~failed
-            unit, title = unit_of(rule, c), title_of(c)
             value, limit = (np.broadcast_to(lookup.once(e), self.view.size) for e in (c.left, c.right))
+            plain = schema.known(c.left.text)
+            names = [] if plain else sorted(m for m in reads(rule, c.left.names) if schema.known(m))
             for i in np.flatnonzero(failed):
+                inputs = [(m, at(self.view[m], int(i))) for m in names]
+                if measured and inputs and all(x != x for _, x in inputs):
+                    continue
+                chosen = next((m for m, x in inputs if x == value[i]), "")
+                unit, title = unit_of(rule, c, chosen), title_of(c, chosen)
                 said = comparison(title, show(float(value[i]), unit), FLIPPED[c.op], show(float(limit[i]), unit))
                 yield rule.id, int(self.rows[i]), said
 

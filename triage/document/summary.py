@@ -112,8 +112,9 @@ def dark(doc: Entry) -> Entry | None:
 
 def finished(doc: Entry) -> Entry:
     """Time of workloads close to a unit's peak in which no cause leads: `ns`, `share`, `count`."""
-    mine = [w["self_ns"] or 0 for w in doc["workloads"] if at_limit(w)]
     total = doc["frame"]["duration_ns"]
+    # a marker that only holds others has no time to finish
+    mine = [w["self_ns"] or 0 for w in doc["workloads"] if at_limit(w) and (w["self_ns"] or not total)]
     return {"ns": sum(mine), "share": sum(mine) / total if total else None, "count": len(mine)}
 
 

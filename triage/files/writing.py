@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import os
 import re
@@ -48,7 +49,7 @@ def _device(path: Path) -> Iterator[Write]:
 def _stdout(text: str) -> object:
     # a console of another encoding must not turn a marker name into a traceback
     encoding = sys.stdout.encoding or "utf-8"
-    return sys.stdout.write(tame(text).encode(encoding, "replace").decode(encoding))
+    return sys.stdout.write(tame(text).encode(encoding, "triage-plain").decode(encoding))
 
 
 # What a terminal would obey; line ends and tabs are meant, and so are the colours of a report (SGR).
@@ -60,6 +61,22 @@ def tame(text: str, colours: bool = True) -> str:
     if text.isprintable():
         return text
     return _OBEYED.sub(lambda m: m[1] if m[1] and colours else f"‹U+{ord(m[0][0]):04X}›" + m[0][1:], text)
+
+
+# what a console of few characters shows instead; whatever else it lacks becomes a question mark
+_PLAIN = {
+    "→": "->", "≤": "<=", "≥": ">=", "≠": "!=", "•": "-", "…": "...", "–": "-", "×": "x", "µ": "u", "“": '"', "”": '"',
+    "█": "#", "▓": "%", "▒": "=", "░": ":", "▪": "o", "▞": "/", "▚": "\\", "╳": "x", "·": ".", "\u00a0": " ",
+}  # fmt: skip
+
+
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(_PLAIN.get(c, "?") for c in error.object[error.start : error.end]), error.end
+
+
+codecs.register_error("triage-plain", _plain)
 
 
 @contextlib.contextmanager

@@ -217,15 +217,20 @@ class Phrases:
         self.gaps = {g.id: g.name for g in GAP_WORDS.values()}
 
 
-def report(b: Bundle, path: Path, write: Write, *, full: bool = False, trusted: bool = False) -> None:
-    """Render a diagnosis with a template file. Raises ReportError, with the template's line, for anything wrong in it."""
+def report(
+    b: Bundle, path: Path, write: Write, *, full: bool = False, trusted: bool = False, brief: bool = False
+) -> None:
+    """Render a diagnosis with a template file. Raises ReportError, with the template's line, for anything wrong in it.
+
+    brief: our own page without script and packed data, for a notebook.
+    """
     env = environment(path, trusted)
     names = context(b, full)
     # only our own page reads it, and packing a large frame takes a while
     if trusted and declared.read(path).escape == "html":
         from triage.rendering.html import page
 
-        names["page"] = page.page(b, names)
+        names["page"] = page.page(b, names, brief)
     written = 0
     try:
         for chunk in env.get_template(path.name).generate(names):

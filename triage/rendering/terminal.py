@@ -294,7 +294,8 @@ class _Page:
             self.say(clean(f["message"]), indent=4)
             for e in f["evidence"]:
                 self.say(f"• {phrases.check(e)}", indent=4)
-                self.say(short(phrases.cell(e["source"]), self.wide - 6), "bright_black", 6)
+                # wrapped, never cut: without line and column nobody finds the cell
+                self.say(phrases.cell(e["source"]), "bright_black", 6)
             for place in f["locations"] if self.full else f["locations"][:1]:
                 self.say(f"@ {phrases.location(place)}", "yellow", 4)
             for a in f["advice"] if self.full else f["advice"][:2]:

@@ -28,12 +28,16 @@ REPORT_SCRIPTS = (
 )  # fmt: skip
 
 
-def page(b: Bundle, names: dict[str, Any]) -> dict[str, Any]:
-    """Variables under `page`. Style and script are allowed by hash, so nothing injected could run."""
+def page(b: Bundle, names: dict[str, Any], brief: bool = False) -> dict[str, Any]:
+    """Variables under `page`. Style and script are allowed by hash, so nothing injected could run.
+
+    brief: no script, no packed data and only the beginning of long lists, so that a notebook stays small.
+    """
     doc = b.document
     nodes = tree(doc)
-    parts = packed.pack(b, nodes)
-    parts["words"] = reference(b, parts["more"]["M"])
+    parts = {} if brief else packed.pack(b, nodes)
+    if not brief:
+        parts["words"] = reference(b, parts["more"]["M"])
     summary = names["summary"]
     views = parts_named("view", ".html.j2")
     bounds = [c["bound_ns"] or 0.0 for c in summary["causes"]]
@@ -41,11 +45,13 @@ def page(b: Bundle, names: dict[str, Any]) -> dict[str, Any]:
         **shell(
             (*REPORT_STYLES, *parts_named("view", ".css.j2")),
             # the last one starts the page: whatever adds to it stands before
-            (*REPORT_SCRIPTS[:-1], *parts_named("view", ".js.j2"), REPORT_SCRIPTS[-1]),
+            () if brief else (*REPORT_SCRIPTS[:-1], *parts_named("view", ".js.j2"), REPORT_SCRIPTS[-1]),
         ),
+        "brief": brief,
         "parts": {name: Markup(packed.blob(data)) for name, data in parts.items()},
         "views": views,
         "index": {w["id"]: i for i, w in enumerate(doc["workloads"])},
+        "titles": {name: c["title"] for name, c in b.causes.items()},
         "found": {f["rank"]: f for f in doc["findings"]},
         "strip": bars.strip(summary["limiters"]),
         "budget": bars.budget(summary),
@@ -53,7 +59,7 @@ def page(b: Bundle, names: dict[str, Any]) -> dict[str, Any]:
         "interval": bars.interval,
         "lanes": lanes.lanes,
         "most_ns": max(bounds, default=0.0),
-        "icicle": drawings.icicle(doc, nodes),
+        "icicle": "" if brief else drawings.icicle(doc, nodes),
         "nodes": len(nodes),
     }
 

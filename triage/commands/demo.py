@@ -1,0 +1,49 @@
+"""`triage demo`: a report without a capture of one's own."""
+
+from __future__ import annotations
+
+import click
+
+from triage.commands import _common, _types
+from triage.ground.errors import ReportError
+
+FRAME = ("gpu-trace", "demo_frame")
+
+
+@click.command()
+@click.option("-o", "--output", type=_types.Place(), metavar="PATH", help="Write the page to a file.")
+@click.option("--open", "show", is_flag=True, help="Open the page in the browser.")
+def command(output: str | None, show: bool) -> int:
+    """Diagnose the bundled demo frame, a synthetic one: here in the terminal, or with -o or --open as a page."""
+    from triage.document import make
+    from triage.files import writing
+    from triage.files.bundled import share
+    from triage.products.settings import Settings
+    from triage.rendering import formats
+
+    capture = share("sample_captures").joinpath(*FRAME)
+    settings = Settings()
+    diagnosis = settings.diagnostician().diagnose([settings.read(str(capture))])
+    target = output or (_page() if show else None)
+    format = _common.implied(None, target) if output else "html" if show else "terminal"
+    bundle = make.bundle(diagnosis, ways=formats.shows_ways(format))
+    with writing.sink(target) as write:
+        formats.render(bundle, format, write, **_common.window(target))
+    if target:
+        click.echo(f"{target}")
+    if show and target:
+        import webbrowser
+        from pathlib import Path
+
+        if not webbrowser.open(Path(target).resolve().as_uri()):
+            raise ReportError("no browser could be started", f"open {target}")
+    elif not target:
+        click.echo(f"\nThe capture: {capture}\nAs a page: triage demo --open")
+    return 0
+
+
+def _page() -> str:
+    import tempfile
+    from pathlib import Path
+
+    return str(Path(tempfile.mkdtemp(prefix="triage-demo-")) / "demo.html")
