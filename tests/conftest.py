@@ -16,6 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
+
+# A busy machine is no defect: no example is timed.
+settings.register_profile("house", deadline=None)
+settings.load_profile("house")
 
 # A shell that starts us in the background hands SIGINT down as ignored, and our children would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import click
 
@@ -28,7 +29,7 @@ def command(file: str, post: str, project: str, number: int, key: str, url: str,
     from triage.products.tickets import comments
 
     try:
-        text = sys.stdin.read() if file == "-" else open(file, encoding="utf-8").read()  # noqa: SIM115
+        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as e:
         raise TriageError(f"{file}: cannot be read ({e})", "give a Markdown report") from e
     if not send:

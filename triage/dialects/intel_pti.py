@@ -104,9 +104,11 @@ def names() -> dict[str, list[str]]:
     for m in schema.all_metrics().values():
         ours = m.id.split(".")[0] in _AREAS
         if ours and m.aliases and m.id not in ("gpu.idle", "gpu.active"):
-            have = out.setdefault(m.id, [])
+            have = out.get(m.id, [])
             # aliases of other tools: PerfWorks counters, labels of several words, words of hand-written tables
-            have += [a for a in m.aliases if "__" not in a and " " not in a and a not in [*have, "GPU", "time"]]
+            have = have + [a for a in m.aliases if "__" not in a and " " not in a and a not in [*have, "GPU", "time"]]
+            if have:
+                out[m.id] = have
     out |= {
         "launch.wave_size": ["[SIMD..] of the kernel key"],
         "launch.grid_size": ["first {..} of the kernel key"],
