@@ -57,7 +57,7 @@ def test_a_cure_that_leaves_less_never_gives_less(
 def test_a_unit_reaches_what_cured_kernels_reach(rule: Rule) -> None:
     # half of the sectors of a kernel that VRAM limits at 90 %: L2 at 40 % is next
     _, likely, bound = gain(rule, {"remains": {"vram": 0.5}}, {"vram": 0.9, "l2": 0.4})
-    assert likely == pytest.approx(0.5, abs=1e-4)  # the demand halves; L2 would allow 1 - 0.4 / 0.85
+    assert likely == pytest.approx(1 - 0.4 / 0.75, abs=1e-4)  # the demand halves, then L2 limits
     assert bound == pytest.approx(0.55, abs=1e-4)  # VRAM at its peak needs 0.45 of the time
     assert MODEL.slowest(0.9) == 1.0
 

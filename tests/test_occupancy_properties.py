@@ -18,13 +18,15 @@ from triage.ground.errors import TriageError
 from triage.occupancy import LIMITERS, UNLIMITED, Occupancy, occupancy
 from triage.occupancy.steps import arguments
 
-ARCHS = [device.arch for device in architectures()]
+# Intel has a calculator of its own; ours refuses it with that word
+DEVICES = [d for d in architectures() if d.vendor.lower() != "intel"]
+ARCHS = [device.arch for device in DEVICES]
 
 
 @st.composite
 def settings_of(draw: st.DrawFn) -> dict[str, Any]:
     """An architecture with a wave size and mode it has."""
-    device = draw(st.sampled_from(architectures()))
+    device = draw(st.sampled_from(DEVICES))
     chosen: dict[str, Any] = {"arch": device.arch}
     if isinstance(device.limits, AmdLimits):
         chosen["wave"] = draw(st.sampled_from(device.limits.wave_sizes))

@@ -226,6 +226,6 @@ def _text(text: str) -> str:
 def _fit(answer: dict[str, Any], key: str, left: int) -> dict[str, Any]:
     """The answer with as much of its list as fits; `more`: entries that are left."""
     items = answer[key]
-    while len(items) > 1 and len(json.dumps(answer, ensure_ascii=False)) > MOST:
+    while len(items) > 1 and len(json.dumps(answer, ensure_ascii=False)) > MOST - 100:
         items = answer[key] = items[:-1]
     return {**answer, "more": max(0, left - len(items))}

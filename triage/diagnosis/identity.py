@@ -30,19 +30,15 @@ VERSION = 2  # of the fingerprints of items; a change of what goes in files ever
 def scope(c: Capture) -> str:
     """What was captured, as far as it will be the same tomorrow.
 
-    The root marker where there is one ("Frame 4711" is "Frame #"); of several the one that takes most time, and of
-    launches without markers the kernel that does, without its template arguments. "" for an empty capture.
+    The first root marker ("Frame 4711" is "Frame #"), or the first kernel without its template arguments: neither moves
+    with measured numbers. "" for an empty capture.
     """
     if not len(c):
         return ""
-    tops = [str(p).partition(SEP)[0] if p else str(n) for p, n in zip(c.paths, c.names, strict=True)]
-    marked = bool(c.paths.any())
-    if len(set(tops)) == 1:
-        top = tops[0]
-    else:
-        names, at = np.unique(np.array(tops, dtype=object).astype(str), return_inverse=True)
-        top = str(names[np.bincount(at, weights=np.nan_to_num(c.self_ns)).argmax()])
-    return re.sub(r"\d+", "#", top) if marked else re.split(r"[<(]", top, maxsplit=1)[0].removeprefix("void ").strip()
+    top = str(c.paths[0]).partition(SEP)[0] if c.paths[0] else str(c.names[0])
+    if c.paths.any():
+        return re.sub(r"\d+", "#", top)
+    return re.split(r"[<(]", top, maxsplit=1)[0].removeprefix("void ").strip()
 
 
 def of_item(cause: str, scope: str) -> str:

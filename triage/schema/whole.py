@@ -27,9 +27,9 @@ METRICS = (
         Metric(
             f"frame.share_{c.replace('-', '_')}",
             "ratio",
-            f"Frame share: {c}",
+            f"Share of time: {c}",
             "",
-            f"Share of the frame in workloads of class {c}",
+            f"Share of the time in workloads of class {c}",
         )
         for c in CLASSES
     ),
