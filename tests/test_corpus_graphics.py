@@ -55,7 +55,7 @@ READ = {
         "presentmon",
         50,
         4,
-        {"gpu.time", "gpu.idle", "present.interval", "cpu.busy"},
+        {"gpu.time", "present.interval", "cpu.busy"},
     ),
     "renderdoc/unity-frame/example-counters.csv": (
         "renderdoc",

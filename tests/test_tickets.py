@@ -94,7 +94,7 @@ def test_a_value_at_its_threshold_opens_no_ticket_but_keeps_one(tmp_path: Path) 
     assert near == {"SOL003"}
     fresh = {t.rule for t in tickets.make(d.bundle, least=0.001)}
     assert not near & fresh
-    old = [{"fingerprint": of_item(f.rule.cause, ""), "title": "x"} for f in d.findings]
+    old = [{"fingerprint": of_item(f.rule.cause, "Pass"), "title": "x"} for f in d.findings]
     assert near & {t.rule for t in tickets.make(d.bundle, least=0.001, old=old)}
 
 
