@@ -138,7 +138,8 @@ class Source:
                 data = data.decode(encoding, "replace").encode("utf-8", "replace")
             lines = (data if b"\n" in data else data.replace(b"\r", b"\n")).split(b"\n")
             for number in self.aside:
-                lines[number - 1] = b""
+                if number <= len(lines):  # a line of the decoded text may have no line of bytes of its own
+                    lines[number - 1] = b""
             self._mended = b"\n".join(lines)
         return self._mended
 
