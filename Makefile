@@ -1,6 +1,7 @@
 # Two commands do everything: `make demo` and `make test`. Both set up .venv on first use.
 PYTHON ?= python3
 VENV   ?= .venv
+ARGS   ?= -n auto
 BIN     = $(VENV)/bin
 # durable-rules 2.0.28 calls a function that Python 3.13 removed; this name for its successor makes it build there.
 export CPPFLAGS += -DPyEval_CallObject=PyObject_CallObject

@@ -18,7 +18,7 @@ for version in 3.11 3.12 3.13 3.14; do
   # the wheel is what is installed; the tests come from here, the package does not
   slice="$place/slice"; mkdir "$slice"; cp -r tests sample_captures pyproject.toml Makefile "$slice/"
   echo "Python $version:"
-  (cd "$slice" && "$place/bin/python" -m pytest -q -p no:cacheprovider ${ARGS:-tests/test_units.py tests/test_expression.py tests/test_engine.py tests/test_diagnose.py tests/test_p3_cases.py \
+  (cd "$slice" && "$place/bin/python" -m pytest -q -n auto -p no:cacheprovider ${ARGS:-tests/test_units.py tests/test_expression.py tests/test_engine.py tests/test_diagnose.py tests/test_p3_cases.py \
     tests/test_dialect_ncu.py tests/test_dialect_rocprof.py tests/test_dialect_gpu_trace.py tests/test_engines_agree.py}) || status=1
   rm -rf "$place"
 done
