@@ -22,6 +22,7 @@ if __name__ == "__main__":  # a script finds what lies beside it, not the packag
 from tests.conftest import FORMATS, ROOT, SAMPLES
 
 GOLDEN = ROOT / "tests" / "golden"
+THRESHOLDS = GOLDEN / "thresholds.tsv"
 BESIDE = {".md", ".txt", ".py", ".toml", ".yaml", ".tsv", ".nsys-rep"}  # notes and tools beside the samples
 LARGEST = 2_000_000  # bytes of an export whose reports are kept
 
@@ -116,6 +117,27 @@ def _spread(packed: str) -> str:
     return "\n".join(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in data.items())
 
 
+def thresholds() -> str:
+    """Where every threshold turns its rule, a line each: tests.test_boundaries holds the rules to it."""
+    from triage.products.proof import boundary
+    from triage.rulebook import packs
+
+    lines: dict[tuple[str, ...], list[str]] = {}
+    for rule in packs.load(tests=True).rules:
+        for method, _, _, b in boundary.boundaries(rule):
+            if b:
+                also = " ".join(f"{k}={number(v)}" for k, v in b.start.also.items()) or "-"
+                sides = (b.metric, number(b.fires), number(b.stops), b.then)
+                lines.setdefault((b.rule, b.threshold, b.condition, b.start.test, also, *sides), []).append(method)
+    head = "rule threshold condition test also metric fires stops then methods".split()
+    return "".join("\t".join(cells) + "\n" for cells in (head, *((*k, " ".join(v)) for k, v in lines.items())))
+
+
+def number(value: float) -> str:
+    """A fact as golden files write it; `-` for none."""
+    return "-" if value != value else repr(value)
+
+
 def main(names: list[str]) -> None:
     """Write the golden files of the named samples, or of all; files of samples that are gone are removed."""
     GOLDEN.mkdir(exist_ok=True)
@@ -130,6 +152,8 @@ def main(names: list[str]) -> None:
     gone = [] if names else [p for p in GOLDEN.glob("*") if p.suffix[1:] in FORMATS and p.name not in written]
     for p in gone:
         p.unlink()
+    if not names or THRESHOLDS.stem in names:
+        THRESHOLDS.write_bytes(thresholds().encode())
     sys.stdout.write(f"{len(written)} golden files written, {len(gone)} removed\n")
 
 

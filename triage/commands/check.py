@@ -12,7 +12,7 @@ from triage.commands import _types
 @click.command()
 @click.argument("paths", type=_types.Place(), nargs=-1, metavar="[PATH...]")
 @click.option(
-    "--coverage", is_flag=True, help="Also list rules that never fire on a sample and thresholds that no test brackets."
+    "--coverage", is_flag=True, help="Also list rules that never fire on a sample and thresholds that decide nothing."
 )
 def command(paths: tuple[str, ...], coverage: bool) -> int:
     """Check rule files: format, embedded tests, generated edges, the published P3 cases. Exit 1 on any failure.

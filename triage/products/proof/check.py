@@ -6,13 +6,14 @@ gain. Edge tests are made for every plain `metric op threshold`: just below, at 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from triage import schema
+from triage.capture.arrays import Codes, Values
 from triage.capture.capture import Capture, InputFile, Table
 from triage.derive import View
 from triage.diagnosis import gain
@@ -38,22 +39,23 @@ class Failure:
         return f"{self.file}:{self.line}: {self.problem}"
 
 
-def facts_view(facts: dict[str, float], device: Any = None, kind: str = "") -> View:
-    """A View over one invented workload."""
-    one = np.zeros(1, dtype=np.int64)
-    table = Table("test", [], np.array(["test"], dtype=object), {})
+def facts_view(facts: Mapping[str, float | Values], device: Any = None, kind: str = "") -> View:
+    """A View over invented workloads: one, or as many as the longest column of facts has values."""
+    size = max((np.size(v) for v in facts.values()), default=1)
+    one = np.zeros(size, dtype=np.int64)
+    names = np.array(["test"] * size, dtype=object)
     capture = Capture(
-        InputFile("test", "test", "", 1),
-        table,
-        table.names,
-        np.array([""], dtype=object),
-        np.array([kind], dtype=object),
-        np.ones(1),
+        InputFile("test", "test", "", size),
+        Table("test", [], names, {}),
+        names,
+        np.array([""] * size, dtype=object),
+        np.array([kind] * size, dtype=object),
+        np.ones(size),
         one - 1,
         one,
-        np.array([1e6]),
-        np.array([1e6]),
-        {k: np.array([v]) for k, v in facts.items()},
+        np.full(size, 1e6),
+        np.full(size, 1e6),
+        {k: np.array(np.broadcast_to(v, (size,)), dtype=np.float64) for k, v in facts.items()},
         {},
         device,
         frozenset(schema.all_metrics()),
@@ -61,29 +63,34 @@ def facts_view(facts: dict[str, float], device: Any = None, kind: str = "") -> V
     return View(capture)
 
 
-def outcome(rule: Rule, view: View, given: dict[str, int], method: str) -> str:
-    """fires | silent | blind for one rule alone, by plain three-valued evaluation (no engine)."""
+def outcome(rule: Rule, view: View, given: Mapping[str, int], method: str) -> str:
+    """fires | silent | blind for one rule alone on the first workload, by plain three-valued evaluation (no engine)."""
+    return {TRUE: "fires", FALSE: "silent", UNKNOWN: "blind"}[int(outcomes(rule, view, given, method)[0])]
+
+
+def outcomes(rule: Rule, view: View, given: Mapping[str, int], method: str) -> Codes:
+    """TRUE where the rule fires, FALSE where it is silent, UNKNOWN where it is blind: int8 array over the view."""
     when = rule.when[method]
     lookup = Lookup(rule, view, method)
+
+    def every(truths: Iterable[Any]) -> list[Codes]:
+        return [np.broadcast_to(np.asarray(t, dtype=np.int8), (view.size,)) for t in truths]
+
     # a concept that a test does not mention is unknown, as it is where a counter is missing
-    truth = [given.get(g, UNKNOWN) for g in when.given]
-    truth += [_one(c(lookup)) for c in when.all_of]
+    truth = every([given.get(g, UNKNOWN) for g in when.given] + [c(lookup) for c in when.all_of])
     if when.any_of:
-        either = [_one(c(lookup)) for c in when.any_of]
-        truth.append(TRUE if TRUE in either else UNKNOWN if UNKNOWN in either else FALSE)
+        either = every(c(lookup) for c in when.any_of)
+        known = np.where(np.any([e == UNKNOWN for e in either], axis=0), UNKNOWN, FALSE)
+        truth.append(np.where(np.any([e == TRUE for e in either], axis=0), TRUE, known))
+    blind = every(np.where(np.isnan(view[m]), UNKNOWN, TRUE) for m in rule.needs)
+    unknown = np.any([t == UNKNOWN for t in (*truth, *blind)], axis=0)
     # one false condition decides, whatever else is missing: only then comes the question of what is
-    if FALSE in truth:
-        return "silent"
-    needs = [np.isnan(_value(view[m])) for m in rule.needs]
-    return "blind" if UNKNOWN in truth or any(needs) else "fires"
+    silent = np.any([t == FALSE for t in truth], axis=0)
+    return np.where(silent, FALSE, np.where(unknown, UNKNOWN, TRUE)).astype(np.int8)
 
 
 def _one(truth: Any) -> int:
     return int(truth[0] if np.ndim(truth) else truth)
-
-
-def _value(values: Any) -> float:
-    return float(values[0] if np.ndim(values) else values)
 
 
 def check(rules: Sequence[Rule]) -> list[Failure]:

@@ -1,4 +1,4 @@
-"""`triage check --coverage`: which rules never speak on a sample capture, which thresholds no test brackets."""
+"""`triage check --coverage`: which rules never speak on a sample capture, which thresholds decide nothing."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from triage.diagnosis.diagnose import Diagnostician
 from triage.files.bundled import share
 from triage.ground.errors import TriageError
 from triage.ground.method import REVISIONS
-from triage.inference.evaluate import Lookup, infer
-from triage.products.proof import check
-from triage.rulebook.expression import FALSE, TRUE, Condition
+from triage.inference.evaluate import infer
+from triage.products.proof import boundary
 from triage.rulebook.packs import Rulebook
 from triage.rulebook.rule import Rule
 
@@ -32,7 +31,7 @@ class Coverage:
     fired: set[str] = field(default_factory=set)
     overruled: set[str] = field(default_factory=set)
     possible: set[str] = field(default_factory=set)
-    unbracketed: list[tuple[str, str]] = field(default_factory=list)
+    undecided: list[tuple[str, str]] = field(default_factory=list)
 
 
 def samples(base: Path | None = None) -> Iterator[Capture]:
@@ -69,7 +68,7 @@ def measure(book: Rulebook, captures: Iterator[Capture] | None = None) -> Covera
                 views.append((View(doctor.diagnose([capture], top=0).parts[0].frame), doctor.frame))
             for view, engine in views:
                 _note(out, infer(view, engine), book)
-    out.unbracketed = [(r.id, name) for r in book.rules for name in unbracketed(r)]
+    out.undecided = [(r.id, name) for r in book.rules for name in undecided(r)]
     return out
 
 
@@ -83,32 +82,9 @@ def _note(out: Coverage, truth: Any, book: Rulebook) -> None:
     out.overruled |= {book.rules[index].id for index in truth.overruled}
 
 
-def unbracketed(rule: Rule) -> list[str]:
-    """Thresholds of a rule's conditions that no two embedded tests put on different sides."""
-    sides: dict[str, set[int]] = {}
-    for method, when in rule.when.items():
-        for c in when.conditions:
-            for name in _thresholds(rule, c):
-                sides.setdefault(name, set()).update(_outcomes(rule, c, method))
-    # a test in which the metric is missing stands on neither side
-    return [name for name, seen in sides.items() if not {TRUE, FALSE} <= seen]
-
-
-def _thresholds(rule: Rule, c: Condition) -> list[str]:
-    """Thresholds that stand in the comparison itself."""
-    return [n for n in (c.right.names if c.right else ()) if n in rule.thresholds]
-
-
-def _outcomes(rule: Rule, c: Condition, method: str) -> Iterator[int]:
-    for case in rule.tests:
-        if not isinstance(case, dict) or case.get("method", method) != method:
-            continue
-        try:
-            facts, _, kind = check.parse_given(rule, case.get("given") or {})
-        except (ValueError, KeyError, TypeError, TriageError):
-            continue  # `triage check` reports tests that cannot be read
-        found = c(Lookup(rule, check.facts_view(facts, kind=kind), method))
-        yield int(found[0] if np.ndim(found) else found)
+def undecided(rule: Rule) -> list[str]:
+    """Thresholds of a rule's conditions at which no test that fires can be made to stop."""
+    return list(dict.fromkeys(name for _, _, name, found in boundary.boundaries(rule) if found is None))
 
 
 def report(book: Rulebook) -> str:
@@ -116,16 +92,15 @@ def report(book: Rulebook) -> str:
     c = measure(book)
     silent = [r for r in book.rules if r.id not in c.fired and r.id not in c.overruled]
     vetoed = [r for r in book.rules if r.id in c.overruled and r.id not in c.fired]
-    thresholds = sum(
-        len({n for w in r.when.values() for x in w.conditions for n in _thresholds(r, x)}) for r in book.rules
-    )
+    thresholds = len({(r.id, name) for r in book.rules for _, _, name in boundary.questions(r)})
     lines = ["", f"{len(c.fired)} of {len(book.rules)} rules fire on at least one of {c.captures} sample captures."]
     lines += _listing("always overruled there", vetoed, c)
     lines += _listing("never fire there", silent, c)
     lines.append(
-        f"{thresholds - len(c.unbracketed)} of {thresholds} thresholds in conditions have a test on either side."
+        f"{thresholds - len(c.undecided)} of {thresholds} thresholds decide: a test that fires stops where one fact "
+        "crosses them."
     )
-    lines += [f"  {rule}.{name}: no test on one side" for rule, name in c.unbracketed]
+    lines += [f"  {rule}.{name}: no fact of any test makes it decide" for rule, name in c.undecided]
     return "\n".join(lines)
 
 
