@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.conftest import SAMPLES, diagnosis, doctor, run
-from triage import schema
+from triage import api, schema
 from triage.ground import glossary
 from triage.ground.stalls import STALLS
 from triage.schema.derived import HARDWARE_UNITS
@@ -167,3 +168,16 @@ def test_explain_says_of_every_rule_what_the_report_says(sample: str, book: Any)
             if not agree.get(said, key not in fired | overruled):
                 wrong.append((*key, said))
     assert wrong == []
+
+
+def test_what_cannot_be_is_not_ruled_out(tmp_path: Path) -> None:
+    """Flags are no evidence: a draw in no chain, or work that is no kernel, excludes nothing in so many words."""
+    file = tmp_path / "frame.csv"
+    file.write_text(
+        "name,path,kind,gpu.time [us],sm.active [%],SM SOL%,TEX SOL%,L2 SOL%,VRAM SOL%,alu.utilization [%]\n"
+        "Sky,F,fullscreen,400,99,71,40,20,18,10\nHud,F,draw,200,96,30,20,20,64,10\n"
+    )
+    said = [r["why"] for r in api.diagnose(file).to_dict()["ruled_out"]]
+    assert said
+    titles = [why.partition(": ")[2] for why in said if "overruled" not in why]
+    assert not [t for t in titles if re.search(r"Kind:|GPU \d|chain|> 0$|none$", t) or not t[0].isupper()]

@@ -146,6 +146,23 @@ FRAMES: dict[str, list[Marker]] = {
         _m("Plain barrier stall", "compute", 2.0, "barrier-waits", _f(stall__barrier=52, stall__long_scoreboard=10), sm=30),
         _m("Plain registers", "compute", 2.0, "occupancy-registers", _f(sm__occupancy=20, launch_stall__cs_register_allocation=55), sm=30),
     ],
+    "one or two counters": [
+        _m("Registers", "compute", 2.0, "occupancy-registers", _f(sm__occupancy=19, launch_stall__cs_register_allocation=52)),
+        _m("Order", "fullscreen", 2.0, "ordered-retirement", _f(sm__occupancy=42, launch_stall__ps_ooo_warp_completion=41)),
+        _m("Group memory", "compute", 2.0, "occupancy-shared-memory", _f(sm__occupancy=22, launch_stall__cs_shmem_allocation=41)),
+        _m("Attributes", "geometry", 2.0, "occupancy-attributes", _f(sm__occupancy=33, launch_stall__ps_attr_allocation=39)),
+        _m("Colour units", "geometry", 2.0, "crop-bound", crop=86),
+        _m("Depth units", "geometry", 2.0, "zrop-bound", zrop=81),
+        _m("Hidden after shading", "geometry", 2.0, "late-depth", _f(pixels__late_z=27)),
+        _m("Thrown away", "geometry", 2.0, "culled-primitives", _f(prims__input=2e6, prims__rasterized=1.5e5)),
+        _m("Rays apart", "raytracing", 2.0, "ray-divergence", _f(warp__threads_per_inst=7)),
+        _m("Queue of texture requests", "fullscreen", 2.0, "texture-queue", _f(stall__tex_throttle=49)),
+    ],
+    "attributes and latency together": [
+        _m("Hair", "geometry", 1.5, "occupancy-attributes",
+           _f(launch_stall__ps_attr_allocation=35, launch_stall__ps_register_allocation=2, sm__occupancy=38, sm__active=96,
+              sm__throughput_active=37, stall__long_scoreboard=42), sm=35, l1tex=20, l2=24, vram=19),
+    ],
     "containers": [
         _m("Frame", "marker", 10.0, "", _f(sm__active=80, gpu__idle=12, stall__long_scoreboard=60), sm=40, l1tex=38, l2=30, vram=30),
         _m("Shadows", "marker", 4.0, "", _f(gpu__idle=10, sm__active=70), path="Frame", pd=50, sm=10, l1tex=4, l2=15, vram=20),

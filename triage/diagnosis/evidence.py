@@ -56,7 +56,12 @@ def check(rule: Rule, c: Condition, lookup: Lookup, i: int, origin: Callable[[st
 
 def _chosen(value: float, inputs: Sequence[Origin]) -> str:
     """The metric whose value a choice between several took: `most(a, b)`, `a or b`; "" where it computed another."""
-    return next((o.metric for o in inputs if o.value == value and schema.known(o.metric)), "")
+    return next((o.metric for o in inputs if o.value == value and measures(o.metric)), "")
+
+
+def measures(metric: str) -> bool:
+    """Is this a metric that says how much, not one that says what something is?"""
+    return schema.known(metric) and not schema.get(metric).is_flag
 
 
 def title_of(c: Condition, chosen: str = "") -> str:
@@ -80,4 +85,8 @@ def unit_of(rule: Rule, c: Condition, chosen: str = "") -> str:
                 return rule.thresholds[n].unit
             if schema.known(n):
                 return schema.get(n).unit
-    return schema.get(chosen).unit if chosen else "count"
+    if chosen:
+        return schema.get(chosen).unit
+    # two names of the rule's own: what is read for the left one tells
+    units = {schema.get(m).unit for m in reads(rule, c.left.names) if measures(m)}
+    return units.pop() if len(units) == 1 else "count"

@@ -5,7 +5,7 @@ The one maker of outcomes: reports and `triage explain --on` both ask here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -14,7 +14,7 @@ from triage import schema
 from triage.capture.arrays import Codes, Indices, Masks
 from triage.derive import View
 from triage.derive.vendor import vendor_of
-from triage.diagnosis.evidence import at, title_of, unit_of
+from triage.diagnosis.evidence import at, measures, title_of, unit_of
 from triage.diagnosis.gain import fractions
 from triage.diagnosis.judged import Diagnosis, Part
 from triage.diagnosis.limiter import Limits, judge
@@ -37,7 +37,7 @@ from triage.inference.evaluate import (
     missing,
 )
 from triage.inference.groups import reads
-from triage.rulebook.expression import FALSE, UNKNOWN
+from triage.rulebook.expression import FALSE, UNKNOWN, Condition
 from triage.rulebook.rule import Rule
 
 NAMED = 1_000  # workloads named per blind spot; beyond that only the count is given
@@ -252,7 +252,10 @@ class Outcomes:
         return f"{rule.title}: overruled, because {lower_first(reason)}"
 
     def _excluded(self, rule: Rule, index: int, silent: Masks) -> Iterator[tuple[str, int, str]]:
-        """`CPU-bound: GPU idle 0.0 % ≤ 1.0 %`: the first comparison that failed, turned round."""
+        """`CPU-bound: GPU idle 0.0 % ≤ 1.0 %`: the first comparison that failed, turned round.
+
+        A cause that this kind of work, device or API cannot have was never in question: nothing is said of it.
+        """
         for name, w, said in self._failing(rule, index, silent, measured=True):
             yield name, w, f"{rule.rules_out}: {said}"
 
@@ -272,14 +275,33 @@ class Outcomes:
             names = [] if plain else sorted(m for m in reads(rule, c.left.names) if schema.known(m))
             for i in np.flatnonzero(failed):
                 inputs = [(m, at(self.view[m], int(i))) for m in names]
-                if measured and inputs and all(x != x for _, x in inputs):
+                chosen = next((m for m, x in inputs if x == value[i] and measures(m)), "")
+                if measured and (
+                    _is_gate(c, names, chosen, float(limit[i])) or (inputs and all(x != x for _, x in inputs))
+                ):
                     continue
-                chosen = next((m for m, x in inputs if x == value[i]), "")
-                unit, title = unit_of(rule, c, chosen), title_of(c, chosen)
-                said = comparison(title, show(float(value[i]), unit), FLIPPED[c.op], show(float(limit[i]), unit))
-                yield rule.id, int(self.rows[i]), said
+                yield rule.id, int(self.rows[i]), _failed(rule, c, chosen, float(value[i]), float(limit[i]))
 
     def sentence(self, i: int, best: str) -> str:
         """One-sentence verdict of the workload at position i; best: the title of its best finding, "" for none."""
         phrase = upper_first(LIMITERS[int(self.limits.limiter[i])].phrase)
         return phrase + (f"; {best}" if best else "") + "."
+
+
+def _is_gate(c: Condition, names: Sequence[str], chosen: str, limit: float) -> bool:
+    """Does a comparison ask what the work is, not how much of something there is?
+
+    It does where it reads flags alone, or asks that something be absent (`launch <= none`: no launch of a compute API).
+    """
+    read = [chosen or c.left.text] if chosen or schema.known(c.left.text) else names
+    return not any(measures(m) for m in read) or (limit == 0 and c.op in ("<", "<=", "=="))
+
+
+def _failed(rule: Rule, c: Condition, chosen: str, value: float, limit: float) -> str:
+    """A comparison that did not hold, turned round: `GPU idle 0.0 % ≤ 1.0 %`, `Scratch per thread: none`."""
+    unit, title = unit_of(rule, c, chosen), upper_first(title_of(c, chosen))
+    if schema.known(c.left.text) and schema.get(c.left.text).is_flag:
+        return f"{title}: {'yes' if value else 'no'}"
+    if value == 0 and limit == 0:
+        return f"{title}: none"
+    return comparison(title, show(value, unit), FLIPPED[c.op], show(limit, unit))

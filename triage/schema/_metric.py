@@ -12,6 +12,7 @@ class Metric:
     unit: ratio | ns | byte | byte/s | flop/s | hz | cycle | count. better: "high", "low" or "" (neither by itself).
     aliases: names that mean exactly this in any tool; names that mean it in one tool only belong to its dialect.
     bounded: a ratio that cannot honestly exceed 1. additive: repeats of a workload add up instead of averaging.
+    is_flag: it is 1, 0 or missing, and says what something is, not how much of it there is.
     """
 
     id: str
@@ -22,8 +23,9 @@ class Metric:
     aliases: tuple[str, ...] = ()
     bounded: bool = True
     additive: bool = False
+    is_flag: bool = False
 
 
 def flag(id: str, label: str, meaning: str) -> Metric:
     """A fact that is 1, 0 or missing."""
-    return Metric(id, "count", label, "", meaning, bounded=False)
+    return Metric(id, "count", label, "", meaning, bounded=False, is_flag=True)

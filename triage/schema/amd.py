@@ -3,7 +3,7 @@
 "Busy" and "stalled" are shares of the kernel's time, not shares of a peak: a unit that waits can be 100 % busy.
 """
 
-from triage.schema._metric import Metric
+from triage.schema._metric import Metric, flag
 
 # Stalls of the workgroup manager (SPI): why a group was not placed, never how much time that cost. 25 % is the most
 # that the scheduler-pipe figures reach (ROCm documentation).
@@ -284,22 +284,8 @@ METRICS = (
     ),
     Metric("waves.active", "ratio", "Waves executing", "", "Share of the waves' life spent executing instructions"),
     # for rules that speak of one vendor's or one family's hardware
-    Metric(
-        "device.is_amd",
-        "count",
-        "AMD GPU",
-        "",
-        "1 when the device is AMD's or the export has counters only AMD has, else 0",
-        bounded=False,
-    ),
-    Metric(
-        "device.is_rdna",
-        "count",
-        "RDNA GPU",
-        "",
-        "1 when the device is known to be an RDNA (gfx10 and later) GPU, else 0",
-        bounded=False,
-    ),
+    flag("device.is_amd", "AMD GPU", "1 when the device is AMD's or the export has counters only AMD has, else 0"),
+    flag("device.is_rdna", "RDNA GPU", "1 when the device is known to be an RDNA (gfx10 and later) GPU, else 0"),
     Metric("launch.vgpr_spills", "count", "VGPR spills", "low", "Vector registers spilled to memory by the compiler"),
     Metric("launch.sgpr_spills", "count", "SGPR spills", "low", "Scalar registers spilled by the compiler"),
     # why workgroups were not placed

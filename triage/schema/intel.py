@@ -3,7 +3,7 @@
 Active, stalled and idle are shares of the vector engines' time and add up to 100 %; active is not a share of peak.
 """
 
-from triage.schema._metric import Metric
+from triage.schema._metric import Metric, flag
 
 # What the threads of a stalled vector engine wait for. Several reasons can hold in one cycle, so they need not add up to
 # "EU stalled"; all are shares of the same time.
@@ -47,13 +47,8 @@ def _time(id: str, label: str, meaning: str, *aliases: str) -> Metric:
 
 METRICS = (
     # for rules about Intel's hardware
-    Metric(
-        "device.is_intel",
-        "count",
-        "Intel GPU",
-        "",
-        "1 when the device is Intel's or the export has counters only Intel has, else 0",
-        bounded=False,
+    flag(
+        "device.is_intel", "Intel GPU", "1 when the device is Intel's or the export has counters only Intel has, else 0"
     ),
     # Names of three tools: the metric discovery library, its newer "Xe vector engine" spelling, VTune's tables.
     Metric(
