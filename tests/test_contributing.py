@@ -21,7 +21,7 @@ thresholds:
   half: {value: 50%, cite: here}
 when: {all: [sm.throughput < half]}
 finding: "SM throughput is {sm.throughput:.0%}."
-gain: {saves: 1 - sm.throughput / half, at_most: 90%, confidence: low, because: an example}
+gain: {time: 1 - sm.throughput / half, evidence: rate, because: an example}
 advice: [Do something.]
 tests:
   - {name: low, given: {sm.throughput: 30%}, expect: fires, gain: 40%}

@@ -72,6 +72,26 @@ def test_what_was_not_measured_is_no_gain(rule: Rule) -> None:
     assert np.isnan(gain(rule, {"remains": {"vram": 0.5}}, {"l2": 0.5})[1])
 
 
+@given(units=busy, stays=shares)
+def test_work_that_goes_goes_from_every_unit(rule: Rule, units: dict[str, float], stays: float) -> None:
+    everywhere = gain(rule, {"remains": {"all": stays}}, units)
+    assert everywhere == gain(rule, {"remains": dict.fromkeys(PARTS, stays)}, units)
+    # what is said of one unit holds for that one
+    unit = min(units)
+    own = gain(rule, {"remains": {"all": stays, unit: 1}, "time": 1}, units)
+    assert own[1] <= max(0.0, 1 - units[unit] / MODEL.reach) + 1e-4
+
+
+def test_a_pack_may_know_how_far_a_unit_gets(rule: Rule) -> None:
+    stated = {"because": "test", "time": 0.9}
+    view = facts_view({UNITS["vram"]: 0.6})
+    likely = []
+    for reach in (None, 0.9):
+        made = replace(rule, gain=gain_model(stated, value, reach))
+        likely.append(float(fractions(made, Lookup(made, view, "v2"), np.array([0]))[1][0]))
+    assert likely == pytest.approx([1 - 0.6 / MODEL.reach, 1 - 0.6 / 0.9], abs=1e-4)
+
+
 def test_a_roll_up_stands_for_parts_nobody_counted(rule: Rule) -> None:
     by_parts = gain(rule, {"time": 0.9}, {"vram": 0.7})
     rolled_up = gain(rule, {"time": 0.9}, {}, **{"memory.side": 0.7})
@@ -81,7 +101,7 @@ def test_a_roll_up_stands_for_parts_nobody_counted(rule: Rule) -> None:
 @pytest.mark.parametrize(
     ("stated", "says"),
     [
-        ({"time": 0.1, "saves": 0.1}, "unknown gain key"),
+        ({"time": 0.1, "waits": 0.1}, "unknown gain key"),
         ({"remains": {"l3": 0.5}}, "unknown unit 'l3'"),
         ({"remains": 0.5}, "mapping of units"),
         ({"time": 0.1, "sure": 2}, "0 to 1"),

@@ -25,7 +25,7 @@ thresholds:
   low: {value: 60%, cite: src}
 when: {all: [sm.throughput < low]}
 finding: "SM at {sm.throughput}."
-gain: {saves: 1 - sm.throughput / low, at_most: 90%, confidence: low, because: a test}
+gain: {time: 1 - sm.throughput / low, time_at_best: 90%, confidence: low, because: a test}
 advice: [Do something.]
 tests:
   - {name: low, given: {sm.throughput: 30%}, expect: fires, gain: 50%}
@@ -60,7 +60,7 @@ def test_a_good_rule_passes(tmp_path: Path) -> None:
         ("cite: src}", "cite: srk}", 8, "cites 'srk'"),
         ('finding: "SM at {sm.throughput}."', 'finding: "SM at {l2.throughput}."', 10, "neither a need"),
         ("when: {all: [sm.throughput < low]}", "when: {all: [sm.throughput < low], not: [x]}", 9, "given, all and any"),
-        ("gain: {saves: 1 -", "gain: {saves: eval('1') -", 11, "unknown function eval()"),
+        ("gain: {time: 1 -", "gain: {time: eval('1') -", 11, "unknown function eval()"),
         ("because: a test", "becauze: a test", 11, "needs `because`"),
         ("confidence: low", "confidence: sure", 11, "confidence is one of"),
         ("title: A rule", "title: !!python/object:os.system A rule", 3, "not allowed"),

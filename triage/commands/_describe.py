@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from triage.ground.units import show
+from triage.rulebook.applies import said
 
 if TYPE_CHECKING:
     from triage.ground.glossary import Entry
@@ -65,6 +66,8 @@ def _advice(a: Advice) -> list[str]:
     lines = [wrap(a.text, "  - ")]
     if a.only_if:
         lines.append(wrap(f"only if {a.only_if.text}", "    "))
+    if a.where:
+        lines.append(wrap(f"for {said(a.where)}", "    "))
     return lines + [f"      {line}" for line in a.code.splitlines()]
 
 
@@ -75,6 +78,7 @@ def rule_text(rule: Rule, book: Rulebook) -> str:
     out = [
         wrap(f"{rule.id} {rule.name} - {rule.title}"),
         wrap(f"{kind} of pack {rule.pack}, {rule.status} since {rule.since}, scope {rule.scope}{only}"),
+        wrap(f"applies to: {said(rule.applies)}"),
     ]
     if rule.summary:
         out += ["", wrap(rule.summary)]
@@ -124,7 +128,8 @@ def _gain(g: GainModel) -> Iterator[str]:
     if g.best is not None:
         yield wrap(g.best.text, "  at most  ")
     if g.limited:
-        yield wrap("as far as the units that stay busy leave room", "  bounded  ")
+        at = f", which limit at {g.reach:.0%} of their peak" if g.reach else ""
+        yield wrap(f"as far as the units that stay busy leave room{at}", "  bounded  ")
 
 
 def cause_text(cause: Cause, book: Rulebook) -> str:
@@ -143,8 +148,7 @@ def cause_text(cause: Cause, book: Rulebook) -> str:
 
 
 def _cure(a: Cure) -> list[str]:
-    where = [", ".join(words) for words in a.where.values()] + ([f"from {a.since}"] if a.since else [])
-    return [wrap(a.text, "  - "), *([wrap(f"for {'; '.join(where)}", "    ")] if where else [])]
+    return [wrap(a.text, "  - "), *([wrap(f"for {said(a.where)}", "    ")] if a.where else [])]
 
 
 @cache

@@ -56,6 +56,7 @@ def _rules(folders: tuple[str, ...]) -> Rows:
     from pathlib import Path
 
     from triage.rulebook import packs
+    from triage.rulebook.applies import said
 
     return [
         {
@@ -64,7 +65,8 @@ def _rules(folders: tuple[str, ...]) -> Rows:
             "status": r.status,
             "kind": "concept" if r.is_concept else r.scope,
             "cause": r.cause,
-            "vendors": ", ".join(r.sources) or "any",
+            "vendors": ", ".join(r.applies.get("vendor", ())) or "any",
+            "applies": said(r.applies),
             "title": r.title,
             "sources": {
                 v: [f"{c.text} <{c.url}>" if c.url else c.text for c in cites] for v, cites in r.sources.items()

@@ -21,6 +21,8 @@ from triage.diagnosis.sentences import NOT_MEASURED, sentence
 from triage.ground.limiters import less_sure, level
 from triage.inference.evaluate import Lookup
 from triage.inference.groups import reads
+from triage.inference.setting import setting
+from triage.rulebook.applies import may_hold
 from triage.rulebook.expression import TRUE, Condition
 from triage.rulebook.rule import Rule
 
@@ -77,6 +79,7 @@ class _Maker:
         self.place = {-1: 0} if frame else {int(w): i for i, w in enumerate(self.rows)}
         self.view = View(capture, self.rows)
         self.origins = Origins(capture, self.view)
+        self.here = setting(capture)
         self.lookups: dict[int, Lookup] = {}
         for index in set(rules):
             rule = d.book.rules[index]
@@ -93,7 +96,7 @@ class _Maker:
         advice = [
             (a, sentence(a.text, rule, lookup, i))
             for a in rule.advice
-            if a.only_if is None or at(lookup.once(a.only_if), i) != 0
+            if may_hold(a.where, self.here) and (a.only_if is None or at(lookup.once(a.only_if), i) != 0)
         ]
         advice = [(a, text) for a, text in advice if NOT_MEASURED not in text]
         confidence = rule.gain.confidence if rule.gain else "medium"

@@ -17,7 +17,7 @@ import numpy as np
 
 from triage.capture.arrays import Floats, Indices, Values
 from triage.derive._arrays import highest
-from triage.ground.parts import ROLLUPS, UNITS
+from triage.ground.parts import EVERY, ROLLUPS, UNITS
 from triage.inference.evaluate import Lookup
 from triage.rulebook.rule import GainModel, Rule
 
@@ -30,16 +30,16 @@ QUANTA = 10_000  # a tenth of a permille is already false precision
 class Model:
     """The numbers all gains share; benchmarks/truth.py --fit says what measured cures choose (docs/truth.md).
 
-    reach: share of its peak at which a unit limits in practice. safe: factor on the parts of likely gains that rules
+    reach: share of its peak at which a unit limits in practice; packs with sources of their own state theirs. safe: factor on the parts of likely gains that rules
     call safe.
     """
 
     reach: float = 0.75
     safe: float = 1.0
 
-    def slowest(self, busy: Values) -> Values:
+    def slowest(self, busy: Values, reach: float | None = None) -> Values:
         """Share of the time that a demand takes at least, at the pace that is reached in practice."""
-        return np.minimum(busy / self.reach, 1.0)
+        return np.minimum(busy / (reach or self.reach), 1.0)
 
 
 MODEL = Model()
@@ -74,16 +74,17 @@ def fractions(rule: Rule, lookup: Lookup, where: Indices, model: Model | None = 
 def _limited(g: GainModel, chosen: _Chosen, stated: Values, model: Model) -> tuple[Values, Values]:
     """(likely, bound) by what every unit must still do."""
     stays = {d.unit: (np.clip(d.likely(chosen), 0.0, 1.0), np.clip(d.best(chosen), 0.0, 1.0)) for d in g.remains}
+    rest = stays.pop(EVERY, None)
     needs: Values = 0.0  # share of today's time that the busiest unit takes after the cure
     least: Values = 0.0  # the same at best
     freed: Values = np.nan  # time that went to the freed units, where nothing was measured of waits
     for busy, unit in _busy(chosen, stays):
-        pace = model.slowest(busy)
-        likely, best = stays.get(unit, (1.0, 1.0))
+        pace = model.slowest(busy, g.reach)
+        likely, best = stays.get(unit, rest or (1.0, 1.0))
         needs, least = np.fmax(needs, pace * likely), np.fmax(least, busy * np.fmin(best, likely))
-        if unit in stays:
+        if rest or unit in stays:
             freed = np.fmax(freed, (1 - likely) * pace)
-    waits = np.where(np.isnan(stated), freed, stated) if stays else stated
+    waits = np.where(np.isnan(stated), freed, stated) if g.remains else stated
     return np.minimum(1 - needs, waits), 1 - least
 
 

@@ -13,7 +13,6 @@ import numpy as np
 from triage import schema
 from triage.capture.arrays import Codes, Indices, Masks
 from triage.derive import View
-from triage.derive.vendor import vendor_of
 from triage.diagnosis.evidence import at, measures, title_of, unit_of
 from triage.diagnosis.gain import fractions
 from triage.diagnosis.judged import Diagnosis, Part
@@ -37,6 +36,8 @@ from triage.inference.evaluate import (
     missing,
 )
 from triage.inference.groups import reads
+from triage.inference.setting import setting
+from triage.rulebook.applies import may_hold
 from triage.rulebook.expression import FALSE, UNKNOWN, Condition
 from triage.rulebook.rule import Rule
 
@@ -59,6 +60,7 @@ class Outcomes:
         self.rows = np.array([0]) if whole else diagnosis.shown(part.number) if rows is None else rows
         self.view = View(self.capture, self.rows)
         self._lookups: dict[int, Lookup] = {}
+        self._here = setting(self.capture)
 
     def lookup(self, index: int) -> Lookup:
         """Names of a rule over the shown workloads."""
@@ -112,7 +114,7 @@ class Outcomes:
     def outcome(self, index: int) -> Codes:
         """FIRED .. OVERRULED per workload for one rule (its index in the rulebook)."""
         out = np.full(self.view.size, SILENT, dtype=np.int8)
-        if not self.d.book.rules[index].speaks_of(vendor_of(self.capture)):
+        if not may_hold(self.d.book.rules[index].applies, self._here):
             out[:] = NOT_APPLICABLE
             return out
         if index not in self.truth.fired:

@@ -12,11 +12,12 @@ from triage.diagnosis.identity import of_item, scope
 from triage.diagnosis.judged import Diagnosis, Item
 from triage.diagnosis.nouns import Finding
 from triage.diagnosis.outcomes import Outcomes
-from triage.diagnosis.setting import Setting, setting
 from triage.diagnosis.todo import todo
 from triage.document.bundle import Entry
 from triage.document.numbers import number
 from triage.ground.limiters import level
+from triage.inference.setting import setting
+from triage.rulebook.applies import holds
 from triage.rulebook.cause import Cause
 
 
@@ -152,21 +153,8 @@ def known_causes(d: Diagnosis, spoke: set[str]) -> dict[str, Entry]:
 
 def general(cause: Cause, capture: Capture) -> list[str]:
     """A cause's advice for the GPU and API at hand; what holds everywhere comes first."""
-    here: Setting = setting(capture)
-    arch = capture.device.arch if capture.device else ""
-    return [
-        a.text
-        for a in cause.advice
-        if all(here.get(fact) in words for fact, words in a.where.items()) and (not a.since or _reaches(arch, a.since))
-    ]
-
-
-def _reaches(arch: str, since: str) -> bool:
-    """Is an architecture as new as the first that has something?"""
-    if arch.startswith("sm_") and since.startswith("sm_"):
-        return int("".join(filter(str.isdigit, arch))) >= int("".join(filter(str.isdigit, since)))
-    # gfx942 is newer than gfx90a, but gfx1100 is another family and not a successor
-    return len(arch) == len(since) and arch[:4] == since[:4] and arch >= since
+    here = setting(capture)
+    return [a.text for a in cause.advice if holds(a.where, here)]
 
 
 def _sides(view: View) -> list[str]:

@@ -11,5 +11,8 @@ UNITS = {
     },
 }
 
+# in a rule, every part: work that goes takes its demand on all of them along
+EVERY = "all"
+
 # roll-up -> the parts it stands for where none of them was measured
 ROLLUPS = {"sm.side": ("lsu", "math", "issue"), "memory.side": ("l1_data", "shared", "l2", "vram")}

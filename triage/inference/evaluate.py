@@ -13,9 +13,10 @@ import numpy as np
 from triage.capture.arrays import Codes, Masks, Values
 from triage.capture.capture import Capture
 from triage.derive import View, absent, leaves
-from triage.derive.vendor import vendor_of
 from triage.inference.engine import Engine
 from triage.inference.groups import RULES, Input, reads, sign
+from triage.inference.setting import setting
+from triage.rulebook.applies import may_hold
 from triage.rulebook.expression import FALSE, TRUE, UNKNOWN, Condition, Expression
 from triage.rulebook.rule import Rule
 
@@ -82,11 +83,13 @@ class Lookup:
 
 
 class Constants:
-    """Conditions over metrics that a capture does not have: the same for all its workloads, so computed for the first block."""
+    """What is the same for all workloads of a capture, so asked for the first block: conditions over metrics that it does
+    not have, and the facts that choose rules."""
 
     def __init__(self, capture: Capture) -> None:
         self.capture = capture
         self.truths: dict[str, Codes | int] = {}
+        self.here = setting(capture)
 
     def keep(self, item: Input, truth: Codes | int) -> None:
         """Remember a truth if no block can change it."""
@@ -101,14 +104,14 @@ def infer(view: View, engine: Engine, constants: Constants | None = None) -> Tru
     program, truth = engine.program, Truth()
     constants = constants or Constants(view.capture)
     memo = dict(constants.truths)
-    size, vendor = view.size, vendor_of(view.capture)
+    size, here = view.size, constants.here
     nothing = np.zeros(size, dtype=bool)
     for group in program.groups:
         digits = [_truth_of(i, view, program.method, truth, memo, constants) for i in group.inputs]
         bits = engine.infer(group, sign(digits, size))
         seen = int(np.bitwise_or.reduce(bits)) if size else 0
         for m, member in enumerate(group.members):
-            if not member.rule.speaks_of(vendor):
+            if not may_hold(member.rule.applies, here):
                 continue
             # most rules fire nowhere in a block: they share one empty mask
             fired = bits & np.uint32(1 << m) != 0 if seen >> m & 1 else nothing

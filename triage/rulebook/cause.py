@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
+from triage.rulebook.applies import Applies
 from triage.rulebook.expression import Condition
 from triage.rulebook.rule import Cite
 
 VERDICT = "verdict"
 FAMILIES = ("host", "launch", "occupancy", "latency", "compute", "memory", "graphics", VERDICT)
-# facts that choose advice; a capture has one word of each, or none where nothing tells
-FACTS = {
-    "work": ("graphics", "compute"),
-    "vendor": ("nvidia", "amd", "intel", "apple", "arm", "qualcomm"),
-    "api": ("cuda", "hip", "sycl", "opencl", "d3d11", "d3d12", "vulkan", "opengl", "metal"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +31,10 @@ class Confused:
 
 @dataclass(frozen=True, slots=True)
 class Cure:
-    """One thing to do. where: fact -> words of FACTS under which it applies; since: first architecture that has it."""
+    """One thing to do, and where: shown only where a capture tells all of these facts."""
 
     text: str
-    where: Mapping[str, tuple[str, ...]]
-    since: str = ""
+    where: Applies
 
 
 @dataclass(frozen=True, slots=True)

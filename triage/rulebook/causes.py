@@ -16,7 +16,8 @@ from typing import Any
 from triage import schema
 from triage.files import strict_yaml
 from triage.ground.errors import RuleError
-from triage.rulebook.cause import FACTS, FAMILIES, Cause, Confused, Cure, Explains
+from triage.rulebook import applies
+from triage.rulebook.cause import FAMILIES, Cause, Confused, Cure, Explains
 from triage.rulebook.expression import ExpressionError, condition
 from triage.rulebook.packs import cause_files
 from triage.rulebook.rule import Cite
@@ -150,17 +151,13 @@ class _Reader:
     def cure(self, item: Any) -> Cure:
         if isinstance(item, str):
             return Cure(" ".join(item.split()), {})
-        if not isinstance(item, dict) or not item.get("do") or set(item) - {"do", "since", *FACTS}:
-            raise self.fail("advice", f"advice is text, or a mapping with `do` (and {', '.join(FACTS)}, since)")
-        where = {}
-        for fact, words in FACTS.items():
-            if fact in item:
-                # one word may stand without brackets, as YAML authors write it
-                given = item[fact] if isinstance(item[fact], list) else [item[fact]]
-                if not set(map(str, given)) <= set(words):
-                    raise self.fail("advice", f"advice: {fact} is one of {', '.join(words)}")
-                where[fact] = tuple(map(str, given))
-        return Cure(" ".join(str(item["do"]).split()), where, str(item.get("since") or ""))
+        if not isinstance(item, dict) or not item.get("do"):
+            raise self.fail("advice", f"advice is text, or a mapping with `do` (and {', '.join(applies.KEYS)})")
+        try:
+            where = applies.read({k: v for k, v in item.items() if k != "do"})
+        except ValueError as e:
+            raise self.fail("advice", f"advice: {e}") from None
+        return Cure(" ".join(str(item["do"]).split()), where)
 
     def cites(self) -> tuple[Cite, ...]:
         out = []

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from triage.ground.limiters import CONFIDENCE
-from triage.ground.parts import UNITS
+from triage.ground.parts import EVERY, UNITS
 from triage.rulebook.expression import Expression
 from triage.rulebook.rule import EVIDENCE, GAIN_OF, Demand, GainModel
 
@@ -24,8 +24,8 @@ class Wrong(ValueError):
         self.key = key
 
 
-def gain_model(g: Mapping[str, Any], parse: Callable[[str], Expression]) -> GainModel:
-    """Raises Wrong. parse: text of a formula -> Expression."""
+def gain_model(g: Mapping[str, Any], parse: Callable[[str], Expression], reach: float | None = None) -> GainModel:
+    """Raises Wrong. parse: text of a formula -> Expression. reach: of the rule's pack."""
     if not set(g) & {"saves", "time", "remains"} or not g.get("because"):
         raise Wrong("gain", "`gain` needs `because`, and `remains`, `time` or both")
     plain = "saves" in g
@@ -54,6 +54,7 @@ def gain_model(g: Mapping[str, Any], parse: Callable[[str], Expression]) -> Gain
         because=" ".join(str(g["because"]).split()),
         scope=of,
         limited=not plain,
+        reach=reach,
     )
 
 
@@ -69,9 +70,9 @@ def _demands(g: Mapping[str, Any], parse: Callable[[str], Expression]) -> tuple[
     likely, best = g.get("remains") or {}, g.get("at_best") or {}
     for key, units in (("remains", likely), ("at_best", best)):
         if not isinstance(units, Mapping):
-            raise Wrong(key, f"{key} is a mapping of units; units are {', '.join(UNITS)}")
-        if unknown := set(units) - set(UNITS):
-            raise Wrong(key, f"{key}: unknown unit {min(unknown)!r}; units are {', '.join(UNITS)}")
+            raise Wrong(key, f"{key} is a mapping of units; units are {', '.join(UNITS)}, or {EVERY}")
+        if unknown := set(units) - {*UNITS, EVERY}:
+            raise Wrong(key, f"{key}: unknown unit {min(unknown)!r}; units are {', '.join(UNITS)}, or {EVERY}")
     out = []
     for unit in dict.fromkeys((*likely, *best)):
         stays = parse(_share(likely.get(unit, 1)))

@@ -19,6 +19,7 @@ from triage.files import cache
 from triage.files.bundled import share
 from triage.ground.errors import RuleError, TriageError, UnknownUnit
 from triage.ground.method import REVISIONS
+from triage.rulebook import pack
 from triage.rulebook.cause import FAMILIES, Cause
 from triage.rulebook.rule import Rule, quantity
 
@@ -52,6 +53,8 @@ class Rulebook:
         for rule in self.rules:
             # the overrides too: a report under --set rests on other knowledge
             h.update(f"{rule.id}\0{_digest(rule.file)}\0{sorted(rule.overrides.items())}\n".encode())
+        for shared in sorted({str(Path(rule.file).parent / pack.FILE) for rule in self.rules}):
+            h.update(f"{_digest(shared)}\n".encode())
         for cause in self.causes.values():
             h.update(f"{cause.id}\0{_digest(cause.file)}\n".encode())
         return h.hexdigest()
@@ -111,7 +114,8 @@ def cause_files() -> list[Path]:
 
 def _compiled(paths: Sequence[Path]) -> tuple[list[Rule], dict[str, Cause]]:
     """Rules without their tests, and causes; read only when a file or the code that reads them has changed."""
-    name = f"rules-{_made_from([*paths, *cause_files()])}"
+    shared = {p.parent / pack.FILE for p in paths}
+    name = f"rules-{_made_from([*paths, *sorted(shared), *cause_files()])}"
     if (kept := cache.recall(name)) is not None:
         # a cache that cannot be read back is no error: the rules are read again
         with contextlib.suppress(Exception):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from triage.ground import units
+from triage.rulebook.applies import Applies
 from triage.rulebook.expression import Condition, Expression
 
 # Publishers whose documents are about their own hardware alone, as they stand in the text of a source.
@@ -73,7 +75,7 @@ GAIN_OF = ("workload", "idle")
 class Demand:
     """The part of a unit's demand that remains after the cure: likely, and at best."""
 
-    unit: str  # of ground.parts.UNITS
+    unit: str  # of ground.parts.UNITS, or EVERY: all that have no demand of their own stated
     likely: Expression
     best: Expression
 
@@ -85,7 +87,7 @@ class GainModel:
     remains: demands that fall. time: share of the time that the cure gives back by what was measured of waits or idle
     units, None where the demands alone tell. best: most of it. low: None where `sure`, a part of the likely gain, is safe.
     limited: whether the units that stay busy bound the gain; a rule of a user's own may state plain formulas instead.
-    scope: a word of GAIN_OF.
+    scope: a word of GAIN_OF. reach: share of peak at which a unit limits, None for the model's own number.
     """
 
     remains: tuple[Demand, ...]
@@ -98,6 +100,7 @@ class GainModel:
     because: str
     scope: str = "workload"
     limited: bool = True
+    reach: float | None = None
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
@@ -108,12 +111,13 @@ class GainModel:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """One thing to do. only_if: shown unless this condition is known to be false."""
+    """One thing to do. Shown unless `only_if` or a fact of `where` is known to be otherwise."""
 
     text: str
     only_if: Condition | None = None
     code: str = ""
     language: str = ""
+    where: Applies = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +140,8 @@ class Rule:
     """One unit of knowledge = one file.
 
     umbrella: true of almost any workload (P3 cases A and B), so never a cause by name: it is listed last. cause: what the
-    rule gives evidence for, an id of rulebook.causes; a rule of a user's own may leave it to its name.
+    rule gives evidence for, an id of rulebook.causes; a rule of a user's own may leave it to its name. applies: where it
+    speaks, silent on a capture that says otherwise; a rule of vendors' own sources speaks of their GPUs only.
     """
 
     id: str
@@ -168,6 +173,7 @@ class Rule:
     summary: str = ""
     umbrella: bool = False
     cause: str = ""
+    applies: Applies = field(default_factory=dict)
     overrides: dict[str, float] = field(default_factory=dict)
 
     def threshold(self, name: str, method: str) -> float:
@@ -184,18 +190,15 @@ class Rule:
 
     @property
     def sources(self) -> dict[str, tuple[Cite, ...]]:
-        """vendor -> its own sources for this rule; empty where all sources are about every GPU."""
-        found = {v: tuple(c for c in self.cites if v in c.vendors) for v in _PUBLISHERS}
-        return {v: cites for v, cites in found.items() if cites}
+        """See sources."""
+        return sources(self.cites)
 
-    def speaks_of(self, vendor: str) -> bool:
-        """May the rule speak about this vendor's GPUs? A threshold of one vendor's guide says nothing about another's.
 
-        vendor: "nvidia", "amd", "intel" or "" for an unknown one, of which every rule speaks. A rule without a vendor's
-        source, such as a concept that only tells vendors apart, speaks of all.
-        """
-        sources = self.sources
-        return not vendor or not sources or vendor in sources
+def sources(cites: Iterable[Cite]) -> dict[str, tuple[Cite, ...]]:
+    """vendor -> its own sources; empty where all sources are about every GPU."""
+    cites = tuple(cites)
+    found = {v: tuple(c for c in cites if v in c.vendors) for v in _PUBLISHERS}
+    return {v: own for v, own in found.items() if own}
 
 
 # number, then anything: the unit is judged by the tables of ground.units, not by a pattern

@@ -15,6 +15,9 @@ from triage import schema
 from triage.files import strict_yaml
 from triage.ground.errors import RuleError, UnknownUnit
 from triage.ground.method import NUMBERS, REVISIONS
+from triage.rulebook import pack
+from triage.rulebook.applies import KEYS, Applies
+from triage.rulebook.applies import read as read_facts
 from triage.rulebook.expression import Condition, Expression, ExpressionError, condition, value
 from triage.rulebook.gainfile import Wrong, gain_model
 from triage.rulebook.rule import (
@@ -27,6 +30,7 @@ from triage.rulebook.rule import (
     Threshold,
     When,
     quantity,
+    sources,
 )
 
 _KEYS = {
@@ -56,6 +60,7 @@ _KEYS = {
     "tests",
     "umbrella",
     "cause",
+    "applies",
 }
 _STATUS = ("experimental", "stable", "deprecated")
 _SCOPES = ("workload", "frame")
@@ -74,6 +79,7 @@ class _Reader:
 
     def __init__(self, data: strict_yaml.Mapping, file: str, path: Path) -> None:
         self.d, self.file, self.path = data, file, path
+        self.pack = pack.read(path.parent)
 
     def fail(self, key: str, problem: str, hint: str = "", within: strict_yaml.Mapping | None = None) -> RuleError:
         m = within if within is not None else self.d
@@ -166,12 +172,30 @@ class _Reader:
             umbrella=self.flag("umbrella"),
             # a concept reports nothing, so it is evidence for nothing
             cause=self.text("cause", "" if not self.d.get("finding") else name),
+            applies=self.applies(cites),
         )
         if not rule.is_concept and not rule.cites:
             raise self.fail("cites", "a rule that reports something cites a source", "add `cites:`")
         if rule.is_concept and not rule.concludes and not rule.gain and not rule.rules_out:
             raise self.fail("finding", "neither `finding` nor `concludes`: the rule would do nothing")
         return rule
+
+    def applies(self, cites: tuple[Cite, ...]) -> Applies:
+        """The pack's facts, then the rule's own; a threshold of one vendor's guide says nothing of another's GPUs."""
+        holds = {**self.pack.applies, **self.facts("applies", self.d.get("applies", {}))}
+        if own := sources(cites):
+            if unfounded := [v for v in holds.get("vendor", ()) if v not in own]:
+                raise self.fail("applies", f"applies: {unfounded[0]} is named, and none of the sources is about it")
+            holds.setdefault("vendor", tuple(own))
+        return {fact: holds[fact] for fact in KEYS if fact in holds}
+
+    def facts(self, key: str, given: Any) -> Applies:
+        if not isinstance(given, dict):
+            raise self.fail(key, f"`{key}` is a mapping of {', '.join(KEYS)}")
+        try:
+            return read_facts(given)
+        except ValueError as e:
+            raise self.fail(key, f"{key}: {e}") from None
 
     def cites(self) -> tuple[Cite, ...]:
         out = []
@@ -326,7 +350,7 @@ class _Reader:
         if not isinstance(g, strict_yaml.Mapping):
             raise self.fail("gain", "`gain` needs `because`, and `remains`, `time` or both")
         try:
-            model = gain_model(g, lambda text: self.expression("gain", text))
+            model = gain_model(g, lambda text: self.expression("gain", text), self.pack.reach)
         except Wrong as wrong:
             raise self.fail(wrong.key, str(wrong), within=g if wrong.key != "gain" else None) from None
         for e in model.expressions:
@@ -339,6 +363,8 @@ class _Reader:
             if isinstance(item, str):
                 out.append(Advice(" ".join(item.split())))
             elif isinstance(item, dict) and item.get("do"):
+                if unknown := set(item) - {"do", "only_if", "code", "language", *KEYS}:
+                    raise self.fail("advice", f"advice: unknown key {min(unknown)!r}")
                 # the rules for conditions hold here too: no bare number, no undeclared name
                 cond = self.condition(item["only_if"]) if item.get("only_if") else None
                 out.append(
@@ -347,10 +373,13 @@ class _Reader:
                         cond,
                         str(item.get("code") or "").rstrip(),
                         str(item.get("language") or ""),
+                        self.facts("advice", {k: v for k, v in item.items() if k in KEYS}),
                     )
                 )
             else:
-                raise self.fail("advice", "advice is text, or a mapping with `do` (and `only_if`, `code`, `language`)")
+                raise self.fail(
+                    "advice", "advice is text, or a mapping with `do` (and `only_if`, `code`, `language`, facts)"
+                )
         for a in out:
             self.fields("advice", a.text)
         return tuple(out)

@@ -1,24 +1,13 @@
-"""The GPU and API a capture comes from, as far as its dialect and device tell: what chooses advice."""
+"""The GPU and API a capture comes from, as far as its dialect, device and counters tell: what chooses rules and advice."""
 
 from __future__ import annotations
 
-from typing import TypedDict
-
 from triage.capture.capture import Capture
 from triage.derive.api import api_of
-from triage.rulebook.cause import FACTS
+from triage.derive.vendor import vendor_of
 
-
-class Setting(TypedDict, total=False):
-    """Words of rulebook.cause.FACTS; a fact that nothing tells is left out."""
-
-    work: str
-    vendor: str
-    api: str
-
-
-# first part of a dialect's name -> what it implies
-_DIALECTS: dict[str, Setting] = {
+# first part of a dialect's name -> words of rulebook.applies.FACTS that it implies
+_DIALECTS = {
     "ncu": {"work": "compute", "vendor": "nvidia", "api": "cuda"},
     "nsys": {"work": "compute", "vendor": "nvidia", "api": "cuda"},
     "nvprof": {"work": "compute", "vendor": "nvidia", "api": "cuda"},
@@ -39,14 +28,19 @@ _DIALECTS: dict[str, Setting] = {
 }
 
 
-def setting(capture: Capture) -> Setting:
-    """Facts of a capture. A device that is known says its vendor; launches of a compute API say the kind of work."""
-    out: Setting = {**_DIALECTS.get(capture.input.dialect.partition("-")[0], {})}
+def setting(capture: Capture) -> dict[str, str]:
+    """Facts of a capture: words of rulebook.applies.FACTS and `arch`; what nothing tells is left out.
+
+    A device or counters that only one vendor has say the vendor; launches of a compute API say the kind of work.
+    """
+    out = dict(_DIALECTS.get(capture.input.dialect.partition("-")[0], {}))
     # frame captures name their calls; a compute API has no draws
     if out.get("work") == "graphics" and "api" not in out and (api := api_of(capture)):
         out["api"] = api
-    if capture.device and capture.device.vendor.lower() in FACTS["vendor"]:
-        out["vendor"] = capture.device.vendor.lower()
+    if vendor := vendor_of(capture):
+        out["vendor"] = vendor
     if "launch.block_size" in capture.facts and "work" not in out:
         out["work"] = "compute"
+    if capture.device is not None and capture.device.arch:
+        out["arch"] = capture.device.arch
     return out

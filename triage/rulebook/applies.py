@@ -1,0 +1,64 @@
+"""Where knowledge holds: kind of work, vendor, API and generation, as facts that a capture has or does not tell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+# facts that choose rules and advice; a capture has one word of each, or none where nothing tells
+FACTS = {
+    "work": ("graphics", "compute"),
+    "vendor": ("nvidia", "amd", "intel", "apple", "arm", "qualcomm"),
+    "api": ("cuda", "hip", "sycl", "opencl", "d3d11", "d3d12", "vulkan", "opengl", "metal"),
+}
+SINCE = "since"  # first architecture that has it: sm_80, gfx90a
+KEYS = (*FACTS, SINCE)
+Applies = Mapping[str, tuple[str, ...]]
+
+
+def read(given: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """fact -> words, in the order of KEYS. Raises ValueError for a fact or a word that nobody knows."""
+    if unknown := [fact for fact in given if fact not in KEYS]:
+        raise ValueError(f"no fact is called {unknown[0]!r}; facts are {', '.join(KEYS)}")
+    out = {}
+    for fact in KEYS:
+        if fact not in given:
+            continue
+        # one word may stand without brackets, as YAML authors write it
+        words = tuple(map(str, given[fact] if isinstance(given[fact], list) else [given[fact]]))
+        if fact in FACTS and (strange := [w for w in words if w not in FACTS[fact]]):
+            raise ValueError(f"{fact} is one of {', '.join(FACTS[fact])}, not {strange[0]!r}")
+        out[fact] = words
+    return out
+
+
+def may_hold(applies: Applies, here: Mapping[str, str]) -> bool:
+    """False where a fact of a capture says that knowledge is about something else. here: fact -> word, and `arch`."""
+    for fact, words in applies.items():
+        if fact == SINCE:
+            if (arch := here.get("arch")) and not any(reaches(arch, first) for first in words):
+                return False
+        elif fact in here and here[fact] not in words:
+            return False
+    return True
+
+
+def holds(applies: Applies, here: Mapping[str, str]) -> bool:
+    """True where a capture tells every fact asked for, and as stated."""
+    told = {*here, SINCE} if "arch" in here else set(here)
+    return told >= set(applies) and may_hold(applies, here)
+
+
+def reaches(arch: str, since: str) -> bool:
+    """Is an architecture as new as the first that has something?"""
+    if arch.startswith("sm_") and since.startswith("sm_"):
+        return int("".join(filter(str.isdigit, arch))) >= int("".join(filter(str.isdigit, since)))
+    # gfx942 is newer than gfx90a, but gfx1100 is another family and not a successor
+    return len(arch) == len(since) and arch[:4] == since[:4] and arch >= since
+
+
+def said(applies: Applies) -> str:
+    """In words: `compute, amd or intel, since gfx90a`; "anywhere" where nothing is stated."""
+    told = {fact: words for fact, words in applies.items() if set(words) != set(FACTS.get(fact, ()))}
+    parts = [("since " if fact == SINCE else "") + " or ".join(words) for fact, words in told.items()]
+    return ", ".join(parts) or "anywhere"

@@ -1,0 +1,56 @@
+"""What all rules of one folder share: rules/<pack>/_pack.yaml, so that none of them has to repeat it.
+
+`applies` says which work, vendor and API a pack is about; `reach` from which share of its peak a unit limits there,
+where the pack's sources say another than the gain model's own number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from triage.files import strict_yaml
+from triage.ground.errors import RuleError, UnknownUnit
+from triage.rulebook import applies
+from triage.rulebook.rule import quantity
+
+FILE = "_pack.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """Defaults of a folder's rules. reach: share of peak, None for the gain model's own; why: where it comes from."""
+
+    applies: applies.Applies = field(default_factory=dict)
+    reach: float | None = None
+    why: str = ""
+
+
+def read(folder: Path) -> Pack:
+    """The defaults of a folder; none where it has no such file. Raises RuleError with file and line."""
+    path = folder / FILE
+    if not path.is_file():
+        return Pack()
+    d = strict_yaml.load(path)
+
+    def wrong(key: str, problem: str) -> RuleError:
+        return RuleError(str(path), d.lines.get(key, d.line), problem)
+
+    if unknown := set(d) - {"applies", "reach"}:
+        raise wrong(min(unknown), f"unknown key {min(unknown)!r}; a pack has applies and reach")
+    holds, said = d.get("applies", {}), d.get("reach", {})
+    for key, value in (("applies", holds), ("reach", said)):
+        if not isinstance(value, dict):
+            raise wrong(key, f"`{key}` is a mapping")
+    if said and (set(said) != {"value", "why"} or not said["why"]):
+        raise wrong("reach", "`reach` needs `value` and `why`")
+    try:
+        reach = quantity(said["value"])[0] if said else None
+    except (ValueError, UnknownUnit) as e:
+        raise wrong("reach", f"reach: {e}") from None
+    if reach is not None and not 0 < reach <= 1:
+        raise wrong("reach", "`reach` is a share of peak, above 0 and up to 100 %")
+    try:
+        return Pack(applies.read(holds), reach, " ".join(str(said.get("why", "")).split()))
+    except ValueError as e:
+        raise wrong("applies", f"applies: {e}") from None
