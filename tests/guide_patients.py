@@ -89,7 +89,8 @@ class Patient:
     forms: tuple[str, ...] = ("full", "thin")
 
 
-def _healthy(chip: str) -> dict[str, float]:
+def healthy(chip: str) -> dict[str, float]:
+    """Counters of a kernel of this chip that has nothing wrong."""
     _, _, sms = CHIPS[chip]
     return {
         "time": 250_000, "sm": 55, "mem": 50, "dram": 45, "dram_active": 45, "l1": 50, "l2": 40, "issue": 62, "inst": 55, "sm_active": 56,
@@ -109,7 +110,7 @@ def columns(patient: Patient, form: str = "full") -> dict[str, float]:
     """Counter -> value. form: full, everything measured; thin, only what the patient's own line states."""
     own = dict(patient.counters)
     if form == "full":
-        own = _healthy(patient.chip) | {"ffma": 4e9, "fadd": 2e8, "fmul": 1e8} | own
+        own = healthy(patient.chip) | {"ffma": 4e9, "fadd": 2e8, "fmul": 1e8} | own
     out = {COUNTERS[k]: v for k, v in own.items()}
     shares = dict(patient.stalls)
     if form == "full":

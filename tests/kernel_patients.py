@@ -21,7 +21,7 @@ OTHERS: dict[str, Patient] = {
         "issue": 30, "inst": 1.7, "executed": 6e6, "warps": 64}, {"wait": 30, "long_scoreboard": 25}, beside="load-imbalance idle-sms dependency-latency", never=f"{WASTE} register-spills"),
     "doubles on a graphics card": patient("RTX5090", "fp64-bound", LAZY | {"sm": 92, "sm_active": 93, "fp64": 92.5, "fp64_e": 91.8, "issue": 24, "inst": 23.5, "mem": 10, "dram": 8, "dram_active": 8,
         "ffma": 0, "fadd": 0, "fmul": 0}, {"math_pipe_throttle": 72}, beside="narrow-pipe near-limit", never=f"{OCCUPANCY} {WASTE} dependency-latency"),
-    "registers hold the warps back": patient("H100", "low-occupancy occupancy-registers", LAZY | {"regs": 200, "by_regs": 1, "theory": 12.5, "occ": 12.3, "waves": 60},
+    "registers hold the warps back": patient("H100", "occupancy-registers", LAZY | {"regs": 200, "by_regs": 1, "theory": 12.5, "occ": 12.3, "waves": 60},
         {"long_scoreboard": 45, "wait": 25}, beside="memory-latency", never=f"{WASTE} register-spills"),
     "a reduction that meets after every step": patient("A100", "barrier-waits", LAZY | {"sm": 30, "mem": 30, "l1": 30, "block": 1024, "grid": 2000, "by_warps": 2, "by_regs": 2, "issue": 30, "inst": 29, "smem_static": 4096, "shared_wf": 10, "wavefronts": 14, "shared": 3e7,
         "waves": 9}, {"barrier": 55}, never=f"{WASTE} low-occupancy"),

@@ -61,9 +61,9 @@ CASES: dict[str, tuple[set[str], dict[str, float]]] = {
         "global_store.sectors": 32e6, "global_store.bytes_per_sector": 4, "global_access.sectors_l2": 36e6}),
     "bank conflicts": ({"shared-bank-conflicts"}, sol(0.30, 0.95, 0.05, 0.05, 0.10) | stalls(short_scoreboard=0.3, mio_throttle=0.55) | {
         "shared.bank_conflicts": 31e6, "shared.wavefronts": 32e6}),
-    "low occupancy by registers": ({"low-theoretical-occupancy", "low-occupancy-sm"}, LATENCY | {
+    "low occupancy by registers": ({"low-theoretical-occupancy", "register-limited-kernel", "low-occupancy-sm"}, LATENCY | {
         "occupancy.theoretical": 0.1875, "sm.occupancy": 0.18, "launch.registers": 168, "launch.resident_groups": 1, "launch.waves": 20.0}),
-    "low occupancy by shared memory": ({"low-theoretical-occupancy", "low-occupancy-sm"}, LATENCY | {
+    "low occupancy by shared memory": ({"low-theoretical-occupancy", "shared-limited-kernel", "low-occupancy-sm"}, LATENCY | {
         "occupancy.theoretical": 0.25, "sm.occupancy": 0.24, "launch.shared_static": 49_152, "launch.resident_groups": 4}),
     "tiny grid": ({"small-grid"}, sol(0.11, 0.02, 0.02, 0.02, 0.85) | stalls(wait=0.3) | {
         "launch.grid_size": 16, "launch.waves": 0.06, "launch.resident_groups": 2, "sm.active": 0.121, "sm.throughput_active": 0.9,

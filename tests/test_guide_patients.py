@@ -6,17 +6,20 @@ from pathlib import Path
 
 import pytest
 
+from tests.details_page import write_details
 from tests.guide_patients import PATIENTS, Patient, write
 from tests.kernel_patients import OTHERS
+from tests.more_patients import MORE
 from triage import diagnose, read
 
-EVERY = PATIENTS | OTHERS
+EVERY = PATIENTS | OTHERS | MORE
 CASES = [(name, form) for name, patient in EVERY.items() for form in patient.forms]
 
 
 def causes(path: Path, patient: Patient, form: str) -> tuple[str, set[str]]:
     """(cause that leads the to-do list, causes of every finding)."""
-    found = diagnose([read(write(path / "patient.csv", patient, form))])
+    on_details = form in ("details", "all")
+    found = diagnose([read((write_details if on_details else write)(path / "patient.csv", patient, form))])
     todo = found.todo
     return (str(todo[0]["cause"]) if todo else ""), {f.rule.cause for f in found.findings if f.workload >= 0}
 

@@ -61,6 +61,9 @@ LATER = {
     "issue-stalls",
     "low-occupancy-sm",
     "low-theoretical-occupancy",
+    "register-limited-kernel",
+    "shared-limited-kernel",
+    "group-size-limited-kernel",
     "achieved-occupancy-gap",
 }
 

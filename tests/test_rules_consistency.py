@@ -27,7 +27,7 @@ from triage.rulebook.packs import Rulebook
 
 MORE_WARPS = {
     "low-occupancy-sm", "register-limited-warps", "attribute-limited-warps", "shared-memory-limited-warps",
-    "out-of-order-pixel-warps", "group-slot-limited-warps", "launch-rate-limit", "low-theoretical-occupancy",
+    "out-of-order-pixel-warps", "group-slot-limited-warps", "launch-rate-limit", "low-theoretical-occupancy", "register-limited-kernel", "shared-limited-kernel",
     "achieved-occupancy-gap",
 }  # fmt: skip
 SHORTER_STALLS = {"texture-latency", "barrier-stalls", "issue-stalls", "long-scoreboard-stalls"}

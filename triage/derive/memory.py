@@ -15,6 +15,7 @@ SECTOR = 32.0  # bytes; L1, L2 and DRAM move whole sectors
 # where every thread hits a sector of its own. Nsight Compute's MemoryCacheAccessPattern rule counts the same way.
 DENSE = 4.0  # sectors of a warp's perfectly coalesced 4-byte access
 WIDEST = 16.0  # sectors of a warp's perfectly coalesced 16-byte access: more is waste whatever the type
+EXCUSED = 0.25  # what the rules of both kinds tolerate: from there on the other kind is at fault
 _EPS = 0.05  # sectors: an average of 4.02 is still dense
 
 
@@ -30,6 +31,8 @@ def _waste(used: Values, mine: Values, other: Values, other_used: Values, share:
     kind among all global sectors.
     """
     measured = np.clip(1 - np.where(used > 0, used, np.nan) / SECTOR, 0.0, 1.0)
+    # a request touches one sector at least: lanes that read the same word use few bytes and waste no sector
+    measured = np.where(np.isnan(mine), measured, np.minimum(measured, 1 - 1 / np.fmax(mine, 1.0)))
     whole = _excess(*excess)
     share = np.where(share > 0, share, np.nan)
     # sectors per request tell which kind is dense; a dense kind wastes nothing worth naming, so the other has it all
@@ -50,7 +53,9 @@ def _load_waste(
 ) -> Values:
     # where nothing tells loads from stores, loads are meant: most accesses are
     found = _waste(used, mine, other, other_used, share, *excess)
-    return first(found, np.where(np.isnan(mine), _excess(*excess), np.nan))
+    # ... unless stores are known to be sparse, and nothing says so of the loads
+    stores_only = other_used < SECTOR * (1 - EXCUSED)
+    return first(found, np.where(np.isnan(mine) & ~stores_only, _excess(*excess), np.nan))
 
 
 def _store_waste(

@@ -115,12 +115,12 @@ DERIVATIONS = (
     Derivation(
         "sm.active",
         (),
-        "1 - SM idle, else active cycles / elapsed cycles, of the SMs that the launch could use",
+        "1 - SM idle, else active cycles / elapsed cycles (or the busiest SM's), of the SMs that the launch could use",
         # Averages over all SMs of counters from two passes can differ by a cycle: active never exceeds elapsed.
-        lambda idle, act, elapsed, part: np.where(
-            np.isnan(idle), np.minimum(act / elapsed / np.where(part > 0, part, 1.0), 1.0), 1 - idle
+        lambda idle, act, elapsed, part, most: np.where(
+            np.isnan(idle), np.minimum(act / first(elapsed, most) / np.where(part > 0, part, 1.0), 1.0), 1 - idle
         ),
-        ("sm.idle", "sm.cycles_active", "sm.cycles_elapsed", "launch.sm_share"),
+        ("sm.idle", "sm.cycles_active", "sm.cycles_elapsed", "launch.sm_share", "sm.cycles_active_max"),
     ),
     Derivation(
         "sm.occupancy", ("sm.active_warps", "device.max_warps"), "active warps / warp slots per SM", lambda w, m: w / m

@@ -17,6 +17,8 @@ from triage.derive._derivation import Derivation
 if TYPE_CHECKING:
     from triage.derive import View
 
+BUSY = 0.6  # below it nobody asks what fills L1
+MOST = 0.5  # a bound that leaves both answers open is no answer
 BEYOND = 0.03  # a roll-up and its highest part come from two passes: that far apart they are still one number
 # LSU requests L1 takes in per turn of its data stage, both at peak; measured per generation
 PEAK_REQUESTS = {
@@ -60,6 +62,16 @@ def _l1_data(whole: Values, lsu: Values, *parts: Values) -> Values:
 def _none_asked(static: Values, dynamic: Values) -> Values:
     """0 where a group asks for no shared memory at all, else missing."""
     return np.where(static + np.nan_to_num(dynamic) == 0, 0.0, np.nan)
+
+
+def _at_least_shared(l1: Values, hits: Values, l2: Values) -> Values:
+    """Shared memory's least share of L1's turns where L1 is busy, misses, and L2 still has little to do; else missing.
+
+    What misses comes through L2: 64 bytes a cycle and SM at its peak, at least 32 to a turn of L1.
+    """
+    passed = over(2 * l2, np.where(hits < 1, 1 - hits, np.nan))
+    least_share = 1 - over(passed, l1)
+    return np.where((l1 >= BUSY) & (least_share >= MOST), least_share, np.nan)
 
 
 def _turns(view: View) -> Values:
@@ -167,9 +179,11 @@ DERIVATIONS = (
     Derivation(
         "l1tex.shared_share",
         (),
-        "shared memory's turns / all turns of L1's data stage; 0 where a group asks for no shared memory",
-        lambda part, whole, static, dynamic: np.minimum(first(over(part, whole), _none_asked(static, dynamic)), 1.0),
-        ("l1tex.shared_data", "l1tex.lsu_data", *_ASKED),
+        "shared memory's turns / all turns of L1's data stage; 0 where a group asks for no shared memory; at least what L2 cannot have sent",
+        lambda part, whole, static, dynamic, *rest: np.minimum(
+            first(over(part, whole), _none_asked(static, dynamic), _at_least_shared(*rest)), 1.0
+        ),
+        ("l1tex.shared_data", "l1tex.lsu_data", *_ASKED, "l1tex.throughput", "l1tex.hit_rate", "l2.throughput"),
         ask=("l1tex.shared_data", "l1tex.lsu_data"),
     ),
     Derivation(

@@ -243,6 +243,12 @@ METRICS = (
         "The fullest of the math pipes other than the special-function and FP64 pipes",
     ),
     flag(
+        "pipe.alu_leads",
+        "Integer pipe leads",
+        "1 when the profiler itself names the integer and logic pipe as the highest",
+    ),
+    flag("pipe.xu_leads", "XU pipe leads", "1 when the profiler itself names the special-function pipe as the highest"),
+    flag(
         "name.matrix_like",
         "Matrix-like name",
         "1 when the name suggests matrix multiplication, convolution or attention; a hint, not a fact",

@@ -212,7 +212,7 @@ METRICS = (
         "Green context",
         "",
         "1 when the launch ran in a green context, which owns a part of the SMs",
-        ("launch__uses_green_context",),
+        ("launch__uses_green_context", "Uses Green Context"),
         bounded=False,
     ),
     Metric(

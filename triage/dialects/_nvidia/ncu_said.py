@@ -54,6 +54,8 @@ _PIPE = re.compile(
     r"\b(ALU|FMA|FP16|FP64|XU|LSU|TEX|Tensor)\b[^.]{0,30}? is the highest-utilized pipeline \(([\d.]+)%\)",
     re.IGNORECASE,
 )
+_LEADERS = ("alu", "xu")
+_FUSED = re.compile(r"executes ([\d,]+) fused and ([\d,]+) non-fused (FP32|FP64)", re.IGNORECASE)
 # pattern -> metric of each group; counts as printed
 _COUNTS = (
     (
@@ -88,6 +90,12 @@ def figures(rule: str, text: str) -> Iterator[tuple[str, float]]:
         yield f"{_UNITS[m[1].lower()]}.cycles_active_max", 1 + float(m[2]) / 100
     if m := _PIPE.search(text):
         yield f"pipe.{m[1].lower()}", float(m[2]) / 100
+        if m[1].lower() in _LEADERS:  # of no other pipe is a figure given: only that it is lower
+            yield f"pipe.{m[1].lower()}_leads", 1.0
+    if m := _FUSED.search(text):
+        fused, single = (float(g.replace(",", "")) for g in m.groups()[:2])
+        if fused + single > 0:
+            yield f"flop.nonfused_{m[3].lower()}", single / (fused + single)
 
 
 def add(table: Table) -> None:
