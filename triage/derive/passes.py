@@ -63,6 +63,7 @@ DERIVATIONS = (
         ask=("gpu.time",),
     ),
     _per("range.drain_interval", "gpu.time", "wfi.go_idle", "GPU time / drains"),
+    _per("range.barrier_interval", "gpu.time", "barrier.count", "GPU time / barriers"),
     _per("range.switch_interval", "gpu.time", "wfi.switches", "GPU time / switches"),
     Derivation(
         "pixels.drawn",

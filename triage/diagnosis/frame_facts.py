@@ -13,7 +13,7 @@ import numpy as np
 from triage.capture.arrays import Codes, Floats, Indices, Masks
 from triage.capture.capture import SEP, Capture, Derived
 from triage.derive import View
-from triage.diagnosis import pass_order
+from triage.diagnosis import frame_barriers, pass_order
 from triage.diagnosis.pass_facts import pass_facts
 from triage.diagnosis.pass_order import Fences
 from triage.ground.limiters import CLASSES
@@ -50,6 +50,7 @@ def frame_capture(capture: Capture, limiter: Codes, lead: tuple[Floats, Indices]
         known |= _merge(capture, own, leaf, total)
         known |= _pairs(capture, own, leaf, total)
         known |= pass_facts(capture, total)
+        known |= frame_barriers.facts(capture, total)
         known |= _common(lead, book, total)
         if capture.timeline is not None:
             from triage.diagnosis.timeline_facts import timeline_facts  # only traces need it
@@ -136,6 +137,9 @@ def _merge(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
     good[some] = np.isin(capture.kinds[some], _FUSED)
     # workloads stand in the order of the export: neighbours are passes that follow each other
     joined = good[1:] & good[:-1] & (capture.parent[1:] == capture.parent[:-1])
+    walls = capture.facts.get("barrier.count")
+    if walls is not None:  # what no barrier parts hands nothing over
+        joined &= ~(walls[1:] == 0)
     part = np.zeros(len(capture), dtype=bool)
     part[1:] |= joined
     part[:-1] |= joined
@@ -218,11 +222,14 @@ def _pairs(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
     compute = capture.kinds[rows] == "compute"
     allowed = whole[:, None] & whole[None, :] & (compute[:, None] | compute[None, :])
     leader = np.nan_to_num(sol).argmax(axis=0)
+    alone = ~_on_own_queue(view)  # what runs on a second queue already is not moved there
+    allowed &= (alone & compute)[:, None] | (alone & compute)[None, :]
     allowed &= leader[:, None] != leader[None, :]  # two passes that lead with one unit do not complement each other
     hidden = np.triu(np.where(allowed, hidden, 0.0), 1)
     order = np.flatnonzero(leaf & (own >= ORDERED * total))
     place = {int(row): i for i, row in enumerate(order)}
     roles = [_role(capture, int(row)) for row in order]
+    walls = frame_barriers.between(capture, order)
     saved, texts = 0.0, list[str]()
     for _ in range(TRIED):
         if len(texts) == PAIRS:
@@ -230,11 +237,11 @@ def _pairs(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
         a, b = (int(k) for k in np.unravel_index(int(hidden.argmax()), hidden.shape))
         if hidden[a, b] < MATTERS * total:
             break
-        guest, host = (a, b) if compute[a] else (b, a)
-        fences = pass_order.movable(roles, place[int(rows[guest])], place[int(rows[host])])
-        if fences is None and compute[host]:
-            guest, host = host, guest
-            fences = pass_order.movable(roles, place[int(rows[guest])], place[int(rows[host])])
+        ways = [(x, y) for x, y in ((a, b), (b, a)) if compute[x] and alone[x]]
+        for guest, host in ways:
+            fences = pass_order.movable(roles, place[int(rows[guest])], place[int(rows[host])], walls)
+            if fences is not None:
+                break
         if fences is None:
             hidden[a, b] = 0.0
             continue
@@ -251,6 +258,16 @@ def _pairs(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
         "frame.pair_share": (saved / total, "; ".join(texts) or "no pair complements each other"),
         "frame.pairs": (float(len(texts)), "; ".join(texts) or "none"),
     }
+
+
+def _on_own_queue(view: View) -> Masks:
+    """Ranges that ran on a compute queue: the export says so, or the counter of the second queue does."""
+    out = np.zeros(view.size, dtype=bool)
+    for metric, least in (("queue.async", 0.5), ("compute.async_active", 0.5)):
+        values = view[metric]
+        if np.ndim(values):
+            out |= values > least
+    return out
 
 
 def _role(capture: Capture, row: int) -> pass_order.Role | None:

@@ -55,12 +55,17 @@ def role(name: str) -> Role | None:
     return None
 
 
-def movable(order: Sequence[Role | None], compute: int, beside: int) -> Fences | None:
+def movable(
+    order: Sequence[Role | None], compute: int, beside: int, barriers: Sequence[float] | None = None
+) -> Fences | None:
     """Where the compute pass at a position could run beside another one; None where it could not, or nobody knows.
 
     order: roles of all passes in the order of the frame. The one of the two that moves passes nothing it needs and nothing
-    that needs it.
+    that needs it. barriers: how many stand before each pass, None where the export lists none: what no barrier parts
+    needs nothing of each other, whatever the names say.
     """
+    if barriers is not None and not any(barriers[min(compute, beside) + 1 : max(compute, beside) + 1]):
+        return _within_barriers(barriers, compute)
     guest, host = order[compute], order[beside]
     if guest is None or _reads(guest, host) or _reads(host, guest):
         return None
@@ -76,6 +81,13 @@ def movable(order: Sequence[Role | None], compute: int, beside: int) -> Fences |
     after = max((i for i in range(compute) if _reads(guest, order[i])), default=-1)
     before = min((i for i in range(compute + 1, len(order)) if _reads(order[i], guest)), default=-1)
     return Fences(after, before)
+
+
+def _within_barriers(barriers: Sequence[float], compute: int) -> Fences:
+    """Between the last barrier before a pass and the first behind it: there it may start, there it is waited for."""
+    own = next((i for i in range(compute, 0, -1) if barriers[i]), 0)
+    behind = next((i for i in range(compute + 1, len(barriers)) if barriers[i]), -1)
+    return Fences(own - 1, behind)
 
 
 def _reads(reader: Role | None, writer: Role | None) -> bool:

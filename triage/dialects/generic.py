@@ -29,6 +29,7 @@ ROLES = {
     "path": ("path", "marker path", "full name", "hierarchy"),
     "kind": ("kind", "type", "workload kind"),
     "device": ("device", "gpu name", "device name"),
+    "queue": ("queue", "queue name", "queue type"),
 }
 _KIND_WORDS = {
     "fullscreen": "fullscreen",
@@ -160,6 +161,10 @@ def read(source: Source, options: Options) -> Table:
         table.kinds = _kinds(wide.texts[roles["kind"]])
     if "path" in roles:
         table.names, table.paths = _paths(table.names, wide.texts[roles["path"]], "name" in roles)
+    if "queue" in roles:
+        queues = _queues(wide.texts[roles["queue"]])
+        if np.isfinite(queues).any():
+            table.columns["queue.async"] = Column(queues, headers[roles["queue"]], roles["queue"] + 1)
     if "device" in roles:
         table.device = next((d for d in wide.texts[roles["device"]] if d), "")
     table.unmapped = unmapped
@@ -196,6 +201,13 @@ def _kinds(texts: Names) -> Names:
     known = {t: _KIND_WORDS.get(str(t).strip().lower().replace("_", " ").replace("-", " "), "") for t in set(texts)}
     assert set(known.values()) <= {"", *KINDS}
     return np.array([known[t] for t in texts], dtype=object)
+
+
+def _queues(texts: Names) -> Floats:
+    """1 for a queue of compute or copies, 0 for the graphics queue, missing for words nobody knows."""
+    words = {t: re.findall(r"[a-z]+", str(t).lower()) for t in set(texts)}
+    own = {t: 1.0 if {"async", "compute", "copy", "transfer"} & set(w) else 0.0 if {"direct", "graphics", "universal"} & set(w) else np.nan for t, w in words.items()}  # fmt: skip
+    return np.array([own[t] for t in texts], dtype=float)
 
 
 def _bare_ratios_are_percent(

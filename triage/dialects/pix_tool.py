@@ -49,7 +49,11 @@ def read(source: Source, options: Options) -> Table:
 
 def names() -> dict[str, list[str]]:
     """Counters of the NVIDIA, AMD and Intel plug-ins."""
-    return {**markers.all_names(), "gpu.time": ["EOP to EOP Duration (ns)"]}
+    return {
+        **markers.all_names(),
+        "gpu.time": ["EOP to EOP Duration (ns)"],
+        "barrier.count": ["ResourceBarrier and Barrier events"],
+    }
 
 
 def collect(metrics: list[str]) -> str:

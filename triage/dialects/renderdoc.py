@@ -11,7 +11,7 @@ from triage.capture.arrays import Indices, Names
 from triage.capture.capture import SEP, Column, Quality, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects._graphics import markers, renderdoc_events
+from triage.dialects._graphics import barriers, markers, renderdoc_events
 from triage.dialects._nvidia import perfworks
 from triage.dialects._tables import wide_table
 from triage.ground import units
@@ -184,6 +184,11 @@ def _join(table: Table, tree: renderdoc_events.EventTree, ids: Indices) -> None:
         if (m := _GROUPS.match(name)) and (count := int(m[1]) * int(m[2]) * int(m[3])):
             groups[row] = count
     table.paths = paths
+    order = sorted(tree.names)
+    at = {eid: i for i, eid in enumerate(order)}
+    found = barriers.before((tree.names[e] for e in order), np.isin(order, ids))
+    if found is not None:
+        barriers.enter(table, np.array([found[at[int(e)]] if int(e) in at else np.nan for e in ids]), "Event")
     if np.isfinite(groups).any():
         table.columns["launch.grid_size"] = Column(
             groups,
@@ -218,6 +223,7 @@ def names() -> dict[str, list[str]]:
         **markers.all_names(),
         "gpu.time": ["GPU Duration"],
         "launch.grid_size": ["Dispatch(x, y, z) in the event text"],
+        "barrier.count": ["vkCmdPipelineBarrier and ResourceBarrier in the event text"],
     }
 
 

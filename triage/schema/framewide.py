@@ -44,6 +44,16 @@ METRICS = (
     # idle time and drains, over leaf ranges only: parents contain them again
     Metric("frame.idle", "ratio", "Frame idle", "low", "GPU idle over the frame's leaf ranges, weighted by their time"),
     Metric(
+        "frame.barriers", "count", "Barriers", "low", "Barriers between the pieces of work of the frame", bounded=False
+    ),
+    Metric(
+        "frame.barrier_share",
+        "ratio",
+        "Short work behind barriers",
+        "low",
+        "Time in ranges below 20 µs that each begin behind a barrier of their own, over the frame",
+    ),
+    Metric(
         "frame.drains",
         "count",
         "Drains in the frame",

@@ -21,6 +21,27 @@ METRICS = (
         "high",
         "GPU time of the range over the commands that drain the queue",
     ),
+    # what an event list or a table of one's own says about order
+    Metric(
+        "barrier.count",
+        "count",
+        "Barriers",
+        "low",
+        "Barriers recorded inside the range, or between a single call and the work before it",
+        ("Barriers", "Barrier Count", "Resource Barriers", "Pipeline Barriers"),
+        bounded=False,
+        additive=True,
+    ),
+    Metric(
+        "range.barrier_interval",
+        "ns",
+        "Time between barriers",
+        "high",
+        "GPU time of the range over its barriers",
+    ),
+    flag(
+        "queue.async", "On another queue", "1 where the range ran on a compute or copy queue, 0 on the graphics queue"
+    ),
     Metric(
         "range.switch_interval",
         "ns",

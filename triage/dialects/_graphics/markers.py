@@ -176,4 +176,4 @@ def collectable(headers: Iterable[str], everything: Mapping[str, list[str]]) -> 
         return None
     mine = set(vendor_names(vendor))
     others = set().union(*(vendor_names(v) for v in ("nvidia", "amd", "intel") if v != vendor)) - mine
-    return frozenset(set(everything) - others)
+    return frozenset(set(everything) - others - {"barrier.count"})  # no counter: the list of events has it or not

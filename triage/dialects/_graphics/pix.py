@@ -12,7 +12,7 @@ from triage.capture.arrays import Floats, Indices, Masks, Names
 from triage.capture.capture import SEP, Column, Quality, Table
 from triage.capture.source import Source, cells
 from triage.dialects import Options
-from triage.dialects._graphics import markers
+from triage.dialects._graphics import barriers, markers
 from triage.dialects._nvidia import perfworks
 from triage.dialects._tables import wide_table
 from triage.ground import units
@@ -150,6 +150,10 @@ def read(source: Source, options: Options, dialect: str) -> Table:
     )
     for metric, (i, header, unit) in found.items():
         markers.column(table, metric, wide.numbers[i][rows], i, header, unit)
+    above = np.zeros(count, dtype=bool)  # markers: their barriers are those of the calls below
+    above[parent[parent >= 0]] = True
+    found_barriers = barriers.before(names, keep & ~above)
+    barriers.enter(table, None if found_barriers is None else found_barriers[rows], top.headers[top.name])
     _time(table, top, time, wide, rows)
     if second >= 0 and "gpu.time" in table.columns and perfworks.counter(top.headers[second]):
         markers.disagree(
