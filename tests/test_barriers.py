@@ -9,8 +9,8 @@ import pytest
 
 from tests.conftest import SAMPLES
 from triage import api
-from triage.dialects._graphics import barriers
 from triage.diagnosis.pass_order import Fences, movable
+from triage.dialects._graphics import barriers
 
 
 @pytest.mark.parametrize(
