@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from itertools import product
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -93,8 +94,9 @@ def random_facts(book: Rulebook, n: int, seed: int, own: bool) -> Capture:
     facts = {}
     for m in base_metrics(book):
         ratio = schema.get(m).unit == "ratio"
-        values = rng.beta(0.6, 0.6, n) if ratio else 10 ** rng.uniform(-1, 6, n)
-        values[rng.random(n) < 0.2] = np.nan
+        own_rng = np.random.default_rng([seed, crc32(m.encode())])  # a new metric leaves the others' facts as they are
+        values = own_rng.beta(0.6, 0.6, n) if ratio else 10 ** own_rng.uniform(-1, 6, n)
+        values[own_rng.random(n) < 0.2] = np.nan
         facts[m] = values
     # SM and TEX together in every fourth workload: the corner that the interface rule is about
     twin = rng.random(n) < 0.25

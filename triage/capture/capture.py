@@ -78,7 +78,7 @@ class Table:
     time where the export states it. raw: exported counters kept only as inputs of computed columns. collectable: metrics
     this capture's tool can give, where that is less than its dialect knows (the counters of one vendor's GPU). locate:
     where inside a row its metrics come from, where the export counts instructions. trace: when each row ran and what the
-    host did meanwhile, where the export knows.
+    host did meanwhile, where the export knows. collect: how to get further metrics, where that depends on the GPU.
     """
 
     dialect: str
@@ -102,6 +102,7 @@ class Table:
     collectable: frozenset[str] | None = None
     locate: Locate | None = None
     trace: Trace | None = None
+    collect: Callable[[list[str]], str] | None = None
 
     def __len__(self) -> int:
         return len(self.names)

@@ -52,12 +52,20 @@ def _conflict_time(stall: Values, rate: Values, busy: Values, per_access: Values
     return np.clip(first(stall, rate * first(busy, bandwidth)), 0.0, 1.0)
 
 
-def _xmx(fp16: Values, bf16: Values, int8: Values, *alus: Values) -> Values:
+def _xmx_share(fp16: Values, bf16: Values, int8: Values, every: Values, *alus: Values) -> Values:
     """Matrix instructions over all that pipes executed; 0 where the counters of all types say so."""
-    matrix = sum(np.nan_to_num(v) for v in (fp16, bf16, int8))
-    counted = highest(fp16, bf16, int8)
-    rest = sum(np.nan_to_num(v) for v in alus)
-    return np.where(np.isnan(counted), np.nan, over(matrix, matrix + rest))
+    types = sum(np.nan_to_num(v) for v in (fp16, bf16, int8))
+    matrix = first(every, np.where(np.isnan(highest(fp16, bf16, int8)), np.nan, types), alus[2])
+    return over(matrix, matrix + np.nan_to_num(alus[0]) + np.nan_to_num(alus[1]))
+
+
+def _xmx(view: View) -> Values:
+    """The matrix unit's time: Xe2 calls it the third pipe; else its instructions, one per clock and engine at most."""
+    device = view.capture.device
+    limits = None if device is None else device.limits
+    engines = limits.engines if isinstance(limits, IntelLimits) else np.nan
+    slots = view["gpu.cycles"] * view["device.sm_count"] * engines
+    return np.minimum(first(view["eu.pipe2"], over(first(view["eu.inst_xmx"], view["eu.inst_alu2"]), slots)), 1.0)
 
 
 def _slm_conflicts(conflicts: Values, accesses: Values, read: Values, written: Values) -> Values:
@@ -107,11 +115,24 @@ DERIVATIONS = (
         ask=("eu.stall_sbid", "eu.stall_barrier"),
     ),
     Derivation(
+        "eu.xmx",
+        (),
+        "the third pipe's time, else matrix instructions / (clocks x engines)",
+        _xmx,
+        ("eu.pipe2", "eu.inst_xmx", "eu.inst_alu2", "gpu.cycles", "device.sm_count"),
+        whole=True,
+        ask=("eu.pipe2",),
+    ),
+    Derivation(
         "eu.xmx_share",
         (),
         "matrix instructions / (matrix + ALU instructions)",
-        _xmx,
-        ("eu.inst_xmx_fp16", "eu.inst_xmx_bf16", "eu.inst_xmx_int8", *(f"eu.inst_alu{i}" for i in range(3))),
+        _xmx_share,
+        (
+            *(f"eu.inst_xmx_{t}" for t in ("fp16", "bf16", "int8")),
+            "eu.inst_xmx",
+            *(f"eu.inst_alu{i}" for i in range(3)),
+        ),
         ask=("eu.inst_xmx_fp16", "eu.inst_xmx_bf16", "eu.inst_alu0"),
     ),
     Derivation(

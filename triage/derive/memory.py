@@ -105,8 +105,8 @@ def _atomics(
     by_lines = over(_either(line_atomics, line_reductions), lines)
     ours = _either(asked, told)
     by_requests = over(ours, loads + stores + ours)
-    l3, reads, writes, messages, every = xe
-    on_xe = first(over(l3, reads + np.nan_to_num(writes) + l3), over(messages, every))
+    l3, reads, writes, messages, every, sends = xe
+    on_xe = first(over(l3, reads + np.nan_to_num(writes) + l3), over(messages, first(every, sends)))
     return np.clip(first(over(_either(atomics, reductions), all_), by_lines, by_requests, on_xe), 0.0, 1.0)
 
 
@@ -242,6 +242,7 @@ DERIVATIONS = (
             "l3.writes",
             "shader.atomics",
             "shader.accesses",
+            "eu.inst_send",
         ),
         ask=("l2.sectors", "atomics.l2_sectors", "atomics.l2_red_sectors"),
     ),

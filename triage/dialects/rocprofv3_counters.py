@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from triage.capture.capture import Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects._amd import agents, counter_names, long, passes, rocm
+from triage.dialects._amd import agents, counter_names, long, passes, rdna, rocm
 from triage.dialects._amd.rocm_export import Export
 from triage.dialects._tables import wide_table
 from triage.dialects.rocprof import LAUNCH_NAMES
@@ -31,6 +33,11 @@ _SPELLED = {
     "L2CacheHit": "TCC_HIT_sum TCC_MISS_sum",
     "GPUBusy": "GRBM_GUI_ACTIVE GRBM_COUNT",
 }
+
+
+def _spelled(counter: str, arch: str) -> str:
+    found = _SPELLED.get(counter, counter)
+    return found.replace("TCC_", "GL2C_") if rdna.is_rdna(arch) else found
 
 
 def names() -> dict[str, list[str]]:
@@ -60,7 +67,9 @@ def read(source: Source, options: Options) -> Table:
     if "gpu.time" not in table.columns:
         table.notes.append("no timestamps in this file (older rocprofv3): add --kernel-trace, or use a newer version")
     agents.add(table, export, source, ENDING)
-    return agents.under(folder, rocm.finish(table, export, options, names()))
+    rocm.finish(table, export, options, names())
+    table.collect = partial(collect, arch=export.arch)
+    return agents.under(folder, table)
 
 
 def _join(table: Table, export: Export, source: Source, options: Options) -> None:
@@ -80,9 +89,9 @@ def _join(table: Table, export: Export, source: Source, options: Options) -> Non
     table.unmapped += [u for u in other.unmapped if u not in table.unmapped]
 
 
-def collect(metrics: list[str]) -> str:
-    """The rocprofv3 command for the missing metrics."""
-    wanted = [w for m in metrics for c in counter_names.counters(m) for w in _SPELLED.get(c, c).split()]
+def collect(metrics: list[str], arch: str = "") -> str:
+    """The rocprofv3 command for the missing metrics. arch: gfx name, where the run's GPU is known."""
+    wanted = [w for m in metrics for c in counter_names.counters(m, arch) for w in _spelled(c, arch).split()]
     runs = passes.split(wanted or ["SQ_WAVES", "VALUBusy", "MemUnitBusy"])
     if len(runs) == 1:
         return f"rocprofv3 --pmc {' '.join(runs[0])} --kernel-trace -f csv -- ./app"

@@ -112,7 +112,7 @@ def capture(table: Table, module: dialects.Dialect, why: str, device: str = "", 
         collectable=frozenset(module.names()) if table.collectable is None else table.collectable,
         notes=list(table.notes),
         quality=list(table.quality),
-        collect=_next_step(table.trace) or dialects.collector(module),
+        collect=_next_step(table.trace) or table.collect or dialects.collector(module),
     )
     chains.enter(out)
     if frame is not None:

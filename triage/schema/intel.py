@@ -27,6 +27,7 @@ _INSTS = {
     "fp64": ("FP64 instructions", "Double-precision instructions", "XVE_INST_EXECUTED_FP64"),
     "math": ("Math instructions", "Divisions, roots and transcendentals", "XVE_INST_EXECUTED_MATH"),
     "control": ("Control instructions", "Branches", "XVE_INST_EXECUTED_CONTROL_ALL"),
+    "xmx": ("XMX instructions", "Matrix instructions of all types", "XVE_INST_EXECUTED_XMX_ALL"),
     "xmx_fp16": ("XMX FP16 instructions", "FP16 matrix instructions", "XVE_INST_EXECUTED_XMX_FP16"),
     "xmx_bf16": ("XMX BF16 instructions", "BF16 matrix instructions", "XVE_INST_EXECUTED_XMX_BF16"),
     "xmx_int8": ("XMX INT8 instructions", "INT8 matrix instructions", "XVE_INST_EXECUTED_XMX_INT8"),
@@ -89,7 +90,7 @@ METRICS = (
         "Both pipes active",
         "",
         "Time in which two pipes executed at once",
-        ("EuFpuBothActive",),
+        ("EuFpuBothActive", "XVE_PIPE_ALU0_AND_ALU1_ACTIVE"),
     ),
     Metric(
         "eu.pipe0",
@@ -112,7 +113,7 @@ METRICS = (
         "ratio",
         "Pipe 2 (ALU2) active",
         "",
-        "Time in which the third pipe executed",
+        "Time in which the third pipe executed: the matrix unit's on Xe2",
         ("XVE_INST_EXECUTED_ALU2_ALL_UTILIZATION",),
     ),
     Metric(
@@ -248,8 +249,16 @@ METRICS = (
         "Bank conflicts per access to shared local memory, of 64 bytes where accesses were not counted",
     ),
     _count("shader.accesses", "Memory messages", "Messages of shaders to memory", "ShaderMemoryAccesses"),
-    _count("shader.atomics", "Atomic messages", "Atomic messages of shaders", "ShaderAtomics"),
-    _count("shader.barriers", "Barrier messages", "Barrier messages of shaders", "ShaderBarriers"),
+    _count(
+        "shader.atomics", "Atomic messages", "Atomic messages of shaders", "ShaderAtomics", "XVE_ATOMIC_ACCESS_COUNT"
+    ),
+    _count(
+        "shader.barriers",
+        "Barrier messages",
+        "Barrier messages of shaders",
+        "ShaderBarriers",
+        "XVE_BARRIER_MESSAGE_COUNT",
+    ),
     Metric("l3.hit_rate", "ratio", "L3 hit rate", "high", "Hits in L3, of all its lookups"),
     Metric(
         "slm.bytes_read",

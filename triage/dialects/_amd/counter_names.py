@@ -8,6 +8,10 @@ summed over the XCDs of a multi-die GPU, so that one die's cycles are GRBM_GUI_A
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+
+from triage.dialects._amd import rdna
 from triage.dialects._tables.formulas import names
 
 # derived metric as rocprof prints it -> (canonical id, factor to the canonical unit). Shares are printed in percent,
@@ -36,6 +40,25 @@ DIRECT: dict[str, tuple[str, float]] = {
     "SQ_WAVES": ("waves.launched", 1.0),
     "SQ_WAVES_sum": ("waves.launched", 1.0),
     "SQ_INSTS": ("inst.executed", 1.0),
+    # derived metrics of rocprofiler-sdk under names of its own
+    "WAVE_DEP_WAIT": ("waves.dependency_wait", 0.01),
+    "WaveDepWait": ("waves.dependency_wait", 0.01),
+    "WAVE_ISSUE_WAIT": ("waves.issue_wait", 0.01),
+    "WaveIssueWait": ("waves.issue_wait", 0.01),
+    "WaveExec": ("waves.active", 0.01),
+    "ValuPipeIssueUtil": ("valu.busy", 0.01),
+    "SIMD_UTILIZATION": ("sm.active", 1.0),
+    "AvgNumActiveThreads": ("valu.active_threads", 1.0),
+    "LdsUtil": ("lds.busy", 0.01),
+    "LdsBankConflict": ("lds.conflicts_per_access", 1.0),
+    "TaUtil": ("mem_unit.busy", 0.01),
+    "vL1dCacheUtil": ("l1tex.busy", 0.01),
+    "vL1dBufCoalesceRate": ("l1tex.coalescing", 0.01),
+    "vL1dDataPendRate": ("l1tex.stalled_l2", 0.01),
+    "vL1dRdTagConfStallRate": ("l1tex.tag_stall", 0.01),
+    "sL1dCacheHitRate": ("sl1d.hit_rate", 0.01),
+    "EaRdLatency": ("fabric.read_latency", 1.0),
+    "EaWrLatency": ("fabric.write_latency", 1.0),
     "TCC_REQ_sum": ("l2.requests", 1.0),
     "GL2C_REQ_sum": ("l2.requests", 1.0),
 }
@@ -122,6 +145,7 @@ _BASE: tuple[tuple[str, str], ...] = (
     ("vmem.lines_per_inst", "TCP_TOTAL_CACHE_ACCESSES_sum / vmem.insts"),
     ("vmem.l2_requests_per_inst", "TCC_REQ_sum / vmem.insts"),
     ("tlb.miss_rate", "TCP_UTCL1_TRANSLATION_MISS_sum / TCP_UTCL1_REQUEST_sum"),
+    ("tlb.miss_rate", "1 - vL1dCacheTcbHitRate / 100"),
     (
         "tlb.miss_rate",
         "TCP_UTCL1_TRANSLATION_MISS_sum / (TCP_UTCL1_TRANSLATION_HIT_sum + TCP_UTCL1_TRANSLATION_MISS_sum)",
@@ -170,6 +194,22 @@ _BASE: tuple[tuple[str, str], ...] = (
     ("flop.rate_fp64", _flops("F64")),
 )
 FORMULAS = (*_BASE, *((m, f.replace(_CU, f"({_CLOCKS} * cu_per_gpu)")) for m, f in _BASE if _CU in f))
+# the units of these counters are those of the gfx9 family; others count otherwise under the same names
+_GFX9 = re.compile(r"\b(?:SQ_(?!INSTS_)|SQC_(?!LDS)|SPI_|TA_|TCP_|TCC_)")
+_SHARED = tuple((m, f) for m, f in FORMULAS if not _GFX9.search(f))
+
+
+def formulas_of(arch: str, counters: Iterable[str] = ()) -> tuple[tuple[str, str], ...]:
+    """The formulas that hold for a GPU: by its gfx name, where that is known, else by what was counted."""
+    if rdna.is_rdna(arch, counters):
+        return (*rdna.FORMULAS, *_SHARED)
+    return _SHARED if arch and not arch.startswith("gfx9") else FORMULAS
+
+
+def direct(arch: str, counters: Iterable[str] = ()) -> dict[str, tuple[str, float]]:
+    """DIRECT as it holds for a GPU."""
+    return DIRECT | rdna.DIRECT if rdna.is_rdna(arch, counters) else DIRECT
+
 
 # sub-units whose busiest is the compute unit's share of peak
 SM_PARTS = ("valu.busy", "mfma.busy", "salu.busy", "vmem.busy", "branch.busy")
@@ -178,15 +218,17 @@ INFINITY_CACHE = ("gfx940", "gfx941", "gfx942", "gfx950")  # fabric traffic may 
 SPECS = ("cu_per_gpu", "se_per_gpu", "num_xcd", "max_waves_per_cu", "total_l2_chan", "max_sclk", "hbm_bw")
 
 
-def exported(sizes: tuple[str, ...] = SPECS) -> dict[str, list[str]]:
+def exported(sizes: tuple[str, ...] = SPECS, arch: str = "") -> dict[str, list[str]]:
     """canonical id -> counter names it is printed as or computed from, where only `sizes` of the GPU are known.
 
     A formula counts when its sizes are known and every metric in it can itself be had.
     """
     out: dict[str, list[str]] = {}
-    for header, (metric, _) in DIRECT.items():
-        out.setdefault(metric, []).append(header)
-    for metric, formula in FORMULAS:
+    absent = rdna.LACKING if rdna.is_rdna(arch) else frozenset()
+    for header, (metric, _) in direct(arch).items():
+        if header not in absent:
+            out.setdefault(metric, []).append(header)
+    for metric, formula in formulas_of(arch):
         used = names(formula)
         if all(n in sizes for n in used if n in SPECS) and all(
             n in out for n in used if n.islower() and n not in SPECS and n not in GIVEN
@@ -197,21 +239,22 @@ def exported(sizes: tuple[str, ...] = SPECS) -> dict[str, list[str]]:
     return out
 
 
-def counters(metric: str) -> list[str]:
+def counters(metric: str, arch: str = "") -> list[str]:
     """Counters to collect for a metric: the derived one where there is one, else all inputs of its first formula."""
-    for header, (id, _) in DIRECT.items():
-        if id == metric:
+    absent = rdna.LACKING if rdna.is_rdna(arch) else frozenset()
+    for header, (id, _) in direct(arch).items():
+        if id == metric and header not in absent:
             return [header]
-    for id, formula in FORMULAS:
+    for id, formula in formulas_of(arch):
         if id == metric:
             found: list[str] = []
             for name in names(formula):
                 if name.islower():
-                    found += [] if name in SPECS or name in GIVEN else counters(name)
+                    found += [] if name in SPECS or name in GIVEN else counters(name, arch)
                 else:
                     found.append(name.rpartition(".")[2])
             return list(dict.fromkeys(found))
-    return [c for part in SM_PARTS[:2] for c in counters(part)] if metric == "sm.throughput" else []
+    return [c for part in SM_PARTS[:2] for c in counters(part, arch)] if metric == "sm.throughput" else []
 
 
 GIVEN = ("gpu.time", "launch.wave_size")  # every export with dispatches carries these

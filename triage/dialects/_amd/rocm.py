@@ -16,7 +16,7 @@ import pandas as pd
 from triage.capture.arrays import Floats, Names
 from triage.capture.capture import Column, Quality, Table
 from triage.dialects import Options
-from triage.dialects._amd import counter_names, sizes
+from triage.dialects._amd import counter_names, rdna, sizes
 from triage.dialects._amd.rocm_export import Export
 from triage.dialects._tables import formulas
 from triage.ground.errors import NotTriageable
@@ -48,7 +48,6 @@ LAUNCH = {
 }
 # a counter of one L2 channel or texture unit, `TCC_HIT[17]`, where the tool wrote no sum
 CHANNEL = re.compile(r"(.+)\[(\d+)\]\Z")
-_GFX9 = re.compile(r"\b(?:SQ_(?!INSTS_)|SQC_(?!LDS)|SPI_|TA_|TCP_|TCC_)")
 _LEVEL = re.compile(r"SQ\w*_LEVEL")
 _KD = ("[clone .kd]", "(.kd)", ".kd")
 
@@ -115,12 +114,13 @@ def elapsed(start: Names, end: Names) -> tuple[Floats, int]:
 def wanted(headers: Iterable[str]) -> set[str]:
     """Which counters of a file are of use: metrics themselves, inputs of formulas, channels of inputs."""
     needed = set(counter_names.DIRECT)
-    for _, formula in counter_names.FORMULAS:
+    for _, formula in (*counter_names.FORMULAS, *rdna.FORMULAS):
         needed.update(n.rpartition(".")[2] for n in formulas.names(formula) if not n.islower())
     needed.add("SQ_LEVEL_WAVES")
     headers = list(headers)
     have = set(headers)
     out = needed & have
+    out.update(h for h in have if f"{h}_sum" in needed)
     for h in headers:  # channels only where the tool did not sum them up: a GPU has up to 128
         if (m := CHANNEL.fullmatch(h)) and f"{m[1]}_sum" in needed and f"{m[1]}_sum" not in have:
             out.add(h)
@@ -169,8 +169,10 @@ def finish(table: Table, export: Export, options: Options, names: Iterable[str] 
             table.columns[metric] = export.roles[role]
     _groups(table, export)
     # what the tool printed as a metric wins over a formula for it
+    sizes.complete(table, export, options.device)
+    printed = counter_names.direct(export.arch, export.counters)
     for name, column in export.counters.items():
-        metric, factor = counter_names.DIRECT.get(name, ("", 1.0))
+        metric, factor = printed.get(name, ("", 1.0))
         if metric and metric not in table.columns:
             values = column.values * factor if factor != 1.0 else column.values
             table.columns[metric] = Column(
@@ -184,14 +186,11 @@ def finish(table: Table, export: Export, options: Options, names: Iterable[str] 
                 column.formula,
                 column.inputs,
             )
-    sizes.complete(table, export, options.device)
     if "cu_per_gpu" in export.specs:
         table.columns["device.sm_count"] = export.specs["cu_per_gpu"]
     find = _Lookup(table, export)
-    for metric, formula in counter_names.FORMULAS:
-        # the units of these counters are those of the gfx9 family; RDNA counts otherwise under the same names
-        foreign = export.arch and not export.arch.startswith("gfx9") and _GFX9.search(formula)
-        if metric not in table.columns and not foreign:
+    for metric, formula in counter_names.formulas_of(export.arch, export.counters):
+        if metric not in table.columns:
             _compute(table, find, metric, formula)
     parts = [p for p in counter_names.SM_PARTS if p in table.columns]
     if "valu.busy" in parts:  # without the vector ALU the maximum would be a guess
@@ -202,7 +201,7 @@ def finish(table: Table, export: Export, options: Options, names: Iterable[str] 
             "give the table with the counters (pmc_perf.csv, results.csv)",
         )
     table.arch = table.arch or export.arch
-    table.collectable = frozenset({*names, *counter_names.exported(tuple(export.specs))}) if export.specs else None
+    table.collectable = _collectable(names, export)
     if unknown := sizes.lacking(export, set(table.columns), {*export.counters, *table.raw}):
         table.notes.append(
             f"counters are there, but not the GPU's {', '.join(unknown)}: metrics that need them stay blind; "
@@ -217,6 +216,17 @@ def finish(table: Table, export: Export, options: Options, names: Iterable[str] 
     table.unmapped = [u for u in table.unmapped if u not in used]
     table.unmapped += [name for name, c in export.counters.items() if c.column and c.header not in used]
     return table
+
+
+def _collectable(names: Iterable[str], export: Export) -> frozenset[str] | None:
+    """What the tool can give for this GPU: more where sizes are known, less where it lacks counters; None: what it can."""
+    arch = export.arch
+    if not export.specs:
+        return None
+    have = {*names, *counter_names.exported(tuple(export.specs))}
+    if rdna.is_rdna(arch):
+        have -= set(counter_names.exported()) - set(counter_names.exported(arch=arch))
+    return frozenset(have | set(counter_names.exported(tuple(export.specs), arch)))
 
 
 def _groups(table: Table, export: Export) -> None:
@@ -243,6 +253,9 @@ class _Lookup:
     def __init__(self, table: Table, export: Export) -> None:
         self._table, self._export = table, export
         self._channels: dict[str, list[str]] = {}
+        self._wave: Column | None = None
+        if export.arch.startswith("gfx9"):  # has one width, and RDNA's tools print theirs
+            self._wave = Column(np.full(len(table), 64.0), "64", formula=f"64 ({export.arch} knows no other wave)")
         for name in export.counters:
             if m := CHANNEL.fullmatch(name):
                 self._channels.setdefault(f"{m[1]}_sum", []).append(name)
@@ -251,11 +264,15 @@ class _Lookup:
         for where in (self._table.columns, self._export.counters, self._export.specs, self._table.raw):
             if name in where:
                 return where[name]
+        if name == "launch.wave_size" and self._wave:
+            return self._wave
         if name == "SQ_LEVEL_WAVES_ACCUM":
             # the accumulator belongs to the level counter of its pass; beside another one nobody knows to which
             one = not any(_LEVEL.match(h) for h in self._table.unmapped)
             if one and {"SQ_LEVEL_WAVES", "SQ_ACCUM_PREV_HIRES"} <= set(self._export.counters):
                 return self._export.counters["SQ_ACCUM_PREV_HIRES"]
+        if (bare := name.removesuffix("_sum")) != name and bare in self._export.counters:
+            return self._export.counters[bare]  # rocprofv3 prints a counter summed over its instances
         if parts := self._channels.get(name):
             parts.sort(key=lambda p: int(p.rpartition("[")[2][:-1]))  # exported in any order
             total = np.sum([self._export.counters[p].values for p in parts], axis=0)

@@ -116,7 +116,7 @@ def lacking(export: Export, have: set[str], names: set[str]) -> list[str]:
     have: metrics that are known. names: everything else a formula may find.
     """
     missing: dict[str, None] = {}
-    for metric, formula in counter_names.FORMULAS:
+    for metric, formula in counter_names.formulas_of(export.arch, names):
         used = set(formulas.names(formula))
         sizes = {u for u in used if u in counter_names.SPECS and u not in export.specs}
         if metric not in have and sizes and used - sizes <= names | have | set(export.specs):
