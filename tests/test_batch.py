@@ -149,7 +149,7 @@ def test_killed_half_way_and_resumed_gives_the_same_bytes(tmp_path: Path) -> Non
 
 
 def wait_for(out: Path, reports: int, process: subprocess.Popen[bytes]) -> None:
-    for _ in range(1200):
+    for _ in range(12_000):
         if len(list(out.glob("reports/*.json"))) >= reports:
             return
         assert process.poll() is None, "the batch ended before it could be killed"

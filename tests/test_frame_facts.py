@@ -153,7 +153,7 @@ def test_a_million_workloads_stay_quick(book: Rulebook) -> None:
         capture.input, capture.table, names, names, kinds, np.ones(n), one - 1, one, own, own, rows, {}, None,
         frozenset(rows), frame_ns=float(own.sum()),
     )  # fmt: skip
-    start = time.perf_counter()
+    start = time.process_time()
     found = facts(big, book)
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
     assert 0 <= found["frame.pair_share"][0] < 1

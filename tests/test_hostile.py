@@ -223,13 +223,13 @@ def test_findings_format_numbers_and_nothing_else(tmp_path: Path, finding: str) 
     "(" * 300 + "a" + ")" * 300, " + ".join("a" * 200), "min(" * 30 + "a, b" + ", a)" * 30, "a" * 500, "\0", "a\nb", "ａ.ｂ()", "sqrt(a, b)", "eval(a)", "await a", "yield", "",
 ])  # fmt: skip
 def test_expressions_compute_with_names_and_nothing_else(text: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(ExpressionError) as e:
         value(text)
     assert len(str(e.value).splitlines()) <= 1
     with pytest.raises(ExpressionError):
         condition(text + " > 0")
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
 
 
 @pytest.mark.parametrize(
@@ -253,7 +253,7 @@ BOMB = "a: &a [x, x, x, x]\n" + "".join(
     "[" * 3_000, "{a: " * 3_000, "- x", "just text", "", "\0", "id: \x01", "a: " + "[" * 60 + "]" * 60, "%YAML 9.9\n---\na: b", "--- a\n--- b", "id: !!binary x", "id: !!set {a, b}", "a: b: c",
 ])  # fmt: skip
 def test_yaml_is_plain_data(text: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     try:
         strict_yaml.loads(text, "evil.yaml")
     except RuleError as e:
@@ -261,7 +261,7 @@ def test_yaml_is_plain_data(text: str) -> None:
         assert len(str(e)) < 600
     else:
         assert text.startswith(("<<", "%YAML"))  # kept as plain keys, never merged
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 @pytest.mark.parametrize("escape", ["x1b[31m", "x9b31m", "u202e", "u2066", "x07", "0", "r"])

@@ -108,9 +108,9 @@ def test_the_other_pages_are_accessible(name: str, plain_pages: dict[str, Path])
     assert found["accessibility"] == 100 and found["best-practices"] == 100, found
 
 
-@pytest.mark.parametrize(("name", "performance"), [("demo", 80), ("large", 60)])  # a loaded test machine is no reader's
-def test_lighthouse_scores(name: str, performance: int, pages: Callable[[str], Path]) -> None:
+@pytest.mark.parametrize("name", ["demo", "large"])
+def test_lighthouse_scores(name: str, pages: Callable[[str], Path]) -> None:
+    """What a page is; how fast it is depends on who else works here, and is for `benchmarks/page.py` to say."""
     needs("lighthouse")
     _, found = node("lighthouse.mjs", pages(name), CHROMIUM)
     assert found["accessibility"] == 100 and found["best-practices"] == 100, found
-    assert found["performance"] >= performance, found
