@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import html.parser
 import io
+import itertools
 import json
 import re
 import xml.dom.minidom
@@ -220,7 +221,7 @@ def test_the_page_holds_what_the_result_holds(ordinary: str) -> None:
     doc, parts = d.to_dict(), opened(text(d, "html"))
     core, rows = parts["core"], parts["core"]["W"]
     names = core["names"]
-    assert [names[n] for n in rows["name"]] == [w["name"] for w in doc["workloads"]]
+    assert [names[n] for n in itertools.accumulate(rows["name"])] == [w["name"] for w in doc["workloads"]]
     assert rows["self"] == pytest.approx([w["self_ns"] for w in doc["workloads"]], rel=1e-4)
     assert [core["causes"][c - 1][0] if c else None for c in rows["cause"]] == [
         next(iter(w["chain"]), None) for w in doc["workloads"]
@@ -236,6 +237,46 @@ def test_the_page_holds_what_the_result_holds(ordinary: str) -> None:
     assert sum(saved) == pytest.approx(sum(local.values()), rel=1e-6)
     assert rows["saved"] == pytest.approx([w["saved_ns"] or 0 for w in doc["workloads"]], rel=1e-3)
     assert sum(i["saved_ns"] for i in doc["todo"]) == pytest.approx(doc["frame"]["recoverable_ns"], rel=1e-6)
+
+
+def test_the_page_retells_the_way_of_every_workload(ordinary: str) -> None:
+    """Question by question over all, as packed, and workload by workload."""
+    b = diagnosed(ordinary).bundle
+    parts = opened(text(diagnosed(ordinary), "html"))
+    more, way = parts["more"], parts["d0"]["way"]
+    for i, w in enumerate(b.workloads):
+        told = []
+        for shapes, numbers in way:
+            if shapes[i] >= 0:
+                ask, _, value, edge, answer, state = more["shapes"][shapes[i]]
+                n = numbers[i] if numbers else 0
+                hole = "100" if n == 1000 else f"{n / 10:.1f}"
+                words = more["S"][value].replace("\x7f points", f"{n / 10:.1f} points").replace("\x7f", f"{hole} %")
+                told.append((more["S"][ask], words, more["S"][edge], more["S"][answer], more["states"][state]))
+        expected = [(s["ask"], s["value"], s["edge"], s["answer"], s["state"]) for s in b.ways[w["id"]]]
+        assert told == expected, w["id"]
+
+
+def test_fields_are_those_of_the_entries(ordinary: str) -> None:
+    works = diagnosed(ordinary).bundle.workloads
+    entries = list(works)
+    for name in (
+        "id",
+        "name",
+        "self_ns",
+        "duration_ns",
+        "judged",
+        "band",
+        "limiter_class",
+        "chain",
+        "saved_ns",
+        "verdict",
+    ):
+        assert works.field(name) == [w[name] for w in entries], name
+    assert works[3] == entries[3] and works[-1] == entries[-1] and works[2:5] == entries[2:5]
+    assert works.field("led") == [bool(w["chain"]) for w in entries]
+    with pytest.raises(IndexError):
+        works[len(works)]
 
 
 @pytest.mark.parametrize(("count", "most"), [(300, 400_000), (5_000, 1_000_000)])

@@ -11,7 +11,7 @@ from triage.capture.arrays import Codes, Floats, Masks
 from triage.derive import View
 from triage.derive.speed_of_light import Clusters, clusters
 from triage.ground.limiters import BANDS, code
-from triage.ground.method import BALANCED, GOOD_HIT_RATE, GREAT_HIT_RATE, HIGH, IDLE_LIMITS, LOW
+from triage.ground.method import BALANCED, HIGH, IDLE_LIMITS, LOW
 from triage.schema.derived import HARDWARE_UNITS
 
 MOST_FRAMES = 0.5  # the side that bounds half of the frames sets the pace
@@ -106,14 +106,6 @@ def _limiter(view: View) -> Codes:
         out += (holds & open_).view(np.int8) * np.int8(code(word))
         open_ &= ~holds
     return out
-
-
-def grade(rate: float, method: str) -> str:
-    """great | good | poor | unknown for one cache hit rate (ratio)."""
-    # NaN compares false with everything: without this a missing rate would be good
-    if rate != rate:
-        return "unknown"
-    return "great" if rate > GREAT_HIT_RATE else "poor" if rate < GOOD_HIT_RATE[method] else "good"
 
 
 def unit_names(c: Clusters, flags: Masks, workload: int) -> list[str]:

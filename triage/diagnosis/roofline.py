@@ -6,6 +6,7 @@ from typing import TypedDict
 
 import numpy as np
 
+from triage.capture.arrays import Indices
 from triage.derive import View
 
 _METRICS = {
@@ -27,6 +28,12 @@ class Roofline(TypedDict):
     precision: str
     peak: float | None
     bandwidth: float | None
+
+
+def placed(view: View) -> Indices:
+    """Positions of the workloads that may have a place: those with FLOPs."""
+    rate = np.fmax(view[_METRICS["fp32"]], view[_METRICS["fp64"]])
+    return np.flatnonzero(np.broadcast_to(rate > 0, view.size))
 
 
 def roofline(view: View, i: int) -> Roofline | None:

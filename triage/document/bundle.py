@@ -5,13 +5,44 @@ No object in it infers, opens a file or can fail; a renderer sees a Bundle and n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 Entry = dict[str, Any]  # one JSON object of the result; its fields are in result.schema.json
 SCHEMA = "triage/1"
+
+
+class Workloads(Protocol):
+    """The shown workloads in capture order: a sequence of entries, and their fields without making entries."""
+
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Entry]: ...
+    def __getitem__(self, i: int, /) -> Entry: ...
+
+    def field(self, name: str) -> list[Any]:
+        """One field of all."""
+
+    @property
+    def columns(self) -> Sequence[Any]:
+        """document.columns.Columns per capture."""
+
+
+class Ways(Protocol):
+    """Steps through the method's tree by workload id; and question by question over all, per capture."""
+
+    def __getitem__(self, workload: str, /) -> Sequence[Mapping[str, Any]]: ...
+
+    def get(self, workload: str, /) -> Sequence[Mapping[str, Any]] | None:
+        """Steps of a workload, None for an id that is not shown."""
+
+    def guided(self, part: int, i: int) -> Sequence[Mapping[str, Any]]:
+        """Further steps of the i-th workload of a capture."""
+
+    @property
+    def decisions(self) -> Sequence[Any]:
+        """Per capture `questions` over its workloads, and the `shapes` of their steps."""
 
 
 @dataclass(frozen=True)
@@ -19,14 +50,15 @@ class Bundle:
     """The result of a diagnosis and what reports show beside it.
 
     head: schema, tool, captures, frame. todo: what to do first. scopes: (what was captured, numbers of its captures from
-    1, its own to-do list), where captures of several things are diagnosed together or not. passes: of rendered frames, in their order. workloads: in capture order; iterated afresh each time, so that a million of
-    them need not be in memory at once. rows: findings as table rows (columns: tables.COLUMNS). ways: workload id -> steps
-    through the method's tree. rooflines: workload id -> place under the roofs. rules: id -> the rule as readers of a
+    1, its own to-do list), where captures of several things are diagnosed together or not. passes: of rendered frames, in
+    their order. workloads: in capture order; iterated afresh each time, so that a million of them need not be in memory
+    at once. rows: findings as table rows (columns: tables.COLUMNS). ways: workload id -> steps
+    through the method's tree, None where nobody asked for them. rooflines: workload id -> place under the roofs. rules: id -> the rule as readers of a
     report need it; causes: id -> the same of causes. chosen: --top said how much to list.
     """
 
     head: Entry
-    workloads: Iterable[Entry]
+    workloads: Workloads
     findings: list[Entry]
     todo: list[Entry]
     ruled_out: list[Entry]
@@ -35,7 +67,7 @@ class Bundle:
     scopes: list[tuple[str, list[int], list[Entry]]] = field(default_factory=list)
     passes: list[Entry] = field(default_factory=list)
     rows: list[list[Any]] = field(default_factory=list)
-    ways: Mapping[str, list[Any]] = field(default_factory=dict)
+    ways: Ways | None = None
     rooflines: Mapping[str, Any] = field(default_factory=dict)
     rules: Mapping[str, Entry] = field(default_factory=dict)
     causes: Mapping[str, Entry] = field(default_factory=dict)
@@ -56,6 +88,11 @@ class Bundle:
     def document(self) -> Entry:
         """The whole result (schema triage/1) as one tree of plain data."""
         return {key: list(value) if key == "workloads" else value for key, value in self.sections()}
+
+    @property
+    def view(self) -> Entry:
+        """`document`, but its workloads are made when they are asked for."""
+        return dict(self.sections())
 
     @property
     def frame(self) -> Entry:

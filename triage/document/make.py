@@ -14,18 +14,17 @@ import numpy as np
 from triage.capture.arrays import Indices
 from triage.capture.capture import SEP, Capture
 from triage.capture.location import Location
-from triage.diagnosis.decision_path import Decisions, Step
 from triage.diagnosis.findings import findings
-from triage.diagnosis.guide import Guide
 from triage.diagnosis.judged import Diagnosis, Part
 from triage.diagnosis.nouns import Check, Finding, Origin
-from triage.diagnosis.outcomes import EXPLAINED, NAMED, Outcomes
-from triage.diagnosis.roofline import Roofline, roofline
+from triage.diagnosis.outcomes import NAMED, Outcomes
+from triage.diagnosis.roofline import Roofline, placed, roofline
 from triage.document import passes
 from triage.document.bundle import SCHEMA, Bundle, Entry
 from triage.document.causes import Causes, groups, known_causes, todo_lists, unjudged
 from triage.document.numbers import number
 from triage.document.timeline import kernels, timelines
+from triage.document.ways import Ways
 from triage.document.workloads import Workloads
 from triage.ground.limiters import CLASSES
 from triage.ground.units import display
@@ -65,7 +64,7 @@ def bundle(d: Diagnosis, found: Made | None = None, *, ways: bool = True) -> Bun
         blind_spots=blind_spots,
         quality=_quality(d),
         rows=[_row(f, d) for f in objects],
-        ways=_ways(d, outcomes) if ways else {},
+        ways=Ways(d, outcomes) if ways else None,
         rooflines=_rooflines(outcomes) if ways else {},
         rules=_rules(d, {r["rule"] for r in (*listed, *ruled_out)}),
         causes=known_causes(d, {f["cause"] for f in listed} | {i["cause"] for i in lists[0][2]}),
@@ -82,18 +81,8 @@ def _workloads_of(found: Sequence[Finding], part: int) -> Indices:
     return np.array(sorted({f.workload for f in found if f.part == part and f.workload >= 0}), dtype=np.int64)
 
 
-def _ways(d: Diagnosis, outcomes: Sequence[Outcomes]) -> dict[str, list[Step]]:
-    out = {}
-    for o in outcomes:
-        decisions, guide = Decisions(d, o), Guide(o)
-        few = len(o.rows) <= EXPLAINED  # of more nobody walks every kernel's way
-        for i, w in enumerate(o.rows.tolist()):
-            out[o.ids[w]] = decisions.steps(i) + (guide.steps(i) if few else [])
-    return out
-
-
 def _rooflines(outcomes: Sequence[Outcomes]) -> dict[str, Roofline]:
-    known = ((o.ids[w], roofline(o.view, i)) for o in outcomes for i, w in enumerate(o.rows.tolist()))
+    known = ((o.ids[int(o.rows[i])], roofline(o.view, i)) for o in outcomes for i in placed(o.view).tolist())
     return {name: roof for name, roof in known if roof is not None}
 
 

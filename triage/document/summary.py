@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any, overload
 
 from triage.document.bundle import Bundle, Entry
 from triage.ground.gaps import GAP_WORDS
@@ -24,10 +25,10 @@ DARK = 0.2  # house judgement: with more of the time unjudged, that is the first
 
 def summarise(b: Bundle) -> Entry:
     """What stands on top of every report. Every number in it is a sum over listed findings or workloads."""
-    doc = b.document
+    doc = b.view
     frame, found = doc["frame"], causes(b.todo, doc)
     total = frame["duration_ns"]
-    worst = worst_first(doc)
+    worst = Worst(doc)
     return {
         "duration_ns": total,
         "recoverable": {
@@ -98,13 +99,14 @@ def dark(doc: Entry) -> Entry | None:
     ns = (frame["unjudged_ns"] or 0) + uncovered
     if not total or ns < 0.0005 * total:
         return None
-    mine = [w for w in doc["workloads"] if not w["judged"] and w["self_ns"]]
-    mine.sort(key=lambda w: -w["self_ns"])
+    judged, own = fields(doc["workloads"], "judged", "self_ns")
+    mine = [i for i, ns in enumerate(own) if ns and not judged[i]]
+    mine.sort(key=lambda i: -own[i])
     return {
         "ns": ns,
         "share": ns / total,
         "uncovered_ns": uncovered,
-        "names": [w["name"] for w in mine[:3]],
+        "names": [doc["workloads"][i]["name"] for i in mine[:3]],
         "count": len(mine),
         "collect": frame["unjudged_collect"] if frame["unjudged_ns"] else None,
     }
@@ -114,18 +116,16 @@ def finished(doc: Entry) -> Entry:
     """Time of workloads close to a unit's peak in which no cause leads: `ns`, `share`, `count`."""
     total = doc["frame"]["duration_ns"]
     # a marker that only holds others has no time to finish
-    mine = [w["self_ns"] or 0 for w in doc["workloads"] if at_limit(w) and (w["self_ns"] or not total)]
+    judged, band, led, own = fields(doc["workloads"], "judged", "band", "led", "self_ns")
+    # at a hardware limit, with nothing that shows waste
+    full = [j and b == "high" and not c for j, b, c in zip(judged, band, led, strict=True)]
+    mine = [ns or 0 for ns, at_limit in zip(own, full, strict=True) if at_limit and (ns or not total)]
     return {"ns": sum(mine), "share": sum(mine) / total if total else None, "count": len(mine)}
-
-
-def at_limit(w: Entry) -> bool:
-    """Is a workload at a hardware limit, with nothing that shows waste?"""
-    return bool(w["judged"] and w["band"] == "high" and not w["chain"])
 
 
 def causes(todo: Sequence[Entry], doc: Entry) -> list[Entry]:
     """The to-do list with what reports show beside each item: which limiter classes it concerns. Accepted ones are left out."""
-    classes = {w["id"]: w["limiter_class"] for w in doc["workloads"]}
+    classes = dict(zip(*fields(doc["workloads"], "id", "limiter_class"), strict=True))
     out = []
     for item in todo:
         if item.get("accepted", {}).get("state") == "accepted":
@@ -140,23 +140,52 @@ def _saved(f: Entry) -> float:
     return (gain["saved_ns"] or 0.0) if gain else 0.0
 
 
-def worst_first(doc: Entry) -> list[Entry]:
-    """Workloads by exclusive time, worst first, each with its findings, the one that speaks for its root, what that saves."""
-    by: dict[str, list[Entry]] = {}
-    for f in doc["findings"]:
-        by.setdefault(f["workload"], []).append(f)
-    order = sorted(range(len(doc["workloads"])), key=lambda i: (-(doc["workloads"][i]["self_ns"] or 0), i))
-    out = []
-    for i in order:
-        w = doc["workloads"][i]
-        mine = by.get(w["id"], [])
+def fields(workloads: Any, *names: str) -> list[list[Any]]:
+    """Fields of all workloads, each as a column: of a finished document, or of one whose entries are not made yet.
+
+    `led`, which is no field: does a cause lead it?
+    """
+    if (field := getattr(workloads, "field", None)) is not None:
+        return [field(name) for name in names]
+    return [[bool(w["chain"]) if name == "led" else w[name] for w in workloads] for name in names]
+
+
+class Worst(Sequence[Entry]):
+    """Workloads by exclusive time, worst first, each with its findings, the one that speaks for its root, what that saves.
+
+    Made when asked for: of 100,000 a report shows ten.
+    """
+
+    def __init__(self, doc: Entry) -> None:
+        self._works = doc["workloads"]
+        self._by: dict[str, list[Entry]] = {}
+        for f in doc["findings"]:
+            self._by.setdefault(f["workload"], []).append(f)
+        (own,) = fields(self._works, "self_ns")
+        self._order = sorted(range(len(own)), key=lambda i: -(own[i] or 0))
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    @overload
+    def __getitem__(self, i: int) -> Entry: ...
+    @overload
+    def __getitem__(self, i: slice) -> list[Entry]: ...
+    def __getitem__(self, i: int | slice) -> Entry | list[Entry]:
+        return [self._entry(k) for k in self._order[i]] if isinstance(i, slice) else self._entry(self._order[i])
+
+    def _entry(self, i: int) -> Entry:
+        w = self._works[i]
+        mine = self._by.get(w["id"], [])
         root = next(iter(w["chain"]), None)
         # the root, as in the to-do list; where its finding is not listed, no other one takes its place
         best = next((f for f in mine if root in (None, f["cause"])), None)
-        out.append(
-            {"workload": w, "findings": mine, "best": best, "saved_ns": _saved(best) if best and best["gain"] else None}
-        )
-    return out
+        return {
+            "workload": w,
+            "findings": mine,
+            "best": best,
+            "saved_ns": _saved(best) if best and best["gain"] else None,
+        }
 
 
 def blind(doc: Entry) -> list[Entry]:
@@ -226,7 +255,7 @@ def headline(doc: Entry, found: Sequence[Entry], *, accepted: bool = False) -> s
 
 def _standing(doc: Entry) -> str:
     """What is to be said where nothing is to be done: who sets the pace, or that it was not measured."""
-    named = (m["best"] for m in worst_first(doc) if m["best"])
+    named = (m["best"] for m in Worst(doc) if m["best"])
     said = next((best["title"] for best in named if best["cause"] != "low-throughput"), "")
     if unjudged(doc["frame"]):
         return f"{said}; what it works at was not measured" if said else "What limits it was not measured"

@@ -7,7 +7,7 @@ multiply is bounded.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -138,9 +138,9 @@ def filters(how: str) -> dict[str, Callable[..., Any]]:
     }
 
 
-def context(b: Bundle, full: bool) -> dict[str, Any]:
-    """Variables of every template."""
-    doc = b.document
+def context(b: Bundle, full: bool, *, large: bool = False) -> dict[str, Any]:
+    """Variables of every template. large: for our own page, which needs few workloads one by one: they are not made."""
+    doc = b.view if large else b.document
     out: dict[str, list[Entry]] = {}
     for r in doc["ruled_out"]:
         out.setdefault(r["workload"], []).append(r)
@@ -153,14 +153,14 @@ def context(b: Bundle, full: bool) -> dict[str, Any]:
         "pass_table": pass_table(doc["passes"], full=full),
         "full": full,
         "listed": count if full or b.chosen else min(SHORT, count),
-        "by_id": {w["id"]: w for w in [*_frames(doc), *doc["workloads"]]},
-        "decision": _getter(b.ways),
+        "by_id": {w["id"]: w for w in [*_frames(doc), *(() if large else doc["workloads"])]},
+        "decision": _getter(b.ways or {}),
         "roofline": _getter(b.rooflines),
         "ruled_out_of": lambda workload: out.get(workload, []),
     }
 
 
-def _getter(table: Mapping[str, Any]) -> Callable[[str], Any]:
+def _getter(table: Any) -> Callable[[str], Any]:
     # a function rather than the mapping: what a template calls must not depend on how it is kept
     return lambda workload: table.get(workload)
 
@@ -225,9 +225,10 @@ def report(
     brief: our own page without script and packed data, for a notebook.
     """
     env = environment(path, trusted)
-    names = context(b, full)
     # only our own page reads it, and packing a large frame takes a while
-    if trusted and declared.read(path).escape == "html":
+    ours = trusted and declared.read(path).escape == "html"
+    names = context(b, full, large=ours)
+    if ours:
         from triage.rendering.html import page
 
         names["page"] = page.page(b, names, brief)

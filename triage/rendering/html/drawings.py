@@ -6,44 +6,42 @@ Text and patterns say everything that colour says.
 
 from __future__ import annotations
 
-from typing import Any
-
 from markupsafe import Markup, escape
 
-from triage.document.bundle import Entry
+from triage.document.bundle import Bundle
 from triage.ground.limiters import BY_ID
 from triage.ground.units import show
 from triage.rendering.escape import short
 from triage.rendering.html.bars import box, number
-from triage.rendering.html.tree import leaders
+from triage.rendering.html.tree import Nodes, leaders
 
 WIDTH, ROW = 1160, 24
 
 
-def icicle(doc: Entry, nodes: list[list[Any]], most: int = 120) -> Markup:
+def icicle(b: Bundle, nodes: Nodes, most: int = 120) -> Markup:
     """The marker tree over time, as readers without a script see it."""
-    total = nodes[0][3]
+    total = nodes.ns[0]
     if not total:
         return Markup("")
-    children: list[list[int]] = [[] for _ in nodes]
-    for k, n in enumerate(nodes):
-        if n[0] >= 0:
-            children[n[0]].append(k)
+    children: dict[int, list[int]] = {}
+    for k, parent in enumerate(nodes.parent):
+        if parent >= 0:
+            children.setdefault(parent, []).append(k)
     out: list[str] = []
-    looks = leaders(doc, nodes)
+    looks = leaders(b, nodes)
     depth = 0
     todo = [(0, 0.0, float(WIDTH), 0)]
     # level by level: where the drawing becomes too large, the deepest markers are left out, never a whole side
     while todo and len(out) < most:
         k, x, w, row = todo.pop(0)
         depth = max(depth, row)
-        out.append(_bar(nodes[k], looks[k], x, w, row))
+        out.append(_bar(nodes.name[k], nodes.ns[k], nodes.work[k] < 0, looks[k], x, w, row))
         # rounded, the children may add up to a little more than what holds them
-        inside = sum(nodes[c][3] for c in children[k])
-        scale = w / max(nodes[k][3], inside) if max(nodes[k][3], inside) else 0
+        inside = sum(nodes.ns[c] for c in children.get(k, ()))
+        scale = w / max(nodes.ns[k], inside) if max(nodes.ns[k], inside) else 0
         at = x
-        for c in children[k]:
-            size = nodes[c][3] * scale
+        for c in children.get(k, ()):
+            size = nodes.ns[c] * scale
             # narrower than a pixel and its gap nothing can be told; the place is kept
             if size >= 1.5:
                 todo.append((c, at, size, row + 1))
@@ -54,12 +52,12 @@ def icicle(doc: Entry, nodes: list[list[Any]], most: int = 120) -> Markup:
     )
 
 
-def _bar(node: list[Any], limiter: str, x: float, w: float, row: int) -> str:
-    told = f"{node[1]}: {show(node[3], 'ns')}, {'' if node[2] >= 0 else 'mostly '}{BY_ID[limiter].name}"
+def _bar(name: str, ns: float, group: bool, limiter: str, x: float, w: float, row: int) -> str:
+    told = f"{name}: {show(ns, 'ns')}, {'mostly ' if group else ''}{BY_ID[limiter].name}"
     text = ""
     if w > 44:
         # 6.6: about how wide a character of this size is; SVG neither wraps nor cuts a text
-        text = f'<text class="t-{limiter}" x="{number(x + 5)}" y="{row * ROW + 16}">{escape(short(node[1], max(3, int((w - 8) / 6.6))))}</text>'
+        text = f'<text class="t-{limiter}" x="{number(x + 5)}" y="{row * ROW + 16}">{escape(short(name, max(3, int((w - 8) / 6.6))))}</text>'
     # a group was not measured itself: its look, that of most of its time, is drawn fainter
-    kind = "" if node[2] >= 0 else ' class="group"'
+    kind = ' class="group"' if group else ""
     return f"<g{kind}><title>{escape(short(told, 200))}</title>{box(x, row * ROW, max(w - 1, 0.6), ROW - 1, limiter, 2)}{text}</g>"

@@ -10,42 +10,45 @@ from __future__ import annotations
 import base64
 import json
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from triage import schema
+from triage.capture.capture import SEP
 from triage.document.bundle import Bundle, Entry
-from triage.ground.limiters import BANDS, BY_ID, CONFIDENCE, GRADES, LEVELS
+from triage.ground.limiters import BANDS, BY_ID, CLASSES, CONFIDENCE, LEVELS
 from triage.ground.method import HIGH, LOW
 from triage.rendering import phrases
 from triage.rendering.escape import clean, short
 from triage.rendering.html.cells import Cells
-from triage.rendering.html.words import Strings, Words, rounded
+from triage.rendering.html.tree import Nodes
+from triage.rendering.html.words import STATES, Strings, Words, rounded, significant, tenths
 from triage.schema.derived import HARDWARE_UNITS
 
 LONG = 2_000  # characters of a name the page keeps
+LEVEL = 5  # of compression: the highest takes four times as long for a twenty-fifth of the size
 CHUNK = 1_000  # workloads whose details are one part
-STATES = ("limits", "passes", "not measured", "noted")  # of a step through the tree, in the script's order
 _BANDS, _CONFIDENCE = tuple(BANDS), tuple(CONFIDENCE)
 Column = list[Any] | int  # 0 where every value is 0
 
 
-def pack(b: Bundle, nodes: list[list[Any]]) -> dict[str, Any]:
+def pack(b: Bundle, nodes: Nodes) -> dict[str, Any]:
     """Parts by name: `core`, `more` (words, rules' advice, findings about the whole), `d0`, `d1` ... (details)."""
-    doc = b.document
     words = Words()
+    core = _core(b, nodes)
     details = Details(b, words)
-    core = _core(doc, nodes)
     parts = {"core": core}
-    works = doc["workloads"]
-    for k in range(0, len(works), CHUNK):
-        parts[f"d{k // CHUNK}"] = details.chunk(works[k : k + CHUNK], core["units"])
+    for k in range(0, len(b.workloads), CHUNK):
+        parts[f"d{k // CHUNK}"] = details.chunk(k, k + CHUNK)
     parts["more"] = {
         "S": words.s.list(),
         "M": words.metric_rows,
         "K": [list(k) for k in words.conditions],
         "tails": words.tail_rows,
         "files": list(words.files),
-        "shapes": [list(s) for s in details.shapes],
+        "shapes": [list(s) for s in words.shapes],
         "frame": details.frame(),
         "states": list(STATES),
         "bandText": list(BANDS.values()),
@@ -54,60 +57,54 @@ def pack(b: Bundle, nodes: list[list[Any]]) -> dict[str, Any]:
     return parts
 
 
-def _core(doc: Entry, nodes: list[list[Any]]) -> dict[str, Any]:
+def _core(b: Bundle, nodes: Nodes) -> dict[str, Any]:
     """What the table, the drawing and the address need of every workload, findings in brief."""
-    works, names = doc["workloads"], Strings()
-    index = {w["id"]: i for i, w in enumerate(works)}
-    units, classes, causes = Strings(), Strings(), Strings()
+    names, units, causes = Strings(), Strings(), Strings()
+    columns, found = b.workloads.columns, b.findings
+    index = {w: i for i, w in enumerate(b.workloads.field("id"))}
     rules: dict[str, int] = {}
     rule_rows: list[list[str]] = []
-    for f in doc["findings"]:
+    for f in found:
         if f["rule"] not in rules:
             rules[f["rule"]] = len(rule_rows)
             rule_rows.append([f["rule"], clean(f["title"]), f["name"], f["cause"]])
         causes(f["cause"])
-    for item in doc["todo"]:
+    for item in b.todo:
         causes(item["cause"])
-    sol = {u: [-1] * len(works) for w in works for s in w["sol"] for u in [s["unit"]]}
-    for i, w in enumerate(works):
-        for s in w["sol"]:
-            # counters of different replays can give more than 100 %, none less than nothing
-            sol[s["unit"]][i] = max(0, round((s["pct"] or 0) * 10))
+    limiter = np.concatenate([c.limiter for c in columns])
+    own, time, saved = (np.concatenate([getattr(c, key) for c in columns]) for key in ("own", "time", "saved"))
     w_rows = {
-        "name": [names(short(w["name"], LONG)) for w in works],
-        "path": [names("/".join(w["path"])) for w in works],
-        "kind": _column([names(w["kind"] or "") for w in works]),
-        "calls": _column([(w["calls"] or 1) - 1 for w in works]),
-        "self": [rounded(w["self_ns"], 5) for w in works],
-        "time": _column([0 if w["duration_ns"] == w["self_ns"] else rounded(w["duration_ns"], 5) for w in works]),
-        "limiter": [classes(w["limiter_class"]) for w in works],
-        "band": [_BANDS.index(w["band"]) for w in works],
-        "cause": _column([causes(w["chain"][0]) + 1 if w["chain"] else 0 for w in works]),
-        "saved": _column([rounded(w.get("saved_ns"), 4) or 0 for w in works]),
-        "dark": _column([0 if w["judged"] else 1 for w in works]),
-        "sol": list(sol.values()),
+        # as steps from the one before: new names are numbered as they come
+        "name": np.diff(names.all(b.workloads.field("name"), lambda n: short(n, LONG)), prepend=0).tolist(),
+        "path": names.all(b.workloads.field("paths"), lambda p: "/".join(p.split(SEP)) if p else ""),
+        "kind": _column(names.all(b.workloads.field("kind"))),
+        "calls": _column([(n or 1) - 1 for n in b.workloads.field("calls")]),
+        "self": significant(own, 5),
+        # inclusive time is told where it is not the same
+        "time": _column(significant(np.where(np.round(time, 3) == np.round(own, 3), 0.0, time), 5)),
+        "limiter": limiter.tolist(),
+        "band": np.concatenate([c.bands for c in columns]).tolist(),
+        "cause": _column([k for c in columns for k in _leaders(c, causes)]),
+        "saved": _column([ns or 0 for ns in significant(np.round(saved, 1), 4)]),
+        "dark": _column([0 if judged else 1 for judged in b.workloads.field("judged")]),
+        "sol": [_shares(columns, u) for u in _units(columns, units)],
     }
-    found = doc["findings"]
     gains = [f["gain"] or {} for f in found]
-    titles = {f["cause"]: f["title"] for f in reversed(found)} | {i["cause"]: i["title"] for i in doc["todo"]}
-    # the root of an empty report is `unknown`, a class that no workload brought in
-    classes("unknown")
-    for u in sol:
-        units(u)
+    titles = {f["cause"]: f["title"] for f in reversed(found)} | {i["cause"]: i["title"] for i in b.todo}
     return {
-        "n": len(works),
+        "n": len(index),
         "chunk": CHUNK,
-        "total": doc["frame"]["duration_ns"],
+        "total": b.frame["duration_ns"],
         "marks": [round(LOW * 100), round(HIGH * 100)],
         "levels": list(LEVELS),
         "confidence": list(_CONFIDENCE),
         "high": _BANDS.index("high"),
         "units": units.list(),
-        "classes": classes.list(),
-        "classNames": [BY_ID[c].name for c in classes.list()],
-        "classText": [BY_ID[c].meaning for c in classes.list()],
+        "classes": list(CLASSES),
+        "classNames": [BY_ID[c].name for c in CLASSES],
+        "classText": [BY_ID[c].meaning for c in CLASSES],
         "causes": [[c, titles.get(c, "")] for c in causes.list()],
-        "todo": [causes(i["cause"]) for i in doc["todo"]],
+        "todo": [causes(i["cause"]) for i in b.todo],
         "W": w_rows,
         "R": rule_rows,
         "F": {
@@ -123,17 +120,41 @@ def _core(doc: Entry, nodes: list[list[Any]]) -> dict[str, Any]:
     }
 
 
-def _tree(nodes: list[list[Any]], names: Strings) -> dict[str, Any]:
+def _leaders(c: Any, causes: Strings) -> list[int]:
+    """1 + the cause that leads each workload, 0 for none."""
+    known = {k: causes(c.causes[k]) + 1 for k in np.unique(c.leader).tolist() if k >= 0}
+    return [known.get(k, 0) for k in c.leader.tolist()]
+
+
+def _units(columns: Sequence[Any], units: Strings) -> list[str]:
+    for c in columns:
+        for name, row in zip(c.units, c.pct, strict=True):
+            if np.isfinite(row).any():
+                units(name)
+    return units.list()
+
+
+def _shares(columns: Sequence[Any], unit: str) -> list[int]:
+    """Share of peak in tenths of a percent, -1 where it was not measured."""
+    out: list[int] = []
+    for c in columns:
+        row = c.pct[c.units.index(unit)] if unit in c.units else np.full(len(c), np.nan)
+        # counters of different replays can give more than 100 %, none less than nothing
+        out += np.where(np.isfinite(row), np.maximum(0, tenths(row)), -1).astype(np.int64).tolist()
+    return out
+
+
+def _tree(nodes: Nodes, names: Strings) -> dict[str, Any]:
     """Parents as distances, workloads as steps from the one before; time only where a group has some of its own."""
     last, works = -1, []
-    for _, _, w, _ in nodes:
+    for w in nodes.work:
         works.append(w - last if w >= 0 else 0)
         last = w if w >= 0 else last
     return {
-        "up": [k - parent if parent >= 0 else 0 for k, (parent, *_) in enumerate(nodes)],
+        "up": [k - parent if parent >= 0 else 0 for k, parent in enumerate(nodes.parent)],
         "w": works,
-        "group": [names(short(n[1], LONG)) for n in nodes if n[2] < 0],
-        "whole": nodes[0][3],
+        "group": names.all([n for n, w in zip(nodes.name, nodes.work, strict=True) if w < 0], lambda n: short(n, LONG)),
+        "whole": nodes.ns[0],
     }
 
 
@@ -142,66 +163,93 @@ class Details:
 
     def __init__(self, b: Bundle, words: Words) -> None:
         self.b, self.p = b, words
-        self.shapes: dict[tuple[Any, ...], int] = {}
+        self.columns = b.workloads.columns
+        self.ids = b.workloads.field("id")
         self.found: dict[str, list[tuple[int, Entry]]] = {}
-        for k, f in enumerate(b.document["findings"]):
+        for k, f in enumerate(b.findings):
             self.found.setdefault(f["workload"], []).append((k, f))
         self.out: dict[str, list[Entry]] = {}
-        for r in b.document["ruled_out"]:
+        for r in b.ruled_out:
             self.out.setdefault(r["workload"], []).append(r)
+        verdicts: dict[str, Any] = {}
+        said = b.workloads.field("verdict")
+        for text in dict.fromkeys(said):
+            verdicts[text] = words.t(text)
+        self.verdict = [verdicts[text] for text in said]
+        self.first, self.second = (
+            np.concatenate([getattr(c, flags).sum(axis=0) if c.units else np.zeros(len(c), int) for c in self.columns])
+            for flags in ("primary", "secondary")
+        )
+        self.grades = np.concatenate([c.tex * 4 + c.l2 for c in self.columns])
+        self.way, self.guide = self._ways()
+        self.rare = self._rare()
 
-    def chunk(self, works: list[Entry], units: list[str]) -> dict[str, Any]:
+    def chunk(self, first: int, last: int) -> dict[str, Any]:
         """Columns over some workloads."""
-        cells = [Cells(self.p) for _ in works]
+        ids = self.ids[first:last]
+        cells = [Cells(self.p) if i in self.found else None for i in ids]
         findings = [
-            [self.finding(k, f, c) for k, f in self.found.pop(w["id"], ())] or 0
-            for w, c in zip(works, cells, strict=True)
+            [self.finding(k, f, c) for k, f in self.found.pop(i, ())] if c else 0
+            for i, c in zip(ids, cells, strict=True)
         ]
+        part = slice(first, last)
         return {
             "f": _column(findings),
-            "verdict": [self.p.t(w["verdict"]) for w in works],
-            "first": _column([len(w["primary"]) for w in works]),
-            "second": _column([len(w["secondary"]) for w in works]),
-            "grades": _column([_grades(w["hit_grades"]) for w in works]),
-            "way": _column([self.way(w, units) or 0 for w in works]),
-            "chain": _column(
-                [[self.p.s(self.title(c)) for c in w["chain"]] if len(w["chain"]) > 1 else 0 for w in works]
-            ),
-            "out": _column([[self.p.t(r["why"]) for r in self.out.get(w["id"], ())] or 0 for w in works]),
-            "cells": _column([c.rows or 0 for c in cells]),
-            "line": _column([c.line for c in cells]),
-            "times": _column(
-                [[rounded(w["times"][k]) for k in ("min", "median", "max")] if w.get("times") else 0 for w in works]
-            ),
-            "said": _column([_opinions(w, self.p) or 0 for w in works]),
-            "roof": _column([self.roof(w) for w in works]),
+            "verdict": self.verdict[part],
+            "first": _column(self.first[part].tolist()),
+            "second": _column(self.second[part].tolist()),
+            "grades": _column(self.grades[part].tolist()),
+            "way": [[shape[part], _column(number[part])] for shape, number in self.way],
+            "guide": _column(self.guide[part]),
+            "out": _column([[self.p.t(r["why"]) for r in self.out.get(i, ())] or 0 for i in ids]),
+            "cells": _column([c.rows if c else 0 for c in cells]),
+            "line": _column([c.line if c else 0 for c in cells]),
+            **{key: _column([of.get(i, 0) for i in ids]) for key, of in self.rare.items()},
         }
 
-    def way(self, w: Entry, units: list[str]) -> list[Any]:
-        """Steps as [shape, number, ...]; a number that is a unit's SOL is told by that unit, below 0."""
-        known = {f"{round((s['pct'] or 0) * 10) / 10:.1f}": -1 - units.index(s["unit"]) for s in reversed(w["sol"])}
-        out: list[Any] = []
-        for s in self.b.ways.get(w["id"], ()):
-            value, numbers = self.p.skeleton(s["value"])
-            answer, more = self.p.skeleton(s["answer"])
-            metric = self.p.metric(s["metric"]) if s["metric"] else -1
-            shape = (self.p.s(s["ask"]), metric, value, self.p.t(s["edge"]), answer, STATES.index(s["state"]))
-            out += [self._shape(shape), *(known.get(_text(n), n) for n in (*numbers, *more))]
-        return out
+    def _ways(self) -> tuple[list[tuple[list[int], list[int]]], list[Any]]:
+        """Questions of the method, each (shape per workload, number in tenths of a percent); steps of other guides."""
+        ways = self.b.ways
+        if ways is None:
+            return [], []
+        per_part = []
+        guide: list[Any] = []
+        for p, d in enumerate(ways.decisions):
+            questions = d.questions
+            known = np.array([self.p.shape(s._asdict()) for s in d.shapes] + [-1])  # the last one for what is not asked
+            per_part.append([(known[q.shape], _tenths(q.number, q.shape >= 0)) for q in questions])
+            guide += [[self.p.shape(s) for s in ways.guided(p, i)] or 0 for i in range(len(self.columns[p]))]
+        out = []
+        for same in zip(*per_part, strict=True):
+            shape, number = (np.concatenate(x) for x in zip(*same, strict=True))
+            # a question that nobody was asked needs no column
+            if (shape >= 0).any():
+                out.append((shape.tolist(), number.tolist()))
+        return out, guide
 
-    def _shape(self, shape: tuple[Any, ...]) -> int:
-        key = tuple(tuple(x) if isinstance(x, list) else x for x in shape)
-        return self.shapes.setdefault(key, len(self.shapes))
+    def _rare(self) -> dict[str, dict[str, Any]]:
+        """What few workloads have, by id."""
+        chain, times, said = {}, {}, {}
+        for c in self.columns:
+            for i in c.listed:
+                if len(c.chain[i]) > 1:
+                    chain[c.id[i]] = [self.p.s(self.title(name)) for name in c.chain[i]]
+            for i in range(len(c)) if c.repeated else ():
+                if found := c.times(i):
+                    times[c.id[i]] = [rounded(found[k]) for k in ("min", "median", "max")]
+            for i, w in enumerate(c.rows.tolist()) if c.opinions else ():
+                if w in c.opinions:
+                    said[c.id[i]] = _opinions(c.opinions[w], self.p)
+        roof = {
+            name: [r["intensity"], r["rate"], r["peak"], r["bandwidth"], r["precision"]]
+            for name, r in self.b.rooflines.items()
+        }
+        return {"chain": chain, "times": times, "said": said, "roof": roof}
 
     def title(self, cause: str) -> str:
         """What people call a cause."""
         known = self.b.causes.get(cause)
         return known["title"] if known else cause.replace("-", " ")
-
-    def roof(self, w: Entry) -> Any:
-        """A workload's place under the roofs."""
-        r = self.b.rooflines.get(w["id"])
-        return [r["intensity"], r["rate"], r["peak"], r["bandwidth"], r["precision"]] if r else 0
 
     def frame(self) -> dict[str, Any]:
         """Findings about a whole capture."""
@@ -224,22 +272,16 @@ class Details:
         ]
 
 
-def _text(n: object) -> str:
-    # whole shares of peak are written with their decimal
-    return n if isinstance(n, str) else f"{n:.1f}" if isinstance(n, float) else ""
-
-
-def _grades(grades: Entry) -> int:
-    """TEX and L2 as two digits of base 4; 0 is not measured."""
-    tex, l2 = (GRADES.index(grades[k]) + 1 if k in grades else 0 for k in ("TEX", "L2"))
-    return tex * 4 + l2
+def _tenths(ratio: Any, asked: Any) -> Any:
+    """Ratios as tenths of a percent; 0 where nothing is said of one."""
+    return np.where(asked & np.isfinite(ratio), tenths(ratio * 100), 0)
 
 
 # what is said here to a sentence of the profiler's own rules; of what is not in it there is nothing to say
 _HEARD = {"root": "the same root cause", "named": "named too", "ruled out": "ruled out", "blind": "not measured here"}
 
 
-def _opinions(w: Entry, p: Words) -> list[Any]:
+def _opinions(said: Sequence[Entry], p: Words) -> list[Any]:
     """[tool, rule, sentence, its gain, what is said here, our gain, why they differ] of the profiler's own rules."""
     return [
         [
@@ -251,7 +293,7 @@ def _opinions(w: Entry, p: Words) -> list[Any]:
             o["ours"] or 0,
             p.s(short(o["why"] or "", 300)),
         ]
-        for o in w["second_opinion"][:12]
+        for o in said[:12]
     ]
 
 
@@ -268,4 +310,4 @@ def _unit_meaning(shown: str) -> str:
 def blob(data: Any) -> str:
     """A part as text of letters that is inert inside a script element."""
     dumped = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return base64.b64encode(zlib.compress(dumped.encode("utf-8", "replace"), 9)).decode()
+    return base64.b64encode(zlib.compress(dumped.encode("utf-8", "replace"), LEVEL)).decode()

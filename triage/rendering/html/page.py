@@ -33,8 +33,7 @@ def page(b: Bundle, names: dict[str, Any], brief: bool = False) -> dict[str, Any
 
     brief: no script, no packed data and only the beginning of long lists, so that a notebook stays small.
     """
-    doc = b.document
-    nodes = tree(doc)
+    nodes = tree(b)
     parts = {} if brief else packed.pack(b, nodes)
     if not brief:
         parts["words"] = reference(b, parts["more"]["M"])
@@ -50,16 +49,16 @@ def page(b: Bundle, names: dict[str, Any], brief: bool = False) -> dict[str, Any
         "brief": brief,
         "parts": {name: Markup(packed.blob(data)) for name, data in parts.items()},
         "views": views,
-        "index": {w["id"]: i for i, w in enumerate(doc["workloads"])},
+        "index": {w: i for i, w in enumerate(b.workloads.field("id"))},
         "titles": {name: c["title"] for name, c in b.causes.items()},
-        "found": {f["rank"]: f for f in doc["findings"]},
+        "found": {f["rank"]: f for f in b.findings},
         "strip": bars.strip(summary["limiters"]),
         "budget": bars.budget(summary),
         "ruler": bars.ruler(summary["duration_ns"]),
         "interval": bars.interval,
         "lanes": lanes.lanes,
         "most_ns": max(bounds, default=0.0),
-        "icicle": "" if brief else drawings.icicle(doc, nodes),
+        "icicle": "" if brief else drawings.icicle(b, nodes),
         "nodes": len(nodes),
     }
 

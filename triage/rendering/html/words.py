@@ -6,15 +6,20 @@ skeleton and its numbers; reports/_parts/unpack.js.j2 puts them together again.
 
 from __future__ import annotations
 
+import builtins
 import json
 import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from triage import schema
 from triage.rendering import phrases
 from triage.rendering.escape import clean
 
 HOLE = "\x7f"  # stands for a number in a skeleton; clean() removes it from everything else
+STATES = ("limits", "passes", "not measured", "noted")  # of a step through a guide, in the script's order
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:[eE][+-]?\d+)?")
 
 
@@ -28,7 +33,12 @@ class Strings:
         """Index of a text, cleaned."""
         return self.index.setdefault(clean(text), len(self.index))
 
-    def list(self) -> list[str]:
+    def all(self, texts: Sequence[str], made: Callable[[str], str] = str) -> builtins.list[int]:
+        """Indices of many; made: what a text becomes, asked once for each that differs."""
+        known = {text: self(made(text)) for text in dict.fromkeys(texts)}
+        return [known[text] for text in texts]
+
+    def list(self) -> builtins.list[str]:
         """All of them, in the order of their numbers."""
         return list(self.index)
 
@@ -44,12 +54,21 @@ class Words:
         self.tails: dict[str, int] = {}
         self.tail_rows: list[Any] = []
         self.files: dict[str, int] = {}
+        self.shapes: dict[tuple[Any, ...], int] = {}
 
     def skeleton(self, text: str) -> tuple[int, list[Any]]:
         """A sentence as the index of its skeleton, and its numbers."""
         line = clean(text)
         numbers = _NUMBER.findall(line)
         return self.s.index.setdefault(_NUMBER.sub(HOLE, line), len(self.s.index)), [literal(n) for n in numbers]
+
+    def shape(self, step: Mapping[str, Any]) -> int:
+        """Index of a step through a guide: [question, metric, value, edge, answer, state]; a number stands where its value
+        has a hole."""
+        words = [step["ask"], step["value"].replace("{}", HOLE), step["edge"], step["answer"]]
+        ask, value, edge, answer = (self.s.index.setdefault(text, len(self.s.index)) for text in words)
+        metric = self.metric(step["metric"]) if step["metric"] else -1
+        return self.shapes.setdefault((ask, metric, value, edge, answer, STATES.index(step["state"])), len(self.shapes))
 
     def t(self, text: str) -> Any:
         """A sentence: the index of a string, or [index of its skeleton, number, ...]."""
@@ -118,3 +137,33 @@ def rounded(value: float | None, digits: int = 6) -> Any:
         return None
     v = float(f"{value:.{digits}g}")
     return int(v) if v == int(v) and abs(v) < 1e15 else v
+
+
+def significant(values: Any, digits: int) -> list[Any]:
+    """`rounded` over an array; None for NaN."""
+    v = np.asarray(values, dtype=np.float64)
+    known = np.isfinite(v) & (v != 0)
+    with np.errstate(divide="ignore"):
+        size = np.where(known, np.floor(np.log10(np.abs(np.where(known, v, 1.0)))), 0)
+    places = digits - 1 - size
+    # one of them is a whole power of ten, so that what comes out is the nearest to the decimal
+    up, down = 10.0 ** np.maximum(places, 0), 10.0 ** np.maximum(-places, 0)
+    out = np.rint(np.nan_to_num(v) * up / down) / up * down
+    if np.isfinite(v).all() and (out == np.rint(out)).all() and (np.abs(out) < 1e15).all():
+        whole_numbers: list[Any] = out.astype(np.int64).tolist()
+        return whole_numbers
+    whole = (out == np.rint(out)) & (np.abs(out) < 1e15)
+    missing = np.isnan(v)
+    return [
+        None if no else int(x) if w else x
+        for x, w, no in zip(out.tolist(), whole.tolist(), missing.tolist(), strict=True)
+    ]
+
+
+def tenths(percent: Any) -> Any:
+    """An array of percentages in tenths, rounded as they are written elsewhere: 70.55 is a little less, and becomes 705."""
+    v = np.nan_to_num(np.asarray(percent, dtype=np.float64))
+    out = np.rint(v * 10).astype(np.int64)
+    for i in np.flatnonzero(np.abs(np.abs(v * 10 - np.floor(v * 10)) - 0.5) < 1e-6).tolist():
+        out[i] = round(float(f"{v[i]:.1f}") * 10)
+    return out
