@@ -79,17 +79,19 @@ DERIVATIONS = (
     Derivation(
         "prims.drawn",
         (),
-        "primitives rasterised, else primitives in",
-        lambda drawn, into: first(_some(drawn), into),
-        ("prims.rasterized", "prims.input"),
+        "primitives rasterised, else primitives in less those thrown away",
+        lambda drawn, into, thrown: first(_some(drawn), _some(into - np.nan_to_num(thrown)), into),
+        ("prims.rasterized", "prims.input", "prims.thrown_away"),
         ask=("prims.rasterized",),
     ),
     Derivation(
         "prims.culled",
-        ("prims.rasterized", "prims.input"),
-        "1 - primitives rasterised / primitives in",
+        ("prims.input",),
+        "1 - primitives rasterised / primitives in, or primitives thrown away / primitives in",
         # Clipping makes new primitives, so more can come out than went in.
-        lambda out, into: np.clip(1 - out / into, 0, 1),
+        lambda into, out, thrown: np.clip(first(1 - out / into, thrown / into), 0, 1),
+        ("prims.rasterized", "prims.thrown_away"),
+        ask=("prims.rasterized", "prims.input"),
     ),
     Derivation(
         "zcull.reject_rate",

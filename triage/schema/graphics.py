@@ -78,6 +78,30 @@ METRICS = (
         also=("Rasterized Primitives", "Clipper Primitives Out"),
     ),
     count(
+        "prims.thrown_away",
+        "Primitives thrown away",
+        "low",
+        "Primitives culled before the rasteriser: back faces, no area, outside the scissor",
+        also=("CulledPrims",),
+    ),
+    # AMD's names; both are shares of the time, stalls included, and no share of a peak
+    Metric(
+        "pixels.export_stalled",
+        "ratio",
+        "Pixel exports stalled",
+        "low",
+        "Time in which pixel shaders could not hand over their results: late depth tests or the colour buffer are behind",
+        ("PSExportStalls",),
+    ),
+    Metric(
+        "zrop.busy",
+        "ratio",
+        "Depth and stencil tests busy",
+        "",
+        "Time in which depth and stencil tests were under way",
+        ("DepthStencilTestBusy",),
+    ),
+    count(
         "vertices.input",
         "Vertices in",
         "low",

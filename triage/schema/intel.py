@@ -196,6 +196,16 @@ METRICS = (
         ("L3ShaderThroughput",),
         additive=True,
     ),
+    # stages of the 3D pipeline: time in which one held up those before it
+    *(
+        _time(f"bottleneck.{id}", f"{label} bottleneck", f"Time in which {what} slowed the 3D pipeline down", alias)
+        for id, label, what, alias in (
+            ("vertex_fetch", "Vertex fetch", "vertex fetch", "VfBottleneck"),
+            ("setup", "Strips and fans", "the setup of triangles", "SfBottleneck"),
+            ("barycentric", "Barycentrics", "the computation of barycentric coordinates", "BcBottleneck"),
+            ("depth", "Coarse depth", "the hierarchical depth test", "HiDepthBottleneck"),
+        )
+    ),
     Metric("l3.bytes_read", "byte", "L3 bytes read", "low", "Bytes read from L3", ("L3_BYTE_READ",), additive=True),
     Metric(
         "l3.bytes_written", "byte", "L3 bytes written", "low", "Bytes written to L3", ("L3_BYTE_WRITE",), additive=True

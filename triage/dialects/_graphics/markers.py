@@ -32,7 +32,14 @@ GPA = {
     "CSLDSBankConflict": "lds.bank_conflict_stall",
     "Wavefronts": "waves.launched",
     "PSPixelsIn": "pixels.shaded",
-    "PrimitivesIn": "prims.rasterized",
+    "PrimitivesIn": "prims.input",
+    "CulledPrims": "prims.thrown_away",
+    "VSVerticesIn": "invocations.vs",
+    "VsGsVerticesIn": "invocations.vs",
+    "PSPixelsOut": "pixels.written",
+    "PSExportStalls": "pixels.export_stalled",
+    "DepthStencilTestBusy": "zrop.busy",
+    "TexUnitBusy": "texture_pipe.busy",
     "WaveOccupancyPct": "sm.occupancy_elapsed",
 }
 INTEL = {"AvgGpuCoreFrequencyMHz": "sm.frequency"}
@@ -141,7 +148,7 @@ def vendor_names(vendor: str) -> dict[str, list[str]]:
         return out
     # of Intel's two spellings the graphics tools print EuActive; XVE_ACTIVE is that of its compute profilers
     for entry in schema.all_metrics().values():
-        if entry.id.split(".")[0] in ("eu", "gti", "l3", "slm", "sampler") or entry.id == "gpu.busy":
+        if entry.id.split(".")[0] in ("eu", "gti", "l3", "slm", "sampler", "bottleneck") or entry.id == "gpu.busy":
             out[entry.id] = [a for a in entry.aliases if a.isidentifier() and not a.isupper()]
     return out | {metric: [name] for name, metric in INTEL.items()}
 
