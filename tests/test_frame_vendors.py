@@ -59,7 +59,14 @@ def test_counters_of_intels_plug_in(event: int, tmp_path: Path) -> None:
     columns = _counters(INTEL)
     lines = [", ".join(["Queue ID", "Parent", "Name", "Global ID", "EOP to EOP Duration (ns)", *columns])]
     for row, (gid, (call, _, facts)) in enumerate(INTEL.items()):
-        cells = [str(row), "-1", f"{call}({gid})", str(gid), str(gid * 100_000), *(f"{facts.get(c, 0):g}" for c in columns)]
+        cells = [
+            str(row),
+            "-1",
+            f"{call}({gid})",
+            str(gid),
+            str(gid * 100_000),
+            *(f"{facts.get(c, 0):g}" for c in columns),
+        ]
         lines.append(", ".join(cells))
     file = tmp_path / "events.csv"
     file.write_text("\n".join(lines) + "\n")
