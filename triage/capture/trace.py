@@ -140,7 +140,6 @@ class DeviceTimeline:
     short_kernels: int
     copies: int
     small_copies: int
-    copy_ns: int
     median_copy_ns: float | None
     copy_busy_ns: int
     copy_hidden_ns: int
@@ -173,18 +172,15 @@ class DeviceTimeline:
 
 @dataclass(frozen=True, slots=True)
 class HostCalls:
-    """Outermost calls of the host in numbers. *_ns: time in them, over all threads; median_launch_ns, median_copy_ns: of one call that
-    started a kernel, or a copy. threads: how many started work.
+    """Outermost calls of the host in numbers. median_launch_ns, median_copy_ns: time of one call that started a kernel, or
+    a copy. threads: how many started work.
     """
 
     calls: int
     threads: int
     launches: int
     syncs: int
-    sync_ns: int
     copies: int
-    copy_ns: int
-    allocations: int
     median_launch_ns: float | None
     median_copy_ns: float | None
 

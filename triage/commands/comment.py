@@ -9,11 +9,12 @@ import click
 
 from triage.commands import _types
 from triage.ground.errors import TriageError
+from triage.products.tickets import comments
 
 
 @click.command()
 @click.argument("file", type=_types.Place(), metavar="FILE")
-@click.option("--post", type=click.Choice(["github", "gitlab"]), required=True, help="The service.")
+@click.option("--post", type=click.Choice(comments.SERVICES), required=True, help="The service.")
 @click.option("--project", default="", metavar="NAME", help="OWNER/REPO or group/project.")
 @click.option("--number", type=click.IntRange(1), required=True, metavar="N", help="The pull or merge request.")
 @click.option("--key", default="gate", show_default=True, metavar="NAME", help="One comment per key.")
@@ -26,8 +27,6 @@ def command(file: str, post: str, project: str, number: int, key: str, url: str,
 
     The token comes from the environment only: GITHUB_TOKEN or GITLAB_TOKEN.
     """
-    from triage.products.tickets import comments
-
     try:
         text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as e:

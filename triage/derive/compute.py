@@ -19,14 +19,20 @@ if TYPE_CHECKING:
 
 _MATRIX = re.compile(
     r"gemm|matmul|mat_mul|mmul|conv\dd?|convolution|attention|flash|wgmma|cutlass|xmma|winograd|fprop|dgrad|wgrad",
-    re.IGNORECASE,
+    re.IGNORECASE | re.ASCII,
 )
 # how libraries name kernels that run on tensor pipes: by generation and instruction
 _TENSOR = re.compile(
     r"sm\d\d_xmma|\bs\d?(?:16816|1688|884|8816|16832)|[hi]mma|[hq]?gmma|tensor_?op|_tensor(?:16x8|884)|cutlass_\d\d_tensorop"
     r"|utcmma|tcgen05|nvjet|_mma_",
-    re.IGNORECASE,
+    re.IGNORECASE | re.ASCII,
 )
+# what a match of either pattern cannot do without, in small letters and with 0 for every digit
+_NEEDLES = {
+    _MATRIX: ("mm", "mat", "conv", "attention", "flash", "cutlass", "winograd", "fprop", "grad"),
+    _TENSOR: ("mma", "tensor", "tcgen00", "nvjet", "s000"),
+}
+_DIGITS = str.maketrans("123456789", "000000000")
 _LETTER = {"fp32": "f", "fp64": "d"}
 
 
@@ -128,12 +134,23 @@ def _matrix(view: View) -> Values:
 
 def _named(view: View, pattern: re.Pattern[str]) -> Values:
     """1 where a name holds the pattern, else 0."""
-    known: dict[str, float] = {}  # kernels are few and launches many: each name is searched once
-    names = view.capture.names[view.rows]
-    for name in names:
-        if name not in known:
-            known[name] = float(bool(pattern.search(str(name)[:2000])))
-    return np.array([known[n] for n in names])
+    names = view.capture.names[view.rows].tolist()
+    # a pattern over a million different names takes longer than all conditions: most texts hold none of its words
+    text = _plain("\n".join(names))
+    needles = [n for n in _NEEDLES[pattern] if n in text]
+    if not needles:
+        return np.zeros(view.size)
+    known = dict.fromkeys(names, 0.0)  # kernels are few and launches many: each name is searched once
+    for name in known:
+        part = str(name)[:2000]
+        plain = _plain(part)
+        if any(n in plain for n in needles) and pattern.search(part):
+            known[name] = 1.0
+    return np.fromiter(map(known.__getitem__, names), np.float64, len(names))
+
+
+def _plain(text: str) -> str:
+    return text.lower().translate(_DIGITS)
 
 
 # A pipe has two figures, cycles busy and instructions issued, each against its own peak. Which one comes near its peak

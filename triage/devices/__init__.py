@@ -245,47 +245,24 @@ def _whole(text: str) -> int | None:
 @cache
 def _bare(arch: str) -> Device:
     limits = limits_for(arch)
+    vendor: Vendor
     if isinstance(limits, IntelLimits):
-        return Device(
-            name=arch,
-            vendor="intel",
-            arch=arch,
-            generation=limits.generation,
-            sm_count=None,
-            max_warps_per_sm=limits.engines * limits.threads_per_engine,
-            warp_size=limits.simd_widths[-1],
-            limits=limits,
-            peaks=Peaks(),
-            fp64_ratio=None,
-            source=limits.source,
-        )
-    notes = "; ".join(other.text for other in limits.disagreements)
-    if isinstance(limits, NvidiaLimits):
-        return Device(
-            name=arch,
-            vendor="nvidia",
-            arch=arch,
-            generation=limits.generation,
-            sm_count=None,
-            max_warps_per_sm=limits.max_warps,
-            warp_size=limits.warp_size,
-            limits=limits,
-            peaks=Peaks(),
-            fp64_ratio=limits.fp64_ratio,
-            source=limits.source,
-            notes=notes,
-        )
+        vendor, warps, width = "intel", limits.engines * limits.threads_per_engine, limits.simd_widths[-1]
+    elif isinstance(limits, NvidiaLimits):
+        vendor, warps, width = "nvidia", limits.max_warps, limits.warp_size
+    else:
+        vendor, warps, width = "amd", limits.waves_per_simd * limits.simds, limits.wave_sizes[0]
     return Device(
         name=arch,
-        vendor="amd",
+        vendor=vendor,
         arch=arch,
         generation=limits.generation,
         sm_count=None,
-        max_warps_per_sm=limits.waves_per_simd * limits.simds,
-        warp_size=limits.wave_sizes[0],
+        max_warps_per_sm=warps,
+        warp_size=width,
         limits=limits,
         peaks=Peaks(),
-        fp64_ratio=None,
+        fp64_ratio=limits.fp64_ratio if isinstance(limits, NvidiaLimits) else None,
         source=limits.source,
-        notes=notes,
+        notes="" if isinstance(limits, IntelLimits) else "; ".join(other.text for other in limits.disagreements),
     )

@@ -18,12 +18,12 @@ NAMED = 3  # passes a sentence names
 
 def pass_facts(capture: Capture, total: float) -> Facts:
     """Facts of rule scope `frame` about passes: geometry finer than the screen. {} without passes or pixel counts."""
-    found = [p for p in passes(capture) if len(p.rows) > 1]
-    if not found or total <= 0:
-        return {}
     view = View(capture)
     prims, pixels = _column(view, "prims.drawn"), _column(view, "pixels.drawn")
-    if not np.isfinite(prims).any() or not np.isfinite(pixels).any():
+    if total <= 0 or not np.isfinite(prims).any() or not np.isfinite(pixels).any():
+        return {}
+    found = [p for p in passes(capture) if len(p.rows) > 1]
+    if not found:
         return {}
     dense = [(p, n, px) for p in found for n, px in [_geometry(p, prims, pixels)] if n >= DENSE and px < TINY]
     if not dense:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from triage.capture.arrays import Floats, Indices, Values
+from triage.capture.arrays import Floats, Indices, Masks, Values
 from triage.capture.capture import Capture
 from triage.derive import View
 from triage.diagnosis.judged import Part
@@ -56,8 +56,8 @@ def rollup(part: Part) -> list[Rollup]:
     view = View(capture)
     columns = {name: _column(view, metric) for name, metric in COUNTS.items()}
     target, depth = _column(view, "target.pixels"), _column(view, "target.pixel_bytes")
-    own = np.nan_to_num(capture.self_ns)
-    return [_one(part, p, columns, target, depth, own) for p in found]
+    own, leaf = np.nan_to_num(capture.self_ns), capture.leaf
+    return [_one(part, p, columns, target, depth, own, leaf) for p in found]
 
 
 def _column(view: View, metric: str) -> Floats:
@@ -65,9 +65,11 @@ def _column(view: View, metric: str) -> Floats:
     return values if np.ndim(values) else np.full(view.size, np.nan)
 
 
-def _one(part: Part, p: Pass, columns: dict[str, Floats], target: Floats, depth: Floats, own: Floats) -> Rollup:
+def _one(
+    part: Part, p: Pass, columns: dict[str, Floats], target: Floats, depth: Floats, own: Floats, leaves: Masks
+) -> Rollup:
     c, rows = part.capture, p.rows
-    leaf = rows[c.leaf[rows]]
+    leaf = rows[leaves[rows]]
     counts = {name: _sum(values, leaf, p, own) for name, values in columns.items()}
     calls = float(c.calls[leaf].sum())
     if counts["draws"] is None:

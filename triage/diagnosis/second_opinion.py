@@ -53,11 +53,6 @@ class Heard:
     why: str
     ours: float | None
 
-    @property
-    def agrees(self) -> bool:
-        """Was the cause found here, as a root or not?"""
-        return self.verdict in (ROOT, NAMED)
-
 
 @cache
 def topics() -> tuple[Topic, ...]:

@@ -23,7 +23,7 @@ def sink(path: str | None, colours: bool = False) -> Iterator[Write]:
     colours are ours; names in it are tame already.
     """
     if path in (None, "-"):
-        yield _stdout if colours else lambda text: _stdout(tame(text, colours=False))
+        yield lambda text: _stdout(text, colours)
         sys.stdout.flush()
         return
     assert path is not None
@@ -46,10 +46,10 @@ def _device(path: Path) -> Iterator[Write]:
         raise ReportError(f"{path}: cannot be written ({e.strerror or e})", "choose another -o") from e
 
 
-def _stdout(text: str) -> object:
+def _stdout(text: str, colours: bool) -> object:
     # a console of another encoding must not turn a marker name into a traceback
     encoding = sys.stdout.encoding or "utf-8"
-    return sys.stdout.write(tame(text).encode(encoding, "triage-plain").decode(encoding))
+    return sys.stdout.write(tame(text, colours).encode(encoding, "triage-plain").decode(encoding))
 
 
 # What a terminal would obey; line ends and tabs are meant, and so are the colours of a report (SGR).
@@ -58,7 +58,8 @@ _OBEYED = re.compile(r"(\x1b\[[0-9;]*m)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 def tame(text: str, colours: bool = True) -> str:
     """Text without anything that a terminal would obey: such characters are named, `‹U+009B›`."""
-    if text.isprintable():
+    # nearly every text ends here: without its line ends and tabs nothing in it needs a closer look
+    if text.replace("\n", "").replace("\t", "").isprintable():
         return text
     return _OBEYED.sub(lambda m: m[1] if m[1] and colours else f"‹U+{ord(m[0][0]):04X}›" + m[0][1:], text)
 

@@ -108,8 +108,12 @@ def infer(view: View, engine: Engine, constants: Constants | None = None) -> Tru
     nothing = np.zeros(size, dtype=bool)
     for group in program.groups:
         digits = [_truth_of(i, view, program.method, truth, memo, constants) for i in group.inputs]
-        bits = engine.infer(group, sign(digits, size))
+        # over metrics that a capture does not have a whole block is one signature
+        alike = size > 1 and not any(map(np.ndim, digits))
+        bits = engine.infer(group, sign(digits, 1 if alike else size))
         seen = int(np.bitwise_or.reduce(bits)) if size else 0
+        if alike and seen:
+            bits = np.full(size, bits[0])
         for m, member in enumerate(group.members):
             if not may_hold(member.rule.applies, here):
                 continue

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 import orjson
 
 from triage.document.bundle import Bundle
 from triage.rendering.tables import Write
+
+TOGETHER = 500  # entries written at once: a write is looked at for what a terminal would obey, each at its own cost
 
 
 def write_json(b: Bundle, write: Write) -> None:
@@ -20,10 +24,16 @@ def write_json(b: Bundle, write: Write) -> None:
             write(_dump(value))
             continue
         write("[")
-        for k, item in enumerate(value):
-            write(("," if k else "") + "\n" + _dump(item))
+        for k, lines in enumerate(_pieces(value)):
+            write(("," if k else "") + "\n" + lines)
         write("\n]")
     write("\n}\n")
+
+
+def _pieces(entries: Iterable[Any]) -> Iterator[str]:
+    waiting = map(_dump, entries)
+    while some := list(islice(waiting, TOGETHER)):
+        yield ",\n".join(some)
 
 
 def _dump(value: Any) -> str:

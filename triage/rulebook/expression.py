@@ -39,6 +39,8 @@ def _divide(a: Any, b: Any) -> Any:
 
 def _or(a: Any, b: Any) -> Any:
     missing = np.isnan(a)
+    if np.ndim(missing) == 0:
+        return b if missing else a
     return np.where(missing, b, a) if missing.any() else a
 
 
@@ -147,13 +149,15 @@ class Condition:
             right = self.right.run(lookup) if self.right else 0.0
             truth = _COMPARE[self.op](left, right)
         # comparing with NaN gives False, and with != True: neither may be mistaken for an answer
-        missing = np.isnan(left) | np.isnan(right)
         if np.ndim(truth) == 0:
-            return UNKNOWN if missing else int(truth)
+            return UNKNOWN if np.isnan(left) or np.isnan(right) else int(truth)
         # a boolean array already holds FALSE and TRUE as bytes: nothing is copied
         out = truth.view(np.int8)
-        if missing.any():
-            out[missing] = UNKNOWN
+        # side by side: NumPy's `or` of many truths and a single one takes four times as long as the comparison
+        for side in (left, right):
+            missing = np.isnan(side)
+            if missing.any():
+                out[missing if np.ndim(missing) else ...] = UNKNOWN
         return out
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from triage.ground import units
@@ -30,7 +31,12 @@ class Cite:
     @property
     def vendors(self) -> frozenset[str]:
         """Vendors whose hardware the source is about; none for a source about every GPU."""
-        return frozenset(v for v, name in _PUBLISHERS.items() if name.search(self.text))
+        return _publishers(self.text)
+
+
+@cache
+def _publishers(text: str) -> frozenset[str]:
+    return frozenset(v for v, name in _PUBLISHERS.items() if name.search(text))
 
 
 @dataclass(frozen=True, slots=True)

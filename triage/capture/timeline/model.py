@@ -113,7 +113,6 @@ def _device(
         short_kernels=int((duration[kernels] < TINY_NS).sum()),
         copies=int(copies.sum()),
         small_copies=int((to_host & (size < SMALL)).sum()),
-        copy_ns=int(duration[copies].sum()),
         median_copy_ns=float(np.median(duration[copies])) if copies.any() else None,
         copy_busy_ns=copy_union.length,
         copy_hidden_ns=copy_union.shared(unions["kernels"]),
@@ -246,10 +245,7 @@ def _host(calls: Calls, ops: Operations) -> HostCalls:
         threads=len(starters),
         launches=int(of(LAUNCH).sum()),
         syncs=int(of(SYNC).sum()),
-        sync_ns=int(length[of(SYNC)].sum()),
         copies=int(of(MEMCPY).sum()),
-        copy_ns=int(length[of(MEMCPY)].sum()),
-        allocations=int(of(ALLOC).sum()),
         median_launch_ns=median_of((KERNEL, GRAPH, WORK)),
         median_copy_ns=median_of((COPY,)),
     )

@@ -1,0 +1,29 @@
+"""Names of kernels are looked through for words before a pattern is tried: that must change no answer."""
+
+from __future__ import annotations
+
+import re
+from types import SimpleNamespace
+from typing import cast
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from triage.derive import View, compute
+
+PATTERNS = list(compute._NEEDLES)
+NAMES = st.text("smx_01689tTenorIiMhHgqadnvjecfkw ſKİ\n", max_size=24)
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=["matrix", "tensor"])
+@settings(max_examples=40)
+@given(data=st.data())
+def test_needles_change_no_answer(pattern: re.Pattern[str], data: st.DataObject) -> None:
+    hit = st.from_regex(pattern)
+    names = data.draw(st.lists(st.one_of(NAMES, hit, hit.map(str.upper)), max_size=6))
+    column = np.array([*names, None], dtype=object)[:-1]
+    view = SimpleNamespace(capture=SimpleNamespace(names=column), rows=slice(None), size=len(names))
+    found = compute._named(cast(View, view), pattern)
+    assert found.tolist() == [float(bool(pattern.search(n[:2000]))) for n in names]
