@@ -237,3 +237,54 @@ def test_tile_formats_and_limits() -> None:
 def test_tile_mistakes(arguments: list[str]) -> None:
     with pytest.raises(TriageError):
         run(*arguments, command=tile_command)
+
+
+HOPPER = ["--device", "H100", "--threads", "384", "--regs", "168", "--shared", "200K"]
+
+
+def test_clusters_live_in_one_gpc() -> None:
+    """132 of 144 SMs in 8 GPCs of 18: sixteen groups fit once into every GPC that has kept sixteen SMs."""
+    answer = json.loads(run(*HOPPER, "--cluster", "16", "-f", "json"))["clusters"]
+    assert (answer["least"], answer["most"]) == (5, 8)
+    assert answer["portable"] is False
+    # pairs of SMs stay together, so nothing is lost
+    pairs = json.loads(run(*HOPPER, "--cluster", "2", "-f", "json"))["clusters"]
+    assert (pairs["least"], pairs["most"]) == (66, 66)
+    assert pairs["occupancy_most"] == pytest.approx(12 / 64)
+    text = run(*HOPPER, "--cluster", "16")
+    assert "5 to 8, by how this die's SMs are spread" in text
+    assert "cudaFuncAttributeNonPortableClusterSizeAllowed" in text
+    assert "Clusters" in run(*HOPPER, "--cluster", "4", "-f", "markdown")
+    assert "Clusters" in run(*HOPPER, "--cluster", "4", "-f", "html")
+    assert "not confirmed by NVIDIA" in run("--device", "B200", *HOPPER[2:], "--cluster", "4")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--device", "H100", "--cluster", "17"], "takes 1 to 16"),
+        (["--device", "A100", "--cluster", "2"], "no layout of SMs is known of sm_80"),
+        (["--arch", "sm_90", "--cluster", "2"], "how many SMs"),
+        (["--device", "GeForce RTX 5070", "--cluster", "2"], "smaller than GB202"),
+        (["--device", "H100", "--cluster", "4", "--grid", "10"], "multiple of its cluster"),
+        (["--arch", "sm_90", "--units", "200", "--cluster", "2"], "at most 144"),
+    ],
+)
+def test_impossible_clusters_are_refused(arguments: list[str], says: str) -> None:
+    with pytest.raises(TriageError, match=re.escape(says)):
+        run("--threads", "256", "--regs", "32", *arguments)
+
+
+def test_the_range_of_clusters_is_that_of_all_layouts() -> None:
+    """Every way to spread the SMs, tried one by one on a small chip."""
+    from itertools import product
+
+    from triage.devices import ClusterLayout
+    from triage.occupancy.clusters import resident
+
+    layout = ClusterLayout("sm_90", "small", 3, 8, 8, 16, "made up")
+    for sms, groups, size in product((2, 10, 16, 22, 24), (1, 2, 3), (1, 2, 3, 5, 8, 16)):
+        ways = [w for w in product(range(0, 9, 2), repeat=3) if sum(w) == sms]
+        counts = [sum(part * groups // size for part in way) for way in ways]
+        found = resident(layout, size, sms, groups, 4, 64)
+        assert (found.least, found.most) == (min(counts), max(counts))

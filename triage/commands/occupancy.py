@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from triage.devices import Device
-    from triage.occupancy import Model
+    from triage.occupancy import Model, Occupancy
+    from triage.occupancy.clusters import Clusters
     from triage.occupancy.grid import Shape
     from triage.occupancy.report import Report
 
@@ -52,7 +53,8 @@ if TYPE_CHECKING:
 @click.option("--carveout", type=int, default=-1, metavar="PERCENT", help="NVIDIA 7.0+: preferred shared memory.")
 @click.option("--optin/--no-optin", default=True, help="NVIDIA 7.0+: kernel may use more than 48 KiB (default).")
 @click.option("--grid", type=_types.Extent(), metavar="N|XxYxZ", help="Groups launched: how they map onto the device.")
-@click.option("--units", type=int, metavar="N", help="SMs (CUs) for --grid where only --arch is given.")
+@click.option("--cluster", type=int, metavar="N", help="NVIDIA 9.0+: groups per cluster, and how many clusters fit.")
+@click.option("--units", type=int, metavar="N", help="SMs (CUs) for --grid and --cluster where only --arch is given.")
 @click.option("--latency", type=float, metavar="CYCLES", help="Warps needed to hide this latency.")
 @click.option("--intensity", type=float, default=1.0, metavar="N", help="Instructions per one that waits (1).")
 @click.option("--issue-rate", type=float, metavar="N", help="Warp instructions per cycle and SM.")
@@ -67,7 +69,7 @@ if TYPE_CHECKING:
 def command(
     arch: str | None, device: str | None, threads: Shape, regs: int, shared: int, sgpr: int | None,
     agpr: int | None, wave: str | None, mode: str | None, barriers: int | None, carveout: int,
-    optin: bool, grid: Shape | None, units: int | None, latency: float | None, intensity: float,
+    optin: bool, grid: Shape | None, cluster: int | None, units: int | None, latency: float | None, intensity: float,
     issue_rate: float | None, form: str | None, output: str | None,
 ) -> None:  # fmt: skip
     """Theoretical occupancy of a launch: limiters, waste, nearest steps.
@@ -76,6 +78,7 @@ def command(
     triage occupancy --arch sm_86 --threads 256 --regs 80
     triage occupancy --arch gfx906 --threads 1024 --regs 40 --shared 32K
     triage occupancy --device "GeForce RTX 3080" --threads 16x16 --regs 40 --grid 1000
+    triage occupancy --device H100 --threads 384 --regs 168 --shared 200K --cluster 4
     """
     from triage.occupancy import launch_shape, occupancy
     from triage.occupancy.report import Report, latency_of
@@ -105,8 +108,28 @@ def command(
         if mode == "wgp" and units is None:
             count //= 2  # a WGP is two CUs
         shape = launch_shape(threads, grid, count, now.groups, now.model.wave_size, now.unit)
+    together = _clusters(now, found, cluster, units, grid) if cluster is not None else None
     hidden = latency_of(now, latency, intensity, issue_rate) if latency is not None else None
-    write(_render(Report(now, found, shape, hidden), form, to_file=output is not None), output)
+    write(_render(Report(now, found, shape, hidden, together), form, to_file=output is not None), output)
+
+
+def _clusters(now: Occupancy, device: Device, size: int, units: int | None, grid: Shape | None) -> Clusters:
+    """Clusters of this launch resident on the device; TriageError where the chip has none or its SMs are not known."""
+    from triage.devices import cluster_layouts
+    from triage.occupancy.clusters import resident
+
+    layout = cluster_layouts().get(now.arch)
+    if layout is None:
+        known = ", ".join(cluster_layouts())
+        raise TriageError(f"--cluster {size}: no layout of SMs is known of {now.arch}", f"known of {known}")
+    sms = units if units is not None else device.sm_count
+    if sms is None:
+        raise TriageError("--cluster needs to know how many SMs there are", "give --device or --units")
+    if 2 * sms <= layout.gpcs * layout.sms_per_gpc and units is None:
+        raise TriageError(f"--cluster {size}: of chips smaller than {layout.chip} no layout of SMs is known")
+    if grid is not None and math.prod(grid) % size:
+        raise TriageError(f"--grid {math.prod(grid)}: a grid is a multiple of its cluster's {size} groups")
+    return resident(layout, size, sms, now.groups, now.waves_per_group, now.model.slots)
 
 
 def write(text: str, output: str | None) -> None:
@@ -214,6 +237,9 @@ def _terminal(report: Report, to_file: bool) -> str:
     if report.shape_lines:
         out.print(Text("Launch shape", style="bold"))
         lines([f"{name + ':':22}{text}" for name, text in report.shape_lines])
+    if report.cluster_lines:
+        heading("Clusters")
+        lines([f"{name + ':':22}{text}" for name, text in report.cluster_lines])
     if report.latency:
         heading("Latency hiding")
         lines([f"{words['wave']}s: {report.latency.text}"])
@@ -240,6 +266,8 @@ def _markdown(report: Report) -> str:
             out.append(f"| {value} | {unit} | {level.groups} | {level.waves} | {_percent(level.occupancy)} |")
     if report.shape_lines:
         out += ["", "## Launch shape", "", *(f"- {name}: `{text}`" for name, text in report.shape_lines)]
+    if report.cluster_lines:
+        out += ["", "## Clusters", "", *(f"- {name}: `{text}`" for name, text in report.cluster_lines)]
     if report.latency:
         out += ["", "## Latency hiding", "", f"{words['wave']}s: `{report.latency.text}`"]
     if now.notes:

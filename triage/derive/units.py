@@ -13,11 +13,11 @@ import numpy as np
 from triage.capture.arrays import Values
 from triage.derive._arrays import first, highest, least, over
 from triage.derive._derivation import Derivation
+from triage.ground.method import LOW
 
 if TYPE_CHECKING:
     from triage.derive import View
 
-BUSY = 0.6  # below it nobody asks what fills L1
 MOST = 0.5  # a bound that leaves both answers open is no answer
 BEYOND = 0.03  # a roll-up and its highest part come from two passes: that far apart they are still one number
 # LSU requests L1 takes in per turn of its data stage, both at peak; measured per generation
@@ -71,7 +71,7 @@ def _at_least_shared(l1: Values, hits: Values, l2: Values) -> Values:
     """
     passed = over(2 * l2, np.where(hits < 1, 1 - hits, np.nan))
     least_share = 1 - over(passed, l1)
-    return np.where((l1 >= BUSY) & (least_share >= MOST), least_share, np.nan)
+    return np.where((l1 >= LOW) & (least_share >= MOST), least_share, np.nan)
 
 
 def _turns(view: View) -> Values:

@@ -1,7 +1,7 @@
 """GPUs and their limits: which architecture a device is, what fits on it, how fast it can go.
 
-Four tables lie in this folder, every row with its source: `nvidia_limits.csv` (per compute
-capability), `amd_limits.csv` (per gfx name), `intel_limits.csv` (per architecture) and `gpus.csv`
+Five tables lie in this folder, every row with its source: `nvidia_limits.csv` (per compute
+capability), `nvidia_clusters.csv` (per chip that launches clusters), `amd_limits.csv` (per gfx name), `intel_limits.csv` (per architecture) and `gpus.csv`
 (products as profilers print them).
 They are read on first use. Nothing here needs NumPy or pandas, so asking for a device is cheap.
 """
@@ -15,12 +15,24 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from triage.devices.limits import AmdLimits, Disagreement, IntelLimits, Limits, NvidiaLimits
-from triage.devices.tables import amd_names, amd_rows, families, intel, limits_for, number, nvidia, read, scaled
+from triage.devices.limits import AmdLimits, ClusterLayout, Disagreement, IntelLimits, Limits, NvidiaLimits
+from triage.devices.tables import (
+    amd_names,
+    amd_rows,
+    cluster_layouts,
+    families,
+    intel,
+    limits_for,
+    number,
+    nvidia,
+    read,
+    scaled,
+)
 from triage.ground.errors import TriageError
 
 __all__ = [
     "AmdLimits",
+    "ClusterLayout",
     "Device",
     "Disagreement",
     "IntelLimits",
@@ -29,6 +41,7 @@ __all__ = [
     "Peaks",
     "architecture",
     "architectures",
+    "cluster_layouts",
     "find",
     "is_family",
     "limits_of",

@@ -51,6 +51,23 @@ class NvidiaLimits:
 
 
 @dataclass(frozen=True, slots=True)
+class ClusterLayout:
+    """How a chip's SMs lie in graphics processing clusters (GPC), and how many groups a cluster may have.
+
+    `gpcs` of `sms_per_gpc` SMs on the whole die, of which a product has a part; `portable` groups run on every GPU with
+    clusters, up to `most` where the kernel asks for it.
+    """
+
+    arch: str
+    chip: str
+    gpcs: int
+    sms_per_gpc: int
+    portable: int
+    most: int
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class AmdLimits:
     """What one compute unit (CU) or work-group processor (WGP) of a gfx name holds. Sizes in bytes.
 

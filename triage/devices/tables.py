@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from triage.devices.limits import AmdLimits, Disagreement, IntelLimits, Limits, NvidiaLimits
+from triage.devices.limits import AmdLimits, ClusterLayout, Disagreement, IntelLimits, Limits, NvidiaLimits
 from triage.ground.errors import TriageError
 
 _DATA = Path(__file__).parent
@@ -24,6 +24,18 @@ def limits_for(arch: str) -> Limits | IntelLimits:
         if arch in row.names:  # one row, many gfx names: the answer carries the name that was asked for
             return dataclasses.replace(row, arch=arch)
     raise TriageError(f"no limits for architecture {arch!r}", "see: triage list devices")
+
+
+@cache
+def cluster_layouts() -> dict[str, ClusterLayout]:
+    """Chips that launch clusters of groups, by architecture ("sm_90")."""
+    numbers = ("gpcs", "sms_per_gpc", "portable", "most")
+    return {
+        row["arch"]: ClusterLayout(
+            arch=row["arch"], chip=row["chip"], source=row["source"], **{n: int(row[n]) for n in numbers}
+        )
+        for row in read("nvidia_clusters.csv")
+    }
 
 
 @cache

@@ -73,18 +73,42 @@ _MAP: dict[str, tuple[str, float]] = {
     "stall_sync": ("stall.barrier", 1.0),
     "stall_inst_fetch": ("stall.no_instruction", 1.0),
     "stall_constant_memory_dependency": ("stall.imc_miss", 1.0),
+    "stall_exec_dependency": ("stall.wait", 1.0),
     "stall_not_selected": ("stall.not_selected", 1.0),
     "stall_texture": ("stall.tex_throttle", 1.0),
     "stall_pipe_busy": ("stall.math_pipe_throttle", 1.0),
     "stall_memory_throttle": ("stall.lg_throttle", 1.0),
     "stall_sleeping": ("stall.sleeping", 1.0),
+    "gld_transactions": ("global_load.sectors", 1.0),
+    "gst_transactions": ("global_store.sectors", 1.0),
+    "gld_transactions_per_request": ("global_load.sectors_per_request", 1.0),
+    "gst_transactions_per_request": ("global_store.sectors_per_request", 1.0),
+    "global_load_requests": ("global_load.requests", 1.0),
+    "global_store_requests": ("global_store.requests", 1.0),
+    "local_load_transactions": ("local_load.sectors", 1.0),
+    "local_store_transactions": ("local_store.sectors", 1.0),
+    "local_load_requests": ("local_load.requests", 1.0),
+    "local_store_requests": ("local_store.requests", 1.0),
+    "global_atomic_requests": ("atomics.requests", 1.0),
+    "global_reduction_requests": ("atomics.red_requests", 1.0),
+    "inst_executed_global_atomics": ("atomics.requests", 1.0),
+    "inst_executed_global_reductions": ("atomics.red_requests", 1.0),
+    "inst_executed_global_loads": ("global_load.requests", 1.0),
+    "inst_executed_global_stores": ("global_store.requests", 1.0),
+    "inst_executed_local_loads": ("local_load.requests", 1.0),
+    "inst_executed_local_stores": ("local_store.requests", 1.0),
+    "shared_load_transactions": ("shared.load_wavefronts", 1.0),
+    "shared_store_transactions": ("shared.store_wavefronts", 1.0),
     "shared_ld_bank_conflict": ("shared.load_bank_conflicts", 1.0),
     "shared_st_bank_conflict": ("shared.store_bank_conflicts", 1.0),
 }
+# the share of shared memory's turns that its requests needed; nvprof prints 0 where a kernel uses none
+_SHARED = "shared_efficiency"
 _LEVEL = re.compile(r"(?:Idle|Low|Mid|High|Max)\s*\((\d+)\)", re.IGNORECASE)
 _NOTES = {
     "utilization": "utilisation levels are whole tenths of the peak (Low (2) = 20 %), so they are exact to 5 points only",
-    "stall_": "stall shares are of nvprof's stall samples; the barrier share includes memory barriers",
+    "stall_": "stall shares are of nvprof's stall samples; the barrier share includes memory barriers, \
+the wait share every execution dependency",
 }
 
 
@@ -96,6 +120,7 @@ def names() -> dict[str, list[str]]:
     }
     for name, (metric, _) in _MAP.items():
         table.setdefault(metric, []).append(name)
+    table.setdefault("shared.conflict_share", []).append(_SHARED)
     return {m: n for m, n in table.items() if schema.known(m)}
 
 
@@ -161,6 +186,7 @@ def read(source: Source, options: Options) -> Table:
     )
     for name in _MAP:
         _column(table, rows, name, count, calls)
+    _conflicts(table, rows, count)
     _bandwidth(table, rows, count)
     table.kinds = np.full(count, "compute", dtype=object)
     devices = list(dict.fromkeys(re.sub(r"\s*\(\d+\)\s*$", "", d) for d, _ in rows.keys))
@@ -190,7 +216,11 @@ def _take(source: Source, part: nvprof.Found, rows: _Rows) -> None:
             rows.lines.append(line)
             rows.calls.append(rows.odd.number(row[calls], "us", part.headers[calls], line) if calls >= 0 else np.nan)
         name = row[name_at].strip()
-        if name not in _MAP and not name.startswith(("dram_read_throughput", "dram_write_throughput")):
+        if (
+            name not in _MAP
+            and name != _SHARED
+            and not name.startswith(("dram_read_throughput", "dram_write_throughput"))
+        ):
             rows.unknown.add(name)
             continue
         rows.notes |= {
@@ -236,6 +266,22 @@ def cell(text: str) -> tuple[float, str]:
         return (value * units.unit(unit)[1] if unit else value), unit
     except UnknownUnit:
         return float("nan"), unit
+
+
+def _conflicts(table: Table, rows: _Rows, count: int) -> None:
+    """Bank conflicts as a share of shared memory's turns, from its efficiency; broadcasts push that above 100 %."""
+    got = rows.cells.get(_SHARED)
+    if not got or "shared.conflict_share" in table.columns:
+        return
+    header, unit, at = rows.heads[_SHARED]
+    efficiency, lines = np.full(count, np.nan), np.zeros(count, dtype=np.int64)
+    for row, (value, line) in got.items():
+        efficiency[row], lines[row] = value, line
+    table.raw[_SHARED] = Column(efficiency, _SHARED, at, unit, 0.01 if unit == "%" else 1.0, lines=lines)
+    lost = np.where(efficiency > 0, np.clip(1 - efficiency, 0.0, 1.0), np.where(efficiency == 0, 0.0, np.nan))
+    table.columns["shared.conflict_share"] = Column(
+        lost, _SHARED, formula=f"1 - {header} of shared_efficiency; 0 where no shared memory is used", inputs=(_SHARED,)
+    )
 
 
 def _column(table: Table, rows: _Rows, name: str, count: int, calls: Floats) -> None:

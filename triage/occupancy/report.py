@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from triage.devices import Device, NvidiaLimits
 from triage.ground.errors import TriageError
+from triage.occupancy.clusters import Clusters
 from triage.occupancy.grid import LaunchShape, warps_needed
 from triage.occupancy.result import Occupancy
 from triage.occupancy.steps import SWEPT, Plateau, label, percent
@@ -42,6 +43,7 @@ class Report:
     device: Device | None = None
     shape: LaunchShape | None = None
     latency: Latency | None = None
+    clusters: Clusters | None = None
 
     @property
     def title(self) -> str:
@@ -152,6 +154,39 @@ class Report:
             (f"{shape.unit}s without work", f"{shape.idle_units}"),
         ]
 
+    @property
+    def cluster_lines(self) -> list[tuple[str, str]]:
+        """How many clusters fit, name and text."""
+        c = self.clusters
+        if c is None:
+            return []
+        layout = c.layout
+        groups = c.sms * c.groups
+        fit = f"{c.least:,}" if c.least == c.most else f"{c.least:,} to {c.most:,}, by how this die's SMs are spread"
+        used = (
+            percent(c.share(c.least))
+            if c.least == c.most
+            else f"{percent(c.share(c.least))} to {percent(c.share(c.most))}"
+        )
+        found = [
+            (
+                "groups per cluster",
+                f"{c.size}, all in one GPC: {c.sms} SMs in {layout.gpcs} GPCs of at most {layout.sms_per_gpc}",
+            ),
+            ("clusters at once", fit),
+            ("GPU occupancy", f"{used}; single groups reach {percent(groups * c.warps / (c.sms * c.slots))}"),
+        ]
+        if not c.portable:
+            found.append(
+                ("opt in", f"more than {layout.portable} groups: cudaFuncAttributeNonPortableClusterSizeAllowed")
+            )
+        if c.least != c.most:
+            found.append(("on the device", "cudaOccupancyMaxActiveClusters tells which"))
+        return [
+            *found,
+            ("layout", layout.source.partition(":")[0] if layout.source.startswith("not ") else layout.chip),
+        ]
+
     def to_dict(self) -> dict[str, object]:
         """The JSON result."""
         latency = self.latency
@@ -173,6 +208,7 @@ class Report:
                 for level, here in levels
             ],
             "launch_shape": self.shape.to_dict() if self.shape else None,
+            "clusters": self.clusters.to_dict() if self.clusters else None,
             "latency": None
             if latency is None
             else {
