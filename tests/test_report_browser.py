@@ -89,10 +89,14 @@ def plain_pages(tmp_path_factory: Any) -> dict[str, Path]:
     )
     (folder / "damaged.csv").write_bytes(b"\0\1" * 99)
     assert run("batch", before, after, DEMO, folder / "damaged.csv", "-o", many).returncode == 0
-    return {"compare": compared, "occupancy": shaped, "batch": many / "index.html"}
+    from tests.test_history import builds
+
+    trend, kept = folder / "history.html", builds(folder, 6, slow_from=4)
+    assert run("history", "show", "--history", kept, "-o", trend).returncode == 0
+    return {"compare": compared, "occupancy": shaped, "batch": many / "index.html", "history": trend}
 
 
-@pytest.mark.parametrize("name", ["compare", "occupancy", "batch"])
+@pytest.mark.parametrize("name", ["compare", "occupancy", "batch", "history"])
 def test_the_other_pages_work_alike(name: str, plain_pages: dict[str, Path]) -> None:
     needs("playwright-core")
     shots = ROOT / "out" / "screenshots"
@@ -101,7 +105,7 @@ def test_the_other_pages_work_alike(name: str, plain_pages: dict[str, Path]) -> 
     assert code == 0 and found["failed"] == []
 
 
-@pytest.mark.parametrize("name", ["compare", "occupancy", "batch"])
+@pytest.mark.parametrize("name", ["compare", "occupancy", "batch", "history"])
 def test_the_other_pages_are_accessible(name: str, plain_pages: dict[str, Path]) -> None:
     needs("lighthouse")
     _, found = node("lighthouse.mjs", plain_pages[name], CHROMIUM)

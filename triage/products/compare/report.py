@@ -21,6 +21,7 @@ from triage.rendering.phrases import number, percent, time
 
 FORMATS = ("terminal", "markdown", "html", "json", "junit")
 FEW = 5  # pairs that are all shown, changed or not
+CARDS = 60  # pairs whose counters the page shows without --full: a card is a hundred elements
 SHORT = 12  # counters listed per pair
 LONG = 1_000  # characters of a name in JUnit: test viewers show them whole
 CAME = {"below": "less than predicted", "within": "as predicted", "above": "more than predicted"}
@@ -49,11 +50,13 @@ def render(doc: Comparison, format: str, full: bool = False) -> str:
         "headline": _filled(headline(doc), format),
     }
     if format == "html":
-        names |= _page(doc, pairs, [_pair(p, full) for p in pairs])
+        names |= _page(doc, pairs, [_pair(p, full) for p in pairs], full)
     return templates.render(declared.templates("compare")[format], **{**doc, **names})
 
 
-def _page(doc: Comparison, pairs: Sequence[Paired], listed: Sequence[dict[str, object]]) -> dict[str, object]:
+def _page(
+    doc: Comparison, pairs: Sequence[Paired], listed: Sequence[dict[str, object]], full: bool
+) -> dict[str, object]:
     """What only the page shows: drawings and their common scales."""
     verdicts = [p["verdict"] for p in doc["pairs"]]
     return {
@@ -62,6 +65,7 @@ def _page(doc: Comparison, pairs: Sequence[Paired], listed: Sequence[dict[str, o
         "most_ns": max((ns or 0.0 for p in pairs for ns in (p["before_ns"], p["after_ns"])), default=0.0),
         "reach": drawings.reach(pairs),
         "counts": [(v, verdicts.count(v)) for v in (FASTER, SLOWER, SAME, UNKNOWN) if v in verdicts],
+        "cards": len(listed) if full else CARDS,
         "explained": any(p[k] for p in listed for k in ("shown", "predicted", "outcomes", "remarks")),
     }
 

@@ -156,14 +156,17 @@ def trend(doc: Line, format: str, full: bool = False) -> str:
         else f"{head}: no times."
     )
     if format == "html":
+        from triage.rendering.html import page  # a terminal needs no pages
+
         return templates.render(
             declared.templates("history")["trend"],
+            page=page.shell((*page.STYLES, "compare.css.j2")),
             title=f"{head} over {plural(len(points), 'build')}",
             verdict=said,
             chart=chart(doc),
             rows=[_row(m) for m in doc["moved"]],
             points=[{**p, "date": date(p["build"]["at"])} for p in reversed(points)],
-            held="Median of the runs of each build; the bars show the shortest and longest run. Steps are more than noise.",
+            held="A step is more than the noise of the runs.",
         )
     lines = _wrapped(said)
     if points:
