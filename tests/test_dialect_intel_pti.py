@@ -108,6 +108,34 @@ def test_copies_in_a_timing_summary_are_copies() -> None:
     assert list(t.kinds) == ["compute", "copy"]
 
 
+PROPERTIES = """== L0 Backend ==
+
+     Kernel, Calls, Time (ns), Time (%)
+"gemm[SIMD16 {20; 1; 1} {64; 8; 1}]", 20, 7443743, 68.4
+"softmax", 10, 3443743, 31.6
+
+=== Kernel Properties ===
+
+     Kernel, Compiled, SIMD, Number of Arguments, SLM Per Work Group, Private Memory Per Thread, Spill Memory Per Thread, Register File Size Per Thread
+"gemm[SIMD16 {20; 1; 1} {64; 8; 1}]",      JIT,   16,    7,              65536,    128,    3840,     256
+"another",      AOT,   32,    5,    0,    0,    64,     128
+"""
+BOTH = PROPERTIES + '"softmax",      AOT,   32,    5,    0,    0,    0,     128\n'
+
+
+def test_properties_of_compiled_kernels_join_their_times() -> None:
+    t = read(PROPERTIES)
+    c = t.columns
+    assert list(t.names) == ["gemm", "softmax"]
+    assert c["launch.scratch"].values[0] == 3840 + 128 and c["launch.shared"].values[0] == 65536
+    assert c["launch.registers"].values[0] == 256
+    assert c["launch.wave_size"].values[0] == 16
+    assert np.isnan(c["launch.scratch"].values[1])  # its properties were not printed
+    both = read(BOTH)
+    assert both.columns["launch.registers"].values.tolist() == [256, 128]
+    check_provenance(both)
+
+
 def test_groups_of_metrics_are_named_in_the_command() -> None:
     assert "-g MemoryProfile" in intel_pti.collect(["l3.hit_rate"])
     assert "-g ComputeBasic" in intel_pti.collect(["eu.active"])

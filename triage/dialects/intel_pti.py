@@ -18,7 +18,7 @@ from triage.capture.arrays import Floats
 from triage.capture.capture import Column, Quality, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects._intel import pti
+from triage.dialects._intel import properties, pti
 from triage.ground.errors import BadCapture, NotTriageable, UnknownUnit
 
 NAME = "intel-pti"
@@ -30,7 +30,8 @@ queries the hardware metrics of every kernel instance; give triage the `metrics.
 milliseconds `unitrace -k -i 50 ...` samples over time instead (many rows per kernel, weighted by their time). More groups:
 `-g VectorEngineProfile`, `-g MemoryProfile`; `unitrace --metric-list` lists them. Hardware metrics need the FLAT device hierarchy
 (`ZE_FLAT_DEVICE_HIERARCHY=FLAT`). Older: `oneprof -q ./app` (per kernel), `oneprof -k ./app` (sampled).
-`unitrace -d ./app` alone writes times without metrics: enough to rank kernels, not to say why they are slow.
+`unitrace -d -v ./app` alone writes times without metrics: enough to rank kernels, not to say why they are slow. Its table
+of kernel properties (SIMD width, SLM, spills, register file) is read with them.
 """
 # unit in a header, in lower case -> factor to the canonical unit of what is measured in it
 _UNITS = {
@@ -113,6 +114,7 @@ def names() -> dict[str, list[str]]:
         "launch.wave_size": ["[SIMD..] of the kernel key"],
         "launch.grid_size": ["first {..} of the kernel key"],
         "launch.block_size": ["second {..} of the kernel key"],
+        **properties.NAMES,
         "vram.bandwidth": ["GPU_MEMORY_BYTE_READ, GPU_MEMORY_BYTE_WRITE"],
     }
     return out
@@ -180,6 +182,7 @@ def read(source: Source, options: Options) -> Table:
     kernels = [b for b in blocks if pti.first(b.headers) in ("Kernel", "GlobalInstanceId") and b.lines]
     if not kernels:
         _refuse(source, blocks)
+    compiled = [b for b in kernels if pti.at(b.headers, pti.SPILLS) >= 0]
     kernels = [b for b in kernels if _plan(b.headers, source.path).metrics.get("gpu.time")]
     if not kernels:
         raise NotTriageable(
@@ -194,7 +197,7 @@ def read(source: Source, options: Options) -> Table:
         key=lambda g: (len(_plan(g[0].headers, source.path).metrics), sum(len(b.lines) for b in g)),
     )
     plan = _plan(best[0].headers, source.path)
-    table = _table(source, best, plan)
+    table = _table(source, best, plan, compiled)
     left = sum(len(g) for g in groups.values()) - len(best)
     if left:
         table.notes.append(f"{left} other kernel tables of this file hold other columns and were left out")
@@ -216,7 +219,7 @@ def _refuse(source: Source, blocks: list[pti.Block]) -> NoReturn:
     raise BadCapture(f"{source.path}: a header but no rows", "the profiler recorded nothing; capture again")
 
 
-def _table(source: Source, blocks: list[pti.Block], plan: _Plan) -> Table:
+def _table(source: Source, blocks: list[pti.Block], plan: _Plan, compiled: list[pti.Block]) -> Table:
     headers = blocks[0].headers
     at = pti.at(headers, "Kernel")
     numeric = sorted({c for c, _, _ in plan.metrics.values()} | set(plan.flags.values()) | set(plan.extra.values()))
@@ -228,6 +231,7 @@ def _table(source: Source, blocks: list[pti.Block], plan: _Plan) -> Table:
         values = data.numbers[c] * factor if factor != 1.0 else data.numbers[c]
         table.columns[metric] = Column(values, headers[c], c + 1, unit, factor)
     _launch(table, data.names)
+    properties.join(table, source, compiled, data.names)
     _derive(table, plan, data, headers)
     for flag, c in plan.flags.items():
         bad = np.flatnonzero(np.nan_to_num(data.numbers[c]) != 0)

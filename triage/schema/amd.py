@@ -88,6 +88,13 @@ METRICS = (
     Metric(
         "mfma.inst_share", "ratio", "MFMA share", "", "Matrix instructions, as a share of the vector ALU instructions"
     ),
+    Metric(
+        "mfma.wide_share",
+        "ratio",
+        "Wide matrix operations",
+        "low",
+        "FP32 and FP64 matrix operations, as a share of all floating-point ones of the matrix cores",
+    ),
     Metric("branch.busy", "ratio", "Branch unit busy", "", "Time in which branch and message instructions were issued"),
     Metric("cu.ipc", "count", "IPC per CU", "high", "Instructions executed per active CU cycle", bounded=False),
     Metric("lds.busy", "ratio", "LDS busy", "", "Time in which the LDS worked, bank conflicts included"),

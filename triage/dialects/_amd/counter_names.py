@@ -92,6 +92,16 @@ def _flops(bits: str) -> str:
     return f"64 * ({p}_ADD_{bits} + {p}_MUL_{bits} + {p}_TRANS_{bits} + 2 * {p}_FMA_{bits}) / gpu.time * 1000000000"
 
 
+def _wide(*narrow: str) -> str:
+    mops = "SQ_INSTS_VALU_MFMA_MOPS_"
+    wide = f"{mops}F32 + {mops}F64"
+    return f"({wide}) / ({wide} + {' + '.join(mops + n for n in narrow)})"
+
+
+# matrix operations in units of 512; each generation counts the types it has (CDNA4, CDNA3, CDNA2)
+_WIDE = (_wide("F16", "BF16", "F8", "F6F4"), _wide("F16", "BF16", "F8"), _wide("F16", "BF16"))
+
+
 # (canonical id, formula): tried in this order, the first formula whose names are all there wins. A formula may use
 # metrics above it, so the order matters for what depends on what
 _BASE: tuple[tuple[str, str], ...] = (
@@ -126,6 +136,7 @@ _BASE: tuple[tuple[str, str], ...] = (
     ("vmem.insts", "(VFetchInsts + VWriteInsts) * waves.launched"),
     ("lds.insts", "SQ_INSTS_LDS"),
     ("mfma.inst_share", "SQ_INSTS_MFMA / SQ_INSTS_VALU"),
+    *(("mfma.wide_share", f) for f in _WIDE),
     ("lds.busy", f"SQ_LDS_IDX_ACTIVE / {_CU}"),
     ("lds.bank_conflict_rate", "SQ_LDS_BANK_CONFLICT / SQ_LDS_IDX_ACTIVE"),
     ("lds.bank_conflict_rate", "SQC_LDS_BANK_CONFLICT / SQC_LDS_IDX_ACTIVE"),  # RDNA counts them in another block

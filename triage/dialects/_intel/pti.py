@@ -26,6 +26,7 @@ _UNQUOTED = re.compile(r'\s*([^",]*,[^"]*?\[SIMD\d*[^\]]*\])\s*,')  # an unquote
 # a header begins with one of these, and holds one of _TIMES
 _FIRST = ("Kernel", "SubDeviceId", "Function", "GlobalInstanceId")
 _TIMES = {"GpuTime", "KernelTime", "Time", "GPU_TIME", "Calls"}
+SPILLS = "Spill Memory Per Thread"  # in the header of the table of compiled kernels, which holds no times
 _SAMPLED = ("ReportReason", "StreamMarker")  # columns of reports that a timer, not a kernel, ended
 
 
@@ -96,7 +97,7 @@ def blocks(source: Source) -> list[Block]:
             if out:
                 out[-1].closed = True
             continue
-        if is_header(line):
+        if is_header(line) or (SPILLS in line and line.lstrip().startswith(_FIRST)):
             out.append(Block(section, cut(line), number))
             continue
         if out and not out[-1].closed and _is_row(line, len(out[-1].headers)):
