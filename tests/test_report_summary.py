@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import triage
-from tests.conftest import FORMATS, SAMPLES, generic
+from tests.conftest import FORMATS, SAMPLES, diagnose, generic
 from tests.helpers.reports import diagnosed, frame, text
 from triage.document import summary
 from triage.ground import wording
@@ -133,3 +133,27 @@ def test_little_that_was_not_judged_is_not_worth_a_line() -> None:
     d = triage.diagnose(SAMPLES / "gpu-trace" / "demo_frame")
     assert summary.summarise(d.bundle)["unjudged"] is None
     assert "Not judged" not in text(d, "markdown")
+
+
+def test_a_small_gain_is_no_gain_of_nothing() -> None:
+    from triage.document.summary import _whole
+
+    assert [_whole(s) for s in (0.19, 0.0096, 0.0094, 0.003, 0.00001)] == ["19 %", "1 %", "0.9 %", "0.3 %", "0.1 %"]
+
+
+def test_formulas_are_told_with_what_people_call_their_metrics() -> None:
+    from triage.rendering.phrases import spoken
+
+    assert (
+        spoken("clamp(sm.active / (1 - (gpu.idle or 0)), 0, 1)") == "clamp(SM active / (1 - (GPU idle, else 0)), 0, 1)"
+    )
+    assert spoken("most(vram.throughput, 0)") == "highest of (VRAM SOL, 0)"
+    assert spoken("TEX SOL in the first or second cluster") == "TEX SOL in the first or second cluster"
+
+
+def test_the_largest_is_not_compared_with_itself() -> None:
+    """`stall.x >= the largest stall` holds for the largest: 64.4 % >= 64.4 % tells nobody anything."""
+    for sample in ("renderdoc/frame-counters.csv", "intel-pti/metrics.4711.csv"):
+        for f in diagnose(SAMPLES / sample)["findings"]:
+            thresholds = [e for e in f["evidence"] if e["op"] in (">=", "<=") and e["value"] == e["threshold"]]
+            assert thresholds == [], (f["rule"], thresholds)

@@ -41,6 +41,32 @@ def write(tmp_path: Path, text: str, name: str = "test-rule.yaml") -> Path:
     return path
 
 
+LABELLED = GOOD.replace(
+    "when: {all: [sm.throughput < low]}",
+    'let: {room: {is: 1 - sm.throughput, label: "Free of the SM"}}\nwhen: {all: [sm.throughput < low, room > low]}',
+)
+
+
+def test_a_let_may_say_what_people_read(tmp_path: Path) -> None:
+    from triage import api
+    from triage.rendering import phrases
+
+    rule = rulefile.read(write(tmp_path, LABELLED))
+    assert rule.labels == {"room": "Free of the SM"}
+    (tmp_path / "c.csv").write_text("name,gpu.time [ms],sm.throughput [%]\na,1,30\n", "utf-8")
+    d = api.diagnose(str(tmp_path / "c.csv"), rules=str(tmp_path / "tst"))
+    found = next(f for f in d.bundle.document["findings"] if f["rule"] == "TST001")
+    told = {phrases.check(e): phrases.cell(e["source"]) for e in found["evidence"]}
+    assert told["Free of the SM 70.0 % > 60.0 %"].startswith("1 - SM SOL (“30” in c.csv:2")
+
+
+@pytest.mark.parametrize("let", ["{is: 1 - sm.throughput}", "{is: 1 - sm.throughput, labl: x}"])
+def test_a_let_with_a_label_is_written_in_full(tmp_path: Path, let: str) -> None:
+    bad = LABELLED.replace('{is: 1 - sm.throughput, label: "Free of the SM"}', let)
+    with pytest.raises(RuleError, match="is a formula, or `is`"):
+        rulefile.read(write(tmp_path, bad))
+
+
 def test_a_good_rule_passes(tmp_path: Path) -> None:
     book = packs.build([rulefile.read(write(tmp_path, GOOD))])
     assert check.check(book.rules) == []

@@ -109,7 +109,7 @@ def diagnose(
     engine: str = "",
     top: int | None = None,
     min_gain: float = 0.0,
-    rules: Sequence[str | Path] = (),
+    rules: str | Path | Sequence[str | Path] = (),
     device: str = "",
 ) -> Diagnosis:
     """Diagnose captures (paths or what `read` returned) together.
@@ -126,10 +126,12 @@ def diagnose(
     # what was read already knows its device; `device` is for the paths
     read_all = [c if isinstance(c, Capture) else read(c, device=device) for c in given]
     # the same book as the command line has: experimental rules stay out
-    book = packs.select(packs.load([Path(r) for r in rules]))
+    # one path is one path: its letters would be folders, `/` among them
+    folders = [rules] if isinstance(rules, str | Path) else rules
+    book = packs.select(packs.load([Path(r) for r in folders]))
     with _TURN:
         # compiled rules hold megabytes that no engine gives back, so they are compiled once
-        key = (method, engine, hashlib.sha256(pickle.dumps(book)).digest() if rules else b"")
+        key = (method, engine, hashlib.sha256(pickle.dumps(book)).digest() if folders else b"")
         doctor = _DOCTORS.pop(key, None) or Diagnostician(book, method, engine)
         _DOCTORS[key] = doctor
         while len(_DOCTORS) > MOST_DOCTORS:

@@ -161,7 +161,7 @@ DERIVATIONS = (
     Derivation(
         "unit.top",
         (),
-        "the highest of all of these and of the SM, L1, L2, VRAM and memory SOL",
+        "the highest share of peak of all units that were measured",
         highest,
         (
             *(f"unit.{u}" for u in ("lsu", "l1_data", "shared", "l2", "vram", "math", "issue")),

@@ -29,18 +29,23 @@ def check(rule: Rule, c: Condition, lookup: Lookup, i: int, origin: Callable[[st
     names = list(reads(rule, c.left.names))
     plain = len(c.left.names) == 1 and c.left.text == c.left.names[0] and schema.known(c.left.text)
     inputs = () if plain else tuple(origin(m) for m in sorted(names) if schema.known(m))
-    chosen = _chosen(value, inputs)
-    unit = unit_of(rule, c, chosen)
     name = c.left.text
+    # a difference that happens to equal one of its parts is still a difference
+    apart = name in rule.let and " - " in rule.let[name].text
+    chosen = "" if apart else _chosen(value, inputs)
+    unit = unit_of(rule, c, chosen)
     if plain:
         source = origin(name)
+    elif chosen:
+        # a choice between metrics is as traceable as the one it took
+        source = next(o for o in inputs if o.metric == chosen)
     else:
         formula = rule.let[name].text if name in rule.let else name
         source = Origin(name, value, unit, formula=formula, inputs=inputs)
     shown, shown_unit = display(value, unit)
     limit = None if bound is None else display(bound, unit)[0]
     margin = None if limit is None else round(shown - limit, 6)
-    title = title_of(c, chosen)
+    title = title_of(rule, c, chosen)
     said = f"{title} {show(value, unit)}"
     if c.right is None or bound is None:
         why = said = f"{title}: yes" if value else f"{title}: no"
@@ -50,7 +55,15 @@ def check(rule: Rule, c: Condition, lookup: Lookup, i: int, origin: Callable[[st
             why += f" ({c.right.text.replace('_', ' ')})"
     sign = c.op if c.right else "is"
     return Check(
-        chosen or name, round(shown, 6), shown_unit, sign, limit if c.right else 1.0, margin, source, why, said
+        chosen or rule.labels.get(name, name),
+        round(shown, 6),
+        shown_unit,
+        sign,
+        limit if c.right else 1.0,
+        margin,
+        source,
+        why,
+        said,
     )
 
 
@@ -64,10 +77,10 @@ def measures(metric: str) -> bool:
     return schema.known(metric) and not schema.get(metric).is_flag
 
 
-def title_of(c: Condition, chosen: str = "") -> str:
+def title_of(rule: Rule, c: Condition, chosen: str = "") -> str:
     """The left side of a comparison as people read it. chosen: the metric that a rule's own name stood for."""
     known = c.left.text if schema.known(c.left.text) else chosen
-    return schema.get(known).label if known else c.left.text.replace("_", " ")
+    return schema.get(known).label if known else rule.labels.get(c.left.text, c.left.text.replace("_", " "))
 
 
 def rests(c: Check) -> bool:
@@ -75,12 +88,17 @@ def rests(c: Check) -> bool:
     return not c.source.inputs or any(o.value == o.value for o in c.source.inputs)
 
 
+def tells(rule: Rule, c: Condition, x: Check) -> bool:
+    """Does a comparison tell a reader anything? That the largest is not smaller than the largest does not."""
+    return c.right is None or x.margin != 0 or any(n in rule.thresholds for n in c.right.names)
+
+
 def unit_of(rule: Rule, c: Condition, chosen: str = "") -> str:
     """Canonical unit of a comparison: the metric's own, else that of the threshold or metric on the right."""
     if schema.known(c.left.text):
         return schema.get(c.left.text).unit
     if c.right is not None:
-        for n in c.right.names:
+        for n in (*c.right.names, *(n for let in c.right.names if let in rule.let for n in rule.let[let].names)):
             if n in rule.thresholds:
                 return rule.thresholds[n].unit
             if schema.known(n):

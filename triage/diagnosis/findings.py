@@ -8,7 +8,7 @@ import numpy as np
 
 from triage import schema
 from triage.derive import View
-from triage.diagnosis.evidence import at, check, rests
+from triage.diagnosis.evidence import at, check, rests, tells
 from triage.diagnosis.firings import Firings
 from triage.diagnosis.gain import speedup
 from triage.diagnosis.identity import fingerprint, identity
@@ -151,7 +151,9 @@ class _Maker:
     def _checks(self, rule: Rule, lookup: Lookup, workload: int, i: int) -> list[Check]:
         when = rule.when[self.d.method]
         held = [*when.all_of, *(c for c in when.any_of if at(lookup.once(c), i) == TRUE)]
-        return [x for x in (self._check(rule, c, lookup, workload, i) for c in held) if rests(x)]
+        made = [(c, self._check(rule, c, lookup, workload, i)) for c in held]
+        based = [(c, x) for c, x in made if rests(x)]
+        return [x for c, x in based if tells(rule, c, x)] or [x for _, x in based]
 
     def _check(self, rule: Rule, c: Condition, lookup: Lookup, workload: int, i: int) -> Check:
         return check(rule, c, lookup, i, lambda m: self.origins.of(m, workload, i))

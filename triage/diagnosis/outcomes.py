@@ -301,7 +301,7 @@ def _is_gate(c: Condition, names: Sequence[str], chosen: str, limit: float) -> b
 
 def _failed(rule: Rule, c: Condition, chosen: str, value: float, limit: float) -> str:
     """A comparison that did not hold, turned round: `GPU idle 0.0 % ≤ 1.0 %`, `Scratch per thread: none`."""
-    unit, title = unit_of(rule, c, chosen), upper_first(title_of(c, chosen))
+    unit, title = unit_of(rule, c, chosen), upper_first(title_of(rule, c, chosen))
     if schema.known(c.left.text) and schema.get(c.left.text).is_flag:
         return f"{title}: {'yes' if value else 'no'}"
     if value == 0 and limit == 0:

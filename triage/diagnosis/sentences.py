@@ -89,7 +89,7 @@ def sentence(template: str, rule: Rule, lookup: Lookup, i: int) -> str:
         if value != value:
             return NOT_MEASURED
         if spec:
-            return format(value, spec)
+            return format(value, spec).replace("%", " %")
         unit = (
             rule.thresholds[name].unit
             if name in rule.thresholds

@@ -236,10 +236,11 @@ def _table(source: Source, blocks: list[pti.Block], plan: _Plan, compiled: list[
     for flag, c in plan.flags.items():
         bad = np.flatnonzero(np.nan_to_num(data.numbers[c]) != 0)
         if len(bad):
+            verb, whose = ("is", "its") if len(bad) == 1 else ("are", "their")
             table.quality.append(
                 Quality(
                     "profiler-flags",
-                    f"{len(bad)} of {len(table)} rows are marked {flag} ({_FLAGS[flag]}): their metrics may be wrong",
+                    f"{len(bad)} of {len(table)} rows {verb} marked {flag} ({_FLAGS[flag]}): {whose} metrics may be wrong",
                     int(bad[0]),
                 )
             )

@@ -18,6 +18,10 @@ from triage.ground import units
 from triage.ground.errors import BadCapture, NotTriageable
 
 NAME = "renderdoc"
+# no counters: they stand in the exported event tree
+GROUPS_IN_TEXT = "Dispatch(x, y, z) in the event text"
+BARRIERS_IN_TEXT = "vkCmdPipelineBarrier and ResourceBarrier in the event text"
+MOST = 40  # counters of one step
 TITLE = "RenderDoc performance counters"
 CAPTURE = """\
 Window > Performance Counter Viewer > *Capture counters*: tick *GPU Duration* (General) and the vendor's
@@ -222,8 +226,8 @@ def names() -> dict[str, list[str]]:
     return {
         **markers.all_names(),
         "gpu.time": ["GPU Duration"],
-        "launch.grid_size": ["Dispatch(x, y, z) in the event text"],
-        "barrier.count": ["vkCmdPipelineBarrier and ResourceBarrier in the event text"],
+        "launch.grid_size": [GROUPS_IN_TEXT],
+        "barrier.count": [BARRIERS_IN_TEXT],
     }
 
 
@@ -231,8 +235,9 @@ def collect(metrics: list[str]) -> str:
     """The counters to tick."""
     table = names()
     wanted = sorted({table[m][0] for m in metrics if table.get(m)})  # some of Intel's have no name of a single counter
-    return (
-        "RenderDoc: Performance Counter Viewer > Capture counters > tick "
-        + ", ".join(wanted[:40])
-        + ("; ..." if len(wanted) > 40 else "")
-    )
+    told = {GROUPS_IN_TEXT, BARRIERS_IN_TEXT}
+    counters = [w for w in wanted if w not in told]
+    more = f" and {len(counters) - MOST} more" if len(counters) > MOST else ""
+    tick = f"Performance Counter Viewer > Capture counters > tick {', '.join(counters[:MOST])}{more}"
+    events = "Event Browser > Export to frame-events.txt in the same folder (it holds dispatch sizes and barriers)"
+    return "RenderDoc: " + "; ".join(([tick] if counters else []) + ([events] if told & set(wanted) else []))

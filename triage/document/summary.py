@@ -184,7 +184,8 @@ class Worst(Sequence[Entry]):
             "workload": w,
             "findings": mine,
             "best": best,
-            "saved_ns": _saved(best) if best and best["gain"] else None,
+            # what only the umbrella of all causes speaks of is in no sum and no list, so it saves nothing here either
+            "saved_ns": _saved(best) if root and best and best["gain"] else None,
         }
 
 
@@ -233,7 +234,10 @@ def headline(doc: Entry, found: Sequence[Entry], *, accepted: bool = False) -> s
         return "Nothing to report: no workload is listed."
     if not total:
         what = f"; most often: {lower_first(found[0]['title'])}" if found else ""
-        return f"{plural(frame['workloads'], 'workload')} without times, so findings are ranked by the share of their own time{what}."
+        ranked = (
+            ", so findings are ranked by the share of their own time" if doc["findings"] else "; no rule found anything"
+        )
+        return f"{plural(frame['workloads'], 'workload')} without times{ranked}{what}."
     text = _span(frame)
     several = [c["frames"] for c in doc["captures"] if c.get("frames")]
     if several:
@@ -242,7 +246,7 @@ def headline(doc: Entry, found: Sequence[Entry], *, accepted: bool = False) -> s
     if found and saved:
         first = found[0]
         return (
-            f"{text}. About {show(saved, 'ns')} ({saved / total * 100:.0f} %) could come back; "
+            f"{text}. About {show(saved, 'ns')} ({_whole(saved / total)}) could come back; "
             f"first: {lower_first(first['title'])}{_place(first)}."
         )
     lead = next((s for s in frame["limiters"] if s["share"]), None)
@@ -274,6 +278,12 @@ def _span(frame: Entry) -> str:
         else show(t["span_ns"], "ns")
     )
     return f"{over}, busy {t['busy'] * 100:.0f} % of it" if t["busy"] < 0.995 else f"{over}, always busy"
+
+
+def _whole(share: float) -> str:
+    """`19 %`; below one per cent `0.3 %`: a gain of 0 % would be none."""
+    pct = share * 100
+    return f"{pct:.0f} %" if round(pct, 1) >= 1 else f"{max(pct, 0.1):.1f} %"
 
 
 def _place(c: Entry) -> str:

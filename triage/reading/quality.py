@@ -13,6 +13,7 @@ from triage.capture.arrays import Masks
 from triage.capture.capture import Column, Quality, Table
 from triage.capture.trace import Timeline
 from triage.ground.units import show
+from triage.ground.wording import plural
 
 ABSURD = 1e20  # 64-bit counters end at 1.8e19
 MOST_OF = {"ns": 3.2e16, "hz": 1e12, "byte/s": 1e17}  # a year; a hundred times what any memory or clock reaches
@@ -123,11 +124,11 @@ def _short_ranges(table: Table) -> list[Quality]:
     count = int(short.sum())
     if not count:
         return []
+    some = f"{count} of {plural(len(table), 'range')} {'is' if count == 1 else 'are'}"
     return [
         Quality(
             "short-range",
-            f"{count} of {len(table)} ranges are shorter than 10 µs: counters of so short a range "
-            "carry start and end effects",
+            f"{some} shorter than 10 µs: counters of so short a range carry start and end effects",
             int(np.argmax(short)),
         )
     ]

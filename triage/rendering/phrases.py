@@ -5,6 +5,7 @@ Plain text in, plain text out; each format escapes by itself.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import cache
 
@@ -100,12 +101,12 @@ def limiters(s: Entry, most: int = 9) -> str:
 
 def cause(c: Entry, brief: bool = False) -> str:
     """`43 workloads, 1.19 ms together (8.3 %)`: what a root cause concerns and gives back; brief: where the gain stands beside it."""
-    where = "the whole frame" if set(c["workloads"]) == {"frame"} else plural(c["count"], "workload")
+    where = "the whole capture" if set(c["workloads"]) == {"frame"} else plural(c["count"], "workload")
     if c["saved_ns"] is None:
         return f"{where}, {percent(c['fraction'])} of its time" if c["fraction"] else where
     text = where if brief else f"{where}, {time(c['saved_ns'])}{' together' if c['count'] > 1 else ''}"
     if c["share"] and not brief:
-        text += f" ({percent(c['share'])} of the frame)"
+        text += f" ({percent(c['share'])} of the time)"
     if c["saved_ns"] and c["alone_ns"] > 1.05 * c["saved_ns"]:
         text += f"; {time(c['alone_ns'])} if it stood alone"
     return text
@@ -131,21 +132,21 @@ def where(c: Entry, most: int = 3, long: int = 40) -> list[str]:
 
 
 def gain(f: Entry) -> str:
-    """`232 µs (1.6 % of the frame; 26 % of the workload, 1.35x), at most 464 µs`."""
+    """`232 µs (1.6 % of the time; 26 % of the workload, 1.35x), at most 464 µs`."""
     g = f["gain"]
     if not g:
         return "no estimate"
     # a frame's fraction and its share of the frame are one number: it is said once
     if f["workload"].endswith("frame"):
         return (
-            f"{time(g['saved_ns'])} ({percent(g['fraction'])} of the frame)"
+            f"{time(g['saved_ns'])} ({percent(g['fraction'])} of the time)"
             if g["saved_ns"] is not None
-            else f"{percent(g['fraction'])} of the frame"
+            else f"{percent(g['fraction'])} of the time"
         )
     own = f"{percent(g['fraction'])} of the {g.get('of') or 'workload'}, {g['speedup']:.2f}x"
     if g["saved_ns"] is None:
         return own
-    frame = f"{percent(g['share'])} of the frame; " if g["share"] is not None else ""
+    frame = f"{percent(g['share'])} of the time; " if g["share"] is not None else ""
     return f"{time(g['saved_ns'])} ({frame}{own})"
 
 
@@ -178,15 +179,24 @@ def source(o: Entry, most: int = 2) -> str:
     if "formula" in o:
         parts = [f"{label(i['metric'])} = {cell(i['source'])}" for i in o["inputs"][:most]]
         more = f"; and {len(o['inputs']) - most} more" if len(o["inputs"]) > most else ""
-        return short(o["formula"], 120) + (f" [{'; '.join(parts)}{more}]" if parts else "")
+        return short(spoken(o["formula"]), 120) + (f" [{'; '.join(parts)}{more}]" if parts else "")
     return cell(o)
+
+
+def spoken(formula: str) -> str:
+    """A formula with what people call its metrics: `sm.active or 1` is `SM active, else 1`."""
+    said = _ID.sub(lambda m: label(m[1]) + (", else " if m[2] else "") if schema.known(m[1]) else m[0], formula)
+    return said.replace("most(", "highest of (").replace("least(", "lowest of (")
+
+
+_ID = re.compile(r"\b([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+)\b( or )?")  # and the choice behind it
 
 
 def cell(o: Entry) -> str:
     """Where a value stands, in one phrase."""
     if "formula" in o:
         first = next((leaf for leaf in leaves(o)), None)
-        return f"{short(o['formula'], 80)}{f' ({cell(first)})' if first else ''}"
+        return f"{short(spoken(o['formula']), 80)}{f' ({cell(first)})' if first else ''}"
     place = f", {o['record']} {o['line']}, metric " if "record" in o else f":{o['line']}, column "
     return f"“{short(o['text'], 40)}” in {tail(o['file'])}{place}{short(o['column'], 70)}"
 

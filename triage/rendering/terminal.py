@@ -21,6 +21,7 @@ from triage.rendering.pass_table import pass_table
 from triage.rendering.tables import Write
 
 WIDEST = 120
+COMMAND = 600  # characters of a command; a longer one buries what stands around it
 SHORT = 5  # findings listed without --full or --top
 # Colour is never the only cue: each limiter has its own fill in the bar, and its name beside it.
 LOOKS = {
@@ -310,9 +311,12 @@ class _Page:
         for b in spots:
             self.say(f"{phrases.missing(b, 4)}: {phrases.collect(b)}", indent=2)
             self.say(clean(b["collect"]), "cyan", 4)
-        if self.s["collect_all"]:
+        everything = clean(self.s["collect_all"] or "")
+        if everything and (self.full or len(everything) <= COMMAND):
             self.say("All of it at once:", indent=2)
-            self.say(clean(self.s["collect_all"]), "cyan", 4)
+            self.say(everything, "cyan", 4)
+        elif everything:
+            self.say("All of it at once takes a long command, which --full shows", indent=2)
         if len(self.s["blind"]) > len(spots):
             self.say(
                 f"{plural(len(self.s['blind']) - len(spots), 'step')} more; --full lists everything",

@@ -180,6 +180,7 @@ class Rule:
     umbrella: bool = False
     cause: str = ""
     applies: Applies = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)  # let -> what people read in its place
     overrides: dict[str, float] = field(default_factory=dict)
 
     def threshold(self, name: str, method: str) -> float:

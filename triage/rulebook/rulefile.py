@@ -134,7 +134,7 @@ class _Reader:
         # in the order in which they may name each other: sources, numbers, lets, conditions, sentences
         cites = self.cites()
         thresholds = self.thresholds(cites)
-        let = self.let(thresholds)
+        let, labels = self.let(thresholds)
         needs, uses = self.metrics("needs"), self.metrics("uses")
         self.names = {*needs, *uses, *thresholds, *let}
         when = self.when(methods)
@@ -155,6 +155,7 @@ class _Reader:
             uses=uses,
             thresholds=thresholds,
             let=let,
+            labels=labels,
             when=when,
             concludes=self.texts("concludes"),
             overruled_by=self.texts("overruled_by"),
@@ -265,14 +266,21 @@ class _Reader:
         except ExpressionError as e:
             raise self.fail(key, str(e)) from None
 
-    def let(self, thresholds: dict[str, Threshold]) -> dict[str, Expression]:
+    def let(self, thresholds: dict[str, Threshold]) -> tuple[dict[str, Expression], dict[str, str]]:
         out: dict[str, Expression] = {}
+        labels: dict[str, str] = {}
         for name, text in (self.d.get("let") or {}).items():
+            if isinstance(text, dict):
+                if set(text) != {"is", "label"}:
+                    raise self.fail(
+                        "let", f"let {name!r} is a formula, or `is` (the formula) and `label` (what people read)"
+                    )
+                text, labels[name] = text["is"], str(text["label"])
             # lookups ask thresholds, then lets, then metrics: a let would hide behind the one or hide the other
             if name in thresholds or schema.known(name):
                 raise self.fail("let", f"let {name!r} hides a threshold or metric of that name")
             out[name] = self.expression("let", text)
-        return out
+        return out, labels
 
     def metrics(self, key: str) -> tuple[str, ...]:
         for name in (names := self.texts(key)):
