@@ -233,10 +233,12 @@ class _Search:
             if held[b]:
                 continue  # the rule stops here for another reason
             yield from self.narrowed(start, metric, float(values[a]), float(values[b]))
-        # a threshold may stand for "was not measured": then the fact itself turns the rule, not its value
-        without, _ = self.at(start, metric, np.array([np.nan]))
+        # a threshold may stand for "was measured", or was not: then the fact itself turns the rule, not its value
+        without, known = self.at(start, metric, np.array([np.nan]))
         if without[0] and not ready.any():
             yield np.nan, float(values[0])
+        if held.all() and ready.any() and not known[0]:
+            yield float(values[ready][0]), np.nan
 
     def narrowed(self, start: Start, metric: str, fires: float, stops: float) -> Iterator[tuple[float, float]]:
         while abs(fires - stops) > max(NARROW * max(abs(fires), abs(stops)), NARROW * APART):
