@@ -257,6 +257,19 @@ def test_the_page_retells_the_way_of_every_workload(ordinary: str) -> None:
         assert told == expected, w["id"]
 
 
+def test_the_terminal_draws_the_budget(ordinary: str) -> None:
+    """As many cells as time: items of the list by number, what is judged, what is not."""
+    d = diagnosed(ordinary)
+    for width in (60, 80, 120):
+        out = text(d, "terminal", width=width).splitlines()
+        at = next(i for i, line in enumerate(out) if line.startswith("Budget"))
+        bar, total = out[at].removeprefix("Budget").strip(), d.to_dict()["frame"]["duration_ns"]
+        assert re.fullmatch(r"1*2*3*4*5*\+*=*\.*\?*", bar) and abs(len(bar) - (width - 16)) <= 1
+        back = d.to_dict()["frame"]["recoverable_ns"] / total * (width - 16)
+        assert abs(len(re.sub(r"[=.?]", "", bar)) - back) <= 1
+        assert all(f"{sign} " in out[at + 1] for sign in set(bar) - set("12345"))
+
+
 def test_fields_are_those_of_the_entries(ordinary: str) -> None:
     works = diagnosed(ordinary).bundle.workloads
     entries = list(works)

@@ -116,6 +116,10 @@ class _Page:
         self.console.print()
         grid.add_row("GPU time", phrases.total(self.s, self.doc["frame"]) + under)
         grid.add_row("Recoverable", Text(phrases.recoverable(self.s), "green"))
+        if self.s["duration_ns"]:
+            bar, words = self._budget(self.wide - 16)
+            grid.add_row("Budget", bar)
+            grid.add_row("", words)
         if devices:
             grid.add_row("GPU", short(", ".join(devices), self.wide - 15))
         known = [x for x in self.s["limiters"] if x["share"]]
@@ -125,6 +129,27 @@ class _Page:
         self.console.print(grid)
         for note in self.doc["frame"]["notes"]:
             self.say(f"note: {clean(note)}", "yellow")
+
+    def _budget(self, cells: int) -> tuple[Text, Text]:
+        """The whole time as one bar: items of the list by their number, what is at a limit, judged, not judged."""
+        total = self.s["duration_ns"]
+        saved = [(n, c["saved_ns"]) for n, c in enumerate(self.s["causes"], 1) if c["saved_ns"]]
+        listed = len(self.s["first"])
+        parts = [(str(n), ns, "green") for n, ns in saved if n <= listed]
+        parts.append(("+", sum(ns for n, ns in saved if n > listed), "green"))
+        parts.append(("=", self.s["finished"]["ns"], "bright_black"))
+        dark = self.s["dark"]["ns"] if self.s["dark"] else 0.0
+        parts += [(".", max(0.0, total - dark - sum(ns for _, ns, _ in parts)), "bright_black"), ("?", dark, "yellow")]
+        bar, used, at = Text(), 0, 0.0
+        for sign, ns, style in parts:
+            at += ns / total
+            n = max(0, min(cells, round(at * cells)) - used)
+            bar.append(sign * n, style)
+            used += n
+        names = {"+": "smaller items", "=": "at a limit", ".": "stays as it is", "?": "not judged"}
+        seen = [f"{sign} {name}" for sign, name in names.items() if sign in bar.plain]
+        items = f"1-{listed} items below" if listed > 1 else "1 item below" if listed and saved else ""
+        return bar, Text(", ".join(filter(None, [items, *seen])))
 
     def _bar(self, known: list[Entry], cells: int) -> Text:
         bar = Text()
