@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import SAMPLES
 from tests.helpers.frame_patients import FRAMES, table
 from triage import api
 
@@ -55,3 +56,17 @@ def test_one_draw_cannot_drain_itself(tmp_path: Path, kind: str, count: str, dra
     file.write_text(f"name,kind,gpu.time [ms],sm.active [%],draw.count\nA,{kind},2,60,{count}\nB,compute,2,99,\n")
     causes = [f.rule.cause for f in api.diagnose(file).findings if f.workload_name == "A"]
     assert ("pipeline-drains" in causes) == drains
+
+
+@pytest.mark.parametrize(
+    ("sample", "causes"),
+    [
+        ("mali", ["fp32-bound", "texture-queue", "vram-bandwidth", "lsu-pressure", "", ""]),
+        ("adreno", ["texture-queue", "memory-latency", "vram-bandwidth", "", ""]),
+    ],
+)
+def test_the_bundled_frames_of_phones_are_told_apart(sample: str, causes: list[str]) -> None:
+    """Longest pass first; what is healthy has no cause."""
+    doc = api.diagnose(SAMPLES / "mobile" / f"{sample}-frame.csv").to_dict()
+    found = sorted(doc["workloads"], key=lambda w: -w["self_ns"])
+    assert [next(iter(w["chain"]), "") for w in found] == causes
