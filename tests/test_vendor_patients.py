@@ -10,7 +10,7 @@ import pytest
 
 from tests import vendor_patients as amd
 from tests import xe_patients as xe
-from tests.conftest import diagnose
+from tests.conftest import diagnose, run
 
 Patients = dict[str, tuple[Mapping[str, float], str]]
 OCC = "occupancy-registers occupancy-shared-memory occupancy-group-size low-occupancy launch-rate"
@@ -166,3 +166,16 @@ def test_intel(tmp_path: Path, gpu: str, group: str, only: tuple[str, ...]) -> N
     rows = [(n, k) for n, (k, _) in patients.items()]
     result = diagnose(xe.unitrace(tmp_path / "metrics.77.csv", xe.GPUS[gpu], rows, group), "--full", "--device", gpu)
     assert not wrong(result, patients)
+
+
+def test_metric_sets_of_one_folder_are_read_together(tmp_path: Path) -> None:
+    """The printed command writes one file per set: kernels count once, and the reasons for stalls decide."""
+    rows = [(n, XE[n][0]) for n in ("steps", "branches", "slm_column", "histogram")]
+    for group in ("basic", "stalls"):
+        xe.unitrace(tmp_path / f"metrics_{group}.77.csv", xe.GPUS["Arc B580"], rows, group)
+    result = diagnose(tmp_path, "--full", "--device", "Arc B580")
+    assert len(result["workloads"]) == len(rows)
+    assert not wrong(result, {n: XE[n] for n, _ in rows})
+    xe.unitrace(tmp_path / "metrics_more.77.csv", xe.GPUS["Arc B580"], rows[:2], "stalls")
+    p = run("diagnose", tmp_path)
+    assert p.returncode == 2 and "launched other kernels" in p.stderr

@@ -18,7 +18,7 @@ from triage.capture.arrays import Floats
 from triage.capture.capture import Column, Quality, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects._intel import properties, pti
+from triage.dialects._intel import properties, pti, sets
 from triage.ground.errors import BadCapture, NotTriageable, UnknownUnit
 
 NAME = "intel-pti"
@@ -28,7 +28,8 @@ CAPTURE = """\
 
 queries the hardware metrics of every kernel instance; give triage the `metrics.<pid>.csv` it writes. For kernels of many
 milliseconds `unitrace -k -i 50 ...` samples over time instead (many rows per kernel, weighted by their time). More groups:
-`-g VectorEngineProfile`, `-g MemoryProfile`; `unitrace --metric-list` lists them. Hardware metrics need the FLAT device hierarchy
+`-g VectorEngineProfile`, `-g MemoryProfile`; `unitrace --metric-list` lists them. Write each group to
+`out/metrics_GROUP.csv` and give triage the folder `out`: the groups are read together. Hardware metrics need the FLAT device hierarchy
 (`ZE_FLAT_DEVICE_HIERARCHY=FLAT`). Older: `oneprof -q ./app` (per kernel), `oneprof -k ./app` (sampled).
 `unitrace -d -v ./app` alone writes times without metrics: enough to rank kernels, not to say why they are slow. Its table
 of kernel properties (SIMD width, SLM, spills, register file) is read with them.
@@ -123,7 +124,8 @@ def names() -> dict[str, list[str]]:
 def recognise(source: Source) -> Match | None:
     """A header with GpuTime[ns] or Time[ns], a PTI sample's EU columns, or unitrace's timing summary."""
     if source.is_folder:
-        return None
+        files = sets.files(source)
+        return Match(0.90, f"a folder with {files[0].name} and others") if len(files) > 1 else None
     # application output may come first, so every line of the head is looked at; this spares all other files the look
     if not any(word in source.head_text for word in ("[ns]", "(ns)")):
         return None
@@ -178,6 +180,8 @@ def read(source: Source, options: Options) -> Table:
 
     BadCapture for a header without rows, UnknownUnit for a unit that no PTI tool writes.
     """
+    if source.is_folder:
+        return sets.join(source, [read(file, options) for file in sets.files(source)])
     blocks = pti.blocks(source)
     kernels = [b for b in blocks if pti.first(b.headers) in ("Kernel", "GlobalInstanceId") and b.lines]
     if not kernels:
@@ -336,7 +340,8 @@ _SETS = {
 def collect(metrics: list[str]) -> str:
     """The unitrace command with the metric sets that hold the missing metrics, one run each."""
     own = {m: next((s for s, begins in _SETS.items() if m.startswith(begins)), "ComputeBasic") for m in metrics}
-    sets = [s for s in ("ComputeBasic", *_SETS) if s in own.values()] or ["ComputeBasic"]
-    if len(sets) == 1:
-        return f"unitrace -q -g {sets[0]} -o metrics.csv ./app"
-    return f"for set in {' '.join(sets)}; do unitrace -q -g $set -o metrics_$set.csv ./app; done"
+    groups = [s for s in ("ComputeBasic", *_SETS) if s in own.values()] or ["ComputeBasic"]
+    if len(groups) == 1:
+        return f"unitrace -q -g {groups[0]} -o metrics.csv ./app"
+    each = "unitrace -q -g $set -o out/metrics_$set.csv ./app"
+    return f"mkdir -p out; for set in {' '.join(groups)}; do {each}; done"
