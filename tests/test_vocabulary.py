@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,9 @@ from tests.conftest import SAMPLES
 from tests.guide_patients import PATIENTS, write
 from tests.kernel_patients import OTHERS
 from triage import diagnose, read
+from triage.document import make
 from triage.ground.errors import CaptureError
+from triage.rendering.formats import render
 
 TOOLS = ("ncu-", "nsys-kernels", "nsys-trace", "nvprof-", "rocprof", "intel-pti")
 DRAWN = re.compile(
@@ -60,3 +63,34 @@ def test_no_word_of_what_is_drawn_in_a_compute_sample(path: Path) -> None:
 def test_nor_in_a_patients_report(tmp_path: Path) -> None:
     for patient in (PATIENTS | OTHERS).values():
         assert of_what_is_drawn(write(tmp_path / "p.csv", patient)) == []
+
+
+FORMATS = ("terminal", "markdown", "html", "jira")
+TAGS = re.compile(r"<(script|style)\b.*?</\1>|<[^>]+>", re.S)
+COUNTER = re.compile(r"Stall: dispatch stall|Dispatch waits for resources")  # names of counters
+
+
+def shown(path: Path, form: str) -> str:
+    """What a reader of one format sees of a file, without the file's own name."""
+    out: list[str] = []
+    render(make.bundle(diagnose([read(path)])), form, out.append)
+    text = "".join(out).replace(path.name, "").replace(str(path), "")
+    return COUNTER.sub("", html.unescape(TAGS.sub(" ", text)) if form == "html" else text)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_no_format_speaks_of_what_is_drawn(form: str) -> None:
+    """Titles, columns and shares of templates too, not only the sentences of rules."""
+    for path in SAMPLED[::3]:
+        try:
+            text = shown(path, form)
+        except CaptureError:
+            continue
+        assert [line for line in text.splitlines() if DRAWN.search(line)] == []
+
+
+def test_a_frame_keeps_its_words(tmp_path: Path) -> None:
+    path = next(p for p in sorted((SAMPLES / "nvperf").iterdir()) if p.suffix == ".csv")
+    text = shown(path, "markdown")
+    assert "Markers, worst first" in text
+    assert "Kernels, worst first" not in text

@@ -78,10 +78,11 @@ class Diagnosis(judged.Diagnosis):
     def _repr_html_(self) -> str:
         """The head of the HTML report in a frame of its own, without script; the whole page: `triage diagnose -o x.html`."""
         # imported where it is used: who only asks for findings loads no report
-        from triage.rendering import declared, templates
+        from triage.rendering import declared, phrases, templates
 
         parts: list[str] = []
-        templates.report(self.bundle, declared.templates()["html"], parts.append, trusted=True, brief=True)
+        with phrases.speaking(self.bundle.of_kernels):
+            templates.report(self.bundle, declared.templates()["html"], parts.append, trusted=True, brief=True)
         # quotes too, or a name would end the attribute that the whole page stands in
         page = html.escape("".join(parts))
         style = "width:100%;height:640px;border:1px solid #8884"

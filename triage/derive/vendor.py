@@ -48,7 +48,7 @@ _TOOLS = {
 
 
 # first parts of the names of readers whose exports hold nothing but kernels
-_KERNELS = ("ncu", "nsys", "nvprof", "rocprof", "rocprofv3", "rocm", "intel")
+KERNELS = ("ncu", "nsys", "nvprof", "rocprof", "rocprofv3", "rocm", "intel")
 
 
 def vendor_of(capture: Capture) -> str:
@@ -79,7 +79,7 @@ def _rdna(view: View) -> Values:
 
 
 def _kernels(view: View) -> Values:
-    return np.full(view.size, float(view.capture.input.dialect.partition("-")[0] in _KERNELS))
+    return np.full(view.size, float(view.capture.input.dialect.partition("-")[0] in KERNELS))
 
 
 def _capability(view: View) -> Values:

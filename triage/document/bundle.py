@@ -54,7 +54,8 @@ class Bundle:
     their order. workloads: in capture order; iterated afresh each time, so that a million of them need not be in memory
     at once. rows: findings as table rows (columns: tables.COLUMNS). ways: workload id -> steps
     through the method's tree, None where nobody asked for them. rooflines: workload id -> place under the roofs. rules: id -> the rule as readers of a
-    report need it; causes: id -> the same of causes. chosen: --top said how much to list.
+    report need it; causes: id -> the same of causes. chosen: --top said how much to list. of_kernels: nothing
+    here is drawn, so reports speak of kernels and a run, not of markers and a frame.
     """
 
     head: Entry
@@ -72,6 +73,7 @@ class Bundle:
     rules: Mapping[str, Entry] = field(default_factory=dict)
     causes: Mapping[str, Entry] = field(default_factory=dict)
     chosen: bool = False
+    of_kernels: bool = False
 
     def sections(self) -> Iterator[tuple[str, Any]]:
         """Top-level keys of the result in the order of the contract; workloads unread."""

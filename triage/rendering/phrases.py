@@ -6,7 +6,10 @@ Plain text in, plain text out; each format escapes by itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import cache
 
 from triage import schema
@@ -17,6 +20,38 @@ from triage.ground.wording import comparison, lower_first, plural
 from triage.rendering.escape import clean, short
 
 MANIFOLD = 2  # NVIDIA, Compute Triage Guide: accesses over those needed that a line is blamed for
+
+
+@dataclass(frozen=True, slots=True)
+class Nouns:
+    """What a report calls a workload."""
+
+    item: str
+
+    @property
+    def items(self) -> str:
+        """Several, as a title begins."""
+        return f"{self.item.capitalize()}s"
+
+
+_DRAWN, _KERNELS = Nouns("marker"), Nouns("kernel")
+# of the report that is being written: phrases are called from templates, which hand over one entry at a time
+_nouns: ContextVar[Nouns] = ContextVar("nouns", default=_DRAWN)
+
+
+def nouns() -> Nouns:
+    """The nouns of the report that is being written; a frame's where nobody said what it is of."""
+    return _nouns.get()
+
+
+@contextmanager
+def speaking(of_kernels: bool) -> Iterator[None]:
+    """Speak of kernels, or of markers, until the block ends."""
+    token = _nouns.set(_KERNELS if of_kernels else _DRAWN)
+    try:
+        yield
+    finally:
+        _nouns.reset(token)
 
 
 def time(ns: float | None) -> str:

@@ -150,6 +150,7 @@ def context(b: Bundle, full: bool, *, large: bool = False) -> dict[str, Any]:
         "result": doc,
         "summary": summary.summarise(b),
         "say": Phrases(),
+        "noun": phrases.nouns(),
         "pass_table": pass_table(doc["passes"], full=full),
         "full": full,
         "listed": count if full or b.chosen else min(SHORT, count),

@@ -231,12 +231,12 @@ class _Page:
         rows = self.s["markers"] if self.full else self.s["markers"][:10]
         if not rows:
             return
-        self.title("Markers, worst first")
+        self.title(f"{phrases.nouns().items}, worst first")
         table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
         name = max(14, self.wide * 22 // 80)
         best = max(8, self.wide - name - 8 - 6 - 11 - 8 - 5)
         for header, size, side in (
-            ("Marker", name, "left"),
+            (phrases.nouns().item.capitalize(), name, "left"),
             ("Own time", 8, "right"),
             ("Share", 6, "right"),
             ("Limiter", 11, "left"),
@@ -267,7 +267,9 @@ class _Page:
         self.console.print(table)
         rest = self.doc["frame"]["workloads"] - len(rows)
         if rest > 0:
-            self.say(f"{plural(rest, 'marker')} more not listed here; --full lists everything", "bright_black")
+            self.say(
+                f"{plural(rest, phrases.nouns().item)} more not listed here; --full lists everything", "bright_black"
+            )
 
     def passes(self) -> None:
         """What every pass does, in the order of the frame."""
