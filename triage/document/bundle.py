@@ -55,7 +55,7 @@ class Bundle:
     at once. rows: findings as table rows (columns: tables.COLUMNS). ways: workload id -> steps
     through the method's tree, None where nobody asked for them. rooflines: workload id -> place under the roofs. rules: id -> the rule as readers of a
     report need it; causes: id -> the same of causes. chosen: --top said how much to list. of_kernels: nothing
-    here is drawn, so reports speak of kernels and a run, not of markers and a frame.
+    here is drawn, so reports speak of kernels, not of markers.
     """
 
     head: Entry
