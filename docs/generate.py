@@ -117,8 +117,7 @@ def _gain(g: GainModel) -> Iterator[str]:
     parts = [f"{code(d.unit)} keeps {code(d.likely.text)} of its demand" for d in g.remains if d.likely.text != "1"]
     parts += [f"likely {code(g.time.text)} of the time"] if g.time is not None else []
     parts += [f"at most {code(g.best.text)}"] if g.best is not None else []
-    if g.limited:
-        parts.append("bounded by the units that stay busy")
+    parts.append("bounded by the units that stay busy")
     yield f"\nGain: {', '.join(parts)}; {plain(g.because)} (evidence: {g.evidence}, confidence {g.confidence})."
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import triage
-from tests.conftest import run
+from tests.conftest import ROOT, run
 from triage.diagnosis.outcomes import Outcomes
 from triage.ground.errors import RuleError
 from triage.inference.evaluate import NOT_APPLICABLE
@@ -199,6 +199,11 @@ def test_explain_and_list_say_where_a_rule_applies() -> None:
     assert "applies to: graphics, nvidia" in run("explain", "crop-limited").stdout
     listed = run("list", "rules").stdout
     assert "graphics, nvidia" in next(line for line in listed.splitlines() if "crop-limited" in line)
+
+
+def test_explain_says_why_a_rule_is_not_about_a_capture() -> None:
+    said = run("explain", "crop-limited", "--on", ROOT / "sample_captures" / "rocprof" / "results.csv").stdout
+    assert "not applicable: the rule is about graphics, nvidia, and this capture is not" in said
 
 
 def test_the_bundled_packs_are_all_described() -> None:

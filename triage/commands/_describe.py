@@ -122,14 +122,13 @@ def _gain(g: GainModel) -> Iterator[str]:
         else:
             yield wrap(f"{d.unit}: {d.likely.text} of its demand{best}", "  remains  ", "           ")
     if g.time is not None:
-        yield wrap(g.time.text, "  likely   " if not g.limited else "  waits    ")
-    if g.low is not None and g.low.text != "0":
-        yield wrap(g.low.text, "  at least ")
+        yield wrap(g.time.text, "  waits    ")
     if g.best is not None:
         yield wrap(g.best.text, "  at most  ")
-    if g.limited:
-        at = f", which limit at {g.reach:.0%} of their peak" if g.reach else ""
-        yield wrap(f"as far as the units that stay busy leave room{at}", "  bounded  ")
+    if g.sure:
+        yield wrap(f"{g.sure:.0%} of what is likely", "  safe     ")
+    at = f", which limit at {g.reach:.0%} of their peak" if g.reach else ""
+    yield wrap(f"as far as the units that stay busy leave room{at}", "  bounded  ")
 
 
 def cause_text(cause: Cause, book: Rulebook) -> str:

@@ -57,7 +57,7 @@ def fractions(rule: Rule, lookup: Lookup, where: Indices, model: Model | None = 
     chosen = _Chosen(lookup, where)
     saves: Values = g.time(chosen) if g.time is not None else np.nan
     most: Values = g.best(chosen) if g.best is not None else 1.0
-    if g.limited and rule.scope == "workload":
+    if rule.scope == "workload":
         saves, room = _limited(g, chosen, saves, model)
         most = np.fmin(room, most)
     bound, saves = _rounded(most), _rounded(saves)
@@ -66,7 +66,7 @@ def fractions(rule: Rule, lookup: Lookup, where: Indices, model: Model | None = 
     if missing.any():
         likely = np.where(missing, np.nan, likely)
     likely = likely if np.ndim(likely) else np.full(len(where), likely)
-    low = _rounded(g.low(chosen) if g.low is not None else likely * min(1.0, g.sure * model.safe))
+    low = _rounded(likely * min(1.0, g.sure * model.safe))
     # low <= likely <= bound whatever the formulas say
     return np.fmin(np.nan_to_num(low), likely), likely, np.fmax(bound, likely)
 

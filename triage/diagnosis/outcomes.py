@@ -111,10 +111,14 @@ class Outcomes:
             fired = fired | hit
         return self.truth.possible.get(index, nothing) & ~fired
 
+    def concerns(self, index: int) -> bool:
+        """Is a rule about such captures at all?"""
+        return may_hold(self.d.book.rules[index].applies, self._here)
+
     def outcome(self, index: int) -> Codes:
         """FIRED .. OVERRULED per workload for one rule (its index in the rulebook)."""
         out = np.full(self.view.size, SILENT, dtype=np.int8)
-        if not may_hold(self.d.book.rules[index].applies, self._here):
+        if not self.concerns(index):
             out[:] = NOT_APPLICABLE
             return out
         if index not in self.truth.fired:

@@ -12,7 +12,7 @@ from triage.rulebook.expression import Expression
 from triage.rulebook.rule import EVIDENCE, GAIN_OF, Demand, GainModel
 
 _EFFECT = {"remains", "at_best", "time", "time_at_best", "sure"}
-_PLAIN = {"saves", "low", "at_most"}  # three formulas of a rule's own, bounded by nothing else
+_BEFORE = {"saves": "time", "at_most": "time_at_best", "low": "sure"}  # what users' rules of 0.1 say
 _ALWAYS = {"of", "evidence", "confidence", "because"}
 
 
@@ -26,10 +26,12 @@ class Wrong(ValueError):
 
 def gain_model(g: Mapping[str, Any], parse: Callable[[str], Expression], reach: float | None = None) -> GainModel:
     """Raises Wrong. parse: text of a formula -> Expression. reach: of the rule's pack."""
-    if not set(g) & {"saves", "time", "remains"} or not g.get("because"):
+    for old, new in _BEFORE.items():
+        if old in g:
+            raise Wrong(old, f"`{old}` is called `{new}` now; a gain says what the cure does, and busy units bound it")
+    if not set(g) & {"time", "remains"} or not g.get("because"):
         raise Wrong("gain", "`gain` needs `because`, and `remains`, `time` or both")
-    plain = "saves" in g
-    if unknown := set(g) - _ALWAYS - (_PLAIN if plain else _EFFECT):
+    if unknown := set(g) - _ALWAYS - _EFFECT:
         raise Wrong("gain", f"unknown gain key {sorted(unknown)[0]!r}")
     evidence = _word(g, "evidence", "stall", EVIDENCE)
     confidence = _word(g, "confidence", EVIDENCE[evidence], CONFIDENCE)
@@ -39,21 +41,19 @@ def gain_model(g: Mapping[str, Any], parse: Callable[[str], Expression], reach: 
     if isinstance(sure, bool) or not isinstance(sure, int | float) or not 0 <= sure <= 1:
         raise Wrong("sure", "`sure` is the part of the likely gain that is safe, 0 to 1")
 
-    def share(key: str, default: Any = None) -> Expression | None:
-        v = g.get(key, default)
+    def share(key: str) -> Expression | None:
+        v = g.get(key)
         return None if v is None else parse(_share(v))
 
     return GainModel(
         remains=_demands(g, parse),
-        time=share("saves" if plain else "time"),
-        best=share("at_most", "90%") if plain else share("time_at_best"),
-        low=share("low", 0) if plain else None,
+        time=share("time"),
+        best=share("time_at_best"),
         sure=float(sure),
         evidence=evidence,
         confidence=confidence,
         because=" ".join(str(g["because"]).split()),
         scope=of,
-        limited=not plain,
         reach=reach,
     )
 

@@ -91,28 +91,24 @@ class GainModel:
     """What a cure does to a workload; diagnosis.gain turns it into low, likely and bound fractions of the time.
 
     remains: demands that fall. time: share of the time that the cure gives back by what was measured of waits or idle
-    units, None where the demands alone tell. best: most of it. low: None where `sure`, a part of the likely gain, is safe.
-    limited: whether the units that stay busy bound the gain; a rule of a user's own may state plain formulas instead.
-    scope: a word of GAIN_OF. reach: share of peak at which a unit limits, None for the model's own number.
+    units, None where the demands alone tell. best: most of it. sure: part of the likely gain that is safe. scope: a word of GAIN_OF. reach: share of peak at which a unit limits, None for the model's own number.
     """
 
     remains: tuple[Demand, ...]
     time: Expression | None
     best: Expression | None
-    low: Expression | None
     sure: float
     evidence: str  # a word of EVIDENCE
     confidence: str  # a word of ground.limiters.CONFIDENCE
     because: str
     scope: str = "workload"
-    limited: bool = True
     reach: float | None = None
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
         """Every formula stated."""
         demands = [e for d in self.remains for e in (d.likely, d.best)]
-        return (*demands, *(e for e in (self.time, self.best, self.low) if e is not None))
+        return (*demands, *(e for e in (self.time, self.best) if e is not None))
 
 
 @dataclass(frozen=True, slots=True)
