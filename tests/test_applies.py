@@ -151,6 +151,15 @@ def test_a_rule_is_silent_where_a_capture_is_about_something_else(tmp_path: Path
         assert (Outcomes(d, d.parts[0]).outcome(index)[0] == NOT_APPLICABLE) is not spoke
 
 
+def test_a_frame_with_dispatches_is_not_taken_for_kernels(tmp_path: Path) -> None:
+    folder = tmp_path / "own"
+    write(folder, shared="applies: {work: graphics}\n")
+    path = table(tmp_path, ",launch.block_size")
+    path.write_text(path.read_text("utf-8") + "b,draw,100,30,\n", "utf-8")
+    d = triage.diagnose(path, rules=[folder])
+    assert {f.workload_name for f in d.findings if f.rule.name == "test-rule"} == {"a", "b"}
+
+
 def test_advice_is_chosen_by_the_facts_of_the_capture(tmp_path: Path) -> None:
     folder = tmp_path / "own"
     write(folder)

@@ -39,7 +39,8 @@ def setting(capture: Capture) -> dict[str, str]:
         out["api"] = api
     if vendor := vendor_of(capture):
         out["vendor"] = vendor
-    if "launch.block_size" in capture.facts and "work" not in out:
+    # a frame has dispatches with block sizes too, beside its draws
+    if "work" not in out and "launch.block_size" in capture.facts and set(capture.kinds.tolist()) <= {"compute", ""}:
         out["work"] = "compute"
     if capture.device is not None and capture.device.arch:
         out["arch"] = capture.device.arch
