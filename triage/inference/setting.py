@@ -26,6 +26,7 @@ _DIALECTS = {
     "xcode": {"work": "graphics", "vendor": "apple", "api": "metal"},
     "mobile": {"work": "graphics"},
 }
+_DRAWN = ("bottleneck.", "pixels.", "prims.", "vertices.")  # counters that only drawing moves
 
 
 def setting(capture: Capture) -> dict[str, str]:
@@ -37,10 +38,19 @@ def setting(capture: Capture) -> dict[str, str]:
     # frame captures name their calls; a compute API has no draws
     if out.get("work") == "graphics" and "api" not in out and (api := api_of(capture)):
         out["api"] = api
+    # the same tool may have watched a frame
+    drawn = any(m.startswith(_DRAWN) for m in capture.facts)
+    if drawn and out.get("work") == "compute":
+        del out["work"]
     if vendor := vendor_of(capture):
         out["vendor"] = vendor
     # a frame has dispatches with block sizes too, beside its draws
-    if "work" not in out and "launch.block_size" in capture.facts and set(capture.kinds.tolist()) <= {"compute", ""}:
+    if (
+        not drawn
+        and "work" not in out
+        and "launch.block_size" in capture.facts
+        and set(capture.kinds.tolist()) <= {"compute", ""}
+    ):
         out["work"] = "compute"
     if capture.device is not None and capture.device.arch:
         out["arch"] = capture.device.arch
