@@ -107,16 +107,20 @@ def infer(view: View, engine: Engine, constants: Constants | None = None) -> Tru
     size, here = view.size, constants.here
     nothing = np.zeros(size, dtype=bool)
     for group in program.groups:
-        digits = [_truth_of(i, view, program.method, truth, memo, constants) for i in group.inputs]
+        # rules about other hardware or another API are not asked, nor is anything that only they read
+        members = [(m, member) for m, member in enumerate(group.members) if may_hold(member.rule.applies, here)]
+        read = {i for _, member in members for inputs in member.alternatives for i in inputs}
+        digits = [
+            _truth_of(item, view, program.method, truth, memo, constants) if i in read else FALSE
+            for i, item in enumerate(group.inputs)
+        ]
         # over metrics that a capture does not have a whole block is one signature
         alike = size > 1 and not any(map(np.ndim, digits))
         bits = engine.infer(group, sign(digits, 1 if alike else size))
         seen = int(np.bitwise_or.reduce(bits)) if size else 0
         if alike and seen:
             bits = np.full(size, bits[0])
-        for m, member in enumerate(group.members):
-            if not may_hold(member.rule.applies, here):
-                continue
+        for m, member in members:
             # most rules fire nowhere in a block: they share one empty mask
             fired = bits & np.uint32(1 << m) != 0 if seen >> m & 1 else nothing
             possible = bits & np.uint32(1 << (RULES + m)) != 0 if seen >> (RULES + m) & 1 else nothing
