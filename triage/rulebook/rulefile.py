@@ -33,35 +33,12 @@ from triage.rulebook.rule import (
     sources,
 )
 
-_KEYS = {
-    "id",
-    "name",
-    "title",
-    "summary",
-    "status",
-    "since",
-    "scope",
-    "methods",
-    "cites",
-    "needs",
-    "uses",
-    "thresholds",
-    "let",
-    "when",
-    "concludes",
-    "overruled_by",
-    "rules_out",
-    "finding",
-    "gain",
-    "advice",
-    "verify",
-    "caveats",
-    "tell_apart",
-    "tests",
-    "umbrella",
-    "cause",
-    "applies",
-}
+_KEYS = frozenset(
+    """
+    id name title summary status since scope methods cites needs uses thresholds let when concludes overruled_by
+    rules_out finding gain advice verify caveats tell_apart tests umbrella cause applies
+    """.split()
+)
 _STATUS = ("experimental", "stable", "deprecated")
 _SCOPES = ("workload", "frame")
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
