@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import SAMPLES, generic, run
-from triage.ground.errors import RuleError, TriageError
+from triage.ground.errors import ReportError, RuleError, TriageError
 
 SAMPLE = SAMPLES / "generic" / "p3_workloads_v2.csv"
 posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX")
@@ -188,18 +188,51 @@ def test_r7_nested_yaml_is_refused_before_it_is_parsed(text: str) -> None:
         strict_yaml.loads(text, "evil.yaml")
 
 
+def test_r3_names_nested_too_deeply_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "deep.csv"
+    path.write_text("name,path,gpu.time [ms]\nm," + "a/" * 500_000 + "b,1\nn,a/b,1\n")
+    p = run("diagnose", path, timeout=120)
+    assert p.returncode == 2
+    assert p.stderr.count("\n") == 1
+    assert len(p.stderr) < 500
+
+
 @posix
 def test_r8_the_cache_writes_through_no_link(tmp_path: Path) -> None:
     cache, target = tmp_path / "cache", tmp_path / "target"
     assert run("diagnose", SAMPLE, env={"TRIAGE_CACHE": str(cache)}).returncode == 0
     target.write_bytes(b"mine")
-    kept = [p for p in cache.rglob("*") if p.is_file()]
+    kept = [p for p in cache.rglob("*.cache") if p.is_file()]
     for path in kept:
         path.unlink()
         path.symlink_to(target)
     assert kept
     assert run("diagnose", SAMPLE, env={"TRIAGE_CACHE": str(cache)}).returncode == 0
     assert target.read_bytes() == b"mine"
+
+
+@posix
+@pytest.mark.parametrize("name", [".triage", "reports"])
+def test_r9_the_folders_of_a_batch_are_no_links(tmp_path: Path, name: str) -> None:
+    out, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
+    out.mkdir()
+    elsewhere.mkdir()
+    (elsewhere / ".x.part").write_bytes(b"mine")
+    (out / name).symlink_to(elsewhere)
+    p = run("batch", SAMPLE, "-o", out, "--jobs", 1)
+    assert p.returncode == 2
+    assert p.stderr.count("\n") == 1
+    assert [f.name for f in elsewhere.iterdir()] == [".x.part"]
+
+
+@posix
+def test_r9_an_output_that_is_a_link_is_replaced(tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    target.write_bytes(b"mine")
+    (tmp_path / "out.json").symlink_to(target)
+    assert run("diagnose", SAMPLE, "-o", tmp_path / "out.json").returncode == 0
+    assert target.read_bytes() == b"mine"
+    assert not (tmp_path / "out.json").is_symlink()
 
 
 @posix
@@ -212,6 +245,89 @@ def test_r9_the_lock_of_a_batch_follows_no_link(tmp_path: Path) -> None:
     assert target.read_bytes() == b"mine"
     assert p.returncode == 2
     assert p.stderr.count("\n") == 1
+
+
+ENDLESS = [
+    "{% for a in range(99999) %}{% for b in range(99999) %}{% for c in range(99999) %}{% endfor %}{% endfor %}{% endfor %}",
+    "{% for a in [range(99999)] * 99 recursive %}{{ loop([range(99999)] * 99) if loop.depth < 50 }}{% endfor %}",
+    "{% macro m(n) %}{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}{% endmacro %}{{ m(60) }}",
+    "{% include 'evil.txt.j2' %}{% include 'evil.txt.j2' %}", "{% for a in range(99999) %}{% for b in range(99999)|sort|reverse %}{% endfor %}{% endfor %}",
+    "{% for a in range(99999) %}{% set x = range(99999)|sum %}{% endfor %}", "{% for a in range(99999) %}{% set x = range(99999)|map('string')|join(',') %}{% endfor %}",
+    "{% set n = namespace(x='xxxxxxxxxx') %}{% for i in range(40) %}{% set n.x = n.x ~ n.x %}{% endfor %}",
+    "{% set n = namespace(x='xxxxxxxxxx') %}{% for i in range(40) %}{% set n.x = n.x + n.x %}{% endfor %}",
+    "{% set n = namespace(x=[1]) %}{% for i in range(40) %}{% set n.x = n.x + n.x %}{% endfor %}",
+    "{% set n = namespace(x='xxxxxxxxxx') %}{% for i in range(40) %}{% set n.x = n.x|replace('x', n.x) %}{% endfor %}",
+    "{% set n = namespace(x='xxxxxxxxxx') %}{% for i in range(40) %}{% set n.x = n.x.replace('x', n.x) %}{% endfor %}",
+    "{% set n = namespace(x='xxxxxxxxxx') %}{% for i in range(40) %}{% set n.x %}{{ n.x }}{{ n.x }}{% endset %}{% endfor %}",
+    "{% set x %}{% for i in range(99999) %}{{ 'x' * 999999 }}{% endfor %}{% endset %}", "{% for i in range(99999) %}{{ 'x'|center(999999) }}{% endfor %}",
+    "{{ ['x' * 999999] * 999999 | join }}", "{{ (['x' * 999999] * 99999)|join }}", "{{ ''.join(['x' * 999999] * 99999) }}", "{{ ('\t' * 999999).expandtabs(99999) }}",
+    "{{ '%*d'|format(10**10, 1) }}", "{{ '{:{}}'.format(1, 10**10) }}", "{{ 'aaaa'.translate({97: 'x' * 999999}) }}", "{{ (1).to_bytes(10**10, 'big') }}",
+    "{{ lipsum(n=10**9) }}", "{{ range(9)|batch(10**10, 'x')|list }}", "{{ result|tojson(indent=999999999) }}", "{{ ('a\n' * 99999)|indent(99999) }}",
+    "{% for i in range(99999) %}{{ workloads|tojson }}{{ range(99999)|list }}{% endfor %}",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def bundle() -> Any:
+    from triage.diagnosis import diagnose
+    from triage.document import make
+    from triage.reading import reader
+    from triage.rulebook import packs
+
+    return make.bundle(diagnose.diagnose(reader.read(str(SAMPLE)), packs.select(packs.load())))
+
+
+@pytest.mark.parametrize("text", ENDLESS)
+def test_r10_templates_are_bounded_in_steps_and_output(
+    bundle: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    """A tenth of the steps that a report may take: the bound is what is tried, not the machine."""
+    from triage.rendering import sandbox, templates
+
+    monkeypatch.setattr(sandbox, "MOST_STEPS", sandbox.MOST_STEPS // 10)
+    template = tmp_path / "evil.txt.j2"
+    template.write_text("x\n" + text)
+    written = 0
+
+    def write(chunk: str) -> None:
+        nonlocal written
+        written += len(chunk)
+
+    with pytest.raises(ReportError, match=r"evil\.txt\.j2") as e:
+        templates.report(bundle, template, write)
+    assert "\n" not in str(e.value)
+    assert written <= sandbox.MOST_TEXT + 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("{% for a in [[1, [2, 3]]] recursive %}{{ a if a is number else loop(a) }},{% endfor %}", "1,2,3,,,"),
+        ("{{ 'a' ~ 1 ~ none ~ true }}", "a1NoneTrue"),
+        ("{% macro m(n) %}{{ n }}{% if n %}{{ m(n - 1) }}{% endif %}{% endmacro %}{{ m(3) }}", "3210"),
+        ("{{ [3, 1, 2]|sort|join('-') }} {{ ['b', 'a']|map('upper')|list }}", "1-2-3 ['B', 'A']"),
+        ("{{ '%5.1f'|format(2.25) }} {{ '{:>4}: {}'.format(1, 10**10) }} {{ ' '.join(['a', 'b']) }}", "  2.2    1: 10000000000 a b"),
+        ("{% for k, v in {'a': 1}|items %}{{ loop.index }}{{ loop.last }}{{ k }}{{ v }}{% else %}none{% endfor %}", "1Truea1"),
+        ("{{ 7 % 4 }} {{ '%s' % 'x' }} {{ 5 * 1000000000 }} {{ 'ab' * 2 }}", "3 x 5000000000 abab"),
+        ("{% for a in [] %}{% else %}none{% endfor %}{{ [1, 2] + [3] }}", "none[1, 2, 3]"),
+    ],
+)  # fmt: skip
+def test_r10_counting_changes_no_template(bundle: Any, tmp_path: Path, text: str, shown: str) -> None:
+    from triage.rendering import templates
+
+    template, chunks = tmp_path / "mine.txt.j2", list[str]()
+    template.write_text(text)
+    templates.report(bundle, template, chunks.append)
+    assert "".join(chunks) == shown
+
+
+def test_r10_joined_markup_stays_markup(bundle: Any, tmp_path: Path) -> None:
+    from triage.rendering import templates
+
+    template, chunks = tmp_path / "mine.html.j2", list[str]()
+    template.write_text("{{ '<b>'|safe ~ '<i>' ~ 1 }}{{ '<u>' ~ 'x' }}")
+    templates.report(bundle, template, chunks.append)
+    assert "".join(chunks) == "<b>&lt;i&gt;1&lt;u&gt;x"
 
 
 def test_r11_the_same_capture_twice_is_one(tmp_path: Path) -> None:

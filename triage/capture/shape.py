@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import itertools
 import re
+import sys
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TypeAlias
@@ -164,7 +165,7 @@ def _plain(texts: Names) -> bool:
 
 def _last_number(source: Source) -> int:
     number = 0
-    for number, _, ends in source.blocks():
+    for number, _, ends in source.blocks(sys.maxsize):
         number += len(ends) - 1
     return number
 
@@ -185,13 +186,15 @@ def _open_records(
     """What is wrong with lines whose quotes do not pair, and the lines that go on with a record which fits."""
     bad, inside = dict[int, str](), set[int]()
     again = deque[tuple[int, str]]()
-    rest = enumerate(source.lines(), 1)
+    rest, last = source.numbered(min(starts, default=1)), max(starts, default=0)
 
     def following() -> Iterator[tuple[int, str]]:
         while (one := again.popleft() if again else next(rest, None)) is not None:
             yield one
 
     for number, line in following():
+        if number > last:
+            break
         if number not in starts or line.count(source.delimiter) + 1 < few:
             continue
         parts, size, closed = [(number, line)], 0, False
@@ -226,7 +229,7 @@ def counts(source: Source, first: int, last: int | None, quotes: bool) -> Iterat
     Of a line with quotes only those before and behind delimiters are told from others: a suspect is to be cut.
     """
     sep = ord(source.delimiter)
-    for number, data, ends in _blocks(source):
+    for number, data, ends in _blocks(source, first):
         beyond = number + len(ends)
         if beyond <= first:
             continue
@@ -244,11 +247,10 @@ def counts(source: Source, first: int, last: int | None, quotes: bool) -> Iterat
         yield number + begin, _counts(raw, starts, stops, sep, quotes), raw[np.maximum(text_ends - 1, 0)] == sep
 
 
-def _blocks(source: Source) -> Iterator[tuple[int, bytes, NDArray[np.intp]]]:
+def _blocks(source: Source, first: int) -> Iterator[tuple[int, bytes, NDArray[np.intp]]]:
     """As Source.blocks, where line feeds and delimiters are single bytes; else of the text made so."""
-    plain = not source.encoding.startswith("utf-16") and source.head.count(b"\r") == source.head.count(b"\r\n")
-    if plain:
-        yield from source.blocks()
+    if source.plain_ends:
+        yield from source.blocks(first)
         return
     lines = enumerate(source.lines(), 1)
     while part := list(itertools.islice(lines, 4096)):

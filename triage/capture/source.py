@@ -6,14 +6,15 @@ reader has to keep the text of a million cells for the few that a report quotes.
 
 from __future__ import annotations
 
+import bisect
 import copy
 import csv
 import fnmatch
 import hashlib
 import io
-import os
 import re
 import stat
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -23,7 +24,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from triage.capture import encoding, packed
+from triage.capture import encoding, folder, packed
 from triage.capture.bounds import special, standard_input
 from triage.capture.packed import BYTES, bounded
 from triage.ground.errors import BadCapture, CaptureError
@@ -31,7 +32,6 @@ from triage.ground.errors import BadCapture, CaptureError
 HEAD = 1 << 18  # bytes that decide dialect and encoding; the text of a log before the table can be long
 LONGEST_RECORD = 1 << 20  # bytes of one record; beyond them its quotes are taken for damaged
 MOST_MENDED = 4 << 30  # bytes of a file some of whose rows are set aside
-MOST_FILES = 20_000  # of a folder that is one export; a home folder given by mistake is not walked for minutes
 csv.field_size_limit(1 << 24)
 Aside = Mapping[str, frozenset[int]]  # path -> lines of it that are not to be read
 
@@ -48,6 +48,7 @@ class Source:
         self._all_aside = aside or {}
         self.aside = self._all_aside.get(path, frozenset())
         self._mended: bytes | None = None
+        self._marks = [(1, 0)]  # (number of a line, offset of its first byte) where blocks began
         self.delimiter = ","
         self.skip_space = False
         # a dialect whose records are no lines of text says what they are called, and where to find some by number
@@ -123,6 +124,7 @@ class Source:
         for name in ("head", "encoding", "head_text", "head_lines"):  # of the file as it was
             other.__dict__.pop(name, None)
         other._all_aside, other.aside, other._mended = aside, aside.get(self.path, frozenset()), None
+        other._marks = [(1, 0)]
         return other
 
     def related(self, path: str | Path) -> Source:
@@ -241,10 +243,29 @@ class Source:
 
     def lines(self) -> Iterator[str]:
         """Physical lines without their ends, streamed."""
+        return (line for _, line in self.numbered(1))
+
+    def numbered(self, first: int) -> Iterator[tuple[int, str]]:
+        """(1-based number, text without its end) of the physical lines from about `first` on, streamed."""
         encoding = self.encoding  # may refuse the file: before it is opened again
-        with io.TextIOWrapper(self.open(), encoding, "replace", newline=None) as f:
-            for i, line in enumerate(f):
-                yield (line.removeprefix("\ufeff") if i == 0 else line).rstrip("\n")
+        number, at = self._mark(first) if self.plain_ends else (1, 0)
+        with io.TextIOWrapper(self._from(at), encoding, "replace", newline=None) as f:
+            for i, line in enumerate(f, number):
+                yield i, (line.removeprefix("\ufeff") if i == 1 else line).rstrip("\n")
+
+    @property
+    def plain_ends(self) -> bool:
+        """Does every line end in a line feed that is one byte, as far as the head tells?"""
+        return not self.encoding.startswith("utf-16") and self.head.count(b"\r") == self.head.count(b"\r\n")
+
+    def _mark(self, first: int) -> tuple[int, int]:
+        return self._marks[bisect.bisect(self._marks, (first, sys.maxsize)) - 1]
+
+    def _from(self, offset: int) -> BinaryIO:
+        f = self.open()
+        if offset:
+            f.seek(offset)
+        return f
 
     def records(
         self, wanted: Iterable[int], delimiter: str | None = None, quotes: bool | None = None
@@ -276,7 +297,7 @@ class Source:
         waiting = deque(todo)
         record, quoted = 0, False  # the record being read (0: none), and whether one of its quotes is still open
         # Only the few lines that are wanted are decoded; UTF-8 and cp1252 never hide a line end inside a character.
-        for number, data, ends in self.blocks():
+        for number, data, ends in self.blocks(todo[0]):
             line, beyond = number, number + len(ends)
             while line < beyond and (record or waiting):
                 if not record:
@@ -303,10 +324,15 @@ class Source:
             for n, raw in found.items()
         }
 
-    def blocks(self) -> Iterator[tuple[int, bytes, NDArray[np.intp]]]:
-        """(number of the first line, bytes, offsets of the line ends in them): whole lines, a quarter MB at a time."""
-        with self.open() as f:
-            number, tail = 1, b""
+    def blocks(self, first: int = 1) -> Iterator[tuple[int, bytes, NDArray[np.intp]]]:
+        """(number of the first line, bytes, offsets of the line ends in them): whole lines, a quarter MB at a time.
+
+        first: blocks that end above this line may be left out. Where blocks begin is remembered: a file of five hundred
+        tables is not read from its start for each.
+        """
+        number, at = self._mark(first)
+        with self._from(at) as f:
+            tail = b""
             while block := f.read(1 << 18):  # as much as stays in the cache while it is searched
                 data = tail + block
                 ends = np.flatnonzero(np.frombuffer(data, np.uint8) == 10)
@@ -314,6 +340,9 @@ class Source:
                 if len(ends):
                     yield number, data, ends
                     number += len(ends)
+                    at += int(ends[-1]) + 1
+                    if number > self._marks[-1][0]:
+                        self._marks.append((number, at))
             if tail:
                 yield number, tail, np.array([len(tail)])
 
@@ -350,31 +379,7 @@ class Source:
 
     @cached_property
     def _tree(self) -> list[str]:
-        """Relative paths of the folder's files, sorted; links to folders are not followed."""
-        too_many = BadCapture(
-            f"{self.path}: a folder of more than {MOST_FILES:,} files is no export", "name the export's own folder"
-        )
-        root = Path(self.path).resolve()
-        if root.parent == root:
-            raise too_many
-        found: list[str] = []
-        folders, seen = [""], 0
-        while folders:
-            folder = folders.pop()
-            try:
-                with os.scandir(root / folder) as entries:
-                    for entry in entries:
-                        seen += 1
-                        if seen > MOST_FILES:
-                            raise too_many
-                        below = f"{folder}/{entry.name}" if folder else entry.name
-                        if entry.is_dir(follow_symlinks=False):
-                            folders.append(below)
-                        elif entry.is_file():
-                            found.append(below)
-            except OSError:  # not ours to read, or gone meanwhile
-                continue
-        return sorted(found, key=lambda p: p.split("/"))
+        return folder.files(self.path)
 
 
 def _lf(text: str) -> str:

@@ -7,6 +7,7 @@ stdout carries the report and nothing else; notes and errors go to stderr, one l
 from __future__ import annotations
 
 import contextlib
+import errno
 import gc
 import importlib
 import os
@@ -107,9 +108,14 @@ def main() -> None:
         complain(f"not enough memory for this input ({type(e).__name__}) - split the export, or use --top")
         code = 2
     except OSError as e:
-        complain(f"{e.filename or 'output'}: {e.strerror or e} - check space and permissions")
+        limit = e.errno in (errno.EMFILE, errno.ENFILE)
+        hint = "raise the limit of open files (ulimit -n)" if limit else "check space and permissions"
+        complain(f"{e.filename or 'output'}: {e.strerror or e} - {hint}")
         code = 2
     except RuntimeError as e:
+        if "new thread" in str(e):
+            complain("no more threads can be started - raise the limits of processes and memory")
+            _leave(2)
         # Python up to 3.11 wraps what a signal handler raises while a class is being made, as imports do
         if not isinstance(e.__cause__, KeyboardInterrupt | SystemExit):
             raise

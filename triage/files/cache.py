@@ -2,7 +2,8 @@
 
 What is kept is named after everything it was made from, so it cannot be out of date; a missing, damaged or foreign file
 is made again, and where nothing can be written nothing is kept. `TRIAGE_CACHE=FOLDER` puts it elsewhere,
-`TRIAGE_CACHE=off` does without. Other files in that folder are left alone.
+`TRIAGE_CACHE=off` does without. That may be any folder: the cache has one of its own in it, told by a mark, and touches
+nothing but the files in it whose names are its own.
 """
 
 from __future__ import annotations
@@ -10,17 +11,26 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
+import stat
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 MOST = 60  # files; of more, the oldest go
+LARGEST = 64 << 20  # bytes of one
+OWN = "sol-triage-cache"  # the cache's own folder
+MARK = "CACHEDIR.TAG"  # says that the folder was made by the cache; programs that make backups know it, too
+_SIGNED = b"Signature: 8a477f597d28d172789f06886806bc55\n# This folder holds what sol-triage can make again.\n"
 _DIGEST = hashlib.sha256().digest_size
-# Both ends of a file's name say whose it is: TRIAGE_CACHE may name a folder that holds the user's own files as well.
-_HEAD, _TAIL, _PART = "sol-triage-", ".cache", ".part"
+_TAIL, _PART = ".cache", ".part"
+_NAME = re.compile(r"[a-z][a-z.]*-[\w.-]{1,200}\.cache|[0-9a-f]{12}\.part")
+_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 def folder() -> Path | None:
-    """Where things are kept; None for nowhere."""
+    """The folder in which the cache has its own; None for nowhere."""
     wanted = os.environ.get("TRIAGE_CACHE", "")
     if wanted:
         return None if wanted == "off" else Path(wanted)
@@ -35,58 +45,112 @@ def folder() -> Path | None:
 
 def recall(name: str) -> bytes | None:
     """What was kept under a name, if it is whole and nobody else can have written it."""
-    place = folder()
-    if place is None:
-        return None
-    try:
-        if not _mine(place.stat()):
+    data = b""
+    with contextlib.suppress(OSError), _place(make=False) as place:
+        if place is None:
             return None
-        # The open file is judged, not its name: between a look at the name and reading it, it could be another file.
-        handle = os.open(place / _file(name), os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
-        with open(handle, "rb") as f:
-            data = f.read() if _mine(os.fstat(handle)) else b""
-    except OSError:
-        return None
+        with open(place.open(name + _TAIL, os.O_RDONLY), "rb") as f:
+            found = os.fstat(f.fileno())
+            data = f.read() if _mine(found) and stat.S_ISREG(found.st_mode) and found.st_size <= LARGEST else b""
     whole = hashlib.sha256(data[_DIGEST:]).digest() == data[:_DIGEST]
     return data[_DIGEST:] if whole else None
 
 
 def keep(name: str, data: bytes) -> None:
     """Keep something under a name, whole or not at all; silently nothing where that cannot be done."""
-    place = folder()
-    if place is None:
-        return
-    with contextlib.suppress(OSError):
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not _mine(place.stat()):  # `recall` would not believe it
+    with contextlib.suppress(OSError), _place(make=True) as place:
+        if place is None or not _NAME.fullmatch(name + _TAIL):
             return
-        part = place / f"{_HEAD}{os.urandom(6).hex()}{_PART}"
+        part = os.urandom(6).hex() + _PART
         try:
-            with open(part, "xb", opener=_private) as f:
-                f.write(hashlib.sha256(data).digest() + data)
-            os.replace(part, place / _file(name))
+            place.write(part, hashlib.sha256(data).digest() + data)
+            place.rename(part, name + _TAIL)
         finally:
-            part.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                place.remove(part)
         _tidy(place)
 
 
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """The cache's own folder, held open: what happens to its name meanwhile leads nowhere else."""
+
+    path: Path
+    handle: int | None  # None where the system opens no folders
+
+    def _at(self, name: str) -> str | Path:
+        return self.path / name if self.handle is None else name
+
+    def open(self, name: str, flags: int) -> int:
+        """A file of the folder, never a link's target; raises OSError."""
+        return os.open(self._at(name), flags | _FLAGS, 0o600, dir_fd=self.handle)
+
+    def write(self, name: str, data: bytes) -> None:
+        """A file that was not there."""
+        with open(self.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as f:
+            f.write(data)
+
+    def rename(self, old: str, new: str) -> None:
+        """Another name for a file, in place of what has it."""
+        os.replace(self._at(old), self._at(new), src_dir_fd=self.handle, dst_dir_fd=self.handle)
+
+    def remove(self, name: str) -> None:
+        """A file, or the link that has its name."""
+        os.unlink(self._at(name), dir_fd=self.handle)
+
+    def names(self) -> list[str]:
+        """Everything in the folder."""
+        return os.listdir(self.path if self.handle is None else self.handle)
+
+    def stat(self, name: str) -> os.stat_result:
+        """Of a file, or of a link itself."""
+        return os.stat(self._at(name), dir_fd=self.handle, follow_symlinks=False)
 
 
-def _file(name: str) -> str:
-    return f"{_HEAD}{name}{_TAIL}"
+@contextlib.contextmanager
+def _place(make: bool) -> Iterator[_Place | None]:
+    """The cache's folder, opened; None where there is none, or where it is not ours alone. Raises OSError."""
+    above = folder()
+    if above is None:
+        yield None
+        return
+    path, handle = above / OWN, None
+    if make:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        if os.open in os.supports_dir_fd:
+            handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        place = _Place(path, handle)
+        yield place if _marked(place, make) else None
+    finally:
+        if handle is not None:
+            os.close(handle)
 
 
-def _tidy(place: Path) -> None:
+def _marked(place: _Place, make: bool) -> bool:
+    """Does the folder belong to the user alone, and did the cache make it? An empty one is given the mark."""
+    if not _mine(place.path.stat() if place.handle is None else os.fstat(place.handle)):
+        return False
+    with contextlib.suppress(FileNotFoundError):
+        mark = place.stat(MARK)
+        return stat.S_ISREG(mark.st_mode) and _mine(mark)
+    if not make or place.names():
+        return False
+    with contextlib.suppress(FileExistsError):  # another process was faster
+        place.write(MARK, _SIGNED)
+    return True
+
+
+def _tidy(place: _Place) -> None:
     """Let the oldest of the cache's own files go; parts that a killed process left count among them."""
-    own = [p for end in (_TAIL, _PART) for p in place.glob(f"{_HEAD}*{end}")]
-    for old in sorted(own, key=lambda p: p.lstat().st_mtime_ns)[:-MOST]:
-        old.unlink(missing_ok=True)
+    own = [(place.stat(n).st_mtime_ns, n) for n in place.names() if _NAME.fullmatch(n)]
+    for _, old in sorted(own)[:-MOST]:
+        with contextlib.suppress(FileNotFoundError):
+            place.remove(old)
 
 
 def _mine(found: os.stat_result) -> bool:
-    """Does this belong to the user, and can nobody else write it? What is kept is code, in a way."""
+    """Does this belong to the user, and can nobody else write it? What is kept of templates is code."""
     if sys.platform == "win32":
         return True
     return found.st_uid == os.geteuid() and not found.st_mode & 0o022

@@ -6,6 +6,7 @@ import codecs
 import contextlib
 import os
 import re
+import stat
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -28,6 +29,10 @@ def sink(path: str | None, colours: bool = False) -> Iterator[Write]:
         return
     assert path is not None
     target = Path(path)
+    if _is_stdout(target):  # /dev/stdout, whatever stands behind it
+        yield lambda text: _stdout(tame(text, colours=False))
+        sys.stdout.flush()
+        return
     if target.exists() and not target.is_file() and not target.is_dir():
         with _device(target) as write:
             yield write
@@ -36,11 +41,22 @@ def sink(path: str | None, colours: bool = False) -> Iterator[Write]:
         yield write
 
 
+def _is_stdout(path: Path) -> bool:
+    try:
+        return path.is_symlink() and os.path.samestat(path.stat(), os.fstat(sys.stdout.fileno()))
+    except (OSError, ValueError, AttributeError):  # not there, or no stdout
+        return False
+
+
 @contextlib.contextmanager
 def _device(path: Path) -> Iterator[Write]:
     """Write into a device or pipe: renaming a file over /dev/null would take the device away from everybody."""
     try:
-        with path.open("w", encoding="utf-8", newline="", errors="replace") as f:
+        # neither made nor emptied: what is there now may no longer be what was looked at
+        handle = os.open(path, os.O_WRONLY | getattr(os, "O_NOCTTY", 0))
+        with open(handle, "w", encoding="utf-8", newline="", errors="replace") as f:
+            if stat.S_ISREG(os.fstat(handle).st_mode):
+                raise ReportError(f"{path}: is a file now", "run again")
             yield f.write
     except OSError as e:
         raise ReportError(f"{path}: cannot be written ({e.strerror or e})", "choose another -o") from e

@@ -15,11 +15,13 @@ import pandas as pd
 from triage import schema
 from triage.capture.arrays import Floats, Indices, Masks, Names
 from triage.capture.capture import SEP, Table
+from triage.ground.errors import BadCapture
 
 Members: TypeAlias = tuple[Indices, Indices]  # table rows by workload, and where each workload's begin in them (CSR)
 
 SAMPLE = 5_000  # names looked at before all are
 COLD, FEWEST = 5.0, 3  # house judgement: five times the median of three calls or more is another kind of call
+DEEPEST = 1_000  # levels of markers; engines write ten or twenty
 _IDENTITY = ("launch.grid_size", "launch.block_size")  # another launch shape is another workload
 
 
@@ -116,11 +118,18 @@ def fold(table: Table, codes: Indices, members: Members | None) -> dict[str, Flo
 
 
 def tree(names: Names, paths: Names | None) -> tuple[Indices, Indices, Names | list[str]]:
-    """(parent index or -1, depth, full paths) of workloads; levels that are no workload themselves are skipped."""
+    """(parent index or -1, depth, full paths) of workloads; levels that are no workload themselves are skipped.
+
+    Raises BadCapture for paths of more than `DEEPEST` levels: walking up takes the square of them.
+    """
     n = len(names)
     parent = np.full(n, -1, dtype=np.int64)
     if paths is None:
         return parent, np.zeros(n, dtype=np.int64), names
+    depth = np.array([str(p).count(SEP) + 1 if p else 0 for p in paths], dtype=np.int64)
+    if len(depth) and depth.max() > DEEPEST:
+        name = str(names[int(np.argmax(depth))])[:80]
+        raise BadCapture(f"{name}: a name within {int(depth.max()):,} others", "export the markers less deeply nested")
     full = [f"{p}{SEP}{name}" if p else str(name) for p, name in zip(paths, names, strict=True)]
     where: dict[str, list[int]] = {}
     for i, key in enumerate(full):
@@ -135,7 +144,6 @@ def tree(names: Names, paths: Names | None) -> tuple[Indices, Indices, Names | l
                 parent[i] = j
                 break
             key = key.rpartition(SEP)[0]
-    depth = np.array([str(p).count(SEP) + 1 if p else 0 for p in paths], dtype=np.int64)
     return parent, depth, full
 
 

@@ -1,8 +1,7 @@
-"""Templates -> text. The only module that imports jinja2.
+"""Templates -> text. With `sandbox`, the only module that imports jinja2.
 
 The project's own templates and a user's see the same variables (docs/templates.md), all of them plain data from a
-Bundle: no template infers or opens an input. A user's template runs in Jinja's sandbox, and what it may write and
-multiply is bounded.
+Bundle: no template infers or opens an input. A user's template runs in a sandbox, which bounds its steps and its output.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import Markup
 
 from triage.document import summary
@@ -25,40 +23,10 @@ from triage.ground.gaps import GAP_WORDS
 from triage.ground.limiters import BANDS, LIMITERS
 from triage.rendering import declared, escape, phrases
 from triage.rendering.pass_table import pass_table
+from triage.rendering.sandbox import MOST_TEXT, Sandbox
 from triage.rendering.tables import Write
 
-MOST_TEXT = 256_000_000  # characters a user's template may write
-MOST_ITEMS = 1_000_000  # size of what it may build with * and **
 SHORT = 5  # findings a short report lists
-
-
-class Sandbox(ImmutableSandboxedEnvironment):
-    """Jinja's sandbox, with bounded multiplication."""
-
-    # Jinja bounds `range` by itself, but lets `'x' * 10 ** 9` fill the memory
-    intercepted_binops = frozenset(["*", "**", "+"])
-
-    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-        """Refuse operands whose product would eat the machine."""
-        # a number counts by itself: it may be how often the other side is repeated
-        sizes = [
-            len(v) if isinstance(v, str | list | tuple) else abs(v) if isinstance(v, int) else 0 for v in (left, right)
-        ]
-        if operator == "**" and (sizes[1] > 64 or sizes[0] > 1_000_000):
-            raise jinja2.exceptions.SecurityError("the exponent is too large")
-        if (
-            operator == "*"
-            and not all(isinstance(v, int | float) for v in (left, right))
-            and sizes[0] * sizes[1] > MOST_ITEMS
-        ):
-            raise jinja2.exceptions.SecurityError("the product is too large")
-        if (
-            operator == "+"
-            and sizes[0] + sizes[1] > 100 * MOST_ITEMS
-            and not all(isinstance(v, int | float) for v in (left, right))
-        ):
-            raise jinja2.exceptions.SecurityError("the sum is too large")
-        return super().call_binop(context, operator, left, right)
 
 
 class Compiled(jinja2.BytecodeCache):
@@ -97,6 +65,8 @@ def environment(path: Path, trusted: bool) -> jinja2.Environment:
     # escaping is compiled in: kept per way, or a part compiled for Markdown would stand unescaped on the page
     made = jinja2.Environment(**options, bytecode_cache=Compiled(how)) if trusted else Sandbox(**options)
     made.filters.update(filters(how))
+    if isinstance(made, Sandbox):
+        made.guard()
     return made
 
 

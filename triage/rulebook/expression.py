@@ -107,7 +107,7 @@ class Expression:
 
     # thunks are closures, which do not pickle: the text travels, with what is known of it
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self.text, self.names, self.literals, self.forgives)
+        return restored, (self.text, self.names, self.literals, self.forgives)
 
     def __call__(self, lookup: Lookup) -> Any:
         """Value over columns: float64 array or scalar, NaN where missing."""
@@ -115,7 +115,7 @@ class Expression:
             return self.run(lookup)
 
 
-def _restored(text: str, names: tuple[str, ...], literals: tuple[float, ...], forgives: bool) -> Expression:
+def restored(text: str, names: tuple[str, ...], literals: tuple[float, ...], forgives: bool) -> Expression:
     """A pickled expression: compiled again when it is first used."""
     # gains and advice of rules that do not fire are never asked for: compiling them would cost what the cache saves
     made: list[Thunk] = []

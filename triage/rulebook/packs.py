@@ -8,12 +8,14 @@ from __future__ import annotations
 import contextlib
 import difflib
 import hashlib
+import io
 import pickle
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, is_dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from triage.files import cache
 from triage.files.bundled import share
@@ -21,9 +23,11 @@ from triage.ground.errors import RuleError, TriageError, UnknownUnit
 from triage.ground.method import REVISIONS
 from triage.rulebook import pack
 from triage.rulebook.cause import FAMILIES, Cause
+from triage.rulebook.expression import restored
 from triage.rulebook.rule import Rule, quantity
 
 CAUSES = "causes"  # a folder of this name holds no rules, but what they give evidence for (rulebook.causes)
+_KNOWLEDGE = tuple(f"triage.rulebook.{m}" for m in ("cause", "expression", "rule"))  # what compiled rules consist of
 _COMPILED_BY = ("ground", "schema", "files", "rulebook")  # rooms whose code shapes a compiled rule
 
 
@@ -119,12 +123,23 @@ def _compiled(paths: Sequence[Path]) -> tuple[list[Rule], dict[str, Cause]]:
     if (kept := cache.recall(name)) is not None:
         # a cache that cannot be read back is no error: the rules are read again
         with contextlib.suppress(Exception):
-            remembered: tuple[list[Rule], dict[str, Cause]] = pickle.loads(kept)
+            remembered: tuple[list[Rule], dict[str, Cause]] = _Restricted(io.BytesIO(kept)).load()
             return remembered
     found = _read(paths, tests=False)
     # protocol 5 is the newest that Python 3.11 has; the name carries the Python, so no other reads it
     cache.keep(name, pickle.dumps(found, 5))
     return found
+
+
+class _Restricted(pickle.Unpickler):
+    """Makes rules and causes from a pickle, and nothing else: no name in it leads to a function that does anything."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        """See pickle.Unpickler."""
+        found = super().find_class(module, name) if module in _KNOWLEDGE and "." not in name else None
+        if found is restored or (isinstance(found, type) and is_dataclass(found) and found.__module__ == module):
+            return found
+        raise pickle.UnpicklingError(f"{module}.{name} is no part of a rule")
 
 
 def _made_from(paths: Sequence[Path]) -> str:

@@ -65,6 +65,9 @@ def run(
     state = out / STATE
     try:
         state.mkdir(parents=True, exist_ok=True)
+        for place in (state, out / "reports"):
+            if place.is_symlink():  # what is written, swept away and replaced there would be somebody else's
+                raise ReportError(f"{place}: a link where a batch has a folder of its own", "remove the link")
     except OSError as e:
         raise ReportError(f"{out}: cannot be written ({e.strerror or e})", "choose another -o") from e
     with _alone(state):

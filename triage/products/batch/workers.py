@@ -6,12 +6,13 @@ not depend on where a capture was diagnosed, and a worker that dies leaves nothi
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import threading
 import warnings
 from collections import deque
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
@@ -159,7 +160,8 @@ def _pool(waiting: deque[Found], settings: Settings, jobs: int, lost: list[Found
         while waiting or running:
             try:
                 while waiting and len(running) < jobs * AHEAD:
-                    running[pool.submit(work, waiting[0], settings)] = waiting[0]
+                    with _undisturbed():
+                        running[pool.submit(work, waiting[0], settings)] = waiting[0]
                     waiting.popleft()
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
                     outcome = future.result()
@@ -175,6 +177,21 @@ def _pool(waiting: deque[Found], settings: Settings, jobs: int, lost: list[Found
             if running or waiting:  # interrupted or broken: do not wait for work nobody will read
                 process.terminate()
             process.join(10)
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Ctrl-C waits while workers are started, and they never see it: a Python that is starting would print a traceback."""
+    import signal
+
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # handed down to what is started
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _guard() -> None:
