@@ -234,3 +234,25 @@ def test_missing_words_and_infinities_are_missing(tmp_path: Path) -> None:
     source = write(tmp_path / "t.csv", [[f"w{i}", w, "1"] for i, w in enumerate([*words, *(w.upper() for w in words)])])
     wide = wide_table.read(source, 1, 3, [1, 2], [0])
     assert np.isnan(wide.numbers[1]).all() and not wide.quality
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_file_entered_in_the_middle_has_the_same_lines(tmp_path: Path, ending: str, end: str) -> None:
+    """Where blocks begin is remembered; packed files are read from their start."""
+    import gzip
+
+    lines = [f"{i},{'x' * (i % 50)}" for i in range(40_000)]
+    data, path = (end.join(lines) + end).encode(), tmp_path / f"long.{ending}"
+    path.write_bytes(gzip.compress(data) if ending.endswith("gz") else data)
+    source = Source(str(path))
+    for _ in range(2):
+        for first in (1, 30_000, 39_999, 7):
+            found = dict(source.numbered(first))
+            assert max(found) == len(lines) and all(found[n] == lines[n - 1] for n in range(first, len(lines) + 1))
+            whole = {
+                number + i: text.removesuffix(b"\r").decode()
+                for number, block, ends in source.blocks(first)
+                for i, text in enumerate(block[: ends[-1]].split(b"\n"))
+            }
+            assert all(whole[n] == lines[n - 1] for n in range(first, len(lines) + 1))

@@ -263,7 +263,7 @@ class Source:
 
     def _from(self, offset: int) -> BinaryIO:
         f = self.open()
-        if offset:
+        if offset:  # never of a packed file, whose blocks leave no marks
             f.seek(offset)
         return f
 
@@ -341,7 +341,7 @@ class Source:
                     yield number, data, ends
                     number += len(ends)
                     at += int(ends[-1]) + 1
-                    if number > self._marks[-1][0]:
+                    if number > self._marks[-1][0] and f.seekable():
                         self._marks.append((number, at))
             if tail:
                 yield number, tail, np.array([len(tail)])
@@ -373,13 +373,11 @@ class Source:
             return []
         return [self.related(p) for p in self._walk(pattern)]
 
+    _tree = cached_property(lambda self: folder.files(self.path))
+
     def _walk(self, pattern: str) -> list[Path]:
         root = Path(self.path)
         return [root / p for p in self._tree if fnmatch.fnmatch(p.rpartition("/")[2], pattern)]
-
-    @cached_property
-    def _tree(self) -> list[str]:
-        return folder.files(self.path)
 
 
 def _lf(text: str) -> str:
