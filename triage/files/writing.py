@@ -30,7 +30,7 @@ def sink(path: str | None, colours: bool = False) -> Iterator[Write]:
     assert path is not None
     target = Path(path)
     if _is_stdout(target):  # /dev/stdout, whatever stands behind it
-        yield lambda text: _stdout(tame(text, colours=False))
+        yield lambda text: _stdout(text, colours)
         sys.stdout.flush()
         return
     if target.exists() and not target.is_file() and not target.is_dir():
