@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -301,6 +302,36 @@ def test_lists_and_folders_are_repeats(tmp_path: Path) -> None:
     assert json.loads(one.stdout) == json.loads(two.stdout)
     assert len(json.loads(one.stdout)["before"]) == 3
     assert json.loads(one.stdout)["pairs"][0]["speedup"] == pytest.approx(2.001 / 1.001)
+
+
+def test_time_under_no_marker_is_told_apart_from_the_markers(tmp_path: Path) -> None:
+    frame = SAMPLES / "gpu-trace" / "demo_frame"
+    longer = tmp_path / "frame"
+    shutil.copytree(frame, longer)
+    whole = diagnosis(frame).frame_ns
+    (longer / "BASE" / "FRAME.xls").write_text(f"GPU frame time\t{2 * whole / 1e6}\n")
+    doc = both(frame, longer)
+    apart = doc["outside"]
+    assert apart is not None
+    # twice the frame, not one marker slower
+    assert doc["frame"]["verdict"] == "slower"
+    assert apart["workloads"]["verdict"] == "same"
+    assert {p["verdict"] for p in doc["pairs"]} == {"same"}
+    for side in ("before", "after"):
+        inside = apart["workloads"][f"{side}_ns"] or 0  # type: ignore[literal-required]
+        assert inside + apart[f"{side}_ns"] == pytest.approx(doc["frame"][f"{side}_ns"])  # type: ignore[literal-required]
+    assert "The workloads took" in report.headline(doc)
+    assert "no difference" in report.headline(doc)
+    assert "As long" not in report.headline(doc)
+    page = report.render(doc, "html")
+    assert "Slower</span>" not in page
+    assert "under no marker" in page
+    # the gate on the whole frame stays
+    assert both(frame, longer, threshold=0.1)["regressions"] == ["the whole frame"]
+
+
+def test_a_frame_of_its_workloads_alone_has_nothing_outside() -> None:
+    assert both(TABLES / "table2_before.csv", TABLES / "table2_after.csv")["outside"] is None
 
 
 def test_fail_on_regression(tmp_path: Path) -> None:

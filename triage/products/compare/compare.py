@@ -23,7 +23,7 @@ from triage.inference.evaluate import FIRED, OVERRULED, SILENT
 from triage.products.compare import factors
 from triage.products.compare.match import Item, Pair, match
 from triage.products.compare.meanings import Move, moved, reading
-from triage.products.compare.result import SCHEMA, Alone, Change, Comparison, Input, Judged, Paired, Predicted
+from triage.products.compare.result import SCHEMA, Alone, Change, Comparison, Input, Judged, Outside, Paired, Predicted
 from triage.products.compare.timeline import timeline
 from triage.products.compare.verdict import Limits, change, judge, middle, regressed
 from triage.products.noise import FASTER, FLOOR, MARGIN
@@ -72,6 +72,7 @@ def compare(
         "margin": limits.margin,
         "threshold": threshold,
         "frame": frame,
+        "outside": _outside(before, after, limits),
         "pairs": listed,
         "unmatched": [_alone("before", i) for i in gone] + [_alone("after", i) for i in new],
         "timeline": timeline(before, after),
@@ -144,6 +145,23 @@ def _outcomes(d: Diagnosis, outcomes: Outcomes, items: Sequence[Item]) -> None:
 
 def _frames(d: Diagnosis) -> list[float]:
     return [p.capture.frame_ns for p in d.parts if p.capture.frame_ns > 0]
+
+
+def _outside(before: Diagnosis, after: Diagnosis, limits: Limits) -> Outside | None:
+    """What lies under no workload, told apart from the work: its change is no change of any workload."""
+    sides = [[p.capture for p in d.parts if p.capture.frame_ns > 0] for d in (before, after)]
+    if not all(sides) or any(c.timeline for side in sides for c in side):
+        return None
+    left = [[c.uncovered_ns for c in side] for side in sides]
+    if not any(any(side) for side in left):
+        return None
+    # a frame whose workloads carry no times has nothing to be told apart
+    b, a = ([t for c in side if (t := c.frame_ns - c.uncovered_ns) > 0] for side in sides)
+    return (
+        {"before_ns": middle(left[0]), "after_ns": middle(left[1]), "workloads": judge(b, a, limits)}
+        if b and a
+        else None
+    )
 
 
 def _devices(before: Diagnosis, after: Diagnosis) -> list[str]:

@@ -48,6 +48,7 @@ def render(doc: Comparison, format: str, full: bool = False) -> str:
         ],
         "strip": [_figure(r) for r in doc["timeline"]],
         "headline": _filled(headline(doc), format),
+        "verdict": (doc["outside"] or {"workloads": doc["frame"]})["workloads"]["verdict"],
     }
     if format == "html":
         names |= _page(doc, pairs, [_pair(p, full) for p in pairs], full)
@@ -152,7 +153,15 @@ def headline(doc: Comparison) -> str:
     )
     if frame["speedup"] is None:
         return f"{told[0].upper()}{told[1:]}; no times to compare."
-    return f"{time(frame['before_ns'])} before, {time(frame['after_ns'])} after: {change(frame)}. {told[0].upper()}{told[1:]}."
+    said = f"{time(frame['before_ns'])} before, {time(frame['after_ns'])} after: {change(frame)}"
+    if apart := doc["outside"]:
+        work = apart["workloads"]
+        said = (
+            f"The workloads took {time(work['before_ns'])} before, {time(work['after_ns'])} after: {change(work)}. "
+            f"With what lies under none of them, {time(apart['before_ns'])} before and {time(apart['after_ns'])} after, "
+            f"the whole took {time(frame['before_ns'])} before, {time(frame['after_ns'])} after"
+        )
+    return f"{said}. {told[0].upper()}{told[1:]}."
 
 
 def _needs(all_needs: Sequence[int | None]) -> str:

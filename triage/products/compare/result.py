@@ -104,8 +104,16 @@ class Input(TypedDict):
     dialect: str
 
 
+class Outside(TypedDict):
+    """Time of the frame under no workload (medians, ns), and the verdict on the workloads alone."""
+
+    before_ns: float | None
+    after_ns: float | None
+    workloads: Judged
+
+
 class Comparison(TypedDict):
-    """The whole document."""
+    """The whole document. outside: None where the workloads are the whole frame, or a timeline says what lies between."""
 
     schema: str
     tool: dict[str, str]
@@ -115,6 +123,7 @@ class Comparison(TypedDict):
     margin: float
     threshold: float | None
     frame: Judged
+    outside: Outside | None
     pairs: list[Paired]
     unmatched: list[Alone]
     timeline: list[Row]
