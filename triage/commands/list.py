@@ -65,7 +65,6 @@ def _rules(folders: tuple[str, ...]) -> Rows:
             "status": r.status,
             "kind": "concept" if r.is_concept else r.scope,
             "cause": r.cause,
-            "vendors": ", ".join(r.applies.get("vendor", ())) or "any",
             "applies": said(r.applies),
             "title": r.title,
             "sources": {

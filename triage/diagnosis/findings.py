@@ -22,7 +22,7 @@ from triage.ground.limiters import less_sure, level
 from triage.inference.evaluate import Lookup
 from triage.inference.groups import reads
 from triage.inference.setting import setting
-from triage.rulebook.applies import may_hold
+from triage.rulebook.applies import LANGUAGES, may_hold
 from triage.rulebook.expression import TRUE, Condition
 from triage.rulebook.rule import Rule
 
@@ -123,7 +123,9 @@ class _Maker:
             because=tuple(because),
             evidence=checks,
             advice=tuple(text for _, text in advice),
-            code=tuple((a.language, a.code) for a, _ in advice if a.code),
+            code=tuple(
+                (a.language, a.code) for a, _ in advice if a.code and may_hold(LANGUAGES.get(a.language, {}), self.here)
+            ),
             caveats=tuple(caveats),
             cites=rule.cites,
             fingerprint=fingerprint(rule, identity(self.part.capture, workload)),

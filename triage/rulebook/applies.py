@@ -14,6 +14,17 @@ FACTS = {
 SINCE = "since"  # first architecture that has it: sm_80, gfx90a
 KEYS = (*FACTS, SINCE)
 Applies = Mapping[str, tuple[str, ...]]
+# where a sample of a language can be compiled: HIP takes CUDA's kernels as they are, no other API does. A language that
+# is not here (cpp, of the host) is read anywhere.
+LANGUAGES: Mapping[str, Applies] = {
+    "cuda": {"work": ("compute",), "api": ("cuda", "hip")},
+    "hip": {"work": ("compute",), "api": ("hip",)},
+    "sycl": {"work": ("compute",), "api": ("sycl",)},
+    "opencl": {"work": ("compute",), "api": ("opencl",)},
+    "hlsl": {"api": ("d3d11", "d3d12", "vulkan")},
+    "glsl": {"api": ("vulkan", "opengl")},
+    "metal": {"api": ("metal",)},
+}
 
 
 def read(given: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
