@@ -14,7 +14,7 @@ import pytest
 
 from tests.conftest import ROOT, SAMPLES, run
 from triage.files import cache
-from triage.rulebook import packs
+from triage.rulebook import pack, packs
 
 SAMPLE = SAMPLES / "generic" / "p3_workloads_v2.csv"
 RULE = ROOT / "rules" / "p3"
@@ -74,7 +74,8 @@ def test_the_same_report_with_and_without(place: Path) -> None:
 def test_a_changed_rule_is_read_again(place: Path, tmp_path: Path) -> None:
     mine = tmp_path / "rules"
     mine.mkdir()
-    source = sorted(RULE.glob("*.yaml"))[0]
+    source = packs.below(RULE)[0]
+    shutil.copy(RULE / pack.FILE, mine)
     text = source.read_text("utf-8").replace("\nname: ", "\nname: my-").replace("id: SOL", "id: TST")
     own = mine / f"my-{source.name}"
     own.write_text(text, "utf-8")
@@ -84,6 +85,8 @@ def test_a_changed_rule_is_read_again(place: Path, tmp_path: Path) -> None:
     after = packs.load([mine])
     changed = [b.title for a, b in zip(before.rules, after.rules, strict=True) if a.title != b.title]
     assert len(changed) == 1 and changed[0].startswith("Another ") and before.sha256 != after.sha256
+    (mine / pack.FILE).unlink()  # what all rules of a folder share counts as well
+    assert packs.load([mine]).sha256 != after.sha256
 
 
 @pytest.mark.parametrize("damage", [b"", b"x", b"\x80\x05garbage", None])
