@@ -8,9 +8,13 @@ import random
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from tests.conftest import SAMPLES, diagnose, generic, run
+from tests.conftest import SAMPLES, bare_capture, diagnose, generic, run
+from triage.derive import View
+from triage.diagnosis.limiter import judge
+from triage.ground.limiters import LIMITERS
 
 ROW = {"kind": "fullscreen", "gpu.time": 1.0, "sm.throughput": 40.7, "l1tex.throughput": 39.8, "l2.throughput": 36.3, "crop.throughput": 26.4,
        "vram.throughput": 25.7, "gpu.idle": 0.2, "sm.active": 94.9, "sm.throughput_active": 43.0, "l1tex.hit_rate": 80.1, "l2.hit_rate": 83.0,
@@ -191,3 +195,49 @@ def test_output_file_is_whole_or_absent(tmp_path: Path) -> None:
 
 def test_samples_are_there() -> None:
     assert any(SAMPLES.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("facts", "limiter"),
+    [
+        ({"alu.utilization": 0.93, "texture_pipe.busy": 0.3}, "compute"),
+        ({"alu.utilization": 0.41, "texture_pipe.busy": 0.91}, "memory"),
+        ({"texture_pipe.busy": 0.93}, "memory"),
+        ({"alu.limiter": 0.9}, "compute"),
+        ({"alu.limiter": 0.9, "buffer_read.limiter": 0.88}, "balanced"),
+        ({"vram.stalled": 0.7, "alu.utilization": 0.2}, "memory"),
+        # the units of a tiler take turns: low ones are no proof of waiting
+        ({"alu.utilization": 0.38, "texture_pipe.busy": 0.2}, "unknown"),
+        # a share of peak says more
+        ({"sm.throughput": 0.3, "vram.throughput": 0.8, "alu.utilization": 0.95}, "memory"),
+    ],
+)
+def test_units_of_a_phone_give_a_limiter(facts: dict[str, float], limiter: str) -> None:
+    capture = bare_capture({m: np.array([v]) for m, v in facts.items()}, np.array(["w"], dtype=object))
+    assert LIMITERS[int(judge(View(capture)).limiter[0])].id == limiter
+
+
+def test_work_that_is_absent_is_no_evidence_and_excludes_nothing() -> None:
+    doc = diagnose(SAMPLES / "gpu-trace" / "demo_frame")
+    assert not [
+        r["why"] for r in doc["ruled_out"] if "Dispatches 0 <" in r["why"] or "Primitives drawn 0 <" in r["why"]
+    ]
+    # dispatches that are there, and too few, still exclude
+    assert any("Dispatches 1 < 4" in r["why"] for r in doc["ruled_out"])
+    told = [c for f in doc["findings"] for c in f["evidence"] if len(f["evidence"]) > 1]
+    assert not [c for c in told if c["metric"].lower() in ("kernels", "work.kernels") and c["value"] == 0]
+
+
+def test_a_game_stands_before_the_launcher_that_presents_more_often(tmp_path: Path) -> None:
+    head = "Application,ProcessID,SwapChainAddress,FrameTime,CPUBusy,CPUWait,GPULatency,GPUTime,GPUBusy,GPUWait"
+    launcher = [f"launcher.exe,8,0x2,16.{k},2.1,14,0.4,0.9,0.9,0" for k in range(30)]
+    game = [f"game.exe,9,0x1,50.{k},7,43,2,49,48.{k},0.1" for k in range(10)]
+    path = tmp_path / "frames.csv"
+    path.write_text("\n".join([head, *launcher, *game]) + "\n")
+    doc = diagnose(path)
+    assert doc["workloads"][0]["name"] == "game.exe"
+    assert [f["workload"] for f in doc["findings"]] == ["w1", "w2"]
+    # the launcher's GPU time is not the game's frame
+    assert doc["frame"]["duration_ns"] == pytest.approx(490e6)
+    # whatever is cut away, what comes first is the same
+    assert diagnose(path, "--top", 1)["findings"][0]["rule"] == doc["findings"][0]["rule"]

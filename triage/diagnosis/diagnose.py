@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from triage.capture.arrays import Floats
+from triage.capture.arrays import Floats, Masks
 from triage.capture.capture import Capture
 from triage.derive import View
-from triage.diagnosis.firings import Ledger
+from triage.diagnosis.firings import Ledger, timeless
 from triage.diagnosis.frame_facts import frame_capture
 from triage.diagnosis.gain import fractions
 from triage.diagnosis.judged import Diagnosis, Part
@@ -48,13 +48,14 @@ class Diagnostician:
         """Diagnose captures together. top: best findings to keep. min_gain: least share of the frame (0-1) to show."""
         limit = top if top is not None else ALL
         parts = [self._part(c, i, limit, min_gain) for i, c in enumerate(captures)]
-        keys: list[tuple[float, float, str, int, int, int]] = []
+        keys: list[tuple[float, bool, float, str, int, int, int]] = []
         for p, part in enumerate(parts):
             f = part.firings
-            rank = f.rank
+            rank, last = f.rank, timeless(f.workload, _untimed(part.capture))
             keys += [
                 (
                     -float(rank[k]),
+                    bool(last[k]),
                     -float(self._confidence[f.rule[k]]),
                     self.book.rules[int(f.rule[k])].id,
                     p,
@@ -66,7 +67,7 @@ class Diagnostician:
         keys.sort()
         total = sum(p.total for p in parts)
         listed = LISTED if top is None and total > ALL else limit
-        order = [(key[3], key[5]) for key in keys[:listed]]
+        order = [(key[4], key[6]) for key in keys[:listed]]
         notes = []  # which engine inferred is said on stderr: the result is the same
         if total > len(order):
             notes.append(
@@ -81,7 +82,7 @@ class Diagnostician:
     def _part(self, capture: Capture, number: int, limit: int, min_gain: float) -> Part:
         n = len(capture)
         np.empty(HEAP, np.uint8)  # and freed: up to that size, glibc now reuses memory instead of mapping it anew
-        ledger = Ledger(limit, min_gain, capture.frame_ns, self._confidence, self._id_order)
+        ledger = Ledger(limit, min_gain, capture.frame_ns, self._confidence, self._id_order, _untimed(capture))
         band, limiter = np.zeros(n, np.int8), np.zeros(n, np.int8)
         constants, leaders = Constants(capture), Leaders.none(n)
         for start in range(0, n, BLOCK):
@@ -114,6 +115,11 @@ class Diagnostician:
                 ledger.add(index, where + offset, gains, self_ns[where])
                 out.append((index, where, gains))
         return out
+
+
+def _untimed(capture: Capture) -> Masks | None:
+    """Workloads without a time, where the capture has times."""
+    return np.isnan(capture.self_ns) if capture.frame_ns > 0 else None
 
 
 def diagnose(

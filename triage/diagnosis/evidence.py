@@ -16,6 +16,8 @@ from triage.inference.groups import reads
 from triage.rulebook.expression import Condition
 from triage.rulebook.rule import Rule
 
+_PIECES = ("draw.count", "dispatch.count", "prims.input", "prims.drawn", "prims.rasterized", "vertices.input")
+
 
 def at(values: Values, i: int) -> float:
     """The i-th of many values, or the one that holds for all."""
@@ -89,8 +91,20 @@ def rests(c: Check) -> bool:
 
 
 def tells(rule: Rule, c: Condition, x: Check) -> bool:
-    """Does a comparison tell a reader anything? That the largest is not smaller than the largest does not."""
-    return c.right is None or x.margin != 0 or any(n in rule.thresholds for n in c.right.names)
+    """Does a comparison tell a reader anything? That the largest is not smaller than the largest does not.
+
+    Nor does it tell anything that the work is of no other kind, or that there is none of some work.
+    """
+    if c.right is None:
+        return True
+    if x.value == 0 and guards([m for m in reads(rule, c.left.names) if schema.known(m)]):
+        return False
+    return x.margin != 0 or any(n in rule.thresholds for n in c.right.names)
+
+
+def guards(metrics: Sequence[str]) -> bool:
+    """Do metrics say what the work is and how many pieces of it there are, and nothing of how it went?"""
+    return bool(metrics) and all(not measures(m) or m.startswith(_PIECES) for m in metrics)
 
 
 def unit_of(rule: Rule, c: Condition, chosen: str = "") -> str:

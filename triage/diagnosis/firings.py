@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from triage.capture.arrays import Floats, Indices
+from triage.capture.arrays import Floats, Indices, Masks
 
 _FIELDS = ("rule", "workload", "low", "likely", "bound", "saved")
 SLACK = 32_768  # firings gathered before the ledger is cut back to its limit
@@ -57,16 +57,32 @@ def _rank(saved: Floats, likely: Floats) -> Floats:
     return np.where(unknown, np.nan_to_num(likely), saved) if unknown.any() else saved
 
 
+def timeless(workload: Indices, untimed: Masks | None) -> Masks:
+    """Firings (their workloads, -1 the frame) on workloads without a time: of what gives nothing back, these come last."""
+    out = np.zeros(len(workload), dtype=bool)
+    return out if untimed is None else (workload >= 0) & untimed[workload]
+
+
 class Ledger:
     """Collects firings of one capture.
 
-    limit: most firings kept; ties at the edge are decided by confidence, rule id and workload, so the result does not
-    depend on how the capture was cut into blocks. least: (fraction, time) below which a firing is counted, not kept.
+    limit: most firings kept; ties at the edge are decided by whether the workload has a time, confidence, rule id and
+    workload, so the result does not depend on how the capture was cut into blocks. least: (fraction, time) below which
+    a firing is counted, not kept. untimed: workloads without a time in a capture that has times.
     """
 
-    def __init__(self, limit: int, least: float, frame_ns: float, confidence: Floats, id_order: Indices) -> None:
+    def __init__(
+        self,
+        limit: int,
+        least: float,
+        frame_ns: float,
+        confidence: Floats,
+        id_order: Indices,
+        untimed: Masks | None = None,
+    ) -> None:
         self.limit, self.least, self.frame_ns = limit, least, frame_ns
         self.confidence, self.id_order = confidence, id_order
+        self.untimed = untimed
         self.counts: dict[int, int] = {}
         self.total = 0
         self._kept: list[Firings] = []
@@ -114,7 +130,10 @@ class Ledger:
             self._edge = float(np.partition(rank, at)[at]) if self.limit else np.inf
             sure, tied = np.flatnonzero(rank > self._edge), np.flatnonzero(rank == self._edge)
             if len(sure) + len(tied) > self.limit:
-                order = np.lexsort((f.workload[tied], self.id_order[f.rule[tied]], -self.confidence[f.rule[tied]]))
+                rule, workload = f.rule[tied], f.workload[tied]
+                order = np.lexsort(
+                    (workload, self.id_order[rule], -self.confidence[rule], timeless(workload, self.untimed))
+                )
                 tied = tied[order[: self.limit - len(sure)]]
             f = f.take(np.sort(np.concatenate([sure, tied])))
         self._kept, self._pending = [f], 0

@@ -49,6 +49,22 @@ def _array(view: View, metric: str) -> Floats:
 # and rules judge more strictly.
 _MEMORY = ("l1tex.throughput", "l2.throughput", "vram.throughput", "unit.l2", "unit.shared", "unit.lsu")
 _COMPUTE = ("unit.math", "unit.issue")
+# phones export no share of peak: there a unit's own limiter, or the time in which it worked or held work up, tells.
+# High ones alone: units of a tiler take turns over vertices and fragments, so that low ones do not mean waiting.
+_TILER_CORES = ("alu.limiter", "alu.utilization", "varying.busy")
+_TILER_MEMORY = (
+    "texture_sample.limiter",
+    "texture_write.limiter",
+    "buffer_read.limiter",
+    "buffer_write.limiter",
+    "threadgroup_memory.limiter",
+    "llc.limiter",
+    "mmu.limiter",
+    "texture_pipe.busy",
+    "load_store.busy",
+    "texture_pipe.stalled",
+    "vram.stalled",
+)
 
 
 def _side(view: View, whole: str, parts: tuple[str, ...]) -> Floats:
@@ -105,7 +121,20 @@ def _limiter(view: View) -> Codes:
     for word, holds in zip(words, choices, strict=True):  # the first that holds; np.select takes ten times as long
         out += (holds & open_).view(np.int8) * np.int8(code(word))
         open_ &= ~holds
-    return out
+    return _tilers(view, out)
+
+
+def _tilers(view: View, out: Codes) -> Codes:
+    """The classes, with those of a phone's units where no share of peak told."""
+    sides = [[view[m] for m in side if np.ndim(view[m])] for side in (_TILER_CORES, _TILER_MEMORY)]
+    if not any(sides):
+        return out
+    cores, memory = (reduce(np.fmax, found, np.full(view.size, np.nan)) for found in sides)
+    with np.errstate(invalid="ignore"):
+        leads = np.where(np.isnan(cores) | (memory > cores), code("memory"), code("compute"))
+        both = (np.minimum(cores, memory) >= LOW) & (np.abs(cores - memory) < BALANCED - _EPS)
+        told = (out == code("unknown")) & (np.fmax(cores, memory) >= LOW)
+    return np.where(told, np.where(both, code("balanced"), leads), out).astype(np.int8)
 
 
 def unit_names(c: Clusters, flags: Masks, workload: int) -> list[str]:

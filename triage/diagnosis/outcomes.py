@@ -13,7 +13,7 @@ import numpy as np
 from triage import schema
 from triage.capture.arrays import Codes, Indices, Masks
 from triage.derive import View
-from triage.diagnosis.evidence import at, measures, title_of, unit_of
+from triage.diagnosis.evidence import at, guards, measures, title_of, unit_of
 from triage.diagnosis.gain import fractions
 from triage.diagnosis.judged import Diagnosis, Part
 from triage.diagnosis.limiter import Limits, judge
@@ -283,7 +283,9 @@ class Outcomes:
                 inputs = [(m, at(self.view[m], int(i))) for m in names]
                 chosen = next((m for m, x in inputs if x == value[i] and measures(m)), "")
                 if measured and (
-                    _is_gate(c, names, chosen, float(limit[i])) or (inputs and all(x != x for _, x in inputs))
+                    _is_gate(c, names, chosen, float(limit[i]))
+                    or (value[i] == 0 and guards(names or [c.left.text]))
+                    or (inputs and all(x != x for _, x in inputs))
                 ):
                     continue
                 yield rule.id, int(self.rows[i]), _failed(rule, c, chosen, float(value[i]), float(limit[i]))

@@ -33,6 +33,7 @@ _DESKTOP = (
     "textinputhost.exe",
     "shellexperiencehost.exe",
 )
+CLEAR = 3.0  # times the GPU work of the next application: that is the one that was measured
 _TRACK = "record with GPU tracking on (1.x: --track_gpu)"
 # role -> headers without their optional "ms", as PresentMon 1.x, 2.x and later write them
 _COLUMNS = {
@@ -191,8 +192,14 @@ def _pace(table: Table, codes: Indices, count: int) -> None:
 
 
 def _target(table: Table, apps: Names) -> str:
-    """The application that was meant: the one with most presents that is no compositor or shell, then the longest."""
+    """The application that was meant, no compositor or shell: the GPU works most for it by far, else most presents, longest."""
     known = pd.Series(apps).str.lower()
+    work = table.columns.get("gpu.busy_time") or table.columns["gpu.time"]
+    busy = pd.Series(np.nan_to_num(work.values)).groupby(known).sum().drop(list(_DESKTOP), errors="ignore")
+    first, *rest = busy.nlargest(2) if len(busy) else [0.0]
+    # a launcher's page may be presented more often than a slow game
+    if rest and first >= CLEAR * rest[0] and first > 0:
+        return str(busy.idxmax())
     counts = known[~known.isin(_DESKTOP)].value_counts()
     if counts.empty:
         return ""
