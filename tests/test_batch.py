@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import hashlib
 import os
 import random
@@ -278,6 +279,33 @@ def test_a_path_that_does_not_exist_is_an_error_line(tmp_path: Path) -> None:
     b = run.run(found, Settings(formats=("csv",)), tmp_path / "out")
     assert len(b.captures) == 1
     assert [reason for _, reason in b.errors] == ["no such file or folder - check the path"] * 2
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_the_same_rows_under_other_names_count_once(tmp_path: Path, jobs: int) -> None:
+    one = frame(tmp_path / "in" / "b.csv", 1)
+    frame(tmp_path / "in" / "c.csv", 2)
+    alone = run.run(find.gather([str(tmp_path / "in")]).captures, Settings(formats=("json",)), tmp_path / "alone")
+    shutil.copy(one, tmp_path / "in" / "d.csv")
+    (tmp_path / "in" / "a.csv").write_bytes(one.read_bytes().replace(b"\n", b"\r\n"))
+    (tmp_path / "in" / "e.csv.gz").write_bytes(gzip.compress(one.read_bytes()))
+    found = find.gather([str(tmp_path / "in")]).captures
+    b = run.run(found, Settings(formats=("json",)), tmp_path / "out", jobs=jobs)
+    assert [Path(s["path"]).name for s in b.same] == ["b.csv", "d.csv", "e.csv.gz"]
+    assert {Path(s["first"]).name for s in b.same} == {"a.csv"}
+    assert {Path(c["path"]).name for c in b.captures} == {"a.csv", "c.csv"}
+    assert (b.findings, [c["saved_ns"] for c in b.causes]) == (alone.findings, [c["saved_ns"] for c in alone.causes])
+    lines = [len((tmp_path / out / "findings.csv").read_text().splitlines()) for out in ("out", "alone")]
+    assert lines[0] == lines[1] == b.findings + 1
+    assert "3 more files with the rows of one of them" in b.line()
+    for name in ("index.md", "index.html"):
+        text = (tmp_path / "out" / name).read_text()
+        assert "The same capture again" in text and all(s["reports"][0] in text for s in b.same)
+        assert (tmp_path / "out" / b.same[0]["reports"][0]).is_file()
+        assert "The same capture again" not in (tmp_path / "alone" / name).read_text()
+    before = tree(tmp_path / "out")
+    again = run.run(found, Settings(formats=("json",)), tmp_path / "out", resume=True)
+    assert (again.kept, tree(tmp_path / "out")) == (5, before)
 
 
 def test_globs_folders_and_files_name_a_capture_once(tmp_path: Path) -> None:

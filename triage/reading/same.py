@@ -18,7 +18,7 @@ def distinct(captures: Sequence[Capture]) -> list[Capture]:
     out: list[Capture] = []
     seen: dict[str, Capture] = {}
     for capture in captures:
-        first = seen.setdefault(_digest(capture), capture) if capture.table.files else capture
+        first = seen.setdefault(digest(capture), capture) if capture.table.files else capture
         if first is capture:
             out.append(capture)
             continue
@@ -27,7 +27,8 @@ def distinct(captures: Sequence[Capture]) -> list[Capture]:
     return out
 
 
-def _digest(c: Capture) -> str:
+def digest(c: Capture) -> str:
+    """Of the rows of a capture as they were read: two of one digest are the same capture."""
     h = hashlib.sha256(f"{c.input.dialect} {len(c)} {c.frame_ns!r}".encode())
     for names in (c.names, c.paths):
         h.update("\0".join(map(str, names)).encode("utf-8", "surrogateescape"))

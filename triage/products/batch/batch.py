@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from triage.ground.errors import CaptureError
 from triage.ground.limiters import CONFIDENCE
 from triage.ground.wording import plural
-from triage.products.batch.result import Listed, Recurring
+from triage.products.batch.result import Listed, Recurring, Same
 from triage.rendering.phrases import time
 
 _CONFIDENCE = tuple(CONFIDENCE)  # least sure first
@@ -16,11 +16,15 @@ _CONFIDENCE = tuple(CONFIDENCE)  # least sure first
 
 @dataclass(slots=True)
 class Batch:
-    """What a batch produced. captures: summaries, largest recoverable time first. errors: (name, reason)."""
+    """What a batch produced. captures: summaries, largest recoverable time first. errors: (name, reason).
+
+    same: captures that hold the rows of one of `captures`, in the order of their paths; they count with it.
+    """
 
     captures: list[Listed] = field(default_factory=list)
     errors: list[tuple[str, str]] = field(default_factory=list)
     causes: list[Recurring] = field(default_factory=list)
+    same: list[Same] = field(default_factory=list)
     findings: int = 0
     kept: int = 0
 
@@ -28,6 +32,8 @@ class Batch:
         """One line: what was done."""
         ns = sum(c["recoverable_ns"] or 0 for c in self.captures)
         parts = [plural(len(self.captures), "capture"), plural(self.findings, "finding"), f"{time(ns)} recoverable"]
+        if self.same:
+            parts.append(f"{plural(len(self.same), 'more file')} with the rows of one of them")
         if self.kept:
             parts.append(f"{self.kept} kept from before")
         if self.errors:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -32,6 +33,7 @@ def context(batch: Batch) -> dict[str, object]:
         "version": __version__,
         "causes": batch.causes,
         "errors": batch.errors,
+        "same": [{**s, "links": _links(s["reports"])} for s in batch.same],
         "captures": [_capture(c, most) for c in batch.captures],
         "total": sum(c["recoverable_ns"] or 0 for c in batch.captures),
         "spent": sum(c["duration_ns"] or 0 for c in batch.captures),
@@ -74,6 +76,10 @@ def _span(c: Listed, most: float) -> Markup:
     )
 
 
+def _links(reports: Sequence[str]) -> list[dict[str, str]]:
+    return [{"text": PurePosixPath(r).name.partition(".")[2], "href": quote(r)} for r in reports]
+
+
 def _capture(c: Listed, most: float) -> dict[str, object]:
     first = c["causes"][0] if c["causes"] else None
     span = f"{time(c['recoverable_ns'])} ({time(c['recoverable_low_ns'])} to {time(c['recoverable_bound_ns'])})"
@@ -81,6 +87,6 @@ def _capture(c: Listed, most: float) -> dict[str, object]:
         **c,
         "recoverable": span if c["recoverable_ns"] else "–",
         "first": f"{first['title']} ({time(first['saved_ns'])})" if first else "nothing found",
-        "links": [{"text": PurePosixPath(r).name.partition(".")[2], "href": quote(r)} for r in c["reports"]],
+        "links": _links(c["reports"]),
         "width": round(100 * (c["recoverable_ns"] or 0) / most),
     }

@@ -51,6 +51,14 @@ class Listed(Overview):
     reports: list[str]
 
 
+class Same(TypedDict):
+    """A capture that holds the rows of one that is listed, and counts with it. first: the path of that one."""
+
+    path: str
+    first: str
+    reports: list[str]
+
+
 class Recurring(TypedDict):
     """A root cause over captures. worst: the capture in which it costs the most, with its report and message."""
 
@@ -67,10 +75,14 @@ class Recurring(TypedDict):
 
 
 class Note(TypedDict):
-    """OUT/.triage/<name>.json: that a capture is done. mark: what its reports depend on besides; files: name -> sha256."""
+    """OUT/.triage/<name>.json: that a capture is done. mark: what its reports depend on besides; files: name -> sha256.
+
+    sha256: of the capture's bytes; content: of its rows, whatever they are called and however they are packed.
+    """
 
     mark: str
     sha256: str
+    content: str
     files: dict[str, str]
     summary: Overview
     rows: list[list[Cell]]

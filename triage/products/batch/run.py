@@ -2,7 +2,7 @@
 
     OUT/reports/<name>.<ext>      per capture and format
     OUT/index.html, index.md      captures and recurring root causes, worst first
-    OUT/findings.csv, .parquet    one row per finding (Parquet where pyarrow is installed)
+    OUT/findings.csv, .parquet    one row per finding (Parquet where pyarrow is installed); the same rows once
     OUT/errors.csv                one row per capture that could not be used
     OUT/.triage/<name>.json       what is done; --resume reads it
 
@@ -138,7 +138,7 @@ def _kept(found: Found, settings: Settings, out: Path, mark: str) -> bool:
     """Did an earlier batch finish this capture, with the same options and the same bytes in?"""
     try:
         note = json.loads((out / STATE / f"{found.slug}.json").read_text(encoding="utf-8"))
-        if note["mark"] != mark or note["summary"]["path"] != found.path:
+        if (note["mark"], note["summary"]["path"]) != (mark, found.path) or not note["content"]:
             return False
         files = {name: (out / "reports" / name).read_bytes() for name in note["files"]}
         whole = all(hashlib.sha256(data).hexdigest() == note["files"][name] for name, data in files.items())
@@ -162,6 +162,7 @@ def _keep(outcome: Outcome, out: Path, mark: str) -> None:
     note: Note = {
         "mark": mark,
         "sha256": outcome.sha256,
+        "content": outcome.content,
         "files": files,
         "summary": outcome.summary,
         "rows": outcome.rows,
@@ -180,13 +181,18 @@ def _notes(found: Sequence[Found], out: Path) -> Iterator[tuple[Found, Note]]:
 def _finish(found: Sequence[Found], errors: dict[str, str], settings: Settings, out: Path) -> Batch:
     """Index and tables, from the notes alone: so a resumed batch writes the very bytes of an uninterrupted one."""
     batch = Batch(errors=[(f.path, errors[f.slug].removeprefix(f"{f.path}: ")) for f in found if f.slug in errors])
+    counted: dict[str, Found] = {}  # digest of rows -> the first capture that holds them
     for f, note in _notes(found, out):
         reports = [f"reports/{f.slug}{formats.suffix(name)}" for name in settings.formats]
+        first = counted.setdefault(note["content"], f)
+        if first is not f:
+            batch.same.append({"path": f.path, "first": first.path, "reports": reports})
+            continue
         batch.captures.append({**note["summary"], "reports": reports})
         batch.findings += note["summary"]["findings_total"]
     batch.captures.sort(key=lambda c: (-(c["recoverable_ns"] or 0), -(c["duration_ns"] or 0), c["path"]))
     batch.causes = recurring(batch.captures)
-    _tables(found, batch, out)
+    _tables(list(counted.values()), batch, out)
     context = {**index.context(batch), **index.page(batch)}
     for template in declared.templates("batch").values():
         with writing.atomic(out / f"index{declared.read(template).suffix}") as write:

@@ -40,6 +40,7 @@ class Outcome:
     found: Found
     error: str = ""
     sha256: str = ""
+    content: str = ""  # digest of the rows
     reports: dict[str, str] = field(default_factory=dict)
     summary: Overview | None = None
     rows: list[list[Cell]] = field(default_factory=list)
@@ -72,6 +73,7 @@ def work(found: Found, settings: Settings) -> Outcome:
 def _work(found: Found, settings: Settings) -> Outcome:
     from triage.document import make
     from triage.products import accepted
+    from triage.reading import same
     from triage.rendering import formats
 
     capture = settings.read(open_source(found.path, settings.most_unpacked))
@@ -110,7 +112,7 @@ def _work(found: Found, settings: Settings) -> Outcome:
             for c in accepted.standing(bundle.todo)
         ],
     }
-    return Outcome(found, "", capture.sha256, reports, overview, bundle.rows)
+    return Outcome(found, "", capture.sha256, same.digest(capture), reports, overview, bundle.rows)
 
 
 def open_source(path: str, max_unpacked: int) -> Source:
