@@ -27,6 +27,7 @@ class Store:
     calls: list[tuple[str, str]] = field(default_factory=list)
     tokens: list[str] = field(default_factory=list)
     labels_allowed: bool = True
+    lost: bool = False  # what is filed is kept, but the answer never arrives
     cloud: bool = False  # Jira Cloud: another search, which does not know the newest issue yet
     rival: Callable[[Store], None] | None = None  # called once, before the first issue is created
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -253,6 +254,9 @@ def serve(name: str) -> Iterator[tuple[str, Store]]:
                     status, out = fake(
                         store, self.command, url.path, query, json.loads(raw) if raw and json_body else raw
                     )
+            if store.lost and self.command == "POST":
+                self.close_connection = True
+                return
             body = b"" if out is None else json.dumps(out).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")

@@ -133,6 +133,7 @@ def _post(
     send: bool,
 ) -> None:
     from triage.products.tickets import trackers
+    from triage.rendering.escape import clean
 
     if not send:
         for t in found:
@@ -141,7 +142,7 @@ def _post(
     tracker = trackers.connect(post, project, url, markup)
     for t in found:
         done = trackers.sync(tracker, t, out)
-        click.echo(f"{t.fingerprint}  {done}")
+        click.echo(f"{t.fingerprint}  {clean(done)}")
     for g in gone:
         if done := trackers.farewell(tracker, g["fingerprint"]):
-            click.echo(f"{g['fingerprint']}  {done}")
+            click.echo(f"{g['fingerprint']}  {clean(done)}")

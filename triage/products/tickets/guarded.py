@@ -1,9 +1,11 @@
-"""A token goes to the host it was given for, and nowhere else."""
+"""A token goes to the host it was given for, and nowhere else; what a host answers is bounded in time, size and number."""
 
 from __future__ import annotations
 
 import ipaddress
+import itertools
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,6 +13,10 @@ from urllib.parse import urljoin, urlsplit
 
 from triage.ground.errors import TriageError
 
+TIMEOUT = 30.0  # seconds without a byte
+SECONDS = 120.0  # for one answer
+LARGEST = 32 << 20  # bytes of one answer, unpacked
+MOST = 1_000  # answers while one ticket is filed
 ALLOW = "TRIAGE_PLAIN_HTTP"  # set to 1: a tracker without https, on a network that is trusted
 
 
@@ -67,3 +73,50 @@ def redirects() -> Iterator[None]:
         yield
     finally:
         session.get_redirect_target = before
+
+
+@contextmanager
+def answers() -> Iterator[None]:
+    """Bound what is answered while client libraries work.
+
+    They know how long to wait for the next byte only, follow lists from page to page, and sleep for as long as a
+    tracker that has too much to do asks them to.
+    """
+    import requests
+
+    adapter: Any = requests.adapters.HTTPAdapter
+    before, count = adapter.send, itertools.count(1)
+
+    def send(self: Any, request: Any, *given: Any, **named: Any) -> Any:
+        host = urlsplit(request.url or "").hostname
+        if next(count) > MOST:
+            raise TriageError(f"{host} gives no end of answers", "check --url")
+        response: Any = before(self, request, *given, **{**named, "stream": True})
+        try:
+            if response.status_code == 429:
+                raise TriageError(
+                    f"{host} takes no more requests for now", "run it again later: what is filed is found again"
+                )
+            response._content = _whole(response, f"{host}")
+        except BaseException:
+            response.close()
+            raise
+        response._content_consumed = True
+        return response
+
+    adapter.send = send
+    try:
+        yield
+    finally:
+        adapter.send = before
+
+
+def _whole(response: Any, host: str) -> bytes:
+    """The body of an answer; raises TriageError for one that is too long or takes too long."""
+    data, until = bytearray(), time.monotonic() + SECONDS
+    # as much as has arrived: to wait for a block of bytes is to wait for all of them
+    while part := response.raw.read1(65_536, decode_content=True):
+        data += part
+        if len(data) > LARGEST or time.monotonic() > until:
+            raise TriageError(f"{host} gives an answer without an end", "check --url")
+    return bytes(data)

@@ -91,9 +91,9 @@ def connect(name: str, project: str, url: str = "", markup: str | None = None) -
 
 @contextmanager
 def errors(name: str) -> Iterator[None]:
-    """Whatever a client library raises, as one line without the token; no redirect leads it to another host."""
+    """Whatever a client library raises, as one line without the token; no redirect leads it to another host, no answer is endless."""
     try:
-        with guarded.redirects():
+        with guarded.redirects(), guarded.answers():
             yield
     # our own lines are fit to be seen, and a missing library is told by `connect`
     except (TriageError, ImportError):
@@ -120,10 +120,10 @@ def sync(tracker: Tracker, t: Ticket, out: Path) -> str:
     """File or update one ticket; returns what was done, in words. Raises TriageError for whatever the tracker says."""
     body = t.body(tracker.markup, LIMITS[tracker.name], tracker.attaches)
     with errors(tracker.name):
-        found = tracker.find(t.fingerprint)
+        found = _found(tracker, t.fingerprint)
         word = "updated" if found else "created"
         if not found:
-            mine = tracker.create(t.fingerprint, t.title, body)
+            (mine,) = _keys(tracker, [tracker.create(t.fingerprint, t.title, body)])
             # without the right to set labels GitHub files the issue and drops them without a word;
             # left unmarked it would be filed again by every run
             if not tracker.carries(mine, t.fingerprint):
@@ -132,7 +132,7 @@ def sync(tracker: Tracker, t: Ticket, out: Path) -> str:
                     "the token must be allowed to set labels",
                 )
             # its own key as well: the list may lag behind what was just created
-            found = sorted({mine, *tracker.find(t.fingerprint)}, key=number)
+            found = sorted({mine, *_found(tracker, t.fingerprint)}, key=number)
         key, *younger = found
         # what was created a moment ago says all of it already
         if word == "updated" or younger:
@@ -149,13 +149,25 @@ def sync(tracker: Tracker, t: Ticket, out: Path) -> str:
     return f"{word} {key}"
 
 
+def _found(tracker: Tracker, fingerprint: str) -> list[str]:
+    return _keys(tracker, tracker.find(fingerprint))
+
+
+def _keys(tracker: Tracker, keys: list[str]) -> list[str]:
+    """Keys as they are; raises TriageError for what cannot be one: it would be updated, and printed."""
+    for key in keys:
+        if not re.fullmatch(r"(#|[A-Za-z]\w{0,31}-)[1-9][0-9]{0,15}", key, re.ASCII):
+            raise TriageError(f"{tracker.name}: {key[:60]!r} is no number of a ticket", "check --url")
+    return keys
+
+
 def farewell(tracker: Tracker, fingerprint: str) -> str:
     """Say in its ticket that a problem is gone; people close it. Returns what was done, "" without a ticket.
 
     Raises TriageError for whatever the tracker says.
     """
     with errors(tracker.name):
-        found = tracker.find(fingerprint)
+        found = _found(tracker, fingerprint)
         if not found:
             return ""
         tracker.comment(

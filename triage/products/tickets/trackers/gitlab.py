@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from triage.products.tickets import guarded
 from triage.products.tickets.trackers import LABEL, client, marker, number
 
 if TYPE_CHECKING:
@@ -56,5 +57,5 @@ class GitLab:
 
 def connect(project: str, url: str, token: str) -> GitLab:
     """A project path such as group/name; url: the server's address."""
-    server = client("gitlab").Gitlab(url or "https://gitlab.com", private_token=token, timeout=30)
+    server = client("gitlab").Gitlab(url or "https://gitlab.com", private_token=token, timeout=guarded.TIMEOUT)
     return GitLab(server.projects.get(project, lazy=True))

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triage.ground.errors import TriageError
+from triage.products.tickets import guarded
 from triage.products.tickets.trackers import client, marker, number
 from triage.rendering.escape import short
 
@@ -77,4 +78,6 @@ def connect(project: str, url: str, token: str) -> Redmine:
     """A project identifier; url: the server's address."""
     if not url:
         raise TriageError("--post redmine needs --url", "such as https://redmine.example.org")
-    return Redmine(client("redminelib").Redmine(url.rstrip("/"), key=token, requests={"timeout": 30}), project)
+    return Redmine(
+        client("redminelib").Redmine(url.rstrip("/"), key=token, requests={"timeout": guarded.TIMEOUT}), project
+    )
