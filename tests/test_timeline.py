@@ -38,6 +38,7 @@ from triage.capture.trace import (
 )
 from triage.diagnosis.diagnose import diagnose
 from triage.products.compare.compare import compare
+from triage.products.compare.timeline import timeline
 from triage.rulebook.packs import Rulebook
 
 
@@ -346,4 +347,4 @@ def test_two_timelines_are_compared(tmp_path: Path, book: Rulebook) -> None:
     assert rows["idle: waiting for the device"]["after"] == 0 < (rows["idle: waiting for the device"]["before"] or 0)
     assert rows["busy"]["before"] == rows["busy"]["after"] == 40 * 60 * US
     assert rows[f"kernel {nsys.script.SCAN}"]["ratio"] == 1
-    assert not compare(api.diagnose(str(nsys.SAMPLES / "generic" / "p3_workloads_v2.csv")), a)["timeline"]
+    assert not timeline(api.diagnose(str(nsys.SAMPLES / "generic" / "p3_workloads_v2.csv")), a)

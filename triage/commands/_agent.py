@@ -134,7 +134,12 @@ class Tools:
             }
             for p in pairs[: max(1, min(count, 50))]
         ]
-        head = {"headline": report.headline(doc), "frame": frame, "unmatched": len(doc["unmatched"])}
+        head = {
+            "headline": report.headline(doc),
+            "warnings": doc["warnings"],
+            "frame": frame,
+            "unmatched": len(doc["unmatched"]),
+        }
         return _fit({**head, "pairs": listed}, "pairs", len(pairs))
 
     def facts(self, path: str, metric: str = "*", marker: str = "", start: int = 1, count: int = 50) -> dict[str, Any]:

@@ -107,7 +107,9 @@ def command(
     doc = compare.compare(_side(before, doctor, settings), _side(after, doctor, settings), noise, threshold, margin)
     with out.sink(output) as write:
         write(report.render(doc, form, settings.full))
-    for said in (report.failed(doc), report.open_questions(doc)):
+    # the terminal's report begins with the warnings
+    warned = doc["warnings"] if output or form != "terminal" else []
+    for said in (*warned, report.failed(doc), report.open_questions(doc)):
         if said:
             complain(said)
     return 1 if doc["regressions"] else 0

@@ -51,6 +51,11 @@ _TOOLS = {
 KERNELS = ("ncu", "nsys", "nvprof", "rocprof", "rocprofv3", "rocm", "intel")
 
 
+def of_kernels(dialect: str) -> bool:
+    """Do the exports that this reader reads hold nothing but kernels?"""
+    return dialect.partition("-")[0] in KERNELS
+
+
 def vendor_of(capture: Capture) -> str:
     """Whose GPU a capture is about: "nvidia", "amd", "intel", or "" where neither device, counters nor tool tell."""
     if capture.device is not None:
@@ -79,7 +84,7 @@ def _rdna(view: View) -> Values:
 
 
 def _kernels(view: View) -> Values:
-    return np.full(view.size, float(view.capture.input.dialect.partition("-")[0] in KERNELS))
+    return np.full(view.size, float(of_kernels(view.capture.input.dialect)))
 
 
 def _capability(view: View) -> Values:

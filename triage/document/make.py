@@ -14,7 +14,7 @@ import numpy as np
 from triage.capture.arrays import Indices
 from triage.capture.capture import SEP, Capture
 from triage.capture.location import Location
-from triage.derive.vendor import KERNELS
+from triage.derive.vendor import of_kernels
 from triage.diagnosis.findings import findings
 from triage.diagnosis.judged import Diagnosis, Part
 from triage.diagnosis.nouns import Check, Finding, Origin
@@ -70,7 +70,7 @@ def bundle(d: Diagnosis, found: Made | None = None, *, ways: bool = True) -> Bun
         rules=_rules(d, {r["rule"] for r in (*listed, *ruled_out)}),
         causes=known_causes(d, {f["cause"] for f in listed} | {i["cause"] for i in lists[0][2]}),
         chosen=d.top is not None,
-        of_kernels=all(p.capture.input.dialect.partition("-")[0] in KERNELS for p in d.parts),
+        of_kernels=all(of_kernels(p.capture.input.dialect) for p in d.parts),
     )
 
 

@@ -1,7 +1,8 @@
 """Before and after: matched workloads, a verdict by duration, every counter's movement explained (triage-compare/1).
 
 Several captures on a side are repeats: what they can tell, and what not, is said by `triage.products.noise`.
-`speedup` is before / after; the `gain` that people quote is speedup - 1. A predicted gain is given as speed-ups too.
+Reports speak of the change of the time, after / before - 1: -20 % takes a fifth less. `speedup` is before / after, and
+the `gain` that some quote is speedup - 1; both stay in the document for those who read them there.
 """
 
 from __future__ import annotations
@@ -14,16 +15,18 @@ import numpy as np
 
 from triage import schema
 from triage.capture.capture import SEP, Capture
-from triage.diagnosis.gain import fractions, speedup
+from triage.derive.vendor import of_kernels
+from triage.diagnosis.gain import fractions
 from triage.diagnosis.judged import Diagnosis
 from triage.diagnosis.outcomes import Outcomes
 from triage.document.numbers import number
 from triage.ground.units import display
 from triage.inference.evaluate import FIRED, OVERRULED, SILENT
-from triage.products.compare import factors
+from triage.products.compare import factors, fairness
 from triage.products.compare.match import Item, Pair, match
 from triage.products.compare.meanings import Move, moved, reading
-from triage.products.compare.result import SCHEMA, Alone, Change, Comparison, Input, Judged, Outside, Paired, Predicted
+from triage.products.compare.promise import promised
+from triage.products.compare.result import SCHEMA, Alone, Change, Comparison, Input, Judged, Outside, Paired
 from triage.products.compare.timeline import timeline
 from triage.products.compare.verdict import Limits, change, judge, middle, regressed
 from triage.products.noise import FASTER, FLOOR, MARGIN
@@ -42,15 +45,19 @@ def compare(
 
     margin: what `same` excludes; None for the threshold, or 5 % without one.
 
-    Every capture of a Diagnosis is one repeat; diagnose both sides without `top`, so that no outcome is left out.
+    Every capture of a Diagnosis is one repeat; diagnose both sides without `top`, so that no outcome is left out. Raises
+    TriageError where the sides have no workload and no timeline in common.
     """
     pairs, gone, new = match(side(before), side(after))
+    rows = timeline(before, after)
+    noun = "kernel" if all(of_kernels(c["dialect"]) for d in (before, after) for c in _inputs(d)) else "workload"
+    if not rows:
+        fairness.refuse(pairs, gone, new, noun)
     limits = Limits(floor, (threshold or MARGIN) if margin is None else margin)
     # many verdicts are given at once: together they may be wrong as seldom as the one about the frame
     each = replace(limits, tests=sum(bool(p.before.times and p.after.times) for p in pairs))
     listed = [_pair(p, each) for p in pairs]
     frame = judge(_frames(before), _frames(after), limits)
-    frame["remarks"] += _devices(before, after)
     bad = [p["name"] for p in listed if threshold is not None and regressed(p, threshold)]
     if threshold is not None and regressed(frame, threshold) and not bad:
         # many regressions below the threshold can add up to one of the frame
@@ -71,11 +78,12 @@ def compare(
         "noise_floor": floor,
         "margin": limits.margin,
         "threshold": threshold,
+        "warnings": fairness.warnings((before, after), pairs, (gone, new), noun),
         "frame": frame,
         "outside": _outside(before, after, limits),
         "pairs": listed,
         "unmatched": [_alone("before", i) for i in gone] + [_alone("after", i) for i in new],
-        "timeline": timeline(before, after),
+        "timeline": rows,
         "regressions": bad,
         "rules": {r: {"name": rules[r].name, "title": rules[r].title} for r in named},
     }
@@ -164,19 +172,6 @@ def _outside(before: Diagnosis, after: Diagnosis, limits: Limits) -> Outside | N
     )
 
 
-def _devices(before: Diagnosis, after: Diagnosis) -> list[str]:
-    """A remark where the two sides ran on different GPUs."""
-    first, second = (
-        sorted({p.capture.device.name if p.capture.device else p.capture.table.device for p in d.parts} - {""})
-        for d in (before, after)
-    )
-    if not first or not second or first == second:
-        return []
-    return [
-        f"measured on {', '.join(first)} before and on {', '.join(second)} after: the difference is the GPUs' as well"
-    ]
-
-
 def _pair(p: Pair, limits: Limits) -> Paired:
     b, a = p.before, p.after
     judged = judge(b.times, a.times, limits, max(b.noise, a.noise))
@@ -186,7 +181,7 @@ def _pair(p: Pair, limits: Limits) -> Paired:
     known = b.rules.keys() & a.rules.keys()
     fixed = sorted(r for r in known if b.rules[r] == "fired" and a.rules[r] == "absent")
     fired = sorted(r for r in b.rules if b.rules[r] == "fired")
-    predicted = _predicted(b, fixed or fired, judged["speedup"])
+    predicted = promised(b, fixed, fired, judged)
     changes = _changes(b, a, verdict)
     return {
         "name": a.name,
@@ -209,19 +204,6 @@ def _pair(p: Pair, limits: Limits) -> Paired:
 
 def _path(i: Item) -> list[str]:
     return i.path.split(SEP) if i.path else []
-
-
-def _predicted(b: Item, rules: Sequence[str], achieved: float | None) -> Predicted | None:
-    """The promise of the best finding that was fixed (else of the best one), as speed-ups, and whether it came true."""
-    best = max((r for r in rules if r in b.gains), key=lambda r: (b.gains[r][1], r), default=None)
-    if best is None:
-        return None
-    low, likely, bound = (speedup(f) for f in b.gains[best])
-    came = None
-    if achieved is not None:
-        # half a point either way: neither the promise nor the clock is more exact
-        came = "below" if achieved < low - 0.005 else "above" if achieved > bound + 0.005 else "within"
-    return {"low": low, "likely": likely, "bound": bound, "rule": best, "achieved": achieved, "came_true": came}
 
 
 def _changes(b: Item, a: Item, verdict: str) -> list[Change]:
@@ -272,9 +254,13 @@ def _sentence(judged: Judged, changes: Sequence[Change], b: Item, a: Item) -> st
     # excused only where the time fell: a counter that fell with it is nothing to worry about
     told = [c for c in changes if c["moved"] and c["metric"] != "gpu.time" and "not a regression" in c["reading"]]
     if judged["verdict"] == FASTER and told:
-        names = " and ".join(f"lower {c['label']}" for c in told[:2])
+        names = " and ".join(f"{_moved(c)} {c['label']}" for c in told[:2])
         word += f"; {names} {'is' if len(told[:2]) == 1 else 'are'} not a regression"
     return f"{word[0].upper()}{word[1:]}."
+
+
+def _moved(c: Change) -> str:
+    return "higher" if (c["after"] or 0.0) > (c["before"] or 0.0) else "lower"
 
 
 def _alone(which: str, i: Item) -> Alone:

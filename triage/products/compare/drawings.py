@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from markupsafe import Markup, escape
 
 from triage.products.compare.result import Judged
+from triage.products.compare.verdict import signed, spread
 from triage.products.noise import FASTER, SAME, SLOWER
 from triage.rendering.html.bars import number
-from triage.rendering.phrases import percent, time
+from triage.rendering.phrases import time
 
 LOOKS = {FASTER: "faster", SLOWER: "slower", SAME: "same"}  # verdict -> class; whatever else cannot be told
 
@@ -48,9 +49,7 @@ def change(p: Judged, reach: float, margin: float) -> Markup:
         return Markup("")
     low, high = (x if x is not None else 0.0 for x in p["interval"])
     middle = 1 / p["speedup"] - 1
-    told = (
-        f"time changed by {percent(abs(middle))} {'down' if middle < 0 else 'up'}, between {low:+.1%} and {high:+.1%}"
-    )
+    told = f"time {signed(middle)}, with its noise {spread(low, high)}"
 
     def at(x: float) -> float:
         return 50 + max(-1.0, min(1.0, x / reach)) * 47

@@ -150,11 +150,16 @@ def likeness(b: Item, a: Item) -> float:
     """0-1: names count half, place in the capture and counters the rest; incompatible kinds are 0."""
     if b.kind and a.kind and b.kind != a.kind:
         return 0.0
-    one, two = plain(b.name), plain(a.name)
-    names = 1.0 if one == two else difflib.SequenceMatcher(None, one, two, autojunk=False).ratio()
+    names = alike(b.name, a.name)
     # a quarter of the capture away is as good as anywhere
     near = 1.0 - min(1.0, abs(b.order - a.order) * 4)
     return 0.55 * names + 0.2 * near + 0.25 * _counters(b, a)
+
+
+def alike(before: str, after: str) -> float:
+    """0-1: how much of two names agrees."""
+    one, two = plain(before), plain(after)
+    return 1.0 if one == two else difflib.SequenceMatcher(None, one, two, autojunk=False).ratio()
 
 
 def plain(name: str) -> str:

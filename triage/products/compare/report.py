@@ -6,14 +6,16 @@ import json
 import textwrap
 from collections.abc import Sequence
 
+from triage.derive.vendor import of_kernels
 from triage.ground.errors import ReportError
 from triage.ground.units import show
-from triage.ground.wording import plural
+from triage.ground.wording import plural, upper_first, whole_percent
 from triage.products.compare import drawings
+from triage.products.compare.promise import REACHES_NOTHING, TOO_WIDE, UNSURE, UNTRIED, WIDEST
 from triage.products.compare.result import Change, Comparison, Judged, Paired, Row
-from triage.products.compare.verdict import change, longer, regressed
+from triage.products.compare.verdict import change, longer, regressed, signed, spread
 from triage.products.noise import FASTER, SAME, SLOWER, UNKNOWN, unknown
-from triage.rendering import declared, templates
+from triage.rendering import declared, phrases, templates
 from triage.rendering.escape import clean, short
 from triage.rendering.html.page import STYLES, shell
 from triage.rendering.junit_xml import Case, Failure, Suite, junit_xml
@@ -24,7 +26,15 @@ FEW = 5  # pairs that are all shown, changed or not
 CARDS = 60  # pairs whose counters the page shows without --full: a card is a hundred elements
 SHORT = 12  # counters listed per pair
 LONG = 1_000  # characters of a name in JUnit: test viewers show them whole
-CAME = {"below": "less than predicted", "within": "as predicted", "above": "more than predicted"}
+CAME = {
+    "below": "less than predicted",
+    "within": "as predicted",
+    "above": "more than predicted",
+    TOO_WIDE: f"the prediction was too wide to tell: more than {whole_percent(WIDEST)} of the time lies inside it",
+    REACHES_NOTHING: "the prediction was too wide to tell: no effect at all, within the noise, would have met it as well",
+    UNSURE: "the runs cannot tell whether it came true",
+    UNTRIED: "not put to the test, what promised it is still there",
+}
 
 
 def render(doc: Comparison, format: str, full: bool = False) -> str:
@@ -33,6 +43,15 @@ def render(doc: Comparison, format: str, full: bool = False) -> str:
         return json.dumps(doc, ensure_ascii=False, allow_nan=False, indent=1).encode("utf-8", "replace").decode() + "\n"
     if format == "junit":
         return junit(doc)
+    with phrases.speaking(_of_kernels(doc)):
+        return _written(doc, format, full)
+
+
+def _of_kernels(doc: Comparison) -> bool:
+    return all(of_kernels(c["dialect"]) for c in (*doc["before"], *doc["after"]))
+
+
+def _written(doc: Comparison, format: str, full: bool) -> str:
     if format not in declared.templates("compare"):
         raise ReportError(f"no comparison format is called {format!r}", f"formats: {', '.join(FORMATS)}")
     pairs = [p for p in doc["pairs"] if full or len(doc["pairs"]) <= FEW or _worth(p, doc["margin"])]
@@ -43,9 +62,9 @@ def render(doc: Comparison, format: str, full: bool = False) -> str:
         "listed": [_pair(p, full) for p in pairs],
         "hidden": len(doc["pairs"]) - len(pairs),
         "noise_words": _filled(_noise(doc), format),
-        "frame_remarks": [
-            _filled(f"The whole frame, {r}.", format) if format == "terminal" else r for r in doc["frame"]["remarks"]
-        ],
+        "frame_remarks": [_filled(f"{_whole(doc).capitalize()}, {r}.", format) for r in doc["frame"]["remarks"]],
+        "warned": [_filled(f"WARNING: {w}.", format) for w in doc["warnings"]],
+        "nouns": phrases.nouns(),
         "strip": [_figure(r) for r in doc["timeline"]],
         "headline": _filled(headline(doc), format),
         "verdict": (doc["outside"] or {"workloads": doc["frame"]})["workloads"]["verdict"],
@@ -73,13 +92,7 @@ def _page(
 
 def _figure(r: Row) -> dict[str, str]:
     """A row of two timelines in words."""
-    change = (
-        "new"
-        if r["ratio"] is None
-        else "gone"
-        if not r["after"]
-        else f"{(r['ratio'] - 1) * 100:+.1f} %".replace("-", "\u2212")
-    )
+    change = "new" if r["ratio"] is None else "gone" if not r["after"] else signed(r["ratio"] - 1)
     return {"what": r["what"], "before": show(r["before"] or 0.0, r["unit"]), "after": show(r["after"] or 0.0, r["unit"]), "change": change}  # fmt: skip
 
 
@@ -96,7 +109,8 @@ def _worth(p: Paired, margin: float) -> bool:
 
 def _noise(doc: Comparison) -> str:
     """How the verdicts were come by: the last line of every report."""
-    runs = f"{plural(len(doc['before']), 'run')} before, {len(doc['after'])} after"
+    runs = "Changes are parts of the time before: \u221220 % takes a fifth less. "
+    runs += f"{plural(len(doc['before']), 'run')} before, {len(doc['after'])} after"
     if not doc["frame"]["measured"]:
         return (
             f"{runs}: the noise was not measured; less than {percent(3 * doc['noise_floor'])} is taken for it. "
@@ -115,7 +129,7 @@ def failed(doc: Comparison) -> str:
         return ""
     bad = sorted((p for p in doc["pairs"] if regressed(p, limit)), key=lambda p: -longer(p))
     named = [f"{' / '.join([*p['path'], p['name']])} {change(p)}" for p in bad[:3]] or [
-        f"the whole frame {change(doc['frame'])}"
+        f"{_whole(doc)} {change(doc['frame'])}"
     ]
     more = f" and {len(bad) - 3} more" if len(bad) > 3 else ""
     return f"failed on regression, allowed {percent(limit)}: {'; '.join(named)}{more}"
@@ -127,7 +141,7 @@ def open_questions(doc: Comparison) -> str:
     if limit is None:
         return ""
     asked: list[tuple[str, Judged]] = [(p["name"], p) for p in doc["pairs"]]
-    asked = [(n, j) for n, j in [*asked, ("the whole frame", doc["frame"])] if j["verdict"] == UNKNOWN]
+    asked = [(n, j) for n, j in [*asked, (_whole(doc), doc["frame"])] if j["verdict"] == UNKNOWN]
     asked = [(n, j) for n, j in asked if longer(j) - 1 > limit]
     if not asked:
         return ""
@@ -146,10 +160,11 @@ def headline(doc: Comparison) -> str:
     if needs := [p["needs"] for p in pairs if p["verdict"] == UNKNOWN]:
         # the median: one noisy workload of hundreds shall not ask for a hundred runs of all of them
         counts[-1] += f" ({_needs(needs)})"
+    noun = "kernel" if _of_kernels(doc) else "workload"
     told = (
-        f"{plural(len(pairs), 'matched workload')}: {', '.join(counts)}"
+        f"{plural(len(pairs), f'matched {noun}')}: {', '.join(counts)}"
         if pairs
-        else "no workload of one side is on the other"
+        else f"no {noun} of one side is on the other"
     )
     if frame["speedup"] is None:
         return f"{told[0].upper()}{told[1:]}; no times to compare."
@@ -164,6 +179,10 @@ def headline(doc: Comparison) -> str:
     return f"{said}. {told[0].upper()}{told[1:]}."
 
 
+def _whole(doc: Comparison) -> str:
+    return "all kernels together" if _of_kernels(doc) else "the whole frame"
+
+
 def _needs(all_needs: Sequence[int | None]) -> str:
     """`most of them with 2 more runs a side`."""
     known = sorted(n for n in all_needs if n is not None)
@@ -176,7 +195,6 @@ def _pair(p: Paired, full: bool) -> dict[str, object]:
     moved = [c for c in p["changes"] if (c["moved"] or full) and c["metric"] != "gpu.time"]
     shown = moved if full else moved[:SHORT]
     rest = len(p["changes"]) - len(shown) - any(c["metric"] == "gpu.time" for c in p["changes"])
-    came = p["predicted"] and p["predicted"]["came_true"]
     words = (
         ("fixed", p["fixed"]),
         ("still there", p["remaining"]),
@@ -192,8 +210,21 @@ def _pair(p: Paired, full: bool) -> dict[str, object]:
         "text": _wrap(f"{time(p['before_ns'])} -> {time(p['after_ns'])}: {p['reading']}"),
         "remarks_text": [_wrap(r) for r in p["remarks"]],
         "outcomes": [(word, ids) for word, ids in words if ids],
-        "came": CAME[came] if came else None,
+        "promise": upper_first(promise(p)),
+        "promise_text": _wrap(promise(p)),
+        "changed": "\u2013" if p["change"] is None else signed(p["change"]),
     }
+
+
+def promise(p: Paired) -> str:
+    """What was predicted, what came, and what follows; "" where nothing was."""
+    if not (said := p["predicted"]):
+        return ""
+    low, high = (end or 0.0 for end in said["interval"])
+    text = f"predicted time {spread(low, high)}, likely {signed(said['change'] or 0.0)} ({said['rule']})"
+    if word := CAME.get(said["doubt"] or said["came_true"] or ""):
+        text += f"; came {signed(longer(p) - 1)}: {word}"
+    return text
 
 
 def _counter(c: Change) -> dict[str, object]:
@@ -219,6 +250,6 @@ def _case(p: Paired, limit: float) -> Case:
     group, name = clean(".".join(p["path"]) or "frame")[:LONG], clean(p["name"])[:LONG]
     seconds = (p["after_ns"] or 0) / 1e9
     if regressed(p, limit):
-        why = f"{longer(p) - 1:.1%} longer, allowed {percent(limit)}"
+        why = f"time {signed(longer(p) - 1)}, allowed {percent(limit)}"
         return Case(group, name, seconds, Failure(why, "regression", [told]))
     return Case(group, name, seconds, out=[told])

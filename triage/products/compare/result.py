@@ -10,8 +10,9 @@ SCHEMA = "triage-compare/1"
 class Judged(TypedDict):
     """Two durations (medians) and the verdict: faster, slower, same or `cannot tell`; without times `same` and None.
 
-    noise: the smallest change that would have been seen, a share. interval: of the change (after / before - 1), from the
-    repeats where measured, else assumed. needs: further runs a side that would tell, where the verdict is `cannot tell`.
+    change: of the time, after / before - 1 (-0.2: a fifth less than before), which every report shows; interval: of that
+    change, from the repeats where measured, else assumed. gain: before / after - 1. noise: the smallest change that would
+    have been seen, a share. needs: further runs a side that would tell, where the verdict is `cannot tell`.
     remarks: outliers, two modes.
     """
 
@@ -19,6 +20,7 @@ class Judged(TypedDict):
     after_ns: float | None
     speedup: float | None
     gain: float | None
+    change: float | None
     noise: float | None
     interval: list[float | None] | None
     measured: bool
@@ -42,14 +44,21 @@ class Change(TypedDict):
 
 
 class Predicted(TypedDict):
-    """What the best finding promised, as speed-ups. came_true: below, within or above; None without a verdict."""
+    """What the best finding promised, as speed-ups. came_true: below, within or above; None where nothing can be said.
+
+    change, interval: the same promise as changes of the time, like those that were measured. doubt: why nothing can be
+    said (`too wide`, `reaches no gain`, `the runs cannot tell`, `still there`), "" where came_true says it.
+    """
 
     low: float
     likely: float
     bound: float
     rule: str
+    change: float | None
+    interval: list[float | None]
     achieved: float | None
     came_true: str | None
+    doubt: str
 
 
 class Name(TypedDict):
@@ -113,7 +122,9 @@ class Outside(TypedDict):
 
 
 class Comparison(TypedDict):
-    """The whole document. outside: None where the workloads are the whole frame, or a timeline says what lies between."""
+    """The whole document. warnings: why the two sides may not be of the same work, the worst first. outside: None where the
+    workloads are the whole frame, or a timeline says what lies between.
+    """
 
     schema: str
     tool: dict[str, str]
@@ -122,6 +133,7 @@ class Comparison(TypedDict):
     noise_floor: float
     margin: float
     threshold: float | None
+    warnings: list[str]
     frame: Judged
     outside: Outside | None
     pairs: list[Paired]

@@ -9,7 +9,7 @@ from statistics import median
 from triage.document.numbers import number
 from triage.ground.wording import plural
 from triage.products.compare.result import Judged
-from triage.products.noise import FASTER, FLOOR, MARGIN, SAME, SLOWER, UNKNOWN, difference, remarks, unknown
+from triage.products.noise import FLOOR, MARGIN, SAME, SLOWER, UNKNOWN, difference, remarks, unknown
 from triage.rendering.phrases import time
 
 
@@ -31,6 +31,7 @@ def judge(before: Sequence[float], after: Sequence[float], limits: Limits, withi
             "after_ns": middle(after),
             "speedup": None,
             "gain": None,
+            "change": None,
             "noise": limits.floor,
             "interval": None,
             "measured": False,
@@ -45,6 +46,7 @@ def judge(before: Sequence[float], after: Sequence[float], limits: Limits, withi
         "after_ns": number(a, 3),
         "speedup": number(b / a),
         "gain": number(b / a - 1),
+        "change": number(a / b - 1),
         "noise": number(d.visible),
         "interval": [number(d.low), number(d.high)],
         "measured": d.measured,
@@ -76,33 +78,35 @@ def middle(values: Sequence[float]) -> float | int | None:
 
 
 def change(judged: Judged) -> str:
-    """`18.8 % gain (16.1 to 21.0 %)`, `6.0 % longer`, `7.21x as long`: the article's way of saying it."""
+    """`time −15.8 % (−17.4 to −14.1 %)`, `time +621 % (7.21x as long)`: always of the time before, less is minus."""
     if judged["verdict"] == SAME:
-        return f"no difference beyond the noise of {judged['noise'] or 0:.1%}"
+        return f"no difference beyond the noise of {(judged['noise'] or 0) * 100:.1f} %"
+    times = longer(judged)
+    text = f"time {signed(times - 1)}"
     low, high = (end or 0.0 for end in judged["interval"] or (0.0, 0.0))
     if judged["verdict"] == UNKNOWN:
-        now = abs(longer(judged) - 1)
-        so_far = f"{now * 100:.1f} % {'longer' if longer(judged) > 1 else 'shorter'} so far"
-        return f"{so_far}, with its noise {_signed(low)} to {_signed(high)}: {unknown(judged['needs'])}"
-    if judged["verdict"] == FASTER:
-        text, spread = f"{(judged['gain'] or 0) * 100:.1f} % gain", (_gain(high), _gain(low))
-    else:
-        times = longer(judged)
-        if times >= 2:
-            # in the same words as the middle: how many times as long
-            spread_text = f" ({1 + low:.3g}x to {1 + high:.3g}x)" if judged["measured"] else ""
-            return f"{times:.3g}x as long{spread_text}"
-        text, spread = f"{(times - 1) * 100:.1f} % longer", (low, high)
-    return f"{text} ({spread[0] * 100:.1f} to {spread[1] * 100:.1f} %)" if judged["measured"] else text
+        return f"{text} so far, with its noise {spread(low, high)}: {unknown(judged['needs'])}"
+    more = [f"{times:.3g}x as long"] if times >= 2 else []
+    if judged["measured"]:
+        more.append(spread(low, high))
+    return f"{text} ({'; '.join(more)})" if more else text
 
 
-def _gain(change: float) -> float:
-    """A change of the time as the gain it is; of a time that went to nothing a million is enough to say."""
-    return 1 / max(1 + change, 1e-6) - 1
+def signed(share: float) -> str:
+    """A change of the time: `−15.8 %`, `+6.0 %`."""
+    return f"{_points(share)} %"
 
 
-def _signed(share: float) -> str:
-    return f"{share * 100:+.1f} %"
+def spread(low: float, high: float) -> str:
+    """From one change to another: `−17.4 to −14.1 %`."""
+    return f"{_points(low)} to {_points(high)} %"
+
+
+def _points(share: float) -> str:
+    points = share * 100
+    # a change without a size has no direction
+    text = f"{points:+.3g}" if points >= 1000 else f"{points:+.1f}" if abs(points) >= 0.05 else "0.0"
+    return text.replace("-", "\u2212") if points < 0 else text
 
 
 def longer(judged: Judged) -> float:
