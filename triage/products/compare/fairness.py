@@ -13,10 +13,9 @@ from triage.capture.capture import SEP
 from triage.diagnosis.judged import Diagnosis
 from triage.ground.errors import TriageError
 from triage.ground.wording import plural, whole_percent
-from triage.products.compare.match import Item, Pair, alike
+from triage.products.compare.match import ENOUGH, Item, Pair, alike
 
 MOST = 0.5  # of a side's time: beyond it the result says more about what differs than about the change
-STRANGERS = 0.6  # names less alike than a rename needs to be
 NAMED = 2  # workloads that a line names
 LONG = 60  # characters of a name in a line
 
@@ -67,7 +66,7 @@ def _partners(pairs: Sequence[Pair], alone: tuple[Sequence[Item], Sequence[Item]
 
 def _strangers(pairs: Sequence[Pair]) -> list[str]:
     """A pair that only has each other."""
-    if len(pairs) != 1 or (likely := alike(pairs[0].before.name, pairs[0].after.name)) >= STRANGERS:
+    if len(pairs) != 1 or (likely := alike(pairs[0].before.name, pairs[0].after.name)) >= ENOUGH:
         return []
     names = f"{_some([pairs[0].before])} and {_some([pairs[0].after])}"
     return [
