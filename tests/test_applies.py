@@ -215,6 +215,20 @@ def test_a_kernel_of_hip_is_shown_no_shader(tmp_path: Path) -> None:
     assert samples(hip) == {()}
 
 
+def test_nobody_is_sent_for_a_counter_of_another_vendor(tmp_path: Path) -> None:
+    """A table that names no GPU is asked for what GPUs that it looks like have."""
+
+    def asked(header: str) -> set[str]:
+        path = tmp_path / "bare.csv"
+        path.write_text(f"name,kind,gpu.time [us],{header} [%]\na,draw,100,30\n")
+        d = triage.diagnose(path)
+        return {rule for spot in Outcomes(d, d.parts[0]).blind_spots for rule in spot.rules}
+
+    of_nvidia, of_apple = asked("crop.throughput"), asked("mmu.limiter")
+    assert "SOL014" in of_nvidia and not any(r.startswith("MOB") for r in of_nvidia)
+    assert "MOB001" in of_apple and "SOL014" not in of_apple
+
+
 _HERE = st.fixed_dictionaries({}, optional={f: st.sampled_from(w) for f, w in applies.FACTS.items()})
 _WHERE = st.dictionaries(st.sampled_from(list(applies.FACTS)), st.just(None)).flatmap(
     lambda d: st.fixed_dictionaries({f: st.lists(st.sampled_from(applies.FACTS[f]), min_size=1).map(tuple) for f in d})

@@ -85,6 +85,8 @@ class _Why:
         absent = ", ".join(m for m, mask in missing(self.rule, self.view, self.method) if mask[i])
         if not self.outcomes.concerns(self.index):
             return f"not applicable: the rule is about {said(self.rule.applies)}, and this capture is not"
+        if found == NOT_APPLICABLE and self.outcomes.strange(self.index):
+            return f"not applicable: the rule is about {said(self.rule.applies)}, and nothing here tells of such a GPU"
         if found == NOT_APPLICABLE:
             return f"not applicable: this profiler does not export {absent or 'what a premise needs'}"
         if found != BLIND:

@@ -28,7 +28,18 @@ OWN: dict[str, tuple[str, ...]] = {
         "launch.accum_registers",
         "launch.vgpr_spills",
     ),
-    "intel": ("eu.", "sampler.", "slm.", "gti.", "l3.", "lsc.", "bottleneck.", "shader."),
+    "intel": (
+        "eu.",
+        "sampler.",
+        "slm.",
+        "gti.",
+        "l3.",
+        "lsc.",
+        "bottleneck.",
+        "shader.accesses",
+        "shader.atomics",
+        "shader.barriers",
+    ),
 }
 # gfx names count generations: gfx9 is both GCN5 and CDNA, RDNA begins at gfx10.
 _RDNA = ("gfx10", "gfx11", "gfx12")

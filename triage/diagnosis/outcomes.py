@@ -37,7 +37,7 @@ from triage.inference.evaluate import (
 )
 from triage.inference.groups import reads
 from triage.inference.setting import setting
-from triage.rulebook.applies import may_hold
+from triage.rulebook.applies import FACTS, may_hold
 from triage.rulebook.expression import FALSE, UNKNOWN, Condition
 from triage.rulebook.rule import Rule
 
@@ -115,6 +115,27 @@ class Outcomes:
         """Is a rule about such captures at all?"""
         return may_hold(self.d.book.rules[index].applies, self._here)
 
+    def strange(self, index: int) -> bool:
+        """Is a rule about GPUs that this export, which names no vendor, does not look like?
+
+        Nobody is sent for a counter that their GPU need not have.
+        """
+        about = self.d.book.rules[index].applies.get("vendor")
+        return about is not None and "vendor" not in self._here and self._likely_vendors.isdisjoint(about)
+
+    @cached_property
+    def _likely_vendors(self) -> set[str]:
+        """Vendors that the rules which read the counters here are about; all of them where none fits every share."""
+        readers: dict[str, set[str]] = {}
+        for rule in self.d.book.rules:
+            for metric in (*rule.needs, *rule.uses):
+                readers.setdefault(metric, set()).update(rule.applies.get("vendor", FACTS["vendor"]))
+        # shares tell of units; times, counts and ids are everybody's, even where only some vendors' rules read them
+        tell = [m for m in self.capture.facts if m in readers and schema.get(m).unit == "ratio"]
+        fit = set(FACTS["vendor"]).intersection(*(readers[m] for m in tell))
+        # this project's metrics are named after NVIDIA's: a table in them that might be NVIDIA's is taken for that
+        return {"nvidia"} if "nvidia" in fit else fit or set(FACTS["vendor"])
+
     def outcome(self, index: int) -> Codes:
         """FIRED .. OVERRULED per workload for one rule (its index in the rulebook)."""
         out = np.full(self.view.size, SILENT, dtype=np.int8)
@@ -124,7 +145,7 @@ class Outcomes:
         if index not in self.truth.fired:
             return out
         blind = self._blind_mask(index)
-        out[blind] = BLIND
+        out[blind] = NOT_APPLICABLE if self.strange(index) else BLIND
         for ask, mask in self._asks[index]:
             if not ask:
                 out[blind & mask] = NOT_APPLICABLE
