@@ -13,7 +13,7 @@ from urllib.parse import urljoin, urlsplit
 
 from triage.ground.errors import TriageError
 
-TIMEOUT = 30.0  # seconds without a byte
+TIMEOUT = 30  # seconds without a byte; whole ones, as PyGithub wants them
 SECONDS = 120.0  # for one answer
 LARGEST = 32 << 20  # bytes of one answer, unpacked
 MOST = 1_000  # answers while one ticket is filed
