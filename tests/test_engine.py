@@ -84,9 +84,9 @@ def test_engine_agrees_with_plain_evaluation(book: Rulebook, method: str, scope:
         assert np.array_equal(truth.fired[index] | vetoed, fired[rule.name]), rule.name
         assert np.array_equal(got, possible[rule.name]), rule.name
         total += int(fired[rule.name].sum())
-    # rules of another vendor or scope are not asked at all
+    # rules of another vendor, kind of work or scope are not asked at all
     asked = {book.rules[i].name for i in truth.possible}
-    assert asked <= set(fired) and len(asked) >= len(fired) / 3
+    assert asked <= set(fired) and len(asked) >= len(fired) / 4
     assert total > view.size / 10 or scope == "frame"  # the comparison must have had something to compare
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from triage.document.bundle import Bundle
 from triage.ground.errors import ReportError
-from triage.rendering import declared, phrases
+from triage.rendering import declared
 from triage.rendering.tables import Write, findings
 
 BUILT_IN = {"terminal": ".txt", "json": ".json", "csv": ".csv", "junit": ".xml"}  # format -> suffix of its files
@@ -67,6 +67,9 @@ def render(
 
     Raises ReportError for an unknown format, and for what is wrong in a user's template.
     """
+    # imported here and below: the command line starts, and JSON and CSV are written, without what they do not need
+    from triage.rendering import phrases
+
     with phrases.speaking(b.of_kernels):
         _write(b, format, write, full, fail_on, width, color)
 
@@ -74,7 +77,6 @@ def render(
 def _write(b: Bundle, format: str, write: Write, full: bool, fail_on: str, width: int, color: bool) -> None:
     path = template(format)
     if path is not None:
-        # imported here and below: JSON and CSV start without Jinja and rich
         from triage.rendering.templates import report
 
         report(b, path, write, full=full, trusted=not format.endswith(".j2"))

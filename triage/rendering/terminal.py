@@ -139,14 +139,14 @@ class _Page:
         parts.append(("+", sum(ns for n, ns in saved if n > listed), "green"))
         parts.append(("=", self.s["finished"]["ns"], "bright_black"))
         dark = self.s["dark"]["ns"] if self.s["dark"] else 0.0
-        parts += [(".", max(0.0, total - dark - sum(ns for _, ns, _ in parts)), "bright_black"), ("?", dark, "yellow")]
+        parts += [(".", max(0.0, total - dark - sum(ns for _, ns, _ in parts)), "bright_black"), ("~", dark, "yellow")]
         bar, used, at = Text(), 0, 0.0
         for sign, ns, style in parts:
             at += ns / total
             n = max(0, min(cells, round(at * cells)) - used)
             bar.append(sign * n, style)
             used += n
-        names = {"+": "smaller items", "=": "at a limit", ".": "stays as it is", "?": "not judged"}
+        names = {"+": "smaller items", "=": "at a limit", ".": "stays as it is", "~": "not judged"}
         seen = [f"{sign} {name}" for sign, name in names.items() if sign in bar.plain]
         items = f"1-{listed} items below" if listed > 1 else "1 item below" if listed and saved else ""
         return bar, Text(", ".join(filter(None, [items, *seen])))
