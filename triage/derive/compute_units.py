@@ -28,7 +28,7 @@ def _busiest(vector: Values, *rest: Values) -> Values:
     """The busiest pipe; without the main one only where another is so busy that it leads anyway."""
     top = highest(vector, *rest)
     # MI300 issues to two pipes at once, so that a busy time can pass 100 %
-    return np.minimum(np.where(np.isnan(vector) & ~(top >= HIGH), np.nan, top), 1.0)
+    return np.minimum(np.where(np.isnan(vector) & np.logical_not(top >= HIGH), np.nan, top), 1.0)
 
 
 def _sm(*pipes: Values) -> Values:

@@ -55,7 +55,7 @@ def _load_waste(
     found = _waste(used, mine, other, other_used, share, *excess)
     # ... unless stores are known to be sparse, and nothing says so of the loads
     stores_only = other_used < SECTOR * (1 - EXCUSED)
-    return first(found, np.where(np.isnan(mine) & ~stores_only, _excess(*excess), np.nan))
+    return first(found, np.where(np.isnan(mine) & np.logical_not(stores_only), _excess(*excess), np.nan))
 
 
 def _store_waste(

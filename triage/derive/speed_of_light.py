@@ -165,7 +165,7 @@ def _memory_side(whole: Values, *units: Values) -> Values:
     """The profiler's own figure; else the highest of the three levels, where none is missing or one is busy anyway."""
     top = highest(*units)
     some = reduce(np.logical_or, (np.isnan(u) for u in units))
-    return np.where(np.isnan(whole), np.where(some & ~(top >= HIGH), np.nan, top), whole)
+    return np.where(np.isnan(whole), np.where(some & np.logical_not(top >= HIGH), np.nan, top), whole)
 
 
 MAIN = ("sm.throughput", "l1tex.throughput", "l2.throughput", "vram.throughput")
