@@ -13,7 +13,7 @@ from triage.rulebook.applies import Applies
 from triage.rulebook.expression import Condition, Expression
 
 # Publishers whose documents are about their own hardware alone, as they stand in the text of a source.
-_PUBLISHERS = {
+PUBLISHERS = {
     "nvidia": re.compile(r"\bNVIDIA\b"),
     "amd": re.compile(r"\b(?:AMD|AMDGPU|GPUOpen|ROCm)\b"),
     "intel": re.compile(r"\bIntel\b"),
@@ -36,7 +36,7 @@ class Cite:
 
 @cache
 def _publishers(text: str) -> frozenset[str]:
-    return frozenset(v for v, name in _PUBLISHERS.items() if name.search(text))
+    return frozenset(v for v, name in PUBLISHERS.items() if name.search(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +200,7 @@ class Rule:
 def sources(cites: Iterable[Cite]) -> dict[str, tuple[Cite, ...]]:
     """vendor -> its own sources; empty where all sources are about every GPU."""
     cites = tuple(cites)
-    found = {v: tuple(c for c in cites if v in c.vendors) for v in _PUBLISHERS}
+    found = {v: tuple(c for c in cites if v in c.vendors) for v in PUBLISHERS}
     return {v: own for v, own in found.items() if own}
 
 

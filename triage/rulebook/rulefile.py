@@ -21,6 +21,7 @@ from triage.rulebook.applies import read as read_facts
 from triage.rulebook.expression import Condition, Expression, ExpressionError, condition, value
 from triage.rulebook.gainfile import Wrong, gain_model
 from triage.rulebook.rule import (
+    PUBLISHERS,
     TEXT_FIELDS,
     Advice,
     Cite,
@@ -162,7 +163,7 @@ class _Reader:
         """The pack's facts, then the rule's own; a threshold of one vendor's guide says nothing of another's GPUs."""
         holds = {**self.pack.applies, **self.facts("applies", self.d.get("applies", {}))}
         if own := sources(cites):
-            if unfounded := [v for v in holds.get("vendor", ()) if v not in own]:
+            if unfounded := [v for v in holds.get("vendor", ()) if v in PUBLISHERS and v not in own]:
                 raise self.fail("applies", f"applies: {unfounded[0]} is named, and none of the sources is about it")
             holds.setdefault("vendor", tuple(own))
         return {fact: holds[fact] for fact in KEYS if fact in holds}
