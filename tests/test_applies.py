@@ -16,6 +16,7 @@ from triage.ground.errors import RuleError
 from triage.inference.evaluate import NOT_APPLICABLE
 from triage.rulebook import applies, pack, packs, rulefile
 from triage.rulebook.packs import Rulebook
+from triage.rulebook.rule import PUBLISHERS
 
 RULE = """\
 id: TST001
@@ -66,7 +67,8 @@ def test_every_reporting_rule_says_what_work_it_is_about(book: Rulebook) -> None
 
 
 def test_a_rule_speaks_of_vendors_that_its_sources_are_about(book: Rulebook) -> None:
-    unfounded = [r.id for r in book.rules if r.sources and not set(r.applies["vendor"]) <= set(r.sources)]
+    told = set(PUBLISHERS)  # whose publications are told apart by name
+    unfounded = [r.id for r in book.rules if r.sources and not set(r.applies["vendor"]) & told <= set(r.sources)]
     assert unfounded == []
 
 
