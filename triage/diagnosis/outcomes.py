@@ -43,7 +43,6 @@ from triage.rulebook.rule import Rule
 
 NAMED = 1_000  # workloads named per blind spot; beyond that only the count is given
 EXPLAINED = 2_000  # workloads up to which all get their `ruled out`; of more, those that a listed finding is about
-DRAWN = ("graphics", "mobile")  # packs about work that is drawn
 Ask = tuple[tuple[str, ...], Masks]  # (metrics to collect, where they are missing); no metrics: cannot be collected
 
 
@@ -240,17 +239,12 @@ class Outcomes:
                     (rule.id, int(self.rows[i]), self._overruled(rule, by, int(i)))
                     for i in np.flatnonzero(hit & chosen)
                 ]
-            if rule.rules_out and not (self._kernels and rule.pack in DRAWN):
+            if rule.rules_out:
                 out += self._excluded(
                     rule, index, (self.outcome(index) == SILENT) & chosen & self.view.leaf & self._relevant(rule)
                 )
         out.sort(key=lambda r: (r[1], r[0]))
         return out
-
-    @cached_property
-    def _kernels(self) -> bool:
-        """Is everything here a kernel? Then causes that only what is drawn can have are out of the question."""
-        return bool((np.asarray(self.view["work.kernels"]) == 1).all())
 
     def _relevant(self, rule: Rule) -> Masks:
         """Where nothing the rule is given is known to be false: a cause out of the question needs no excluding."""
