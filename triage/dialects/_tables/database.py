@@ -7,6 +7,7 @@ asked for as text.
 from __future__ import annotations
 
 import sqlite3
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,6 +38,8 @@ class Database:
         self.source = source
         with self._guard():
             self._connection = _connect(source)
+            # rows are looked up again until the last evidence is written: closed with the last who can ask
+            weakref.finalize(self, self._connection.close)
             self._connection.text_factory = lambda data: data.decode("utf-8", "replace")
             self._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
             self._connection.execute("pragma trusted_schema=off")
@@ -198,8 +201,12 @@ def _connect(source: Source) -> sqlite3.Connection:
     if (path := source.plain_path) is None:
         with source.open() as f:
             data = bounded(f, source.path, _MEMORY)
-        connection = sqlite3.connect(":memory:")
-        connection.deserialize(data)
+        connection = sqlite3.connect(":memory:", check_same_thread=False)
+        try:
+            connection.deserialize(data)
+        except BaseException:
+            connection.close()
+            raise
         return connection
     for ending in ("-wal", "-journal"):
         beside = Path(path + ending)
@@ -209,4 +216,4 @@ def _connect(source: Source) -> sqlite3.Connection:
                 "wait until the export is finished, or copy both away together and open them once with sqlite3",
             )
     # immutable: no lock and no shared-memory file is made beside it
-    return sqlite3.connect(Path(path).resolve().as_uri() + "?mode=ro&immutable=1", uri=True)
+    return sqlite3.connect(Path(path).resolve().as_uri() + "?mode=ro&immutable=1", uri=True, check_same_thread=False)

@@ -63,9 +63,13 @@ def _connect(where: Path, create: bool) -> Database:
     db = sqlite3.connect(
         f"{where.resolve().as_uri()}?mode={'rwc' if create else 'rw'}", uri=True, timeout=WAIT, isolation_level=None
     )
-    db.execute("PRAGMA foreign_keys = ON")
-    # the default, said once more: a run that was reported as added survives a loss of power
-    db.execute("PRAGMA synchronous = FULL")
+    try:
+        db.execute("PRAGMA foreign_keys = ON")
+        # the default, said once more: a run that was reported as added survives a loss of power
+        db.execute("PRAGMA synchronous = FULL")
+    except BaseException:
+        db.close()
+        raise
     return db
 
 
