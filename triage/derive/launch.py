@@ -9,6 +9,7 @@ import numpy as np
 from triage.capture.arrays import Floats, Indices, Values
 from triage.derive._arrays import full, highest, least, over
 from triage.derive._derivation import Derivation
+from triage.derive.vendor import vendor_of
 from triage.devices import AmdLimits, Device, IntelLimits, listing
 from triage.ground.errors import TriageError
 from triage.occupancy.core import UNLIMITED
@@ -236,7 +237,9 @@ def _estimate(view: View) -> Values:
 
 def _wave_size(view: View) -> Values:
     device = view.capture.device
-    return np.nan if device is None else np.full(view.size, float(device.warp_size))
+    if device is None:  # every NVIDIA GPU has warps of 32, whichever it is
+        return np.full(view.size, 32.0) if vendor_of(view.capture) == "nvidia" else np.nan
+    return np.full(view.size, float(device.warp_size))
 
 
 def _per_call(view: View) -> Values:

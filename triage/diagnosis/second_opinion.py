@@ -31,11 +31,11 @@ ROOT, NAMED, RULED_OUT, BLIND_TO, UNSEEN, NO_CAUSE = VERDICTS = (
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """What a profiler's rule speaks of. says: lower-case piece of its sentence, "" for any. ours: name of the rule here that
-    asks the same. estimates: of what its figure is a share, "" for unknown."""
+    """What a profiler's rule speaks of. says: lower-case pieces of its sentence, none for any. ours: name of the rule here
+    that asks the same. estimates: of what its figure is a share, "" for unknown."""
 
     name: str
-    says: str
+    says: tuple[str, ...]
     ours: str
     causes: tuple[str, ...]
     estimates: str
@@ -59,9 +59,13 @@ def topics() -> tuple[Topic, ...]:
     """All topics, in the order in which they are tried."""
     data = tomllib.loads(_FILE.read_text("utf-8"))
     return tuple(
-        Topic(r["name"], r.get("says", ""), r["ours"], tuple(r.get("causes", ())), r.get("estimates", ""))
+        Topic(r["name"], _pieces(r.get("says", ())), r["ours"], tuple(r.get("causes", ())), r.get("estimates", ""))
         for r in data["rule"]
     )
+
+
+def _pieces(says: str | list[str]) -> tuple[str, ...]:
+    return (says,) if isinstance(says, str) else tuple(says)
 
 
 def topic(rule: str, text: str) -> Topic | None:
@@ -70,7 +74,7 @@ def topic(rule: str, text: str) -> Topic | None:
     for t in topics():
         # older versions have one rule per stall reason: CPIStallBarrier
         same = rule == t.name or (t.name == "CPIStall" and rule.startswith("CPIStall"))
-        if same and t.says in low:
+        if same and all(piece in low for piece in t.says):
             return t
     return None
 
@@ -96,6 +100,8 @@ class SecondOpinion:
         ours = self._found(found.causes, w, i)
         if ours is None:
             verdict, why = self._absent(found, i)
+            if verdict == RULED_OUT and opinion.speedup is not None and found.estimates:
+                why += f" (theirs is {found.estimates})"
             return Heard(opinion, found.causes, "", verdict, why, None)
         cause, root = ours
         row = self.o.causes.rows[self.code[cause]]
@@ -133,7 +139,11 @@ class SecondOpinion:
         return "; ".join(parts)
 
     def _absent(self, found: Topic, i: int) -> tuple[str, str]:
-        """Why none of the causes was found: overruled, a condition that fails, or what nobody measured."""
+        """Why none of the causes was found: overruled, a condition that fails, or what nobody measured.
+
+        The rule that asks the same decides; that another kind of evidence is missing rules nothing out. Others may be
+        overruled, which excludes their cause, and speak where that rule does not apply.
+        """
         book = self.o.d.book
         mine = [k for k, r in enumerate(book.rules) if r.name == found.ours]
         rest = [k for name in found.causes for k in self.rules.get(name, ()) if k not in mine]
@@ -145,7 +155,7 @@ class SecondOpinion:
             if code == BLIND:
                 asked = ", ".join(self.o.waits_for(index, i)[:3])
                 blind = blind or f"{name} waits for {asked or 'a premise'}"
-            elif code == SILENT:
+            elif code == SILENT and not blind:
                 given, why = self.o.why_silent(index, i)
                 if why and not given:  # a comparison says more than a premise that does not hold
                     return RULED_OUT, f"{name}: {why}"

@@ -107,7 +107,11 @@ METRICS = (
         "L2 sectors of global accesses",
         "low",
         "L2 sectors that global accesses cause in theory",
-        ("memory_l2_theoretical_sectors_global", "derived__memory_l2_theoretical_sectors_global"),
+        (
+            "memory_l2_theoretical_sectors_global",
+            "derived__memory_l2_theoretical_sectors_global",
+            "memory_l2_sectors_global",
+        ),
         additive=True,
     ),
     Metric(
@@ -116,7 +120,11 @@ METRICS = (
         "Ideal L2 sectors of global accesses",
         "low",
         "L2 sectors that perfectly coalesced global accesses would cause",
-        ("memory_l2_theoretical_sectors_global_ideal", "derived__memory_l2_theoretical_sectors_global_ideal"),
+        (
+            "memory_l2_theoretical_sectors_global_ideal",
+            "derived__memory_l2_theoretical_sectors_global_ideal",
+            "memory_l2_sectors_global_ideal",
+        ),
         additive=True,
     ),
     Metric(
@@ -125,7 +133,7 @@ METRICS = (
         "Excess L2 sectors",
         "low",
         "L2 sectors beyond what coalesced accesses would need",
-        ("derived__memory_l2_theoretical_sectors_global_excessive",),
+        ("derived__memory_l2_theoretical_sectors_global_excessive", "derived__memory_l2_sectors_global_excessive"),
         additive=True,
     ),
     # local memory is thread-private but lives in VRAM; spilled registers are one way into it, indexed arrays the other
