@@ -13,6 +13,8 @@ import pytest
 
 from tests.conftest import ROOT, checkout, run
 from tests.regolden import opened
+from triage import dialects
+from triage.rulebook import applies
 
 PAGE = (ROOT / "docs" / "house.md").read_text("utf-8")
 SAMPLE = "sample_captures/generic/p3_workloads_v2.csv"
@@ -120,6 +122,7 @@ from triage.dialects import Match, generic
 NAME = "own-tool"
 TITLE = "Our own profiler"
 CAPTURE = "Press the red button."
+TELLS = {"work": "compute"}
 
 
 def names():
@@ -147,6 +150,13 @@ def test_a_dialect_is_one_module(home: Path) -> None:
     (home / "own.csv").write_text("Own,Time [ms],sm.throughput [%]\nPass,1,50\n", "utf-8")
     assert "own-tool" in said(home, "list", "dialects")
     assert "own-tool" in said(home, "diagnose", "own.csv", "-f", "json")
+    # it told that its exports hold kernels, so that is what reports call them
+    assert "ernel" in said(home, "compare", "own.csv", "own.csv", "-f", "markdown")
+
+
+@pytest.mark.parametrize("name", dialects.dialects())
+def test_what_a_dialect_tells_are_words_that_rules_know(name: str) -> None:
+    assert applies.read(dialects.tells(name)).keys() == dialects.tells(name).keys()
 
 
 @pytest.mark.parametrize("name", ["slack.txt", "ticketing.md", "comparison.md", "jira-like.md"])

@@ -5,7 +5,7 @@ Columns inside, objects at the edge: both hold one NumPy array per metric and no
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -123,12 +123,13 @@ class Derived:
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """One input as the report lists it."""
+    """One input as the report lists it. tells: what all exports of its dialect share, fact -> word (work, vendor, api)."""
 
     path: str
     dialect: str
     why: str
     rows: int
+    tells: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

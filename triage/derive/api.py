@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from triage.derive import View
 
 LOOKED_AT = 2_000  # names of a capture that are asked
-_DIALECTS = {"pix": "d3d12", "xcode": "metal"}
 # calls that only one API has
 _CALLS = (
     ("vulkan", re.compile(r"vk(?:Cmd|Queue)[A-Z]")),
@@ -30,8 +29,8 @@ APIS = ("d3d11", "d3d12", "vulkan", "opengl", "metal")
 
 def api_of(capture: Capture) -> str:
     """A word of APIS, "" where nothing tells."""
-    if found := _DIALECTS.get(capture.input.dialect.partition("-")[0], ""):
-        return found
+    if (told := capture.input.tells.get("api", "")) in APIS:
+        return told
     for name in capture.names[:LOOKED_AT]:
         for api, pattern in _CALLS:
             if pattern.search(str(name)):

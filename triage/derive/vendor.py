@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -43,28 +44,11 @@ OWN: dict[str, tuple[str, ...]] = {
 }
 # gfx names count generations: gfx9 is both GCN5 and CDNA, RDNA begins at gfx10.
 _RDNA = ("gfx10", "gfx11", "gfx12")
-# first part of a reader's name -> the vendor whose tool wrote the export
-_TOOLS = {
-    "ncu": "nvidia",
-    "nsys": "nvidia",
-    "nvprof": "nvidia",
-    "nvperf": "nvidia",
-    "rocprof": "amd",
-    "rocprofv3": "amd",
-    "rocm": "amd",
-    "rcp": "amd",
-    "rga": "amd",
-    "intel": "intel",
-}
 
 
-# first parts of the names of readers whose exports hold nothing but kernels
-KERNELS = ("ncu", "nsys", "nvprof", "rocprof", "rocprofv3", "rocm", "intel")
-
-
-def of_kernels(dialect: str) -> bool:
-    """Do the exports that this reader reads hold nothing but kernels?"""
-    return dialect.partition("-")[0] in KERNELS
+def of_kernels(tells: Mapping[str, str]) -> bool:
+    """Do exports of which this is told (fact -> word, of their dialect) hold nothing but kernels?"""
+    return tells.get("work") == "compute"
 
 
 def vendor_of(capture: Capture) -> str:
@@ -74,7 +58,7 @@ def vendor_of(capture: Capture) -> str:
     for vendor, own in OWN.items():
         if any(m.startswith(own) for m in capture.facts):
             return vendor
-    return _TOOLS.get(capture.input.dialect.partition("-")[0], "")
+    return capture.input.tells.get("vendor", "")
 
 
 def _is(vendor: str) -> Derivation:
@@ -95,7 +79,7 @@ def _rdna(view: View) -> Values:
 
 
 def _kernels(view: View) -> Values:
-    return np.full(view.size, float(of_kernels(view.capture.input.dialect)))
+    return np.full(view.size, float(of_kernels(view.capture.input.tells)))
 
 
 def _capability(view: View) -> Values:

@@ -6,7 +6,8 @@ A dialect module declares NAME, TITLE, CAPTURE (how to make such an export) and 
     read(source, options) -> Table         raises BadCapture / NotTriageable
     names() -> dict[str, list[str]]        canonical id -> names this tool gives it (what it can export)
 
-and optionally `collect(metrics) -> str`: the exact command or menu path that collects missing metrics.
+and optionally TELLS, the facts that all its exports share (work, vendor, api; words of rulebook.applies.FACTS), and
+`collect(metrics) -> str`: the exact command or menu path that collects missing metrics.
 
 To add one, put a module into this folder; nothing else lists it. What several dialects share lives in the underscore
 packages, by vendor (`_nvidia`, `_amd`, `_intel`), by kind of tool (`_graphics`) and for any table (`_tables`). Three
@@ -104,6 +105,11 @@ def _checked(module: ModuleType) -> Dialect:
     if lacking:
         raise TypeError(f"{module.__name__} is no dialect: it lacks {', '.join(lacking)}")
     return cast(Dialect, module)
+
+
+def tells(name: str) -> Mapping[str, str]:
+    """Facts that all exports of a dialect share: fact -> word of rulebook.applies.FACTS; none for an unknown dialect."""
+    return getattr(dialects().get(name), "TELLS", {})
 
 
 def collector(dialect: Dialect) -> Callable[[list[str]], str] | None:

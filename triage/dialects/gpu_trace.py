@@ -19,6 +19,7 @@ from triage.ground.errors import BadCapture, NotTriageable
 from triage.ground.stalls import STALLS
 
 NAME = "gpu-trace"
+TELLS = {"work": "graphics", "vendor": "nvidia"}
 TITLE = "Nsight Graphics GPU Trace auto-export"
 CAPTURE = """\
 Nsight Graphics 2024 or newer, from a command line (the folder `BASE` below the output folder is the

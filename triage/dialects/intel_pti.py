@@ -22,6 +22,7 @@ from triage.dialects._intel import properties, pti, sets
 from triage.ground.errors import BadCapture, NotTriageable, UnknownUnit
 
 NAME = "intel-pti"
+TELLS = {"work": "compute", "vendor": "intel", "api": "sycl"}
 TITLE = "Intel PTI (unitrace, oneprof, finetrace, PTI samples)"
 CAPTURE = """\
     unitrace -q -g ComputeBasic -o metrics.csv ./app

@@ -9,6 +9,7 @@ from triage.dialects._tables import wide_table
 from triage.ground.errors import NotTriageable
 
 NAME = "mobile-series"
+TELLS = {"work": "graphics"}
 TITLE = "Snapdragon Profiler and Adreno counter series: recognised to be refused"
 CAPTURE = (
     "Not an input for triage: these are series over time of the whole GPU. Per-draw figures of a snapshot can be given "

@@ -23,6 +23,7 @@ from triage.ground.errors import BadCapture
 from triage.schema import normal
 
 NAME = "ncu-details"
+TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
 TITLE = "Nsight Compute CSV, details page or --metrics (long)"
 CAPTURE = """\
 While profiling: `ncu --set full --csv --page details --print-units base --log-file kernels.csv ./your-app`

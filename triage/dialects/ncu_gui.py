@@ -12,6 +12,7 @@ from triage.dialects._nvidia.file import Header
 from triage.schema import normal
 
 NAME = "ncu-gui"
+TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
 TITLE = "Nsight Compute GUI, Summary page export"
 CAPTURE = """\
 Open the report in Nsight Compute and export the table of the *Raw* page to CSV; the table of the *Summary* page is \

@@ -15,6 +15,7 @@ from triage.dialects._nvidia.file import Body, Header, header_text
 from triage.schema import normal
 
 NAME = "ncu-raw"
+TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
 TITLE = "Nsight Compute CSV, raw page (wide)"
 CAPTURE = """\
 While profiling: `ncu --set full --csv --page raw --print-units base --log-file kernels.csv ./your-app`

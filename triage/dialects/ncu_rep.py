@@ -9,6 +9,7 @@ from triage.dialects._nvidia import ncu_names
 from triage.dialects._nvidia.report import container, reader
 
 NAME = "ncu-rep"
+TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
 TITLE = "Nsight Compute report (.ncu-rep, .ncu-repz)"
 CAPTURE = """\
 `ncu --set full --import-source yes -o report ./your-app` writes `report.ncu-rep`; compile with `-lineinfo` (`nvcc`; \

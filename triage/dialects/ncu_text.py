@@ -16,6 +16,7 @@ from triage.dialects._nvidia.file import chatter
 from triage.ground.errors import BadCapture, NotTriageable
 
 NAME = "ncu-text"
+TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
 TITLE = "Nsight Compute console output (text)"
 CAPTURE = """\
 The text that `ncu ./your-app` prints is read as it is, but it rounds more and repeats nothing by its full name. \

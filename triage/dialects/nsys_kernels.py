@@ -13,6 +13,7 @@ from triage.dialects._nvidia.ncu_long import extents
 from triage.ground.errors import BadCapture
 
 NAME = "nsys-kernels"
+TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
 TITLE = "Nsight Systems, GPU time per kernel"
 CAPTURE = nsys.CAPTURE
 _READS = ("cuda_gpu_kern_sum", "cuda_gpu_sum", "nvtx_gpu_proj_sum", "nvtx_kern_sum")

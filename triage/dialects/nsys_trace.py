@@ -14,6 +14,7 @@ from triage.dialects._nvidia import nsys
 from triage.ground import units
 
 NAME = "nsys-trace"
+TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
 TITLE = "Nsight Systems, GPU trace (one record per launch)"
 CAPTURE = nsys.CAPTURE
 _PLAIN = {

@@ -14,6 +14,7 @@ from triage.dialects._tables import wide_table
 from triage.ground.errors import BadCapture
 
 NAME = "nvperf"
+TELLS = {"vendor": "nvidia"}
 TITLE = "Nsight Perf SDK report (nvperf_metrics.csv)"
 CAPTURE = """\
 In the application: a `ReportGenerator` of the Nsight Perf SDK with `outputOptions.enableCsvReport =

@@ -11,6 +11,7 @@ from triage.dialects._graphics import markers, pix
 from triage.ground.errors import NotTriageable
 
 NAME = "pix-tool"
+TELLS = {"work": "graphics", "api": "d3d12"}
 TITLE = "PIX event list from pixtool"
 CAPTURE = """\
     pixtool open-capture FRAME.wpix save-event-list events.csv --counters=*

@@ -16,6 +16,7 @@ from triage.dialects._tables import wide_table
 from triage.ground.errors import BadCapture, NotTriageable
 
 NAME = "presentmon"
+TELLS = {"work": "graphics"}
 TITLE = "PresentMon frame timing"
 CAPTURE = """\
     PresentMon.exe --process_name game.exe --timed 30 --output_file frames.csv

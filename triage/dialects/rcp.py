@@ -15,6 +15,7 @@ from triage.dialects._tables import wide_table
 from triage.ground import units
 
 NAME = "rcp"
+TELLS = {"work": "compute", "vendor": "amd", "api": "opencl"}
 TITLE = "AMD Radeon Compute Profiler / CodeXL session (SESSION.csv)"
 CAPTURE = """\
     rcprof -P -o session.csv ./app        (older: CodeXLGpuProfiler -p -o session.csv ./app)

@@ -18,6 +18,7 @@ from triage.ground import units
 from triage.ground.errors import BadCapture, NotTriageable
 
 NAME = "renderdoc"
+TELLS = {"work": "graphics"}
 # no counters: they stand in the exported event tree
 GROUPS_IN_TEXT = "Dispatch(x, y, z) in the event text"
 BARRIERS_IN_TEXT = "vkCmdPipelineBarrier and ResourceBarrier in the event text"

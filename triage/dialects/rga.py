@@ -17,6 +17,7 @@ from triage.dialects._tables import wide_table
 from triage.ground.errors import BadCapture
 
 NAME = "rga"
+TELLS = {"vendor": "amd"}
 TITLE = "AMD Radeon GPU Analyzer statistics (registers, LDS, scratch)"
 CAPTURE = """\
     rga -s opencl -c gfx1100 -a stats.csv kernel.cl

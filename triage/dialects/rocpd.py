@@ -14,6 +14,7 @@ from triage.dialects._tables.database import Database, finder, is_database
 from triage.ground.errors import BadCapture, CaptureError, NotTriageable
 
 NAME = "rocpd"
+TELLS = {"work": "compute", "vendor": "amd", "api": "hip"}
 TITLE = "AMD rocprofv3, rocpd database (timeline of devices and host)"
 CAPTURE = """\
     rocprofv3 --hip-trace --kernel-trace --memory-copy-trace --marker-trace --output-format rocpd -- ./app

@@ -10,6 +10,7 @@ from triage.dialects._tables import wide_table
 from triage.ground.errors import BadCapture
 
 NAME = "rocprof"
+TELLS = {"work": "compute", "vendor": "amd", "api": "hip"}
 TITLE = "AMD rocprof v1/v2 results (one dispatch per row)"
 CAPTURE = """\
 Write the counters into a file, one `pmc:` line per pass, and profile with timestamps (without `--timestamp on` a counter

@@ -25,6 +25,7 @@ from triage.ground.errors import BadCapture, NotTriageable
 from triage.schema import normal
 
 NAME = "rocprof-compute"
+TELLS = {"work": "compute", "vendor": "amd", "api": "hip"}
 TITLE = "AMD ROCm Compute Profiler / Omniperf workload (folder or pmc_perf.csv)"
 CAPTURE = """\
 Profile, then give triage the workload folder, so that `sysinfo.csv` (clocks, CU count, memory bandwidth) is found and

@@ -24,6 +24,7 @@ from triage.ground import units
 from triage.ground.errors import BadCapture, NotTriageable
 
 NAME = "rocprof-compute-panel"
+TELLS = {"work": "compute", "vendor": "amd", "api": "hip"}
 TITLE = "AMD ROCm Compute Profiler / Omniperf panels (201.csv, 1601.csv, 1701.csv, ...)"
 CAPTURE = """\
 `rocprof-compute analyze -p workloads/myapp/MI300X -b 2.1 --save-dfs out` saves the System Speed-of-Light panel as CSV. It sums up

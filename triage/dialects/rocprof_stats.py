@@ -9,6 +9,7 @@ from triage.dialects._amd import stats
 from triage.dialects._tables import wide_table
 
 NAME = "rocprof-stats"
+TELLS = {"work": "compute", "vendor": "amd", "api": "hip"}
 TITLE = "AMD rocprof kernel stats (calls and total time per kernel)"
 CAPTURE = """\
 `rocprof --stats ./app` writes `results.stats.csv` with one kernel per row. It ranks kernels; the counters that say why they

@@ -14,6 +14,7 @@ from triage.dialects.rocprof import LAUNCH_NAMES
 from triage.ground.errors import BadCapture
 
 NAME = "rocprofv3-counters"
+TELLS = {"work": "compute", "vendor": "amd", "api": "hip"}
 TITLE = "AMD rocprofv3 counter collection"
 CAPTURE = """\
     rocprofv3 --pmc SQ_WAVES VALUBusy MemUnitBusy FETCH_SIZE WRITE_SIZE --kernel-trace -f csv -- ./app

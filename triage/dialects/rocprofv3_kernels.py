@@ -15,6 +15,7 @@ from triage.dialects.rocprof import LAUNCH_NAMES
 from triage.ground.errors import BadCapture
 
 NAME = "rocprofv3-kernels"
+TELLS = {"work": "compute", "vendor": "amd", "api": "hip"}
 TITLE = "AMD rocprofv3 kernel trace"
 CAPTURE = """\
     rocprofv3 --kernel-trace -f csv -- ./app

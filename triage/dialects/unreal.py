@@ -18,6 +18,7 @@ from triage.ground import units
 from triage.ground.errors import BadCapture, NotTriageable
 
 NAME = "unreal-csv"
+TELLS = {"work": "graphics"}
 TITLE = "Unreal Engine CSV profiler"
 CAPTURE = """\
 Run with `-csvGpuStats` (or `r.GPUCsvStatsEnabled 1`), then on the console `csvprofile frames=600` (or

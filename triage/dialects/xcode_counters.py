@@ -13,6 +13,7 @@ from triage.dialects._tables import wide_table
 from triage.ground.errors import BadCapture
 
 NAME = "xcode-counters"
+TELLS = {"work": "graphics", "vendor": "apple", "api": "metal"}
 TITLE = "Apple Xcode Metal debugger counters (one row per encoder)"
 CAPTURE = """\
 In Xcode capture a frame (Debug, Capture GPU Workload), open Performance, Counters, and choose Editor, Export GPU Counters (Export

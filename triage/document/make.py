@@ -70,7 +70,7 @@ def bundle(d: Diagnosis, found: Made | None = None, *, ways: bool = True) -> Bun
         rules=_rules(d, {r["rule"] for r in (*listed, *ruled_out)}),
         causes=known_causes(d, {f["cause"] for f in listed} | {i["cause"] for i in lists[0][2]}),
         chosen=d.top is not None,
-        of_kernels=all(of_kernels(p.capture.input.dialect) for p in d.parts),
+        of_kernels=all(of_kernels(p.capture.input.tells) for p in d.parts),
     )
 
 

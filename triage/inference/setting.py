@@ -6,26 +6,6 @@ from triage.capture.capture import Capture
 from triage.derive.api import api_of
 from triage.derive.vendor import vendor_of
 
-# first part of a dialect's name -> words of rulebook.applies.FACTS that it implies
-_DIALECTS = {
-    "ncu": {"work": "compute", "vendor": "nvidia", "api": "cuda"},
-    "nsys": {"work": "compute", "vendor": "nvidia", "api": "cuda"},
-    "nvprof": {"work": "compute", "vendor": "nvidia", "api": "cuda"},
-    "rocprof": {"work": "compute", "vendor": "amd", "api": "hip"},
-    "rocprofv3": {"work": "compute", "vendor": "amd", "api": "hip"},
-    "rocm": {"work": "compute", "vendor": "amd", "api": "hip"},
-    "rcp": {"work": "compute", "vendor": "amd", "api": "opencl"},
-    "rga": {"vendor": "amd"},
-    "intel": {"work": "compute", "vendor": "intel", "api": "sycl"},
-    "gpu": {"work": "graphics", "vendor": "nvidia"},
-    "nvperf": {"vendor": "nvidia"},
-    "pix": {"work": "graphics", "api": "d3d12"},
-    "renderdoc": {"work": "graphics"},
-    "unreal": {"work": "graphics"},
-    "presentmon": {"work": "graphics"},
-    "xcode": {"work": "graphics", "vendor": "apple", "api": "metal"},
-    "mobile": {"work": "graphics"},
-}
 _DRAWN = ("bottleneck.", "pixels.", "prims.", "vertices.")  # counters that only drawing moves
 
 
@@ -34,7 +14,7 @@ def setting(capture: Capture) -> dict[str, str]:
 
     A device or counters that only one vendor has say the vendor; launches of a compute API say the kind of work.
     """
-    out = dict(_DIALECTS.get(capture.input.dialect.partition("-")[0], {}))
+    out = dict(capture.input.tells)
     # frame captures name their calls; a compute API has no draws
     if out.get("work") == "graphics" and "api" not in out and (api := api_of(capture)):
         out["api"] = api

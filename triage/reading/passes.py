@@ -7,6 +7,7 @@ lies in it without a marker of its own is a pass of its own. The times of the pa
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,8 +17,6 @@ from triage.capture.capture import SEP, Capture, Table
 
 WRAPPER = 0.5  # house judgement: a marker around more than half of the frame is no pass
 MOST = 50_000  # ranges up to which a capture is a frame of passes
-# first parts of the names of dialects whose tools profile compute APIs
-COMPUTE = ("ncu", "nsys", "nvprof", "rocprof", "rocprofv3", "rocm", "rcp", "rga", "intel")
 # names of API calls as frame profilers list them, with their arguments or without
 CALL = re.compile(
     r"(?:ID3D\w+::|vkCmd|gl)?(?:Draw|Dispatch|Copy|Clear|Resolve|Discard|Blit|ResourceBarrier|Barrier|ExecuteIndirect|MultiDraw|Trace)\w*"
@@ -59,9 +58,9 @@ class _Node:
         return out
 
 
-def may_be_frame(table: Table) -> bool:
+def may_be_frame(table: Table, tells: Mapping[str, str]) -> bool:
     """Might these rows be rendering work, rather than launches of a compute API or a table too long to be a frame?"""
-    if table.dialect.partition("-")[0] in COMPUTE or "launch.block_size" in table.columns:
+    if tells.get("work") == "compute" or "launch.block_size" in table.columns:
         return False
     return 0 < len(table) <= MOST and "present.interval" not in table.columns
 
@@ -70,7 +69,7 @@ def is_frame(capture: Capture) -> bool:
     """Is this a frame of rendering work, rather than launches of a compute API or a table too long to be one?"""
     if not 0 < len(capture) <= MOST or "launch.block_size" in capture.facts:
         return False
-    if capture.input.dialect.partition("-")[0] in COMPUTE:
+    if capture.input.tells.get("work") == "compute":
         return False
     return (
         bool(np.isin(capture.kinds, DRAWN).any())

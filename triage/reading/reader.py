@@ -67,9 +67,11 @@ def read(
 def capture(table: Table, module: dialects.Dialect, why: str, device: str = "", marker: str = "") -> Capture:
     """A reader's table as a Capture; raises TriageError for an unknown device or a marker that matches nothing."""
     source = table.files[0]
-    frame = frames.split(table) if passes.may_be_frame(table) else None
+    tells = dialects.tells(module.NAME)
+    framed = passes.may_be_frame(table, tells)
+    frame = frames.split(table) if framed else None
     codes, members = markers.group(table)
-    if frame is None and members is not None and passes.may_be_frame(table):
+    if frame is None and members is not None and framed:
         frame = frames.period(table)
     facts = markers.fold(table, codes, members)
     # of a group, the first row speaks for name, path and kind, which all its rows share
@@ -94,7 +96,7 @@ def capture(table: Table, module: dialects.Dialect, why: str, device: str = "", 
         facts[metric] = values
         sources[metric] = Derived(f"{metric.rpartition('_')[2]} of the calls", ("gpu.time",))
     out = Capture(
-        input=InputFile(source.path, module.NAME, why, len(table)),
+        input=InputFile(source.path, module.NAME, why, len(table), tells),
         table=table,
         names=names,
         paths=nothing if paths is None else paths,

@@ -50,7 +50,7 @@ def compare(
     """
     pairs, gone, new = match(side(before), side(after))
     rows = timeline(before, after)
-    noun = "kernel" if all(of_kernels(c["dialect"]) for d in (before, after) for c in _inputs(d)) else "workload"
+    noun = "kernel" if all(of_kernels(p.capture.input.tells) for d in (before, after) for p in d.parts) else "workload"
     if not rows:
         fairness.refuse(pairs, gone, new, noun)
     limits = Limits(floor, (threshold or MARGIN) if margin is None else margin)

@@ -6,6 +6,7 @@ import json
 import textwrap
 from collections.abc import Sequence
 
+from triage import dialects
 from triage.derive.vendor import of_kernels
 from triage.ground.errors import ReportError
 from triage.ground.units import show
@@ -48,7 +49,7 @@ def render(doc: Comparison, format: str, full: bool = False) -> str:
 
 
 def _of_kernels(doc: Comparison) -> bool:
-    return all(of_kernels(c["dialect"]) for c in (*doc["before"], *doc["after"]))
+    return all(of_kernels(dialects.tells(c["dialect"])) for c in (*doc["before"], *doc["after"]))
 
 
 def _written(doc: Comparison, format: str, full: bool) -> str:
