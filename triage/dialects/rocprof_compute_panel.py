@@ -65,6 +65,7 @@ _SOL: dict[str, tuple[str, str]] = {
     "VALU Active Threads": ("valu.active_threads", "value"),
     "IPC": ("cu.ipc", "value"),
     "CU Utilization": ("sm.active", "value"),
+    "Active CUs": ("sm.active", "pop"),
     "LDS Bank Conflict": ("lds.conflicts_per_access", "value"),
     "LDS Bank Conflicts/Access": ("lds.conflicts_per_access", "value"),
     "Instr Cache Hit Rate": ("l1i.hit_rate", "value"),

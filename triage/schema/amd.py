@@ -195,6 +195,13 @@ METRICS = (
         "low",
         "Address translations that missed the first-level translation cache",
     ),
+    Metric(
+        "tlb.stall",
+        "ratio",
+        "Translation stalls",
+        "low",
+        "Share of the vector L1's active time in which its translation cache waited for the second level (UTCL2)",
+    ),
     Metric("atomics.fabric_share", "ratio", "Atomics beyond L2", "low", "Atomics, as a share of L2's fabric writes"),
     Metric(
         "l2.channel_imbalance",

@@ -102,6 +102,9 @@ def _wide(*narrow: str) -> str:
 _WIDE = (_wide("F16", "BF16", "F8", "F6F4"), _wide("F16", "BF16", "F8"), _wide("F16", "BF16"))
 
 
+_UTCL2 = ("LFIFO_NOT_RES", "UTCL2_REQ_OUT_OF_CREDITS")
+
+
 # (canonical id, formula): tried in this order, the first formula whose names are all there wins. A formula may use
 # metrics above it, so the order matters for what depends on what
 _BASE: tuple[tuple[str, str], ...] = (
@@ -156,10 +159,16 @@ _BASE: tuple[tuple[str, str], ...] = (
     ("vmem.lines_per_inst", "TCP_TOTAL_CACHE_ACCESSES_sum / vmem.insts"),
     ("vmem.l2_requests_per_inst", "TCC_REQ_sum / vmem.insts"),
     ("tlb.miss_rate", "TCP_UTCL1_TRANSLATION_MISS_sum / TCP_UTCL1_REQUEST_sum"),
+    ("tlb.miss_rate", "max(0, 1 - TCP_UTCL1_TRANSLATION_HIT_sum / TCP_UTCL1_REQUEST_sum)"),
     ("tlb.miss_rate", "1 - vL1dCacheTcbHitRate / 100"),
     (
         "tlb.miss_rate",
         "TCP_UTCL1_TRANSLATION_MISS_sum / (TCP_UTCL1_TRANSLATION_HIT_sum + TCP_UTCL1_TRANSLATION_MISS_sum)",
+    ),
+    # what waits for L2's translation cache: its answer, then credits to ask it (MI300 and MI350)
+    *(
+        ("tlb.stall", f"({' + '.join(f'TCP_UTCL1_STALL_{w}_sum' for w in waits)}) / TCP_GATE_EN1_sum")
+        for waits in (_UTCL2, _UTCL2[:1], _UTCL2[1:])
     ),
     ("atomics.share", "TCC_ATOMIC_sum / TCC_REQ_sum"),
     ("atomics.share", "TCC_ATOMIC_sum / (TCC_HIT_sum + TCC_MISS_sum)"),
