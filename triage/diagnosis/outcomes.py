@@ -270,7 +270,7 @@ class Outcomes:
             return f"{rule.title}: overruled by {by}"
         other = self.d.book.rules[index]
         reason = sentence(other.finding, other, self.lookup(index), i) if other.finding else other.title
-        return f"{rule.title}: overruled, because {lower_first(reason)}"
+        return f"{rule.title}: overruled ({lower_first(reason).removesuffix('.')})"
 
     def _excluded(self, rule: Rule, index: int, silent: Masks) -> Iterator[tuple[str, int, str]]:
         """`CPU-bound: GPU idle 0.0 % ≤ 1.0 %`: the first comparison that failed, turned round.
