@@ -45,7 +45,12 @@ EVERY = 5.0  # seconds between progress lines when stderr is no terminal
 @click.option("--resume", is_flag=True, help="Finish only what an interrupted batch left undone.")
 @click.option("--strict", is_flag=True, help="Exit with 2 when any capture could not be read.")
 @click.option("--dask", default="", metavar="ADDRESS", help="Run on a Dask cluster, such as tcp://host:8786.")
-@click.option("--top", type=click.IntRange(0), metavar="N", help="Keep the N best findings of each capture.")
+@click.option(
+    "--top",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Keep the N best findings of each capture, and what they concern.",
+)
 @click.option(
     "--min-gain",
     type=_types.Share(),
@@ -53,7 +58,7 @@ EVERY = 5.0  # seconds between progress lines when stderr is no terminal
     metavar="SHARE",
     help="Least share of a frame a finding must give back.",
 )
-@click.option("--full", is_flag=True, help="Everything, where a format is short by default.")
+@click.option("--full", is_flag=True, help="Every finding, and everything where a format is short by default.")
 @_common.settings(_common.reading, _common.knowledge)
 def command(
     paths: tuple[str, ...], output: str, jobs: int | None, resume: bool, strict: bool, dask: str, settings: Settings
@@ -61,7 +66,8 @@ def command(
     """Diagnose many captures: a report for each, an index over all, findings.csv and errors.csv.
 
     PATH is a file, a folder (searched; a folder that is one export is one capture), a glob, or an address that fsspec
-    understands. A file that cannot be read is one line of errors.csv; the others are done.
+    understands. A file that cannot be read is one line of errors.csv; the others are done. Of each capture every
+    workload and the whole to-do list are reported, and its 100 best findings; --full lists them all.
     """
     from triage.commands._stderr import complain
     from triage.products.batch import batch, find, run

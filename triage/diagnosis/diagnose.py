@@ -44,8 +44,13 @@ class Diagnostician:
         self._id_order = np.argsort(np.argsort([r.id for r in book.rules]))
         self._confidence = np.array([CONFIDENCE[r.gain.confidence] if r.gain else 0.5 for r in book.rules] or [0.5])
 
-    def diagnose(self, captures: Sequence[Capture], top: int | None = None, min_gain: float = 0.0) -> Diagnosis:
-        """Diagnose captures together. top: best findings to keep. min_gain: least share of the frame (0-1) to show."""
+    def diagnose(
+        self, captures: Sequence[Capture], top: int | None = None, min_gain: float = 0.0, listed: int = ALL
+    ) -> Diagnosis:
+        """Diagnose captures together. top: best findings to keep. min_gain: least share of the frame (0-1) to show.
+
+        listed: best findings to list where no top is said; workloads, sums and the to-do list stay whole.
+        """
         limit = top if top is not None else ALL
         parts = [self._part(c, i, limit, min_gain) for i, c in enumerate(captures)]
         keys: list[tuple[float, bool, float, str, int, int, int]] = []
@@ -66,8 +71,8 @@ class Diagnostician:
             ]
         keys.sort()
         total = sum(p.total for p in parts)
-        listed = LISTED if top is None and total > ALL else limit
-        order = [(key[4], key[6]) for key in keys[:listed]]
+        few = limit if top is not None else min(listed, LISTED if total > ALL else ALL)
+        order = [(key[4], key[6]) for key in keys[:few]]
         notes = []  # which engine inferred is said on stderr: the result is the same
         if total > len(order):
             notes.append(

@@ -2,7 +2,7 @@
 
     OUT/reports/<name>.<ext>      per capture and format
     OUT/index.html, index.md      captures and recurring root causes, worst first
-    OUT/findings.csv, .parquet    one row per finding (Parquet where pyarrow is installed); the same rows once
+    OUT/findings.csv, .parquet    one row per listed finding (Parquet where pyarrow is installed); the same rows once
     OUT/errors.csv                one row per capture that could not be used
     OUT/.triage/<name>.json       what is done; --resume reads it
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from triage.capture.source import Source
     from triage.diagnosis.diagnose import Diagnostician
 
+LISTED = 100  # best findings of a capture that its reports and the table list, unless --top or --full says otherwise
 AHEAD = 4  # captures handed to each worker in advance; more would only hold results in memory
 _BUSY = threading.Lock()  # a Diagnostician remembers signatures; threads of one Dask worker take turns
 
@@ -71,13 +72,14 @@ def work(found: Found, settings: Settings) -> Outcome:
 
 
 def _work(found: Found, settings: Settings) -> Outcome:
+    from triage.diagnosis.diagnose import ALL
     from triage.document import make
     from triage.products import accepted
     from triage.reading import same
     from triage.rendering import formats
 
     capture = settings.read(open_source(found.path, settings.most_unpacked))
-    d = _doctor(settings).diagnose([capture], settings.top, settings.min_gain)
+    d = _doctor(settings).diagnose([capture], settings.top, settings.min_gain, ALL if settings.full else LISTED)
     bundle = make.bundle(d, ways=any(formats.shows_ways(name) for name in settings.formats))
     bundle = accepted.apply(bundle, settings.accepted)
     reports: dict[str, str] = {}
