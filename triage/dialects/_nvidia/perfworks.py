@@ -77,8 +77,8 @@ def warps_of(header: str) -> str:
 
 
 def unit_of(header: str) -> str:
-    """`%` for counters that print percent, else "" (the canonical unit)."""
-    return "%" if re.search(r"\.pct(?:_of_peak_sustained_\w+)?\Z", counter(header)) else ""
+    """`%` for counters that print percent (those before Turing end in `_pct`), else "" (the canonical unit)."""
+    return "%" if re.search(r"(?:\.pct(?:_of_peak_sustained_\w+)?|_pct)\Z", counter(header)) else ""
 
 
 def clock_factor(values: Floats) -> float | None:

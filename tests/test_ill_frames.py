@@ -1,0 +1,84 @@
+"""Frames of four layouts, each marker with one known illness: it comes first on every marker, and containers stay silent."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.ill_frames import ILLNESSES, LAYOUTS, markers
+from triage import api
+from triage.dialects._nvidia import perfworks
+
+LITTLE = 0.05  # of a healthy marker's time: what may be promised as a note
+VERDICTS = ("low-throughput", "near-limit")
+# what the counters of a layout cannot tell: the size of the target, and vertex shader invocations in GPU Trace
+UNTOLD = {"gpu-trace": ("unsorted", "unordered indices"), "pix": ("unsorted",), "renderdoc": ("unsorted",)}
+OUTDOORS = "wide indices|fat vertices|micro-triangles|unsorted|exposed loads|registers|streaming|group barriers|serial dispatches|late CPU|healthy"
+INDOORS = "back faces|unordered indices|depth tests|many targets|scattered taps|one interface|early exits|big tile|uneven tiles|upload|healthy"
+EFFECTS = "layers of particles|discarding|coarse raster|volume|rows of fetches|dependent math|streaming groups|short groups|at the limit|healthy"
+COMPUTED = "arithmetic in groups|exposed buffers|shared by all|registers of groups|transcendentals|local arrays|narrow loads|shared queue|fences|switches over types|healthy"
+TRACED = "rays apart|boxes|interpolants|switches|constants|buffers on the host|readback|arithmetic|many fetches|long shader|interpolation|at the limit|healthy"
+UNMEASURED = {
+    "all": (),
+    "no stalls": ("stall.", "launch_stall."),
+    "units only": (
+        "stall.",
+        "launch_stall.",
+        "warp.",
+        "prims.",
+        "pixels.",
+        "invocations.",
+        "draw.",
+        "dispatch.",
+        "wfi.",
+        "copy.",
+        "sm.occupancy",
+    ),
+}
+FRAMES = [
+    (layout, told, name, scene.split("|"))
+    for name, scene in (("outdoors", OUTDOORS), ("indoors", INDOORS), ("effects", EFFECTS), ("computed", COMPUTED), ("traced", TRACED))
+    for layout, told in (("generic", "all"), ("generic", "no stalls"), ("generic", "units only"), ("gpu-trace", "all"), ("pix", "all"), ("renderdoc", "all"))
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("layout", "told", "scene", "names"), FRAMES, ids=[f"{s}, {lay}, {t}" for lay, t, s, _ in FRAMES]
+)
+def test_the_illness_of_every_marker_comes_first(
+    layout: str, told: str, scene: str, names: list[str], tmp_path: Path
+) -> None:
+    frame = markers(f"{scene} {layout} {told}", [n for n in names if n not in UNTOLD.get(layout, ())], UNMEASURED[told])
+    found = api.diagnose(LAYOUTS[layout](frame, tmp_path))
+    said: dict[str, list[tuple[str, float]]] = defaultdict(list)
+    for f in found.findings:
+        if f.gain is not None and f.workload >= 0 and f.rule.cause not in VERDICTS:
+            said[f.workload_id].append((f.rule.cause, f.gain.fraction))
+    by_name = {m.name: m for m in frame}
+    wrong, seen = [], set()
+    for w in found.to_dict()["workloads"]:
+        ill = next((by_name[n] for n in (w["name"], *reversed(w["path"])) if n in by_name), None)
+        here = [(c, g) for c, g in said[w["id"]] if g > LITTLE or ill is None or ill.illness.causes]
+        first, chain = next((c for c, _ in here), ""), next(iter(w["chain"]), "")
+        if ill is None or w["self_ns"] <= 0:
+            wrong += [f"container {w['name']}: {first or chain}"] if first or chain else []
+            continue
+        seen.add(ill.name)
+        right = ill.illness.causes or ("",)
+        healthy = "near-limit" in right or not ill.illness.causes
+        if (first not in right and not (healthy and not first)) or (chain not in right and not healthy):
+            wrong.append(f"{ill.name}: {here[:3]}, led by {chain or 'nothing'}, want {right}")
+    assert not wrong
+    assert seen == set(by_name)
+
+
+def test_every_illness_is_in_a_frame() -> None:
+    assert {n for *_, names in FRAMES for n in names} == set(ILLNESSES)
+
+
+@pytest.mark.parametrize("header", ["gr__idle_pct", "sm__warp_stall_barrier_pct", "lts__t_sector_hit_rate.pct"])
+def test_counters_that_say_percent_are_percent(header: str) -> None:
+    assert perfworks.unit_of(header) == "%"
+    assert perfworks.unit_of("gr__dispatch_count.sum") == ""
