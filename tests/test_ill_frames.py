@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 
-from tests.helpers.ill_frames import ILLNESSES, LAYOUTS, markers
+from tests.helpers.ill_frames import ILLNESSES, LAYOUTS, VENDORS, markers, vendor_pix, vendor_renderdoc
 from triage import api
 from triage.dialects._nvidia import perfworks
 
+Layout: TypeAlias = Callable[[str, str, Path], Path]
 LITTLE = 0.05  # of a healthy marker's time: what may be promised as a note
 VERDICTS = ("low-throughput", "near-limit")
 # what the counters of a layout cannot tell: the size of the target, and vertex shader invocations in GPU Trace
@@ -18,7 +21,7 @@ UNTOLD = {"gpu-trace": ("unsorted", "unordered indices"), "pix": ("unsorted",), 
 OUTDOORS = "wide indices|fat vertices|micro-triangles|unsorted|exposed loads|registers|streaming|group barriers|serial dispatches|late CPU|healthy"
 INDOORS = "back faces|unordered indices|depth tests|many targets|scattered taps|one interface|early exits|big tile|uneven tiles|upload|healthy"
 EFFECTS = "layers of particles|discarding|coarse raster|volume|rows of fetches|dependent math|streaming groups|short groups|at the limit|healthy"
-COMPUTED = "arithmetic in groups|exposed buffers|shared by all|registers of groups|transcendentals|local arrays|narrow loads|shared queue|fences|switches over types|healthy"
+COMPUTED = "arithmetic in groups|exposed buffers|shared by all|registers of groups|transcendentals|local arrays|narrow loads|shared queue|fences|switches over types|lists of lights|healthy"
 TRACED = "rays apart|boxes|interpolants|switches|constants|buffers on the host|readback|arithmetic|many fetches|long shader|interpolation|at the limit|healthy"
 UNMEASURED = {
     "all": (),
@@ -82,3 +85,26 @@ def test_every_illness_is_in_a_frame() -> None:
 def test_counters_that_say_percent_are_percent(header: str) -> None:
     assert perfworks.unit_of(header) == "%"
     assert perfworks.unit_of("gr__dispatch_count.sum") == ""
+
+
+@pytest.mark.parametrize("layout", [vendor_pix, vendor_renderdoc], ids=["pix", "renderdoc"])
+@pytest.mark.parametrize(("vendor", "frame"), [(v, f) for v in VENDORS for f in ("plaza", "harbour", "forest")])
+def test_counters_of_amd_and_intel(vendor: str, frame: str, layout: Layout, tmp_path: Path) -> None:
+    found = api.diagnose(layout(frame, vendor, tmp_path))
+    illnesses, wrong, seen = VENDORS[vendor][0], [], set()
+    first = {}
+    for f in found.findings:
+        if f.gain is not None and f.workload >= 0 and f.rule.cause not in VERDICTS and f.gain.fraction > LITTLE / 2:
+            first.setdefault(f.workload_id, f.rule.cause)
+    for w in found.to_dict()["workloads"]:
+        name = next((n for n in (w["name"], *reversed(w["path"])) if n in illnesses), "")
+        said = first.get(w["id"], "")
+        if w["self_ns"] <= 0:
+            wrong += [f"container {w['name']}: {said}"] if said else []
+            continue
+        seen.add(name)
+        causes = illnesses[name][1].split()
+        if said not in (causes or [""]) or (causes and next(iter(w["chain"]), "") not in causes):
+            wrong.append(f"{name}: {said or 'nothing'}, led by {w['chain'][:2]}, want {causes}")
+    assert not wrong
+    assert seen == set(illnesses)

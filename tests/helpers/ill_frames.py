@@ -194,6 +194,7 @@ ILLNESSES: dict[str, Illness] = {
     "short groups": _ill("compute", "launch-rate", lambda d: {"sm.occupancy": d(18, 36), "launch_stall.cs_warp_allocation": d(0, 2), **_sol(sm=d(25, 38)), **_stall(long_scoreboard=d(18, 28))}),
     "uneven tiles": _ill("compute", "idle-sms load-imbalance", lambda d: {"sm.active": d(45, 72), "wfi.sync": d(0, 0.8), "dispatch.count": 1, **_sol(sm=d(18, 30))}),
     "healthy": _ill("compute", "", lambda d: _sol(sm=d(66, 76), l1tex=d(45, 55), l2=d(30, 45), vram=d(30, 50)) | _stall(long_scoreboard=d(8, 14))),
+    "lists of lights": _ill("compute", "divergence", lambda d: {"warp.threads_per_inst": d(8, 14), **_sol(sm=d(55, 70))}),
     # the rest
     "upload": _ill("copy", "bus-traffic", lambda d: _sol(pcie=d(70, 92))),
     "readback": _ill("geometry", "blocking-copy", _copied),
@@ -354,3 +355,81 @@ def _perfworks(metrics: Iterable[str]) -> dict[str, str]:
 def _text(path: Path, text: str) -> Path:
     path.write_text(text, encoding="utf-8", newline="")
     return path
+
+
+# ---- counters of AMD's and Intel's plug-ins: illness -> (call, causes, counters)
+
+Vendor = dict[str, tuple[str, str, Callable[[Draw], dict[str, float]]]]
+_AMD_WELL = {"VALUBusy": (20, 40), "VALUUtilization": (88, 99), "SALUBusy": (4, 15), "MemUnitBusy": (20, 45), "MemUnitStalled": (1, 6),
+             "WriteUnitStalled": (0, 2), "L0CacheHit": (78, 93), "L2CacheHit": (75, 92), "TexUnitBusy": (20, 45), "CSLDSBankConflict": (0, 1),
+             "PSExportStalls": (0, 4), "DepthStencilTestBusy": (3, 20), "PrimitivesIn": (5e4, 2e5), "CulledPrims": (2e4, 2.4e4), "PSPixelsIn": (2e6, 4e6),
+             "VsGsVerticesIn": (4e4, 5e4)}  # fmt: skip
+AMD: Vendor = {
+    "full ALUs": ("Dispatch(240, 135, 1)", "fp32-bound issue-bound", lambda d: {"VALUBusy": d(88, 97)}),
+    "full texture units": ("Draw(3)", "texture-queue l1-bandwidth texture-format", lambda d: {"TexUnitBusy": d(88, 98), "VALUBusy": d(20, 45)}),
+    "misses": ("Dispatch(240, 135, 1)", "memory-latency l1-locality lsu-pressure", lambda d: {"MemUnitBusy": d(88, 98), "MemUnitStalled": d(35, 60), "L0CacheHit": d(20, 45), "L2CacheHit": d(30, 45), "VALUBusy": d(6, 15)}),
+    "lanes apart": ("Dispatch(240, 135, 1)", "divergence", lambda d: {"VALUUtilization": d(28, 50), "VALUBusy": d(66, 82)}),
+    "banks in conflict": ("Dispatch(240, 135, 1)", "bank-conflicts", lambda d: {"CSLDSBankConflict": d(18, 40)}),
+    "exports": ("DrawIndexed(1200)", "crop-bound render-target-traffic", lambda d: {"PSExportStalls": d(35, 60)}),
+    "depth": ("DrawIndexed(90000)", "zrop-bound", lambda d: {"DepthStencilTestBusy": d(82, 96), "VALUBusy": d(5, 15)}),
+    "dust": ("DrawIndexed(9000000)", "small-triangles", lambda d: {"PrimitivesIn": 3e6, "CulledPrims": 1.2e6, "PSPixelsIn": d(1.2e6, 3e6), "VsGsVerticesIn": 2e6}),
+    "backs": ("DrawIndexed(12000000)", "culled-primitives", lambda d: {"PrimitivesIn": 4e6, "CulledPrims": d(3.3e6, 3.8e6), "PSPixelsIn": 9e6, "VsGsVerticesIn": 2.4e6}),
+    "well": ("DrawIndexed(90000)", "", lambda d: {"VALUBusy": d(40, 55)}),
+}  # fmt: skip
+_INTEL_WELL = {"EuActive": (45, 60), "EuStall": (15, 24), "EuThreadOccupancy": (60, 78), "SamplerBottleneck": (0, 4), "SamplersBusy": (20, 50), "VfBottleneck": (0, 4),
+               "SfBottleneck": (0, 3), "HiDepthBottleneck": (0, 3), "BcBottleneck": (0, 3), "GTRequestQueueFull": (0, 8), "L3Lookups": (1e6, 2e6), "L3Misses": (1e5, 2e5),
+               "IA Primitives": (4e4, 5e4), "Clipper Primitives Out": (2.4e4, 3e4), "PS Invocations": (1e6, 2e6), "VS Invocations": (2e4, 3e4)}  # fmt: skip
+INTEL: Vendor = {
+    "attributes": ("DrawIndexedInstanced", "vertex-fetch", lambda d: {"VfBottleneck": d(35, 65), "EuActive": d(12, 22)}),
+    "depth": ("DrawIndexedInstanced", "zrop-bound", lambda d: {"HiDepthBottleneck": d(35, 65), "EuActive": d(10, 20), "EuStall": d(6, 12)}),
+    "setup": ("DrawIndexedInstanced", "raster-bound", lambda d: {"SfBottleneck": d(35, 60), "EuActive": d(20, 35)}),
+    "sampler": ("DrawInstanced", "texture-format texture-queue", lambda d: {"SamplerBottleneck": d(40, 70), "SamplersBusy": d(92, 99), "EuActive": d(28, 38), "EuStall": d(48, 58), "EuThreadOccupancy": d(82, 92)}),
+    "full engines": ("Dispatch", "fp32-bound issue-bound", lambda d: {"EuActive": d(93, 98), "EuStall": d(1, 2)}),
+    "waits": ("DrawInstanced", "memory-latency", lambda d: {"EuActive": d(12, 22), "EuStall": d(68, 82), "EuThreadOccupancy": d(84, 95)}),
+    "waits hardly for the sampler": ("DrawInstanced", "memory-latency", lambda d: {"EuActive": d(12, 20), "EuStall": d(72, 82), "EuThreadOccupancy": d(84, 95), "SamplerBottleneck": d(11, 20)}),
+    "memory": ("DrawInstanced", "vram-bandwidth", lambda d: {"GTRequestQueueFull": d(75, 98), "EuActive": d(12, 22), "EuStall": d(66, 80), "EuThreadOccupancy": d(84, 92), "L3Misses": 9e5}),
+    "few threads": ("Dispatch", "low-occupancy", lambda d: {"EuActive": d(24, 30), "EuStall": d(62, 66), "EuThreadOccupancy": d(18, 35)}),
+    "dust": ("DrawIndexedInstanced", "small-triangles", lambda d: {"IA Primitives": 3e6, "Clipper Primitives Out": 1.6e6, "PS Invocations": d(1.2e6, 3e6), "VS Invocations": 2e6}),
+    "backs": ("DrawIndexedInstanced", "culled-primitives", lambda d: {"IA Primitives": 4e6, "Clipper Primitives Out": d(2e5, 5e5), "PS Invocations": 6e6, "VS Invocations": 2e6}),
+    "well": ("DrawIndexedInstanced", "", lambda d: {"EuActive": d(60, 70)}),
+}  # fmt: skip
+VENDORS = {"amd": (AMD, _AMD_WELL), "intel": (INTEL, _INTEL_WELL)}
+
+
+def vendor_rows(frame: str, vendor: str) -> dict[str, dict[str, float]]:
+    """Illness -> counters of one event."""
+    d, (illnesses, well) = Draw(frame), VENDORS[vendor]
+    out = {}
+    for name, (_, _, ill) in illnesses.items():
+        row = {counter: d(*spread) for counter, spread in well.items()} | ill(d)
+        if vendor == "intel":
+            row["EuIdle"] = round(100 - row["EuActive"] - row["EuStall"], 2)
+        out[name] = row
+    return out
+
+
+def vendor_pix(frame: str, vendor: str, folder: Path) -> Path:
+    """pixtool's list with a vendor's counters, one call below a marker of the illness's name."""
+    rows = vendor_rows(frame, vendor)
+    columns = list(next(iter(rows.values())))
+    lines = [", ".join(["Queue ID", "Parent", "Name", "Global ID", "EOP to EOP Duration (ns)", *columns])]
+    for i, (name, row) in enumerate(rows.items()):
+        ns, cells = str(400_000 + 10_000 * i), [f"{row[c]:g}" for c in columns]
+        lines.append(", ".join([str(2 * i), "-1", name, "", ns, *cells]))
+        call = VENDORS[vendor][0][name][0].split("(")[0]
+        lines.append(", ".join([str(2 * i + 1), str(2 * i), call, str(i + 1), ns, *cells]))
+    return _text(folder / "events.csv", "\n".join(lines) + "\n")
+
+
+def vendor_renderdoc(frame: str, vendor: str, folder: Path) -> Path:
+    """RenderDoc's counters and events with a vendor's counters."""
+    rows = vendor_rows(frame, vendor)
+    columns = list(next(iter(rows.values())))
+    lines = [",".join(["EID", "GPU Duration (ms)", *columns])]
+    events = ["frame.rdc - Frame #1", "", " EID  | Event | Action #", "-----"]
+    for i, (name, row) in enumerate(rows.items(), 1):
+        lines.append(",".join([str(2 * i + 1), f"{0.4 + 0.01 * i:g}", *(f"{row[c]:g}" for c in columns)]))
+        call = VENDORS[vendor][0][name][0]
+        events += [f"{2 * i} | - {name} | {i}", f"{2 * i + 1} |  \\- {call if '(' in call else call + '(3)'} | {i}"]
+    _text(folder / "frame-events.txt", "\n".join(events) + "\n")
+    return _text(folder / "frame-counters.csv", "\n".join(lines) + "\n")

@@ -307,7 +307,7 @@ def _remarks(table: Table) -> None:
 # what is computed here, besides what is exported
 _EXPORTS = (
     "gpu.time gpu.idle sm.active sm.occupancy sm.active_warps sm.occupancy_elapsed sm.issue_per_elapsed"
-    " sm.issue_per_active sm.throughput_active pixels.per_primitive zcull.reject_rate".split()
+    " sm.issue_per_active sm.throughput_active".split()
 )
 # parts of PerfWorks names that only kernel profilers have: no metric set of GPU Trace holds them
 _NOT = (

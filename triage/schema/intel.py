@@ -224,6 +224,7 @@ METRICS = (
         "Memory queue full",
         "Time in which the memory's request queue was nearly full",
         "GPU_MEMORY_REQUEST_QUEUE_FULL",
+        "GTRequestQueueFull",
     ),
     _count("tlb.misses", "TLB misses", "Address translations that missed, of all engines", "TLB_MISS"),
     # the load/store cache is the L1 of an Xe core

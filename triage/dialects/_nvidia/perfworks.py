@@ -104,7 +104,6 @@ def compute(table: Table) -> None:
         warnings.simplefilter("ignore", RuntimeWarning)
         _warps(table)
         _stalls(table)
-        _pixels(table)
 
 
 def _get(table: Table, metric: str) -> Floats | None:
@@ -184,17 +183,6 @@ def _stalls(table: Table) -> None:
                 int(rows[0]),
             )
         )
-
-
-def _pixels(table: Table) -> None:
-    pixels, prims = _get(table, "pixels.shaded"), _get(table, "prims.input")
-    if pixels is not None and prims is not None:
-        both = ("pixels.shaded", "prims.input")
-        add(table, "pixels.per_primitive", _over(pixels, prims), " / ".join(both), both)
-    seen, kept = _get(table, "zcull.samples"), _get(table, "zcull.accepted")
-    if seen is not None and kept is not None:
-        both = ("zcull.accepted", "zcull.samples")
-        add(table, "zcull.reject_rate", 1 - _over(kept, seen), f"1 - {' / '.join(both)}", both)
 
 
 def kinds(table: Table) -> Names:
