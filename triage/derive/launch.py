@@ -12,12 +12,11 @@ from triage.derive._derivation import Derivation
 from triage.derive.vendor import vendor_of
 from triage.devices import AmdLimits, Device, IntelLimits, listing
 from triage.ground.errors import TriageError
-from triage.occupancy.core import UNLIMITED
-from triage.occupancy.model import Model, model_for
 from triage.schema.kernel import LIMITERS
 
 if TYPE_CHECKING:
     from triage.derive import View
+    from triage.occupancy.model import Model
 
 SAME_PEAK = 0.06  # products of one generation whose bandwidths differ by less are not told apart
 SAMPLE = 4096  # rows of a capture that are asked what the device is
@@ -50,6 +49,8 @@ def model_of(device: Device | None, wave: float = np.nan) -> Model | None:
     """
     if device is None:
         return None
+    from triage.occupancy.model import model_for  # a room that only launches need
+
     limits = device.limits
     if isinstance(limits, IntelLimits):
         return None
@@ -95,6 +96,8 @@ def _calculate(view: View) -> dict[str, Floats]:
     model, asked = model_of(view.capture.device, width), arguments(view)
     if model is None or asked is None:
         return {}
+    from triage.occupancy.core import UNLIMITED
+
     at, launch = asked
     core = model.run(**launch)
     out: dict[str, Floats] = {}

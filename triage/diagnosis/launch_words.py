@@ -5,8 +5,6 @@ from __future__ import annotations
 from triage.derive import View
 from triage.derive.launch import arguments, model_of
 from triage.ground.errors import TriageError
-from triage.occupancy.model import Launch
-from triage.occupancy.result import single
 from triage.schema.kernel import LIMITERS
 
 UNKNOWN = "(not measured)"  # drops the sentence of an advice that needs it
@@ -34,6 +32,9 @@ def next_step(view: View, i: int) -> str:
     asked, model = arguments(one), model_of(view.capture.device, _value(view, "launch.wave_size", i))
     if asked is None or model is None:
         return UNKNOWN
+    from triage.occupancy.model import Launch
+    from triage.occupancy.result import single
+
     try:
         step = single(model, Launch(**{name: int(values[0]) for name, values in asked[1].items()})).best_step
     # a launch the device cannot run has no next step; damaged exports hold such

@@ -102,9 +102,9 @@ def jira_name(text: object, most: int = 60) -> str:
     return jira(short(text, most)) or " "
 
 
-_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NOT_XML = "[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"  # compiled, and kept by re, where it is used
 
 
 def xml_chars(text: object) -> str:
     """Only characters that XML 1.0 allows; the rest is named."""
-    return _XML.sub(_named, clean(text))
+    return re.sub(_NOT_XML, _named, clean(text))

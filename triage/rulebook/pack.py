@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from triage.files import strict_yaml
 from triage.ground.errors import RuleError, UnknownUnit
 from triage.rulebook import applies
 from triage.rulebook.rule import quantity
@@ -31,6 +30,8 @@ def read(folder: Path) -> Pack:
     path = folder / FILE
     if not path.is_file():
         return Pack()
+    from triage.files import strict_yaml  # a YAML parser, which compiled rules do without
+
     d = strict_yaml.load(path)
 
     def wrong(key: str, problem: str) -> RuleError:
