@@ -76,12 +76,19 @@ class View:
     rows: a slice, or positions of workloads. Results are remembered, so a condition used by ten rules is computed once.
     """
 
-    def __init__(self, capture: Capture, rows: slice | Indices | list[int] = slice(None)) -> None:
+    def __init__(
+        self, capture: Capture, rows: slice | Indices | list[int] = slice(None), whole: View | None = None
+    ) -> None:
         self.capture = capture
         self.rows = rows
         self.size = len(capture.names[rows])
+        self.whole = whole or self  # keeps what does not depend on the rows
         self._memo: dict[str, Values] = {}
         self._made: dict[Hashable, object] = {}
+
+    def part(self, rows: slice | Indices | list[int]) -> View:
+        """A view of other rows of the same capture, which shares what is known of the capture as a whole."""
+        return View(self.capture, rows, self.whole)
 
     def __getitem__(self, metric: str) -> Values:
         """Values of a metric in its canonical unit: array of `size`, or scalar NaN when it is missing everywhere."""
@@ -101,11 +108,12 @@ class View:
     @property
     def leaf(self) -> Masks:
         """Which of these workloads hold no other."""
-        return self.once("leaf", lambda: self.capture.leaf[self.rows])
+        leaf: Masks = self.whole.once("leaf", lambda: self.capture.leaf)[self.rows]
+        return leaf
 
     def head(self, count: int) -> View:
         """The first workloads of the same capture, whichever ones this view is about."""
-        return View(self.capture, slice(0, count))
+        return self.whole.once(("head", count), lambda: self.part(slice(0, count)))
 
     def _load(self, metric: str) -> Values:
         exported = self.capture.facts.get(metric)

@@ -38,9 +38,14 @@ def api_of(capture: Capture) -> str:
     return ""
 
 
+def api_known(view: View) -> str:
+    """The API of a view's capture, looked for once."""
+    return view.whole.once("api", lambda: api_of(view.capture))
+
+
 def _flag(api: str) -> Derivation:
     def known(view: View) -> Values:
-        found = view.once("api", lambda: api_of(view.capture))
+        found = api_known(view)
         return np.full(view.size, float(found == api)) if found else np.nan
 
     return Derivation(f"api.{api}", (), "the dialect, or calls that only one API has", known, whole=True)

@@ -13,7 +13,7 @@ import numpy as np
 
 from triage.capture.arrays import Values
 from triage.derive._derivation import Derivation
-from triage.derive.api import api_of
+from triage.derive.api import api_known
 
 if TYPE_CHECKING:
     from triage.derive import View
@@ -48,7 +48,7 @@ def has(feature: str, arch: str, api: str) -> float:
 def _flag(feature: str) -> Derivation:
     def known(view: View) -> Values:
         device = view.capture.device
-        found = has(feature, device.arch if device else "", view.once("api", lambda: api_of(view.capture)))
+        found = has(feature, device.arch if device else "", api_known(view))
         return np.full(view.size, found) if found == found else np.nan
 
     return Derivation(f"can.{feature}", (), "the device's generation and the API (features.toml)", known, whole=True)

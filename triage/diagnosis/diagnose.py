@@ -23,7 +23,8 @@ from triage.diagnosis.todo import todo
 from triage.ground.limiters import CONFIDENCE
 from triage.ground.method import LATEST
 from triage.inference.engine import Engine
-from triage.inference.evaluate import Constants, Lookup, infer
+from triage.inference.evaluate import Lookup
+from triage.inference.firing import Candidates, fire
 from triage.inference.groups import compile_program
 from triage.rulebook.packs import Rulebook
 
@@ -89,32 +90,30 @@ class Diagnostician:
         np.empty(HEAP, np.uint8)  # and freed: up to that size, glibc now reuses memory instead of mapping it anew
         ledger = Ledger(limit, min_gain, capture.frame_ns, self._confidence, self._id_order, _untimed(capture))
         band, limiter = np.zeros(n, np.int8), np.zeros(n, np.int8)
-        constants, leaders = Constants(capture), Leaders.none(n)
+        candidates, leaders, every = Candidates(self.workload, capture), Leaders.none(n), View(capture)
         for start in range(0, n, BLOCK):
             rows = slice(start, min(start + BLOCK, n))
-            view = View(capture, rows)
+            view = every.part(rows)
             limits = judge(view)
             band[rows], limiter[rows] = limits.band, limits.limiter
-            fired = self._fire(view, self.workload, capture.self_ns[rows], ledger, start, constants)
+            fired = self._fire(view, candidates, capture.self_ns[rows], ledger, start)
             leaders.put(rows, self.vocabulary.lead(self.vocabulary.known(view, fired), view.size))
         time = np.nan_to_num(capture.self_ns)
         frame = frame_capture(capture, limiter, (leaders.likely * time, leaders.rule), self.book)
         view, fired = View(frame), []
         if self.frame:
-            fired = self._fire(view, self.frame, np.array([capture.frame_ns]), ledger, -1, Constants(frame))
+            fired = self._fire(view, Candidates(self.frame, frame), np.array([capture.frame_ns]), ledger, -1)
         whole = self.vocabulary.known(view, fired)
         return Part(capture, number, ledger.firings(), limiter, band, leaders, ledger.total, frame, whole)
 
-    def _fire(
-        self, view: View, engine: Engine, self_ns: Floats, ledger: Ledger, offset: int, constants: Constants
-    ) -> list[Fired]:
+    def _fire(self, view: View, candidates: Candidates, self_ns: Floats, ledger: Ledger, offset: int) -> list[Fired]:
         """Infer one block; its firings, with their gains, which are entered into the ledger too."""
-        truth, out = infer(view, engine, constants), []
-        for index in sorted(truth.fired):
+        fired, out = fire(view, candidates), []
+        for index in sorted(fired):
             rule = self.book.rules[index]
             if rule.is_concept:
                 continue
-            where = np.flatnonzero(truth.fired[index])
+            where = np.flatnonzero(fired[index])
             if len(where):
                 gains = fractions(rule, Lookup(rule, view, self.method), where)
                 ledger.add(index, where + offset, gains, self_ns[where])

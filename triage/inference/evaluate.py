@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from triage.capture.arrays import Codes, Masks, Values
-from triage.capture.capture import Capture
-from triage.derive import View, absent, leaves
+from triage.derive import View, leaves
 from triage.inference.engine import Engine
 from triage.inference.groups import RULES, Input, reads, sign
 from triage.inference.setting import setting
@@ -82,36 +81,18 @@ class Lookup:
         return self.view.once((type(e), self.rule.id, self.method, e.text), lambda: e(self))
 
 
-class Constants:
-    """What is the same for all workloads of a capture, so asked for the first block: conditions over metrics that it does
-    not have, and the facts that choose rules."""
-
-    def __init__(self, capture: Capture) -> None:
-        self.capture = capture
-        self.truths: dict[str, Codes | int] = {}
-        self.here = setting(capture)
-
-    def keep(self, item: Input, truth: Codes | int) -> None:
-        """Remember a truth if no block can change it."""
-        if item.kind == "condition" and np.ndim(truth) == 0:
-            assert item.condition and item.rule
-            if all(absent(m, self.capture) for m in reads(item.rule, item.condition.names)):
-                self.truths[item.key] = truth
-
-
-def infer(view: View, engine: Engine, constants: Constants | None = None) -> Truth:
-    """Run every group of the engine's program over a view, then apply the vetoes. constants: of the blocks before."""
+def infer(view: View, engine: Engine) -> Truth:
+    """Run every group of the engine's program over a view, then apply the vetoes."""
     program, truth = engine.program, Truth()
-    constants = constants or Constants(view.capture)
-    memo = dict(constants.truths)
-    size, here = view.size, constants.here
+    memo: dict[str, Codes | int] = {}
+    size, here = view.size, setting(view.capture)
     nothing = np.zeros(size, dtype=bool)
     for group in program.groups:
         # rules about other hardware or another API are not asked, nor is anything that only they read
         members = [(m, member) for m, member in enumerate(group.members) if may_hold(member.rule.applies, here)]
         read = {i for _, member in members for inputs in member.alternatives for i in inputs}
         digits = [
-            _truth_of(item, view, program.method, truth, memo, constants) if i in read else FALSE
+            _truth_of(item, view, program.method, truth, memo) if i in read else FALSE
             for i, item in enumerate(group.inputs)
         ]
         # over metrics that a capture does not have a whole block is one signature
@@ -129,9 +110,14 @@ def infer(view: View, engine: Engine, constants: Constants | None = None) -> Tru
             if possible is not nothing:
                 for name in (member.rule.name, *member.rule.concludes):
                     truth.conclude(name, fired, possible)
+    settle(view, engine, truth)
+    return truth
+
+
+def settle(view: View, engine: Engine, truth: Truth) -> None:
+    """What every rule says by itself becomes what is said: vetoes, and silence about containers."""
     _veto(engine, truth)
     _leaves_only(view, truth)
-    return truth
 
 
 def _leaves_only(view: View, truth: Truth) -> None:
@@ -147,9 +133,7 @@ def _leaves_only(view: View, truth: Truth) -> None:
         truth.overruled[index] = [(by, hit & leaf) for by, hit in vetoes]
 
 
-def _truth_of(
-    item: Input, view: View, method: str, truth: Truth, memo: dict[str, Codes | int], constants: Constants
-) -> Codes | int:
+def _truth_of(item: Input, view: View, method: str, truth: Truth, memo: dict[str, Codes | int]) -> Codes | int:
     if item.kind == "given":
         return truth.concept(item.name)
     if item.key not in memo:
@@ -163,7 +147,6 @@ def _truth_of(
         else:
             assert item.condition and item.rule
             memo[item.key] = item.condition(Lookup(item.rule, view, method))
-            constants.keep(item, memo[item.key])
     return memo[item.key]
 
 

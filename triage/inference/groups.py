@@ -14,7 +14,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from triage.capture.arrays import Codes
+from triage.capture.arrays import Codes, Masks
 from triage.ground.errors import RuleError
 from triage.rulebook.expression import Condition
 from triage.rulebook.packs import Rulebook, layers
@@ -30,13 +30,17 @@ Signatures: TypeAlias = NDArray[np.int16] | NDArray[np.int32]  # per workload, t
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One literal source of a group. kind: condition | given | have (a needed metric that no condition reads)."""
+    """One literal source of a group. kind: condition | given | have (a needed metric that no condition reads).
+
+    needs: metrics without which it is unknown, whatever the others are.
+    """
 
     key: str
     kind: str
     condition: Condition | None = None
     rule: Rule | None = None
     name: str = ""
+    needs: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +118,15 @@ def _inputs(rule: Rule, method: str) -> tuple[list[Input], list[Input]]:
     when = rule.when[method]
 
     def atom(c: Condition) -> Input:
-        return Input(spelled(rule, c.text, c.names, method), "condition", c, rule)
+        needs = frozenset() if _forgives(rule, c) else frozenset(reads(rule, c.names))
+        return Input(spelled(rule, c.text, c.names, method), "condition", c, rule, needs=needs)
 
-    base = [Input(f"given {g}", "given", name=g) for g in when.given] + [atom(c) for c in when.all_of]
+    all_of, any_of = [atom(c) for c in when.all_of], [atom(c) for c in when.any_of]
     # a condition that forgives missing inputs does not prove that a need is there
-    read = {m for c in when.conditions if not _forgives(rule, c) for m in reads(rule, c.names)}
-    base += [Input(f"have {m}", "have", name=m) for m in rule.needs if m not in read]
-    return base, [atom(c) for c in when.any_of]
+    read = frozenset().union(*(i.needs for i in (*all_of, *any_of)))
+    given = [Input(f"given {g}", "given", name=g) for g in when.given]
+    have = [Input(f"have {m}", "have", name=m, needs=frozenset((m,))) for m in rule.needs if m not in read]
+    return [*given, *all_of, *have], any_of
 
 
 def compile_program(book: Rulebook, method: str, scope: str) -> Program:
@@ -163,7 +169,7 @@ def compile_program(book: Rulebook, method: str, scope: str) -> Program:
     return Program(book, method, scope, tuple(groups))
 
 
-def sign(truths: Sequence[Codes | int], size: int) -> Signatures:
+def sign(truths: Sequence[Codes | Masks | np.bool_ | int], size: int) -> Signatures:
     """Signature per workload: three-valued inputs as the digits of a base-3 number."""
     code: Signatures = np.zeros(size, np.int16) if len(truths) <= SHORT else np.zeros(size, np.int32)
     for truth in truths:
