@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conftest import bare_capture
+from triage.derive import View
 from triage.diagnosis.gain import CAP, MODEL, fractions
-from triage.ground.parts import UNITS
+from triage.ground.parts import EVERY, ROLLUPS, UNITS
 from triage.inference.evaluate import Lookup
 from triage.products.proof.check import facts_view
 from triage.rulebook.expression import value
@@ -120,3 +122,43 @@ def test_confidence_comes_from_the_evidence(book: Rulebook) -> None:
     said = [r.gain for r in book.rules if r.gain and r.gain.confidence == "high"]
     assert said
     assert {g.evidence for g in said} == {"mechanism"}
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    freed=st.dictionaries(st.sampled_from([*PARTS, EVERY]), st.tuples(shares, shares), max_size=3),
+    time=st.one_of(st.none(), shares),
+)
+def test_the_busiest_of_the_others_speaks_for_all_of_them(
+    rule: Rule, seed: int, freed: dict[str, tuple[float, float]], time: float | None
+) -> None:
+    """Rules that free the same units share one column for the others; here every part is gone through one by one."""
+    stated: dict[str, object] = {"remains": {u: a for u, (a, _) in freed.items()}}
+    stated["at_best"] = {u: b for u, (_, b) in freed.items()}
+    if time is not None or not freed:
+        stated["time"] = time or 0.0
+    made = replace(rule, scope="workload", gain=gain_model({"because": "test", **stated}, value))
+    rng = np.random.default_rng(seed)
+    columns = {m: rng.random(5) for m in (*UNITS.values(), *ROLLUPS)}
+    for busy in columns.values():
+        busy[rng.random(5) < rng.random()] = np.nan
+    view, where = View(bare_capture(columns, [f"w{i}" for i in range(5)])), np.array([0, 1, 3, 4])
+    _, likely, bound = fractions(made, Lookup(made, view, "v2"), where)
+    for k, i in enumerate(where.tolist()):
+        parts = [(u, float(columns[m][i])) for u, m in UNITS.items()]
+        for metric, units in ROLLUPS.items():
+            if all(np.isnan(columns[UNITS[u]][i]) for u in units):
+                parts.append((next((u for u in units if u in freed), units[0]), float(columns[metric][i])))
+        needs, least, gone = [0.0], [0.0], []
+        for unit, share in parts:
+            a, b = freed.get(unit, freed.get(EVERY, (1.0, 1.0)))
+            if not np.isnan(share):
+                pace = min(share / MODEL.reach, 1.0)
+                needs.append(pace * a)
+                least.append(share * min(a, b))
+                gone += [(1 - a) * pace] if unit in freed or EVERY in freed else []
+        waits = max(gone, default=np.nan) if time is None and freed else (time or 0.0)
+        most = float(np.clip(1 - max(least), 0, CAP))
+        expected = np.clip(np.minimum(1 - max(needs), waits), 0, most)
+        assert likely[k] == pytest.approx(expected, abs=1e-4, nan_ok=True)
+        assert bound[k] == pytest.approx(max(most, np.nan_to_num(expected)), abs=1e-4)

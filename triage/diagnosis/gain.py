@@ -10,12 +10,12 @@ Gains are fractions of a workload's exclusive time; gains on one workload are al
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from triage.capture.arrays import Floats, Indices, Values
+from triage.derive import View
 from triage.derive._arrays import highest
 from triage.ground.parts import EVERY, ROLLUPS, UNITS
 from triage.inference.evaluate import Lookup
@@ -23,6 +23,7 @@ from triage.rulebook.rule import GainModel, Rule
 
 # nothing gives all of its time back; and 1 / (1 - 1) is no speedup
 CAP = 0.99
+OTHERS = ""  # all units that a cure does not free
 QUANTA = 10_000  # a tenth of a permille is already false precision
 
 
@@ -78,7 +79,10 @@ def _limited(g: GainModel, chosen: _Chosen, stated: Values, model: Model) -> tup
     needs: Values = 0.0  # share of today's time that the busiest unit takes after the cure
     least: Values = 0.0  # the same at best
     freed: Values = np.nan  # time that went to the freed units, where nothing was measured of waits
-    for busy, unit in _busy(chosen, stays):
+    freed_units = frozenset(stays)
+    parts = chosen.lookup.view.once(("parts", freed_units), lambda: _parts(chosen.lookup.view, freed_units))
+    for unit, shares in parts.items():
+        busy = chosen.of(shares)
         pace = model.slowest(busy, g.reach)
         likely, best = stays.get(unit, rest or (1.0, 1.0))
         needs, least = np.fmax(needs, pace * likely), np.fmax(least, busy * np.fmin(best, likely))
@@ -88,16 +92,23 @@ def _limited(g: GainModel, chosen: _Chosen, stated: Values, model: Model) -> tup
     return np.minimum(1 - needs, waits), 1 - least
 
 
-def _busy(chosen: _Chosen, freed: Collection[str]) -> Iterator[tuple[Values, str]]:
-    """(share of peak, unit) of every part that was measured; where none of a side was, its roll-up stands for one."""
-    parts = {unit: chosen(metric) for unit, metric in UNITS.items()}
+def _parts(view: View, freed: frozenset[str]) -> dict[str, Values]:
+    """Freed unit -> its share of peak, and under OTHERS the highest of all the other parts that were measured.
+
+    Where none of a side was measured, its roll-up stands for a freed unit of it. Rules that free the same units share
+    this: what a demand needs grows with its share of peak, so that of the others the busiest decides.
+    """
+    found = {unit: view[metric] for unit, metric in UNITS.items()}
+    standing = []
     for metric, units in ROLLUPS.items():
-        seen = highest(*(parts[u] for u in units))
+        seen = highest(*(found[u] for u in units))
         if np.isnan(seen).any():
-            yield np.where(np.isnan(seen), chosen(metric), np.nan), next((u for u in units if u in freed), units[0])
-    for unit, busy in parts.items():
+            standing.append((next((u for u in units if u in freed), OTHERS), np.where(np.isnan(seen), view[metric], np.nan)))  # fmt: skip
+    out: dict[str, Values] = {}
+    for unit, busy in (*standing, *((u if u in freed else OTHERS, busy) for u, busy in found.items())):
         if np.ndim(busy) or not np.isnan(busy):
-            yield busy, unit
+            out[unit] = np.fmax(out[unit], busy) if unit in out else busy
+    return out
 
 
 class _Chosen:
@@ -107,8 +118,11 @@ class _Chosen:
         self.lookup, self.where = lookup, where
 
     def __call__(self, name: str) -> Values:
-        values = self.lookup(name)
-        return values[self.where] if np.ndim(values) else values
+        return self.of(self.lookup(name))
+
+    def of(self, values: Values) -> Values:
+        """The chosen ones of a view's values."""
+        return values.take(self.where) if np.ndim(values) else values
 
 
 def _rounded(values: Values) -> Values:
