@@ -78,10 +78,11 @@ class Diagnosis(judged.Diagnosis):
     def _repr_html_(self) -> str:
         """The head of the HTML report in a frame of its own, without script; the whole page: `triage diagnose -o x.html`."""
         # imported where it is used: who only asks for findings loads no report
-        from triage.rendering import declared, phrases, templates
+        from triage.ground.voice import speaking
+        from triage.rendering import declared, templates
 
         parts: list[str] = []
-        with phrases.speaking(self.bundle.of_kernels):
+        with speaking(self.bundle.of_kernels, self.bundle.whose):
             templates.report(self.bundle, declared.templates()["html"], parts.append, trusted=True, brief=True)
         # quotes too, or a name would end the attribute that the whole page stands in
         page = html.escape("".join(parts))

@@ -77,9 +77,11 @@ class Tools:
         start, count: which items, from 1. device: GPU for exports that do not say. marker: glob, only these workloads.
         """
         from triage.document import summary
+        from triage.ground.voice import speaking
 
         b = self._diagnosed(path, device, marker)
-        s = summary.summarise(b)
+        with speaking(b.of_kernels, b.whose):
+            s = summary.summarise(b)
         found = s["causes"]
         head = {
             "headline": s["headline"],

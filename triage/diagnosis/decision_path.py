@@ -19,6 +19,7 @@ from triage.diagnosis.judged import Diagnosis
 from triage.diagnosis.outcomes import Outcomes
 from triage.ground.method import CLUSTER, GOOD_HIT_RATE, GREAT_HIT_RATE
 from triage.ground.units import show
+from triage.ground.voice import said
 from triage.ground.wording import points, whole_percent
 from triage.schema.derived import HARDWARE_UNITS
 
@@ -125,7 +126,9 @@ class Decisions:
         for where, *words in branches:
             free = where & (out < 0)
             if free.any():
-                out[free] = self._known.setdefault(Shape(ask, *words), len(self._known))
+                metric, *told = words
+                shape = Shape(said(ask), metric, *map(said, told))
+                out[free] = self._known.setdefault(shape, len(self._known))
         return Question(out, np.asarray(number, dtype=np.float64))
 
     def _involves(self, flags: Masks, units: Iterable[str]) -> Masks:

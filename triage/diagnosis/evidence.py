@@ -10,6 +10,7 @@ from triage import schema
 from triage.capture.arrays import Values
 from triage.diagnosis.nouns import Check, Origin
 from triage.ground.units import display, show
+from triage.ground.voice import said
 from triage.ground.wording import comparison
 from triage.inference.evaluate import Lookup
 from triage.inference.groups import reads
@@ -82,7 +83,7 @@ def measures(metric: str) -> bool:
 def title_of(rule: Rule, c: Condition, chosen: str = "") -> str:
     """The left side of a comparison as people read it. chosen: the metric that a rule's own name stood for."""
     known = c.left.text if schema.known(c.left.text) else chosen
-    return schema.get(known).label if known else rule.labels.get(c.left.text, c.left.text.replace("_", " "))
+    return said(schema.get(known).label if known else rule.labels.get(c.left.text, c.left.text.replace("_", " ")))
 
 
 def rests(c: Check) -> bool:

@@ -19,6 +19,7 @@ from triage.diagnosis.origins import Origins
 from triage.diagnosis.roots import Leaders, Row
 from triage.diagnosis.sentences import NOT_MEASURED, sentence
 from triage.ground.limiters import less_sure, level
+from triage.ground.voice import names_of, said, speaking
 from triage.inference.evaluate import Lookup
 from triage.inference.groups import reads
 from triage.inference.setting import setting
@@ -50,10 +51,11 @@ def findings(d: Diagnosis, items: Sequence[Item] = ()) -> tuple[list[Finding], l
             if not wanted:
                 continue
             maker = _Maker(d, part, p, whole, [w for w, _ in wanted], [r for _, r in wanted])
-            for rank, f, k in ranked:
-                listed[rank] = maker.make(rank, f, k)
-            for number, f, k in asked:
-                speak[number] = maker.make(number, f, k)
+            with speaking(names=names_of(maker.here)):
+                for rank, f, k in ranked:
+                    listed[rank] = maker.make(rank, f, k)
+                for number, f, k in asked:
+                    speak[number] = maker.make(number, f, k)
     return [f for f in listed if f is not None], [f for f in speak if f is not None]
 
 
@@ -106,8 +108,8 @@ class _Maker:
         name = "frame" if workload < 0 else str(self.part.capture.names[workload])
         because = [f"{c.why}" for c in checks]
         if gain and gain.because:
-            because.append(f"gain: {gain.because}")
-        caveats = [*rule.caveats, *self._tell_apart(rule, lookup, i)]
+            because.append(f"gain: {said(gain.because)}")
+        caveats = [*map(said, rule.caveats), *self._tell_apart(rule, lookup, i)]
         caveats += [f"the export is damaged: {doubts[0]}"] if doubts else []
         return Finding(
             rank=rank + 1,
@@ -168,6 +170,6 @@ class _Maker:
                 other = self.d.book.by_name.get(t.rule)
                 title = other.title if other else t.rule
                 out.append(
-                    f"\u201c{title}\u201d would look the same; {schema.get(t.by).label} ({t.by}) decides: {t.how}"
+                    f"\u201c{said(title)}\u201d would look the same; {said(schema.get(t.by).label)} ({t.by}) decides: {said(t.how)}"
                 )
         return out

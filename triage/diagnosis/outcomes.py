@@ -22,6 +22,7 @@ from triage.diagnosis.roots import Fired, Known
 from triage.diagnosis.sentences import sentence
 from triage.ground.limiters import LIMITERS
 from triage.ground.units import show
+from triage.ground.voice import said
 from triage.ground.wording import FLIPPED, comparison, lower_first, upper_first
 from triage.inference.evaluate import (
     BLIND,
@@ -173,7 +174,10 @@ class Outcomes:
         for concept in rule.when[self.d.method].given:
             if int(np.broadcast_to(self.truth.concept(concept), (self.view.size,))[i]) == FALSE:
                 maker = next((r for r in self.d.book.rules if concept in (r.name, *r.concludes)), None)
-                return True, f"it is asked only where this holds: {lower_first(maker.title) if maker else concept}"
+                return (
+                    True,
+                    f"it is asked only where this holds: {lower_first(said(maker.title)) if maker else concept}",
+                )
         only = np.zeros(self.view.size, dtype=bool)
         only[i] = True
         return False, next((why for _, _, why in self._failing(rule, index, only)), "")
@@ -267,18 +271,18 @@ class Outcomes:
     def _overruled(self, rule: Rule, by: str, i: int) -> str:
         index = next((k for k, held in self._makers.get(by, ()) if held[i]), None)
         if index is None:
-            return f"{rule.title}: overruled by {by}"
+            return f"{said(rule.title)}: overruled by {by}"
         other = self.d.book.rules[index]
-        reason = sentence(other.finding, other, self.lookup(index), i) if other.finding else other.title
-        return f"{rule.title}: overruled ({lower_first(reason).removesuffix('.')})"
+        reason = sentence(other.finding, other, self.lookup(index), i) if other.finding else said(other.title)
+        return f"{said(rule.title)}: overruled ({lower_first(reason).removesuffix('.')})"
 
     def _excluded(self, rule: Rule, index: int, silent: Masks) -> Iterator[tuple[str, int, str]]:
         """`CPU-bound: GPU idle 0.0 % ≤ 1.0 %`: the first comparison that failed, turned round.
 
         A cause that this kind of work, device or API cannot have was never in question: nothing is said of it.
         """
-        for name, w, said in self._failing(rule, index, silent, measured=True):
-            yield name, w, f"{rule.rules_out}: {said}"
+        for name, w, why in self._failing(rule, index, silent, measured=True):
+            yield name, w, f"{said(rule.rules_out)}: {why}"
 
     def _failing(self, rule: Rule, index: int, silent: Masks, measured: bool = False) -> Iterator[tuple[str, int, str]]:
         """(rule id, workload, first comparison that failed) where a rule is silent.
@@ -307,7 +311,7 @@ class Outcomes:
 
     def sentence(self, i: int, best: str) -> str:
         """One-sentence verdict of the workload at position i; best: the title of its best finding, "" for none."""
-        phrase = upper_first(LIMITERS[int(self.limits.limiter[i])].phrase)
+        phrase = upper_first(said(LIMITERS[int(self.limits.limiter[i])].phrase))
         return phrase + (f"; {best}" if best else "") + "."
 
 

@@ -18,6 +18,7 @@ from triage.derive.speed_of_light import clusters
 from triage.diagnosis import launch_words
 from triage.diagnosis.limiter import unit_names
 from triage.ground.units import show
+from triage.ground.voice import said
 from triage.inference.evaluate import Lookup
 from triage.rulebook.rule import Rule
 from triage.schema.derived import HARDWARE_UNITS
@@ -71,6 +72,7 @@ FIELDS: dict[str, Callable[[View, int], str]] = {
     "limiter": launch_words.limiter,
     "next_step": launch_words.next_step,
 }
+QUOTED = ("workload",)  # names from the capture
 
 
 def sentence(template: str, rule: Rule, lookup: Lookup, i: int) -> str:
@@ -82,7 +84,8 @@ def sentence(template: str, rule: Rule, lookup: Lookup, i: int) -> str:
             return _detail(rule, lookup)
         # thresholds and lets first, as in a condition: a word of FIELDS never hides a rule's own number
         if not (name in rule.thresholds or name in rule.let or schema.known(name)):
-            return FIELDS[name](lookup.view, i)
+            word = FIELDS[name](lookup.view, i)
+            return word if name in QUOTED else said(word)
         values = lookup(name)
         value = float(values[i]) if np.ndim(values) else float(values)
         # an advice that would say this is dropped, a finding says it
@@ -99,7 +102,8 @@ def sentence(template: str, rule: Rule, lookup: Lookup, i: int) -> str:
         )
         return show(value, unit)
 
-    return _FIELD.sub(fill, template)
+    # before the fields are filled in: what stands in a capture is never put into other words
+    return _FIELD.sub(fill, said(template))
 
 
 def _detail(rule: Rule, lookup: Lookup) -> str:

@@ -55,7 +55,7 @@ class Bundle:
     at once. rows: findings as table rows (columns: tables.COLUMNS). ways: workload id -> steps
     through the method's tree, None where nobody asked for them. rooflines: workload id -> place under the roofs. rules: id -> the rule as readers of a
     report need it; causes: id -> the same of causes. chosen: --top said how much to list. of_kernels: nothing
-    here is drawn, so reports speak of kernels, not of markers.
+    here is drawn, so reports speak of kernels, not of markers. whose: in whose words (voice.Voice.names).
     """
 
     head: Entry
@@ -74,6 +74,7 @@ class Bundle:
     causes: Mapping[str, Entry] = field(default_factory=dict)
     chosen: bool = False
     of_kernels: bool = False
+    whose: tuple[str, ...] = ()
 
     def sections(self) -> Iterator[tuple[str, Any]]:
         """Top-level keys of the result in the order of the contract; workloads unread."""

@@ -16,6 +16,7 @@ from triage.diagnosis.todo import todo
 from triage.document.bundle import Entry
 from triage.document.numbers import number
 from triage.ground.limiters import level
+from triage.ground.voice import said
 from triage.inference.setting import setting
 from triage.rulebook.applies import holds
 from triage.rulebook.cause import Cause
@@ -53,8 +54,8 @@ class Causes:
         out = []
         for name in (self.names[c] for c in codes):
             # a yes or no is no number
-            said = next((e.said for e in best[name].evidence if e.op != "is"), "") if name in best else ""
-            out.append({"cause": name, "title": self.d.book.cause(name).title, "number": said})
+            figure = next((e.said for e in best[name].evidence if e.op != "is"), "") if name in best else ""
+            out.append({"cause": name, "title": said(self.d.book.cause(name).title), "number": figure})
         return out
 
     def _chain(self, part: int, w: int) -> list[int]:
@@ -106,7 +107,7 @@ def _entry(
     return {
         "rank": rank,
         "cause": cause.id,
-        "title": cause.title,
+        "title": said(cause.title),
         "level": level(item.fraction if share is None else share, f.confidence, f.gain.scope if f.gain else "workload"),
         "confidence": f.confidence,
         "saved_ns": number(item.saved_ns, 1),
@@ -121,10 +122,10 @@ def _entry(
         "names": ["frame" if w < 0 else str(d.parts[p].capture.names[w]) for p, w in item.workloads],
         "chain": causes.links(item, f, found),
         "message": f.message,
-        "action": advice[0] if advice else cause.meaning,
+        "action": advice[0] if advice else said(cause.meaning),
         "advice": advice,
         "code": [{"language": language, "text": text} for language, text in f.code],
-        "verify": f.rule.verify or None,
+        "verify": said(f.rule.verify) or None,
         "caveats": list(f.caveats),
         "cites": [{"text": c.text, "url": c.url or None} for c in f.cites],
         "rule": f.rule.id,
@@ -141,10 +142,12 @@ def known_causes(d: Diagnosis, spoke: set[str]) -> dict[str, Entry]:
         c = d.book.cause(name)
         out[name] = {
             "id": c.id,
-            "title": c.title,
-            "meaning": c.meaning,
-            "explains": [d.book.cause(e.cause).title for e in c.explains],
-            "confused_with": [{"title": d.book.cause(x.cause).title, "how": x.how} for x in c.confused_with],
+            "title": said(c.title),
+            "meaning": said(c.meaning),
+            "explains": [said(d.book.cause(e.cause).title) for e in c.explains],
+            "confused_with": [
+                {"title": said(d.book.cause(x.cause).title), "how": said(x.how)} for x in c.confused_with
+            ],
             "rules": sorted(r.id for r in d.book.rules if r.cause == name),
             "cites": [{"text": x.text, "url": x.url or None} for x in c.cites],
         }
@@ -154,7 +157,7 @@ def known_causes(d: Diagnosis, spoke: set[str]) -> dict[str, Entry]:
 def general(cause: Cause, capture: Capture) -> list[str]:
     """A cause's advice for the GPU and API at hand; what holds everywhere comes first."""
     here = setting(capture)
-    return [a.text for a in cause.advice if holds(a.where, here)]
+    return [said(a.text) for a in cause.advice if holds(a.where, here)]
 
 
 def _sides(view: View) -> list[str]:

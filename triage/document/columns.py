@@ -19,6 +19,7 @@ from triage.document.causes import Causes
 from triage.document.numbers import number, numbers
 from triage.ground.limiters import BANDS, CLASSES, GRADES
 from triage.ground.method import GOOD_HIT_RATE, GREAT_HIT_RATE, HIGH, RAISED
+from triage.ground.voice import said
 from triage.ground.wording import lower_first
 from triage.reading.markers import spread
 from triage.schema.derived import HARDWARE_UNITS
@@ -156,7 +157,7 @@ class Columns:
             lead, top = leads[w], self._best.get((self._p, w))
             key = (limiter, rules[lead].title if lead >= 0 else top.rule.title if top else "")
             if key not in made:
-                made[key] = self._o.sentence(i, lower_first(key[1]))
+                made[key] = self._o.sentence(i, lower_first(said(key[1])))
             out.append(made[key])
         return out
 

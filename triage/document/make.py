@@ -29,6 +29,8 @@ from triage.document.ways import Ways
 from triage.document.workloads import Workloads
 from triage.ground.limiters import CLASSES
 from triage.ground.units import display
+from triage.ground.voice import names_of, said, speaking
+from triage.inference.setting import setting
 from triage.rulebook.rule import Cite, Rule
 
 Made: TypeAlias = tuple[list[Finding], list[Finding]]  # (listed, spokesmen of the items)
@@ -40,7 +42,17 @@ def bundle(d: Diagnosis, found: Made | None = None, *, ways: bool = True) -> Bun
     ways: also the way of each workload through the method's tree and its roofline; formats that show neither leave them
     away, which matters from 100,000 workloads on. Raises BadCapture when an input changed since it was read.
     """
-    objects, speak = found or made(d)
+    with speaking(names=whose(d)):
+        return _bundle(d, *(found or made(d)), ways)
+
+
+def whose(d: Diagnosis) -> tuple[str, ...]:
+    """Whose words fit all captures (voice.Voice.names); empty where their GPUs are of several vendors."""
+    found = {names_of(setting(p.capture)) for p in d.parts}
+    return found.pop() if len(found) == 1 else ()
+
+
+def _bundle(d: Diagnosis, objects: list[Finding], speak: list[Finding], ways: bool) -> Bundle:
     outcomes = [Outcomes(d, part) for part in d.parts]
     concerned = [Outcomes(d, part, _workloads_of(objects, part.number)) for part in d.parts]
     causes = Causes(d, concerned)
@@ -71,6 +83,7 @@ def bundle(d: Diagnosis, found: Made | None = None, *, ways: bool = True) -> Bun
         causes=known_causes(d, {f["cause"] for f in listed} | {i["cause"] for i in lists[0][2]}),
         chosen=d.top is not None,
         of_kernels=all(of_kernels(p.capture.input.tells) for p in d.parts),
+        whose=whose(d),
     )
 
 
@@ -98,13 +111,13 @@ def _rule(r: Rule, method: str) -> Entry:
     limits = []
     for t in r.thresholds.values():
         value, unit = display(r.threshold(t.name, method), t.unit)
-        why = t.why or cites.get(t.cite, "")
+        why = said(t.why) or cites.get(t.cite, "")
         limits.append({"name": t.name.replace("_", " "), "value": value, "unit": unit, "why": why, "house": not t.cite})
     return {
         "id": r.id,
         "name": r.name,
-        "title": r.title,
-        "summary": r.summary or r.title,
+        "title": said(r.title),
+        "summary": said(r.summary or r.title),
         "thresholds": limits,
         "cites": [cite(c) for c in r.cites],
     }
@@ -125,7 +138,7 @@ def _row(f: Finding, d: Diagnosis) -> list[str | int | float | None]:
         "" if w < 0 else CLASSES[int(part.limiter[w])],
         f.rule.id,
         f.rule.name,
-        f.rule.title,
+        said(f.rule.title),
         f.level,
         f.confidence,
         saved,
@@ -201,7 +214,7 @@ def _finding(f: Finding, causes: Causes) -> Entry:
         "rank": f.rank,
         "rule": f.rule.id,
         "name": f.rule.name,
-        "title": f.rule.title,
+        "title": said(f.rule.title),
         "workload": f.workload_id,
         "level": f.level,
         "confidence": f.confidence,
@@ -221,7 +234,7 @@ def _finding(f: Finding, causes: Causes) -> Entry:
         "evidence": [_evidence(c) for c in f.evidence],
         "advice": list(f.advice),
         "code": [{"language": language, "text": text} for language, text in f.code],
-        "verify": f.rule.verify or None,
+        "verify": said(f.rule.verify) or None,
         "caveats": list(f.caveats),
         "cites": [cite(c) for c in f.cites],
         **causes.of(f),
@@ -279,7 +292,7 @@ def origin(o: Origin) -> Entry:
     for i in o.inputs:
         value, unit = display(i.value, i.unit)
         inputs.append({"metric": i.metric, "value": number(value), "unit": unit, "source": origin(i)})
-    return {"formula": o.formula, "inputs": inputs}
+    return {"formula": said(o.formula), "inputs": inputs}
 
 
 def _ruled_out(outcomes: Sequence[Outcomes]) -> list[Entry]:

@@ -15,6 +15,7 @@ from triage.ground.gaps import GAP_WORDS
 from triage.ground.kernel_names import kernel
 from triage.ground.limiters import BY_ID
 from triage.ground.units import show
+from triage.ground.voice import said
 from triage.ground.wording import lower_first, plural
 
 FIRST = 5  # things to do first
@@ -251,7 +252,7 @@ def headline(doc: Entry, found: Sequence[Entry], *, accepted: bool = False) -> s
         )
     lead = next((s for s in frame["limiters"] if s["share"]), None)
     if lead and lead["limiter_class"] != "unknown":
-        text += f"; {lead['share'] * 100:.0f} % of it {BY_ID[lead['limiter_class']].limited}"
+        text += f"; {lead['share'] * 100:.0f} % of it {said(BY_ID[lead['limiter_class']].limited)}"
     if not found:
         text += ". What was found is accepted" if accepted else f". {_standing(doc)}"
     return text + "."

@@ -22,12 +22,14 @@ _FILE = Path(__file__).resolve().parent / "glossary.toml"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One term. also: other spellings that find it. names: vendor or API -> its word. see: related terms."""
+    """One term. also: other spellings that find it. names: vendor or API -> its word. heard: words of ours that
+    another vendor's name replaces in sentences about its GPU. see: related terms."""
 
     term: str
     meaning: str
     also: tuple[str, ...] = ()
     names: tuple[tuple[str, str], ...] = ()
+    heard: tuple[str, ...] = ()
     see: tuple[str, ...] = ()
     cites: tuple[tuple[str, str], ...] = ()
 
@@ -35,7 +37,7 @@ class Entry:
 # The keys of one table of the file; "is", which Python keeps for itself, rules the class form out.
 _Term = TypedDict(
     "_Term",
-    {"is": str, "also": list[str], "names": dict[str, str], "see": list[str], "cite": list[str]},
+    {"is": str, "also": list[str], "names": dict[str, str], "heard": list[str], "see": list[str], "cite": list[str]},
     total=False,
 )
 
@@ -56,6 +58,7 @@ def _entry(term: str, v: _Term, sources: dict[str, tuple[str, str]]) -> Entry:
         " ".join(v["is"].split()),
         tuple(v.get("also", ())),
         tuple(v.get("names", {}).items()),
+        tuple(v.get("heard", ())),
         tuple(v.get("see", ())),
         tuple(sources[key] for key in v.get("cite", ())),
     )
@@ -72,6 +75,7 @@ def _stalls(sources: dict[str, tuple[str, str]]) -> list[Entry]:
                 f"stall: {name}",
                 text,
                 (name, reason, f"stall {name}", f"stall_{reason}", f"stall.{reason}"),
+                (),
                 (),
                 ("stall",),
                 (sources["ncu"],),

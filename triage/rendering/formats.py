@@ -68,9 +68,9 @@ def render(
     Raises ReportError for an unknown format, and for what is wrong in a user's template.
     """
     # imported here and below: the command line starts, and JSON and CSV are written, without what they do not need
-    from triage.rendering import phrases
+    from triage.ground.voice import speaking
 
-    with phrases.speaking(b.of_kernels):
+    with speaking(b.of_kernels, b.whose):
         _write(b, format, write, full, fail_on, width, color)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from triage.document.bundle import Entry
 from triage.ground.limiters import BY_ID
 from triage.ground.units import show
+from triage.ground.voice import said
 from triage.rendering import phrases
 
 SHORT = 12  # passes a short report lists, the longest
@@ -74,7 +75,7 @@ _COLUMNS: tuple[tuple[str, bool, Cell], ...] = (
     ("Moved", True, _moved),
     ("Read:write", True, _read_share),
     ("Byte/px", True, _per_pixel),
-    ("Limiter", False, lambda p: BY_ID[p["limiter_class"]].brief),
+    ("Limiter", False, lambda p: said(BY_ID[p["limiter_class"]].brief)),
     ("Root cause", False, lambda p: p["title"] or "–"),
     ("Saves", True, lambda p: phrases.time(p["saved_ns"]) if p["saved_ns"] else "–"),
 )

@@ -6,52 +6,17 @@ Plain text in, plain text out; each format escapes by itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Iterable
 
 from triage import schema
 from triage.document.bundle import Entry
 from triage.ground.limiters import BY_ID
 from triage.ground.units import show
+from triage.ground.voice import said
 from triage.ground.wording import comparison, lower_first, plural
 from triage.rendering.escape import clean, short
 
 MANIFOLD = 2  # NVIDIA, Compute Triage Guide: accesses over those needed that a line is blamed for
-
-
-@dataclass(frozen=True, slots=True)
-class Nouns:
-    """What a report calls a workload."""
-
-    item: str
-
-    @property
-    def items(self) -> str:
-        """Several, as a title begins."""
-        return f"{self.item.capitalize()}s"
-
-
-_DRAWN, _KERNELS = Nouns("marker"), Nouns("kernel")
-# of the report that is being written: phrases are called from templates, which hand over one entry at a time
-_nouns: ContextVar[Nouns] = ContextVar("nouns", default=_DRAWN)
-
-
-def nouns() -> Nouns:
-    """The nouns of the report that is being written; a frame's where nobody said what it is of."""
-    return _nouns.get()
-
-
-@contextmanager
-def speaking(of_kernels: bool) -> Iterator[None]:
-    """Speak of kernels, or of markers, until the block ends."""
-    token = _nouns.set(_KERNELS if of_kernels else _DRAWN)
-    try:
-        yield
-    finally:
-        _nouns.reset(token)
 
 
 def time(ns: float | None) -> str:
@@ -130,7 +95,7 @@ def shares(c: Entry) -> str:
 
 def limiters(s: Entry, most: int = 9) -> str:
     """`ROP 25 %, latency 23 %`."""
-    known = [f"{BY_ID[x['limiter_class']].name} {percent(x['share'])}" for x in s["limiters"] if x["share"]]
+    known = [f"{said(BY_ID[x['limiter_class']].name)} {percent(x['share'])}" for x in s["limiters"] if x["share"]]
     return ", ".join(known[:most])
 
 
@@ -193,11 +158,10 @@ def saves(f: Entry) -> str:
     return time(g["saved_ns"]) if g["saved_ns"] is not None else percent(g["fraction"])
 
 
-@cache
 def label(metric: str) -> str:
     """What people call a metric."""
     if schema.known(metric):
-        return schema.get(metric).label
+        return said(schema.get(metric).label)
     return clean(metric) if "." in metric else clean(metric).replace("_", " ")  # a dotted name is a column's
 
 
@@ -220,8 +184,8 @@ def source(o: Entry, most: int = 2) -> str:
 
 def spoken(formula: str) -> str:
     """A formula with what people call its metrics: `sm.active or 1` is `SM active, else 1`."""
-    said = _ID.sub(lambda m: label(m[1]) + (", else " if m[2] else "") if schema.known(m[1]) else m[0], formula)
-    return said.replace("most(", "highest of (").replace("least(", "lowest of (")
+    words = _ID.sub(lambda m: label(m[1]) + (", else " if m[2] else "") if schema.known(m[1]) else m[0], said(formula))
+    return words.replace("most(", "highest of (").replace("least(", "lowest of (")
 
 
 _ID = re.compile(r"\b([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+)\b( or )?")  # and the choice behind it
@@ -248,7 +212,7 @@ def location(place: Entry) -> str:
     if place["excess"] and place["excess"] > MANIFOLD:
         out += f", {place['excess']:.1f} times the accesses needed"
     if place["reason"] and place["reason"] not in place["what"]:
-        out += f", where warps wait for {short(place['reason'], 40)}"
+        out += f", where {said('warps')} wait for {short(place['reason'], 40)}"
     return out + (f": {short(place['source'], 100)}" if place["source"] else "")
 
 
@@ -290,7 +254,7 @@ def missing(b: Entry, most: int = 8) -> str:
 
 def sol(w: Entry, most: int = 3) -> str:
     """`TEX 43 %, SM 39 %`: the busiest units."""
-    return ", ".join(f"{s['unit']} {s['pct']:.0f} %" for s in w["sol"][:most]) or "not measured"
+    return ", ".join(f"{said(s['unit'])} {s['pct']:.0f} %" for s in w["sol"][:most]) or "not measured"
 
 
 def path(w: Entry, long: int = 80) -> str:

@@ -21,6 +21,7 @@ from triage.ground import units, wording
 from triage.ground.errors import ReportError
 from triage.ground.gaps import GAP_WORDS
 from triage.ground.limiters import BANDS, LIMITERS
+from triage.ground.voice import said, voice
 from triage.rendering import declared, escape, phrases
 from triage.rendering.pass_table import pass_table
 from triage.rendering.sandbox import MOST_TEXT, Sandbox
@@ -120,7 +121,7 @@ def context(b: Bundle, full: bool, *, large: bool = False) -> dict[str, Any]:
         "result": doc,
         "summary": summary.summarise(b),
         "say": Phrases(),
-        "noun": phrases.nouns(),
+        "noun": voice(),
         "pass_table": pass_table(doc["passes"], full=full),
         "full": full,
         "listed": count if full or b.chosen else min(SHORT, count),
@@ -182,8 +183,8 @@ class Phrases:
     tail = staticmethod(phrases.tail)
 
     def __init__(self) -> None:
-        self.classes = {x.id: x.name for x in LIMITERS}
-        self.meanings = {x.id: x.meaning for x in LIMITERS}
+        self.classes = {x.id: said(x.name) for x in LIMITERS}
+        self.meanings = {x.id: said(x.meaning) for x in LIMITERS}
         self.bands = dict(BANDS)
         self.gaps = {g.id: g.name for g in GAP_WORDS.values()}
 

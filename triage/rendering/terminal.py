@@ -14,6 +14,7 @@ from triage.document import summary
 from triage.document.bundle import Bundle, Entry
 from triage.ground.gaps import GAP_WORDS
 from triage.ground.limiters import BY_ID
+from triage.ground.voice import said, voice
 from triage.ground.wording import plural
 from triage.rendering import phrases
 from triage.rendering.escape import clean, short
@@ -169,7 +170,7 @@ class _Page:
             text.append("  " if k else "")
             text.append(f"{fill} ", style)
             # blanks that do not break: a name never stands on another line than its figure
-            text.append(f"{BY_ID[x['limiter_class']].name} {phrases.percent(x['share'])}".replace(" ", "\u00a0"))
+            text.append(f"{said(BY_ID[x['limiter_class']].name)} {phrases.percent(x['share'])}".replace(" ", "\u00a0"))
         return text
 
     def first(self) -> None:
@@ -231,12 +232,12 @@ class _Page:
         rows = self.s["markers"] if self.full else self.s["markers"][:10]
         if not rows:
             return
-        self.title(f"{phrases.nouns().items}, worst first")
+        self.title(f"{voice().items}, worst first")
         table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
         name = max(14, self.wide * 22 // 80)
         best = max(8, self.wide - name - 8 - 6 - 11 - 8 - 5)
         for header, size, side in (
-            (phrases.nouns().item.capitalize(), name, "left"),
+            (voice().item.capitalize(), name, "left"),
             ("Own time", 8, "right"),
             ("Share", 6, "right"),
             ("Limiter", 11, "left"),
@@ -260,16 +261,14 @@ class _Page:
                 short(w["name"], name - len(calls)) + calls,
                 phrases.time(w["self_ns"]),
                 phrases.percent(w["share"]),
-                Text.assemble((f"{fill} ", style), BY_ID[w["limiter_class"]].brief),
+                Text.assemble((f"{fill} ", style), said(BY_ID[w["limiter_class"]].brief)),
                 Text(clean(m["best"]["title"]) if m["best"] else "–"),
                 phrases.saves(m["best"]) if m["best"] else "–",
             )
         self.console.print(table)
         rest = self.doc["frame"]["workloads"] - len(rows)
         if rest > 0:
-            self.say(
-                f"{plural(rest, phrases.nouns().item)} more not listed here; --full lists everything", "bright_black"
-            )
+            self.say(f"{plural(rest, voice().item)} more not listed here; --full lists everything", "bright_black")
 
     def passes(self) -> None:
         """What every pass does, in the order of the frame."""

@@ -10,13 +10,14 @@ from triage import dialects
 from triage.derive.vendor import of_kernels
 from triage.ground.errors import ReportError
 from triage.ground.units import show
+from triage.ground.voice import names_of, speaking, voice
 from triage.ground.wording import plural, upper_first, whole_percent
 from triage.products.compare import drawings
 from triage.products.compare.promise import REACHES_NOTHING, TOO_WIDE, UNSURE, UNTRIED, WIDEST
 from triage.products.compare.result import Change, Comparison, Judged, Paired, Row
 from triage.products.compare.verdict import change, longer, regressed, signed, spread
 from triage.products.noise import FASTER, SAME, SLOWER, UNKNOWN, unknown
-from triage.rendering import declared, phrases, templates
+from triage.rendering import declared, templates
 from triage.rendering.escape import clean, short
 from triage.rendering.html.page import STYLES, shell
 from triage.rendering.junit_xml import Case, Failure, Suite, junit_xml
@@ -44,12 +45,18 @@ def render(doc: Comparison, format: str, full: bool = False) -> str:
         return json.dumps(doc, ensure_ascii=False, allow_nan=False, indent=1).encode("utf-8", "replace").decode() + "\n"
     if format == "junit":
         return junit(doc)
-    with phrases.speaking(_of_kernels(doc)):
+    with speaking(_of_kernels(doc), _whose(doc)):
         return _written(doc, format, full)
 
 
 def _of_kernels(doc: Comparison) -> bool:
     return all(of_kernels(dialects.tells(c["dialect"])) for c in (*doc["before"], *doc["after"]))
+
+
+def _whose(doc: Comparison) -> tuple[str, ...]:
+    """Whose words fit: those of the captures' tools, where all agree."""
+    found = {names_of(dialects.tells(c["dialect"])) for c in (*doc["before"], *doc["after"])}
+    return found.pop() if len(found) == 1 else ()
 
 
 def _written(doc: Comparison, format: str, full: bool) -> str:
@@ -65,7 +72,7 @@ def _written(doc: Comparison, format: str, full: bool) -> str:
         "noise_words": _filled(_noise(doc), format),
         "frame_remarks": [_filled(f"{_whole(doc).capitalize()}, {r}.", format) for r in doc["frame"]["remarks"]],
         "warned": [_filled(f"WARNING: {w}.", format) for w in doc["warnings"]],
-        "nouns": phrases.nouns(),
+        "nouns": voice(),
         "strip": [_figure(r) for r in doc["timeline"]],
         "headline": _filled(headline(doc), format),
         "verdict": (doc["outside"] or {"workloads": doc["frame"]})["workloads"]["verdict"],

@@ -13,6 +13,7 @@ from typing import Any
 from triage.diagnosis.identity import of_item
 from triage.document import summary
 from triage.document.bundle import Bundle
+from triage.ground.voice import speaking
 from triage.products.settings import matches
 from triage.products.tickets.states import NEW
 from triage.products.tickets.text import body, full_names, title
@@ -27,7 +28,7 @@ UNTIMED = 0.05  # without times: the fraction of a workload that its best findin
 class Ticket:
     """One root cause. cause: as summary.causes gives it. saved_ns: None without times. files: relative to the folder.
 
-    scope: what was captured. state: one of states.STATES; was_ns: what the last run said, where that was much else.
+    scope: what was captured. whose: in whose words (voice.Voice.names). state: one of states.STATES; was_ns: what the last run said, where that was much else.
     """
 
     fingerprint: str
@@ -42,6 +43,7 @@ class Ticket:
     was_ns: float | None = None
     files: list[str] = field(default_factory=list)
     owner: str = ""
+    whose: tuple[str, ...] = ()
 
     def listing(self) -> dict[str, Any]:
         """The entry of tickets.json."""
@@ -65,7 +67,8 @@ class Ticket:
 
     def body(self, markup: str, limit: int, attached: bool = False) -> str:
         """The text in `markdown` or `jira` markup, at most `limit` characters: detail gives way, tables stay whole."""
-        return body(self, markup, limit, attached)
+        with speaking(names=self.whose):
+            return body(self, markup, limit, attached)
 
     def evidence(self) -> dict[str, Any]:
         """Everything behind the ticket: its findings with their cells, what was ruled out, the captures."""
@@ -104,6 +107,7 @@ def make(
             if mark in out or not _worth(c, part, least, mark in known):
                 continue
             out[mark] = Ticket(mark, title(c), c["rule"], full_names(c, part), c["saved_ns"], c, part, scope or root)
+            out[mark].whose = b.whose
             by_id = {w["id"]: w for w in part["workloads"]}
             first = [by_id[w] for w in c["workloads"] if w in by_id][:1]
             out[mark].owner = next(

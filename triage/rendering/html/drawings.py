@@ -11,6 +11,7 @@ from markupsafe import Markup, escape
 from triage.document.bundle import Bundle
 from triage.ground.limiters import BY_ID
 from triage.ground.units import show
+from triage.ground.voice import said
 from triage.rendering.escape import short
 from triage.rendering.html.bars import box, number
 from triage.rendering.html.tree import Nodes, leaders
@@ -53,7 +54,7 @@ def icicle(b: Bundle, nodes: Nodes, most: int = 120) -> Markup:
 
 
 def _bar(name: str, ns: float, group: bool, limiter: str, x: float, w: float, row: int) -> str:
-    told = f"{name}: {show(ns, 'ns')}, {'mostly ' if group else ''}{BY_ID[limiter].name}"
+    told = f"{name}: {show(ns, 'ns')}, {'mostly ' if group else ''}{said(BY_ID[limiter].name)}"
     text = ""
     if w > 44:
         # 6.6: about how wide a character of this size is; SVG neither wraps nor cuts a text

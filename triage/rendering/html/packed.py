@@ -20,6 +20,7 @@ from triage.capture.capture import SEP
 from triage.document.bundle import Bundle, Entry
 from triage.ground.limiters import BANDS, BY_ID, CLASSES, CONFIDENCE, LEVELS
 from triage.ground.method import HIGH, LOW
+from triage.ground.voice import said
 from triage.rendering import phrases
 from triage.rendering.escape import clean, short
 from triage.rendering.html.cells import Cells
@@ -52,7 +53,7 @@ def pack(b: Bundle, nodes: Nodes) -> dict[str, Any]:
         "frame": details.frame(),
         "states": list(STATES),
         "bandText": list(BANDS.values()),
-        "unitText": [_unit_meaning(u) for u in core["units"]],
+        "unitText": [said(_unit_meaning(u)) for u in _units(b.workloads.columns, Strings())],
     }
     return parts
 
@@ -99,10 +100,11 @@ def _core(b: Bundle, nodes: Nodes) -> dict[str, Any]:
         "levels": list(LEVELS),
         "confidence": list(_CONFIDENCE),
         "high": _BANDS.index("high"),
-        "units": units.list(),
+        "units": [said(u) for u in units.list()],
+        "caches": [said("TEX"), said("L2")],
         "classes": list(CLASSES),
-        "classNames": [BY_ID[c].name for c in CLASSES],
-        "classText": [BY_ID[c].meaning for c in CLASSES],
+        "classNames": [said(BY_ID[c].name) for c in CLASSES],
+        "classText": [said(BY_ID[c].meaning) for c in CLASSES],
         "causes": [[c, titles.get(c, "")] for c in causes.list()],
         "todo": [causes(i["cause"]) for i in b.todo],
         "W": w_rows,

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from triage import schema
+from triage.ground.voice import said
 from triage.rendering import phrases
 from triage.rendering.escape import clean
 
@@ -85,7 +86,7 @@ class Words:
             # a rule may compare a `let` of its own: then its unit is all that is known
             known = schema.get(name) if schema.known(name) else None
             self.metric_rows.append(
-                [clean(name), phrases.label(name), known.unit if known else unit, known.meaning if known else ""]
+                [clean(name), phrases.label(name), known.unit if known else unit, said(known.meaning) if known else ""]
             )
         return self.metrics[name]
 

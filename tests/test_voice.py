@@ -1,0 +1,109 @@
+"""Reports about an AMD or Intel GPU speak in that vendor's words, in every format; what was captured is quoted as it is."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import ROOT, generic
+from triage import api
+from triage.document.bundle import Bundle
+from triage.ground.voice import names_of, said, speaking
+from triage.products.tickets import tickets
+from triage.rendering.formats import render
+
+AMD, CDNA, RDNA = ("AMD",), ("AMD",), ("RDNA", "AMD")
+INTEL = ("Xe", "Intel")
+SAMPLES = [
+    "rocprof/results.csv", "rocprof-compute/four_kernels_mi210", "rocprof-compute-panel/201.csv", "rocprof-stats/results.stats.csv",
+    "rocprof-compute-top/pmc_kernel_top.csv", "rocprofv3-counters/4711_counter_collection.csv", "rocprofv3-kernels/4711_kernel_trace.csv",
+    "rcp/session.csv", "rga/gfx1100_reduce_stats.csv", "intel-pti/metrics.4711.csv", "intel-pti/sampled.4711.csv", "intel-pti/timing.txt",
+]  # fmt: skip
+FORMATS = ("terminal", "markdown", "jira", "csv", "junit", "json", "html")
+FOREIGN = re.compile(r"(?<![\w.])(?:SMs?|[Ww]arps?|L1TEX|TEX|[Ss]hared[ -]memory|[Tt]ensor cores?)(?![\w.])")
+ID = re.compile(r"[a-z0-9-]+")  # of a rule or cause
+UNITS = {"sol", "primary", "secondary", "hit_grades"}  # of the JSON: names of units by which programs tell them
+
+
+def strings(value: Any) -> list[str]:
+    """Every text of a tree, names of units apart."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, dict):
+        return [s for k, v in value.items() if k not in UNITS for s in strings(v)]
+    return [s for v in value for s in strings(v)] if isinstance(value, list | tuple) else []
+
+
+def written(b: Bundle, format: str) -> list[str]:
+    """What a reader of a format reads; of the page also what its script unpacks."""
+    parts: list[str] = []
+    render(b, format, parts.append, full=True)
+    text = "".join(parts)
+    if format == "json":
+        return strings(json.loads(text))
+    if format == "html":
+        from triage.rendering.html.packed import pack
+        from triage.rendering.html.tree import tree
+
+        with speaking(b.of_kernels, b.whose):
+            return [
+                re.sub(r"<script.*?</script>|<style.*?</style>|<[^>]+>", " ", text, flags=re.DOTALL),
+                *strings(pack(b, tree(b))),
+            ]
+    return text.splitlines()
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_every_sentence_of_every_sample(sample: str) -> None:
+    d = api.diagnose(ROOT / "sample_captures" / sample)
+    read = {f: [s for s in written(d.bundle, f) if FOREIGN.search(s) and not ID.fullmatch(s)] for f in FORMATS}
+    assert not any(read.values()), read
+    bodies = [t.body(m, 30_000) for t in tickets.make(d.bundle) for m in ("markdown", "jira")]
+    assert not [b for b in bodies if FOREIGN.search(b)]
+
+
+def test_names_from_the_capture_stay(tmp_path: Path) -> None:
+    """A kernel may be called what it likes."""
+    row = {"name": "warp_SM shared memory TEX", "gpu.time": 2, "eu.stall_sbid": 60, "eu.active": 20, "eu.stall": 70}
+    b = api.diagnose(generic(tmp_path / "t.csv", [row]), device="Arc B580").bundle
+    assert b.whose == INTEL
+    assert b.workloads[0]["name"] == row["name"]
+    for format in ("markdown", "json", "terminal"):
+        assert "shared memory TEX" in " ".join(written(b, format))
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "expected"),
+    [
+        ("Warps wait on an SM", AMD, "Waves wait on a CU"),
+        ("SMs hold a warp", INTEL, "Xe-cores hold a SIMD thread"),
+        ("An SM's shared memory", AMD, "A CU's LDS"),
+        ("Shared memory per SM", INTEL, "SLM per Xe-core"),
+        ("TEX hit rate", CDNA, "vL1D hit rate"),
+        ("TEX hit rate", RDNA, "GL0 hit rate"),
+        ("Waves per SM", AMD, "Rounds of groups"),
+        ("EU stalled, L2 hit rate", INTEL, "XVE stalled, L3 hit rate"),
+        ("EU stalled in an SM", ("Gen12", "Intel"), "EU stalled in a subslice"),
+        ("{workload} on “SM 3” with `warp` and sm.active, warpSize", AMD, "{workload} on “SM 3” with `warp` and sm.active, warpSize"),
+        ("Warps of an SM", (), "Warps of an SM"),
+    ],
+)  # fmt: skip
+def test_words(text: str, names: tuple[str, ...], expected: str) -> None:
+    with speaking(names=names):
+        assert said(text) == expected
+        assert said(said(text)) == said(text)
+    assert said(text) == text  # nobody's report is being written
+
+
+def test_whose_words() -> None:
+    assert names_of({"vendor": "amd", "arch": "gfx1100"}) == RDNA
+    assert names_of({"vendor": "amd", "arch": "gfx942", "api": "hip"}) == CDNA
+    assert names_of({"vendor": "intel", "arch": "xe-hpg"}) == INTEL
+    assert names_of({"vendor": "intel", "arch": "xe-lpg"}) == INTEL
+    assert names_of({"vendor": "intel", "arch": "xe-lp"}) == ("Gen12", "Intel")
+    assert names_of({"vendor": "apple", "api": "metal"}) == ("Metal",)
+    assert names_of({"vendor": "nvidia", "arch": "sm_90", "api": "cuda"}) == ()
