@@ -88,6 +88,8 @@ def main() -> None:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     signal.signal(signal.SIGTERM, _terminate)
     try:
+        if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # so it is while this module is imported
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         # nothing at all is a question, too
         code = triage.main(["--help"] if len(sys.argv) < 2 else None, prog_name="triage", standalone_mode=False)
         sys.stdout.flush()
