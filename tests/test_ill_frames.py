@@ -16,12 +16,15 @@ from triage.dialects._nvidia import perfworks
 Layout: TypeAlias = Callable[[str, str, Path], Path]
 LITTLE = 0.05  # of a healthy marker's time: what may be promised as a note
 VERDICTS = ("low-throughput", "near-limit")
-# what the counters of a layout cannot tell: the size of the target, and vertex shader invocations in GPU Trace
-UNTOLD = {"gpu-trace": ("unsorted", "unordered indices"), "pix": ("unsorted",), "renderdoc": ("unsorted",)}
+# what the counters of a layout cannot tell: the size of the target, shares of atomics and of conflicts, and vertex shader
+# invocations in GPU Trace
+_NOWHERE = ("unsorted", "one counter for all", "banks")
+UNTOLD = {"gpu-trace": (*_NOWHERE, "unordered indices"), "pix": _NOWHERE, "renderdoc": _NOWHERE}
 OUTDOORS = "wide indices|fat vertices|micro-triangles|unsorted|exposed loads|registers|streaming|group barriers|serial dispatches|late CPU|healthy"
 INDOORS = "back faces|unordered indices|depth tests|many targets|scattered taps|one interface|early exits|big tile|uneven tiles|upload|healthy"
 EFFECTS = "layers of particles|discarding|coarse raster|volume|rows of fetches|dependent math|streaming groups|short groups|at the limit|healthy"
 COMPUTED = "arithmetic in groups|exposed buffers|shared by all|registers of groups|transcendentals|local arrays|narrow loads|shared queue|fences|switches over types|lists of lights|healthy"
+UPDATES = "strided buffers|one counter for all|banks|upscaling network|bit tricks|tessellation|evicted textures|healthy"
 TRACED = "rays apart|boxes|interpolants|switches|constants|buffers on the host|readback|arithmetic|many fetches|long shader|interpolation|at the limit|healthy"
 UNMEASURED = {
     "all": (),
@@ -42,7 +45,7 @@ UNMEASURED = {
 }
 FRAMES = [
     (layout, told, name, scene.split("|"))
-    for name, scene in (("outdoors", OUTDOORS), ("indoors", INDOORS), ("effects", EFFECTS), ("computed", COMPUTED), ("traced", TRACED))
+    for name, scene in (("outdoors", OUTDOORS), ("indoors", INDOORS), ("effects", EFFECTS), ("computed", COMPUTED), ("updates", UPDATES), ("traced", TRACED))
     for layout, told in (("generic", "all"), ("generic", "no stalls"), ("generic", "units only"), ("gpu-trace", "all"), ("pix", "all"), ("renderdoc", "all"))
 ]  # fmt: skip
 

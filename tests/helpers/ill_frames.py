@@ -195,6 +195,13 @@ ILLNESSES: dict[str, Illness] = {
     "uneven tiles": _ill("compute", "idle-sms load-imbalance", lambda d: {"sm.active": d(45, 72), "wfi.sync": d(0, 0.8), "dispatch.count": 1, **_sol(sm=d(18, 30))}),
     "healthy": _ill("compute", "", lambda d: _sol(sm=d(66, 76), l1tex=d(45, 55), l2=d(30, 45), vram=d(30, 50)) | _stall(long_scoreboard=d(8, 14))),
     "lists of lights": _ill("compute", "divergence", lambda d: {"warp.threads_per_inst": d(8, 14), **_sol(sm=d(55, 70))}),
+    "strided buffers": _ill("compute", "uncoalesced-loads", lambda d: {"global_load.sectors_per_request": d(22, 31), **_stall(long_scoreboard=d(45, 60)), **_sol(l1tex=d(55, 75), l2=d(50, 70), sm=d(12, 25), vram=d(40, 60))}),
+    "one counter for all": _ill("compute", "atomics-contention", lambda d: {"atomics.share": d(25, 60), **_stall(long_scoreboard=d(45, 70)), **_sol(sm=d(8, 18), l2=d(20, 40))}),
+    "banks": _ill("compute", "bank-conflicts", lambda d: {"shared.conflict_share": d(45, 75), **_stall(short_scoreboard=d(30, 40), mio_throttle=d(14, 24)), **_sol(sm=d(25, 40), l1tex=d(50, 66))}),
+    "upscaling network": _ill("compute", "matrix-bound near-limit", lambda d: {**_sol(sm=d(78, 90)), "pipe.tensor": d(78, 90), "pipe.fma": 20, "pipe.alu": 20, "sm.issue_per_active": d(30, 45)}),
+    "bit tricks": _ill("compute", "integer-bound", lambda d: {**_sol(sm=d(82, 93)), "pipe.alu": d(82, 93), "pipe.fma": d(30, 50), "pipe.xu": 10, "sm.issue_per_active": d(70, 79)}),
+    "tessellation": _ill("geometry", "raster-bound", lambda d: _sol(pes=d(68, 88))),
+    "evicted textures": _ill("fullscreen", "bus-traffic", lambda d: _sol(pcie=d(62, 80))),
     # the rest
     "upload": _ill("copy", "bus-traffic", lambda d: _sol(pcie=d(70, 92))),
     "readback": _ill("geometry", "blocking-copy", _copied),

@@ -65,6 +65,14 @@ _TILER_MEMORY = (
     "texture_pipe.stalled",
     "vram.stalled",
 )
+# Where neither tells: shares of the time in which a stage held the others up, or threads stood still.
+_HELD = (
+    ("front-end", ("bottleneck.vertex_fetch", "bottleneck.setup", "bottleneck.barycentric")),
+    ("rop", ("bottleneck.depth", "pixels.export_stalled")),
+    ("memory", ("gti.queue_full", "vram.stalled")),
+    ("latency", ("eu.stall", "shader.stalled", "texture_pipe.stalled")),
+)
+HELD_UP = 0.3  # Nsight Compute names a stall reason from 30 % on; no vendor of these counters gives a line of its own
 
 
 def _side(view: View, whole: str, parts: tuple[str, ...]) -> Floats:
@@ -121,7 +129,7 @@ def _limiter(view: View) -> Codes:
     for word, holds in zip(words, choices, strict=True):  # the first that holds; np.select takes ten times as long
         out += (holds & open_).view(np.int8) * np.int8(code(word))
         open_ &= ~holds
-    return _tilers(view, out)
+    return _held(view, _tilers(view, out))
 
 
 def _tilers(view: View, out: Codes) -> Codes:
@@ -135,6 +143,18 @@ def _tilers(view: View, out: Codes) -> Codes:
         both = (np.minimum(cores, memory) >= LOW) & (np.abs(cores - memory) < BALANCED - _EPS)
         told = (out == code("unknown")) & (np.fmax(cores, memory) >= LOW)
     return np.where(told, np.where(both, code("balanced"), leads), out).astype(np.int8)
+
+
+def _held(view: View, out: Codes) -> Codes:
+    """The classes, with what was waited for longest where no share of peak and no limiter told."""
+    longest = np.full(view.size, HELD_UP)
+    chosen = np.array(out)
+    for word, metrics in _HELD:
+        for share in (view[m] for m in metrics if np.ndim(view[m])):
+            with np.errstate(invalid="ignore"):
+                ahead = (out == code("unknown")) & (share >= longest)
+            chosen[ahead], longest = code(word), np.where(ahead, share, longest)
+    return chosen.astype(np.int8)
 
 
 def unit_names(c: Clusters, flags: Masks, workload: int) -> list[str]:
