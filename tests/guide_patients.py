@@ -63,6 +63,8 @@ COUNTERS = {
     "fp64": "sm__inst_executed_pipe_fp64" + A, "fp64_e": "sm__inst_executed_pipe_fp64" + E, "lsu": "sm__inst_executed_pipe_lsu" + A,
     "hmma": "sm__pipe_tensor_op_hmma_cycles_active" + E, "sub_hmma": "sm__pipe_tensor_subpipe_hmma_cycles_active" + E,
     "hgmma": "sm__inst_executed_pipe_tensor_op_gmma.sum", "uniform_branches": "smsp__sass_average_branch_targets_threads_uniform.pct",
+    "filter": "l1tex__f_wavefronts" + E, "tex_data": "l1tex__data_pipe_tex_wavefronts" + E, "tex": "sm__inst_executed_pipe_tex" + E,
+    "atom_wf": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum", "atom_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_atom.sum",
     "passes": "profiler__replayer_passes", "cluster": "launch__cluster_size", "green": "launch__uses_green_context",
     "ffma": "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", "fadd": "smsp__sass_thread_inst_executed_op_fadd_pred_on.sum",
     "fmul": "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum", "latency": "smsp__average_warp_latency_per_inst_issued.ratio",

@@ -68,3 +68,26 @@ def test_a_kernel_without_shared_memory_has_no_conflicts(tmp_path: Path) -> None
 def test_broadcasts_are_no_conflicts(tmp_path: Path) -> None:
     many = {"shared_efficiency": "180.00%", "shared_utilization": "High (9)", "stall_memory_throttle": "45.00%"}
     assert "bank-conflicts" not in diagnosed(tmp_path / "metrics.csv", WELL | many)[1]
+
+
+def test_occupancy_alone_is_told_but_promises_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "occupancy.csv"
+    head = (
+        "==1== Metric result:\n"
+        + '"Device","Kernel","Invocations","Metric Name","Metric Description","Min","Max","Avg"\n'
+    )
+    rows = [(name, f"{value:.6f}") for name, value in (("few(float*)", 0.24), ("many(float*)", 0.94))]
+    path.write_text(
+        head
+        + "".join(
+            f'"Tesla V100-SXM2-16GB (0)","{n}",10,"achieved_occupancy","Achieved Occupancy",{v},{v},{v}\n'
+            for n, v in rows
+        ),
+        "utf-8",
+    )
+    found = diagnose([read(path)])
+    (said,) = found.findings
+    assert said.rule.name == "occupancy-alone"
+    assert said.gain is None
+    assert found.todo == []
+    assert "24.0 %" in said.message

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import html
 import re
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import SAMPLES
+from tests.conftest import SAMPLES, run
 from tests.guide_patients import PATIENTS, write
 from tests.kernel_patients import OTHERS
 from triage import diagnose, read
@@ -87,6 +88,42 @@ def test_no_format_speaks_of_what_is_drawn(form: str) -> None:
         except CaptureError:
             continue
         assert [line for line in text.splitlines() if DRAWN.search(line)] == []
+
+
+LITERAL = re.compile(r'"((?:[^"\\\\]|\\\\.)*)"')  # in the page's script
+
+
+def test_the_pages_script_takes_its_noun_from_the_report(tmp_path: Path) -> None:
+    """What the script says to readers: literals with a blank; ids, classes and addresses have none."""
+    parts = SAMPLES.parent / "reports" / "_parts"
+    said = [t for f in parts.glob("*.js.j2") for t in LITERAL.findall(f.read_text("utf-8")) if " " in t.strip()]
+    assert len(said) > 20
+    assert [t for t in said if DRAWN.search(t)] == []
+
+
+@pytest.mark.parametrize("form", ["terminal", "markdown", "html"])
+def test_nor_does_a_comparison_of_kernels(form: str, tmp_path: Path) -> None:
+    for name in ("V4 atomics as requests", "a chain of dependent arithmetic"):
+        before = write(tmp_path / "a.csv", OTHERS[name])
+        slower = {**OTHERS[name].counters, "time": 400_000}
+        after = write(tmp_path / "b.csv", dataclasses.replace(OTHERS[name], counters=slower))
+        text = run("compare", before, after, "-f", form).stdout
+        assert "slower" in text or "longer" in text
+        text = html.unescape(TAGS.sub(" ", text)) if form == "html" else text
+        assert [line for line in text.splitlines() if DRAWN.search(COUNTER.sub("", line))] == []
+
+
+def test_nor_do_tickets_about_kernels(tmp_path: Path) -> None:
+    wrote = 0
+    for number, patient in enumerate((PATIENTS | OTHERS).values()):
+        if number % 6:
+            continue
+        folder = tmp_path / str(number)
+        run("tickets", write(tmp_path / f"{number}.csv", patient), "-o", folder)
+        for text in (f.read_text("utf-8") for f in folder.rglob("*") if f.suffix in (".md", ".txt")):
+            wrote += 1
+            assert [line for line in text.splitlines() if DRAWN.search(COUNTER.sub("", line))] == []
+    assert wrote > 5
 
 
 def test_a_frame_keeps_its_words(tmp_path: Path) -> None:

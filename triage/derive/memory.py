@@ -71,9 +71,16 @@ def _all_waste(load: Values, store: Values, share: Values, *excess: Values) -> V
 
 # A kernel that never touches shared (local) memory has no traffic to divide by, yet its share is known: it is 0.
 def _conflicts(
-    total: Values, load: Values, store: Values, waves: Values, load_waves: Values, store_waves: Values
+    total: Values,
+    load: Values,
+    store: Values,
+    waves: Values,
+    load_waves: Values,
+    store_waves: Values,
+    atomic: Values,
 ) -> Values:
-    lost = first(total, load + store)
+    # lanes that update one word take turns too: padding does not help them
+    lost = first(np.maximum(total - np.nan_to_num(atomic), 0), load + store)
     work = first(waves, load_waves + store_waves)
     # Conflicts can exceed the wavefronts, since the two counters may come from different replay passes.
     return np.clip(np.where(work > 0, over(lost, work), np.where(lost == 0, 0.0, np.nan)), 0.0, 1.0)
@@ -124,6 +131,7 @@ _CONFLICTS = (
     "shared.wavefronts",
     "shared.load_wavefronts",
     "shared.store_wavefronts",
+    "atomics.shared_conflicts",
 )
 
 
@@ -185,7 +193,7 @@ DERIVATIONS = (
     Derivation(
         "shared.conflict_share",
         (),
-        "bank conflicts / wavefronts of shared memory",
+        "(bank conflicts - those of atomics) / wavefronts of shared memory",
         _conflicts,
         _CONFLICTS,
         ask=("shared.bank_conflicts", "shared.wavefronts"),

@@ -33,6 +33,7 @@ PEAK_REQUESTS = {
 }
 _MATH = ("alu", "fma", "fmaheavy", "fp16", "fp64", "xu", "tensor", "tc", "uniform", "cbu")
 _DATA = ("lsu_data", "lsu_writeback", "bank_reads", "bank_writes", "tex_data", "filter", "tex_writeback")
+_TEXTURE = ("tex_data", "filter", "tex_writeback")
 _ASKED = ("launch.shared_static", "launch.shared_dynamic")
 _REQUESTS = tuple(f"{kind}_{op}.requests" for kind in ("global", "local", "shared") for op in ("load", "store"))
 
@@ -55,8 +56,9 @@ def _math(view: View) -> Values:
     return highest(pipes, _led(view["sm.throughput"], pipes, view["unit.issue"], view["unit.lsu"], back))
 
 
-def _l1_data(whole: Values, lsu: Values, *parts: Values) -> Values:
-    return highest(*parts, _led(whole, lsu, *parts))
+def _l1_data(whole: Values, lsu: Values, fill: Values, out: Values, *parts: Values) -> Values:
+    # the roll-up counts the ways in and out too, which are other units'
+    return highest(*parts, _led(whole, lsu, fill, out, *parts))
 
 
 def _none_asked(static: Values, dynamic: Values) -> Values:
@@ -114,8 +116,16 @@ DERIVATIONS = (
         (),
         "the highest of L1's data stage, banks and write-back; L1's share of peak where none of them leads",
         _l1_data,
-        ("l1tex.throughput", "unit.lsu", *(f"l1tex.{p}" for p in _DATA)),
+        ("l1tex.throughput", "unit.lsu", "l1tex.fill", "l1tex.to_l2", *(f"l1tex.{p}" for p in _DATA)),
         ask=("l1tex.lsu_data", "l1tex.throughput"),
+    ),
+    Derivation(
+        "unit.texture",
+        (),
+        "the highest of L1's data stage, filter and write-back for textures",
+        highest,
+        tuple(f"l1tex.{p}" for p in _TEXTURE),
+        ask=("l1tex.filter", "l1tex.tex_data"),
     ),
     Derivation(
         "unit.shared",

@@ -33,6 +33,12 @@ _UNITS = {
 }
 
 METRICS = (
+    _share(
+        "unit.texture",
+        "Busy: texture path",
+        "",
+        "The busiest part of L1's texture path: data stage, filter, write-back; share of peak over elapsed cycles",
+    ),
     _share("unit.matrix", "Busy: matrix unit", "", "The busier of the tensor pipes; share of peak over elapsed cycles"),
     _share(
         "copies.bulk_share",

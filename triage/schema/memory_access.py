@@ -363,6 +363,16 @@ METRICS = (
         additive=True,
     ),
     Metric(
+        "atomics.shared_conflicts",
+        "count",
+        "Turns that shared atomics wait",
+        "low",
+        "Extra wavefronts of atomics on shared memory, whose lanes meet in a word or a bank",
+        ("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_atom.sum",),
+        additive=True,
+        bounded=False,
+    ),
+    Metric(
         "atomics.shared_wavefronts",
         "count",
         "Wavefronts of shared atomics",

@@ -94,6 +94,7 @@ def _core(b: Bundle, nodes: Nodes) -> dict[str, Any]:
     titles = {f["cause"]: f["title"] for f in reversed(found)} | {i["cause"]: i["title"] for i in b.todo}
     return {
         "n": len(index),
+        "item": phrases.nouns().item,
         "chunk": CHUNK,
         "total": b.frame["duration_ns"],
         "marks": [round(LOW * 100), round(HIGH * 100)],
