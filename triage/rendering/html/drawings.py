@@ -11,8 +11,7 @@ from markupsafe import Markup, escape
 from triage.document.bundle import Bundle
 from triage.ground.limiters import BY_ID
 from triage.ground.units import show
-from triage.ground.voice import said
-from triage.rendering import phrases
+from triage.ground.voice import said, voice
 from triage.rendering.escape import short
 from triage.rendering.html.bars import box, number
 from triage.rendering.html.tree import Nodes, leaders
@@ -50,7 +49,7 @@ def icicle(b: Bundle, nodes: Nodes, most: int = 120) -> Markup:
             at += size
     high = (depth + 1) * ROW
     return Markup(
-        f'<svg class="icicle" viewBox="0 0 {WIDTH} {high}" role="img" aria-label="{phrases.nouns().item.capitalize()} tree: width is time, look is the limiter">{"".join(out)}</svg>'
+        f'<svg class="icicle" viewBox="0 0 {WIDTH} {high}" role="img" aria-label="{voice().item.capitalize()} tree: width is time, look is the limiter">{"".join(out)}</svg>'
     )
 
 

@@ -20,7 +20,7 @@ from triage.capture.capture import SEP
 from triage.document.bundle import Bundle, Entry
 from triage.ground.limiters import BANDS, BY_ID, CLASSES, CONFIDENCE, LEVELS
 from triage.ground.method import HIGH, LOW
-from triage.ground.voice import said
+from triage.ground.voice import said, voice
 from triage.rendering import phrases
 from triage.rendering.escape import clean, short
 from triage.rendering.html.cells import Cells
@@ -94,7 +94,7 @@ def _core(b: Bundle, nodes: Nodes) -> dict[str, Any]:
     titles = {f["cause"]: f["title"] for f in reversed(found)} | {i["cause"]: i["title"] for i in b.todo}
     return {
         "n": len(index),
-        "item": phrases.nouns().item,
+        "item": voice().item,
         "chunk": CHUNK,
         "total": b.frame["duration_ns"],
         "marks": [round(LOW * 100), round(HIGH * 100)],
