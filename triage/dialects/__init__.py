@@ -26,7 +26,8 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
+from inspect import signature
 from types import ModuleType
 from typing import Protocol, cast, runtime_checkable
 
@@ -112,9 +113,15 @@ def tells(name: str) -> Mapping[str, str]:
     return getattr(dialects().get(name), "TELLS", {})
 
 
-def collector(dialect: Dialect) -> Callable[[list[str]], str] | None:
-    """The dialect's `collect`, None where its tool cannot be asked for metrics."""
-    return dialect.collect if isinstance(dialect, Collects) else None
+def collector(dialect: Dialect, arch: str = "") -> Callable[[list[str]], str] | None:
+    """The dialect's `collect`, None where its tool cannot be asked for metrics.
+
+    arch: of the GPU, for tools whose counters have other names on other generations: their `collect` takes it.
+    """
+    if not isinstance(dialect, Collects):
+        return None
+    collect: Callable[..., str] = dialect.collect
+    return partial(collect, arch=arch) if "arch" in signature(collect).parameters else collect
 
 
 def pick(source: Source, wanted: str = "", mapped: bool = False) -> tuple[Dialect, str]:

@@ -29,6 +29,11 @@ _LAUNCH = {
     "LocalMemSize": "launch.shared",
     "KernelOccupancy": "occupancy.theoretical",
 }
+# compute counters of the GPU Performance API that are metrics here (its manual, counter tables for compute)
+_COUNTERS = (
+    "Wavefronts", "VALUUtilization", "VALUBusy", "SALUBusy", "FetchSize", "WriteSize", "L2CacheHit", "MemUnitBusy", "MemUnitStalled",
+    "WriteUnitStalled", "LDSBankConflict",
+)  # fmt: skip
 _DEVICE = re.compile(r"#\s*Device\s*(?:Name)?\s*[=:]?\s*([A-Za-z0-9][\w ()\-]*?)\s*(?:Platform|$)", re.MULTILINE)
 
 
@@ -120,6 +125,7 @@ def _axes(text: str) -> list[float]:
 
 def collect(metrics: list[str]) -> str:
     """The session command with the counters."""
-    wanted = [c for m in metrics for c in counter_names.counters(m)]
+    # the tool knows derived counters alone; raw ones of the hardware it refuses
+    wanted = [header for m in metrics for header in _COUNTERS if counter_names.DIRECT[header][0] == m]
     counters = " ".join(dict.fromkeys(wanted)) or "VALUBusy MemUnitBusy"
     return f"printf '%s\\n' {counters} > counters.txt; rcprof -P -c counters.txt -o session.csv ./app"

@@ -69,7 +69,7 @@ def read(source: Source, options: Options) -> Table:
     return rocm.finish(table, export, options, names())
 
 
-def collect(metrics: list[str]) -> str:
-    """The counter file and command that collect the missing metrics."""
-    wanted = [c for m in metrics for c in counter_names.counters(m)] or ["VALUBusy", "MemUnitBusy", "L2CacheHit"]
+def collect(metrics: list[str], arch: str = "") -> str:
+    """The counter file and command that collect the missing metrics. arch: gfx name, where the GPU is known."""
+    wanted = [c for m in metrics for c in counter_names.counters(m, arch)] or counter_names.first(arch)
     return f"{passes.input_file(passes.split(wanted))}; rocprof -i counters.txt --timestamp on -o results.csv ./app"

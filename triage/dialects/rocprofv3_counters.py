@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from triage.capture.capture import Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
@@ -68,9 +66,7 @@ def read(source: Source, options: Options) -> Table:
     if "gpu.time" not in table.columns:
         table.notes.append("no timestamps in this file (older rocprofv3): add --kernel-trace, or use a newer version")
     agents.add(table, export, source, ENDING)
-    rocm.finish(table, export, options, names())
-    table.collect = partial(collect, arch=export.arch)
-    return agents.under(folder, table)
+    return agents.under(folder, rocm.finish(table, export, options, names()))
 
 
 def _join(table: Table, export: Export, source: Source, options: Options) -> None:
@@ -93,7 +89,7 @@ def _join(table: Table, export: Export, source: Source, options: Options) -> Non
 def collect(metrics: list[str], arch: str = "") -> str:
     """The rocprofv3 command for the missing metrics. arch: gfx name, where the run's GPU is known."""
     wanted = [w for m in metrics for c in counter_names.counters(m, arch) for w in _spelled(c, arch).split()]
-    runs = passes.split(wanted or ["SQ_WAVES", "VALUBusy", "MemUnitBusy"])
+    runs = passes.split(wanted or counter_names.first(arch))
     if len(runs) == 1:
         return f"rocprofv3 --pmc {' '.join(runs[0])} --kernel-trace -f csv -- ./app"
     return f"{passes.input_file(runs)}; rocprofv3 -i counters.txt --kernel-trace -f csv -d out -- ./app"

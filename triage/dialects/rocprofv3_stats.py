@@ -37,6 +37,6 @@ def read(source: Source, options: Options) -> Table:
     return stats.read(source, NAME, HINT, options.decimal)
 
 
-def collect(metrics: list[str]) -> str:
+def collect(metrics: list[str], arch: str = "") -> str:
     """The counter run that answers the question."""
-    return rocprofv3_counters.collect(metrics)
+    return rocprofv3_counters.collect(metrics, arch)

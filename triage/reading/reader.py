@@ -95,6 +95,7 @@ def capture(table: Table, module: dialects.Dialect, why: str, device: str = "", 
     for metric, values in markers.calls(table, codes, members).items():
         facts[metric] = values
         sources[metric] = Derived(f"{metric.rpartition('_')[2]} of the calls", ("gpu.time",))
+    gpu = _device(device, table)
     out = Capture(
         input=InputFile(source.path, module.NAME, why, len(table), tells),
         table=table,
@@ -108,13 +109,13 @@ def capture(table: Table, module: dialects.Dialect, why: str, device: str = "", 
         self_ns=own,
         facts=facts,
         sources=sources,
-        device=_device(device, table),
+        device=gpu,
         members=members,
         timeline=measured,
         collectable=frozenset(module.names()) if table.collectable is None else table.collectable,
         notes=list(table.notes),
         quality=list(table.quality),
-        collect=_next_step(table.trace) or table.collect or dialects.collector(module),
+        collect=_next_step(table.trace) or table.collect or dialects.collector(module, gpu.arch if gpu else table.arch),
     )
     chains.enter(out)
     if frame is not None:

@@ -277,4 +277,11 @@ def counters(metric: str, arch: str = "") -> list[str]:
     return [c for part in SM_PARTS[:2] for c in counters(part, arch)] if metric == "sm.throughput" else []
 
 
+def first(arch: str = "") -> list[str]:
+    """Counters to begin with, where nobody asked for one: what waits and what works."""
+    if rdna.is_rdna(arch):
+        return ["SQ_WAVES", "SQ_WAVE_CYCLES", "SQ_WAIT_ANY", "GRBM_GUI_ACTIVE", "L2CacheHit"]
+    return ["SQ_WAVES", "VALUBusy", "MemUnitBusy", "L2CacheHit"]
+
+
 GIVEN = ("gpu.time", "launch.wave_size")  # every export with dispatches carries these
