@@ -112,3 +112,98 @@ def test_a_trailing_comma_on_every_row_is_no_cell_too_many(export: Path) -> None
 def test_a_last_line_without_end_is_remarked(export: Path) -> None:
     export.write_bytes(export.read_bytes().rstrip(b"\r\n")[:-1])
     assert "no-last-line-end" in [q.check for q in reader.read(str(export)).quality]
+
+
+def test_quotes_that_happen_to_pair_over_rows_swallow_none(tmp_path: Path) -> None:
+    path = generic(tmp_path / "a.csv", [{"name": f"m{i}", **ROW} for i in range(60)])
+    lines = path.read_text("utf-8").splitlines()
+    for i in (5, 25, 31, 32):
+        lines[i] = '"' + lines[i]
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    capture = reader.read(str(path))
+    assert list(capture.names) == [f"m{i}" for i in range(60) if i not in (4, 24, 30, 31)]
+    assert "rows-set-aside" in [q.check for q in capture.quality]
+
+
+def test_a_name_of_several_lines_stays_one_row(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('name,gpu.time [ms],l2.hit_rate [%]\n"a\nb, c\nd",1,50\n"e\nf",2,60\ng,3,70\n')
+    capture = reader.read(str(path))
+    assert len(capture) == 3
+    assert not capture.quality
+
+
+@pytest.mark.parametrize("times", [2, 3])
+def test_an_export_appended_to_itself_is_refused(export: Path, times: int) -> None:
+    export.write_bytes(export.read_bytes() * times)
+    with pytest.raises(TriageError, match=f"same export {times} times"):
+        reader.read(str(export))
+
+
+def distinct_rows(path: Path) -> Path:
+    return generic(path, [{"name": f"m{i}", "gpu.time": 1 + i / 8, "l2.hit_rate": 50.5 + i} for i in range(6)])
+
+
+@pytest.mark.parametrize("again", ["\ufeff", "\n"])
+def test_rows_that_all_stand_twice_are_remarked(tmp_path: Path, again: str) -> None:
+    path = distinct_rows(tmp_path / "a.csv")
+    text = path.read_text("utf-8")
+    path.write_text(text + again + text, "utf-8")
+    capture = reader.read(str(path))
+    assert list(capture.names) == [f"m{i}" for i in range(6)]  # the header in the middle is no row
+    (remark,) = [q for q in capture.quality if q.check == "repeated-rows"]
+    assert remark.doubt
+
+
+def test_rows_measured_again_are_no_repetition(tmp_path: Path) -> None:
+    rows = [{"name": f"m{i % 3}", "gpu.time": 1 + i / 8, "l2.hit_rate": 50} for i in range(6)]
+    assert "repeated-rows" not in [q.check for q in reader.read(str(generic(tmp_path / "a.csv", rows))).quality]
+
+
+def test_the_header_once_more_is_set_aside_and_another_one_is_refused(tmp_path: Path) -> None:
+    path = distinct_rows(tmp_path / "a.csv")
+    head, *rows = path.read_text("utf-8").splitlines()
+    path.write_text("\n".join([head, *rows[:3], head, *rows[3:], ""]), "utf-8")
+    capture = reader.read(str(path))
+    assert list(capture.names) == [f"m{i}" for i in range(6)]
+    assert any("line 5: the header once more" in q.message for q in capture.quality)
+    path.write_text("\n".join([head, *rows[:3], head.replace("[ms]", "[us]"), *rows[3:], ""]), "utf-8")
+    with pytest.raises(TriageError, match=r"a\.csv:5: another header, 'gpu.time \[us\]'"):
+        reader.read(str(path))
+
+
+@pytest.mark.parametrize(("name", "value", "aside"), [("Total", 7.875, True), ("Average", 1.31, True), ("Total", 3, False), ("mean shift", 7.875, False)])  # fmt: skip
+def test_a_row_that_sums_up_the_others_is_no_workload(tmp_path: Path, name: str, value: float, aside: bool) -> None:
+    path = distinct_rows(tmp_path / "a.csv")
+    whole = reader.read(str(path)).frame_ns
+    path.write_text(path.read_text("utf-8") + f"{name},{value},\n", "utf-8")
+    capture = reader.read(str(path))
+    assert (capture.frame_ns == whole) is aside
+    assert ("total-row" in [q.check for q in capture.quality]) is aside
+
+
+def test_units_in_a_row_of_their_own_are_honoured(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("name,gpu.time,l2.hit_rate,vram.throughput [%]\n,us,%,\nm,1500,0.4,20\nn,900,55,30\n")
+    capture = reader.read(str(path))
+    assert list(capture.names) == ["m", "n"]
+    assert capture.facts["gpu.time"].tolist() == pytest.approx([1.5e6, 0.9e6])
+    assert capture.facts["l2.hit_rate"].tolist() == pytest.approx([0.004, 0.55])
+    path.write_text("name,gpu.time [ms],l2.hit_rate\n,us,%\nm,1500,0.4\nn,900,55\n")
+    with pytest.raises(TriageError, match=r"a\.csv:2: 'gpu.time \[ms\]' is said to be in 'us'"):
+        reader.read(str(path))
+
+
+@pytest.mark.parametrize(("second", "said"), [("{0}", 0), ("{0}000", 2)])
+def test_two_columns_of_one_metric_that_disagree_are_remarked(tmp_path: Path, second: str, said: int) -> None:
+    path = tmp_path / "a.csv"
+    rows = [f"m{i},{i},50,{second.format(i)}" for i in (1, 2)]
+    path.write_text("\n".join(["name,gpu.time [ms],l2.hit_rate [%],GPU time [ms]", *rows, ""]))
+    found = [q.message for q in reader.read(str(path)).quality if q.check == "columns-disagree"]
+    assert len(found) == bool(said)
+    assert not said or f"differ in {said} rows (first: 1 ms and 1 s, line 2)" in found[0]
+
+
+def test_fractions_under_a_percent_sign_are_remarked(tmp_path: Path) -> None:
+    path = generic(tmp_path / "a.csv", [{"name": f"m{i}", "gpu.time": 1 + i, "l2.hit_rate": 0.5 + i / 9} for i in (1, 2)])  # fmt: skip
+    assert "mixed-shares" in [q.check for q in reader.read(str(path)).quality]

@@ -202,6 +202,62 @@ def not_finite(s: Sheet, r: random.Random) -> bool:
     return _in_cell(s, r, lambda _: r.choice(("nan", "NaN", "inf", "-inf", "Infinity", "1e999", "-1e999")))
 
 
+def appended(s: Sheet, r: random.Random) -> bool:
+    """The export once more behind itself, with its header or without, as `>>` does; not of a figure or two."""
+    if len({c for i in s.body for c in s.cells(i) if _NUMBER.match(c)} - {"0", "1"}) < 6:
+        return False
+    start = r.choice((0, s.head, s.body[0]))
+    while s.lines and not s.lines[-1].strip():
+        s.lines.pop()
+    s.lines += [*s.lines[start:], ""]
+    return True
+
+
+def header_again(s: Sheet, r: random.Random) -> bool:
+    """The header once more between the rows, as it is where several exports were put together."""
+    if any(map(_NUMBER.match, s.cells(s.head))):
+        return False
+    s.lines.insert(r.choice(s.body[1:] or s.body), s.lines[s.head])
+    return True
+
+
+def other_header(s: Sheet, r: random.Random) -> bool:
+    """Another header between the rows: one of its columns, and the rows below, in another unit."""
+    cells = s.cells(s.head)
+    units = {"ms": ("us", 1e3), "us": ("ms", 1e-3), "ns": ("us", 1e-3), "%": ("ratio", 0.01)}
+    found = [i for i, c in enumerate(cells) if re.search(r"[(\[](ms|us|ns|%)[)\]]", c)]
+    if not found or len(s.body) < 2:
+        return False
+    at, below = r.choice(found), r.choice(s.body[1:])
+    factor = 1.0
+
+    def another(m: re.Match[str]) -> str:
+        nonlocal factor
+        factor = units[m[1]][1]
+        return units[m[1]][0]
+
+    cells[at] = re.sub(r"(?<=[(\[])(ms|us|ns|%)(?=[)\]])", another, cells[at])
+    for i in (i for i in s.body if i >= below):
+        row = s.cells(i)
+        if not _NUMBER.match(row[at]):
+            return False
+        row[at] = f"{float(row[at].strip(chr(34) + ' ')) * factor:.12g}"
+        s.put(i, row)
+    end = "\r" if s.lines[s.head].endswith("\r") else ""
+    s.lines.insert(below, s.sep.join(cells) + end)
+    return True
+
+
+def blank_column(s: Sheet, r: random.Random) -> bool:
+    """An empty last column, as spreadsheets leave it behind."""
+    if any(map(_NUMBER.match, s.cells(s.head))):
+        return False
+    for i in range(s.head, len(s.lines)):
+        if _count(s.lines[i], s.sep) == s.width:
+            s.put(i, [*s.cells(i), ""])
+    return True
+
+
 KINDS: tuple[Damage, ...] = (
     extra_cell,
     missing_cell,
@@ -215,6 +271,10 @@ KINDS: tuple[Damage, ...] = (
     reordered_columns,
     impossible_value,
     not_finite,
+    appended,
+    header_again,
+    other_header,
+    blank_column,
 )
 
 
@@ -251,8 +311,9 @@ def same(a: Read, b: Read) -> str:
     for metric in sorted({*a.facts, *b.facts}):
         x = a.facts.get(metric, (np.nan,) * len(a.names))
         y = b.facts.get(metric, (np.nan,) * len(b.names))
-        if not np.array_equal(np.array(x), np.array(y), equal_nan=True):
-            at = next(i for i in range(len(x)) if x[i] != y[i] and not (x[i] != x[i] and y[i] != y[i]))
+        other = ~np.isclose(x, y, rtol=1e-6, atol=0, equal_nan=True)
+        if other.any():
+            at = int(np.argmax(other))
             return f"{metric} of {a.names[at]!r:.40}: {x[at]:g} -> {y[at]:g}"
     return "" if a.frame_ns == b.frame_ns else f"frame {a.frame_ns:g} -> {b.frame_ns:g}"
 

@@ -20,9 +20,10 @@ _DOUBT = ("not-a-number", "foreign-unit")
 
 @dataclass(slots=True)
 class Odd:
-    """kind -> [cells, the first of them in words]."""
+    """seen: kind -> (cells, the first of them in words)."""
 
     seen: dict[str, tuple[int, str]] = field(default_factory=dict)
+    headers: set[int] = field(default_factory=set)  # lines on which a column's own name stands among its cells
 
     def add(self, kind: str, text: str, header: str, line: int = 0, cells: int = 1) -> None:
         """Some equal cells of a column. kind: a key of the texts above; line: 1-based, of the first, 0 for unknown."""

@@ -128,7 +128,9 @@ def regular(source: Source, cells: Mapping[int, int]) -> None:
         raise Misfit(source.path, bad, len(cells))
 
 
-_NUMBER = re.compile(r"\s*(?:\d{1,19}(?:\.\d*)?(?:[eE][+-]?\d{1,2})?|\d{1,19}\s*-\s*\d{1,19})\s*")  # or a range of ids
+_NUMBER = re.compile(
+    r"\s*(?:-1|\d{1,19}(?:\.\d*)?(?:[eE][+-]?\d{1,2})?|\d{1,19}\s*-\s*\d{1,19})\s*"
+)  # or a range of ids, or no id
 
 
 def alike(source: Source, columns: Mapping[str, Names], line: Callable[[int], int]) -> None:
@@ -204,7 +206,12 @@ def _open_records(
             closed = more[1].count('"') % 2 == 1
             if closed or size > LONGEST_RECORD or len(parts) > LONGEST_LINES:
                 break
-        if closed and fits(_cut("\n".join(text for _, text in parts), source)):
+        record = "\n".join(text for _, text in parts) if closed else ""
+        # a cell of several lines is no row after row: there two open quotes happened to pair
+        rows = sum(
+            fits(_cut(t, source)) or fits(t.replace('"', "").split(source.delimiter)) for _, t in parts if closed
+        )
+        if closed and 2 * rows <= len(parts) and fits(_cut(record, source)):
             inside.update(n for n, _ in parts[1:])
         else:
             bad[number] = "a quote is open at its end"
@@ -277,6 +284,7 @@ def _counts(
     whole = (seen == 2 * cells) & ~blank
     last = np.maximum(ends - 1 - (raw[np.maximum(ends - 1, 0)] == _CR), 0)
     cells += raw[last] == sep
+    cells += (raw[starts] == sep) & (last > starts)
     if not (whole | blank).all():
         within = np.bitwise_xor.accumulate(quote.view(np.uint8))
         base = within[np.maximum(starts - 1, 0)] * (starts > 0)

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from triage.commands import _types
+from triage.commands._stdout import say
 
 
 @click.command()
@@ -47,10 +48,10 @@ def command(paths: tuple[str, ...], coverage: bool) -> int:
             ran += 1
             failures += [f"{case.label} ({case.method}): {w}" for w in wrong]
     for line in failures:
-        click.echo(line)
-    click.echo(check.summary(chosen, failures, ran))
+        say(line)
+    say(check.summary(chosen, failures, ran))
     if coverage:
         from triage.products.proof.coverage import report
 
-        click.echo(report(book))
+        say(report(book))
     return 1 if failures else 0

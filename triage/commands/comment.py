@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from triage.commands import _types
+from triage.commands._stdout import say
 from triage.ground.errors import TriageError
 from triage.products.tickets import comments
 
@@ -34,5 +35,5 @@ def command(file: str, post: str, project: str, number: int, key: str, url: str,
     if not send:
         click.echo(comments.body(text, key), nl=False)
         return 0
-    click.echo(comments.post(post, project, number, key, text, url))
+    say(comments.post(post, project, number, key, text, url))
     return 0

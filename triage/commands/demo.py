@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from triage.commands import _common, _types
+from triage.commands._stdout import say
 from triage.ground.errors import ReportError
 
 FRAME = ("gpu-trace", "demo_frame")
@@ -30,7 +31,7 @@ def command(output: str | None, show: bool) -> int:
     with writing.sink(target) as write:
         formats.render(bundle, format, write, **_common.window(target))
     if target:
-        click.echo(f"{target}")
+        say(f"{target}")
     if show and target:
         import webbrowser
         from pathlib import Path
@@ -38,7 +39,7 @@ def command(output: str | None, show: bool) -> int:
         if not webbrowser.open(Path(target).resolve().as_uri()):
             raise ReportError("no browser could be started", f"open {target}")
     elif not target:
-        click.echo(f"\nThe capture: {capture}\nAs a page: triage demo --open")
+        say(f"\nThe capture: {capture}\nAs a page: triage demo --open")
     return 0
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import json
 from typing import TYPE_CHECKING
 
 import click
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 def command(file: str, metric: str, format: str, everything: bool, settings: Settings) -> int:
     """Show what was read from an export: dialect and why, every value with unit, line, column and text as exported."""
     from triage.commands import _factsheet
-    from triage.files import writing
+    from triage.files import plain_json, writing
 
     try:
         capture = settings.read(file)
@@ -43,7 +42,7 @@ def command(file: str, metric: str, format: str, everything: bool, settings: Set
     wanted = [m for m in capture.facts if fnmatch.fnmatchcase(m, metric)]
     with writing.sink(None) as write:
         if format == "json":
-            write(json.dumps(_factsheet.as_json(capture, wanted), ensure_ascii=False, indent=1) + "\n")
+            write(plain_json.dumps(_factsheet.as_json(capture, wanted), indent=1) + "\n")
         elif format == "csv":
             _factsheet.write_csv(capture, wanted, write)
         else:

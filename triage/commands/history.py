@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from triage.commands import _common, _types
+from triage.commands._stdout import say
 from triage.ground.errors import TriageError
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def add(
             device = capture.device.name if capture.device else capture.table.device or ""
             key = Key(build.branch, build.revision, settings.scope or scope_of(capture), device)
             added = store.add(db, key, build.at, run, now, label)
-            click.echo(f"{build.revision[:12]}  {path}  {'added' if added else 'there already'}")
+            say(f"{build.revision[:12]}  {path}  {'added' if added else 'there already'}")
     return 2 if bad else 0
 
 
@@ -102,7 +103,7 @@ def list_(history: str, branch: str, scope: str | None, device: str | None) -> i
             key = b.key
             names = f"  ({', '.join(b.labels)})" if b.labels else ""
             where = "  ".join(x for x in (key.scope, key.device) if x)
-            click.echo(
+            say(
                 f"{date(b.at)}  {key.revision[:12]:12}  {key.branch:12}  {plural(len(b.runs), 'run'):>7}  {ns:>8}  {where}{names}"
             )
     return 0

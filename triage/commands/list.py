@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 
 import click
@@ -22,11 +21,11 @@ Rows = list[dict[str, object]]
 )
 def command(what: str, format: str, rules: tuple[str, ...]) -> int:
     """List rules, causes, metrics, dialects (what can be read), report formats, devices or terms."""
-    from triage.files import writing
+    from triage.files import plain_json, writing
 
     rows = _rules(rules) if what == "rules" else LISTS[what]()
     with writing.sink(None) as write:
-        write(json.dumps(rows, ensure_ascii=False, indent=1) + "\n" if format == "json" else table(rows))
+        write(plain_json.dumps(rows, indent=1) + "\n" if format == "json" else table(rows))
     return 0
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from triage.commands import _common, _types
+from triage.commands._stdout import say
 from triage.ground.errors import TriageError
 
 if TYPE_CHECKING:
@@ -110,10 +111,10 @@ def command(
     missing = folder.write(found, bundle, Path(output), old, settings.scope)
     for t in found:
         was = f" (was {time(t.was_ns)})" if t.was_ns else ""
-        click.echo(f"{t.fingerprint}  {t.state:8}  {t.title}{was}")
+        say(f"{t.fingerprint}  {t.state:8}  {t.title}{was}")
     for m in missing:
         why = f" ({m['why']})" if m["why"] else ""
-        click.echo(f"{m['fingerprint']}  {m['state']:8}  {m['title']}{why}")
+        say(f"{m['fingerprint']}  {m['state']:8}  {m['title']}{why}")
     # what was fixed before this run has been said then
     said = {o["fingerprint"] for o in old if o.get("state") == FIXED}
     gone = [m for m in missing if m["state"] == FIXED and m["fingerprint"] not in said]
@@ -137,12 +138,12 @@ def _post(
 
     if not send:
         for t in found:
-            click.echo(trackers.preview(t, post, project, markup))
+            say(trackers.preview(t, post, project, markup))
         return
     tracker = trackers.connect(post, project, url, markup)
     for t in found:
         done = trackers.sync(tracker, t, out)
-        click.echo(f"{t.fingerprint}  {clean(done)}")
+        say(f"{t.fingerprint}  {clean(done)}")
     for g in gone:
         if done := trackers.farewell(tracker, g["fingerprint"]):
-            click.echo(f"{g['fingerprint']}  {clean(done)}")
+            say(f"{g['fingerprint']}  {clean(done)}")

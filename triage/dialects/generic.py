@@ -109,11 +109,13 @@ def recognise(source: Source) -> Match | None:
 def read(source: Source, options: Options) -> Table:
     """The table; raises BadCapture without rows or metrics, UnknownUnit for a header's unit that does not fit."""
     line, headers = _header(source)
+    headers, below = plausible.with_units(source, line, headers)
     mapping = {schema.normal(k): v for k, v in options.mapping.items()}
     roles = wide_table.roles(headers, ROLES)
     taken = set(roles.values())
     columns: dict[str, tuple[int, str]] = {}
     unmapped = []
+    rivals: list[tuple[str, int, str]] = []  # metric, column and unit of those that say once more what another says
     for i, header in enumerate(headers):
         if i in taken or not header:
             continue
@@ -122,14 +124,15 @@ def read(source: Source, options: Options) -> Table:
             columns[metric] = (i, unit)
         else:
             unmapped.append(header)
+            rivals += [(metric, i, unit)] if metric else []
     if not columns:
         raise BadCapture(
             f"{source.path}: none of the {len(headers)} columns is a known metric (first: {headers[0][:40]!r})",
             '--map "Their Column=canonical.id"; see: triage list metrics',
         )
-    numeric = [c for c, _ in columns.values()]
+    numeric = [*(c for c, _ in columns.values()), *(c for _, c, _ in rivals)]
     style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
-    wide = wide_table.read(source, line, len(headers), numeric, list(roles.values()), style=style)
+    wide = wide_table.read(source, line, len(headers), numeric, list(roles.values()), style=style, skip=below)
     count = len(wide.numbers[numeric[0]])
     _refuse_half_row(source, line, len(headers), count, wide.numbers)
     table = Table(NAME, [source], _names(roles, wide, count), {}, first_line=wide.first_line, lines=wide.lines)
@@ -157,6 +160,11 @@ def read(source: Source, options: Options) -> Table:
                 raise UnknownUnit(f"{source.path}:{line}: column {headers[c]!r}: {e.message}", e.hint) from e
         values = wide_table.scaled(wide.numbers[c], factor)
         table.columns[metric] = Column(values, headers[c], c + 1, unit, factor)
+    table.quality += plausible.stated(table.columns)
+    for metric, c, unit in rivals:
+        table.quality += plausible.disagree(
+            metric, table.columns[metric], headers[c], unit, wide.numbers[c], table.line
+        )
     if "kind" in roles:
         table.kinds = _kinds(wide.texts[roles["kind"]])
     if "path" in roles:

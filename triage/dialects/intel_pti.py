@@ -205,7 +205,8 @@ def read(source: Source, options: Options) -> Table:
     table = _table(source, best, plan, compiled)
     left = sum(len(g) for g in groups.values()) - len(best)
     if left:
-        table.notes.append(f"{left} other kernel tables of this file hold other columns and were left out")
+        said = f"{left} other kernel tables of this file hold other columns and were left out"
+        table.quality.append(Quality("tables-left-out", said))
     return table
 
 

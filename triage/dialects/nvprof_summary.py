@@ -114,6 +114,8 @@ def _time(source: Source, found: nvprof.Found, rows: list[tuple[int, list[str]]]
                 "export with nvprof --csv",
             )
         values.append(np.nan if value is None else value * factor)
+        if glued and found.units[c] not in ("", glued):
+            odd.add("own-unit", text, found.headers[c], line)
         seen.add(unit)
     seen.discard("")
     unit = "|".join(sorted(seen))

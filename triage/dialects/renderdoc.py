@@ -7,6 +7,7 @@ import re
 import numpy as np
 
 from triage import schema
+from triage.capture import shape
 from triage.capture.arrays import Indices, Names
 from triage.capture.capture import SEP, Column, Quality, Table
 from triage.capture.source import Source
@@ -22,6 +23,7 @@ TELLS = {"work": "graphics"}
 # no counters: they stand in the exported event tree
 GROUPS_IN_TEXT = "Dispatch(x, y, z) in the event text"
 BARRIERS_IN_TEXT = "vkCmdPipelineBarrier and ResourceBarrier in the event text"
+LAST = 2**31  # number of an event; a capture has thousands
 MOST = 40  # counters of one step
 TITLE = "RenderDoc performance counters"
 CAPTURE = """\
@@ -99,6 +101,10 @@ def read(source: Source, options: Options) -> Table:
     wide = wide_table.read(source, line, len(headers), numeric, [], style=style)
     eids = wide.numbers[event]
     good = np.isfinite(eids)
+    known = np.where(good, eids, 0)
+    far = np.flatnonzero((known < 0) | (known > LAST) | (known != np.floor(known)))
+    if len(far):
+        raise shape.Misfit(source.path, {wide.line(int(r)): f"no event is number {eids[r]:g}" for r in far}, len(eids))
     if not good.any():
         raise BadCapture(f"{source.path}: no row has an event id", _HINT)
     rows = np.flatnonzero(good)

@@ -75,7 +75,7 @@ def read(source: Source, options: Options) -> Table:
     for metric, c in found.items():
         values = wide.numbers[c]
         if metric in _NEVER_ZERO:
-            values = np.where(values > 0, values, np.nan)
+            values = np.where(values == 0, np.nan, values)
         if np.isfinite(values).any():
             table.columns[metric] = Column(values, headers[c], c + 1)
     _workgroup(table, wide, headers, axes)
@@ -98,7 +98,7 @@ def _workgroup(table: Table, wide: wide_table.Wide, headers: list[str], axes: li
     """The group size the source demands, where all three sizes are stated."""
     if len(axes) != 3:
         return
-    values = np.prod([np.where(wide.numbers[c] > 0, wide.numbers[c], np.nan) for c in axes], axis=0)
+    values = np.prod([np.where(wide.numbers[c] == 0, np.nan, wide.numbers[c]) for c in axes], axis=0)
     if not np.isfinite(values).any():
         return
     formula = " * ".join(headers[c] for c in axes)

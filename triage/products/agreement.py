@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from triage.capture.capture import Opinion
 from triage.diagnosis.judged import Diagnosis
 from triage.diagnosis.outcomes import Outcomes
 from triage.diagnosis.second_opinion import BLIND_TO, NAMED, ROOT, RULED_OUT, Heard, SecondOpinion, best
+from triage.files import plain_json
 from triage.ground.units import show
 from triage.ground.wording import plural, whole_percent
 
@@ -153,7 +153,7 @@ def as_json(launches: Sequence[Launch]) -> str:
         }
         for x in launches
     ]
-    return json.dumps({"counts": counts, "workloads": rows}, ensure_ascii=False, indent=1) + "\n"
+    return plain_json.dumps({"counts": counts, "workloads": rows}, indent=1) + "\n"
 
 
 def _heard(h: Heard) -> dict[str, object]:

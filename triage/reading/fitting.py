@@ -10,6 +10,7 @@ from triage.capture.capture import Quality, Table
 from triage.capture.shape import Misfit
 from triage.capture.source import Source
 from triage.ground.errors import BadCapture
+from triage.reading import twice
 
 NAMED = 3  # rows that the remark names; the rest is counted
 ROUNDS = 20  # of setting aside; what still does not fit then is no table
@@ -18,6 +19,7 @@ ROUNDS = 20  # of setting aside; what still does not fit then is no table
 def read(module: dialects.Dialect, source: Source, options: dialects.Options) -> Table:
     """The dialect's table, read again without rows that do not fit where there are some, with a remark for each file."""
     found: dict[str, Misfit] = {}
+    sums: dict[int, str] = {}
     for _ in range(ROUNDS):
         try:
             table = module.read(source, options)
@@ -26,7 +28,12 @@ def read(module: dialects.Dialect, source: Source, options: dialects.Options) ->
             before.lines |= e.lines
             source = source.without(e.path, e.lines)
             continue
+        twice.refuse(table.files)
+        if not sums and source.find is None and (sums := twice.totals(table)):
+            source = source.without(table.files[0].path, sums)
+            continue
         table.quality += [_remark(e, e.path == source.path) for e in found.values()]
+        table.quality += twice.rows(table) + [_total(line, name) for line, name in sums.items()]
         return table
     first = next(iter(found.values()))
     raise BadCapture(f"{first.path}: {_where(first)}; rows do not fit their header all over the file", "export again")
@@ -37,10 +44,16 @@ def ends(files: Iterable[Source]) -> list[Quality]:
     out = []
     for file in files:
         last = file.last_line
-        if last.strip() and not last.endswith(("\n", "\r", '"', "}", "]", ")")):
+        whole = last.endswith(("\n", "\r", '"', "}", "]", ")"))
+        if last.strip() and (not whole or last.rpartition("\n")[2].count('"') == 1):
             what = f"the last line of {file.name} ends in {last[-12:]!r} without a line end: it may have been cut there"
             out.append(Quality("no-last-line-end", what))
     return out
+
+
+def _total(line: int, name: str) -> Quality:
+    said = f"line {line}: {name[:40]!r} is the sum or the mean of the other rows and no workload: set aside"
+    return Quality("total-row", said)
 
 
 def _remark(e: Misfit, alone: bool) -> Quality:

@@ -21,7 +21,8 @@ ROUNDING = 0.005  # of a share: what the tools round to whole percent, and no mo
 TINY = 1e-9
 DAMAGE = frozenset(
     ("rows-set-aside", "not-a-number", "not-finite", "foreign-unit", "impossible-value", "damaged-timestamps", "no-last-line-end",
-     "unit-not-understood", "own-unit", "no-duration", "companion-left-out", "ambiguous-counter")
+     "unit-not-understood", "own-unit", "no-duration", "companion-left-out", "ambiguous-counter",
+     "repeated-rows", "total-row", "tables-left-out", "columns-disagree")
 )  # fmt: skip
 FEW, SHORT = 20, 1_000_000  # operations, ns: a timeline with less says little of the program
 MOST = 20  # remarks of one kind that name their row; the rest is counted
@@ -78,7 +79,8 @@ def _beyond(name: str, column: Column) -> tuple[str, Masks]:
     known = schema.get(name) if schema.known(name) else None
     share = known is not None and known.unit == "ratio" and known.bounded
     most = 1 + ROUNDING if share else MOST_OF.get(known.unit if known else "", ABSURD)
-    least = -ROUNDING if share else -TINY
+    # what was computed from rounded figures may fall a little below 0; nothing measured does
+    least = -ROUNDING if share and column.inputs else -TINY
     low, high = float(np.nanmin(values, initial=0)), float(np.nanmax(values, initial=0))
     if low >= least and high <= most:
         return "", np.zeros(len(values), dtype=bool)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import orjson
 
 from triage.document.bundle import Bundle
+from triage.files import plain_json
 from triage.rendering.tables import Write
 
 TOGETHER = 500  # entries written at once: a write is looked at for what a terminal would obey, each at its own cost
@@ -38,8 +38,7 @@ def _pieces(entries: Iterable[Any]) -> Iterator[str]:
 
 def _dump(value: Any) -> str:
     try:
-        return orjson.dumps(value).decode()
+        return plain_json.plain(orjson.dumps(value).decode())
     except TypeError:  # a lone surrogate in a path, an integer beyond 64 bits
         # the slow way, for this one entry; a character that UTF-8 has no place for becomes `?`
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        return text.encode("utf-8", "replace").decode("utf-8")
+        return plain_json.dumps(value)

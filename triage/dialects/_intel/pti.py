@@ -170,6 +170,10 @@ def load(source: Source, group: list[Block], name_at: int, numeric: list[int]) -
     odd = Odd()
     numbers = {c: _floats(frame[c].astype(str).to_numpy(object), group[0].headers[c], lines, odd) for c in numeric}
     names = [str(n).strip() for n in frame[name_at]]
+    instance = at(group[0].headers, "GlobalInstanceId")
+    if instance in numbers:  # a row with another number is another kernel's
+        stamps = {"GlobalInstanceId": frame[instance].astype(str).to_numpy(object)}
+        shape.alike(source, stamps, lambda row: int(lines[row]))
     bare = {split(h)[0] for h in group[0].headers}
     aggregated = (
         "aggregat" in group[0].section.lower()

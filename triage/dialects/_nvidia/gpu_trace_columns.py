@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from triage.capture.arrays import Floats
-from triage.capture.capture import Column, Table
+from triage.capture.capture import Column, Quality, Table
 from triage.capture.source import Source
 from triage.dialects import Options
 from triage.dialects._nvidia import perfworks
@@ -64,7 +64,8 @@ def clocks(table: Table) -> None:
             continue
         factor = perfworks.clock_factor(column.values)
         if factor is None:
-            table.notes.append(f"{column.header}: neither Hz nor MHz by its size; not used")
+            said = f"{column.header[:80]}: neither Hz nor MHz by the size of its figures; not used"
+            table.quality.append(Quality("unit-not-understood", said))
             table.unmapped.append(table.columns.pop(metric).header)
         elif factor != 1.0:
             column.values, column.unit, column.factor = column.values * factor, "MHz", factor

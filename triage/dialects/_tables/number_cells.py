@@ -120,10 +120,18 @@ def floats(
     if bad:
         rows = np.flatnonzero(text)
         counts = np.bincount(codes, minlength=len(distinct))
+        own = _bare(header)
         for i, kind in bad.items():
+            if own and kind == "not-a-number" and _bare(str(distinct[i])) == own:
+                odd.headers.update(line(int(row)) for row in rows[codes == i])
             odd.add(kind, str(distinct[i]), header, line(int(rows[np.argmax(codes == i)])), int(counts[i]))
     out[text] = known[codes]
     return out
+
+
+def _bare(name: str) -> str:
+    """A column's name without its unit."""
+    return re.sub(r"\W", "", name[:400].partition("[")[0].partition("(")[0].lower())
 
 
 def _factor(unit: str, printed: str) -> float:

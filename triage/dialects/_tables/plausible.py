@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from triage import schema
 from triage.capture.arrays import Floats
-from triage.capture.capture import Quality
-from triage.ground.errors import BadCapture
+from triage.capture.capture import Column, Quality
+from triage.capture.source import Source, cells
+from triage.dialects._tables import wide_table
+from triage.ground import units
+from triage.ground.errors import BadCapture, UnknownUnit
+from triage.ground.units import show
 
 SHORTEST_NS = 1_000.0  # no capture's longest range is shorter than a microsecond
 LONGEST_MS = 2_000.0  # milliseconds that a capture of fractional times may add up to
+ALIKE = 0.02  # of the larger: two figures that tools rounded in their own way
+FROM_PERCENT = 0.01
 SMALL = 0.5  # of a share that stands beside percentages: so little is no percentage of these
 # shares that are a good part of one in any work that runs: all of them below 1 % would be absurd
 _NEVER_TINY = ("l1tex.hit_rate", "l2.hit_rate", "l3.hit_rate", "llc.hit_rate", "sm.active", "gpu.active", "sm.occupancy", "occupancy.theoretical",
@@ -79,3 +85,76 @@ def fractions(columns: Mapping[str, Floats], headers: Mapping[str, str]) -> tupl
                 )
             )
     return found, said
+
+
+def with_units(source: Source, line: int, headers: Sequence[str]) -> tuple[list[str], Sequence[int]]:
+    """The headers with the units that stand in a row of their own below them; and that row's line, if there is one.
+
+    line: 1-based, of the header. Raises BadCapture where both say a unit, and not the same.
+    """
+    below = source.head_lines[line] if len(source.head_lines) > line else ""
+    row = [c.strip().strip("[]()") for c in cells(below, source.delimiter, source.skip_space)] if below.strip() else []
+    if len(row) > len(headers) or not any(row) or not all(map(_is_unit, row)):
+        return list(headers), ()
+    out = list(headers)
+    for i, unit in enumerate(row):
+        _, own = wide_table.split_unit(headers[i])
+        own = own or wide_table.split_suffix(headers[i])[1]
+        if unit and not own:
+            out[i] = f"{headers[i]} [{unit}]"
+        elif unit and units.unit(unit) != units.unit(own):
+            raise BadCapture(
+                f"{source.path}:{line + 1}: {headers[i][:60]!r} is said to be in {unit!r}",
+                "leave one of the units away",
+            )
+    return out, (line + 1,)
+
+
+def _is_unit(text: str) -> bool:
+    try:
+        return not text or (not text.isdigit() and bool(units.unit(text)))
+    except UnknownUnit:
+        return False
+
+
+def disagree(
+    metric: str, used: Column, header: str, unit: str, values: Floats, line: Callable[[int], int]
+) -> list[Quality]:
+    """A remark where a further column of a metric says something else than the one that is used.
+
+    values: of the further column, as printed. line: 1-based line of a row.
+    """
+    known = schema.get(metric).unit
+    try:
+        other = values * (units.factor(unit, known) if unit else used.factor)
+    except UnknownUnit:
+        other = np.full(len(values), np.inf)
+    with np.errstate(invalid="ignore"):
+        differ = np.abs(other - used.values) > ALIKE * np.maximum(np.abs(other), np.abs(used.values))
+    if not differ.any():
+        return []
+    first = int(np.argmax(differ))
+    said = (
+        f"{used.header[:60]!r} and {header[:60]!r} are both {metric}, and differ in {int(differ.sum())} rows (first: "
+        f"{show(float(used.values[first]), known)} and {show(float(other[first]), known)}, line {line(first)}): the first was used"
+    )
+    return [Quality("columns-disagree", said, first)]
+
+
+def stated(columns: Mapping[str, Column]) -> list[Quality]:
+    """A remark on shares that their header calls percentages, and that are too small for that in every row."""
+    odd = [
+        c.header[:60]
+        for m, c in columns.items()
+        if m in _NEVER_TINY and schema.get(m).unit == "ratio" and c.factor == FROM_PERCENT and _tiny(c.values)
+    ]
+    if not odd:
+        return []
+    names = ", ".join(repr(h) for h in odd[:3])
+    said = f"{names} {'says' if len(odd) == 1 else 'say'} percent, and no value exceeds 1 %: if they are fractions of 1, write [ratio] for the unit"
+    return [Quality("mixed-shares", said)]
+
+
+def _tiny(values: Floats) -> bool:
+    known = values[np.isfinite(values) & (values != 0)]
+    return len(known) > 1 and bool((known <= FROM_PERCENT).all())

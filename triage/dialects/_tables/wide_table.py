@@ -165,16 +165,42 @@ def read(
     columns = dict(zip(wanted, csv_parser.beside(column, wanted, len(keep)), strict=True))
     if lines is not None and rows is not None:
         lines = lines[rows]
-    numbers, quality = _numbers({c: columns[c] for c in numeric}, headers, style, lines, first)
+    odd = Odd()
+    numbers = _numbers({c: columns[c] for c in numeric}, headers, style, lines, first, odd)
+    headers_again(source, odd, headers, len(keep))
     texts = cast("dict[int, Names]", {c: columns[c] for c in text})
-    return Wide(numbers, texts, lines, first, quality)
+    return Wide(numbers, texts, lines, first, odd.remarks())
+
+
+def headers_again(source: Source, odd: Odd, headers: Sequence[str], rows: int) -> None:
+    """Raise Misfit for lines that are the header once more: several exports in one file. Nothing where none is.
+
+    Raises BadCapture where it is another header: the figures below it stand under other names or units.
+    """
+    again: dict[int, str] = {}
+    own = [h.strip() for h in headers]
+    for line, found in source.records(sorted(odd.headers)).items():
+        other = [c.strip().removeprefix("\ufeff") for c in found]
+        if other == own:
+            again[line] = "the header once more"
+        elif sum(map(_alike, other, own)) > len(own) / 2:
+            text, here = next(((a, b) for a, b in zip(other, own, strict=False) if a != b), ("", ""))
+            raise BadCapture(
+                f"{source.path}:{line}: another header, {text[:60]!r} where the table's says {here[:60]!r}",
+                "cut the file there and give both",
+            )
+    if again:
+        raise shape.Misfit(source.path, again, rows)
+
+
+def _alike(a: str, b: str) -> bool:
+    return normal(split_suffix(split_unit(a)[0])[0]) == normal(split_suffix(split_unit(b)[0])[0])
 
 
 def _numbers(
-    raw: Mapping[int, _Raw], headers: Sequence[str], style: units.Style, lines: Indices | None, first: int
-) -> tuple[dict[int, Floats], list[Quality]]:
-    """Columns as numbers in the units of their headers, and what was odd about their cells."""
-    odd = Odd()
+    raw: Mapping[int, _Raw], headers: Sequence[str], style: units.Style, lines: Indices | None, first: int, odd: Odd
+) -> dict[int, Floats]:
+    """Columns as numbers in the units of their headers; what was odd about their cells is noted."""
 
     def line(row: int) -> int:
         return first + row if lines is None else int(lines[row])
@@ -185,7 +211,7 @@ def _numbers(
         header = headers[c] if c < len(headers) else ""
         printed = split_unit(header)[1] or split_suffix(header)[1]
         out[c] = number_cells.floats(values, style, header, printed, line, odd, grouped)
-    return out, odd.remarks()
+    return out
 
 
 def _starts(source: Source, skip: int, records: int, end: int | None) -> Indices | None:
@@ -287,8 +313,10 @@ def _slow(
     def column(c: int) -> Names:
         return np.array([row[c] if c < len(row) else "" for row in rows], dtype=object)
 
-    numbers, quality = _numbers({c: column(c) for c in numeric}, headers, style, at, header_line + 1)
-    return Wide(numbers, {c: column(c) for c in text}, at, header_line + 1, quality)
+    odd = Odd()
+    numbers = _numbers({c: column(c) for c in numeric}, headers, style, at, header_line + 1, odd)
+    headers_again(source, odd, headers, len(rows))
+    return Wide(numbers, {c: column(c) for c in text}, at, header_line + 1, odd.remarks())
 
 
 def find(headers: Sequence[str], *wanted: str) -> int:

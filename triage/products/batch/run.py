@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +22,7 @@ from pathlib import Path
 
 from triage import __version__
 from triage.document.tables import COLUMNS, NUMBERS
-from triage.files import writing
+from triage.files import plain_json, writing
 from triage.ground.errors import ReportError, TriageError
 from triage.products.batch import index, workers
 from triage.products.batch.batch import Batch, recurring
@@ -127,7 +126,7 @@ def _sweep(out: Path, slugs: set[str]) -> None:
 def _forget(out: Path, slug: str) -> None:
     note = out / STATE / f"{slug}.json"
     with contextlib.suppress(ValueError, OSError):
-        for name in json.loads(note.read_text(encoding="utf-8"))["files"]:
+        for name in plain_json.load(note)["files"]:
             # a note is a file that others may edit: it names reports of this capture, never a path
             if Path(name).name == name and name.startswith(slug):
                 (out / "reports" / name).unlink(missing_ok=True)
@@ -137,7 +136,7 @@ def _forget(out: Path, slug: str) -> None:
 def _kept(found: Found, settings: Settings, out: Path, mark: str) -> bool:
     """Did an earlier batch finish this capture, with the same options and the same bytes in?"""
     try:
-        note = json.loads((out / STATE / f"{found.slug}.json").read_text(encoding="utf-8"))
+        note = plain_json.load(out / STATE / f"{found.slug}.json")
         if (note["mark"], note["summary"]["path"]) != (mark, found.path) or not note["content"]:
             return False
         files = {name: (out / "reports" / name).read_bytes() for name in note["files"]}
@@ -168,14 +167,14 @@ def _keep(outcome: Outcome, out: Path, mark: str) -> None:
         "rows": outcome.rows,
     }
     with writing.atomic(out / STATE / f"{slug}.json") as write:
-        write(json.dumps(note, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace").decode("utf-8"))
+        write(plain_json.dumps(note))
 
 
 def _notes(found: Sequence[Found], out: Path) -> Iterator[tuple[Found, Note]]:
     for f in found:
         path = out / STATE / f"{f.slug}.json"
         if path.is_file():
-            yield f, json.loads(path.read_text(encoding="utf-8"))
+            yield f, plain_json.load(path)
 
 
 def _finish(found: Sequence[Found], errors: dict[str, str], settings: Settings, out: Path) -> Batch:

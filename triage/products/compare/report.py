@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections.abc import Sequence
 
 from triage import dialects
 from triage.derive.vendor import of_kernels
+from triage.files import plain_json
 from triage.ground.errors import ReportError
 from triage.ground.units import show
 from triage.ground.voice import names_of, speaking, voice
@@ -42,7 +42,7 @@ CAME = {
 def render(doc: Comparison, format: str, full: bool = False) -> str:
     """The report; raises ReportError for an unknown format. full: every pair and counter."""
     if format == "json":
-        return json.dumps(doc, ensure_ascii=False, allow_nan=False, indent=1).encode("utf-8", "replace").decode() + "\n"
+        return plain_json.dumps(doc, indent=1) + "\n"
     if format == "junit":
         return junit(doc)
     with speaking(_of_kernels(doc), _whose(doc)):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from triage.capture.capture import SEP
+from triage.files import plain_json
 from triage.ground.errors import ReportError
 from triage.ground.wording import plural
 from triage.products.history.gate import line
@@ -34,7 +34,7 @@ def date(at: int) -> str:
 
 def as_json(doc: Mapping[str, Any]) -> str:
     """A document as its text."""
-    return json.dumps(doc, ensure_ascii=False, allow_nan=False, indent=1).encode("utf-8", "replace").decode() + "\n"
+    return plain_json.dumps(doc, indent=1) + "\n"
 
 
 def gate(doc: Gate, format: str, full: bool = False) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from triage.document.bundle import Bundle
-from triage.files import writing
+from triage.files import plain_json, writing
 from triage.ground.errors import TriageError
 from triage.products.tickets.states import FIXED, settle
 from triage.products.tickets.tickets import Ticket
@@ -22,7 +21,7 @@ SCHEMA = "triage-tickets/1"
 def read_old(path: Path) -> list[dict[str, Any]]:
     """Entries of an earlier tickets.json; raises TriageError when it is none."""
     try:
-        old = json.loads(path.read_text(encoding="utf-8"))
+        old = plain_json.load(path)
         if old["schema"] != SCHEMA:
             raise ValueError(f"schema {old['schema']!r}")
         # what was not seen or fixed then is still known: it may come back
@@ -74,7 +73,7 @@ def write(
 
 
 def _json(data: object) -> str:
-    return json.dumps(data, ensure_ascii=False, allow_nan=False, indent=1).encode("utf-8", "replace").decode() + "\n"
+    return plain_json.dumps(data, indent=1) + "\n"
 
 
 def _clear(out: Path) -> None:
