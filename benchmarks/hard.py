@@ -119,7 +119,16 @@ def faults() -> bool:
     return good
 
 
-def damage(seeds: int) -> bool:
+def damaged(seed: fuzzing.Seed, seeds: int) -> list[Any]:
+    """Outcomes of every kind of damage to one export."""
+    from tests.helpers import damage as damaging
+
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return list(damaging.campaign(seed, Path(folder) / "case", seeds))
+
+
+def damage(seeds: int, jobs: int) -> bool:
     """Every kind of damage to every export, `seeds` times each: no value may change without a word."""
     from tests.conftest import CORPUS, SAMPLES
     from tests.helpers import damage as damaging
@@ -127,15 +136,16 @@ def damage(seeds: int) -> bool:
     began, tally, silent = time.monotonic(), collections.Counter[str](), []
     found = damaging.exports(*(p for p in (SAMPLES, CORPUS) if p.is_dir()))
     read = 0
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for seed in found:
-            outcomes = list(damaging.campaign(seed, Path(folder) / "case", seeds))
+    context = multiprocessing.get_context("spawn")
+    with concurrent.futures.ProcessPoolExecutor(jobs, mp_context=context) as workers:
+        for n, outcomes in enumerate(workers.map(damaged, found, [seeds] * len(found)), 1):
             read += bool(outcomes)
             tally.update(o.how for o in outcomes)
-            silent += [o for o in outcomes if o.how == "silent"]
-    for o in silent[:20]:
-        print(f"  silent: {o.label}, {o.kind} {o.seed}: {o.what}")
+            for o in (o for o in outcomes if o.how == "silent"):
+                silent.append(o)
+                print(f"  silent: {o.label}, {o.kind} {o.seed}: {o.what}", flush=True)
+            print(f"\r{n} of {len(found)} files", end="", file=sys.stderr, flush=True)
+    print(file=sys.stderr)
     print(f"damage: {len(silent)} silent changes in {sum(tally.values()):,} damaged exports ({len(damaging.KINDS)} kinds, {seeds} seeds, {read} exports): "
           f"{tally['refused']:,} refused, {tally['remarked']:,} remarked, {tally['same']:,} with the same values; {time.monotonic() - began:.0f} s")  # fmt: skip
     return not silent
@@ -182,7 +192,7 @@ def main() -> None:
         sys.exit(not again(a.case))
     good = True
     if a.only in (None, "damage"):
-        good &= damage(a.seeds)
+        good &= damage(a.seeds, a.jobs)
     if a.only in (None, "fuzz"):
         good &= fuzz(a.start, a.nightly or CASES, a.jobs, float("inf") if a.nightly else a.budget)
     if a.only in (None, "faults"):

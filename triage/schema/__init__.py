@@ -47,9 +47,10 @@ def close(text: str) -> list[str]:
 
 def normal(name: str) -> str:
     """A foreign name reduced to what matters when comparing: case, spaces, underscores and quotes do not."""
-    return re.sub(r"[\s_\-]+", " ", name.strip().strip('"').lower()).strip()
+    return _BETWEEN.sub(" ", name.strip().strip('"').lower()).strip()
 
 
+_BETWEEN = re.compile(r"[\s_\-]+")
 LONGEST = 1_000  # characters; no counter's name comes near
 _PERFWORKS = re.compile(r"(?:^|[.\s])((?:[a-z0-9]+)__[a-z0-9_]+)((?:\.[a-z0-9_]+)*)\s*\Z", re.IGNORECASE)
 

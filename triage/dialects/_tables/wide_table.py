@@ -13,6 +13,7 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -321,8 +322,13 @@ def _slow(
 
 def find(headers: Sequence[str], *wanted: str) -> int:
     """Position of the first header that equals one of `wanted`, ignoring case, spaces and underscores; -1 if none."""
-    table = {normal(h): i for i, h in reversed(list(enumerate(headers)))}
+    table = _places(tuple(headers))
     return next((table[normal(w)] for w in wanted if normal(w) in table), -1)
+
+
+@lru_cache(maxsize=4)  # a file's headers are looked through by every reader, for every name that it may give them
+def _places(headers: tuple[str, ...]) -> dict[str, int]:
+    return {normal(h): i for i, h in reversed(list(enumerate(headers)))}
 
 
 def roles(headers: Sequence[str], table: Mapping[str, Sequence[str]]) -> dict[str, int]:
