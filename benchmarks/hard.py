@@ -1,9 +1,9 @@
-"""`make hard`: fuzz totals, fault matrix, engine agreement. Bounded minutes; `--nightly N` fuzzes N cases instead.
+"""`make hard`: damage, fuzz totals, leaks, fault matrix, engine agreement; `--nightly N` fuzzes N cases instead.
 
-benchmarks/hard.py                     20,000 fuzz cases, the fault and hostile matrix, 50,000 signatures
+benchmarks/hard.py                     20 seeds of damage, 20,000 fuzz cases, 5,000 calls, the matrices, 50,000 signatures
 benchmarks/hard.py --nightly 500000    more cases, other ones every night (--start)
 benchmarks/hard.py --case 1234         one case again, with its traceback; its files are left in out/case
-benchmarks/hard.py --only damage       damage, fuzz, faults or engines alone
+benchmarks/hard.py --only damage       damage, fuzz, leak, faults or engines alone
 """
 
 from __future__ import annotations
@@ -98,6 +98,8 @@ def faults() -> bool:
         ("test_hostile.py", "hostile texts"),
         ("test_package.py", "packaging"),
         ("test_field_report.py", "field report: patterns, leaks, cache, links, redirects, devices"),
+        ("test_escapes.py", "escape sequences through every command"),
+        ("test_metamorphic.py", "what changes nothing"),
     ):
         p = subprocess.run(
             [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--no-header", "-rA", f"tests/{file}"],
@@ -151,6 +153,30 @@ def damage(seeds: int, jobs: int) -> bool:
     return not silent
 
 
+def leaked(engine: str, threads: int, calls: int) -> tuple[int, ...]:
+    """What calls of the front door leave behind, each reading its file anew."""
+    from tests.conftest import SAMPLES
+    from tests.helpers import leaks
+    from triage import api
+
+    path = SAMPLES / "compare" / "table1_after.csv"
+    return tuple(leaks.grown(lambda: api.diagnose(path, engine=engine), calls, threads))
+
+
+def leak(calls: int) -> bool:
+    """Many diagnoses in one process, with each engine, from one thread and from eight; within 50 MB of the hundredth."""
+    good = True
+    for engine in ("durable", "clips"):
+        for threads in (1, 8):
+            began = time.monotonic()
+            with concurrent.futures.ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as worker:
+                kb, files, alive = worker.submit(leaked, engine, threads, calls).result()
+            good &= kb < 50_000 and files <= 0 and alive <= 0
+            print(f"leak: {calls:,} diagnoses, {engine}, {threads} threads: {kb / 1024:+.1f} MB, {files:+d} files, {alive:+d} threads "
+                  f"since the hundredth; {time.monotonic() - began:.0f} s", flush=True)  # fmt: skip
+    return good
+
+
 def engines(wanted: int) -> bool:
     from tests.conftest import CORPUS, SAMPLES
     from tests.test_engines_agree import compare_captures, compare_signatures, exports
@@ -183,8 +209,9 @@ def main() -> None:
     parser.add_argument("--nightly", type=int, metavar="N", help="fuzz N cases, without a time budget")
     parser.add_argument("--start", type=int, default=0, help="number of the first case")
     parser.add_argument("--case", type=int, help="repeat one case")
-    parser.add_argument("--only", choices=["damage", "fuzz", "faults", "engines"])
+    parser.add_argument("--only", choices=["damage", "fuzz", "leak", "faults", "engines"])
     parser.add_argument("--seeds", type=int, default=20, help="seeds of every kind of damage on every export")
+    parser.add_argument("--calls", type=int, default=5_000, help="diagnoses in one process, in the search for leaks")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--budget", type=float, default=1_800, help="seconds for the fuzz campaign")
     a = parser.parse_args()
@@ -195,6 +222,8 @@ def main() -> None:
         good &= damage(a.seeds, a.jobs)
     if a.only in (None, "fuzz"):
         good &= fuzz(a.start, a.nightly or CASES, a.jobs, float("inf") if a.nightly else a.budget)
+    if a.only in (None, "leak"):
+        good &= leak(a.calls)
     if a.only in (None, "faults"):
         good &= faults()
     if a.only in (None, "engines"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import http.server
 import inspect
 import os
@@ -92,23 +91,20 @@ def test_r3_every_pattern_takes_time_in_proportion() -> None:
     assert not slow, slow
 
 
-@posix
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+@pytest.mark.parametrize("threads", [1, 8])
 @pytest.mark.parametrize("engine", ["durable", "clips"])
-def test_r4_a_process_that_diagnoses_again_and_again_stays_small(engine: str) -> None:
+def test_r4_a_process_that_diagnoses_again_and_again_stays_small(engine: str, threads: int) -> None:
+    """A slice of what `make hard` does five thousand times."""
+    from tests.helpers import leaks
     from triage import api
 
     pytest.importorskip("durable_rules_engine" if engine == "durable" else "clips")
-    capture = api.read(SAMPLE)
-    api.diagnose(capture, engine=engine)
-
-    def after(calls: int) -> int:
-        for _ in range(calls):
-            api.diagnose(capture, engine=engine)
-        gc.collect()
-        return int(Path("/proc/self/statm").read_text().split()[1]) * 4 if sys.platform == "linux" else 0
-
-    settled = after(15)
-    assert after(15) - settled < 40_000, "KB in fifteen calls"
+    path = SAMPLES / "compare" / "table1_after.csv"
+    left = leaks.grown(lambda: api.diagnose(path, engine=engine), 30, threads, settled=12)
+    assert left.kb < 30_000, left
+    assert left.files <= 0, left
+    assert left.threads <= 0, left
 
 
 class Liar(http.server.BaseHTTPRequestHandler):

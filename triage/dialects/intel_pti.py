@@ -317,6 +317,10 @@ def _derive(table: Table, plan: _Plan, data: pti.Data, headers: list[str]) -> No
     # a kernel of ten samples is ten rows; weighted by time they average to its rates, and as tenths they count as one
     if data.sampled and "frame.calls" not in c:
         share = _samples(data, plan)
+        tables = len(set(data.block.tolist()))
+        if "GlobalInstanceId" not in plan.extra and tables > 1:
+            said = f"the samples name no kernel instance: each of {tables} tables was taken for calls of its own"
+            table.quality.append(Quality("calls-by-table", said))
         c["frame.calls"] = Column(share, "1 / samples of the instance", formula="1 / samples of the instance")
         table.notes.append(
             f"{len(table)} rows are time samples of {round(float(share.sum()))} kernel instances, weighted by GpuTime"

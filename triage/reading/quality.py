@@ -22,7 +22,7 @@ TINY = 1e-9
 DAMAGE = frozenset(
     ("rows-set-aside", "not-a-number", "not-finite", "foreign-unit", "impossible-value", "damaged-timestamps", "no-last-line-end",
      "unit-not-understood", "own-unit", "no-duration", "companion-left-out", "ambiguous-counter",
-     "repeated-rows", "total-row", "tables-left-out", "columns-disagree")
+     "repeated-rows", "total-row", "tables-left-out", "calls-by-table", "columns-disagree")
 )  # fmt: skip
 FEW, SHORT = 20, 1_000_000  # operations, ns: a timeline with less says little of the program
 MOST = 20  # remarks of one kind that name their row; the rest is counted
