@@ -111,3 +111,21 @@ def test_counters_of_amd_and_intel(vendor: str, frame: str, layout: Layout, tmp_
             wrong.append(f"{name}: {said or 'nothing'}, led by {w['chain'][:2]}, want {causes}")
     assert not wrong
     assert seen == set(illnesses)
+
+
+@pytest.mark.parametrize(
+    ("column", "share", "limiter"),
+    [
+        ("stall.barrier", 52, "latency"),
+        ("stall.barrier", 12, "unknown"),
+        ("gti.queue_full", 70, "memory"),
+        ("vram.stalled", 41, "memory"),
+        ("bottleneck.vertex_fetch", 44, "front-end"),
+        ("pixels.export_stalled", 38, "rop"),
+        ("shader.stalled", 45, "latency"),
+    ],
+)
+def test_what_held_the_work_up_names_the_limiter(column: str, share: float, limiter: str, tmp_path: Path) -> None:
+    file = tmp_path / "pass.csv"
+    file.write_text(f"name,kind,gpu.time [ms],{column} [%]\nPass,draw,2,{share}\n")
+    assert api.diagnose(file).to_dict()["workloads"][0]["limiter_class"] == limiter

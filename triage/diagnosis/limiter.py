@@ -70,7 +70,7 @@ _HELD = (
     ("front-end", ("bottleneck.vertex_fetch", "bottleneck.setup", "bottleneck.barycentric")),
     ("rop", ("bottleneck.depth", "pixels.export_stalled")),
     ("memory", ("gti.queue_full", "vram.stalled")),
-    ("latency", ("eu.stall", "shader.stalled", "texture_pipe.stalled")),
+    ("latency", ("stall.top_share", "eu.stall", "shader.stalled", "texture_pipe.stalled")),
 )
 HELD_UP = 0.3  # Nsight Compute names a stall reason from 30 % on; no vendor of these counters gives a line of its own
 
