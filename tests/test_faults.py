@@ -303,6 +303,47 @@ def test_interrupted_batch_leaves_no_processes(tmp_path: Path, big: Path, sign: 
     assert not [name for name in leftovers(out) if name.endswith(".part")]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_interrupted_while_the_workers_of_a_batch_start(tmp_path: Path) -> None:
+    """Processes that are just being born know no signal handler of ours: the moment of the first one is awaited."""
+    inputs = tmp_path / "in"
+    inputs.mkdir()
+    for i in range(6):
+        shutil.copy(SAMPLE, inputs / f"{i}.csv")
+        with (inputs / f"{i}.csv").open("a") as f:
+            f.write(f"more{i},fullscreen\n")
+    p = started("batch", inputs, "-o", tmp_path / "out", "--jobs", "4", start_new_session=True)
+    until = time.monotonic() + 60
+    while p.poll() is None and len(children_of(p.pid)) < 2 and time.monotonic() < until:
+        time.sleep(0.005)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(p.pid, signal.SIGINT)
+    _, stderr = p.communicate(timeout=60)
+    assert p.returncode in (0, 130, -2), stderr
+    assert "Traceback" not in stderr, stderr
+    assert len(stderr.strip().splitlines()) <= 1, stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the address space is limited by Linux")
+@pytest.mark.parametrize("room", [80, 160, 320])
+def test_too_little_memory_ends_in_one_line(tmp_path: Path, big: Path, room: int) -> None:
+    """Some MB more than what the program itself needs to start; with enough, the report."""
+    code = (
+        "import resource, sys; from triage.commands import cli, diagnose; import numpy, pandas, triage.api, triage.reading.reader\n"
+        "used = int(open('/proc/self/statm').read().split()[0]) * 4096\n"
+        f"resource.setrlimit(resource.RLIMIT_AS, (used + ({room} << 20),) * 2)\n"
+        f"sys.argv = ['triage', 'diagnose', {str(big)!r}, '-f', 'json', '-o', {str(tmp_path / 'r.json')!r}]\n"
+        "cli.main()"
+    )
+    p = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False)
+    if p.returncode == 0:
+        assert (tmp_path / "r.json").is_file()
+        return
+    one_line(p)
+    assert "memory" in p.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 # --- consoles and pipes ----------------------------------------------------------------------------------------------
 
 

@@ -361,3 +361,8 @@ def test_r12_a_pipe_without_a_writer_is_refused(tmp_path: Path, monkeypatch: pyt
     finally:
         signal.alarm(0)
         os.close(keep)
+
+
+def test_each_number_of_the_report_has_a_test() -> None:
+    numbers = {int(m[1]) for name in globals() if (m := re.match(r"test_r(\d+)_", name))}
+    assert numbers == set(range(1, 13))
