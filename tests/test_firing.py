@@ -26,7 +26,8 @@ SCOPES = ("workload", "frame")
 
 def agree(capture: Capture, engine: Engine, parts: int = 1) -> int:
     """Firings of a capture, looked at in some parts; fails where the two ways differ."""
-    truth, candidates, whole = infer(View(capture), engine), Candidates(engine, capture), View(capture)
+    truth, whole = infer(View(capture), engine), View(capture)
+    candidates = Candidates(engine, whole)
     cuts = np.linspace(0, len(capture), parts + 1).astype(int).tolist()
     found = [fire(whole.part(slice(a, b)), candidates) for a, b in pairwise(cuts)]
     book, total = engine.program.book, 0

@@ -105,6 +105,10 @@ class View:
             self._made[key] = make()
         return cast(T, self._made[key])
 
+    def lacks(self, metric: str) -> bool:
+        """Is a metric missing in the whole capture (see absent)?"""
+        return self.whole.once(("lacks", metric), lambda: absent(metric, self.capture))
+
     @property
     def leaf(self) -> Masks:
         """Which of these workloads hold no other."""

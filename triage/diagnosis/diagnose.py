@@ -90,7 +90,8 @@ class Diagnostician:
         np.empty(HEAP, np.uint8)  # and freed: up to that size, glibc now reuses memory instead of mapping it anew
         ledger = Ledger(limit, min_gain, capture.frame_ns, self._confidence, self._id_order, _untimed(capture))
         band, limiter = np.zeros(n, np.int8), np.zeros(n, np.int8)
-        candidates, leaders, every = Candidates(self.workload, capture), Leaders.none(n), View(capture)
+        every, leaders = View(capture), Leaders.none(n)
+        candidates = Candidates(self.workload, every)
         for start in range(0, n, BLOCK):
             rows = slice(start, min(start + BLOCK, n))
             view = every.part(rows)
@@ -102,7 +103,7 @@ class Diagnostician:
         frame = frame_capture(capture, limiter, (leaders.likely * time, leaders.rule), self.book)
         view, fired = View(frame), []
         if self.frame:
-            fired = self._fire(view, Candidates(self.frame, frame), np.array([capture.frame_ns]), ledger, -1)
+            fired = self._fire(view, Candidates(self.frame, view), np.array([capture.frame_ns]), ledger, -1)
         whole = self.vocabulary.known(view, fired)
         return Part(capture, number, ledger.firings(), limiter, band, leaders, ledger.total, frame, whole)
 

@@ -85,7 +85,7 @@ class Vocabulary:
                 found.explain(source, target, holds)
         return found
 
-    def _may_explain(self, source: Indices, target: Indices) -> Masks:
+    def _may_explain(self, source: Causes, target: Causes) -> Masks:
         """Do two rules per workload speak of the same time?"""
         out = ~self.of_idle[source]
         for i in np.flatnonzero(~out):  # rules of idle time speak of whole captures: there is one
@@ -117,8 +117,8 @@ class Row:
     """One cause on the workloads of a view. by: the cause that explains it, -1 for none."""
 
     fired: Masks
-    sure: Floats
-    rule: Indices
+    sure: NDArray[np.float32]  # a word of SURENESS, exactly
+    rule: Causes
     low: Floats
     likely: Floats
     bound: Floats
@@ -127,8 +127,8 @@ class Row:
     @classmethod
     def blank(cls, n: int) -> Row:
         """A cause that fired nowhere yet."""
-        fired, rule, by = np.zeros(n, dtype=bool), np.full(n, -1), np.full(n, -1, np.int16)
-        return cls(fired, np.zeros(n), rule, np.zeros(n), np.zeros(n), np.zeros(n), by)
+        fired, rule, by = np.zeros(n, dtype=bool), np.full(n, -1, np.int16), np.full(n, -1, np.int16)
+        return cls(fired, np.zeros(n, np.float32), rule, np.zeros(n), np.zeros(n), np.zeros(n), by)
 
     @property
     def root(self) -> Masks:

@@ -137,7 +137,10 @@ def _truth_of(item: Input, view: View, method: str, truth: Truth, memo: dict[str
     if item.kind == "given":
         return truth.concept(item.name)
     if item.key not in memo:
-        if item.kind == "have":
+        # most rules read something that a capture lacks: their conditions need not even be compiled
+        if any(map(view.lacks, item.needs)):
+            memo[item.key] = UNKNOWN
+        elif item.kind == "have":
             values = view[item.name]
             memo[item.key] = (
                 np.where(np.isnan(values), UNKNOWN, TRUE).astype(np.int8)

@@ -13,8 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from triage.capture.arrays import Masks
-from triage.capture.capture import Capture
-from triage.derive import View, absent
+from triage.derive import View
 from triage.inference.engine import Engine
 from triage.inference.evaluate import Lookup, Truth, settle
 from triage.inference.groups import Group, Input, Member, sign
@@ -36,18 +35,14 @@ class Candidate:
 class Candidates:
     """Rules of an engine's program that may fire on a capture at all, group by group."""
 
-    def __init__(self, engine: Engine, capture: Capture) -> None:
+    def __init__(self, engine: Engine, view: View) -> None:
         self.engine = engine
         self.groups: list[tuple[Group, list[Candidate]]] = []
-        here, concluded, lacking = setting(capture), set[str](), dict[str, bool]()
-
-        def lacks(metric: str) -> bool:
-            if metric not in lacking:
-                lacking[metric] = absent(metric, capture)
-            return lacking[metric]
-
+        here, concluded = setting(view.capture), set[str]()
         for group in engine.program.groups:
-            chance = [i.name in concluded if i.kind == "given" else not any(map(lacks, i.needs)) for i in group.inputs]
+            chance = [
+                i.name in concluded if i.kind == "given" else not any(map(view.lacks, i.needs)) for i in group.inputs
+            ]
             found = [
                 Candidate(m, member, tuple(a for a in member.alternatives if all(chance[i] for i in a)))
                 for m, member in enumerate(group.members)
