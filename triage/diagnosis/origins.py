@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from triage import schema
+from triage.capture.arrays import Indices
 from triage.capture.capture import Capture, Column, Derived
 from triage.derive import View, derivations
 from triage.diagnosis.nouns import Origin
@@ -64,10 +65,9 @@ class Origins:
         return Origin(metric, value, unit, formula=d.formula, inputs=inputs)
 
     def _from_column(self, metric: str, column: Column, workload: int, value: float, unit: str, depth: int) -> Origin:
-        rows = [int(r) for r in self.capture.rows_of(workload)]
-        values = column.values
+        rows = np.asarray(self.capture.rows_of(workload), dtype=np.int64)
         # repeats in which the cell was empty are not part of the mean, nor of its count
-        rows = [r for r in rows if not np.isnan(values[r])]
+        rows = rows[~np.isnan(column.values[rows])]
         if len(rows) > 1:
             additive = schema.known(metric) and schema.get(metric).additive
             # counters of repeats add up; rates weighted by time give the rate of all of them together
@@ -76,9 +76,9 @@ class Origins:
             )
             cells = tuple(self._cell(metric, column, r, unit) for r in self._quoted(rows))
             return Origin(metric, value, unit, formula=how, inputs=cells)
-        if not rows:
+        if not len(rows):
             return Origin(metric, value, unit, formula="not exported")
-        return self._cell(metric, column, rows[0], unit, depth)
+        return self._cell(metric, column, int(rows[0]), unit, depth)
 
     def _cell(self, metric: str, column: Column, row: int, unit: str, depth: int = 0) -> Origin:
         value = float(column.values[row])
@@ -103,18 +103,17 @@ class Origins:
         cell = record[column.column - 1].strip() if column.column <= len(record) else ""
         return Origin(metric, value, unit, file.path, line, column.header, cell, record=file.record)
 
-    def _quoted(self, rows: list[int]) -> list[int]:
+    def _quoted(self, rows: Indices) -> list[int]:
         """The rows worth naming: the longest ones."""
         time = self.capture.table.columns.get("gpu.time")
         if time is None or len(rows) <= QUOTED:
-            return rows[:QUOTED]
+            return [int(r) for r in rows[:QUOTED]]
         # they weigh most in the mean; named in the order of the file
         order = np.argsort(-np.nan_to_num(time.values[rows]), kind="stable")[:QUOTED]
-        return sorted(rows[i] for i in order)
+        return sorted(int(r) for r in rows[order])
 
     def _cells(self, workload: int) -> list[int]:
-        rows = [int(r) for r in self.capture.rows_of(workload)]
-        return rows if len(rows) <= QUOTED else self._quoted(rows)
+        return self._quoted(np.asarray(self.capture.rows_of(workload), dtype=np.int64))
 
     def _line(self, column: Column, row: int) -> int:
         return int(column.lines[row]) if column.lines is not None else self.capture.table.line(row)
