@@ -8,6 +8,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]  # other benchmarks, and the writers of the tests
+MILLION = 1_000_000
 MAPPED = (
     "sm.throughput l1tex.throughput l2.throughput vram.throughput crop.throughput zrop.throughput pd.throughput "
     "vaf.throughput vpc.throughput raster.throughput pcie.throughput l1tex.hit_rate l2.hit_rate gpu.idle sm.active "
@@ -18,7 +21,9 @@ MAPPED = (
 def generic(folder: Path, n: int, independent: bool) -> Path:
     """n workloads x 40 columns. independent: every metric random by itself; else driven by one hidden load."""
     path = folder / f"generic-{n}-{'independent' if independent else 'correlated'}.csv"
-    if not path.exists():
+    if n > MILLION and not path.exists():
+        _repeated(generic(folder, MILLION, independent), n // MILLION, path)
+    elif not path.exists():
         r = np.random.default_rng(0)
         load = r.random(n)
         data: dict[str, object] = {
@@ -30,6 +35,77 @@ def generic(folder: Path, n: int, independent: bool) -> Path:
             values = noise if independent else np.clip(load * (0.3 + 0.03 * k) + 0.1 * noise, 0, 1)
             data[m + (" [%]" if m in MAPPED else "")] = (values * 100).round(2)
         _write(pd.DataFrame(data), path, ",")
+    return path
+
+
+def _repeated(one: Path, times: int, path: Path) -> None:
+    """The same rows several times under names of their own: a table too large to be made in memory."""
+    header, _, rows = one.read_bytes().partition(b"\n")
+    part = path.with_suffix(".part")
+    with part.open("wb") as f:
+        f.write(header)
+        for k in range(times):
+            f.write((b"\n" + rows.rstrip(b"\n")).replace(b"\nm", b"\nn%dm" % k))
+        f.write(b"\n")
+    part.rename(path)
+
+
+def captures(folder: Path, count: int, workloads: int) -> Path:
+    """A folder of captures with the same counters; a first workload of its own keeps each from counting with another."""
+    out = folder / f"captures-{count}x{workloads}"
+    if not out.exists():
+        text = generic(folder, workloads, True).read_text("utf-8")
+        part = out.with_suffix(".part")
+        part.mkdir(parents=True, exist_ok=True)
+        for i in range(count):
+            (part / f"c{i:05}.csv").write_text(text.replace("m0_0", f"c{i}_0", 1), "utf-8")
+        part.rename(out)
+    return out
+
+
+def ncu_rep(folder: Path, launches: int) -> Path:
+    """An Nsight Compute report by the tests' own writer, and its raw page as CSV beside it."""
+    path = folder / f"report-{launches}.ncu-rep"
+    if not path.exists():
+        import reports
+        from tests.helpers import ncu_reports as w
+
+        found = reports.launches(launches)
+        reports.page(path.with_suffix(".csv"), found)
+        path.write_bytes(w.report(found, devices=[w.Device("NVIDIA GeForce RTX 3090")]))
+    return path
+
+
+def nsys_sqlite(folder: Path, kernels: int) -> Path:
+    """An Nsight Systems database by the maker of the bundled timeline: steps of a copy, nine kernels and a wait."""
+    path = folder / f"timeline-{kernels}.sqlite"
+    if not path.exists():
+        from tests.helpers.nsys import MS, US, script
+
+        session = script.Session()
+        session.gpu(0, "NVIDIA H100 80GB HBM3", 132, 9, 0)
+        thread = script.Thread(session, 4001, 0)
+        for step in range(kernels // 9):
+            begun = thread.now
+            thread.copy(8 << 20, 300 * US)
+            for k in range(3):
+                thread.kernel(script.NORM, 40 * US)
+                thread.kernel(script.GEMM, 200 * US + 100 * k, grid=1584, block=128, registers=168, shared=160 << 10)
+                thread.kernel(script.ADD, 4 * US, grid=24)
+            thread.sync()
+            thread.host(MS // 4)
+            thread.range(f"step {step}", begun)
+        session.write(path)
+    return path
+
+
+def frame(folder: Path, markers: int) -> Path:
+    """A frame of markers in groups of twenty."""
+    path = folder / f"frame-{markers}.csv"
+    if not path.exists():
+        from tests.helpers.reports import frame as made
+
+        made(path, markers)
     return path
 
 
@@ -125,4 +201,5 @@ def _write(frame: pd.DataFrame, path: Path, sep: str) -> None:
 if __name__ == "__main__":  # python benchmarks/inputs.py FOLDER KIND NUMBER...: makes one, prints its path
     folder, kind, *numbers = sys.argv[1:]
     Path(folder).mkdir(parents=True, exist_ok=True)
-    print({"generic": generic, "gpu_trace": gpu_trace, "ncu_raw": ncu_raw}[kind](Path(folder), *map(int, numbers)))
+    made = (generic, gpu_trace, ncu_raw, captures, ncu_rep, nsys_sqlite, frame)
+    print({f.__name__: f for f in made}[kind](Path(folder), *map(int, numbers)))

@@ -1,0 +1,87 @@
+"""benchmarks/README.md from the recorded sheets; `python benchmarks/recorded.py SHEET` records one, whole or not."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+INTRO = """\
+# Benchmarks
+
+Written by `python benchmarks/bench.py --long --record` (with `--cores 1` for the second table); do not edit. `make bench`
+prints the same rows for your machine, into `bench-out/`; `--resume` goes on with an interrupted run, row by row. Ratios
+are of medians of whole processes that took turns within one run; a noisy machine still moves them by a tenth or two. The
+column of CPU time counts all cores together: on a machine that others use too it says more than the clock. The answers for
+the tables of 40 columns are checked: every cell against pandas, 10,000 workloads and every listed finding against a plain
+evaluation of the rules without engine or signatures.
+
+The yardstick is `pandas.read_csv` of the same file with its C engine. From pandas 3.1 on it parses with every core it is
+given; triage then does too. What was done, and what did not help: [docs/decisions.md](../docs/decisions.md#reading-as-fast-as-pandas).
+
+Other programs here: `ground_truth.py` (known-cause CUDA kernels), `hard.py` (fuzzing and faults), `reports.py` (Nsight
+Compute reports against their raw page), `occupancy_sweep.py`,
+`fuzz_atheris.py`.
+"""
+
+
+def table(result: Mapping[str, Any]) -> str:
+    """The figures of one recorded run."""
+    about = result["about"]
+    versions = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
+    cores = f"{about['cores']} core{'s' * (about['cores'] > 1)}"
+    lines = [
+        f"## {cores}",
+        "",
+        f"Python {about['python']}, {versions}; {about['runs']} run{'s' * (about['runs'] > 1)} of each. {_load(result)}",
+        "",
+        "| work / yardstick | ratio | of CPU time | target | triage | yardstick | peak memory |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | --- |",
+    ]
+    for c in result["cases"].values():
+        goal = f"{c['target']:g}x" if c["target"] else ""
+        memory = f"{c['ours_mb']:.0f} MB, {c['memory_ratio']:.2f}x {c['memory_target']}".strip()
+        lines.append(
+            f"| {c['name']} | {c['ratio']:.2f}x | {_cpu(c)} | {goal} | {c['ours_s']:.2f} s "
+            f"| {c['yardstick_s']:.2f} s | {memory} |"
+        )
+    lines += ["", "| without a yardstick | measured | target |", "| --- | ---: | --- |"]
+    for f in result["figures"].values():
+        lines.append(f"| {f['name']} | {f['value']:.3g} {f['unit']} | {f['target']} |")
+    return "\n".join(lines) + "\n"
+
+
+def _cpu(case: Mapping[str, Any]) -> str:
+    return "" if case["cpu_ratio"] is None else f"{case['cpu_ratio']:.2f}x"
+
+
+def page() -> str:
+    """benchmarks/README.md from the recorded runs."""
+    recorded = [json.loads(p.read_text("utf-8")) for p in sorted(HERE.glob("results-*-cores.json"), reverse=True)]
+    return "\n".join([INTRO, *map(table, recorded)])
+
+
+def _load(result: Mapping[str, Any]) -> str:
+    """Who else was at work."""
+    load, cores = result["load"], result["about"]["cores"]
+    if load is None:
+        return "Recorded with an earlier version, and to be measured again."
+    if load < 1.5 * cores:
+        return ""
+    return (
+        f"The machine was shared (load average {load:g} when the run began): times and their ratios are inflated, the ratio "
+        "of CPU time counts. Rows that are missing were not measured in that run."
+    )
+
+
+def record(sheet: Path) -> None:
+    """Keep a sheet here, and write the page anew."""
+    (HERE / sheet.name).write_text(sheet.read_text("utf-8"), "utf-8")
+    (HERE / "README.md").write_text(page(), "utf-8")
+
+
+if __name__ == "__main__":
+    record(Path(sys.argv[1]))
