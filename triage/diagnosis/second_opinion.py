@@ -101,7 +101,7 @@ class SecondOpinion:
         if ours is None:
             verdict, why = self._absent(found, i)
             if verdict == RULED_OUT and opinion.speedup is not None and found.estimates:
-                why += f" (theirs is {found.estimates})"
+                why += f"; theirs is {found.estimates}"
             return Heard(opinion, found.causes, "", verdict, why, None)
         cause, root = ours
         row = self.o.causes.rows[self.code[cause]]
