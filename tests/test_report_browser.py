@@ -37,10 +37,13 @@ NSYS = SAMPLES / "nsys-trace" / "render_cuda_gpu_trace.csv"
 SOURCES: dict[str, Callable[[Path], Path]] = {
     "demo": lambda _: DEMO,
     "large": lambda folder: frame(folder / "large.csv", 5_000),
+    "huge": lambda folder: frame(folder / "huge.csv", 100_000),
     "hostile": lambda folder: hostile(folder / "hostile.csv"),
+    "report": lambda _: SAMPLES / "ncu-rep" / "transpose.ncu-rep",
     "kernels": lambda _: SAMPLES / "ncu-raw" / "transpose.raw.csv",
     "amd": lambda _: SAMPLES / "rocprof-compute" / "four_kernels_mi210",
-    "timeline": lambda _: NSYS,
+    "timeline": lambda _: SAMPLES / "nsys-sqlite" / "training_two_gpus.sqlite",
+    "trace": lambda _: NSYS,
     "untimed": lambda _: SAMPLES / "generic" / "p3_workloads_v2.csv",
 }
 
@@ -91,12 +94,15 @@ def plain_pages(tmp_path_factory: Any) -> dict[str, Path]:
     assert run("batch", before, after, DEMO, folder / "damaged.csv", "-o", many).returncode == 0
     from tests.test_history import builds
 
+    long = folder / "long.html"
+    one, other = frame(folder / "c.csv", 2_000), frame(folder / "d.csv", 2_000, seed=8)
+    assert run("compare", one, other, "-f", "html", "-o", long).returncode == 0
     trend, kept = folder / "history.html", builds(folder, 6, slow_from=4)
     assert run("history", "show", "--history", kept, "-o", trend).returncode == 0
-    return {"compare": compared, "occupancy": shaped, "batch": many / "index.html", "history": trend}
+    return {"compare": compared, "long": long, "occupancy": shaped, "batch": many / "index.html", "history": trend}
 
 
-@pytest.mark.parametrize("name", ["compare", "occupancy", "batch", "history"])
+@pytest.mark.parametrize("name", ["compare", "long", "occupancy", "batch", "history"])
 def test_the_other_pages_work_alike(name: str, plain_pages: dict[str, Path]) -> None:
     needs("playwright-core")
     shots = ROOT / "out" / "screenshots"

@@ -183,3 +183,20 @@ def test_the_two_sides_alone_suffice_for_a_class(waves: float) -> None:
     facts = {"sm.throughput": sm, "memory.throughput": memory, "launch.waves": np.full(sm.shape, waves)}
     verdict = judge(View(capture(facts, np.full(sm.shape, "compute", dtype=object))))
     assert not (verdict.limiter == CLASSES.index("unknown")).any()
+
+
+NO_DEED = {"the", "it", "its", "they", "there", "this", "that", "these", "a", "an", "only", "many", "most", "what", "at", "each", "every",
+           "integer", "special", "one", "two", "some", "no", "more", "fewer"}  # fmt: skip
+
+
+def test_advice_that_may_stand_first_begins_with_the_deed(book: Rulebook) -> None:
+    """A to-do list is read as orders: what to do, then the number it rests on."""
+    said = []
+    for rule in book.rules:
+        for a in rule.advice:
+            word = a.text.split()[0].lower()
+            if word in NO_DEED or word.startswith("{"):
+                said.append(f"{rule.id}: {a.text[:80]}")
+            if not a.only_if and not a.where:
+                break
+    assert said == []

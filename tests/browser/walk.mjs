@@ -29,6 +29,7 @@ const title = (p = page) => p.locator("#marker h3").first().textContent();
 const hash = (p = page) => p.evaluate(() => location.hash);
 const cells = (n) => page.$$eval(`#list tbody tr.row td:nth-child(${n})`, (list) => list.map((c) => c.textContent));
 const count = await page.evaluate(() => C.n);
+if (!(await page.evaluate(() => C.names.some((n) => /\{[{%]/.test(n))))) check(!/\{\{|\{%/.test(await page.evaluate(() => document.body.innerText)), "template: a piece of it is on the page");
 
 // the table is complete and only what is in sight exists
 check(count === 0 || await page.evaluate(() => table.rows.length === C.n), "table: not complete");
@@ -173,13 +174,15 @@ await page.evaluate(() => scrollTo(0, 0));
 await page.locator("#theme").click();
 check((await paper()) !== light, "theme: nothing changes");
 await shot("dark");
-for (const width of [1024, 390]) {
+for (const width of [1024, 768, 390]) {
   await page.setViewportSize({ width, height: 850 });
   await page.waitForTimeout(250);
   check(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${width}: the page scrolls sideways`);
   // no word is broken in headings, figures and buttons
   const broken = await page.evaluate(() => [...document.querySelectorAll("h2,.big,.gain b,.level,nav a,.kpis dt")].filter((e) => e.offsetParent && e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflow !== "hidden" && getComputedStyle(e).display !== "inline").map((e) => e.textContent.trim().slice(0, 30)));
   check(broken.length === 0, `${width}: text stands over its box: ${broken.slice(0, 3)}`);
+  const wide = await page.evaluate(() => [...document.querySelectorAll(".scroll")].filter((e) => e.offsetParent && e.scrollWidth > e.clientWidth + 1).map((e) => (e.getAttribute("aria-label") || e.getAttribute("aria-labelledby")) + " " + e.scrollWidth));
+  check(wide.length === 0, `${width}: a table is wider than its box: ${wide.slice(0, 3)}`);
   // the table fills its box: no empty columns of what is hidden
   check(count === 0 || await page.evaluate(() => { const box = document.getElementById("list"), cells = [...box.querySelector("tr.row").cells].filter((c) => c.offsetParent); return Math.abs(cells[cells.length - 1].getBoundingClientRect().right - box.getBoundingClientRect().right) < 24; }), `${width}: the table does not fill its box`);
   await shot(`dark-${width}`);

@@ -46,7 +46,7 @@ def summarise(b: Bundle) -> Entry:
         "markers": worst,
         "blind": blind(doc),
         "waiting": len({r for spot in doc["blind_spots"] for r in spot["rules"]}),
-        "headline": headline(doc, found, accepted=len(found) < len(b.todo)),
+        "headline": headline(doc, found, "kernel" if b.of_kernels else "marker", accepted=len(found) < len(b.todo)),
         "unjudged": unjudged(frame),
         "timeline": timeline(frame),
         "dark": dark(doc),
@@ -224,22 +224,22 @@ def blind(doc: Entry) -> list[Entry]:
 _ASKS = re.compile(r"(.*--metrics )(\S+)(| .*)")
 
 
-def headline(doc: Entry, found: Sequence[Entry], *, accepted: bool = False) -> str:
+def headline(doc: Entry, found: Sequence[Entry], item: str = "workload", *, accepted: bool = False) -> str:
     """One sentence: how long it takes, what could come back, what to do first and where.
 
-    accepted: the project has accepted something.
+    item: what the report calls a workload. accepted: the project has accepted something.
     """
     frame = doc["frame"]
     total = frame["duration_ns"]
     if not doc["workloads"] and not doc["findings"]:
-        return "Nothing to report: no workload is listed."
+        return f"Nothing to report: no {item} is listed."
     if not total:
         what = f"; most often: {lower_first(found[0]['title'])}" if found else ""
         ranked = (
             ", so findings are ranked by the share of their own time" if doc["findings"] else "; no rule found anything"
         )
-        return f"{plural(frame['workloads'], 'workload')} without times{ranked}{what}."
-    text = _span(frame)
+        return f"{plural(frame['workloads'], item)} without times{ranked}{what}."
+    text = _span(frame, item)
     several = [c["frames"] for c in doc["captures"] if c.get("frames")]
     if several:
         text += f" over {plural(sum(f['count'] for f in several), 'frame')}, {show(several[0]['median_ns'], 'ns')} each"
@@ -267,11 +267,11 @@ def _standing(doc: Entry) -> str:
     return f"{said}; nothing that was measured would give GPU time back" if said else "No rule found anything to fix"
 
 
-def _span(frame: Entry) -> str:
-    """`14.2 ms in 76 workloads`; of a timeline `220 ms on 2 devices, busy for 64 % of it`."""
+def _span(frame: Entry, item: str) -> str:
+    """`14.2 ms in 76 markers`; of a timeline `220 ms on 2 devices, busy for 64 % of it`."""
     t = timeline(frame)
     if t is None:
-        return f"{show(frame['duration_ns'], 'ns')} in {plural(frame['workloads'], 'workload')}"
+        return f"{show(frame['duration_ns'], 'ns')} in {plural(frame['workloads'], item)}"
     count = len(t["devices"])
     over = (
         f"{plural(count, 'device')} for {show(frame['duration_ns'], 'ns')} together"

@@ -84,12 +84,14 @@ _NARROW = ("Pass", "Time", "Share", "Draws", "Disp.", "Prims", "Px/prim", "Moved
 _ALWAYS = ("Pass", "Time", "Share", "Limiter", "Root cause", "Saves")
 
 
-def pass_table(passes: Sequence[Entry], *, full: bool = False, narrow: bool = False) -> PassTable | None:
-    """The table of some passes; None where there are none. full: all of them; narrow: few columns."""
+def pass_table(
+    passes: Sequence[Entry], *, full: bool = False, narrow: bool = False, most: int = SHORT
+) -> PassTable | None:
+    """The table of the `most` longest passes; None where there are none. full: all of them; narrow: few columns."""
     if not passes:
         return None
-    most = len(passes) if full else SHORT
-    longest = set(sorted(range(len(passes)), key=lambda i: (-(passes[i]["duration_ns"] or 0), i))[:most])
+    listed = len(passes) if full else most
+    longest = set(sorted(range(len(passes)), key=lambda i: (-(passes[i]["duration_ns"] or 0), i))[:listed])
     shown = [p for i, p in enumerate(passes) if i in longest]
     columns = [
         (title, right, cell)

@@ -12,7 +12,7 @@ from triage import schema
 from triage.document.bundle import Entry
 from triage.ground.limiters import BY_ID
 from triage.ground.units import show
-from triage.ground.voice import said
+from triage.ground.voice import said, voice
 from triage.ground.wording import comparison, lower_first, plural
 from triage.rendering.escape import clean, short
 
@@ -46,8 +46,8 @@ def number(value: float | None, unit: str) -> str:
 
 
 def total(s: Entry, frame: Entry) -> str:
-    """`14.2 ms in 79 workloads`."""
-    count = plural(frame["workloads"], "workload")
+    """`14.2 ms in 79 markers`."""
+    count = plural(frame["workloads"], voice().item)
     return f"{time(s['duration_ns'])} in {count}" if s["duration_ns"] else f"{count}, no times"
 
 
@@ -100,8 +100,8 @@ def limiters(s: Entry, most: int = 9) -> str:
 
 
 def cause(c: Entry, brief: bool = False) -> str:
-    """`43 workloads, 1.19 ms together (8.3 %)`: what a root cause concerns and gives back; brief: where the gain stands beside it."""
-    where = "the whole capture" if set(c["workloads"]) == {"frame"} else plural(c["count"], "workload")
+    """`43 markers, 1.19 ms together (8.3 %)`: what a root cause concerns and gives back; brief: where the gain stands beside it."""
+    where = "the whole capture" if set(c["workloads"]) == {"frame"} else plural(c["count"], voice().item)
     if c["saved_ns"] is None:
         return f"{where}, {percent(c['fraction'])} of its time" if c["fraction"] else where
     text = where if brief else f"{where}, {time(c['saved_ns'])}{' together' if c['count'] > 1 else ''}"
@@ -113,11 +113,16 @@ def cause(c: Entry, brief: bool = False) -> str:
 
 
 def chain(c: Entry) -> str:
-    """`few warps are resident (40.1 %) → warps wait for loads (66.0 %)`: root first, one number per link; "" for one."""
+    """`Wave slots used 40.1 % → warps wait for loads (Stall: 66.0 %)`: root first, one number per link; "" for one.
+
+    The root is the item's title, which stands above: of it only the number is said.
+    """
     links = c["chain"]
     if len(links) < 2:
         return ""
-    return " → ".join(lower_first(x["title"]) + (f" ({x['number']})" if x["number"] else "") for x in links)
+    root = links[0]["number"] if links[0]["number"] and links[0]["title"] == c["title"] else ""
+    said = [lower_first(x["title"]) + (f" ({x['number']})" if x["number"] else "") for x in links]
+    return " → ".join([root, *said[1:]] if root else said)
 
 
 def where(c: Entry, most: int = 3, long: int = 40) -> list[str]:
@@ -132,7 +137,7 @@ def where(c: Entry, most: int = 3, long: int = 40) -> list[str]:
 
 
 def gain(f: Entry) -> str:
-    """`232 µs (1.6 % of the time; 26 % of the workload, 1.35x), at most 464 µs`."""
+    """`232 µs (1.6 % of the time; 26 % of the marker, 1.35x), at most 464 µs`."""
     g = f["gain"]
     if not g:
         return "no estimate"
@@ -143,7 +148,7 @@ def gain(f: Entry) -> str:
             if g["saved_ns"] is not None
             else f"{percent(g['fraction'])} of the time"
         )
-    own = f"{percent(g['fraction'])} of the {g.get('of') or 'workload'}, {g['speedup']:.2f}x"
+    own = f"{percent(g['fraction'])} of the {g.get('of') or voice().item}, {g['speedup']:.2f}x"
     if g["saved_ns"] is None:
         return own
     frame = f"{percent(g['share'])} of the time; " if g["share"] is not None else ""
@@ -240,8 +245,8 @@ def tail(path: str) -> str:
 
 
 def collect(b: Entry) -> str:
-    """`7 rules could then speak about 3 workloads`."""
-    return f"{plural(len(b['rules']), 'rule')} could then speak about {plural(b['workloads'], 'workload')}"
+    """`7 checks could then judge 3 markers`."""
+    return f"{plural(len(b['rules']), 'check')} could then judge {plural(b['workloads'], voice().item)}"
 
 
 def missing(b: Entry, most: int = 8) -> str:

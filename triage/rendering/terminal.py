@@ -23,7 +23,7 @@ from triage.rendering.tables import Write
 
 WIDEST = 120
 COMMAND = 600  # characters of a command; a longer one buries what stands around it
-SHORT = 5  # findings listed without --full or --top
+SHORT = 8  # markers and passes listed without --full
 # Colour is never the only cue: each limiter has its own fill in the bar, and its name beside it.
 LOOKS = {
     "compute": ("█", "blue"),
@@ -59,7 +59,7 @@ def terminal(b: Bundle, write: Write, *, full: bool = False, width: int = 80, co
         soft_wrap=False,
     )
     # with --top people said how much they want: what they asked for is listed
-    page = _Page(console, doc, summary.summarise(b), wide, full, len(doc["findings"]) if full or b.chosen else SHORT)
+    page = _Page(console, doc, summary.summarise(b), wide, full, len(doc["findings"]) if full or b.chosen else 0)
     page.all()
     # rich pads every line of a table to its full width; a report in a file has no blanks at line ends
     for line in buffer.getvalue().split("\n")[:-1]:
@@ -102,8 +102,11 @@ class _Page:
     def head(self) -> None:
         """Headline, totals, and the bar of limiters."""
         names = ", ".join(phrases.tail(c["path"]) for c in self.doc["captures"])
-        devices = list(dict.fromkeys(clean(c["device"]) for c in self.doc["captures"] if c["device"]))
-        self.console.print(Text.assemble(("GPU triage  ", "bold"), short(names, self.wide - 14)))
+        devices = ", ".join(dict.fromkeys(clean(c["device"]) for c in self.doc["captures"] if c["device"]))
+        device = short(devices, self.wide // 3)
+        name = short(names, self.wide - 14 - len(device) - 2)
+        gap = self.wide - 12 - Text(name).cell_len - Text(device).cell_len
+        self.console.print(Text.assemble(("GPU triage  ", "bold"), name, " " * max(2, gap) if device else "", device))
         self.say(clean(self.s["headline"]), "bold")
         if self.s["unjudged"]:
             self.say(phrases.unjudged(self.s), "yellow")
@@ -112,24 +115,28 @@ class _Page:
         grid = Table.grid(padding=(0, 2, 0, 0))
         grid.add_column(width=11)
         grid.add_column(width=self.wide - 15, overflow="fold")
-        uncovered = self.doc["frame"]["uncovered_ns"]
-        under = f", {phrases.time(uncovered)} under no marker" if uncovered and self.s["duration_ns"] else ""
         self.console.print()
-        grid.add_row("GPU time", phrases.total(self.s, self.doc["frame"]) + under)
+        if self.s["dark"] and not self.s["unjudged"]:
+            grid.add_row("Not judged", Text(self._unjudged(self.s["dark"]), "yellow"))
         grid.add_row("Recoverable", Text(phrases.recoverable(self.s), "green"))
         if self.s["duration_ns"]:
             bar, words = self._budget(self.wide - 16)
             grid.add_row("Budget", bar)
             grid.add_row("", words)
-        if devices:
-            grid.add_row("GPU", short(", ".join(devices), self.wide - 15))
         known = [x for x in self.s["limiters"] if x["share"]]
-        if known:
-            grid.add_row("Limiters", self._bar(known, self.wide - 16))
+        # a bar of nothing but "unknown" says what the line above has said
+        if any(x["limiter_class"] != "unknown" for x in known):
+            grid.add_row("Limited by", self._bar(known, self.wide - 16))
             grid.add_row("", self._legend(known))
         self.console.print(grid)
         for note in self.doc["frame"]["notes"]:
             self.say(f"note: {clean(note)}", "yellow")
+
+    def _unjudged(self, dark: Entry) -> str:
+        under = f", {phrases.time(dark['uncovered_ns'])} of it under no marker" if dark["uncovered_ns"] else ""
+        if dark["uncovered_ns"] == dark["ns"]:
+            under = " under no marker"
+        return f"{phrases.time(dark['ns'])} ({phrases.percent(dark['share'])}){under}"
 
     def _budget(self, cells: int) -> tuple[Text, Text]:
         """The whole time as one bar: items of the list by their number, what is at a limit, judged, not judged."""
@@ -174,27 +181,36 @@ class _Page:
         return text
 
     def first(self) -> None:
-        """Five things to do first."""
-        if not self.s["first"]:
+        """What to do: five things, all of them with --full."""
+        shown = self.s["causes"] if self.full else self.s["first"]
+        if not shown:
             return
         self.title("Do first")
-        for n, c in enumerate(self.s["first"], 1):
-            back = phrases.time(c["saved_ns"]) if c["saved_ns"] is not None else ""
+        for n, c in enumerate(shown, 1):
+            back = phrases.time(c["saved_ns"]) if c["saved_ns"] is not None else phrases.percent(c["fraction"])
             room = self.wide - 4 - len(back) - 10
             line = Text.assemble(
-                f" {n}  ",
+                f"{n:>2}  ",
                 (short(c["title"], room).ljust(room), "bold"),
                 f"{back} ",
                 (c["level"].rjust(9), STYLES[c["level"]]),
             )
             self.console.print(line)
-            self.say(": ".join(filter(None, (phrases.cause(c), ", ".join(phrases.where(c, 3, 28))))), indent=4)
-            if chain := phrases.chain(c):
-                self.say(f"Why: {chain}", indent=4)
-            self.say(f"Do: {clean(c['action'])}", indent=4)
-        more = len(self.s["causes"]) - len(self.s["first"])
-        if more > 0:
-            self.say(f"{plural(more, 'root cause')} more", "bright_black", 4)
+            self.say(phrases.chain(c) or clean(c["message"]), indent=4)
+            self._led("Do", clean(c["action"]), "green")
+            if places := phrases.where(c, 3, 28):
+                self._led("In", ", ".join(places))
+        if rest := self.s["causes"][len(shown) :]:
+            ns = sum(c["saved_ns"] or 0 for c in rest)
+            self.say(f"{len(rest)} more{f', {phrases.time(ns)} together' if ns else ''}: --full", "bright_black", 4)
+
+    def _led(self, word: str, text: str, style: str = "") -> None:
+        """A paragraph behind a word."""
+        grid = Table.grid(padding=0)
+        grid.add_column(width=8)
+        grid.add_column(width=self.wide - 8, overflow="fold")
+        grid.add_row(Text(f"    {word}", "bold"), Text(text, style))
+        self.console.print(grid)
 
     def timeline(self) -> None:
         """Devices, idle time by what is to blame, the longest gaps, the kernels to profile next."""
@@ -229,7 +245,7 @@ class _Page:
 
     def markers(self) -> None:
         """The markers, worst first, the limiter of each at a glance."""
-        rows = self.s["markers"] if self.full else self.s["markers"][:10]
+        rows = self.s["markers"] if self.full else self.s["markers"][:SHORT]
         if not rows:
             return
         self.title(f"{voice().items}, worst first")
@@ -272,7 +288,7 @@ class _Page:
 
     def passes(self) -> None:
         """What every pass does, in the order of the frame."""
-        t = pass_table(self.doc["passes"], full=self.full, narrow=True)
+        t = pass_table(self.doc["passes"], full=self.full, narrow=True, most=SHORT)
         if t is None:
             return
         self.title("Passes, in the order of the frame")
@@ -330,37 +346,40 @@ class _Page:
 
     def collect(self) -> None:
         """What to collect next, with the command."""
-        spots = self.s["blind"] if self.full else self.s["blind"][:3]
+        spots = self.s["blind"]
         if not spots:
             return
+        everything = clean(self.s["collect_all"] or "")
         self.title("Collect next")
-        for b in spots:
+        if not self.full and everything and len(everything) <= COMMAND:
+            self.say(
+                f"{plural(self.s['waiting'], 'check')} without a counter; one run collects what is missing:", indent=2
+            )
+            self.say(everything, "cyan", 4)
+            return
+        for b in spots if self.full else spots[:1]:
             self.say(f"{phrases.missing(b, 4)}: {phrases.collect(b)}", indent=2)
             self.say(clean(b["collect"]), "cyan", 4)
-        everything = clean(self.s["collect_all"] or "")
-        if everything and (self.full or len(everything) <= COMMAND):
+        if self.full and everything:
             self.say("All of it at once:", indent=2)
             self.say(everything, "cyan", 4)
-        elif everything:
-            self.say("All of it at once takes a long command, which --full shows", indent=2)
-        if len(self.s["blind"]) > len(spots):
-            self.say(
-                f"{plural(len(self.s['blind']) - len(spots), 'step')} more; --full lists everything",
-                "bright_black",
-                2,
-            )
+        elif len(spots) > 1:
+            self.say(f"{plural(len(spots) - 1, 'further command')} for the rest: --full", "bright_black", 2)
 
     def foot(self) -> None:
         """Remarks on the data and where the rest is."""
         quality = self.doc["quality"]
         if quality:
             self.title("About the data")
-            shown = quality if self.full else quality[:3]
+            shown = quality if self.full else quality[:2]
             for q in shown:
                 self.say(clean(q["message"]), indent=2)
             if len(quality) > len(shown):
                 self.say(f"{plural(len(quality) - len(shown), 'remark')} more", "bright_black", 2)
-        left = self.doc["frame"]["findings_total"] - min(self.listed, len(self.doc["findings"]))
         self.console.print()
-        text = f"{plural(left, 'finding')} not listed. " if left > 0 else ""
-        self.say(f"{text}The whole picture: -f html -o report.html", "bright_black")
+        led = f"Why, value by value: triage explain {self.s['first'][0]['rule']} --on FILE. " if self.s["first"] else ""
+        self.say(
+            f"{led}Every finding with its cells: --full. As a page: -f html -o report.html. Gains are models: likely is the "
+            "estimate, at least and at most are its limits.",
+            "bright_black",
+        )

@@ -82,10 +82,10 @@ def _links(reports: Sequence[str]) -> list[dict[str, str]]:
 
 def _capture(c: Listed, most: float) -> dict[str, object]:
     first = c["causes"][0] if c["causes"] else None
-    span = f"{time(c['recoverable_ns'])} ({time(c['recoverable_low_ns'])} to {time(c['recoverable_bound_ns'])})"
     return {
         **c,
-        "recoverable": span if c["recoverable_ns"] else "–",
+        "recoverable": time(c["recoverable_ns"]) if c["recoverable_ns"] else "–",
+        "range": f"{time(c['recoverable_low_ns'])} to {time(c['recoverable_bound_ns'])}" if c["recoverable_ns"] else "",
         "first": f"{first['title']} ({time(first['saved_ns'])})" if first else "nothing found",
         "links": _links(c["reports"]),
         "width": round(100 * (c["recoverable_ns"] or 0) / most),

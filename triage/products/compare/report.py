@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from typing import Any
+
+from markupsafe import Markup
 
 from triage import dialects
 from triage.derive.vendor import of_kernels
@@ -19,7 +22,8 @@ from triage.products.compare.verdict import change, longer, regressed, signed, s
 from triage.products.noise import FASTER, SAME, SLOWER, UNKNOWN, unknown
 from triage.rendering import declared, templates
 from triage.rendering.escape import clean, short
-from triage.rendering.html.page import STYLES, shell
+from triage.rendering.html.packed import blob
+from triage.rendering.html.page import GRID_SCRIPTS, GRID_STYLES, shell
 from triage.rendering.junit_xml import Case, Failure, Suite, junit_xml
 from triage.rendering.phrases import number, percent, time
 
@@ -66,8 +70,9 @@ def _written(doc: Comparison, format: str, full: bool) -> str:
     # regressions first, whatever their size: they are why people look; then what may become one
     order = {SLOWER: 0, UNKNOWN: 2}
     pairs.sort(key=lambda p: (order.get(p["verdict"], 1), -abs((p["before_ns"] or 0) - (p["after_ns"] or 0))))
+    listed = [_pair(p, full) for p in pairs]
     names: dict[str, object] = {
-        "listed": [_pair(p, full) for p in pairs],
+        "listed": listed,
         "hidden": len(doc["pairs"]) - len(pairs),
         "noise_words": _filled(_noise(doc), format),
         "frame_remarks": [_filled(f"{_whole(doc).capitalize()}, {r}.", format) for r in doc["frame"]["remarks"]],
@@ -78,24 +83,49 @@ def _written(doc: Comparison, format: str, full: bool) -> str:
         "verdict": (doc["outside"] or {"workloads": doc["frame"]})["workloads"]["verdict"],
     }
     if format == "html":
-        names |= _page(doc, pairs, [_pair(p, full) for p in pairs], full)
+        names |= _page(doc, pairs, listed, full)
     return templates.render(declared.templates("compare")[format], **{**doc, **names})
 
 
-def _page(
-    doc: Comparison, pairs: Sequence[Paired], listed: Sequence[dict[str, object]], full: bool
-) -> dict[str, object]:
+def _page(doc: Comparison, pairs: Sequence[Paired], listed: Sequence[dict[str, Any]], full: bool) -> dict[str, object]:
     """What only the page shows: drawings and their common scales."""
     verdicts = [p["verdict"] for p in doc["pairs"]]
+    most = max((ns or 0.0 for p in pairs for ns in (p["before_ns"], p["after_ns"])), default=0.0)
+    reach, cards = drawings.reach(pairs), len(listed) if full else CARDS
+    scale = f"\u2212{reach * 100:.0f} to +{reach * 100:.0f} %"
     return {
-        "page": shell((*STYLES, "compare.css.j2")),
+        "page": shell((*GRID_STYLES, "compare.css.j2"), (*GRID_SCRIPTS, "pairs.js.j2")),
         "draw": {"look": drawings.look, "pair": drawings.pair, "change": drawings.change},
-        "most_ns": max((ns or 0.0 for p in pairs for ns in (p["before_ns"], p["after_ns"])), default=0.0),
-        "reach": drawings.reach(pairs),
+        "most_ns": most,
+        "reach": reach,
+        "scale": scale,
+        "packed": Markup(blob(_packed(doc, listed, cards, most, reach, scale))),
         "counts": [(v, verdicts.count(v)) for v in (FASTER, SLOWER, SAME, UNKNOWN) if v in verdicts],
-        "cards": len(listed) if full else CARDS,
-        "explained": any(p[k] for p in listed for k in ("shown", "predicted", "outcomes", "remarks")),
+        "cards": cards,
+        "explained": any(_told(p) for p in listed),
     }
+
+
+def _packed(
+    doc: Comparison, listed: Sequence[dict[str, Any]], cards: int, most: float, reach: float, scale: str
+) -> dict[str, object]:
+    """The pairs as columns, for a table whose rows exist while they are seen."""
+    verdicts = sorted({p["verdict"] for p in listed})
+    intervals = [p["interval"] or (None, None) for p in listed]
+    return {
+        "item": voice().item.capitalize(), "most": most, "reach": reach, "margin": doc["margin"], "scale": scale,
+        "verdicts": verdicts, "verdict": [verdicts.index(p["verdict"]) for p in listed],
+        "name": [short(p["name"], LONG) for p in listed], "path": [short(" / ".join(p["path"]), LONG) for p in listed],
+        "before": [p["before_ns"] for p in listed], "after": [p["after_ns"] for p in listed],
+        "change": [p["change"] for p in listed], "changed": [p["changed"] for p in listed],
+        "low": [low for low, _ in intervals], "high": [high for _, high in intervals],
+        "why": [clean(p["why"]) for p in listed], "card": [n if n <= cards and _told(p) else 0 for n, p in enumerate(listed, 1)],
+    }  # fmt: skip
+
+
+def _told(p: dict[str, Any]) -> bool:
+    """Is there more to say of a pair than its times?"""
+    return any(p[k] for k in ("shown", "predicted", "outcomes", "remarks"))
 
 
 def _figure(r: Row) -> dict[str, str]:
@@ -168,7 +198,7 @@ def headline(doc: Comparison) -> str:
     if needs := [p["needs"] for p in pairs if p["verdict"] == UNKNOWN]:
         # the median: one noisy workload of hundreds shall not ask for a hundred runs of all of them
         counts[-1] += f" ({_needs(needs)})"
-    noun = "kernel" if _of_kernels(doc) else "workload"
+    noun = "kernel" if _of_kernels(doc) else "marker"
     told = (
         f"{plural(len(pairs), f'matched {noun}')}: {', '.join(counts)}"
         if pairs
@@ -199,7 +229,7 @@ def _needs(all_needs: Sequence[int | None]) -> str:
     return unknown(known[len(known) // 2]).partition("(")[2].rstrip(")").replace("needs", "half of them need at most")
 
 
-def _pair(p: Paired, full: bool) -> dict[str, object]:
+def _pair(p: Paired, full: bool) -> dict[str, Any]:
     moved = [c for c in p["changes"] if (c["moved"] or full) and c["metric"] != "gpu.time"]
     shown = moved if full else moved[:SHORT]
     rest = len(p["changes"]) - len(shown) - any(c["metric"] == "gpu.time" for c in p["changes"])
@@ -215,6 +245,7 @@ def _pair(p: Paired, full: bool) -> dict[str, object]:
         "more": rest,
         "still": len(moved) == len(shown),
         "shown": [_counter(c) for c in shown],
+        "why": _why(p, moved),
         "text": _wrap(f"{time(p['before_ns'])} -> {time(p['after_ns'])}: {p['reading']}"),
         "remarks_text": [_wrap(r) for r in p["remarks"]],
         "outcomes": [(word, ids) for word, ids in words if ids],
@@ -222,6 +253,13 @@ def _pair(p: Paired, full: bool) -> dict[str, object]:
         "promise_text": _wrap(promise(p)),
         "changed": "\u2013" if p["change"] is None else signed(p["change"]),
     }
+
+
+def _why(p: Paired, moved: Sequence[Change]) -> str:
+    """What explains a pair, in a cell: the factors of its time, else the counters that moved most."""
+    said = next((r for r in p["remarks"] if r.startswith("time x ")), "")
+    told = [f"{c['label']} {number(c['before'], c['unit'])} \u2192 {number(c['after'], c['unit'])}" for c in moved[:2]]
+    return said or ", ".join(told) or ("nothing moved" if p["verdict"] == SAME else "")
 
 
 def promise(p: Paired) -> str:

@@ -105,7 +105,7 @@ def spread(low: float, high: float) -> str:
 def _points(share: float) -> str:
     points = share * 100
     # a change without a size has no direction
-    text = f"{points:+.3g}" if points >= 1000 else f"{points:+.1f}" if abs(points) >= 0.05 else "0.0"
+    text = f"{points:+,.0f}" if points >= 1000 else f"{points:+.1f}" if abs(points) >= 0.05 else "0.0"
     return text.replace("-", "\u2212") if points < 0 else text
 
 

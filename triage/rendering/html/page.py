@@ -20,10 +20,12 @@ from triage.rendering.html.words import web
 
 # read as they are, never rendered: a brace in them is CSS or JavaScript, not Jinja
 STYLES = ("base.css.j2",)
-REPORT_STYLES = (*STYLES, "style.css.j2", "style_charts.css.j2")
+REPORT_STYLES = (*STYLES, "grid.css.j2", "style.css.j2", "style_charts.css.j2")
 SCRIPTS = ("base.js.j2",)
+# a table of any length, from packed rows
+GRID_STYLES, GRID_SCRIPTS = (*STYLES, "grid.css.j2"), (*SCRIPTS, "part.js.j2", "grid.js.j2")
 REPORT_SCRIPTS = (
-    *SCRIPTS, "unpack.js.j2", "address.js.j2", "grid.js.j2", "script_charts.js.j2", "script_places.js.j2", "finding.js.j2", "marker.js.j2",
+    *SCRIPTS, "part.js.j2", "unpack.js.j2", "address.js.j2", "grid.js.j2", "script_charts.js.j2", "script_places.js.j2", "finding.js.j2", "marker.js.j2",
     "script_table.js.j2", "reference.js.j2", "script.js.j2",
 )  # fmt: skip
 
