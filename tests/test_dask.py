@@ -48,7 +48,7 @@ def cluster(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]
         )
     ]
     try:
-        for _ in range(300):
+        for _ in range(1200):
             if note.exists():
                 break
             time.sleep(0.1)
