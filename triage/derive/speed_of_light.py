@@ -86,8 +86,7 @@ def _clusters(view: View) -> Clusters:
     by_unit = vendor_of(view.capture) in ("amd", "intel")
     alone = LOW if by_unit else HIGH
     listed = _ends(have, measured) if by_unit else _complete(have, measured, count)
-    # among three units one from 60 % on costs time whatever the rest do
-    certain = listed | _with_memory(view) | (top >= np.where(count >= 3, LOW, alone))
+    certain = listed | _with_memory(view) | (top >= alone)
     enough = (count >= 2) & (top >= 0) | (top >= alone)
     primary = _cluster(filled, top, enough)
     leader = _leader(filled, primary)
