@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 # Reasons that are no loss: the warp issues, or is ready while another one issues.
 BUSY = ("selected", "not_selected")
 REASONS = tuple(r for r in STALLS if r not in BUSY)
+NAMED = 0.3  # Nsight Compute names a stall reason from this share on
 
 
 class Kinds(NamedTuple):
@@ -78,6 +79,15 @@ def _top_share(view: View) -> Values:
         return np.nan
     best = stack.max(axis=0)
     return np.where(best < 0, np.nan, best)
+
+
+def _largest(view: View) -> Values:
+    top, (have, stack) = view["stall.top_share"], losses(view)
+    if not have:
+        return np.nan
+    busy = sum(np.nan_to_num(view[f"stall.{r}"]) for r in BUSY)
+    unlisted = 1.0 - busy - np.maximum(stack, 0.0).sum(axis=0)
+    return np.where((top < NAMED) & (unlisted > top), np.nan, top)
 
 
 def _top_is(reason: str) -> Derivation:
@@ -149,6 +159,13 @@ DERIVATIONS = (
     ),
     *(_share(r) for r in STALLS),
     Derivation("stall.top_share", (), "largest stall share", _top_share, whole=True),
+    Derivation(
+        "stall.largest",
+        ("stall.top_share",),
+        "largest stall share, from 30 % on or where those that nobody listed cannot be larger",
+        _largest,
+        whole=True,
+    ),
     _top_is("long_scoreboard"),
     _top_is("barrier"),
     *(_kind(k) for k in ("fullscreen", "compute", "geometry", "draw", "copy", "raytracing")),

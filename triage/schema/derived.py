@@ -68,6 +68,13 @@ METRICS = (
         "low",
         "Share of the active warps' cycles lost to the top stall reason",
     ),
+    Metric(
+        "stall.largest",
+        "ratio",
+        "Largest stall share, for certain",
+        "low",
+        "The top stall share, unknown where it is small and reasons that were not listed may be larger",
+    ),
     flag(
         "stall.top_is_long_scoreboard",
         "Long scoreboard is the top stall",
