@@ -200,9 +200,16 @@ class _Page:
             self._led("Do", clean(c["action"]), "green")
             if places := phrases.where(c, 3, 28):
                 self._led("In", ", ".join(places))
+            if at := self._line(c):
+                self._led("At", phrases.location(at), "yellow")
         if rest := self.s["causes"][len(shown) :]:
             ns = sum(c["saved_ns"] or 0 for c in rest)
             self.say(f"{len(rest)} more{f', {phrases.time(ns)} together' if ns else ''}: --full", "bright_black", 4)
+
+    def _line(self, item: Entry) -> Entry | None:
+        """The source line that most of an item is about, where its findings know lines."""
+        mine = (f for f in self.doc["findings"] if f["rank"] in item["findings"])
+        return next((place for f in mine for place in f["locations"][:1]), None)
 
     def _led(self, word: str, text: str, style: str = "") -> None:
         """A paragraph behind a word."""
