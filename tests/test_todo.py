@@ -101,7 +101,7 @@ def test_fail_on_asks_the_list(tmp_path: Any) -> None:
 
 @pytest.mark.parametrize(
     ("share", "confidence", "want"),
-    [(0.5, "high", "critical"), (0.5, "medium", "high"), (0.5, "low", "medium"), (0.2, "high", "high"), (0.05, "high", "medium"),
+    [(0.7, "high", "critical"), (0.5, "high", "high"), (0.5, "medium", "high"), (0.5, "low", "medium"), (0.2, "high", "high"), (0.05, "high", "medium"),
      (0.001, "high", "low"), (0.0, "high", "info"), (None, "low", "info"), (float("nan"), "low", "info")],
 )  # fmt: skip
 def test_levels_come_from_one_table(share: float | None, confidence: str, want: str) -> None:

@@ -80,9 +80,9 @@ GRADES = ("great", "good", "poor")
 
 LEVELS = ("info", "low", "medium", "high", "critical")
 # (level, least share of the capture's time given back, least sure gain model), worst first; less than all is `info`.
-# House judgement: critical is rare - most of the time, by a counter that was measured.
+# House judgement: critical is rare - two thirds of the time, by a counter that was measured.
 _LEVELS = (
-    ("critical", 0.40, "high"),
+    ("critical", 2 / 3, "high"),
     ("high", 0.10, "medium"),
     ("medium", 0.03, "low"),
     ("low", 0.0, "low"),
