@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from triage.devices import Device
 
 SEP = "\x1f"  # joins path levels inside; marker names hold '/' and ':' but never this
+DEEPEST = 1_000  # levels of markers; engines write ten or twenty
 KINDS = ("fullscreen", "compute", "geometry", "draw", "copy", "raytracing", "marker", "frame", "cpu")
 
 

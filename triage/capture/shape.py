@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import itertools
+import mmap
 import re
 import sys
 from collections import Counter, deque
@@ -15,17 +16,19 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from triage.capture.arrays import Names
+from triage.capture.arrays import Names, numbered
 from triage.capture.source import LONGEST_RECORD, Source
 from triage.ground.errors import BadCapture
 
 _Counts = NDArray[np.int64]
+Bytes: TypeAlias = bytes | mmap.mmap
+Held: TypeAlias = tuple[Bytes, int]
 _Piece: TypeAlias = tuple[int, _Counts, NDArray[np.bool_]]
 OPEN = -1  # instead of a count: a quote is open at the end of the line
 _LF, _CR, _QUOTE = 10, 13, 34
+BLOCK = 1 << 18  # bytes looked at together: as much as stays in the cache
 MOST_CELLS = 2_000_000  # cells of suspected lines that are cut to make sure
 LONGEST_LINES = 500  # of one record
 MOST_OPEN = 1_000  # lines with open quotes; a file with more is refused for them
@@ -49,12 +52,14 @@ def check(
     also: Collection[int] = (),
     foreign: bool = False,
     quotes: bool | None = None,
+    held: Held | None = None,
 ) -> None:
     """Raise Misfit for the rows from line `first` to `last` (1-based) that do not fit; nothing where all do.
 
     headers: cells of the header. skip: lines that are no rows. also: other numbers of cells that a row may have.
     foreign: other text may stand between the rows, told by having less than half the cells. quotes: do quotes bind
-    cells; by default not between tabs.
+    cells; by default not between tabs. held: the bytes of the file, where somebody has read them, and the offset of the
+    first line: they are not read again.
     Raises BadCapture where most rows do not fit: then the header is what is damaged.
     """
     width = len(headers)
@@ -62,7 +67,7 @@ def check(
         return
     quotes = source.delimiter != "\t" if quotes is None else quotes
     named = max(i for i, h in enumerate(["x", *headers]) if h.strip())
-    parts = list(counts(source, first, last, quotes))
+    parts = list(counts(source, first, last, quotes, held))
     tally = np.zeros(width + 3, dtype=np.int64)  # its last place stands for any more
     for _, cells, _ in parts:
         tally += np.bincount(np.minimum(cells[cells > 0], width + 2), minlength=width + 3)
@@ -74,14 +79,15 @@ def check(
         for start, cells, trails in parts
         for n in (np.flatnonzero((cells > 0) & (cells != usual) & ~np.isin(cells - trails, short)) + start).tolist()
     ]
-    if not open_ and not suspects:
+    cut = _last_number(source) if foreign and not source.last_line.endswith(("\n", "\r")) else 0
+    alone = cut if _ends_alone(parts, cut, tally, usual) else 0
+    if not open_ and not suspects and not alone:
         return
 
     def fits(cells: Sequence[str]) -> bool:
         # a record that ends early may end in a delimiter
         return len(cells) == usual or (bool(cells) and len(cells) - (not cells[-1].strip()) in also)
 
-    cut = _last_number(source) if foreign and not source.last_line.endswith(("\n", "\r")) else 0
     few = width / 2 if foreign else 0  # cells of other text
     bad, inside = _open_records(source, set(open_) - {cut}, fits, few) if open_ else ({}, set())
     if cut in open_ and cut not in inside:
@@ -92,6 +98,8 @@ def check(
             rows -= 1
         elif not fits(found) and any(map(str.strip, found)):
             bad[line] = f"{len(found)} cells where the header has {width}"
+    if alone and alone not in inside:
+        bad.setdefault(alone, "the file ends within the row")
     bad = {line: why for line, why in sorted(bad.items()) if line not in skip}
     rows -= len(inside) + len(skip)
     if not bad:
@@ -145,7 +153,7 @@ def alike(source: Source, columns: Mapping[str, Names], line: Callable[[int], in
         rows = len(texts)
         if _plain(texts):
             continue
-        codes, distinct = pd.factorize(texts)
+        codes, distinct = numbered(texts)
         blank = np.array([not str(t).strip() for t in distinct] or [False])
         good = np.array([bool(_NUMBER.fullmatch(str(t))) for t in distinct] or [False])
         odd = ~(good | blank)[codes]
@@ -180,6 +188,15 @@ def _usual(tally: _Counts, parts: Sequence[_Piece], width: int, named: int) -> i
     if usual == width + 1 and all(trails[cells == usual].all() for _, cells, trails in parts):
         return usual
     return width
+
+
+def _ends_alone(parts: Sequence[_Piece], line: int, tally: _Counts, usual: int) -> bool:
+    """Is `line`, behind which the file ends, the only short row of its number of cells? Then it was longer."""
+    for first, cells, _ in parts:
+        if first <= line < first + len(cells):
+            n = int(cells[line - first])
+            return 0 < n < usual and int(tally[n]) == 1 and int(tally.sum()) > 2
+    return False
 
 
 def _open_records(
@@ -228,7 +245,7 @@ def _cut(text: str, source: Source) -> list[str]:
         return []
 
 
-def counts(source: Source, first: int, last: int | None, quotes: bool) -> Iterator[_Piece]:
+def counts(source: Source, first: int, last: int | None, quotes: bool, held: Held | None = None) -> Iterator[_Piece]:
     """(line, cells of it and the lines below, which end in a delimiter) piece by piece.
 
     0 cells are a blank line, OPEN one whose quotes do not pair.
@@ -236,7 +253,7 @@ def counts(source: Source, first: int, last: int | None, quotes: bool) -> Iterat
     Of a line with quotes only those before and behind delimiters are told from others: a suspect is to be cut.
     """
     sep = ord(source.delimiter)
-    for number, data, ends in _blocks(source, first):
+    for number, data, ends in _pieces(*held, first) if held and source.plain_ends else _blocks(source, first):
         beyond = number + len(ends)
         if beyond <= first:
             continue
@@ -254,6 +271,17 @@ def counts(source: Source, first: int, last: int | None, quotes: bool) -> Iterat
         yield number + begin, _counts(raw, starts, stops, sep, quotes), raw[np.maximum(text_ends - 1, 0)] == sep
 
 
+def _pieces(data: Bytes, at: int, number: int) -> Iterator[tuple[int, bytes, NDArray[np.intp]]]:
+    """As Source.blocks, of bytes at hand from an offset on, where line `number` begins."""
+    while at < len(data):
+        stop = min(len(data), at + BLOCK)
+        stop = data.find(b"\n", stop - 1) + 1 or len(data)
+        block = data[at:stop]
+        ends = np.flatnonzero(np.frombuffer(block, np.uint8) == _LF)
+        yield number, block, ends if block.endswith(b"\n") else np.append(ends, len(block))
+        number, at = number + len(ends), stop
+
+
 def _blocks(source: Source, first: int) -> Iterator[tuple[int, bytes, NDArray[np.intp]]]:
     """As Source.blocks, where line feeds and delimiters are single bytes; else of the text made so."""
     if source.plain_ends:
@@ -268,18 +296,21 @@ def _blocks(source: Source, first: int) -> Iterator[tuple[int, bytes, NDArray[np
 def _counts(
     raw: NDArray[np.uint8], starts: NDArray[np.intp], ends: NDArray[np.intp], sep: int, quotes: bool
 ) -> _Counts:
+    lengths = ends - starts
+    wide = np.uint16 if lengths.max() < 1 << 16 else np.uint32  # the narrow sums are four times as fast
+
     def per_line(marks: NDArray[np.bool_]) -> _Counts:
-        return np.add.reduceat(marks.view(np.uint8), starts, dtype=np.uint16).astype(np.int64)
+        return np.add.reduceat(marks.view(np.uint8), starts, dtype=wide).astype(np.int64)
 
     hit = raw == sep
-    lengths = ends - starts
     blank = (lengths == 0) | ((lengths == 1) & (raw[starts] == _CR))
     quote = raw == _QUOTE
     if not quotes or not quote.any():
         return np.where(blank, 0, per_line(hit) + 1)
     seen = per_line(quote)
-    between = np.zeros(len(raw), dtype=bool)  # "," is between two cells wherever all cells are quoted
-    between[1:-1] = hit[1:-1] & quote[:-2] & quote[2:]
+    between = hit.copy()  # "," is between two cells wherever all cells are quoted
+    between[1:] &= quote[:-1]
+    between[:-1] &= quote[1:]
     cells = per_line(between) + 1
     whole = (seen == 2 * cells) & ~blank
     last = np.maximum(ends - 1 - (raw[np.maximum(ends - 1, 0)] == _CR), 0)

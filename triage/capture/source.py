@@ -33,6 +33,7 @@ HEAD = 1 << 18  # bytes that decide dialect and encoding; the text of a log befo
 LONGEST_RECORD = 1 << 20  # bytes of one record; beyond them its quotes are taken for damaged
 MOST_MENDED = 4 << 30  # bytes of a file some of whose rows are set aside
 csv.field_size_limit(1 << 24)
+_FOR_SHEETS = re.compile(rb"(?:\xef\xbb\xbf)?sep=[^\r\n]\r?\n", re.IGNORECASE)  # a first line that spreadsheets obey
 Aside = Mapping[str, frozenset[int]]  # path -> lines of it that are not to be read
 
 
@@ -67,8 +68,6 @@ class Source:
                     p.open("rb").close()
                 elif not stat.S_ISDIR(mode):
                     self._data = special(path, mode)
-            except ValueError as e:  # a NUL in the name
-                raise CaptureError(f"{path}: no such file or folder", "check the path") from e
             except OSError as e:
                 raise CaptureError(f"{path}: cannot be read ({e.strerror or e})", "check its permissions") from e
 
@@ -135,9 +134,9 @@ class Source:
         if self._mended is None:
             with self._open() as f:
                 data = bounded(f, self.path, MOST_MENDED)
-            encoding = self._anew({}).encoding
-            if encoding.startswith("utf-16"):  # there line ends are no single bytes
-                data = data.decode(encoding, "replace").encode("utf-8", "replace")
+            written = encoding.of(data[:HEAD], self.path, whole=len(data) < HEAD)
+            if written.startswith("utf-16"):  # there line ends are no single bytes
+                data = data.decode(written, "replace").encode("utf-8", "replace")
             lines = (data if b"\n" in data else data.replace(b"\r", b"\n")).split(b"\n")
             for number in self.aside:
                 if number <= len(lines):  # a line of the decoded text may have no line of bytes of its own
@@ -147,9 +146,10 @@ class Source:
 
     @property
     def plain_path(self) -> str | None:
-        """A path that pandas can open by itself (not packed, not piped), else None."""
-        plain = self._data is None and not self.aside and not self._packing and not self.is_folder
-        return self.path if plain else None
+        """A path that pandas can open by itself (not packed, not piped, no line set aside), else None."""
+        if self._data is not None or self.is_folder or self._packing:
+            return None
+        return self.path if self.head is not None and not self.aside else None  # the head may set a line aside
 
     def unchanged(self) -> None:
         """Raise BadCapture when the file was written to, cut or replaced since it was first looked at."""
@@ -176,11 +176,8 @@ class Source:
         h = hashlib.sha256()
         if self.is_folder:
             for p in self._walk("*"):
-                h.update(
-                    f"{p.relative_to(self.path).as_posix()} {Source(str(p)).sha256}\n".encode(
-                        "utf-8", "surrogateescape"
-                    )
-                )
+                line = f"{p.relative_to(self.path).as_posix()} {Source(str(p)).sha256}\n"
+                h.update(line.encode("utf-8", "surrogateescape"))
             return h.hexdigest()
         if self._data is not None:
             return hashlib.sha256(self._data).hexdigest()
@@ -197,7 +194,11 @@ class Source:
         if self.is_folder:
             return b""
         with self.open() as f:
-            return f.read(HEAD)
+            found = f.read(HEAD)
+        if 1 not in self.aside and _FOR_SHEETS.match(found):
+            self.aside, self._mended = self.aside | {1}, None
+            return self._without()[:HEAD]
+        return found
 
     @cached_property
     def encoding(self) -> str:
@@ -382,18 +383,3 @@ class Source:
 
 def _lf(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
-
-
-_DELIMITERS = (",", ";", "\t", "|")
-
-
-def delimiter(line: str) -> str:
-    """The delimiter of a header line: the one that cuts it into most cells outside quotes."""
-    bare = re.sub(r'"[^"]*"', "", line)  # names of kernels hold commas
-    best = max(_DELIMITERS, key=lambda d: bare.count(d))
-    return best if bare.count(best) else ","
-
-
-def cells(line: str, sep: str | None = None, skip_space: bool = False) -> list[str]:
-    """One line cut into cells by the csv rules; sep: its delimiter where that is known."""
-    return next(csv.reader([line], delimiter=sep or delimiter(line), skipinitialspace=skip_space), [])

@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from triage.files import bounded
+
 DEEPEST = 60  # levels; what this project writes has a dozen
 LARGEST = 256 << 20  # bytes
 # raw C1 controls and direction controls are good JSON, and are obeyed by whoever prints it
@@ -28,9 +30,7 @@ def plain(text: str) -> str:
 
 def load(path: Path) -> Any:
     """Value of a JSON file; raises OSError, and ValueError for what is no JSON, too large or nested too deeply."""
-    if path.stat().st_size > LARGEST:
-        raise ValueError(f"larger than {LARGEST >> 20} MiB")
-    data = path.read_bytes()
+    data = bounded.read(path, LARGEST)
     level = 0
     if data.count(b"[") + data.count(b"{") > DEEPEST:
         for m in _BRACKETS.finditer(data):

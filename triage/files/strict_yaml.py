@@ -6,16 +6,17 @@ No tags, no anchors (so no alias bombs), no objects; dates stay text. Errors are
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from triage.files import bounded
 from triage.ground.errors import RuleError
 
 MAX_BYTES, MAX_DEPTH, MAX_NODES = 65_536, 12, 5_000
-_OPENING = re.compile(r"[\[{]|[-?:] ")  # what can open a level without a line and an indentation of its own
-_SAFE = 1_000  # levels that libyaml's recursion bears by far; 65,536 bytes of indentation are 362
+_TAGS = frozenset(f"tag:yaml.org,2002:{kind}" for kind in ("str", "seq", "map", "null"))
 # Without libyaml the same in Python. Text only: what a plain scalar means is decided below.
 _Loader: type[yaml.CBaseLoader] | type[yaml.BaseLoader] = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 # What a terminal would obey or what turns the reading direction has no place in the texts of a rule.
@@ -50,9 +51,9 @@ def load(path: Path, skip: str = "") -> Mapping:
     """
     name = str(path)
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise RuleError(name, 1, f"larger than {MAX_BYTES >> 10} KiB", "one rule is one short file")
-        text = path.read_text("utf-8")
+        text = bounded.read(path, MAX_BYTES).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+    except bounded.TooLarge:
+        raise RuleError(name, 1, f"larger than {MAX_BYTES >> 10} KiB", "one rule is one short file") from None
     except UnicodeDecodeError:
         raise RuleError(name, 1, "is not UTF-8 text") from None
     except OSError as e:
@@ -69,71 +70,77 @@ def loads(text: str, name: str) -> Mapping:
     """The same from text; raises RuleError with `name` and a line."""
     loader = _Loader(text)
     try:
-        if len(_OPENING.findall(text)) > _SAFE and _too_deep(text):
-            raise RuleError(name, 1, "nested too deeply or too large")
-        node = loader.get_single_node()
+        return _Events(name, loader).document()
     except yaml.MarkedYAMLError as e:
         line = e.problem_mark.line + 1 if e.problem_mark else 1
         raise RuleError(name, line, f"not valid YAML ({e.problem or e.context or 'syntax'})") from None
-    except (yaml.YAMLError, ValueError, RecursionError) as e:
+    except (yaml.YAMLError, ValueError) as e:
         raise RuleError(name, 1, f"not valid YAML ({str(e).splitlines()[0]})") from None
     finally:
         loader.dispose()
-    if not isinstance(node, yaml.MappingNode):
-        raise RuleError(name, 1, "a rule file is one mapping", "start with `id:`")
-    out = _Walk(name).plain(node, 0)
-    assert isinstance(out, Mapping)
-    return out
 
 
-def _too_deep(text: str) -> bool:
-    """By events, which need no recursion: as nodes, 30,000 nested brackets overflow the stack of libyaml's wrapper."""
-    loader, depth = _Loader(text), 0
-    try:
-        while (event := loader.get_event()) is not None and depth <= MAX_DEPTH:
-            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-    finally:
-        loader.dispose()
-    return depth > MAX_DEPTH
+class _Events:
+    """Plain data from the parser's events: 30,000 nested brackets overflow the stack of libyaml's wrapper as nodes."""
 
-
-class _Walk:
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, loader: yaml.CBaseLoader | yaml.BaseLoader) -> None:
         self.name = name
-        self.seen: set[int] = set()
+        self.next: Callable[[], Any] = loader.get_event  # its stubs know no event's fields
         self.count = 0
 
-    def plain(self, node: yaml.Node, depth: int) -> object:
-        line = node.start_mark.line + 1
-        self.count += 1
-        if id(node) in self.seen:
-            raise RuleError(self.name, line, "anchors and aliases are not used in rules", "write the value out")
-        self.seen.add(id(node))
-        if depth > MAX_DEPTH or self.count > MAX_NODES:
-            raise RuleError(self.name, line, "nested too deeply or too large")
-        if not node.tag.startswith("tag:yaml.org,2002:") or node.tag[18:] not in ("str", "seq", "map", "null"):
-            raise RuleError(self.name, line, f"tag {node.tag} is not allowed", "plain values only")
-        if isinstance(node, yaml.ScalarNode):
-            if found := _CONTROL.search(node.value):
-                raise RuleError(
-                    self.name, line, f"control character U+{ord(found[0]):04X} in a text", "plain text only"
-                )
-            return node.value if node.style else _plain(node.value)
-        if isinstance(node, yaml.SequenceNode):
-            return [self.plain(v, depth + 1) for v in node.value]
-        assert isinstance(node, yaml.MappingNode)
-        out = Mapping()
-        out.line, out.lines = line, {}
-        for key_node, value_node in node.value:
-            at = key_node.start_mark.line + 1
-            if not isinstance(key_node, yaml.ScalarNode):
-                raise RuleError(self.name, at, "keys are plain text")
-            key = str(key_node.value)
-            if key in out:
-                raise RuleError(self.name, at, f"key {key!r} stands twice", "keep one of them")
-            out.lines[key] = at
-            out[key] = self.plain(value_node, depth + 1)
+    def document(self) -> Mapping:
+        """The one mapping that a file consists of."""
+        self.next()  # the stream begins
+        top = self.next() if isinstance(self.next(), yaml.DocumentStartEvent) else None
+        if not isinstance(top, yaml.MappingStartEvent):
+            raise RuleError(self.name, 1, "the file is not one mapping", "write it as lines of `key: value`")
+        self.untagged(top)
+        out = self.mapping(top, 0)
+        self.next()  # the document ends
+        if not isinstance(more := self.next(), yaml.StreamEndEvent):
+            raise RuleError(self.name, more.start_mark.line + 1, "not valid YAML (but found another document)")
         return out
+
+    def plain(self, event: Any, depth: int) -> object:
+        self.count += 1
+        if isinstance(event, yaml.AliasEvent):
+            raise self.wrong(event, "anchors and aliases are not used in rules", "write the value out")
+        if depth > MAX_DEPTH or self.count > MAX_NODES:
+            raise self.wrong(event, "nested too deeply or too large")
+        self.untagged(event)
+        if isinstance(event, yaml.ScalarEvent):
+            value: str = event.value
+            if found := _CONTROL.search(value):
+                raise self.wrong(event, f"control character U+{ord(found[0]):04X} in a text", "plain text only")
+            return value if event.style else _plain(value)
+        if isinstance(event, yaml.SequenceStartEvent):
+            items = []
+            while not isinstance(item := self.next(), yaml.SequenceEndEvent):
+                items.append(self.plain(item, depth + 1))
+            return items
+        return self.mapping(event, depth)
+
+    def mapping(self, event: Any, depth: int) -> Mapping:
+        out = Mapping()
+        out.line, out.lines = event.start_mark.line + 1, {}
+        while not isinstance(event := self.next(), yaml.MappingEndEvent):
+            at, key = event.start_mark.line + 1, getattr(event, "value", None)
+            if key is None:
+                raise self.wrong(event, "keys are plain text")
+            self.untagged(event)
+            if key in out:
+                raise self.wrong(event, f"key {key!r} stands twice", "keep one of them")
+            out.lines[key] = at
+            out[key] = self.plain(self.next(), depth + 1)
+        return out
+
+    def untagged(self, event: Any) -> None:
+        """Refuse what asks for another type than it has."""
+        if event.tag is not None and event.tag != "!" and event.tag not in _TAGS:
+            raise self.wrong(event, f"tag {event.tag} is not allowed", "plain values only")
+
+    def wrong(self, event: Any, problem: str, hint: str = "") -> RuleError:
+        return RuleError(self.name, event.start_mark.line + 1, problem, hint)
 
 
 def _plain(text: str) -> str | float | bool | None:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class GapWords:
-    """id as in JSON; name: in legends and tables; meaning: one sentence; limiter: the class whose colour and hatch it has."""
+    """id as in JSON; name: in legends and tables; meaning: one sentence; limiter: the class whose colour and hatch it has,
+    `dark` for that of time nobody can judge."""
 
     id: str
     name: str
@@ -29,6 +30,6 @@ GAP_WORDS = {
         GapWords("api", "other calls", "the host was in a call that starts nothing", "compute"),
         GapWords("host", "host", "the launching thread was outside the runtime", "cpu"),
         GapWords("queued", "work queued", "the next work was submitted already and waited for a device", "balanced"),
-        GapWords("unknown", "unknown", "the call that started the next work is not in the file", "unknown"),
+        GapWords("unknown", "unknown", "the call that started the next work is not in the file", "dark"),
     )
 }

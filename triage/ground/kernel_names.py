@@ -15,23 +15,45 @@ _ANONYMOUS = re.compile(r"\(anonymous namespace\)|<unnamed>|\(anonymous\)")
 _LAMBDA = re.compile(r"\[?lambda\([^()]*\)(?:\s*\(instance \d+\))?[^,>\])]*\]?|\{lambda\([^()]*\)#?\d*\}")
 # pointers, references or C's own types: `GBuffer (opaque)` and `DrawIndexed(6)` have brackets and are no functions
 _PARAMETERS = r"\((?:[^()]*[*&][^()]*|(?:unsigned|const|int|float|double|long|char|bool|size_t)\b[^()]*)\)\s*$"
+# `tile<(int)128, (bool)0>`: demanglers write the type before each constant
+_CAST = re.compile(r"(?<=[<, ])\(\w[\w: ]*\)(?=-?\d)")
 _IS_CPP = re.compile(rf"\w::\w|^void |\w<.*>|\w{_PARAMETERS}")
+
+
+@lru_cache(maxsize=65_536)
+def plain(name: str) -> str:
+    """A C++ name without return type, parameters and the types of constants; any other name as it is.
+
+    They tell no two kernels of a report apart.
+    """
+    name = _original(name)
+    if len(name) > 4096 or not name.endswith((")", ") const")) or not _IS_CPP.search(name):
+        return name
+    text = _without_parameters(name)
+    # no compiler writes a blank there: `Post::Bloom (half)` is a marker's name
+    return name if name[len(text) : len(text) + 1] == " " else _CAST.sub("", text.removeprefix("void "))
 
 
 # a name is shortened for every finding and cell that mentions it
 @lru_cache(maxsize=65_536)
 def kernel(name: str) -> str:
     """The telling part of a C++ kernel name; any other name as it is."""
+    name = _original(name)
     # the search grows with the square of the length: a hostile name of a megabyte would take minutes
     if len(name) > 4096 or not _IS_CPP.search(name):
         return name
-    text = _LAMBDA.sub("lambda", _ANONYMOUS.sub("anon", name))
+    text = _CAST.sub("", _LAMBDA.sub("lambda", _ANONYMOUS.sub("anon", name)))
     token = _last(_without_parameters(text), " ")  # what stands before is the return type
     token = _last(token, "::")
     cut = token.find("<")
     base, arguments = (token, "") if cut <= 0 else (token[:cut], token[cut:])
     inner = _arguments(arguments)
     return f"{base}<{inner}>" if inner else base or name
+
+
+def _original(name: str) -> str:
+    """The name that a compiler's copy was made of: `f(int) [clone .constprop.0]` -> `f(int)`."""
+    return (name.endswith("]") and name.partition(" [clone ")[0]) or name
 
 
 def _last(text: str, separator: str) -> str:
@@ -69,7 +91,6 @@ def _arguments(text: str) -> str:
             current = ""
         elif depth == 1:
             current += c
-    # `(bool)1`, `(int)4`: demanglers write the type before each constant
-    clean = [_last(re.sub(r"^\(\w+\)", "", p.strip()), "::").strip() for p in [*parts, current]]
+    clean = [_last(p.strip(), "::").strip() for p in [*parts, current]]
     named = [p for p in clean if p]
     return ", ".join(named[:2]) + (", …" if len(named) > 2 else "")

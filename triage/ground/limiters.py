@@ -87,6 +87,9 @@ _LEVELS = (
     ("medium", 0.03, "low"),
     ("low", 0.0, "low"),
 )
+# House judgement: what gives back less than this share of the time is of the level `low` too, and never what to do first -
+# two frames of one scene differ by more.
+SMALL = 0.002
 # Of idle time: a trace in which nothing waits still shows a few per cent of it. House judgement after the thresholds of
 # Nsight Systems' recipes and of nsys-ai, which are absolute; these are shares of the span.
 _LEVELS_OF_IDLE = (

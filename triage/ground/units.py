@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import cache
+from functools import lru_cache
 from typing import Literal
 
 from triage.ground.errors import UnknownUnit
@@ -33,7 +33,7 @@ _COUNTS = frozenset(
 )
 
 
-@cache
+@lru_cache(16_384)
 def unit(text: str) -> tuple[str, float]:
     """Canonical unit and factor of a printed unit: `"Kbyte"` -> `("byte", 1000.0)`; raises UnknownUnit."""
     raw = text.strip().strip("[]()").strip()
@@ -70,6 +70,14 @@ def unit(text: str) -> tuple[str, float]:
     if all(w in _COUNTS or w.rstrip("s") in _COUNTS or w.rstrip("es") in _COUNTS or w == "cycle" for w in words):
         return "count", 1.0
     raise UnknownUnit(f"unknown unit {raw!r}", "see docs/metrics.md for the units that are understood")
+
+
+def known(text: str) -> bool:
+    """Is a printed unit one that is understood?"""
+    try:
+        return bool(unit(text))
+    except UnknownUnit:
+        return False
 
 
 def factor(text: str, target: str) -> float:

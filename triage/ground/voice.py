@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 
 from triage.ground import glossary
 from triage.ground.wording import upper_first
@@ -78,7 +78,7 @@ def said(text: str) -> str:
     return _put(text, names) if names else text
 
 
-@cache
+@lru_cache(16_384)
 def _put(text: str, names: tuple[str, ...]) -> str:
     words = _words(names)
     if not words:
@@ -88,8 +88,10 @@ def _put(text: str, names: tuple[str, ...]) -> str:
         if m["kept"]:
             return m["kept"]
         new = words[m["word"].casefold()]
-        if m["word"][0].isupper() and not m["word"].isupper():  # a sentence begins with it
-            new = upper_first(new)
+        # a sentence begins with it; `FP32 pipe` has its capital anywhere
+        if m["word"][0].isupper() and not m["word"].isupper():
+            abbreviation = m["word"].split()[0].isupper()
+            new = upper_first(new) if not abbreviation or not text[: m.start()].strip() else new
         many = "" if new.isupper() and len(new) == 3 else m["many"]  # LDS, SLM, XMX
         article = m["article"] or ""
         if article:

@@ -267,7 +267,7 @@ def plots(report: Report, width: float = 560, height: float = 120) -> list[Plot]
             left = right
         step = most / 4
         ticks = tuple((width * i / 4, f"{step * i:,.0f}") for i in range(5))
-        unit = label(now.model, resource)
+        unit = f"bytes of {now.model.words['shared']}" if resource == "shared" else label(now.model, resource)
         x = width * min(value, most) / most
-        found.append(Plot(unit, "".join(points), x, height * (1 - now.occupancy), ticks, f"{value:,} {unit}"))
+        found.append(Plot(unit, "".join(points), x, height * (1 - now.occupancy), ticks, f"{value:,}"))
     return found

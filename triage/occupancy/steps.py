@@ -36,6 +36,12 @@ class Change:
         """As in "40 -> 32 VGPR"."""
         return f"{self.before:,} -> {self.after:,} {self.label}"
 
+    @property
+    def words(self) -> str:
+        """As in "32 VGPRs instead of 40"."""
+        # the other labels are plurals, or a unit that has none
+        return f"{self.after:,} {self.label}{'s' if self.label in ('VGPR', 'SGPR') else ''} instead of {self.before:,}"
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -73,6 +79,14 @@ class Step:
         changes = " and ".join(change.text for change in self.changes)
         before, after = (percent(share) for share in self.occupancy)
         return f"{changes}: {self.groups[0]} -> {self.groups[1]} {self.noun}s, {before} -> {after}"
+
+    @property
+    def words(self) -> str:
+        """As in "32 VGPRs instead of 40: 2 groups fit instead of 1, 80 % of the slots instead of 40 %"."""
+        changes = " and ".join(change.words for change in self.changes)
+        before, after = (percent(share) for share in self.occupancy)
+        then = f"{self.groups[1]} {self.noun}{'s fit' if self.groups[1] != 1 else ' fits'}"
+        return f"{changes}: {then} instead of {self.groups[0]}, {after} of the slots instead of {before}"
 
     def to_dict(self) -> dict[str, object]:
         """Plain values for JSON."""

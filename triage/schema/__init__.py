@@ -10,11 +10,22 @@ import difflib
 import importlib
 import pkgutil
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 from triage.schema._metric import Metric
 
-__all__ = ["Metric", "all_metrics", "by_alias", "close", "get", "known", "normal", "perfworks"]
+__all__ = [
+    "Metric",
+    "all_metrics",
+    "by_alias",
+    "by_label",
+    "close",
+    "get",
+    "identified",
+    "known",
+    "normal",
+    "perfworks",
+]
 
 
 @cache
@@ -47,9 +58,15 @@ def close(text: str) -> list[str]:
 
 def normal(name: str) -> str:
     """A foreign name reduced to what matters when comparing: case, spaces, underscores and quotes do not."""
+    return _short(name) if len(name) <= SHORT else _reduced(name)
+
+
+def _reduced(name: str) -> str:
     return _BETWEEN.sub(" ", name.strip().strip('"').lower()).strip()
 
 
+SHORT = 200  # characters; every dialect asks for the same headers, and strangers' names must not be kept
+_short = lru_cache(8192)(_reduced)
 _BETWEEN = re.compile(r"[\s_\-]+")
 LONGEST = 1_000  # characters; no counter's name comes near
 _PERFWORKS = re.compile(r"(?:^|[.\s])((?:[a-z0-9]+)__[a-z0-9_]+)((?:\.[a-z0-9_]+)*)\s*\Z", re.IGNORECASE)
@@ -63,6 +80,34 @@ def perfworks(name: str) -> str:
     # the search grows with the square of the length: a hostile header of a megabyte would take minutes
     m = _PERFWORKS.search(name) if len(name) <= LONGEST else None
     return (m[1] + m[2]).lower() if m else ""
+
+
+@cache
+def by_label() -> dict[str, str]:
+    """normalised label -> id, for every label of two words or more that one metric alone has and that is nobody's alias."""
+    table: dict[str, set[str]] = {}
+    for metric in all_metrics().values():
+        table.setdefault(normal(metric.label), set()).add(metric.id)
+    return {
+        label: min(ids) for label, ids in table.items() if len(ids) == 1 and " " in label and label not in by_alias()
+    }
+
+
+def identified(name: str) -> str:
+    """The id that a name spells with other joints, "" for none: `stall_long_scoreboard`, `StallLongScoreboard`.
+
+    Words with blanks between them are no identifier: they are a tool's name of something, or somebody's.
+    """
+    return _by_joints().get(_joined(name), "") if name and " " not in name and len(name) <= SHORT else ""
+
+
+@cache
+def _by_joints() -> dict[str, str]:
+    return {_joined(m): m for m in all_metrics()}
+
+
+def _joined(name: str) -> str:
+    return re.sub(r"[_.\-]", "", name).lower()
 
 
 @cache

@@ -58,7 +58,7 @@ METRICS = (
         "EU active",
         "",
         "Time in which at least one pipe of a vector engine executed",
-        ("EuActive", "XVE_ACTIVE", "EU Active", "EU Array Active"),
+        ("EuActive", "XveActive", "XVE_ACTIVE", "EU Active", "EU Array Active"),
     ),
     Metric(
         "eu.stall",
@@ -66,7 +66,7 @@ METRICS = (
         "EU stalled",
         "low",
         "Time in which threads were loaded on a vector engine but no pipe executed",
-        ("EuStall", "XVE_STALL", "EU Stall", "EU Stalled", "EU Array Stalled"),
+        ("EuStall", "XveStall", "XVE_STALL", "EU Stall", "EU Stalled", "EU Array Stalled"),
     ),
     Metric(
         "eu.idle",
@@ -82,7 +82,13 @@ METRICS = (
         "EU thread occupancy",
         "",
         "Thread slots of the vector engines that were filled",
-        ("EuThreadOccupancy", "XVE_THREADS_OCCUPANCY_ALL", "EU Thread Occupancy"),
+        (
+            "EuThreadOccupancy",
+            "XveThreadOccupancy",
+            "XVE Thread Occupancy",
+            "XVE_THREADS_OCCUPANCY_ALL",
+            "EU Thread Occupancy",
+        ),
     ),
     Metric(
         "eu.both_pipes",
@@ -90,7 +96,7 @@ METRICS = (
         "Both pipes active",
         "",
         "Time in which two pipes executed at once",
-        ("EuFpuBothActive", "XVE_PIPE_ALU0_AND_ALU1_ACTIVE"),
+        ("EuFpuBothActive", "XveFpuEmActive", "EM And FPU Pipes Active", "XVE_PIPE_ALU0_AND_ALU1_ACTIVE"),
     ),
     Metric(
         "eu.pipe0",
@@ -98,7 +104,7 @@ METRICS = (
         "Pipe 0 (FPU/ALU0) active",
         "",
         "Time in which the first floating-point pipe executed",
-        ("Fpu0Active", "XVE_INST_EXECUTED_ALU0_ALL_UTILIZATION"),
+        ("Fpu0Active", "FpuActive", "XVE FPU Pipe Active", "XVE_INST_EXECUTED_ALU0_ALL_UTILIZATION"),
     ),
     Metric(
         "eu.pipe1",
@@ -106,7 +112,7 @@ METRICS = (
         "Pipe 1 (EM/ALU1) active",
         "",
         "Time in which the second pipe executed",
-        ("Fpu1Active", "XVE_INST_EXECUTED_ALU1_ALL_UTILIZATION"),
+        ("Fpu1Active", "EmActive", "EM Pipe Active", "XVE_INST_EXECUTED_ALU1_ALL_UTILIZATION"),
     ),
     Metric(
         "eu.pipe2",
@@ -122,7 +128,7 @@ METRICS = (
         "Send active",
         "",
         "Time in which the send (memory, sampler) pipe was used",
-        ("EuSendActive", "XVE_INST_EXECUTED_SEND_ALL_UTILIZATION"),
+        ("EuSendActive", "SendActive", "Send Pipe Active", "XVE_INST_EXECUTED_SEND_ALL_UTILIZATION"),
     ),
     Metric(
         "eu.xmx",
@@ -130,7 +136,7 @@ METRICS = (
         "Matrix engine active",
         "",
         "Time in which the matrix (XMX) pipe executed",
-        ("XVE_INST_EXECUTED_XMX_ALL_UTILIZATION", "XVE_XMX_ACTIVE"),
+        ("XVE_INST_EXECUTED_XMX_ALL_UTILIZATION", "XmxActive", "XMX Pipe Active", "XVE_XMX_ACTIVE"),
     ),
     Metric(
         "eu.ipc",
@@ -138,7 +144,11 @@ METRICS = (
         "EU instructions per cycle",
         "high",
         "Instructions per active cycle of a vector engine",
-        ("EuAvgIpcRate",),
+        (
+            "EuAvgIpcRate",
+            "XveAvgIpcRate",
+            "XVE AVG IPC Rate",
+        ),
         bounded=False,
     ),
     *(
@@ -336,7 +346,14 @@ METRICS = (
         ("SamplerTexelMisses",),
         additive=True,
     ),
-    Metric("sampler.busy", "ratio", "Sampler busy", "", "Time in which a sampler was busy", ("SamplersBusy",)),
+    Metric(
+        "sampler.busy",
+        "ratio",
+        "Sampler busy",
+        "",
+        "Time in which a sampler was busy",
+        ("SamplersBusy", "Samplers Busy"),
+    ),
     Metric(
         "sampler.bottleneck",
         "ratio",

@@ -253,11 +253,26 @@ METRICS = (
         "Integer pipe leads",
         "1 when the profiler itself names the integer and logic pipe as the highest",
     ),
+    flag(
+        "pipe.all_low",
+        "Math pipes are low",
+        "1 when the profiler says that no FMA, ALU, FP64 or tensor pipe reaches 20 % of its peak",
+    ),
     flag("pipe.xu_leads", "XU pipe leads", "1 when the profiler itself names the special-function pipe as the highest"),
     flag(
         "name.matrix_like",
         "Matrix-like name",
         "1 when the name suggests matrix multiplication, convolution or attention; a hint, not a fact",
+    ),
+    flag(
+        "name.collective",
+        "Collective by name",
+        "1 when the name is one that communication libraries give to their kernels",
+    ),
+    flag(
+        "work.drawn",
+        "Frame",
+        "1 when the capture holds draws, geometry or full-screen passes: a frame's dispatches are no launches of a compute API",
     ),
     flag("work.kernels", "Kernels", "1 when the profiler shows kernels of a program, and nothing that is drawn"),
     flag(
@@ -277,6 +292,23 @@ METRICS = (
         "low",
         "GPU time of one launch of the kernel, averaged over its repeats",
         "ns",
+    ),
+    _share(
+        "launch.start_share",
+        "Start-up share",
+        "low",
+        "Share of a launch's time that an empty kernel would take too: starting, filling and draining the GPU",
+    ),
+    flag(
+        "launch.too_short",
+        "Too short to tell",
+        "1 when the work is one of many tiny pieces in a row, or half of its time goes to starting and ending it",
+    ),
+    _share(
+        "launch.spread",
+        "Evenness of the SMs",
+        "high",
+        "Share of the time, without start-up, in which the average of the SMs that got work had work",
     ),
     _number("launch.resident_groups", "Groups per SM", "", "Groups that fit on one SM at a time"),
     _number(

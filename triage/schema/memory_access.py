@@ -100,6 +100,16 @@ METRICS = (
         "Bytes the threads really wrote, of every 32-byte sector stored",
         ("smsp__sass_average_data_bytes_per_sector_mem_global_op_st.ratio",),
     ),
+    *(
+        Metric(
+            f"local_{op}.bytes_per_sector",
+            "byte",
+            f"Bytes used per local-{op} sector",
+            "high",
+            f"Bytes one thread asked for, of every 32-byte sector of its local {op}s; stated only where there are such {op}s",
+        )
+        for op in ("load", "store")
+    ),
     # Counted per source line, loads and stores together: theory, ideal, and the difference of both.
     Metric(
         "global_access.sectors_l2",

@@ -85,6 +85,7 @@ METRICS = (
         (
             "SM Active",
             "SM Active %",
+            "sm__active_cycles_pct",
             "sm__cycles_active.avg.pct_of_peak_sustained_elapsed",
             "tpc__cycles_active.avg.pct_of_peak_sustained_elapsed",
             "smsp__cycles_active.avg.pct_of_peak_sustained_elapsed",

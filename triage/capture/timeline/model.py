@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-import pandas as pd
 
 from triage.capture.arrays import Indices, Masks
 from triage.capture.timeline import collectives
@@ -39,6 +38,7 @@ from triage.capture.trace import (
 )
 from triage.ground.method import TINY_NS
 
+MOST_DEVICES = 512
 LONGEST = 10  # gaps named one by one
 PARTS = 240  # equal parts of the trace that a strip shows
 SMALL = 64 << 10  # bytes; Nsight Systems' guide: setting up so small a copy takes longer than moving it
@@ -77,6 +77,8 @@ def build(trace: Trace) -> Timeline:
 def _device(
     trace: Trace, number: int, rows: Indices, own: np.ndarray[tuple[int], np.dtype[np.float64]], edges: Indices
 ) -> tuple[DeviceTimeline, Union, Gaps]:
+    import pandas as pd
+
     ops = trace.operations
     start = ops.start[rows]
     if (start[1:] < start[:-1]).any() or (start[1:] == start[:-1]).any():
@@ -227,6 +229,8 @@ def outermost(calls: Calls) -> Masks:
 
 
 def _host(calls: Calls, ops: Operations) -> HostCalls:
+    import pandas as pd
+
     mine = outermost(calls) & (calls.name >= 0)
     length = calls.end - calls.start
 

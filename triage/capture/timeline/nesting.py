@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-import pandas as pd
 
 from triage.capture.arrays import Indices, Names
 from triage.capture.capture import SEP
@@ -50,6 +49,8 @@ class Nest:
 
     def _paths(self, text: Indices, words: list[str]) -> tuple[Indices, list[str]]:
         """(number of each range's path, the paths): ranges of one path have one number, 0 is the empty one."""
+        import pandas as pd
+
         path = np.zeros(len(text), dtype=np.int64)
         paths = [""]
         for level in range(int(self.depth.max(initial=0)) + 1):
@@ -91,6 +92,8 @@ class Nest:
 
 def folded(texts: Sequence[str]) -> tuple[Indices, list[str]]:
     """(number of each text's word, the words): texts that differ only in their numbers are one where they are MANY."""
+    import pandas as pd
+
     plain = [_IDS.sub("#", " ".join(t.replace(SEP, " ").split())[:200]) for t in texts]
     shapes = [re.sub(r"\d+", "#", t) for t in plain]
     often = Counter(shapes)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
 from triage.capture.timeline.words import is_collective
 from triage.capture.trace import KERNEL, Trace
@@ -32,6 +31,8 @@ class Target:
 
 def targets(trace: Trace, most: int | None = NAMED) -> list[Target]:
     """The kernels that take most time, longest first; most: how many, None for all."""
+    import pandas as pd
+
     ops = trace.operations
     rows = np.flatnonzero(ops.kind == KERNEL)
     if not len(rows):

@@ -21,7 +21,9 @@ _PARTS: tuple[tuple[int, Sequence[str]], ...] = (
 )
 # a launch of a function that came from a module is a launch, not a load
 _LAUNCHES = re.compile(r"ModuleLaunch")
-_COLLECTIVE = re.compile(r"\b(?:nccl|rccl)|nccl(?:Dev)?Kernel|rcclKernel|msccl", re.IGNORECASE)
+COLLECTIVE = re.compile(
+    r"\b(?:nccl|rccl)|nccl(?:Dev)?Kernel|rcclKernel|msccl|oneccl|nvshmem|rocshmem|cross_device_reduce", re.IGNORECASE
+)
 
 
 def class_of(call: str) -> int:
@@ -31,5 +33,5 @@ def class_of(call: str) -> int:
 
 
 def is_collective(kernel: str) -> bool:
-    """Is a kernel one in which devices wait for each other (NCCL, RCCL)?"""
-    return _COLLECTIVE.search(kernel) is not None
+    """Is a kernel one in which devices wait for each other (NCCL, RCCL and their like)?"""
+    return COLLECTIVE.search(kernel) is not None
