@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from triage.capture.arrays import Values
+from triage.capture.timeline.words import COLLECTIVE
 from triage.derive._arrays import first, highest, over
 from triage.derive._derivation import Derivation
 from triage.ground.method import RAISED
@@ -23,7 +24,7 @@ _MATRIX = re.compile(
 )
 # how libraries name kernels that run on tensor pipes: by generation and instruction
 _TENSOR = re.compile(
-    r"sm\d\d_xmma|\bs\d?(?:16816|1688|884|8816|16832)|[hi]mma|[hq]?gmma|tensor_?op|_tensor(?:16x8|884)|cutlass_\d\d_tensorop"
+    r"sm\d\d_xmma|\bs\d?(?:16816|1688|884|8816|16832)|[hi]mma|[hq]?gmma|tensor_?op|_tensor(?:16x8|884)|wmma|cutlass_\d\d_tensorop"
     r"|utcmma|tcgen05|nvjet|_mma_",
     re.IGNORECASE | re.ASCII,
 )
@@ -31,6 +32,7 @@ _TENSOR = re.compile(
 _NEEDLES = {
     _MATRIX: ("mm", "mat", "conv", "attention", "flash", "cutlass", "winograd", "fprop", "grad"),
     _TENSOR: ("mma", "tensor", "tcgen00", "nvjet", "s000"),
+    COLLECTIVE: ("ccl", "shmem", "cross_device_reduce"),
 }
 _DIGITS = str.maketrans("123456789", "000000000")
 _LETTER = {"fp32": "f", "fp64": "d"}
@@ -243,8 +245,15 @@ DERIVATIONS = (
     Derivation(
         "name.tensor_like",
         (),
-        "the name is that of a library's tensor kernel: xmma, hmma, s16816, tensorop or the like",
+        "the name is that of a library's tensor kernel: xmma, hmma, wmma, s16816, tensorop or the like",
         lambda view: _named(view, _TENSOR),
+        whole=True,
+    ),
+    Derivation(
+        "name.collective",
+        (),
+        "the name is that of a communication library's kernel: NCCL, RCCL, NVSHMEM or the like",
+        lambda view: _named(view, COLLECTIVE),
         whole=True,
     ),
     Derivation("name.matrix_like", (), "the name holds gemm, conv, attention or the like", _matrix, whole=True),

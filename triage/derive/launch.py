@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from triage.derive import View
     from triage.occupancy.model import Model
 
+HALF_TIME = 0.5
+START_NS = 2000.0  # public captures of kernels that do next to nothing last 1.6 to 2.6 µs
 SAME_PEAK = 0.06  # products of one generation whose bandwidths differ by less are not told apart
 SAMPLE = 4096  # rows of a capture that are asked what the device is
 HALF = 0.0051  # waves are printed with two decimals: half of the last one, and a little for binary fractions
@@ -256,6 +258,12 @@ def _tail(waves: Values) -> Values:
     return np.where(waves >= 1, 1 - waves / np.ceil(waves - 1e-6), np.nan)
 
 
+def _spread(active: Values, block: Values, nvidia: Values, idle: Values, start: Values) -> Values:
+    # other vendors' counters of busy units count by the quarter of cycles, or not alike on all chips
+    busy = active / (1 - np.nan_to_num(idle)) / np.maximum(1 - np.nan_to_num(start), active)
+    return np.where((block > 0) & (nvidia > 0), np.minimum(busy, 1.0), np.nan)
+
+
 DERIVATIONS = (
     # device and launch
     Derivation(
@@ -286,6 +294,27 @@ DERIVATIONS = (
         lambda b, w: 1 - b / (np.ceil(b / w) * w),
     ),
     Derivation("launch.time", ("gpu.time",), "GPU time / calls", _per_call, whole=True),
+    Derivation(
+        "launch.start_share",
+        ("launch.time", "launch.block_size", "device.is_nvidia"),
+        "2 µs, the time of an empty kernel / time of one launch",
+        lambda time, block, nvidia: np.where((block > 0) & (nvidia > 0), np.minimum(over(START_NS, time), 1.0), np.nan),
+    ),
+    Derivation(
+        "launch.too_short",
+        (),
+        "in a chain of tiny work, or start-up share of 50 % or more",
+        lambda chain, start: highest(chain, np.where(np.isnan(start), np.nan, np.asarray(start >= HALF_TIME, float))),
+        ("range.in_chain", "launch.start_share"),
+        ask=("gpu.time",),
+    ),
+    Derivation(
+        "launch.spread",
+        ("sm.active", "launch.block_size", "device.is_nvidia"),
+        "SM active / share of the SMs that got work / (1 - start-up share)",
+        _spread,
+        ("launch.idle_sms", "launch.start_share"),
+    ),
     Derivation(
         "launch.threads", ("launch.block_size", "launch.grid_size"), "threads per group x groups", lambda b, g: b * g
     ),

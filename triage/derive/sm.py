@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # Reasons that are no loss: the warp issues, or is ready while another one issues.
 BUSY = ("selected", "not_selected")
 REASONS = tuple(r for r in STALLS if r not in BUSY)
-NAMED = 0.3  # Nsight Compute names a stall reason from this share on
+STALL_NAMED = 0.3  # Nsight Compute names a stall reason from this share on
 
 
 class Kinds(NamedTuple):
@@ -87,7 +87,7 @@ def _largest(view: View) -> Values:
         return np.nan
     busy = sum(np.nan_to_num(view[f"stall.{r}"]) for r in BUSY)
     unlisted = 1.0 - busy - np.maximum(stack, 0.0).sum(axis=0)
-    return np.where((top < NAMED) & (unlisted > top), np.nan, top)
+    return np.where((top < STALL_NAMED) & (unlisted > top), np.nan, top)
 
 
 def _top_is(reason: str) -> Derivation:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from triage.derive import View
 
 _EPS = 1e-9  # 0.8 - 0.1 is more than 0.7 in binary, and a unit exactly 10 points below still belongs
+MANY = 6  # house judgement: units of which the leader, from 60 % on, may be named although others were not measured
 PASSED = 1e3  # taken off the SOL of a unit that is out of the running
 # The sides of the pipeline, each as strong as its busiest unit.
 _MEMORY = ("l1tex", "l2", "vram")
@@ -37,7 +38,8 @@ class Clusters:
     """names: units measured. sol: (units, workloads), 0 to 1. primary, secondary: boolean of the same shape.
 
     top, next: per workload, the highest SOL and the highest outside the first cluster (below 0: none). complete: where
-    no unmeasured unit can be the real top.
+    no unmeasured unit can be the real top. plain: where so many were measured and the top is so high that it is busy
+    enough to be named, whatever the few others do.
     """
 
     names: list[str]
@@ -45,6 +47,7 @@ class Clusters:
     top: Floats
     next: Floats
     complete: Masks
+    plain: Masks
     primary: Masks
     secondary: Masks
 
@@ -72,7 +75,7 @@ def _clusters(view: View) -> Clusters:
     if not have:
         none, no = np.zeros((0, view.size), dtype=bool), np.zeros(view.size, dtype=bool)
         unknown, nowhere = np.full(view.size, np.nan), np.full(view.size, -1.0)
-        return Clusters([], np.zeros((0, view.size)), unknown, nowhere, no, none, none)
+        return Clusters([], np.zeros((0, view.size)), unknown, nowhere, no, no, none, none)
     sol = np.stack([view[f"{u}.throughput"] for u in have])
     if "memory" in have:  # it repeats the busiest of its levels, unless one of them is missing
         levels = reduce(np.logical_and, (np.isfinite(view[f"{u}.throughput"]) for u in _MEMORY))
@@ -87,11 +90,12 @@ def _clusters(view: View) -> Clusters:
     alone = LOW if by_unit else HIGH
     listed = _ends(have, measured) if by_unit else _complete(have, measured, count)
     certain = listed | _with_memory(view) | (top >= alone)
+    plain = (count >= MANY) & (top >= LOW)
     enough = (count >= 2) & (top >= 0) | (top >= alone)
     primary = _cluster(filled, top, enough)
     leader = _leader(filled, primary)
     secondary = _cluster(filled, leader, enough) & ~primary
-    return Clusters(have, sol, np.where(enough, top, np.nan), leader, enough & certain, primary, secondary)
+    return Clusters(have, sol, np.where(enough, top, np.nan), leader, enough & certain, plain, primary, secondary)
 
 
 def _cluster(sol: Floats, leader: Floats, enough: Masks) -> Masks:
@@ -137,14 +141,17 @@ def _with_memory(view: View) -> Masks:
 
 
 def _flag(metric: str, unit: str, text: str, holds: Callable[[Clusters, int], Masks]) -> Derivation:
-    """1 where something holds of a unit, 0 where not, missing where the top SOL is not certain."""
+    """1 where something holds of a unit, 0 where not, missing where neither is certain."""
 
     def flags(view: View) -> Values:
         c = clusters(view)
         if unit not in c.names:
             return np.nan
         i = c.names.index(unit)
-        return np.where(np.isnan(c.sol[i]) | ~c.complete, np.nan, holds(c, i).astype(float))
+        found = holds(c, i)
+        # without certainty a unit may be said to lead, but none is said not to
+        told = c.complete | (c.plain & (c.sol[i] == c.top) & found)
+        return np.where(np.isnan(c.sol[i]) | ~told, np.nan, found.astype(float))
 
     return Derivation(f"{metric}.{unit}", (f"{unit}.throughput",), f"{HARDWARE_UNITS[unit]} {text}", flags, whole=True)
 

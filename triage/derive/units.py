@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 MOST = 0.5  # a bound that leaves both answers open is no answer
 BEYOND = 0.03  # a roll-up and its highest part come from two passes: that far apart they are still one number
-# LSU requests L1 takes in per turn of its data stage, both at peak; measured per generation
+# LSU requests L1 takes in per turn of its data stage, both at peak; measured per generation. On sm_120 (public captures of a
+# transposition and of a matrix product) that is the rate of loads and of shared memory, a global store takes as long as three.
+# sm_100 and sm_103 are left out: public captures of theirs hold the pipe's share of peak beside no count of requests.
 PEAK_REQUESTS = {
     "sm_70": 1.0,
     "sm_72": 1.0,
@@ -30,6 +32,7 @@ PEAK_REQUESTS = {
     "sm_87": 0.5,
     "sm_89": 0.5,
     "sm_90": 1.0,
+    "sm_120": 0.5,
 }
 _MATH = ("alu", "fma", "fmaheavy", "fp16", "fp64", "xu", "tensor", "tc", "uniform", "cbu")
 _DATA = ("lsu_data", "lsu_writeback", "bank_reads", "bank_writes", "tex_data", "filter", "tex_writeback")
@@ -53,12 +56,27 @@ def _math(view: View) -> Values:
     pipes = highest(*(_pipe(view, p) for p in _MATH))
     # what L1 writes back the SM takes in: the same transfers count in both roll-ups
     back = view["l1tex.lsu_writeback"]
-    return highest(pipes, _led(view["sm.throughput"], pipes, view["unit.issue"], view["unit.lsu"], back))
+    # and where the memory pipes are as busy as the SM, one of them leads
+    others = (view["unit.issue"], view["unit.lsu"], back, view["memory.pipes_busy"])
+    return highest(pipes, _led(view["sm.throughput"], pipes, *others))
 
 
 def _l1_data(whole: Values, lsu: Values, fill: Values, out: Values, *parts: Values) -> Values:
     # the roll-up counts the ways in and out too, which are other units'
     return highest(*parts, _led(whole, lsu, fill, out, *parts))
+
+
+def _implied_fill(
+    l1: Values, link: Values, access: Values, hits: Values, vram: Values, l2: Values, lsu: Values
+) -> Values:
+    """L1's share of peak where the page's figures leave only its way from L2 to make it; else missing.
+
+    The busiest link is as busy as L1, no stage of L1 that counts as access is, most sectors miss, and neither video memory
+    nor L2 nor the load/store pipe makes that figure.
+    """
+    others = highest(access, vram, l2, lsu)
+    leads = (np.abs(link - l1) <= BEYOND) & (l1 > others + BEYOND) & ~np.isnan(access) & (hits < MOST)
+    return np.where(leads, l1, np.nan)
 
 
 def _none_asked(static: Values, dynamic: Values) -> Values:
@@ -94,6 +112,13 @@ def _matrix(view: View) -> Values:
 
 
 DERIVATIONS = (
+    Derivation(
+        "l1tex.fill",
+        ("l1tex.throughput", "memory.request_throughput", "memory.access_throughput", "l1tex.hit_rate"),
+        "TEX SOL, where the busiest link is as busy, most sectors miss and nothing else makes that figure",
+        _implied_fill,
+        ("vram.throughput", "l2.throughput", "memory.pipes_busy"),
+    ),
     Derivation(
         "unit.matrix",
         (),

@@ -42,6 +42,8 @@ OWN: dict[str, tuple[str, ...]] = {
         "shader.barriers",
     ),
 }
+DRAWN = ("bottleneck.", "pixels.", "prims.", "vertices.")  # counters that only drawing moves
+_DRAWS = frozenset(("draw", "geometry", "fullscreen"))  # kinds of work
 # gfx names count generations: gfx9 is both GCN5 and CDNA, RDNA begins at gfx10.
 _RDNA = ("gfx10", "gfx11", "gfx12")
 
@@ -82,6 +84,15 @@ def _kernels(view: View) -> Values:
     return np.full(view.size, float(of_kernels(view.capture.input.tells)))
 
 
+def drawn(capture: Capture) -> bool:
+    """Does a capture hold anything that is drawn, by its counters or the kinds of its work?"""
+    return any(m.startswith(DRAWN) for m in capture.facts) or not _DRAWS.isdisjoint(capture.kinds.tolist())
+
+
+def _drawn(view: View) -> Values:
+    return np.full(view.size, 1.0) if drawn(view.capture) else np.nan
+
+
 def _capability(view: View) -> Values:
     device = view.capture.device
     if device is None or not device.arch.startswith("sm_"):
@@ -94,6 +105,13 @@ DERIVATIONS = (
     _is("intel"),
     _is("nvidia"),
     Derivation("work.kernels", (), "the profiler is one of CUDA, HIP, SYCL or OpenCL kernels", _kernels, whole=True),
+    Derivation(
+        "work.drawn",
+        (),
+        "counters that only drawing moves, or draws, geometry and full-screen passes",
+        _drawn,
+        whole=True,
+    ),
     Derivation("device.capability", (), "sm_90 is 9.0", _capability, whole=True),
     Derivation("device.is_rdna", (), "the device's architecture is gfx10 or later", _rdna, whole=True),
 )

@@ -9,6 +9,10 @@ A dialect module declares NAME, TITLE, CAPTURE (how to make such an export) and 
 and optionally TELLS, the facts that all its exports share (work, vendor, api; words of rulebook.applies.FACTS), and
 `collect(metrics) -> str`: the exact command or menu path that collects missing metrics.
 
+and, where it can, `SIGN`: words in lower case of which one at least stands in the head of every text file that it
+recognises, () where it recognises no text; beside it `FOLDERS = True` where it recognises folders, too. Only where one is
+found is the module imported and asked, so both are read as text: one literal on one line. Other bytes are shown to all.
+
 To add one, put a module into this folder; nothing else lists it. What several dialects share lives in the underscore
 packages, by vendor (`_nvidia`, `_amd`, `_intel`), by kind of tool (`_graphics`) and for any table (`_tables`). Three
 things stand elsewhere:
@@ -24,15 +28,19 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping
+from ast import literal_eval
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
 from inspect import signature
+from pathlib import Path
 from types import ModuleType
 from typing import Protocol, cast, runtime_checkable
 
 from triage.capture.capture import Table
-from triage.capture.source import Source, cells
+from triage.capture.cells import cells
+from triage.capture.source import Source
 from triage.ground.errors import CaptureError, NotTriageable, TriageError, UnknownDialect
 
 
@@ -88,15 +96,50 @@ _TEXTS = ("NAME", "TITLE", "CAPTURE")
 _FUNCTIONS = ("recognise", "read", "names")
 
 
-@cache
 def dialects() -> dict[str, Dialect]:
     """name -> dialect module, from the files of this folder; raises TypeError for a module that is none."""
-    found: dict[str, Dialect] = {}
-    for info in sorted(pkgutil.iter_modules(__path__), key=lambda i: i.name):
-        if not info.name.startswith("_"):
-            dialect = _checked(importlib.import_module(f"{__name__}.{info.name}"))
-            found[dialect.NAME] = dialect
-    return found
+    return {dialect.NAME: dialect for dialect in map(_dialect, _signs())}
+
+
+@cache
+def _signs() -> dict[str, tuple[tuple[str, ...] | None, bool]]:
+    """Module -> its SIGN, None where it has none, and whether it may know a folder.
+
+    Nothing is imported for it: that would cost as much as a small diagnosis.
+    """
+    names = sorted(i.name for i in pkgutil.iter_modules(__path__) if not i.name.startswith("_"))
+    return {name: _sign(Path(__file__).with_name(f"{name}.py")) for name in names}
+
+
+def _sign(module: Path) -> tuple[tuple[str, ...] | None, bool]:
+    try:
+        text = module.read_text("utf-8")
+    except OSError:  # installed without its text
+        return None, True
+    said = text.partition("\nSIGN = ")[2].partition("\n")[0]
+    return (tuple(literal_eval(said)), "\nFOLDERS = True\n" in text) if said else (None, True)
+
+
+@cache
+def _dialect(module: str) -> Dialect:
+    return _checked(importlib.import_module(f"{__name__}.{module}"))
+
+
+def _asked(source: Source) -> Iterator[Dialect]:
+    """The dialects that may know a source."""
+    text = _plain_text(source)
+    for module, (sign, folders) in _signs().items():
+        if folders if source.is_folder else text is None or sign is None or any(word in text for word in sign):
+            yield _dialect(module)
+
+
+def _plain_text(source: Source) -> str | None:
+    """The head of a text file in lower case; None for anything else."""
+    if source.is_folder or b"\0" in source.head:
+        return None
+    with suppress(CaptureError):
+        return source.head_text.lower()
+    return None
 
 
 def _checked(module: ModuleType) -> Dialect:
@@ -108,9 +151,9 @@ def _checked(module: ModuleType) -> Dialect:
     return cast(Dialect, module)
 
 
-def tells(name: str) -> Mapping[str, str]:
-    """Facts that all exports of a dialect share: fact -> word of rulebook.applies.FACTS; none for an unknown dialect."""
-    return getattr(dialects().get(name), "TELLS", {})
+def tells(dialect: Dialect | str) -> Mapping[str, str]:
+    """Facts that all exports of a dialect share: fact -> word of rulebook.applies.FACTS; none for an unknown name."""
+    return getattr(dialects().get(dialect) if isinstance(dialect, str) else dialect, "TELLS", {})
 
 
 def collector(dialect: Dialect, arch: str = "") -> Callable[[list[str]], str] | None:
@@ -130,14 +173,13 @@ def pick(source: Source, wanted: str = "", mapped: bool = False) -> tuple[Dialec
     wanted: a dialect's name, TriageError when there is none. mapped: the user gave --map, so a table that nobody
     recognises is read as generic.
     """
-    table = dialects()
     if wanted:
-        if wanted not in table:
+        if (named := dialects().get(wanted)) is None:
             raise TriageError(f"no dialect is called {wanted!r}", "see: triage list dialects")
-        return table[wanted], "asked for with --dialect"
-    # every dialect is asked: a table may look like several, and only the scores say which knows it best
+        return named, "asked for with --dialect"
+    # all that may know it are asked: a table may look like several, and only the scores say which knows it best
     matches, refused = [], None
-    for d in table.values():
+    for d in _asked(source):
         try:
             if (m := d.recognise(source)) is not None:
                 matches.append((m, d))
@@ -149,7 +191,9 @@ def pick(source: Source, wanted: str = "", mapped: bool = False) -> tuple[Dialec
         if not source.is_folder and not source.head_text.strip():
             raise NotTriageable(f"{source.path}: the file is empty", "export again")
         if mapped and not source.is_folder:
-            return table["generic"], "columns mapped with --map"
+            return _dialect("generic"), "columns mapped with --map"
+        if offered := _offered(source):
+            raise UnknownDialect(f"{source.path}: the folder as a whole is no export", offered)
         raise UnknownDialect(
             f"{source.path}: no dialect recognises {_seen(source)}",
             f"see what could be mapped: triage facts {source.path}; or: triage list dialects",
@@ -157,6 +201,29 @@ def pick(source: Source, wanted: str = "", mapped: bool = False) -> tuple[Dialec
     # the name breaks ties, so that the choice does not depend on the order of files
     match, dialect = max(matches, key=lambda m: (m[0].score, m[1].NAME))
     return dialect, match.why
+
+
+LOOKED = 32  # files of a folder that are looked at, to name the one to give
+
+
+def _offered(source: Source) -> str:
+    """What to give instead of a folder that no dialect knows: the files of it that one does, the surest first."""
+    found: dict[str, tuple[float, str]] = {}
+    for child in source.children()[:LOOKED]:
+        for d in _asked(child):
+            with suppress(CaptureError):
+                m = d.recognise(child)
+                if m is not None and m.score > found.get(child.path, (0.0, ""))[0]:
+                    found[child.path] = m.score, d.TITLE
+    best = max((score for score, _ in found.values()), default=0.0)
+    paths = [(path, title) for path, (score, title) in found.items() if score == best]
+    if not paths:
+        return ""
+    path, title = paths[0]
+    several = (
+        f", one of {len(paths)} of its kind here; all at once: triage batch {source.path}" if len(paths) > 1 else ""
+    )
+    return f"give the file itself: {path} ({title}){several}"
 
 
 def _seen(source: Source) -> str:

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
 from triage import schema
 from triage.capture.arrays import Floats, Names
-from triage.capture.capture import KINDS, SEP, Column, Table
-from triage.capture.source import Source, cells, delimiter
+from triage.capture.capture import KINDS, Column, Quality, Table
+from triage.capture.cells import cells
+from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects._tables import plausible, wide_table
+from triage.dialects._tables import exported, plausible, spoken, tree_columns, wide_table
 from triage.ground import units
 from triage.ground.errors import BadCapture, UnknownUnit
 
@@ -25,12 +27,23 @@ TITLE = "Generic table, one row per workload"
 CAPTURE = "Write a CSV with a `name` column and one column per metric; headers are canonical ids or aliases, units in brackets."
 
 ROLES = {
-    "name": tuple("name,marker,workload,event,kernel,pass,event name,kernel name,marker name,label".split(",")),
-    "path": ("path", "marker path", "full name", "hierarchy"),
-    "kind": ("kind", "type", "workload kind"),
+    "name": (
+        *("name", "marker", "workload", "event", "kernel", "pass", "event name", "kernel name", "marker name", "label"),
+        *("pass name", "workload name", "range", "range name", "region", "scope", "shader", "draw call", "encoder"),
+        *("render pass", "section", "zone"),
+    ),
+    "path": (
+        *("path", "marker path", "full name", "hierarchy", "full path", "marker hierarchy", "scope path"),
+        *("zone path", "group"),
+    ),
+    "parent": ("parent", "parent name", "parent marker", "parent id", "parent pass", "belongs to"),
+    "level": ("level", "depth", "nesting", "indent", "tree level"),
+    "id": ("id", "event id", "eid", "index"),
+    "kind": ("kind", "type", "workload kind", "workload type", "pass kind", "pass type"),
     "device": ("device", "gpu name", "device name"),
     "queue": ("queue", "queue name", "queue type"),
 }
+_FRAME = re.compile(r"frame[ _#:]*\d*", re.IGNORECASE)  # a row that is called so heads the rows of its frame
 _KIND_WORDS = {
     "fullscreen": "fullscreen",
     "full screen": "fullscreen",
@@ -66,41 +79,52 @@ def metric_of(header: str, mapping: dict[str, str] | None = None) -> tuple[str, 
 
     mapping: normalised header -> canonical id, as the user gave it.
     """
-    table = schema.by_alias()
     if mapping and schema.normal(header) in mapping:
         return mapping[schema.normal(header)], wide_table.split_unit(header)[1]
-    if len(header) > wide_table.LONGEST:
-        return "", ""
+    return _known(header) if len(header) <= wide_table.LONGEST else ("", "")
+
+
+@lru_cache(4096)  # every wide table is asked for its hundreds of headers, most of them the same in a batch
+def _known(header: str) -> tuple[str, str]:
+    table = schema.by_alias()
     bare, unit = wide_table.split_unit(header)
     if bare == header.strip() and (m := re.fullmatch(r"(.+?)\s*\[([^\[\]]+)\]", header.strip())):
         bare, unit = m[1], m[2]  # an unknown unit on a known metric must be refused, not passed over
     # as it stands, without its unit, without a tool's prefixes, without a unit behind `_`: the first that is known
     for name, u in ((header, ""), (bare, unit), (schema.perfworks(bare), unit), wide_table.split_suffix(bare)):
-        if (found := table.get(schema.normal(name))) and name:
+        if name and (found := _own(schema.identified(name)) or table.get(schema.normal(name)) or _labelled(name)):
             if not u and (name.endswith(("%", ".pct")) or re.search(r"(_|\.)pct($|_|\.)", name)):
                 u = "%"
-            return found, u
+            # `[% of peak]` is a percentage, whatever it says it is one of
+            return found, "%" if u.startswith("%") else u
     return "", ""
 
 
-def _header(source: Source) -> tuple[int, list[str]]:
-    """1-based line and cells of the first line that is neither blank nor a comment; BadCapture when there is none."""
-    for number, line in enumerate(source.head_lines[:200], 1):
-        if line.strip() and not line.lstrip().startswith(("#", "//")):
-            source.delimiter = delimiter(line)
-            source.skip_space = ", " in line and source.delimiter == ","
-            return number, [c.strip() for c in cells(line, source.delimiter, source.skip_space)]
-    raise BadCapture(f"{source.path}: the file is empty", "export again")
+def _own(metric: str) -> str:
+    """A metric, "" where it is one that is computed: nobody's column is called so by chance."""
+    return "" if metric.startswith(spoken.OURS) else metric
+
+
+def _labelled(name: str) -> str:
+    metric = _own(schema.by_label().get(schema.normal(name), ""))
+    return "" if metric.startswith(spoken.RARER) else metric  # `Stalled: barrier` is Intel's label, and anybody's words
 
 
 def recognise(source: Source) -> Match | None:
-    """A header with a name column and at least one column we can map, or at least two that we can."""
+    """A header with a name column and at least one measure we know, or at least two columns we know.
+
+    Names and a count alone are any list there is: of people and their calls, say.
+    """
     if source.is_folder or not source.head_text.strip():
         return None
-    _, headers = _header(source)
-    mapped = [h for h in headers if metric_of(h)[0]]
-    named = wide_table.find(headers, *ROLES["name"], *ROLES["path"]) >= 0
-    if (named and mapped) or len(mapped) >= 2:
+    line, headers = wide_table.header(source)
+    mapped = [metric for h in headers if (metric := metric_of(h)[0])]
+    named = bool({"name", "path"} & _roles(source, line, headers).keys())
+    if named and len(mapped) < 2:  # words alone say less than names: a tool's table has some of them too
+        said = [metric for metric, _ in spoken.read(headers).values()]
+        mapped = said if len(said) >= 2 else mapped
+    measured = any(schema.get(metric).unit != "count" for metric in mapped)
+    if (named and measured) or len(mapped) >= 2:
         # low: a tool's own export has aliases among its headers too, and its own reader knows more
         return Match(0.30, f"{len(mapped)} of {len(headers)} headers are canonical metrics or aliases of them")
     return None
@@ -108,35 +132,49 @@ def recognise(source: Source) -> Match | None:
 
 def read(source: Source, options: Options) -> Table:
     """The table; raises BadCapture without rows or metrics, UnknownUnit for a header's unit that does not fit."""
-    line, headers = _header(source)
+    line, headers = wide_table.header(source)
+    if not line:
+        raise BadCapture(f"{source.path}: the file is empty", "export again")
     headers, below = plausible.with_units(source, line, headers)
     mapping = {schema.normal(k): v for k, v in options.mapping.items()}
-    roles = wide_table.roles(headers, ROLES)
+    roles = _roles(source, line, headers)
     taken = set(roles.values())
     columns: dict[str, tuple[int, str]] = {}
     unmapped = []
     rivals: list[tuple[str, int, str]] = []  # metric, column and unit of those that say once more what another says
+    known = [metric_of(header, mapping) if header and i not in taken else ("", "") for i, header in enumerate(headers)]
+    own = [i in taken or schema.normal(h) in mapping for i, h in enumerate(headers)]  # what the user says stands
+    asked = ["" if mine or not _doubted(k) else h for h, k, mine in zip(headers, known, own, strict=True)]
+    words = spoken.read(asked, stalls=any(metric.startswith("stall.") for metric, _ in known))
+    words = {i: found for i, found in words.items() if not known[i][0] or schema.get(found[0]).unit == "ratio"}
+    words |= spoken.busy(["" if mine else h for h, mine in zip(headers, own, strict=True)], [words.get(i, k) for i, k in enumerate(known)])  # fmt: skip
     for i, header in enumerate(headers):
         if i in taken or not header:
             continue
-        metric, unit = metric_of(header, mapping)
+        metric, unit = words.get(i) or known[i]
+        if (
+            not own[i] and not header.startswith(metric) and _foreign(metric, unit)
+        ):  # `L2 (MB)`, `Time %`: something else of the same name
+            metric = ""
         if metric and metric not in columns:
             columns[metric] = (i, unit)
         else:
             unmapped.append(header)
             rivals += [(metric, i, unit)] if metric else []
     if not columns:
-        raise BadCapture(
-            f"{source.path}: none of the {len(headers)} columns is a known metric (first: {headers[0][:40]!r})",
-            '--map "Their Column=canonical.id"; see: triage list metrics',
-        )
+        raise _nothing_known(source, headers)
     numeric = [*(c for c, _ in columns.values()), *(c for _, c, _ in rivals)]
     style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
     wide = wide_table.read(source, line, len(headers), numeric, list(roles.values()), style=style, skip=below)
     count = len(wide.numbers[numeric[0]])
     _refuse_half_row(source, line, len(headers), count, wide.numbers)
+    counts = [m for m, (c, u) in columns.items() if c in words and plausible.no_share(m, u, wide.numbers[c])]
+    unmapped += [headers[columns.pop(m)[0]] for m in counts]
+    if not columns:
+        raise _nothing_known(source, headers)
     table = Table(NAME, [source], _names(roles, wide, count), {}, first_line=wide.first_line, lines=wide.lines)
     table.quality += wide.quality
+    table.notes += _by_words(headers, {i: m for i, (m, _) in words.items() if columns.get(m, (-1,))[0] == i})
     # people write 0.47 or 47 for a share; a file does one of them throughout
     percent = _bare_ratios_are_percent(columns, wide.numbers, headers, table.notes)
     bare = {m: c for m, (c, unit) in columns.items() if not unit and schema.get(m).unit == "ratio"}
@@ -146,6 +184,12 @@ def read(source: Source, options: Options) -> Table:
             {m: wide.numbers[c] for m, c in bare.items()}, {m: headers[c] for m, c in bare.items()}
         )
         table.quality += said
+    signed = {m: c for m, (c, unit) in columns.items() if unit == "%" and schema.get(m).unit == "ratio"}
+    said = plausible.called_percent(
+        {m: wide.numbers[c] for m, c in signed.items()}, {m: headers[c] for m, c in signed.items()}
+    )
+    table.quality += said
+    signs = 1.0 if said else 0.01
     for metric, (c, unit) in columns.items():
         target = schema.get(metric).unit
         if metric == "gpu.time" and not unit:
@@ -155,7 +199,7 @@ def read(source: Source, options: Options) -> Table:
             factor = 0.01 if target == "ratio" and percent and metric not in whole else 1.0
         else:
             try:
-                factor = units.factor(unit, target)
+                factor = signs if metric in signed else units.factor(unit, target)
             except UnknownUnit as e:
                 raise UnknownUnit(f"{source.path}:{line}: column {headers[c]!r}: {e.message}", e.hint) from e
         values = wide_table.scaled(wide.numbers[c], factor)
@@ -167,8 +211,12 @@ def read(source: Source, options: Options) -> Table:
         )
     if "kind" in roles:
         table.kinds = _kinds(wide.texts[roles["kind"]])
-    if "path" in roles:
-        table.names, table.paths = _paths(table.names, wide.texts[roles["path"]], "name" in roles)
+    table.names, table.paths = _tree(roles, wide.texts, table.names)
+    if table.paths is None and "gpu.time" in table.columns:
+        kinds = [""] * count if table.kinds is None else table.kinds
+        heads = [k in ("frame", "marker") or bool(_FRAME.fullmatch(str(n).strip())) for k, n in zip(kinds, table.names, strict=True)]  # fmt: skip
+        if levels := tree_columns.by_sums(np.array(heads), table.columns["gpu.time"].values):
+            table.paths = tree_columns.by_level(table.names, levels)
     if "queue" in roles:
         queues = _queues(wide.texts[roles["queue"]])
         if np.isfinite(queues).any():
@@ -176,7 +224,59 @@ def read(source: Source, options: Options) -> Table:
     if "device" in roles:
         table.device = next((d for d in wide.texts[roles["device"]] if d), "")
     table.unmapped = unmapped
+    table.quality += _unread(unmapped)
+    table.collect = exported.asking(headers, columns)
+    if not exported.tool_of(headers):
+        table.collectable = frozenset(m for m in names() if m in columns or table.collect([m]))
     return table
+
+
+def _roles(source: Source, line: int, headers: list[str]) -> dict[str, int]:
+    """role -> position; where no header says that it names the rows, the first column of words does."""
+    roles = wide_table.roles(headers, ROLES)
+    if {"name", "path"} & roles.keys():
+        return roles
+    below = [cells(text, source.delimiter, source.skip_space) for text in source.head_lines[line : line + 8]]
+    below = [row for row in below if any(row)]
+    place = next((i for i in range(len(headers)) if i not in roles.values()), -1)
+    first = [row[place] if place < len(row) else "" for row in below]
+    if place >= 0 and first and not metric_of(headers[place])[0] and all(re.search(r"[^\W\d]", name) for name in first):
+        roles["name"] = place
+    return roles
+
+
+def _doubted(known: tuple[str, str]) -> bool:
+    """Is a header unknown, or one of shares where the metric of its name is none? `SM Occupancy [%]` counts no warps."""
+    metric, unit = known
+    return not metric or (unit == "%" and schema.get(metric).unit != "ratio")
+
+
+def _foreign(metric: str, unit: str) -> bool:
+    """Is a unit understood, and none that the metric can be in?"""
+    try:
+        return bool(metric and unit and units.unit(unit) and not units.factor(unit, schema.get(metric).unit))
+    except UnknownUnit:
+        return units.known(unit)
+
+
+def _by_words(headers: list[str], said: dict[int, str]) -> list[str]:
+    """What to say of columns that were recognised by their words."""
+    if not said:
+        return []
+    some = ", ".join(f"{headers[i][:40]!r} as {metric}" for i, metric in list(said.items())[:3])
+    return [f"{len(said)} columns were recognised by their words, {some}; to read one otherwise: --map"]
+
+
+def _unread(unmapped: list[str]) -> list[Quality]:
+    """A remark on the columns that nobody understood, and what to do about it."""
+    if not unmapped:
+        return []
+    some, rest = ", ".join(repr(h[:40]) for h in unmapped[:6]), f" and {len(unmapped) - 6} more" * (len(unmapped) > 6)
+    which = "1 column was" if len(unmapped) == 1 else f"{len(unmapped)} columns were"
+    said = (
+        f'{which} not read: {some}{rest}; to read one: --map "{unmapped[0][:40]}=metric" (triage facts suggests which)'
+    )
+    return [Quality("columns-unread", said)]
 
 
 def _names(roles: dict[str, int], wide: wide_table.Wide, count: int) -> Names:
@@ -191,17 +291,19 @@ def _names(roles: dict[str, int], wide: wide_table.Wide, count: int) -> Names:
     return np.array([f"row {i + 1}" for i in range(count)], dtype=object)
 
 
-def _paths(names: Names, paths: Names, named: bool) -> tuple[Names, Names]:
-    """Leaf names and parent paths; a path may or may not repeat the workload's name as its last level."""
-    leaf, parent = names.copy(), np.empty(len(names), dtype=object)
-    for i, path in enumerate(paths):
-        levels = [p.strip() for p in str(path).strip("/").split("/") if p.strip()]
-        if levels and (not named or levels[-1] == names[i]):
-            leaf[i] = levels.pop()
-        elif named and str(path).endswith(names[i]) and "/" in names[i]:  # a name may itself hold slashes
-            levels = [p for p in str(path)[: -len(names[i])].strip("/").split("/") if p]
-        parent[i] = SEP.join(levels)
-    return leaf, parent
+def _tree(roles: dict[str, int], texts: dict[int, Names], names: Names) -> tuple[Names, Names | None]:
+    """Leaf names and parent paths, by whatever column tells; no paths where the table is flat."""
+    if "path" in roles:
+        return tree_columns.by_path(names, texts[roles["path"]], "name" in roles)
+    if "parent" in roles:
+        return names, tree_columns.by_parent(names, texts[roles["parent"]], texts[roles["id"]] if "id" in roles else None)  # fmt: skip
+    if "level" in roles and (levels := tree_columns.whole(texts[roles["level"]])):
+        names = tree_columns.bare(names)
+        return names, tree_columns.by_level(names, levels)
+    if levels := tree_columns.indents(names):
+        names = tree_columns.bare(names)
+        return names, tree_columns.by_level(names, levels)
+    return tree_columns.within_names(names) or (names, None)
 
 
 def _kinds(texts: Names) -> Names:
@@ -235,6 +337,13 @@ def _bare_ratios_are_percent(
         f"so they were read as {'percent' if percent else 'fractions of 1'}"
     )
     return percent
+
+
+def _nothing_known(source: Source, headers: list[str]) -> BadCapture:
+    return BadCapture(
+        f"{source.path}: none of the {len(headers)} columns is a known metric (first: {headers[0][:40]!r})",
+        '--map "Their Column=canonical.id"; see: triage list metrics',
+    )
 
 
 def _refuse_half_row(source: Source, line: int, width: int, count: int, numbers: dict[int, Floats]) -> None:

@@ -8,8 +8,9 @@ from triage import schema
 from triage.capture import shape
 from triage.capture.arrays import Indices
 from triage.capture.capture import SEP, Column, Quality, Table
+from triage.capture.cells import cells
 from triage.capture.odd import Odd
-from triage.capture.source import Source, cells
+from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects._nvidia import gpu_trace_columns, gpu_trace_folder, perfworks
 from triage.dialects._nvidia.gpu_trace_columns import HOW
@@ -19,6 +20,8 @@ from triage.ground.errors import BadCapture, NotTriageable
 from triage.ground.stalls import STALLS
 
 NAME = "gpu-trace"
+SIGN = ("\t", "gpu frame time", "event_text", "event text", "flattened_event_name")
+FOLDERS = True
 TELLS = {"work": "graphics", "vendor": "nvidia"}
 TITLE = "Nsight Graphics GPU Trace auto-export"
 CAPTURE = """\

@@ -19,9 +19,12 @@ from triage.capture.capture import Column, Quality, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects._intel import properties, pti, sets
+from triage.dialects._tables import extents
 from triage.ground.errors import BadCapture, NotTriageable, UnknownUnit
 
 NAME = "intel-pti"
+SIGN = ("[ns]", "(ns)")
+FOLDERS = True
 TELLS = {"work": "compute", "vendor": "intel", "api": "sycl"}
 TITLE = "Intel PTI (unitrace, oneprof, finetrace, PTI samples)"
 CAPTURE = """\
@@ -260,23 +263,17 @@ def _name(key: str) -> str:
 
 def _launch(table: Table, keys: list[str]) -> None:
     """Width, groups and threads per group from the kernel keys."""
-    known: dict[str, tuple[float, float, float]] = {}
+    known: dict[str, tuple[float, ...]] = {}
     for key in set(keys):
         m = _KEY.search(key)
         known[key] = (
             float(m[1]) if m and m[1] else np.nan,
-            _product(m[2]) if m else np.nan,
-            _product(m[3]) if m else np.nan,
+            *extents.totals([extents.axes(m[i] or "") if m else [] for i in (2, 3)]).tolist(),
         )
     stack = np.array([known[k] for k in keys]).reshape(-1, 3)
     for i, (metric, text) in enumerate(_KEYED.items()):
         if np.isfinite(stack[:, i]).any():
             table.columns[metric] = Column(stack[:, i], text, formula=text)
-
-
-def _product(text: str | None) -> float:
-    numbers = [float(n) for n in re.findall(r"\d+", text or "")]
-    return float(np.prod(numbers)) if numbers else np.nan
 
 
 def _derive(table: Table, plan: _Plan, data: pti.Data, headers: list[str]) -> None:

@@ -9,6 +9,7 @@ from triage.dialects._tables import wide_table
 from triage.ground.errors import NotTriageable
 
 NAME = "mobile-series"
+SIGN = ("timestamp", "drawid", "elapsed_s")
 TELLS = {"work": "graphics"}
 TITLE = "Snapdragon Profiler and Adreno counter series: recognised to be refused"
 CAPTURE = (

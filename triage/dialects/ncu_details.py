@@ -7,22 +7,26 @@ NVTX columns, and re-saves by spreadsheets and scripts.
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from triage.capture import shape
 from triage.capture.arrays import Masks
 from triage.capture.capture import Table
-from triage.capture.source import Source, cells, delimiter
+from triage.capture.cells import cells, delimiter
+from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects._nvidia import ncu_long, ncu_names
 from triage.dialects._nvidia.file import Body, Header, Segment, chatter, frame, header_text, record_lines, segments
 from triage.ground.errors import BadCapture
 from triage.schema import normal
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 NAME = "ncu-details"
+SIGN = ("metric name", "==prof==", "==warning==", "==error==")
 TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
 TITLE = "Nsight Compute CSV, details page or --metrics (long)"
 CAPTURE = """\
@@ -190,6 +194,8 @@ def _empty(column: pd.Series[Any]) -> Masks:
 
 def _keys(raw: pd.DataFrame) -> pd.Series[Any]:
     """What tells launches apart: (Process ID, ID); a summary's kernel and shape; else where a metric comes again."""
+    import pandas as pd
+
     # two processes of one run both count from 0
     if "calls" in raw or "id" not in raw:
         columns = [c for c in ("pid", "nvtx", "kernel", "block", "grid") if c in raw]
@@ -205,6 +211,8 @@ def _keys(raw: pd.DataFrame) -> pd.Series[Any]:
 
 def _runs(raw: pd.DataFrame) -> pd.Series[Any]:
     """Without launch numbers: a new launch begins where the kernel changes or a metric of a section comes again."""
+    import pandas as pd
+
     kernel = raw["kernel"].cat.codes.to_numpy() if "kernel" in raw else np.zeros(len(raw), dtype=np.int64)
     section = raw["section"].cat.codes.to_numpy() if "section" in raw else np.zeros(len(raw), dtype=np.int64)
     metric = raw["metric"].cat.codes.to_numpy()

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 
 from triage.capture.capture import Table
-from triage.capture.source import Source, cells, delimiter
+from triage.capture.cells import cells, delimiter
+from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects._nvidia import ncu_names, ncu_wide
 from triage.dialects._nvidia.file import Header
 from triage.schema import normal
 
 NAME = "ncu-gui"
+SIGN = ("function name", "demangled name")
 TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
 TITLE = "Nsight Compute GUI, Summary page export"
 CAPTURE = """\

@@ -8,13 +8,15 @@ from __future__ import annotations
 import re
 
 from triage.capture.capture import Table
-from triage.capture.source import Source, cells, delimiter
+from triage.capture.cells import cells, delimiter
+from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects._nvidia import ncu_names, ncu_wide
 from triage.dialects._nvidia.file import Body, Header, header_text
 from triage.schema import normal
 
 NAME = "ncu-raw"
+SIGN = ("process id", "==prof==", "==warning==", "==error==")
 TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
 TITLE = "Nsight Compute CSV, raw page (wide)"
 CAPTURE = """\

@@ -9,6 +9,7 @@ from triage.dialects._nvidia import ncu_names
 from triage.dialects._nvidia.report import container
 
 NAME = "ncu-rep"
+SIGN = ()
 TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
 TITLE = "Nsight Compute report (.ncu-rep, .ncu-repz)"
 CAPTURE = """\

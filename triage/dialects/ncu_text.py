@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass, field
 
 import numpy as np
-import pandas as pd
 
 from triage.capture.capture import Table
 from triage.capture.source import Source
@@ -16,6 +15,7 @@ from triage.dialects._nvidia.file import chatter
 from triage.ground.errors import BadCapture, NotTriageable
 
 NAME = "ncu-text"
+SIGN = ("section: ", "==prof==", "==warning==", "==error==")
 TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
 TITLE = "Nsight Compute console output (text)"
 CAPTURE = """\
@@ -60,6 +60,8 @@ class _Log:
 
 def read(source: Source, options: Options) -> Table:
     """One row per launch; raises NotTriageable with the profiler's words when there is no launch in the text."""
+    import pandas as pd
+
     log = _parse(source)
     if not log.rows:
         said = chatter(source)

@@ -6,13 +6,15 @@ import numpy as np
 
 from triage.capture.arrays import Names
 from triage.capture.capture import Column, Table
+from triage.capture.odd import Odd
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects._nvidia import nsys
-from triage.dialects._nvidia.ncu_long import extents
+from triage.dialects._tables import extents
 from triage.ground.errors import BadCapture
 
 NAME = "nsys-kernels"
+SIGN = ("calls", "grdx", "instances", "operation", "proj", "qcount", "queue", "range")
 TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
 TITLE = "Nsight Systems, GPU time per kernel"
 CAPTURE = nsys.CAPTURE
@@ -82,9 +84,11 @@ def read(source: Source, options: Options) -> Table:
         table.columns[metric] = nsys.time(source, grid, best, c)
     if calls >= 0:
         table.columns["frame.calls"] = Column(grid.numbers[calls], best.headers[calls], calls + 1 if csv else 1)
+    odd = Odd()
     for metric, c in shapes.items():
-        values = np.array([_product(t) for t in grid.texts[c]])
+        values = extents.totals(extents.read(grid.texts[c], best.headers[c], table.line, odd, blanks=True))
         table.columns[metric] = Column(values, best.headers[c], c + 1 if csv else 1, "(x, y, z)")
+    table.quality += odd.remarks()
     if "nvtx range" in low:
         table.paths = grid.texts[low.index("nvtx range")]
     table.kinds = _kinds(table.names, best.report)
@@ -95,11 +99,6 @@ def read(source: Source, options: Options) -> Table:
     if others:
         table.notes.append(f"other reports in the file were left out: {', '.join(others)}")
     return table
-
-
-def _product(text: str) -> float:
-    """`  256     1     1` or `256,1,1` -> 256."""
-    return extents(" ".join(str(text).split()).replace(" ", ", ") if "," not in str(text) else str(text))
 
 
 def _kinds(labels: Names, report: str) -> Names:

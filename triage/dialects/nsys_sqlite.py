@@ -19,6 +19,7 @@ from triage.ground.errors import CaptureError, NotTriageable
 from triage.ground.wording import plural
 
 NAME = "nsys-sqlite"
+SIGN = ()
 TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
 TITLE = "Nsight Systems, SQLite export (timeline of devices and host)"
 CAPTURE = """\

@@ -14,6 +14,7 @@ from triage.dialects._nvidia import nsys
 from triage.ground import units
 
 NAME = "nsys-trace"
+SIGN = ("grdx",)
 TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
 TITLE = "Nsight Systems, GPU trace (one record per launch)"
 CAPTURE = nsys.CAPTURE

@@ -6,7 +6,8 @@ import numpy as np
 
 from triage.capture.arrays import Names
 from triage.capture.capture import SEP, Column, Table
-from triage.capture.source import Source, cells, delimiter
+from triage.capture.cells import cells, delimiter
+from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects._graphics import markers
 from triage.dialects._nvidia import perfworks
@@ -14,6 +15,7 @@ from triage.dialects._tables import wide_table
 from triage.ground.errors import BadCapture
 
 NAME = "nvperf"
+SIGN = ("range",)
 TELLS = {"vendor": "nvidia"}
 TITLE = "Nsight Perf SDK report (nvperf_metrics.csv)"
 CAPTURE = """\

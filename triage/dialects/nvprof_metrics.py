@@ -23,6 +23,7 @@ from triage.ground.errors import BadCapture, UnknownUnit
 from triage.schema import normal
 
 NAME = "nvprof-metrics"
+SIGN = ("metric", "event")
 TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
 TITLE = "nvprof CSV, metrics and events per kernel"
 CAPTURE = nvprof.CAPTURE

@@ -14,6 +14,7 @@ from triage.ground.errors import NotTriageable, UnknownUnit
 from triage.schema import normal
 
 NAME = "nvprof-summary"
+SIGN = ("time(%)", "avg", "nvprof", "profiling")
 TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
 TITLE = "nvprof CSV, summary per kernel"
 CAPTURE = nvprof.CAPTURE

@@ -17,6 +17,7 @@ from triage.ground.errors import UnknownUnit
 from triage.schema import normal
 
 NAME = "nvprof-trace"
+SIGN = ("grid",)
 TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
 TITLE = "nvprof CSV, GPU trace (one record per launch)"
 CAPTURE = nvprof.CAPTURE

@@ -8,6 +8,7 @@ from triage.dialects import Match, Options, pix_tool
 from triage.dialects._graphics import markers, pix
 
 NAME = "pix-gui"
+SIGN = ("global",)
 TELLS = {"work": "graphics", "api": "d3d12"}
 TITLE = "PIX event list from the PIX window"
 CAPTURE = """\

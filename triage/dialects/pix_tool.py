@@ -11,6 +11,7 @@ from triage.dialects._graphics import markers, pix
 from triage.ground.errors import NotTriageable
 
 NAME = "pix-tool"
+SIGN = ("global", "pixtool", "winpix", ".wpix", "microsoft", "save-event-list")
 TELLS = {"work": "graphics", "api": "d3d12"}
 TITLE = "PIX event list from pixtool"
 CAPTURE = """\

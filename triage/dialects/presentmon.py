@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
-import pandas as pd
 
 from triage import schema
 from triage.capture import shape
 from triage.capture.arrays import Floats, Indices, Masks, Names
 from triage.capture.capture import Column, Quality, Table
-from triage.capture.source import Source, cells, delimiter
+from triage.capture.cells import cells, delimiter
+from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects._graphics import pacing
 from triage.dialects._tables import wide_table
 from triage.ground.errors import BadCapture, NotTriageable
+from triage.ground.wording import plural
 
 NAME = "presentmon"
+SIGN = ("application",)
 TELLS = {"work": "graphics"}
 TITLE = "PresentMon frame timing"
 CAPTURE = """\
@@ -36,6 +40,7 @@ _DESKTOP = (
 )
 CLEAR = 3.0  # times the GPU work of the next application: that is the one that was measured
 _TRACK = "record with GPU tracking on (1.x: --track_gpu)"
+_TRACKED = ("gpu.time", "gpu.busy_time")
 # role -> headers without their optional "ms", as PresentMon 1.x, 2.x and later write them
 _COLUMNS = {
     "present.interval": ("frametime", "betweenpresents", "betweenappstart"),
@@ -61,7 +66,8 @@ def _plain(header: str) -> str:
 def _header(source: Source) -> tuple[int, list[str]]:
     """1-based line and cells of the header; (0, []) when the first lines hold none."""
     for number, line in enumerate(source.head_lines[:20], 1):
-        if line.strip() and not line.startswith(("//", "#")):
+        # a first column may be called #
+        if line.strip() and (not line.startswith(("//", "#")) or line[1:2] in (",", ";", "\t")):
             source.delimiter = delimiter(line)
             return number, [c.strip() for c in cells(line, source.delimiter)]
     return 0, []
@@ -119,8 +125,10 @@ def read(source: Source, options: Options) -> Table:
         table.notes.append(f"{busy.header} also stands for the frame's GPU time: this version has no separate one")
     if "gpu.time" not in table.columns:
         table.quality.append(Quality("no-times", f"the GPU was not tracked, only the CPU's side is known; {_TRACK}"))
-    _only_target(table, wide.texts[who[0]] if who[0] >= 0 else None)
-    _shares(table)
+    judged = _only_target(table, wide.texts[who[0]] if who[0] >= 0 else None)
+    _shares(table, judged)
+    # what was recorded is all that frame timing has; only GPU times may still be switched on
+    table.collectable = frozenset() if "gpu.time" in table.columns else frozenset(_TRACKED)
     taken = {*found.values(), *texts}
     table.unmapped += [h for i, h in enumerate(headers) if i not in taken and h]
     count = len(set(table.names))
@@ -133,6 +141,8 @@ def read(source: Source, options: Options) -> Table:
 
 def _names(columns: list[Names | None]) -> Names:
     """`game.exe`, with process and swap chain only where the application has several."""
+    import pandas as pd
+
     app, process, chain = columns
     if app is None:
         raise BadCapture("PresentMon table without an Application column", "export again")
@@ -148,8 +158,10 @@ def _names(columns: list[Names | None]) -> Names:
     return np.array([shown[key] for key in zip(app, process, chain, strict=True)], dtype=object)
 
 
-def _shares(table: Table) -> None:
-    """GPU and CPU shares of the frame per swap chain, and the idle share within the frame's GPU work."""
+def _shares(table: Table, judged: Masks) -> None:
+    """GPU and CPU shares of the frame and its pacing, per swap chain of the judged application."""
+    import pandas as pd
+
     codes, distinct = pd.factorize(table.names)
 
     def total(metric: str, where: Masks) -> Floats:
@@ -167,36 +179,44 @@ def _shares(table: Table) -> None:
         where = np.isfinite(table.columns[part].values) & np.isfinite(table.columns[whole].values)
         a, b = total(part, where), total(whole, where)
         with np.errstate(all="ignore"):
-            share = np.where(b > 0, a / b, np.nan)[codes]
+            share = np.where(judged, np.where(b > 0, a / b, np.nan)[codes], np.nan)
         table.columns[metric] = Column(
             share,
             metric,
             formula=f"sum of {part} / sum of {whole} over the swap chain's presents",
             inputs=(part, whole),
         )
-    _pace(table, codes, len(distinct))
-    _verdict(table, codes, distinct)
+    paced = _pace(table, codes, sorted(set(codes[judged].tolist())))
+    _verdict(table, codes, distinct, paced)
 
 
-def _pace(table: Table, codes: Indices, count: int) -> None:
-    """Pacing per swap chain; a mean of shares says nothing about a game that is capped in one half and late in the other."""
+def _pace(table: Table, codes: Indices, judged: list[int]) -> dict[int, str]:
+    """Pacing per judged swap chain, said by its code; a mean of shares says nothing about a game that is capped in one half
+    and late in the other."""
     columns = table.columns
     if "present.interval" not in columns:
-        return
+        return dict.fromkeys(judged, "")
     facts: dict[str, Floats] = {}
-    for code in range(count):
+    said = {}
+    for code in judged:
         rows = codes == code
         busy = [columns[m].values[rows] if m in columns else None for m in ("gpu.busy_time", "cpu.busy")]
-        for metric, value in pacing.pacing(columns["present.interval"].values[rows], *busy).items():
+        found = pacing.pacing(columns["present.interval"].values[rows], *busy)
+        said[code] = pacing.spoken(found, int(rows.sum()))
+        for metric, value in found.items():
             facts.setdefault(metric, np.full(len(table), np.nan))[rows] = value
     pacing.enter(table, facts, pacing.FORMULAS)
+    return said
 
 
 def _target(table: Table, apps: Names) -> str:
     """The application that was meant, no compositor or shell: the GPU works most for it by far, else most presents, longest."""
+    import pandas as pd
+
     known = pd.Series(apps).str.lower()
-    work = table.columns.get("gpu.busy_time") or table.columns["gpu.time"]
-    busy = pd.Series(np.nan_to_num(work.values)).groupby(known).sum().drop(list(_DESKTOP), errors="ignore")
+    work = table.columns.get("gpu.busy_time") or table.columns.get("gpu.time")
+    per_row = np.zeros(len(table)) if work is None else np.nan_to_num(work.values)
+    busy = pd.Series(per_row).groupby(known).sum().drop(list(_DESKTOP), errors="ignore")
     first, *rest = busy.nlargest(2) if len(busy) else [0.0]
     # a launcher's page may be presented more often than a slow game
     if rest and first >= CLEAR * rest[0] and first > 0:
@@ -211,16 +231,19 @@ def _target(table: Table, apps: Names) -> str:
     return max(most, key=lambda a: float(np.nansum(interval.values[known == a])))
 
 
-def _only_target(table: Table, apps: Names | None) -> None:
-    """GPU time of the target application alone: a sum over processes that share the GPU is nobody's frame."""
-    if apps is None or "gpu.time" not in table.columns:
-        return
-    target = _target(table, apps)
+def _only_target(table: Table, apps: Names | None) -> Masks:
+    """Which rows are the target application's; they come first, and only they keep their GPU time.
+
+    A sum over processes that share the GPU is nobody's frame, and what a compositor or an editor waits for is no cause.
+    """
+    target = _target(table, apps) if apps is not None else ""
+    if apps is None or not target:
+        return np.ones(len(table), dtype=bool)
     other = np.array([str(a).lower() != target for a in apps])
-    if not target or not other.any():
-        return
-    column = table.columns["gpu.time"]
-    column.values = np.where(other, np.nan, column.values)
+    if not other.any():
+        return ~other
+    if column := table.columns.get("gpu.time"):
+        column.values = np.where(other, np.nan, column.values)
     # the target's rows first, so that it is what every list begins with
     order = np.argsort(other, kind="stable")
     table.lines = (np.arange(len(table)) + table.first_line if table.lines is None else table.lines)[order]
@@ -228,23 +251,30 @@ def _only_target(table: Table, apps: Names | None) -> None:
         c.values = c.values[order]
     assert table.kinds is not None
     table.names, table.kinds = table.names[order], table.kinds[order]
-    names = dict.fromkeys(str(a) for a in apps[other])
-    table.notes.append(
-        f"judged is {next(str(a) for a in apps if str(a).lower() == target)}; {', '.join(list(names)[:4])} presented too and "
-        "share the GPU: their times are left out"
+    count = Counter(str(a) for a in apps[other])
+    more = f" and {len(count) - 4} more" if len(count) > 4 else ""
+    some = ", ".join(f"{name[:60]} ({plural(n, 'present')})" for name, n in count.most_common(4))
+    table.quality.append(
+        Quality(
+            "background",
+            f"judged is {next(str(a) for a in apps if str(a).lower() == target)}; in the background, sharing the GPU and not "
+            f"judged: {some}{more}",
+        )
     )
+    return ~other[order]
 
 
-def _verdict(table: Table, codes: Indices, distinct: Names) -> None:
-    """One remark per swap chain, at its first present: who sets its frame rate."""
+def _verdict(table: Table, codes: Indices, distinct: Names, paced: dict[int, str]) -> None:
+    """One remark per judged swap chain, at its first present: who sets its frame rate, and how even its frames are."""
     gpu, cpu = table.columns.get("present.gpu_share"), table.columns.get("present.cpu_share")
-    if gpu is None:
-        return
-    for code, name in enumerate(distinct[:20]):
+    for code, even in list(paced.items())[:20]:
+        name = distinct[code]
         row = int(np.argmax(codes == code))
-        g = float(gpu.values[row])
+        g = float(gpu.values[row]) if gpu is not None else np.nan
         c = float(cpu.values[row]) if cpu is not None else np.nan
         if not np.isfinite(g):
+            if even:
+                table.quality.append(Quality("frame-pacing", f"{str(name)[:60]}{even.replace(';', ':', 1)}", row))
             continue
         if g >= 0.9:
             who = "GPU-bound"
@@ -256,7 +286,7 @@ def _verdict(table: Table, codes: Indices, distinct: Names) -> None:
         table.quality.append(
             Quality(
                 "frame-bound",
-                f"{str(name)[:60]}: the GPU works {min(g, 9.99):.0%} of the frame time{with_cpu}: {who}",
+                f"{str(name)[:60]}: the GPU works {min(g, 9.99):.0%} of the frame time{with_cpu}: {who}{even}",
                 row,
             )
         )
@@ -279,5 +309,7 @@ def names() -> dict[str, list[str]]:
 
 
 def collect(metrics: list[str]) -> str:
-    """Frame timing has no unit counters; the tools that do."""
+    """Frame timing has no unit counters; the tools that do. Only GPU times it may have left out."""
+    if metrics and set(metrics) <= set(_TRACKED):
+        return _TRACK
     return "PresentMon has no counters of GPU units: capture the frame with Nsight Graphics GPU Trace, PIX or RenderDoc"

@@ -7,14 +7,16 @@ import re
 import numpy as np
 
 from triage.capture.capture import Column, Table
+from triage.capture.odd import Odd
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects._amd import counter_names, rocm
 from triage.dialects._amd.rocm_export import Export
-from triage.dialects._tables import wide_table
+from triage.dialects._tables import extents, wide_table
 from triage.ground import units
 
 NAME = "rcp"
+SIGN = ("globalworksize",)
 TELLS = {"work": "compute", "vendor": "amd", "api": "opencl"}
 TITLE = "AMD Radeon Compute Profiler / CodeXL session (SESSION.csv)"
 CAPTURE = """\
@@ -98,10 +100,12 @@ def read(source: Source, options: Options) -> Table:
 
 def _sizes(table: Table, wide: wide_table.Wide, headers: list[str], sizes: dict[str, int]) -> None:
     """Group size, work-items and groups from cells like `{ 256 16 1 }`."""
-    parts = {w: [_axes(str(t)) for t in wide.texts[c]] for w, c in sizes.items()}
+    odd = Odd()
+    parts = {w: extents.read(wide.texts[c], headers[c], wide.line, odd, blanks=True) for w, c in sizes.items()}
+    table.quality += odd.remarks()
     for what, metric in (("WorkGroupSize", "launch.block_size"), ("GlobalWorkSize", "launch.threads")):
         if what in parts:
-            values = np.array([float(np.prod(p)) if p else np.nan for p in parts[what]])
+            values = extents.totals(parts[what])
             formula = f"product of {headers[sizes[what]]}"
             table.columns[metric] = Column(values, formula, formula=formula)
     if len(parts) == 2:
@@ -117,10 +121,6 @@ def _groups(work_items: list[float], group: list[float]) -> float:
     if not work_items or len(work_items) != len(group) or min(group) <= 0:
         return float("nan")
     return float(np.prod(np.ceil(np.divide(work_items, group))))  # a last group may be partly filled
-
-
-def _axes(text: str) -> list[float]:
-    return [float(n) for n in re.findall(r"\d+", text)][:3]
 
 
 def collect(metrics: list[str]) -> str:

@@ -19,6 +19,7 @@ from triage.ground import units
 from triage.ground.errors import BadCapture, NotTriageable
 
 NAME = "renderdoc"
+SIGN = ("eid", "e id", "e_id", "e-id", "event")
 TELLS = {"work": "graphics"}
 # no counters: they stand in the exported event tree
 GROUPS_IN_TEXT = "Dispatch(x, y, z) in the event text"

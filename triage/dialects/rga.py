@@ -17,6 +17,7 @@ from triage.dialects._tables import wide_table
 from triage.ground.errors import BadCapture
 
 NAME = "rga"
+SIGN = ("vgprs",)
 TELLS = {"vendor": "amd"}
 TITLE = "AMD Radeon GPU Analyzer statistics (registers, LDS, scratch)"
 CAPTURE = """\

@@ -9,6 +9,7 @@ from triage.dialects._tables import wide_table
 from triage.ground.errors import NotTriageable
 
 NAME = "rocm-traces"
+SIGN = ("timestamp", "operation", "codeobj", "agent")
 TELLS = {"work": "compute", "vendor": "amd", "api": "hip"}
 TITLE = "AMD ROCm traces without kernel times (API, markers, copies, samples): recognised to be refused"
 CAPTURE = "Not an input for triage: use `rocprofv3 --kernel-trace --pmc COUNTERS -f csv -- ./app` instead."

@@ -14,6 +14,7 @@ from triage.dialects._tables.database import Database, finder, is_database
 from triage.ground.errors import BadCapture, CaptureError, NotTriageable
 
 NAME = "rocpd"
+SIGN = ()
 TELLS = {"work": "compute", "vendor": "amd", "api": "hip"}
 TITLE = "AMD rocprofv3, rocpd database (timeline of devices and host)"
 CAPTURE = """\
@@ -55,15 +56,16 @@ def read(source: Source, options: Options) -> Table:
         raise BadCapture(
             f"{source.path}: no table of dispatches", "record again with rocprofv3 --kernel-trace --output-format rocpd"
         )
-    found = [run for run in (Run(database, ending) for ending in endings) if len(run)]
-    if not found:
+    kinds = (DISPATCH, COPIES)
+    found = [e for e in endings if any(database.count(database.table(kind + e)) for kind in kinds)]
+    if len(found) > 1:
+        raise BadCapture(f"{source.path}: the database holds {len(found)} runs", "give the file of each run by itself")
+    run = Run(database, (found or endings)[0])
+    if not len(run):
         raise NotTriageable(
             f"{source.path}: a rocpd database that holds no GPU work: no dispatches and no copies were recorded",
             "record again with: rocprofv3 --hip-trace --kernel-trace --memory-copy-trace --output-format rocpd -- ./app",
         )
-    if len(found) > 1:
-        raise BadCapture(f"{source.path}: the database holds {len(found)} runs", "give the file of each run by itself")
-    run = found[0]
     calls, keys, nest = run.calls()
     operations, words, devices = run.operations(calls, keys)
     # what the run's tables hold in full: rows that were left out keep their number

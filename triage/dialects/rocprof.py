@@ -10,6 +10,7 @@ from triage.dialects._tables import wide_table
 from triage.ground.errors import BadCapture
 
 NAME = "rocprof"
+SIGN = ("kernel",)
 TELLS = {"work": "compute", "vendor": "amd", "api": "hip"}
 TITLE = "AMD rocprof v1/v2 results (one dispatch per row)"
 CAPTURE = """\
@@ -26,7 +27,8 @@ run carries no time, and nothing can be ranked):
 def names() -> dict[str, list[str]]:
     """What rocprof can export, under its own names."""
     # most shares of time and all shares of peak need the GPU's sizes, which a results file does not carry
-    return counter_names.exported(()) | LAUNCH_NAMES
+    own = {m: [n for n in have if n not in counter_names.SDK_ONLY] for m, have in counter_names.exported(()).items()}
+    return {m: have for m, have in own.items() if have} | LAUNCH_NAMES
 
 
 # the launch columns of every AMD table with one dispatch per row; grid sizes count work-items
@@ -71,5 +73,7 @@ def read(source: Source, options: Options) -> Table:
 
 def collect(metrics: list[str], arch: str = "") -> str:
     """The counter file and command that collect the missing metrics. arch: gfx name, where the GPU is known."""
-    wanted = [c for m in metrics for c in counter_names.counters(m, arch)] or counter_names.first(arch)
+    wanted = [
+        c for m in metrics for c in counter_names.counters(m, arch, counter_names.SDK_ONLY)
+    ] or counter_names.first(arch)
     return f"{passes.input_file(passes.split(wanted))}; rocprof -i counters.txt --timestamp on -o results.csv ./app"

@@ -17,7 +17,7 @@ from triage.capture.capture import Column, Quality, Table
 from triage.capture.odd import Odd
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects._amd import agents, counter_names, long, rocm, sizes, wide
+from triage.dialects._amd import agents, counter_names, long, rocm, sizes, spread, wide
 from triage.dialects._amd.rocm_export import Export
 from triage.dialects._tables import wide_table
 from triage.dialects.rocprof import LAUNCH_NAMES
@@ -25,6 +25,8 @@ from triage.ground.errors import BadCapture, NotTriageable
 from triage.schema import normal
 
 NAME = "rocprof-compute"
+SIGN = ("kernel", "cu_per", "cu per", "cu-per", "numcu", "hbmbw")
+FOLDERS = True
 TELLS = {"work": "compute", "vendor": "amd", "api": "hip"}
 TITLE = "AMD ROCm Compute Profiler / Omniperf workload (folder or pmc_perf.csv)"
 CAPTURE = """\
@@ -46,7 +48,7 @@ _STUB = ["dispatch id", "kernel name"]
 
 def names() -> dict[str, list[str]]:
     """What the counters of a full profile make."""
-    return counter_names.exported() | LAUNCH_NAMES
+    return counter_names.exported() | spread.NAMES | LAUNCH_NAMES
 
 
 def recognise(source: Source) -> Match | None:

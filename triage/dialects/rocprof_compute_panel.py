@@ -24,6 +24,7 @@ from triage.ground import units
 from triage.ground.errors import BadCapture, NotTriageable
 
 NAME = "rocprof-compute-panel"
+SIGN = ("metric",)
 TELLS = {"work": "compute", "vendor": "amd", "api": "hip"}
 TITLE = "AMD ROCm Compute Profiler / Omniperf panels (201.csv, 1601.csv, 1701.csv, ...)"
 CAPTURE = """\

@@ -14,6 +14,7 @@ from triage.dialects._tables import wide_table
 from triage.ground import units
 
 NAME = "rocprof-compute-top"
+SIGN = ("kernel",)
 TELLS = {"work": "compute", "vendor": "amd", "api": "hip"}
 TITLE = "AMD ROCm Compute Profiler / Omniperf top kernels (pmc_kernel_top.csv)"
 CAPTURE = """\

@@ -9,6 +9,7 @@ from triage.dialects._amd import stats
 from triage.dialects._tables import wide_table
 
 NAME = "rocprof-stats"
+SIGN = ("totalduration",)
 TELLS = {"work": "compute", "vendor": "amd", "api": "hip"}
 TITLE = "AMD rocprof kernel stats (calls and total time per kernel)"
 CAPTURE = """\

@@ -12,6 +12,8 @@ from triage.dialects.rocprof import LAUNCH_NAMES
 from triage.ground.errors import BadCapture
 
 NAME = "rocprofv3-counters"
+SIGN = ("counter",)
+FOLDERS = True
 TELLS = {"work": "compute", "vendor": "amd", "api": "hip"}
 TITLE = "AMD rocprofv3 counter collection"
 CAPTURE = """\

@@ -15,6 +15,8 @@ from triage.dialects.rocprof import LAUNCH_NAMES
 from triage.ground.errors import BadCapture
 
 NAME = "rocprofv3-kernels"
+SIGN = ("timestamp",)
+FOLDERS = True
 TELLS = {"work": "compute", "vendor": "amd", "api": "hip"}
 TITLE = "AMD rocprofv3 kernel trace"
 CAPTURE = """\

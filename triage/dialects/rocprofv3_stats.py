@@ -9,6 +9,7 @@ from triage.dialects._amd import stats
 from triage.dialects._tables import wide_table
 
 NAME = "rocprofv3-stats"
+SIGN = ("totalduration",)
 TELLS = {"work": "compute", "vendor": "amd", "api": "hip"}
 TITLE = "AMD rocprofv3 kernel stats (calls and total time per kernel)"
 CAPTURE = """\

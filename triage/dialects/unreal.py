@@ -10,14 +10,16 @@ import numpy as np
 from triage.capture import shape
 from triage.capture.arrays import Floats
 from triage.capture.capture import Column, Quality, Table
+from triage.capture.cells import cells
 from triage.capture.odd import Odd
-from triage.capture.source import Source, cells
+from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects._graphics import pacing
 from triage.ground import units
 from triage.ground.errors import BadCapture, NotTriageable
 
 NAME = "unreal-csv"
+SIGN = ("frametime",)
 TELLS = {"work": "graphics"}
 TITLE = "Unreal Engine CSV profiler"
 CAPTURE = """\
@@ -122,6 +124,7 @@ def read(source: Source, options: Options) -> Table:
     table.lines = np.ones(len(names), dtype=np.int64)
     table.quality += odd.remarks()
     table.group = False
+    table.collectable = frozenset()  # the profiler has nothing more to give
     table.kinds = np.array(["frame", *[""] * len(passes)], dtype=object)
     time = np.array([mean[gpu] if gpu >= 0 else np.nan, *(mean[i] for i, _ in passes)]) * 1e6
     below = np.nansum(time[1:])
@@ -150,8 +153,7 @@ def read(source: Source, options: Options) -> Table:
             values = np.full(len(names), np.nan)
             values[0] = mean[i] * 1e6
             table.columns[metric] = Column(values, headers[i], i + 1, "ms", 1e6, formula=formula)
-    _bound(table, frame, numbers)
-    _pace(table, frame, numbers)
+    _bound(table, frame, numbers, _pace(table, frame, numbers))
     table.frame_ns = float(time[0]) if time[0] > 0 else None
     taken = set(wanted)
     table.unmapped = [h for i, h in enumerate(headers) if i not in taken and h]
@@ -226,8 +228,8 @@ def _numbers(
     return out, len(rows)
 
 
-def _bound(table: Table, frame: dict[str, int], numbers: dict[int, Floats]) -> None:
-    """Shares of the frame time, and the one that sets it."""
+def _bound(table: Table, frame: dict[str, int], numbers: dict[int, Floats], even: str) -> None:
+    """Shares of the frame time, and the one that sets it. even: how even the frames are, in words."""
     whole = frame.get("present.interval", -1)
     if whole < 0 or not (base := _mean(numbers[whole])) > 0:
         return
@@ -252,25 +254,26 @@ def _bound(table: Table, frame: dict[str, int], numbers: dict[int, Floats]) -> N
         if known[top] >= 0.9:
             verdict = f"{word}, {label} sets the frame rate"
         table.quality.append(
-            Quality("frame-bound", f"{label} is busy {known[top]:.0%} of the frame time: {verdict}", 0)
+            Quality("frame-bound", f"{label} is busy {known[top]:.0%} of the frame time: {verdict}{even}", 0)
         )
 
 
-def _pace(table: Table, frame: dict[str, int], numbers: dict[int, Floats]) -> None:
-    """How even the frames are, and how many of them which side bounds; facts of the frame."""
+def _pace(table: Table, frame: dict[str, int], numbers: dict[int, Floats]) -> str:
+    """How even the frames are, said; that and how many of them which side bounds become facts of the frame."""
     whole = frame.get("present.interval", -1)
     if whole < 0:
-        return
+        return ""
     threads = [numbers[i] for m, i in frame.items() if m.startswith("cpu.")]
     cpu = np.fmax.reduce(threads) if threads else None
     gpu = numbers[frame["gpu.time"]] if "gpu.time" in frame else None
+    # the profiler writes ms
+    found = pacing.pacing(numbers[whole] * 1e6, *(None if side is None else side * 1e6 for side in (gpu, cpu)))
     facts = {}
-    for metric, value in pacing.pacing(numbers[whole], gpu, cpu).items():
-        column = np.full(len(table), np.nan)
-        # the profiler writes ms
-        column[0] = value * 1e6 if metric in ("present.median", "present.low") else value
-        facts[metric] = column
+    for metric, value in found.items():
+        facts[metric] = np.full(len(table), np.nan)
+        facts[metric][0] = value
     pacing.enter(table, facts, pacing.FORMULAS)
+    return pacing.spoken(found, int(np.isfinite(numbers[whole]).sum()))
 
 
 def names() -> dict[str, list[str]]:

@@ -9,10 +9,12 @@ from triage.capture.arrays import Floats
 from triage.capture.capture import SEP, Column, Quality, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects._tables import wide_table
+from triage.dialects._tables import plausible, wide_table
+from triage.ground import units
 from triage.ground.errors import BadCapture
 
 NAME = "xcode-counters"
+SIGN = ("encoder",)
 TELLS = {"work": "graphics", "vendor": "apple", "api": "metal"}
 TITLE = "Apple Xcode Metal debugger counters (one row per encoder)"
 CAPTURE = """\
@@ -38,6 +40,7 @@ _PERCENT = {
     "Vertex Occupancy": "occupancy.vertex",
 }
 _INVERTED = {"Last Level Cache Miss Rate": "llc.hit_rate", "Texture Cache Miss Rate": "l1tex.hit_rate"}
+_TIME = "gpu time"
 _PLAIN = {
     "Bytes Read From Device Memory": "vram.bytes_read",
     "Bytes Written To Device Memory": "vram.bytes_written",
@@ -51,7 +54,7 @@ def names() -> dict[str, list[str]]:
     for table in (_PERCENT, _INVERTED, _PLAIN):
         for name, metric in table.items():
             out.setdefault(metric, []).append(name)
-    return out
+    return {**out, "gpu.time": ["GPU Time"]}
 
 
 def recognise(source: Source) -> Match | None:
@@ -78,7 +81,8 @@ def read(source: Source, options: Options) -> Table:
         elif h:
             first[h] = i
     wanted = {h: first[h] for h in (*_PERCENT, *_INVERTED, *_PLAIN) if h in first}
-    numeric = [*wanted.values(), *(c for h in wanted for c in again.get(h, []))]
+    time = next((i for i, h in enumerate(headers) if wide_table.split_unit(h)[0].lower() == _TIME), -1)
+    numeric = [*wanted.values(), *(c for h in wanted for c in again.get(h, [])), *([time] if time >= 0 else [])]
     text = [c for c in (label, buffer, group) if c >= 0]
     style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
     wide = wide_table.read(source, line, len(headers), numeric, text, style=style)
@@ -102,14 +106,40 @@ def read(source: Source, options: Options) -> Table:
             f"{source.path}: no counter that triage knows holds a number",
             "profile the capture in Xcode, then export again",
         )
+    if time >= 0:
+        _time(table, f"{source.path}:{line}", headers[time], time, wide.numbers[time])
+    if "gpu.time" not in table.columns:
+        _untimed(table, time >= 0)
     used = {c.column - 1 for c in (*table.columns.values(), *table.raw.values())}
     table.unmapped = [
         h for i, h in enumerate(headers) if h and i not in used and i not in text and first[h] not in used
     ]
-    table.notes.append(
-        "the export states no units; rates were read as percent, and times were left out, so nothing is ranked"
-    )
+    table.notes.append("the export states no units; rates were read as percent")
     return table
+
+
+def _time(table: Table, where: str, header: str, c: int, values: Floats) -> None:
+    """The encoders' times, in the unit that the header or, failing that, the values tell; nothing where neither does."""
+    unit = wide_table.split_unit(header)[1]
+    if not unit and np.isfinite(values).any():
+        try:
+            unit, remark = plausible.time_unit(where, header, values)
+        except BadCapture as e:
+            table.quality.append(Quality("time-unit", f"{e.message}: the times are left out; {e.hint}"))
+            return
+        unit = unit or "ns"
+        whole = units.show(np.nansum(values) * units.factor(unit, "ns"), "ns")
+        said = f"{header!r} states no unit and was read as {unit}, which makes the frame {whole}"
+        table.quality.append(remark or Quality("time-unit", said))
+    if np.isfinite(values).any():
+        factor = units.factor(unit, "ns")
+        table.columns["gpu.time"] = Column(values * factor, header, c + 1, unit, factor)
+
+
+def _untimed(table: Table, has_column: bool) -> None:
+    what = "the column GPU Time holds nothing that could be read" if has_column else "no column is called GPU Time"
+    said = f"{what}: encoders are ranked by the share of their own time; profile the capture and export again"
+    table.quality.append(Quality("no-times", said))
 
 
 def _column(table: Table, header: str, c: int, values: Floats) -> None:
@@ -124,3 +154,11 @@ def _column(table: Table, header: str, c: int, values: Floats) -> None:
         table.columns[metric] = Column(1 - values * 0.01, header, 0, formula=formula, inputs=(header,))
     else:
         table.columns.setdefault(_PLAIN[header], Column(values, header, c + 1))
+
+
+def collect(metrics: list[str]) -> str:
+    """The counters as Xcode calls them, and where it exports them."""
+    known = names()
+    wanted = ", ".join(known[m][0] for m in metrics if m in known)
+    counters = f" with {wanted}" if wanted else ""
+    return f"Xcode: profile the captured workload, then Editor > Export GPU Counters{counters}"

@@ -33,7 +33,7 @@ def read(module: dialects.Dialect, source: Source, options: dialects.Options) ->
             source = source.without(table.files[0].path, sums)
             continue
         table.quality += [_remark(e, e.path == source.path) for e in found.values()]
-        table.quality += twice.rows(table) + [_total(line, name) for line, name in sums.items()]
+        table.quality += twice.remarks(table) + [_total(line, name) for line, name in sums.items()]
         return table
     first = next(iter(found.values()))
     raise BadCapture(f"{first.path}: {_where(first)}; rows do not fit their header all over the file", "export again")

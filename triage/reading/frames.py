@@ -8,9 +8,8 @@ from __future__ import annotations
 import re
 
 import numpy as np
-import pandas as pd
 
-from triage.capture.arrays import Floats, Indices, Masks
+from triage.capture.arrays import Floats, Indices, Masks, numbered
 from triage.capture.capture import SEP, Capture, Quality, Table
 from triage.ground.units import show
 from triage.ground.wording import plural
@@ -50,7 +49,7 @@ def period(table: Table) -> Indices | None:
     words = (
         table.names if table.paths is None else [f"{p}{SEP}{w}" for p, w in zip(table.paths, table.names, strict=True)]
     )
-    codes, distinct = pd.factorize(np.asarray(words, dtype=object))
+    codes, distinct = numbered(np.asarray(words, dtype=object))
     if n < 2 * LEAST or len(distinct) < LEAST or len(distinct) > n // 2:
         return None
     # the first marker comes back where a frame begins: only these distances can be the period

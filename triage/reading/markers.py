@@ -10,18 +10,16 @@ import bisect
 from typing import TypeAlias
 
 import numpy as np
-import pandas as pd
 
 from triage import schema
-from triage.capture.arrays import Floats, Indices, Masks, Names
-from triage.capture.capture import SEP, Table
+from triage.capture.arrays import Floats, Indices, Masks, Names, numbered
+from triage.capture.capture import DEEPEST, SEP, Table
 from triage.ground.errors import BadCapture
 
 Members: TypeAlias = tuple[Indices, Indices]  # table rows by workload, and where each workload's begin in them (CSR)
 
 SAMPLE = 5_000  # names looked at before all are
 COLD, FEWEST = 5.0, 3  # house judgement: five times the median of three calls or more is another kind of call
-DEEPEST = 1_000  # levels of markers; engines write ten or twenty
 _IDENTITY = ("launch.grid_size", "launch.block_size")  # another launch shape is another workload
 
 
@@ -31,13 +29,13 @@ def group(table: Table) -> tuple[Indices, Members | None]:
     if not table.group or _all_differ(table.names):
         return np.arange(n), None
     # Column by column into one number: a tuple per row would cost more than reading the file.
-    codes, words = pd.factorize(table.names)
+    codes, words = numbered(table.names)
     count = len(words)
     for more in (table.paths, *(_values(table, m) for m in _IDENTITY), table.kinds):
         if more is not None:
-            extra, extra_distinct = pd.factorize(more)
+            extra, extra_distinct = numbered(more)
             # renumbered each time, so that the product never outgrows 64 bits; a missing cell (-1) is a value too
-            codes, numbers = pd.factorize(codes.astype(np.int64) * (len(extra_distinct) + 1) + extra + 1)
+            codes, numbers = numbered(codes.astype(np.int64) * (len(extra_distinct) + 1) + extra + 1)
             count = len(numbers)
     if count == n:
         return np.arange(n), None
@@ -66,6 +64,8 @@ def calls(table: Table, codes: Indices, members: Members | None) -> dict[str, Fl
     time = _values(table, "gpu.time")
     if members is None or time is None or "launch.block_size" not in table.columns:
         return {}
+    import pandas as pd
+
     by = pd.Series(time).groupby(codes)
     several = by.count().to_numpy() > 1
     found = {"gpu.time_min": by.min(), "gpu.time_median": by.median(), "gpu.time_max": by.max()}
@@ -76,6 +76,8 @@ def _cold(table: Table, codes: Indices, time: Floats | None, count: int) -> Mask
     """Calls of a kernel that took many times its median: they loaded code or pages, and speak for no other call."""
     if time is None or "launch.block_size" not in table.columns:
         return np.zeros(len(table), dtype=bool)
+    import pandas as pd
+
     usual = pd.Series(time).groupby(codes).median().to_numpy()
     several = np.bincount(codes, minlength=count) >= FEWEST
     cold: Masks = several[codes] & (time > COLD * usual[codes])

@@ -14,6 +14,7 @@ import numpy as np
 
 from triage.capture.arrays import Floats, Indices
 from triage.capture.capture import SEP, Capture, Table
+from triage.derive.vendor import of_kernels
 
 WRAPPER = 0.5  # house judgement: a marker around more than half of the frame is no pass
 MOST = 50_000  # ranges up to which a capture is a frame of passes
@@ -60,7 +61,7 @@ class _Node:
 
 def may_be_frame(table: Table, tells: Mapping[str, str]) -> bool:
     """Might these rows be rendering work, rather than launches of a compute API or a table too long to be a frame?"""
-    if tells.get("work") == "compute" or "launch.block_size" in table.columns:
+    if of_kernels(tells) or "launch.block_size" in table.columns:
         return False
     return 0 < len(table) <= MOST and "present.interval" not in table.columns
 
@@ -69,7 +70,7 @@ def is_frame(capture: Capture) -> bool:
     """Is this a frame of rendering work, rather than launches of a compute API or a table too long to be one?"""
     if not 0 < len(capture) <= MOST or "launch.block_size" in capture.facts:
         return False
-    if capture.input.tells.get("work") == "compute":
+    if of_kernels(capture.input.tells):
         return False
     return (
         bool(np.isin(capture.kinds, DRAWN).any())

@@ -20,7 +20,7 @@ MOST_OF = {"ns": 3.2e16, "hz": 1e12, "byte/s": 1e17}  # a year; a hundred times 
 ROUNDING = 0.005  # of a share: what the tools round to whole percent, and no more
 TINY = 1e-9
 DAMAGE = frozenset(
-    ("rows-set-aside", "not-a-number", "not-finite", "foreign-unit", "impossible-value", "damaged-timestamps", "no-last-line-end",
+    ("rows-set-aside", "rows-left-out", "not-a-number", "not-finite", "foreign-unit", "impossible-value", "damaged-timestamps", "no-last-line-end",
      "unit-not-understood", "own-unit", "no-duration", "companion-left-out", "ambiguous-counter",
      "repeated-rows", "total-row", "tables-left-out", "calls-by-table", "columns-disagree")
 )  # fmt: skip

@@ -67,7 +67,7 @@ def read(
 def capture(table: Table, module: dialects.Dialect, why: str, device: str = "", marker: str = "") -> Capture:
     """A reader's table as a Capture; raises TriageError for an unknown device or a marker that matches nothing."""
     source = table.files[0]
-    tells = dialects.tells(module.NAME)
+    tells = dialects.tells(module)
     framed = passes.may_be_frame(table, tells)
     frame = frames.split(table) if framed else None
     codes, members = markers.group(table)
@@ -134,6 +134,11 @@ def _timed(table: Table) -> Timeline | None:
     """Measure a table's trace; its span is the frame, and what limits what it can say is remarked upon."""
     if table.trace is None or not len(table.trace.operations):
         return None
+    if len(table.trace.devices) > timeline.MOST_DEVICES:
+        raise BadCapture(
+            f"{table.files[0].path}: work on {len(table.trace.devices):,} devices, more than a machine has",
+            "the file is damaged; export again",
+        )
     found = timeline.build(table.trace)
     table.frame_ns = float(sum(d.span_ns for d in found.devices))
     table.quality += quality.timeline(found)

@@ -7,18 +7,22 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from triage.capture.arrays import Floats, Masks
-from triage.capture.capture import Quality, Table
+from triage.capture.capture import SEP, Quality, Table
 from triage.capture.source import Source
 from triage.ground.errors import BadCapture
 
 TIMES = (2, 3, 4)  # a file that is so many times the same bytes was appended to itself
 LEAST = 64  # bytes of one of them
+SMALL = 8 << 20  # bytes of a file whose text is looked at; larger ones are judged by their rows
+BEFORE = 64  # lines like the last one behind which a repetition may begin
+NUMBERS = 6  # different numbers, 0 and 1 aside, that a repetition must hold before it can be no chance
 DISTINCT = 4  # figures that rows and their repetition must hold before they can be no chance
 CLOSE = 0.02  # what rounding may take from a sum
 _TOTAL = re.compile(r"(?:(?:grand|sub|frame|gpu)[ _-]?)?(?:total|sum|average|avg|mean|overall)s?(?:[ _-](?:time|frame|gpu))?|whole frame", re.IGNORECASE)  # fmt: skip
+
+_NUMBER = re.compile(rb"(?<![\w.])\d+(?:\.\d+)?(?![\w.])")
 
 
 def refuse(files: Iterable[Source]) -> None:
@@ -50,7 +54,48 @@ def _repeats(path: Path, times: int) -> bool:
         return all(f.read(part) == whole for _ in range(1, times))
 
 
-def rows(table: Table) -> list[Quality]:
+def remarks(table: Table) -> list[Quality]:
+    """A remark where every row of a table stands several times, or its file ends with lines it has just held."""
+    return _rows(table) or _ends([f for f in table.files if not f.is_folder])
+
+
+def _ends(files: Iterable[Source]) -> list[Quality]:
+    """A remark for a text file whose end repeats the lines before it, where these and it make up half of the file.
+
+    Not every line becomes a row, and of a row not every cell becomes a figure: this looks at the text itself.
+    """
+    for file in files:
+        if file.plain_path and LEAST <= file.size <= SMALL and b"\0" not in file.head:
+            lines = Path(file.plain_path).read_bytes().rstrip(b"\r\n").split(b"\n")
+            if size := _again([line.rstrip(b"\r") for line in lines]):
+                said = (
+                    f"from line {len(lines) - size + 1} to its end {file.name} repeats the lines before: if the export was "
+                    "appended to itself, its figures count double"
+                )
+                return [Quality("repeated-rows", said, doubt=True)]
+    return []
+
+
+def _again(lines: list[bytes]) -> int:
+    """How many lines at the end stand right before themselves as well, at least half of all together; 0 for none."""
+    alike = [i for i, line in enumerate(lines[:-1]) if line == lines[-1]]
+    for i in reversed(alike[-BEFORE:]):
+        size = len(lines) - 1 - i
+        if 4 * size >= len(lines) and lines[-size:] == lines[-2 * size : -size] and _many(lines[-size:]):
+            return size
+    return 0
+
+
+def _many(lines: Iterable[bytes]) -> bool:
+    found: set[bytes] = set()
+    for line in lines:
+        found.update(_NUMBER.findall(line))
+        if len(found - {b"0", b"1"}) >= NUMBERS:
+            return True
+    return False
+
+
+def _rows(table: Table) -> list[Quality]:
     """A remark where every row of a table stands several times, figure for figure."""
     # what a reader makes of several rows may differ where the rows do not
     columns = [c.values for c in (*table.columns.values(), *table.raw.values()) if c.column]
@@ -66,6 +111,8 @@ def rows(table: Table) -> list[Quality]:
             return []
     if not any(table.names[i] == table.names[0] for i in like.tolist()):
         return []
+    import pandas as pd
+
     whole = pd.DataFrame({-1: table.names, **dict(enumerate(columns))})
     if not whole.duplicated(keep=False).all():
         return []
@@ -87,6 +134,14 @@ def _enough(columns: Iterable[Floats]) -> bool:
     return False
 
 
+def _outermost(table: Table) -> Masks:
+    """Rows that stand under no other: what lies under one is in its time already."""
+    if table.paths is None:
+        return np.ones(len(table), dtype=bool)
+    rows = {SEP.join((str(p), str(n))) if p else str(n) for p, n in zip(table.paths, table.names, strict=True)}
+    return np.array([str(p) not in rows for p in table.paths])
+
+
 def totals(table: Table) -> dict[int, str]:
     """Line -> name of rows that are no workload, but the sum or the mean of all others, by name and by figure."""
     column = table.columns.get("gpu.time")
@@ -95,7 +150,7 @@ def totals(table: Table) -> dict[int, str]:
     ends = {*range(3), *range(len(table) - 3, len(table))}  # where such rows stand
     named = [i for i in sorted(ends) if _TOTAL.fullmatch(str(table.names[i]).strip())]
     flat = table.paths is None or not any(table.paths[i] for i in named)
-    others: Masks = np.ones(len(table), dtype=bool)
+    others = _outermost(table)
     others[named] = False
     rest = column.values[others]
     rest = rest[np.isfinite(rest)]

@@ -95,7 +95,9 @@ def add(table: Table, export: Export, source: Source, ending: str) -> None:
     try:
         at, headers = wide_table.header(info)
         shape.check(info, at + 1, None, headers)
-        rows = list(enumerate(csv.DictReader(info.head_lines, delimiter=info.delimiter), 2))
+        if not {"Agent_Type", "Name"} <= set(headers):
+            raise BadCapture(f"{info.path}:{at}: no columns Agent_Type and Name", "is it rocprofv3's agent table?")
+        rows = list(enumerate(csv.DictReader(info.head_lines[at - 1 :], delimiter=info.delimiter), at + 1))
     except (TriageError, csv.Error) as e:  # a companion that cannot be read takes nothing from the export itself
         table.quality.append(Quality("companion-left-out", f"a file beside the export was left out: {e}"))
         return

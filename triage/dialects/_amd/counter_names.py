@@ -63,6 +63,13 @@ DIRECT: dict[str, tuple[str, float]] = {
     "GL2C_REQ_sum": ("l2.requests", 1.0),
 }
 
+# of DIRECT, what only rocprofiler-sdk (rocprofv3) derives
+SDK_ONLY = frozenset(
+    "WAVE_DEP_WAIT WaveDepWait WAVE_ISSUE_WAIT WaveIssueWait WaveExec ValuPipeIssueUtil SIMD_UTILIZATION AvgNumActiveThreads"
+    " LdsUtil LdsBankConflict TaUtil vL1dCacheUtil vL1dBufCoalesceRate vL1dDataPendRate vL1dRdTagConfStallRate"
+    " sL1dCacheHitRate EaRdLatency EaWrLatency GPU_UTIL".split()
+)
+
 # clocks that fit into the kernel's time, where nobody counted its cycles: an upper bound, so that shares come out low
 _CLOCKS = "max_sclk / 1000 * gpu.time"  # MHz and ns
 # cycles summed over what a counter is summed over: every CU, or every shader engine's workgroup dispatcher
@@ -102,6 +109,7 @@ def _wide(*narrow: str) -> str:
 _WIDE = (_wide("F16", "BF16", "F8", "F6F4"), _wide("F16", "BF16", "F8"), _wide("F16", "BF16"))
 
 
+_INSTS = "SQ_INSTS_VALU"
 _UTCL2 = ("LFIFO_NOT_RES", "UTCL2_REQ_OUT_OF_CREDITS")
 
 
@@ -132,6 +140,10 @@ _BASE: tuple[tuple[str, str], ...] = (
     ("waves.active", "SQ_ACTIVE_INST_ANY / SQ_WAVE_CYCLES"),
     ("waves.lds_wait", "SQ_WAIT_INST_LDS / SQ_WAVE_CYCLES"),
     ("valu.insts", "SQ_INSTS_VALU"),
+    # double precision and transcendentals among the vector instructions: what makes them slow
+    ("valu.fp64_share", f"({' + '.join(f'{_INSTS}_{op}_F64' for op in ('ADD', 'MUL', 'FMA', 'TRANS'))}) / {_INSTS}"),
+    ("valu.trans_share", f"({_INSTS}_TRANS_F16 + {_INSTS}_TRANS_F32) / {_INSTS}"),
+    ("valu.trans_share", f"{_INSTS}_TRANS_F32 / {_INSTS}"),
     ("vmem.insts", "SQ_INSTS_VMEM"),
     ("vmem.insts", "SQ_INSTS_VMEM_RD + SQ_INSTS_VMEM_WR"),
     # per wave and instruction, as rocprof v1 and the Radeon profilers average them
@@ -259,9 +271,12 @@ def exported(sizes: tuple[str, ...] = SPECS, arch: str = "") -> dict[str, list[s
     return out
 
 
-def counters(metric: str, arch: str = "") -> list[str]:
-    """Counters to collect for a metric: the derived one where there is one, else all inputs of its first formula."""
-    absent = rdna.LACKING if rdna.is_rdna(arch) else frozenset()
+def counters(metric: str, arch: str = "", without: frozenset[str] = frozenset()) -> list[str]:
+    """Counters to collect for a metric: the derived one where there is one, else all inputs of its first formula.
+
+    without: derived metrics that the tool does not know.
+    """
+    absent = without | (rdna.LACKING if rdna.is_rdna(arch) else frozenset())
     for header, (id, _) in direct(arch).items():
         if id == metric and header not in absent:
             return [header]
@@ -270,11 +285,11 @@ def counters(metric: str, arch: str = "") -> list[str]:
             found: list[str] = []
             for name in names(formula):
                 if name.islower():
-                    found += [] if name in SPECS or name in GIVEN else counters(name, arch)
+                    found += [] if name in SPECS or name in GIVEN else counters(name, arch, without)
                 else:
                     found.append(name.rpartition(".")[2])
             return list(dict.fromkeys(found))
-    return [c for part in SM_PARTS[:2] for c in counters(part, arch)] if metric == "sm.throughput" else []
+    return [c for part in SM_PARTS[:2] for c in counters(part, arch, without)] if metric == "sm.throughput" else []
 
 
 def first(arch: str = "") -> list[str]:

@@ -7,7 +7,6 @@ passes has several pairs of timestamps: the middle one is used, and a wide sprea
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 
 from triage.capture import shape
 from triage.capture.arrays import Floats, Indices, Masks, Names
@@ -75,6 +74,8 @@ def _dispatches(keys: list[Names], dead: Masks) -> tuple[Indices, Indices]:
 
     Raises BadCapture when every row is dead.
     """
+    import pandas as pd
+
     codes = np.zeros(len(dead), dtype=np.int64)
     for key in keys:
         part, distinct = pd.factorize(key)
@@ -102,6 +103,8 @@ def _counters(
     n: int,
 ) -> None:
     """Every counter as one column over the n dispatches; a counter of no use is listed and left."""
+    import pandas as pd
+
     codes, distinct = pd.factorize(names)
     wanted = rocm.wanted([str(d) for d in distinct])
     repeats = 0
@@ -140,6 +143,8 @@ def _time(
     lines: Indices,
 ) -> None:
     """gpu.time of each dispatch: its only pair of timestamps, or the middle one of its passes."""
+    import pandas as pd
+
     start, end = wide.texts[roles["start"]], wide.texts[roles["end"]]
     # rows of one pass share their pair of timestamps: one row per dispatch and pass is enough
     pair, _ = pd.factorize(start)

@@ -11,12 +11,11 @@ from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
 
 import numpy as np
-import pandas as pd
 
 from triage.capture.arrays import Floats, Names
 from triage.capture.capture import Column, Quality, Table
 from triage.dialects import Options
-from triage.dialects._amd import counter_names, rdna, sizes
+from triage.dialects._amd import compiled, counter_names, rdna, sizes, spread
 from triage.dialects._amd.rocm_export import Export
 from triage.dialects._tables import formulas
 from triage.ground.errors import NotTriageable
@@ -55,7 +54,9 @@ _KD = ("[clone .kd]", "(.kd)", ".kd")
 def clean(name: str) -> str:
     """A kernel's name without the marks of its descriptor: `f(int) [clone .kd]` -> `f(int)`."""
     bare = name.strip()
-    return next((bare.removesuffix(mark).rstrip() for mark in _KD if bare.endswith(mark)), bare)
+    while mark := next((m for m in _KD if bare.endswith(m)), ""):
+        bare = bare.removesuffix(mark).rstrip()
+    return bare
 
 
 def names(texts: Names) -> Names:
@@ -93,6 +94,8 @@ def elapsed(start: Names, end: Names) -> tuple[Floats, int]:
 
     Timestamps reach 1.7e18 ns, where a float64 only holds steps of 256 ns, so they are subtracted as whole numbers.
     """
+    import pandas as pd
+
     try:
         a, b = (pd.Series(t).astype("int64").to_numpy() for t in (start, end))
         return (b - a).astype(np.float64), 0
@@ -122,7 +125,9 @@ def wanted(headers: Iterable[str]) -> set[str]:
     out = needed & have
     out.update(h for h in have if f"{h}_sum" in needed)
     for h in headers:  # channels only where the tool did not sum them up: a GPU has up to 128
-        if (m := CHANNEL.fullmatch(h)) and f"{m[1]}_sum" in needed and f"{m[1]}_sum" not in have:
+        if ((m := CHANNEL.fullmatch(h)) and f"{m[1]}_sum" in needed and f"{m[1]}_sum" not in have) or (
+            m and m[1] == spread.COUNTER
+        ):
             out.add(h)
     return out
 
@@ -170,6 +175,7 @@ def finish(table: Table, export: Export, options: Options, names: Iterable[str] 
     _groups(table, export)
     # what the tool printed as a metric wins over a formula for it
     sizes.complete(table, export, options.device)
+    compiled.join(table, export.source, export.arch)
     printed = counter_names.direct(export.arch, export.counters)
     for name, column in export.counters.items():
         metric, factor = printed.get(name, ("", 1.0))
@@ -192,6 +198,7 @@ def finish(table: Table, export: Export, options: Options, names: Iterable[str] 
     for metric, formula in counter_names.formulas_of(export.arch, export.counters):
         if metric not in table.columns:
             _compute(table, find, metric, formula)
+    spread.add(table, export)
     parts = [p for p in counter_names.SM_PARTS if p in table.columns]
     if "valu.busy" in parts:  # without the vector ALU the maximum would be a guess
         _compute(table, find, "sm.throughput", f"max({', '.join(parts)})")

@@ -8,16 +8,18 @@ together - a call, and the work it started - shares the stack id of its events.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from triage.capture.arrays import Floats, Indices, Names
 from triage.capture.timeline.nesting import Nest
 from triage.capture.timeline.words import class_of
 from triage.capture.trace import COPY, FROM_DEVICE, KERNEL, ON_DEVICE, OTHER_WAY, TO_DEVICE, Calls, Operations
 from triage.dialects._tables.database import MISSING, Database, floats, sane
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 DISPATCH, COPIES = "rocpd_kernel_dispatch", "rocpd_memory_copy"
 AXES = tuple(f"{what}_size_{a}" for what in ("workgroup", "grid") for a in "xyz")
@@ -41,6 +43,8 @@ class Run:
     """One run of a database. remarks: what was left out, in words."""
 
     def __init__(self, database: Database, ending: str) -> None:
+        import pandas as pd
+
         self.db, self.ending = database, ending
         self.remarks: list[str] = []
         events = self.rows("rocpd_event", ("id", "stack_id", "correlation_id", "category_id"))
@@ -76,11 +80,15 @@ class Run:
 
     def rows(self, name: str, columns: Sequence[str]) -> pd.DataFrame:
         """Whole numbers of a table; the first column is always there, empty where the table is not."""
+        import pandas as pd
+
         found = self.db.numbers(self.table(name), columns) if self.table(name) else {}
         return pd.DataFrame(found if columns[0] in found else {c: np.zeros(0, dtype=np.int64) for c in columns})
 
     def timed(self, name: str, columns: Sequence[str]) -> pd.DataFrame:
         """Rows with start, end, agent_id, stream, pid, tid and key, and their position in the table as `row`."""
+        import pandas as pd
+
         table = self.table(name)
         wanted = ("start", "end", "start_id", "end_id", "track_id", "agent_id", "stream_id", "queue_id", "pid", "tid", "event_id")  # fmt: skip
         found = pd.DataFrame(self.db.numbers(table, (*wanted, *columns)) if table else {})
@@ -114,6 +122,8 @@ class Run:
 
     def calls(self) -> tuple[Calls, Indices, Nest | None]:
         """(calls of the runtime, the key of each, the markers of the program)."""
+        import pandas as pd
+
         found = self.timed("rocpd_region", ("name_id",))
         category = self.strings(found["category"]) if len(found) else pd.Series(dtype=object)
         thread = pd.factorize(found["pid"].to_numpy() * (1 << 32) + found["tid"].to_numpy())[0].astype(np.int64)
@@ -133,6 +143,8 @@ class Run:
 
     def operations(self, calls: Calls, keys: Indices) -> tuple[Operations, list[str], list[tuple[str, str | None]]]:
         """(dispatches and then copies, their names, the devices)."""
+        import pandas as pd
+
         kernels, copies = self.kernels, self.copies
         direction = self.strings(copies["name_id"]).str.replace("MEMORY_COPY_", "", regex=False)
         way = direction.map(_WAYS).fillna(OTHER_WAY).to_numpy(dtype=np.int8)

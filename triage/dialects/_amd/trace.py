@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from triage.capture.arrays import Indices, Masks, Names
 from triage.capture.source import Source
 from triage.capture.timeline.words import class_of
 from triage.capture.trace import COPY, FROM_DEVICE, KERNEL, ON_DEVICE, OTHER_WAY, TO_DEVICE, Calls, Operations, Trace
 from triage.ground.errors import TriageError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _FAR = 1 << 61
 # the runtime's calls; HSA's lie below them and are taken where the others are missing
@@ -34,6 +37,8 @@ def trace(
     source: Source, ending: str, start: Names, end: Names, names: Names, agents: Names | None, correlation: Names | None
 ) -> Trace | None:
     """The timeline of a kernel trace in file order, copies behind it; None where its timestamps are no whole numbers."""
+    import pandas as pd
+
     begin, finish = whole(start), whole(end)
     if begin is None or finish is None or (finish < begin).any():
         return None
@@ -81,6 +86,8 @@ def _called(wanted: Names, known: Sequence[str]) -> Indices:
 
 def _calls(source: Source, ending: str) -> tuple[Calls, list[str]]:
     """Calls of the host beside a trace, and their correlation ids."""
+    import pandas as pd
+
     for other in _CALLS:
         found = _beside(source, ending, other, ["Function", "Thread_Id", "Correlation_Id", *_TIMES])
         if found is not None:
@@ -99,6 +106,8 @@ def _calls(source: Source, ending: str) -> tuple[Calls, list[str]]:
 
 def _copies(source: Source, ending: str) -> pd.DataFrame | None:
     """Copies beside a trace: start, end, agent, way, name, Correlation_Id."""
+    import pandas as pd
+
     columns = ["Direction", "Source_Agent_Id", "Destination_Agent_Id", "Correlation_Id", *_TIMES]
     found = _beside(source, ending, "_memory_copy_trace", columns)
     if found is None:
@@ -116,6 +125,8 @@ def _copies(source: Source, ending: str) -> pd.DataFrame | None:
 
 def _beside(source: Source, ending: str, other: str, columns: list[str]) -> pd.DataFrame | None:
     """A table of the same run with these columns as text: `run_kernel_trace.csv` goes with `run_hip_api_trace.csv`."""
+    import pandas as pd
+
     name = Path(source.name.removesuffix(".gz"))
     stem = name.stem.removesuffix(ending)
     if stem == name.stem and name.stem != ending.lstrip("_"):

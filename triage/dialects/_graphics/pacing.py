@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from triage.capture.arrays import Floats
 from triage.capture.capture import Column, Table
+from triage.ground import units
 
 FULL = 0.9  # a side that works for nine tenths of a frame sets its pace
 STUTTER = 2.0  # a frame twice as long as the median one is seen
@@ -29,6 +32,21 @@ def pacing(interval: Floats, gpu: Floats | None, cpu: Floats | None) -> dict[str
             share = busy[known] / interval[known]
             out[f"present.{name}_bound"] = float((share >= FULL).mean())
     return out
+
+
+def spoken(facts: Mapping[str, float], frames: int) -> str:
+    """`; half of the frames take 16.2 ms or less, 1 % low 22 ms (45 fps), 0.5 % stutter` of pacing() in ns; "" without frames.
+
+    A hundredth of fewer than a hundred frames is none of them: then the slowest are meant.
+    """
+    median, low = facts.get("present.median", np.nan), facts.get("present.low", np.nan)
+    if not (median > 0 and low > 0):
+        return ""
+    which = "1 % low" if frames >= 100 / LOWEST else f"slowest of {frames} about"
+    slow = f"{which} {units.show(low, 'ns')} ({1e9 / low:.0f} fps)"
+    stutter = facts["present.stutter"] * 100
+    seen = f"{stutter:.1f} % stutter" if stutter > 0 else "none stutters"
+    return f"; half of the frames take {units.show(median, 'ns')} or less, {slow}, {seen}"
 
 
 def enter(table: Table, facts: dict[str, Floats], formula: str) -> None:

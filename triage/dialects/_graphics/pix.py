@@ -10,7 +10,8 @@ import numpy as np
 from triage.capture import shape
 from triage.capture.arrays import Floats, Indices, Masks, Names
 from triage.capture.capture import SEP, Column, Quality, Table
-from triage.capture.source import Source, cells
+from triage.capture.cells import cells
+from triage.capture.source import Source
 from triage.dialects import Options
 from triage.dialects._graphics import barriers, markers
 from triage.dialects._nvidia import perfworks

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
-import pandas as pd
 
 from triage.capture import shape
 from triage.capture.arrays import Floats, Indices, Names
@@ -137,6 +136,8 @@ def load(source: Source, group: list[Block], name_at: int, numeric: list[int]) -
 
     Unquoted kernel names with commas are put together again.
     """
+    import pandas as pd
+
     width = len(group[0].headers)
     ends = not group[0].headers[-1]  # the header has a trailing comma
     # the C parser needs records of one width

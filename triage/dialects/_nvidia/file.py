@@ -13,17 +13,20 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
-import pandas as pd
 
 from triage.capture import shape
 from triage.capture.arrays import Indices
+from triage.capture.cells import cells, delimiter
 from triage.capture.packed import bounded
-from triage.capture.source import Source, cells, delimiter
+from triage.capture.source import Source
 from triage.ground.errors import BadCapture
 from triage.schema import normal
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _MAX = 4 << 30
 _MAPPED = 512 << 20  # larger files are mapped: cutting a mapped file while it is read kills the reader
@@ -149,7 +152,9 @@ def segments(body: Body, header: Header, numeric_first: bool = True, ends: Colle
         body.source.delimiter = separator
         last = body.lines_before(stop, counted) if i + 1 < len(starts) else None
         short = [n + 1 for n, h in enumerate(headers) if normal(h) in ends]
-        shape.check(body.source, line + 1, last, headers, also=short, foreign=True, quotes=True)
+        shape.check(
+            body.source, line + 1, last, headers, also=short, foreign=True, quotes=True, held=(body.data, begin)
+        )
         bad: dict[int, str] = {}
         found += _clean(body, headers, separator, begin, stop, line, numeric_first, {len(headers), *short}, bad)
         if bad:
@@ -222,6 +227,8 @@ def frame(body: Body, seg: Segment, usecols: list[int], categories: Collection[i
 
     Short records are padded with "" and long ones cut; raises BadCapture where quotes are damaged beyond reading.
     """
+    import pandas as pd
+
     # short records are normal: beside rule columns a metric's record ends behind its value. Three cells to spare for
     # long ones, which end in stray commas
     width = len(seg.headers) + 3
@@ -255,6 +262,8 @@ def frame(body: Body, seg: Segment, usecols: list[int], categories: Collection[i
 
 def _by_hand(body: Body, seg: Segment, kept: list[int], categories: Collection[int]) -> pd.DataFrame:
     """The same with the csv module, for records the fast parser refuses."""
+    import pandas as pd
+
     text = bytes(body.data[seg.start : seg.end]).decode(body.encoding, "replace").replace("\0", "")
     try:
         rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=seg.separator))

@@ -14,8 +14,9 @@ import numpy as np
 from triage.capture import shape
 from triage.capture.arrays import Floats, Indices, Names
 from triage.capture.capture import SEP, Quality
+from triage.capture.cells import delimiter
 from triage.capture.odd import Odd
-from triage.capture.source import Source, delimiter
+from triage.capture.source import Source
 from triage.dialects._nvidia import perfworks
 from triage.dialects._tables import number_cells
 from triage.ground import units

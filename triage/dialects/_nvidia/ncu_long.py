@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from triage import schema
 from triage.capture.arrays import Floats, Indices, Masks, Names
@@ -22,8 +22,12 @@ from triage.capture.shape import Misfit
 from triage.capture.source import Source
 from triage.dialects._nvidia import ncu_implied, ncu_said
 from triage.dialects._nvidia import ncu_names as ncu
+from triage.dialects._tables import extents
 from triage.ground import units
 from triage.ground.errors import BadCapture, UnknownUnit
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TOOL = "Nsight Compute"
 _ID = re.compile(r"\s*(?:\d{1,15}|\d{1,3}(?:[.,\u00a0\u202f ]\d{3})+)\s*")  # thousands grouped or not
@@ -42,6 +46,8 @@ class Part:
 
 def codes(part: pd.DataFrame, name: str | int) -> tuple[Indices, list[str]]:
     """Category number of every row and the words they stand for; an absent column is all ""."""
+    import pandas as pd
+
     if name not in part:
         return np.zeros(len(part), dtype=np.int64), [""]
     column = part[name]
@@ -55,6 +61,8 @@ def codes(part: pd.DataFrame, name: str | int) -> tuple[Indices, list[str]]:
 
 
 def _join(parts: list[Part]) -> tuple[pd.DataFrame, Indices]:
+    import pandas as pd
+
     if len(parts) == 1:
         return parts[0].frame, parts[0].lines
     plain = [p.frame.astype(object) for p in parts]
@@ -119,6 +127,8 @@ def build(
 
     average: values are means over `calls` launches of a kernel, so rows are not grouped again.
     """
+    import pandas as pd
+
     frame, lines = _join(parts)
     if not len(frame):
         raise BadCapture(f"{source.path}: a header but no rows", "the profiler recorded nothing; capture again")
@@ -281,26 +291,21 @@ def factor(unit: str, metric: str, name: str) -> float:
 
 
 def is_extent(text: str) -> bool:
-    """`(256, 1, 1)`: a shape of three sizes, from which a total is taken."""
-    return bool(re.fullmatch(r"\(?\s*\d+\s*(?:[,x\u00d7]\s*\d+\s*){2}\)?", text.strip()))
-
-
-def extents(text: str) -> float:
-    """`(256, 1, 1)`, `256 x 1 x 1` or `256, 1, 1` -> 256; NaN when it is no extent."""
-    parts = [re.sub(r"[.,\s\u00a0]", "", p) for p in re.split(r",\s+|\s*[x\u00d7]\s*|;", text.strip().strip("()[] "))]
-    if len(parts) == 1 and text.count(",") == 2:  # (256,1,1)
-        parts = text.strip("()[] ").split(",")
-    good = 1 <= len(parts) <= 3 and all(p.isdigit() for p in parts)
-    return float(np.prod([float(p) for p in parts])) if good else np.nan
+    """`(256, 1, 1)`: a shape of three sizes, from which a total is taken; not `12,31,0`, a number that is damaged."""
+    return len(extents.axes(text)) == 3 and not re.fullmatch(r"[\d,]+", text.strip())
 
 
 def _shapes(table: Table, frame: pd.DataFrame, first: Indices, cells: dict[str, int]) -> None:
     """Block and grid size from the `(256, 1, 1)` columns, where no section states them; architecture and device."""
+    odd = Odd()
     for role, metric in (("block", "launch.block_size"), ("grid", "launch.grid_size")):
         at, words = codes(frame, role)
-        values = np.array([extents(w) for w in words])[at[first]]  # the section's own figure is a total as well
+        shown = np.array(words, dtype=object)[at[first]]
+        values = extents.totals(extents.read(shown, f"{role.title()} Size", table.line, odd))
+        # the section's own figure is a total as well
         if metric not in table.columns and np.isfinite(values).any():
             table.columns[metric] = Column(values, f"{role.title()} Size", cells.get(role, 0), "(x, y, z)")
+    table.quality += odd.remarks()
     seen = []
     for role in ("cc", "device"):
         at, words = codes(frame, role)

@@ -7,7 +7,7 @@ Guide (metrics structure, sections); NVIDIA, Nsight Compute CLI, nvprof transiti
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 from triage import schema
 from triage.ground.errors import UnknownUnit
@@ -71,7 +71,7 @@ def _table() -> dict[str, str]:
     return table
 
 
-@cache
+@lru_cache(16_384)
 def metric(name: str, unit_text: str = "", section: str = "") -> str:
     """Canonical id of an exported metric, "" when it means nothing to us.
 
@@ -92,7 +92,7 @@ def metric(name: str, unit_text: str = "", section: str = "") -> str:
     return found
 
 
-@cache
+@lru_cache(16_384)
 def rank(name: str) -> int:
     """Preference among names of one metric: lower wins. The order of the schema's aliases, then other names."""
     key = schema.normal(name)

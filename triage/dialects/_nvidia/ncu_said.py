@@ -32,12 +32,15 @@ _WAITS = (
     ("instruction cache miss", "no_instruction"),
     ("micro scheduler to select", "not_selected"),
     ("outstanding memory instructions", "drain"),
+    ("outstanding memory operations", "drain"),
+    ("not being selected", "not_selected"),
+    ("l1tex instruction queue", "tex_throttle"),
     ("warpgroup", "gmma"),
     ("dispatch", "dispatch_stall"),
     ("sleep", "sleeping"),
 )
 _STALL = re.compile(
-    r"stalled? waiting (?:for |on )?(.{5,160}?)\. .*?represents about ([\d.]+)% of the total average of ([\d.]+)",
+    r"stalled? (?:waiting )?(?:for |on |due to |after )?(.{5,200}?)\. .*?represents about ([\d.]+)% of the total average of ([\d.]+)",
     re.DOTALL,
 )
 # parts of the GPU in the words of the imbalance rule -> where their cycles stand in the schema
@@ -50,11 +53,26 @@ _UNITS = {
     "dram channels": "vram",
 }
 _UNEVEN = re.compile(r"One or more ([\w ]+?) have a much .*?Maximum instance value is ([\d.]+)% above", re.DOTALL)
+# a composite pipe is named with the one that dominates it: "Shared is the highest ... dominated by its Tensor (FP) sub-pipeline"
+_PIPE_NAME = r"(ALU(?: Heavy| Lite)?|FMA(?: Heavy| Lite| \(FP16\))?|FP16|FP64|XU|LSU|TEX|TMA|Uniform|Tensor|Shared)\b"
 _PIPE = re.compile(
-    r"\b(ALU|FMA|FP16|FP64|XU|LSU|TEX|Tensor)\b[^.]{0,30}? is the highest-utilized pipeline \(([\d.]+)%\)",
+    rf"\b(?:Shared )?{_PIPE_NAME}[^.]{{0,30}}? is the highest-utilized pipeline \(([\d.]+)%\)( based on elapsed)?",
     re.IGNORECASE,
 )
+_DOMINATED = re.compile(rf"dominated by its {_PIPE_NAME}[^.]{{0,12}} sub-pipeline", re.IGNORECASE)
+_EXECUTED = re.compile(
+    rf"executed instructions, the highest utilized pipeline \(([\d.]+)%\) is {_PIPE_NAME}", re.IGNORECASE
+)
+_PIPES = {
+    "fma heavy": "fmaheavy",
+    "fma lite": "fmalite",
+    "fma (fp16)": "fp16",
+    "alu heavy": "alu",
+    "alu lite": "alu",
+    "shared": "",
+}
 _LEADERS = ("alu", "xu")
+_ROOF = re.compile(r"achieved\s+(?:close to )?([\d.]+)% of this device's fp32 peak[^.]*? ([\d.]+)% of its fp64 peak")
 _FUSED = re.compile(r"executes ([\d,]+) fused and ([\d,]+) non-fused (FP32|FP64)", re.IGNORECASE)
 # pattern -> metric of each group; counts as printed
 _COUNTS = (
@@ -68,6 +86,8 @@ _COUNTS = (
     ),
     (r"global loads[^.]*\..*?only ([\d.]+) of the 32 bytes", ("global_load.bytes_per_sector",)),
     (r"global stores[^.]*\..*?only ([\d.]+) of the 32 bytes", ("global_store.bytes_per_sector",)),
+    (r"local loads[^.]*\..*?only ([\d.]+) of the 32 bytes", ("local_load.bytes_per_sector",)),
+    (r"local stores[^.]*\..*?only ([\d.]+) of the 32 bytes", ("local_store.bytes_per_sector",)),
     (r"less than the (?:GPU's )?([\d,]+) multiprocessors", ("device.sm_count",)),
 )
 _SHARES = ((r"which represent ([\d.]+)% of the overall [\d,]+ wavefronts for shared", "shared.conflict_share"),)
@@ -88,14 +108,29 @@ def figures(rule: str, text: str) -> Iterator[tuple[str, float]]:
             yield metric, float(found[1]) / 100
     if (m := _UNEVEN.search(text)) and m[1].lower() in _UNITS:
         yield f"{_UNITS[m[1].lower()]}.cycles_active_max", 1 + float(m[2]) / 100
-    if m := _PIPE.search(text):
-        yield f"pipe.{m[1].lower()}", float(m[2]) / 100
-        if m[1].lower() in _LEADERS:  # of no other pipe is a figure given: only that it is lower
-            yield f"pipe.{m[1].lower()}_leads", 1.0
+    yield from _pipes(text)
+    if m := _ROOF.search(text):
+        yield "flop.fp32_share", float(m[1]) / 100
+        yield "flop.fp64_share", float(m[2]) / 100
     if m := _FUSED.search(text):
         fused, single = (float(g.replace(",", "")) for g in m.groups()[:2])
         if fused + single > 0:
             yield f"flop.nonfused_{m[3].lower()}", single / (fused + single)
+
+
+def _pipes(text: str) -> Iterator[tuple[str, float]]:
+    """The busiest pipe by active (newer versions: elapsed) cycles, and the one that executes most instructions."""
+    if m := _PIPE.search(text):
+        inside = _DOMINATED.search(text)
+        named = (inside[1] if inside and m[1].lower() == "shared" else m[1]).lower()
+        if pipe := _PIPES.get(named, named):
+            yield f"{'pipe_elapsed' if m[3] else 'pipe'}.{pipe}", float(m[2]) / 100
+            if pipe in _LEADERS:  # of no other pipe is a figure given: only that it is lower
+                yield f"pipe.{pipe}_leads", 1.0
+    if re.search(r"All (?:compute )?pipelines are under-utilized", text):
+        yield "pipe.all_low", 1.0
+    if (m := _EXECUTED.search(text)) and (pipe := _PIPES.get(m[2].lower(), m[2].lower())):
+        yield f"pipe.{pipe}", float(m[1]) / 100
 
 
 def add(table: Table) -> None:

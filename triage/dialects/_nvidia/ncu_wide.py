@@ -6,23 +6,26 @@ import csv
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from triage import schema
 from triage.capture import shape
 from triage.capture.arrays import Floats, Indices, Masks, Names
 from triage.capture.capture import Column, Opinion, Quality, Table
+from triage.capture.cells import cells
 from triage.capture.odd import Odd
-from triage.capture.source import Source, cells
+from triage.capture.source import Source
 from triage.dialects._nvidia import ncu_implied, ncu_long
 from triage.dialects._nvidia import ncu_names as ncu
 from triage.dialects._nvidia.file import Body, Header, Segment, chatter, frame, record_lines, segments
-from triage.dialects._tables import csv_parser, wide_table
+from triage.dialects._tables import csv_parser, extents, wide_table
 from triage.ground import units
 from triage.ground.errors import BadCapture, UnknownUnit
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ROLES = {
     "id": ("id",),
@@ -214,6 +217,8 @@ def _piece(body: Body, seg: Segment, brackets: bool, style: units.Style, quality
 
 def _numbers(body: Body, seg: Segment, wanted: list[int], style: units.Style, rows: int) -> pd.DataFrame:
     """Number columns by the fast parser; columns it cannot read as numbers stay text."""
+    import pandas as pd
+
     widest = seg.separator.encode() * (len(seg.headers) + 2) + b"\n"  # as in `frame`: tells the parser the width
     skip = 1 if _has_unit_row(body, seg) else 0  # one row of units would make every column text
     start = body.data.find(b"\n", seg.start, seg.end) + 1 if skip else seg.start
@@ -239,8 +244,7 @@ def _numbers(body: Body, seg: Segment, wanted: list[int], style: units.Style, ro
         got = pd.DataFrame()
     if len(got) != rows - skip + 1:  # the two passes disagree about records, so rows would not be those of the texts
         return frame(body, seg, wanted)
-    got.iloc[0, :] = np.nan  # the width row; it stands in for the row of units, so that rows agree with the texts
-    if skip:
+    if skip:  # the width row, which is all empty, stands in for the row of units, so that rows agree with the texts
         return got
     return got.iloc[1:].reset_index(drop=True)
 
@@ -261,6 +265,8 @@ def _column(
     lines: Indices,
 ) -> Column | None:
     """A metric's values in canonical units, or None when no kept cell holds a number or the unit does not fit."""
+    import pandas as pd
+
     name = header[0]
     if pd.api.types.is_numeric_dtype(raw) and not pd.api.types.is_bool_dtype(raw):
         values = raw.to_numpy(dtype=np.float64, na_value=np.nan)[keep]
@@ -315,13 +321,13 @@ def _extras(table: Table, pieces: list[Piece], headers: list[str], style: units.
     def texts(role: str) -> Names:
         return np.concatenate([p.texts.get(role, np.full(len(p.names), "", dtype=object)) for p in pieces])
 
+    odd = Odd()
     for role, metric in (("block", "launch.block_size"), ("grid", "launch.grid_size")):
-        words = texts(role)
-        known = {w: ncu_long.extents(w) for w in set(words)}
-        values = np.array([known[w] for w in words])
+        values = extents.totals(extents.read(texts(role), f"{role.title()} Size", table.line, odd))
         if metric not in table.columns and np.isfinite(values).any():
             at = low.index(f"{role} size") if f"{role} size" in low else -1
             table.columns[metric] = Column(values, f"{role.title()} Size", at + 1, "(x, y, z)")
+    table.quality += odd.remarks()
     # `8` or `8.00`: some exports print every number with two decimals
     whole = [f"{a.split('.')[0]}.{b.split('.')[0]}" for a, b in zip(texts("major"), texts("minor"), strict=True)]
     generation = [c or w for c, w in zip(texts("cc"), whole, strict=True)]

@@ -10,8 +10,9 @@ import numpy as np
 
 from triage.capture.arrays import Floats, Indices, Names
 from triage.capture.capture import Column, Quality
+from triage.capture.cells import cells, delimiter
 from triage.capture.odd import Odd
-from triage.capture.source import Source, cells, delimiter
+from triage.capture.source import Source
 from triage.dialects._nvidia import ncu_names
 from triage.dialects._tables import wide_table
 from triage.ground import units

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from triage.capture.arrays import Floats, Indices, Masks
 from triage.capture.timeline.words import class_of
@@ -125,6 +124,8 @@ class Export:
         return Work(name, kind, size, rows, numbers, np.zeros(len(rows), dtype=np.int64), [""])
 
     def _kernels(self, work: Work | None) -> Work | None:
+        import pandas as pd
+
         if work is None:
             return None
         column = next((c for c in ("demangledName", "shortName") if c in work.numbers), "")
@@ -147,6 +148,8 @@ class Export:
     @staticmethod
     def _fixed(work: Work | None, column: str, words: dict[int, str], text: str) -> Work | None:
         """Names made of a number's word, or of the number."""
+        import pandas as pd
+
         if work is not None:
             codes, found = pd.factorize(work.column(column, 0))
             work.names = codes.astype(np.int64)
@@ -155,6 +158,8 @@ class Export:
 
     def _graphics(self, api: int, table: str, _calls: str) -> Work | None:
         """Command lists and submissions; where the program marked them, the marks, which say more than the call's name."""
+        import pandas as pd
+
         columns = ("start", "end", "gpu", "correlationId", "globalTid", "nameId", "textId")
         work = self._read(table, WORK, columns)
         if work is None or not len(work):
@@ -180,6 +185,8 @@ class Export:
 
     def calls(self) -> tuple[Calls, Indices, Indices]:
         """(calls and overhead, process of each, correlation id of each; -1 for overhead)."""
+        import pandas as pd
+
         parts: list[tuple[np.ndarray[Any, Any], ...]] = []
         names: list[str] = []
         tables = [(0, _KIND + "RUNTIME"), (0, _KIND + "DRIVER")]
@@ -284,6 +291,8 @@ class Export:
 
         A device's number is the one inside its process; where the export maps it to the GPU, that one is the key.
         """
+        import pandas as pd
+
         db = self.database
         number = np.concatenate([w.column("deviceId") for w in self.work])
         process = (np.concatenate([w.column("globalPid") for w in self.work]) >> 24) & 0xFFFFFF
@@ -295,7 +304,8 @@ class Export:
         found = [(int(p) >> 32, int(p) & 0xFFFFFFFF) for p in pairs]
         keys = [str(table.get(pair, pair[1])) for pair in found]
         distinct = sorted(set(keys), key=int)
-        place = np.array([distinct.index(k) for k in keys] or [0], dtype=np.int64)
+        order = {k: i for i, k in enumerate(distinct)}
+        place = np.array([order[k] for k in keys] or [0], dtype=np.int64)
         gpus = self._gpus()
         names: list[tuple[str, str | None]] = []
         sms: list[int | None] = []
@@ -347,6 +357,8 @@ def _key(api: int, correlation: Indices) -> Indices:
 
 def _joined(process: Indices, key: Indices, processes: Indices, keys: Indices, calls: Calls) -> Indices:
     """The call that started each operation, the outermost of those with its id; -1 for none."""
+    import pandas as pd
+
     if not len(keys):
         return np.full(len(key), -1, dtype=np.int64)
     # one number for both: ids fit 46 bits with their interface, so only the processes are renumbered

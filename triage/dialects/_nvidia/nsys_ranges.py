@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 
 from triage.capture.arrays import Indices, Names
 from triage.capture.capture import SEP
@@ -52,6 +51,8 @@ def _below(outer: Names, inner: Names) -> Names:
 
 def _texts(db: Database, ids: Indices, inline: list[str]) -> tuple[Indices, list[str]]:
     """(number of each range's text, texts): written beside the range, or in the table of strings."""
+    import pandas as pd
+
     codes, words = pd.factorize(np.array(inline or [""] * len(ids), dtype=object))
     texts = [str(w) for w in words]
     if all(texts):

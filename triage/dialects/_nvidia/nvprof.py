@@ -7,7 +7,8 @@ import re
 from dataclasses import dataclass
 
 from triage.capture import shape
-from triage.capture.source import Source, cells, delimiter
+from triage.capture.cells import cells, delimiter
+from triage.capture.source import Source
 from triage.ground.errors import BadCapture, NotTriageable
 from triage.schema import normal
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from functools import cache
+from functools import lru_cache
 
 import numpy as np
 
@@ -51,14 +51,14 @@ def counter(header: str) -> str:
     return schema.perfworks(header)
 
 
-@cache
+@lru_cache(16_384)
 def metric_of(header: str) -> str:
     """Canonical id of a PerfWorks header, or ""."""
     name = counter(header)
     return (_LOCAL.get(name) or schema.by_alias().get(schema.normal(name), "")) if name else ""
 
 
-@cache
+@lru_cache(16_384)
 def stall_of(header: str) -> str:
     """`stall.<reason>` of a PC-sampler column in % of peak warp slots, or ""."""
     name = counter(header)
@@ -69,7 +69,7 @@ def stall_of(header: str) -> str:
     return metric if schema.known(metric) else ""
 
 
-@cache
+@lru_cache(16_384)
 def warps_of(header: str) -> str:
     """`ps`, `cs` or `vtg` for the average number of resident warps per SM and elapsed cycle, else ""."""
     m = re.fullmatch(r"tpc__warps_active_shader_(ps|cs|vtg)(?:_realtime)?\.avg\.per_cycle_elapsed", counter(header))
@@ -163,7 +163,7 @@ def _stalls(table: Table) -> None:
     table.raw[every] = Column(total, every, formula=f"{headers[0]} + ... + {headers[-1]}")
     for h in headers:
         share = np.where(dead, np.nan, table.raw[h].values / np.where(dead, 1.0, total))
-        add(table, stall_of(h), share, f"{h} / {every}", (h, every))
+        add(table, stall_of(h), share, f"this reason / {every}", (h, every))
     if dead.all():
         table.quality.append(
             Quality(

@@ -15,13 +15,16 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, BinaryIO, TypeVar, cast
+from functools import cache
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
 import numpy as np
-import pandas as pd
 
 from triage.capture.source import Source
 from triage.ground import units
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 RANGE = 4 << 20  # bytes below which a further thread does not pay
 MOST = 6  # threads; pandas stops there too
@@ -29,16 +32,21 @@ _WORDS = units.MISSING | {m.upper() for m in units.MISSING} | {"N/A", "NA", "Non
 MISSING = sorted(_WORDS)  # without nan: that is remarked
 T = TypeVar("T")
 S = TypeVar("S")
-_INFERS_TEXT = pd.Series(["text"]).dtype != object  # pandas 3; before that, text is given its dtype
 Error = (
-    pd.errors.ParserError,
-    pd.errors.EmptyDataError,
     csv.Error,
     UnicodeError,
-    ValueError,
+    ValueError,  # and the errors of pandas' parser, which are kinds of it
     OverflowError,
     IndexError,
 )
+
+
+@cache
+def _infers_text() -> bool:
+    """pandas 3; before that, text is given its dtype."""
+    import pandas as pd
+
+    return bool(pd.Series(["text"]).dtype != object)
 
 
 class _Range:
@@ -103,6 +111,8 @@ class Parser:
 
     def run(self, convert: Callable[[pd.DataFrame], T]) -> list[T]:
         """`convert` of the frames that make up the table, in order. Raises `Error` where only a slower reader can help."""
+        import pandas as pd
+
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", pd.errors.DtypeWarning)  # mixed columns are sorted out by `convert`
             if self.source.plain_path and self.source.encoding in ("utf-8", "utf-8-sig"):
@@ -114,6 +124,8 @@ class Parser:
 
     def _whole(self) -> pd.DataFrame:
         """Packed, piped and foreign encodings: through a decoder, by one thread."""
+        import pandas as pd
+
         self.quoted = True  # not looked for; to suppose quotes is always right, only slower
         handle = self.source.plain_path or self.source.open()
         try:
@@ -131,6 +143,8 @@ class Parser:
                 handle.close()
 
     def _ranges(self, convert: Callable[[pd.DataFrame], T]) -> list[T]:
+        import pandas as pd
+
         path, size = cast(str, self.source.plain_path), self.source.size
         threads = 1 if self.rows is not None else _threads(size)
         below = _below(self.source, self.skip) if size > RANGE and self.rows is None else 0
@@ -151,6 +165,8 @@ class Parser:
         return convert(frame), square and not self.quoted
 
     def _range(self, path: str, start: int, end: int, skip: int) -> tuple[pd.DataFrame, int]:
+        import pandas as pd
+
         def table(**more: Any) -> tuple[pd.DataFrame, int]:
             with open(path, "rb", buffering=0) as f:
                 f.seek(start)
@@ -159,8 +175,8 @@ class Parser:
             self.quoted = self.quoted or part.quoted
             return frame, part.delimiters
 
-        frame, delimiters = table(dtype={} if _INFERS_TEXT else dict.fromkeys(self.text, object))
-        numbers = [c for c in sorted(self.text) if _INFERS_TEXT and not isinstance(frame[c].dtype, pd.StringDtype)]
+        frame, delimiters = table(dtype={} if _infers_text() else dict.fromkeys(self.text, object))
+        numbers = [c for c in sorted(self.text) if _infers_text() and not isinstance(frame[c].dtype, pd.StringDtype)]
         if numbers:  # names such as 007, read as numbers: once more, as they stand
             again, _ = table(usecols=numbers, dtype=dict.fromkeys(numbers, object))
             for c in numbers:

@@ -1,14 +1,15 @@
 """A profiler's SQLite file, opened read-only: tables as NumPy columns, cells found again, hostile bytes as one line.
 
 Nothing is written beside the file and none of its views, triggers or virtual tables is run. Columns are whole numbers unless
-asked for as text.
+asked for as text. Pages may be forged to stand for more rows and texts than there are bytes, so both are metered.
 """
 
 from __future__ import annotations
 
 import sqlite3
+import time
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,6 +24,13 @@ MAGIC = b"SQLite format 3\0"
 MISSING = -(1 << 62)  # stands for an empty cell
 LONGEST = 1 << 24  # bytes of one text or row; names of kernels are some thousand
 _MEMORY = 1 << 32  # bytes of a packed or piped database, which must be held whole
+_CUT = 1 << 16  # characters of a text that are read
+_TEXT = 1 << 22  # characters of the texts of a query, beside four for each byte of the file
+_TICK = 10_000  # instructions of SQLite's machine between two looks at the meter
+# of a whole reading: a row takes one instruction for a cell, and a cell a byte or more
+_INSTRUCTIONS, _PER_BYTE = 20_000_000, 10
+_SECONDS, _BYTES_PER_SECOND = 2.0, 16 << 20  # of one query: a tenth of what a slow machine does
+_MANY = 5_000  # texts that are looked up one by one; more are found by reading the whole table
 _FAR = 1 << 61  # a time or size beyond it is damage, and differences of two stay in 64 bits
 
 
@@ -31,13 +39,33 @@ def is_database(source: Source) -> bool:
     return not source.is_folder and source.head.startswith(MAGIC)
 
 
+class Meter:
+    """Ends queries that do more than the bytes of their file can ask for."""
+
+    def __init__(self) -> None:
+        self.size = self.used = 0  # bytes of the file, and instructions until now
+        self._until = 0.0
+
+    def begin(self) -> None:
+        """A query begins."""
+        self._until = time.thread_time() + _SECONDS + self.size / _BYTES_PER_SECOND
+
+    def tick(self) -> bool:
+        """Is it enough?"""
+        self.used += _TICK
+        return self.used > _INSTRUCTIONS + _PER_BYTE * self.size or time.thread_time() > self._until
+
+
 class Database:
     """The tables of one file. Every method raises BadCapture, in one line, where the file is damaged."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
+        self.meter = Meter()
         with self._guard():
-            self._connection = _connect(source)
+            self._connection, self.meter.size = _connect(source)
+            # not of the database itself: the connection would hold it for ever
+            self._connection.set_progress_handler(self.meter.tick, _TICK)
             # rows are looked up again until the last evidence is written: closed with the last who can ask
             weakref.finalize(self, self._connection.close)
             self._connection.text_factory = lambda data: data.decode("utf-8", "replace")
@@ -49,14 +77,19 @@ class Database:
                 "select name from sqlite_master where type = 'table' and sql like 'create table%'"
             ).fetchall()
             self._columns: dict[str, list[str] | None] = {str(name): None for (name,) in found}
+            self._lower = {t.lower(): t for t in self._columns}
 
     @contextmanager
     def _guard(self) -> Iterator[None]:
+        self.meter.begin()
         try:
             yield
         except (sqlite3.Error, OverflowError, MemoryError, UnicodeError) as e:
+            said = " ".join(str(e).split())[:120] or type(e).__name__
+            if said == "interrupted":
+                said = "it claims more rows than its bytes can hold"
             raise BadCapture(
-                f"{self.source.path}: the SQLite database is damaged ({' '.join(str(e).split())[:120] or type(e).__name__})",
+                f"{self.source.path}: the SQLite database is damaged ({said})",
                 "copy it again, or export it again",
             ) from e
 
@@ -67,8 +100,7 @@ class Database:
 
     def table(self, *names: str) -> str:
         """The first of these tables that is there, whatever case it is written in; "" for none."""
-        lower = {t.lower(): t for t in self._columns}
-        return next((lower[n.lower()] for n in names if n.lower() in lower), "")
+        return next((self._lower[n.lower()] for n in names if n.lower() in self._lower), "")
 
     def columns(self, table: str) -> list[str]:
         """Names of a table's columns; [] for a table that is not there."""
@@ -85,7 +117,9 @@ class Database:
         if table not in self._columns:
             return 0
         with self._guard():
-            return int(self._connection.execute(f"select count(*) from {_quoted(table)}").fetchone()[0])
+            # a plain count(*) is one instruction, however many rows are claimed
+            query = f"select count(*) from (select 1 from {_quoted(table)} limit {1 << 62})"
+            return int(self._connection.execute(query).fetchone()[0])
 
     def numbers(self, table: str, wanted: Sequence[str], where: str = "") -> dict[str, Indices]:
         """Whole numbers by column, MISSING for empty cells; columns that the table lacks are not in the result.
@@ -98,14 +132,13 @@ class Database:
         dtype = np.dtype([(f"c{i}", np.int64) for i in range(len(have))])
         tail = f" from {_quoted(table)}" + (f" where {where}" if where else "")
         with self._guard():
-            size = int(self._connection.execute(f"select count(*){tail}").fetchone()[0])
             plain = ", ".join(map(_quoted, have))
             # the casts cost a tenth of the reading and are needed only for empty or odd cells
             odd = ", ".join(_whole(_quoted(c)) for c in have)
             try:
-                rows = np.fromiter(self._connection.execute(f"select {plain}{tail}"), dtype, size)
+                rows = np.fromiter(self._connection.execute(f"select {plain}{tail}"), dtype)
             except (TypeError, ValueError, OverflowError):
-                rows = np.fromiter(self._connection.execute(f"select {odd}{tail}"), dtype, size)
+                rows = np.fromiter(self._connection.execute(f"select {odd}{tail}"), dtype)
         return {c: np.ascontiguousarray(rows[f"c{i}"]) for i, c in enumerate(have)}
 
     def texts(self, table: str, wanted: Sequence[str], where: str = "") -> list[tuple[str, ...]]:
@@ -113,27 +146,43 @@ class Database:
         if not table:
             return []
         have = self.columns(table)
-        cells = ", ".join(f"ifnull(cast({_quoted(c)} as text), '')" if c in have else "''" for c in wanted)
+        cells = ", ".join(_text(_quoted(c)) if c in have else "''" for c in wanted)
         with self._guard():
             tail = f" from {_quoted(table)}" + (f" where {where}" if where else "")
-            return self._connection.execute(f"select {cells}{tail}").fetchall()
+            return list(self._held(self._connection.execute(f"select {cells}{tail}")))
+
+    def _held(self, rows: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
+        """The rows, as long as the file can hold their texts: forged ones may share their bytes."""
+        most = _TEXT + 4 * self.meter.size
+        for row in rows:
+            most -= sum(map(len, row))
+            if most < 0:
+                raise sqlite3.DatabaseError("it claims more text than its bytes can hold")
+            yield row
 
     def strings(self, table: str, ids: Indices, key: str = "id", value: str = "value") -> dict[int, str]:
         """id -> text for the ids that are asked for, "" for empty cells."""
         if key not in self.columns(table) or value not in self.columns(table):
             return {}
         out: dict[int, str] = {}
-        query = f"select {_quoted(key)}, cast({_quoted(value)} as text) from {_quoted(table)}"
+        number, wanted = f"cast({_quoted(key)} as text)", set(map(str, ids.tolist()))
+        query = (
+            f"select {number}, {_text(_quoted(value))} from {_quoted(table)} where typeof({_quoted(key)}) = 'integer'"
+        )
         with self._guard():
-            for some in _batches(ids):
-                found = self._connection.execute(f"{query} where {_quoted(key)} in ({','.join(map(str, some))})")
-                out.update((int(i), str(text or "")) for i, text in found if isinstance(i, int))
+            for some in _batches(ids) if len(wanted) <= _MANY else (None,):
+                one = "" if some is None else f" and {_quoted(key)} in ({','.join(map(str, some))})"
+                found = self._held(self._connection.execute(query + one))
+                out.update((int(i), text) for i, text in found if i in wanted)
         return out
 
     def first_rowid(self, table: str, size: int) -> int | None:
         """The number of a table's first row where its rows are numbered without a hole, else None."""
+        self.meter.begin()
         try:
-            low, high = self._connection.execute(f"select min(rowid), max(rowid) from {_quoted(table)}").fetchone()
+            # two queries: each takes a few steps, both in one would go through all rows
+            ends = [f"(select {end}(rowid) from {_quoted(table)})" for end in ("min", "max")]
+            low, high = self._connection.execute(f"select {', '.join(ends)}").fetchone()
         except sqlite3.Error:  # a table WITHOUT ROWID
             return None
         return int(low) if low is not None and high - low + 1 == size else None
@@ -193,11 +242,17 @@ def _whole(cell: str) -> str:
     return f"ifnull({number}, {MISSING})"
 
 
+def _text(cell: str) -> str:
+    """SQL for a cell as a text, its end left off beyond any honest length."""
+    return f"substr(ifnull(cast({cell} as text), ''), 1, {_CUT})"
+
+
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _connect(source: Source) -> sqlite3.Connection:
+def _connect(source: Source) -> tuple[sqlite3.Connection, int]:
+    """The file, read-only, and its size in bytes."""
     if (path := source.plain_path) is None:
         with source.open() as f:
             data = bounded(f, source.path, _MEMORY)
@@ -207,7 +262,7 @@ def _connect(source: Source) -> sqlite3.Connection:
         except BaseException:
             connection.close()
             raise
-        return connection
+        return connection, len(data)
     for ending in ("-wal", "-journal"):
         beside = Path(path + ending)
         if beside.is_file() and beside.stat().st_size:
@@ -216,4 +271,7 @@ def _connect(source: Source) -> sqlite3.Connection:
                 "wait until the export is finished, or copy both away together and open them once with sqlite3",
             )
     # immutable: no lock and no shared-memory file is made beside it
-    return sqlite3.connect(Path(path).resolve().as_uri() + "?mode=ro&immutable=1", uri=True, check_same_thread=False)
+    where = Path(path).resolve()
+    return sqlite3.connect(
+        where.as_uri() + "?mode=ro&immutable=1", uri=True, check_same_thread=False
+    ), where.stat().st_size

@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterable
 
 import numpy as np
-import pandas as pd
 
 from triage.capture.arrays import Floats, Names
 from triage.capture.odd import Odd
@@ -29,6 +28,8 @@ _SURE = {"us": re.compile(r",\d{3}[,.]"), "eu": re.compile(r"\.\d{3}[.,]")}
 
 def groups(columns: Iterable[Floats | Names], style: units.Style) -> bool:
     """Do the numbers of a table stand in groups of thousands? One cell that could be meant so is not enough."""
+    import pandas as pd
+
     doubtful: set[str] = set()
     for raw in columns:
         if raw.dtype == object:
@@ -56,6 +57,8 @@ def floats(
     honoured where it and the column's are of one kind, or where all cells have it and it is `%`; else the cell is odd.
     grouped: what `groups` says of the table.
     """
+    import pandas as pd
+
     if raw.dtype != object:
         values = raw.astype(np.float64, copy=False)
         infinite = np.isinf(values)

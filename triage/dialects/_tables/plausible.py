@@ -9,7 +9,8 @@ import numpy as np
 from triage import schema
 from triage.capture.arrays import Floats
 from triage.capture.capture import Column, Quality
-from triage.capture.source import Source, cells
+from triage.capture.cells import cells
+from triage.capture.source import Source
 from triage.dialects._tables import wide_table
 from triage.ground import units
 from triage.ground.errors import BadCapture, UnknownUnit
@@ -19,6 +20,7 @@ SHORTEST_NS = 1_000.0  # no capture's longest range is shorter than a microsecon
 LONGEST_MS = 2_000.0  # milliseconds that a capture of fractional times may add up to
 ALIKE = 0.02  # of the larger: two figures that tools rounded in their own way
 FROM_PERCENT = 0.01
+OVER = 110.0  # per cent: what passes of a profiler that ran one after another may add up to
 SMALL = 0.5  # of a share that stands beside percentages: so little is no percentage of these
 # shares that are a good part of one in any work that runs: all of them below 1 % would be absurd
 _NEVER_TINY = ("l1tex.hit_rate", "l2.hit_rate", "l3.hit_rate", "llc.hit_rate", "sm.active", "gpu.active", "sm.occupancy", "occupancy.theoretical",
@@ -87,6 +89,29 @@ def fractions(columns: Mapping[str, Floats], headers: Mapping[str, str]) -> tupl
     return found, said
 
 
+def called_percent(columns: Mapping[str, Floats], headers: Mapping[str, str]) -> list[Quality]:
+    """A remark where every share that its header calls a percentage is a fraction of 1, as spreadsheets save them; else none.
+
+    columns: metric -> values as printed, of shares with a sign. Where none exceeds 1, among them some that are a good part of
+    one in any work that runs, no percentage was meant.
+    """
+    known = {m: v[np.isfinite(v) & (v != 0)] for m, v in columns.items() if schema.get(m).bounded}
+    sure = [m for m in known if m in _NEVER_TINY and len(known[m]) > 1]
+    most = max((float(v.max()) for v in known.values() if len(v)), default=0.0)
+    if not sure or most > 1 or max(float(known[m].max()) for m in sure) <= SMALL:
+        return []
+    names = ", ".join(repr(headers[m][:60]) for m in sure[:3])
+    said = f"{len(known)} columns say percent, and no value exceeds 1 ({names} among them): read as fractions of 1; write [ratio] to say so"
+    return [Quality("mixed-shares", said)]
+
+
+def no_share(metric: str, unit: str, values: Floats) -> bool:
+    """Are these too large for the share that a column's words seem to mean? Such words, `L2 hits`, count things then."""
+    known = schema.get(metric)
+    share = known.unit == "ratio" and known.bounded and not unit
+    return bool(share and np.isfinite(values).any() and np.nanmax(values) > OVER)
+
+
 def with_units(source: Source, line: int, headers: Sequence[str]) -> tuple[list[str], Sequence[int]]:
     """The headers with the units that stand in a row of their own below them; and that row's line, if there is one.
 
@@ -94,7 +119,7 @@ def with_units(source: Source, line: int, headers: Sequence[str]) -> tuple[list[
     """
     below = source.head_lines[line] if len(source.head_lines) > line else ""
     row = [c.strip().strip("[]()") for c in cells(below, source.delimiter, source.skip_space)] if below.strip() else []
-    if len(row) > len(headers) or not any(row) or not all(map(_is_unit, row)):
+    if len(row) > len(headers) or not any(row) or not all(not u or (not u.isdigit() and units.known(u)) for u in row):
         return list(headers), ()
     out = list(headers)
     for i, unit in enumerate(row):
@@ -108,13 +133,6 @@ def with_units(source: Source, line: int, headers: Sequence[str]) -> tuple[list[
                 "leave one of the units away",
             )
     return out, (line + 1,)
-
-
-def _is_unit(text: str) -> bool:
-    try:
-        return not text or (not text.isdigit() and bool(units.unit(text)))
-    except UnknownUnit:
-        return False
 
 
 def disagree(

@@ -14,25 +14,29 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from triage.capture import shape
 from triage.capture.arrays import Floats, Indices, Masks, Names
 from triage.capture.capture import Quality
+from triage.capture.cells import cells, delimiter
 from triage.capture.odd import Odd
-from triage.capture.source import Source, cells, delimiter
-from triage.dialects._tables import csv_parser, number_cells
+from triage.capture.source import Source
+from triage.dialects._tables import csv_parser, number_cells, plain_table
 from triage.ground import units
 from triage.ground.errors import BadCapture, UnknownUnit
 from triage.schema import normal
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 LONGEST = 400  # characters of a header that is looked into; searching a hostile one takes its length squared
 _BRACKETS = re.compile(r"^(.*?)\s*[\[(]([^\])]*)[\])]\s*$")
 _SUFFIX = re.compile(r"^(.*?)[_ ](ns|us|ms|s|pct|percent|bytes|hz|mhz|ghz|kb|mb|gb)$", re.IGNORECASE)
+_COMMENT = re.compile(r"\s*(?:#(?![,;\t|])|//)")  # a column may be called #
 _Array = TypeVar("_Array", bound=NDArray[np.generic])
 _Raw: TypeAlias = Floats | Names  # a column as the parser gives it: objects where a cell is no plain number
 
@@ -56,12 +60,12 @@ class Wide:
 
 
 def header(source: Source) -> tuple[int, list[str]]:
-    """1-based line and cells of the first line that holds anything but a `#` comment; (0, []) when there is none.
+    """1-based line and cells of the first line that is neither blank nor a comment; (0, []) when there is none.
 
     Sets the source's delimiter and whether blanks follow it.
     """
-    for number, line in enumerate(source.head_lines[:100], 1):
-        if line.strip() and not line.startswith("#"):
+    for number, line in enumerate(source.head_lines[:200], 1):
+        if line.strip() and not _COMMENT.match(line):
             source.delimiter = delimiter(line)
             source.skip_space = ", " in line and source.delimiter == ","
             return number, [c.strip() for c in cells(line, source.delimiter, source.skip_space)]
@@ -131,6 +135,9 @@ def read(
     end_line: last line that belongs to the table. Raises BadCapture, with `empty` as its hint, when there is no data
     row. Cells that are no numbers become NaN with a remark.
     """
+    plain = None if style != "us" else plain_table.read(source, header_line, width, numeric, text, end_line)
+    if plain is not None and (found := _plainly(plain, header_line + 1, skip)) is not None:
+        return found
     parser = csv_parser.Parser(
         source, header_line, width, numeric, text, style, None if end_line is None else end_line - header_line
     )
@@ -171,6 +178,20 @@ def read(
     headers_again(source, odd, headers, len(keep))
     texts = cast("dict[int, Names]", {c: columns[c] for c in text})
     return Wide(numbers, texts, lines, first, odd.remarks())
+
+
+def _plainly(plain: plain_table.Plain, first: int, skip: Sequence[int]) -> Wide | None:
+    """A plain table but the lines that are no data; None where nothing is left."""
+    rows = len(next(iter((*plain.numbers.values(), *plain.texts.values())), ()))
+    keep = np.ones(rows, dtype=bool)
+    keep[[line - first for line in skip if 0 <= line - first < rows]] = False
+    if not keep.any():
+        return None
+    if keep.all():
+        return Wide(plain.numbers, plain.texts, None, first, [])
+    numbers = {c: v[keep] for c, v in plain.numbers.items()}
+    texts = {c: v[keep] for c, v in plain.texts.items()}
+    return Wide(numbers, texts, first + np.flatnonzero(keep), first, [])
 
 
 def headers_again(source: Source, odd: Odd, headers: Sequence[str], rows: int) -> None:
@@ -275,6 +296,8 @@ def _part(frame: pd.DataFrame, numeric: Sequence[int], text: Sequence[int]) -> _
 
 def _cells(column: pd.Series[Any]) -> _Raw:
     """A column as float64 where the parser read numbers, infinities among them; else as objects."""
+    import pandas as pd
+
     if pd.api.types.is_bool_dtype(column):  # `true` is no 1
         return np.where(column.to_numpy(bool), "true", "false").astype(object)
     if not pd.api.types.is_numeric_dtype(column):

@@ -54,17 +54,19 @@ class Code:
         return line_table.read(self.elf) if self.elf else Lines()
 
     @cached_property
-    def _named(self) -> dict[str, list[Symbol]]:
-        out: dict[str, list[Symbol]] = {}
+    def _named(self) -> dict[str, tuple[Symbol, int, int]]:
+        """Name -> the last symbol of it, how many there are, and the largest size."""
+        out: dict[str, tuple[Symbol, int, int]] = {}
         for s in self.elf.symbols if self.elf else ():
             if s.size:
-                out.setdefault(s.name, []).append(s)
+                _, count, size = out.get(s.name, (s, 0, 0))
+                out[s.name] = s, count + 1, max(size, s.size)
         return out
 
     @cached_property
     def functions(self) -> list[Function]:
-        """Every function whose load address is known."""
-        return [self.placed(*entry) for entry in self.table]
+        """Every function whose load address is known, by address."""
+        return sorted({self.placed(*entry) for entry in self.table}, key=lambda f: f.address)
 
     def placed(self, name: str, address: int, symbol: int = -1) -> Function:
         """A function with its place in the cubin: by the number of its symbol, else by name."""
@@ -72,10 +74,11 @@ class Code:
         if 0 <= symbol < len(symbols) and symbols[symbol].name == name:
             s = symbols[symbol]
         else:
-            named = self._named.get(name, [])
-            if len(named) != 1:  # several static functions of one name: nothing tells them apart
-                return Function(name, address, max((s.size for s in named), default=_UNSEEN))
-            s = named[0]
+            if name not in self._named:
+                return Function(name, address, _UNSEEN)
+            s, count, largest = self._named[name]
+            if count != 1:  # several static functions of one name: nothing tells them apart
+                return Function(name, address, largest)
         return Function(name, address, s.size or _UNSEEN, s.section, s.value)
 
 
@@ -123,11 +126,12 @@ class Map:
 
     def __init__(self, code: Code | None, mangled: str, shown: str, base: int) -> None:
         self._code, self._mangled, self._shown = code or Code(), mangled, shown
-        found = set(self._code.functions)
-        if base and not any(f.address == base for f in found):
-            found.add(self._code.placed(mangled, base))
-        self._functions = sorted(found, key=lambda f: f.address)
+        self._functions = self._code.functions
         self._addresses = [f.address for f in self._functions]
+        at = bisect.bisect_left(self._addresses, base)
+        if base and self._addresses[at : at + 1] != [base]:
+            self._functions = [*self._functions[:at], self._code.placed(mangled, base), *self._functions[at:]]
+            self._addresses.insert(at, base)
 
     def spot(self, pc: int) -> Spot | None:
         """Where an address lies; None outside all known functions."""

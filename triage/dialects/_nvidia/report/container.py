@@ -23,6 +23,7 @@ MAGIC = b"NVR\0"
 _MAX = 4 << 30
 _MAPPED = 256 << 20  # larger files are mapped: a copy in memory would be most of what reading needs
 _LONGEST = 4096  # bytes of a metric's name or an attribute
+_DEVICES = 1024  # of a session
 
 
 @dataclass(slots=True)
@@ -183,6 +184,8 @@ def _device(data: Bytes, at: int, end: int, devices: dict[int, Device]) -> None:
             parts = {k: (t, v, s) for k, t, v, s in fields(data, value, stop)}
             if (name := parts.get(1)) and name[0] == BYTES:
                 found.attributes[text(data, *name[1:])] = _attribute(data, parts.get(2))
+    if len(devices) >= _DEVICES and number not in devices:
+        raise Damaged(at)
     known = devices.setdefault(number, Device())
     known.name = known.name or found.name
     known.attributes |= found.attributes

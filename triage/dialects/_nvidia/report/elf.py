@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
 _MOST = 1 << 20  # sections or symbols of any honest cubin
+_NAMES = 1 << 24  # characters of names beyond the bytes of the file: forged ones may overlap
 _SYMTAB, _RELA, _REL, _NOBITS = 2, 4, 9, 8
 
 
@@ -55,10 +56,14 @@ class Elf:
     def relocations(self, name: str) -> dict[int, tuple[Symbol, int]]:
         """Offset in the section of a name -> the symbol whose address belongs there, and what is added to it."""
         out: dict[int, tuple[Symbol, int]] = {}
+        left = len(self.data)  # honest sections do not overlap
         for s in self.sections:
             if s.type not in (_REL, _RELA) or not 0 < s.info < len(self.sections) or self.sections[s.info].name != name:
                 continue
             shape = struct.Struct("<QQq" if s.type == _RELA else "<QQ")
+            left -= s.stop - s.start
+            if left < 0:
+                break
             raw = self.content(s)
             for entry in shape.iter_unpack(raw[: len(raw) // shape.size * shape.size]):
                 if (number := entry[1] >> 32) < len(self.symbols):
@@ -74,6 +79,7 @@ def read(data: bytes) -> Elf | None:
     out = Elf(data)
     if size != _SECTION.size or count > _MOST:
         return None
+    name_of = _Names(data)
     raw = [_SECTION.unpack_from(data, at) for i in range(count) if (at := table + i * size) + size <= len(data)]
     for name, type_, _, _, start, length, link, info, _, _ in raw:
         if names >= len(raw):
@@ -81,19 +87,31 @@ def read(data: bytes) -> Elf | None:
         stop = start if type_ == _NOBITS else start + length
         if stop > len(data):
             start = stop = 0
-        out.sections.append(Section(_name(data, raw[names][4], name), type_, start, stop, link, info))
+        out.sections.append(Section(name_of(raw[names][4], name), type_, start, stop, link, info))
     symtab = next((s for s in out.sections if s.type == _SYMTAB), None)
     if symtab is not None and symtab.link < len(out.sections):
         content, texts = out.content(symtab), out.sections[symtab.link].start
         whole = content[: min(len(content) // _SYMBOL.size, _MOST) * _SYMBOL.size]
         for name, _, _, section, value, length in _SYMBOL.iter_unpack(whole):
-            out.symbols.append(Symbol(_name(data, texts, name), section, value, length))
+            out.symbols.append(Symbol(name_of(texts, name), section, value, length))
     return out
 
 
-def _name(data: bytes, table: int, at: int, longest: int = 4096) -> str:
-    start = table + at
-    if start >= len(data):
-        return ""
-    end = data.find(b"\0", start, start + longest)
-    return data[start : end if end >= 0 else start + longest].decode("utf-8", "replace")
+class _Names:
+    """Names by their place in a file: each is made once, and none any more when they are longer together than they can be."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data, self._left = data, len(data) + _NAMES
+        self._known: dict[int, str] = {}
+
+    def __call__(self, table: int, at: int, longest: int = 4096) -> str:
+        start = table + at
+        if (known := self._known.get(start)) is not None:
+            return known
+        if start >= len(self._data) or self._left < 0:
+            return ""
+        end = self._data.find(b"\0", start, start + longest)
+        name = self._data[start : end if end >= 0 else start + longest].decode("utf-8", "replace")
+        self._left -= len(name)
+        self._known[start] = name
+        return name

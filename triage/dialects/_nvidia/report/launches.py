@@ -16,8 +16,9 @@ from triage.capture.arrays import Floats, Indices, Names
 from triage.dialects._nvidia import ncu_long, ncu_wide
 from triage.dialects._nvidia.report.container import Contents, text
 from triage.dialects._nvidia.report.units import unit
-from triage.dialects._nvidia.report.wire import BYTES, Found, gather
+from triage.dialects._nvidia.report.wire import BYTES, Damaged, Found, gather
 
+_ROOM, _PER_BYTE = 1 << 28, 8  # bytes of the table of figures: so many and, for each byte of the report, so many more
 _CHUNK = 1 << 14  # launches walked side by side
 _NAMES = (7, 6, 5)  # demangled, without arguments, mangled
 _BLOCK, _GRID, _METRIC, _CODE, _DEVICE, _RULE = 11, 10, 13, 15, 16, 19
@@ -60,6 +61,8 @@ def read(contents: Contents, heads: list[tuple[str, str]]) -> Launches:
     slot = {name: i for i, name in enumerate(sorted(wanted))}
     # the last entry stands for indices beyond the table: names in a part of the file that was cut off
     slots = np.array([*(slot.get(n, -1) for n in contents.names), -1])
+    if len(slot) * count * 8 > _ROOM + _PER_BYTE * len(contents.data):
+        raise Damaged(int(contents.results[0][-1]))  # launches of a byte or two, by the million
     values = np.full((len(slot), count), np.nan)
     empty = np.full(count, "", dtype=object)
     out = Launches(empty.copy(), empty.copy(), empty.copy(), np.zeros(count, np.int64), np.zeros(count, np.int64), {})

@@ -12,6 +12,9 @@ from typing import NamedTuple
 from triage.dialects._nvidia.report.elf import Elf
 
 _MOST = 1 << 21  # rows of a whole table
+_PATHS = (
+    1 << 24
+)  # characters of the paths of a unit: each file names its folder by number, so many short ones may share a long one
 
 
 class Place(NamedTuple):
@@ -105,7 +108,7 @@ def _unit(b: _Bytes, targets: dict[int, tuple[int, int]], found: dict[int, list[
     base, wide, first = b.number(1), b.number(1), b.number(1)
     base -= 256 if base > 127 else 0
     arguments = [b.number(1) for _ in range(first - 1)]
-    folders, files = [""], [""]
+    folders, files, left = [""], [""], _PATHS
     while text := b.text():
         folders.append(text)
     while text := b.text():
@@ -113,6 +116,9 @@ def _unit(b: _Bytes, targets: dict[int, tuple[int, int]], found: dict[int, list[
         b.leb()
         b.leb()
         files.append(_path(folders, folder, text))
+        left -= len(files[-1])
+        if left < 0:
+            raise _Cut
     b.at = program
     return _program(b, (least, base, wide or 1, first, arguments), files, targets, found)
 
@@ -134,11 +140,14 @@ def _program(
 ) -> int:
     least, base, wide, first, arguments = head
     section, offset, file, line, count = -1, 0, 1, 1, 0
+    places: dict[tuple[int, int], Place] = {}  # a line has many instructions
 
     def row(end: bool = False) -> None:
         nonlocal count
         if section >= 0:
-            place = Place(files[file], line) if not end and 0 < file < len(files) and line > 0 else None
+            place = None
+            if not end and 0 < file < len(files) and line > 0 and (place := places.get((file, line))) is None:
+                place = places[file, line] = Place(files[file], line)
             found.setdefault(section, []).append((offset, place))
         count += 1
         if count > _MOST:

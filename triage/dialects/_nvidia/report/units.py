@@ -7,7 +7,7 @@ for the others is as its raw page has it.
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import lru_cache
 
 _EXACT = {
     "derived__pct_occupancy_per_block_size": "%",
@@ -68,7 +68,7 @@ _STEMS = tuple(
 _COUNTED = re.compile(r"[^.]*__[^.]*|.*")  # without the prefixes of PM sampling and the suffixes of roll-ups
 
 
-@cache
+@lru_cache(16_384)
 def unit(name: str) -> str:
     """Unit of a metric's value in a report, as the raw page prints it with base units; "" where it has none."""
     if name in _EXACT:

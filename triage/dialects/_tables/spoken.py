@@ -1,0 +1,166 @@
+"""Column names as people write them: `dramThroughput`, `L1TEX SOL (%)`, `Stall Long Scoreboard`, `SM SOL% (avg)`.
+
+A name is taken for a metric where its words are those of the metric's id, label or one of its names, whatever their order,
+case and joints; words that people use for each other and that say nothing stand in spoken.toml. Words that say only that a
+share of a unit is meant (`used`, `busy`, `% of peak`) may stand beside them. One word that nobody knows, and the column is
+not read. Two metrics of the same words are left to whoever wrote the table. The unit decides too: a share is never read
+from a column of bytes, and bytes never from a column that does not say so.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import TypedDict, cast
+
+from triage import schema
+from triage.dialects._tables import wide_table
+from triage.ground import units
+from triage.ground.errors import UnknownUnit
+
+LONGEST = 80  # characters of a name that somebody wrote by hand
+_FILE = Path(__file__).resolve().parent / "spoken.toml"
+_AGGREGATE = re.compile(r"[\[(](avg|average|mean|median|sum|total|max)[\])]\Z", re.IGNORECASE)
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_SEVERAL = re.compile(r"\b([A-Z]{2,})s\b")  # `SMs`
+_COUNTED = re.compile(r"#|(?<![a-z])(?:count|number|num)(?![a-z])", re.IGNORECASE)
+_LAST_UNIT = re.compile(r"(?<=[,\s])\(?(ns|us|µs|ms|(?:milli|micro|nano)seconds|[kmg]i?b|bytes|%)\)?\Z", re.IGNORECASE)
+_PERCENT = re.compile(r"\b(pct|percent|percentage)\b", re.IGNORECASE)
+# a column that is called by its unit alone
+_TIMES = {u: u for u in ("ns", "us", "µs", "ms")} | {"milliseconds": "ms", "microseconds": "us", "nanoseconds": "ns"}
+# computed from others, or statements about the capture: nobody's column
+OURS = (
+    *("sol.", "primary.", "top.", "involved.", "kind.", "frame.", "device.", "api.", "can.", "unit.", "gpu.time_"),
+    *("work.", "timeline.", "range.", "name."),
+)
+RARER = ("stall_cycles.", "eu.stall_", "idle.")  # of the same words as others, which people mean more often
+_Words = frozenset[str]
+
+
+class _Vocabulary(TypedDict):
+    drop: list[str]
+    beside: list[str]
+    shares: list[str]
+    times: list[str]
+    drop_of_stalls: list[str]
+    same: dict[str, str]
+    joined: dict[str, str]
+    phrases: dict[str, str]
+    units: dict[str, str]
+    among_stalls: dict[str, str]
+
+
+def read(headers: Sequence[str], stalls: bool = False) -> dict[int, tuple[str, str]]:
+    """Position -> (metric, unit text) of the headers whose words are a metric's.
+
+    stalls: does the table tell reasons to stall under other names? Then `barrier` alone is one too.
+    """
+    said = {i: _split(h) for i, h in enumerate(headers) if 0 < len(h) <= LONGEST and "__" not in h}
+    found = {i: (m, unit) for i, (words, unit) in said.items() if (m := _meant(words, unit, headers[i]))}
+    found = {i: (m, unit) for i, (m, unit) in found.items() if unit or m != "gpu.time" or len(headers[i]) > 1}
+    if said and (stalls or any(m.startswith("stall.") for m, _ in found.values())):
+        short = {_words(k): v for k, v in _data()["among_stalls"].items()}
+        found |= {i: (short[words], unit) for i, (words, unit) in said.items() if words in short and _fits(short[words], unit, headers[i])}  # fmt: skip
+    return found
+
+
+def busy(headers: Sequence[str], found: Sequence[tuple[str, str]]) -> dict[int, tuple[str, str]]:
+    """Position -> (metric, unit text) of `SM busy` and the like, where the table calls the share of every unit busy.
+
+    found: (metric, unit text) of each header, "" for none. A tool's `SM busy` stands among units that it calls otherwise.
+    """
+    so = [i for i, h in enumerate(headers) if re.search(r"\bbusy\b", h, re.IGNORECASE)]
+    told = {metric for metric, _ in found}
+    if sum(found[i][0].endswith(".throughput") for i in so) < 2:
+        return {}
+    meant = {i: found[i][0].removesuffix(".busy") + ".throughput" for i in so if found[i][0].endswith(".busy")}
+    return {i: (m, found[i][1]) for i, m in meant.items() if schema.known(m) and m not in told}
+
+
+def _meant(words: _Words, unit: str, header: str) -> str:
+    """The metric of some words, with and then without those that say nothing more; "" for none."""
+    data, known = _data(), _metrics()
+    if words == {"vram", "use"} or words == {"vram", "used"}:  # how much is allocated, or how busy it is
+        return ""
+    if (m := known.get(words)) and _fits(m, unit, header):
+        return m
+    if unit and words <= set(data["times"]) and _fits("gpu.time", unit, header):
+        return "gpu.time"
+    less = words.difference(data["beside"])
+    # one word alone says too little of a share: `memory`, `stall`
+    if less and (m := known.get(less)) and m != "gpu.time" and (len(less) > 1 or schema.get(m).unit == "count") and _fits(m, unit, header):  # fmt: skip
+        return m
+    share = unit == "%" or (not unit and not words.isdisjoint(data["shares"]))
+    return data["units"].get(next(iter(less)), "") if share and len(less) == 1 else ""
+
+
+def _split(header: str) -> tuple[_Words, str]:
+    """Words and unit text of a header."""
+    text = _AGGREGATE.sub("", header.strip()).rstrip(" \t,;")
+    if (alone := _TIMES.get(text.lower())) is not None:
+        return frozenset({"time"}), alone
+    bare, unit = wide_table.split_unit(text)
+    if not unit:
+        bare, unit = wide_table.split_suffix(_CAMEL.sub("_", text).replace(".", "_"))
+    if not unit and (m := _LAST_UNIT.search(text)):
+        bare, unit = text[: m.start()], m[1]
+    if not unit and ("%" in text or _PERCENT.search(_CAMEL.sub(" ", text).replace("_", " "))):
+        bare, unit = text, "%"  # `SM (%SOL)`, `L2 throughput, % of peak`: a sign anywhere
+    if unit.startswith("%"):  # `SM [% of peak]`: what stands beside the sign says what it is a share of
+        bare, unit = f"{bare} {unit[1:]}", "%"
+    elif unit.lower() in ("pct", "percent", "percentage"):
+        unit = "%"
+    return _words(bare), unit
+
+
+def _words(text: str) -> _Words:
+    data = _data()
+    joined = " ".join(re.findall(r"[a-z0-9]+", _CAMEL.sub(" ", _SEVERAL.sub(r"\1", text)).lower()))
+    for many, one in data["joined"].items():
+        if many in joined:
+            joined = re.sub(rf"\b{many}s?\b", one, joined)
+    same = data["same"]
+    meant = (same.get(w, same.get(_one(w), _one(w))) for w in joined.split())
+    kept = frozenset(w for w in meant if w not in data["drop"])
+    return kept.difference(data["drop_of_stalls"]) if "stall" in kept else kept
+
+
+def _one(word: str) -> str:
+    """The singular: `primitives` -> `primitive`."""
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us")) else word
+
+
+def _fits(metric: str, unit: str, header: str) -> bool:
+    if unit == "%":
+        return schema.get(metric).unit == "ratio"
+    if schema.get(metric).unit == "ratio" and _COUNTED.search(_CAMEL.sub(" ", header)):
+        return False  # `Tex count` counts textures
+    if not unit and schema.get(metric).unit.startswith("byte"):  # reads, writes: of what, and in which size?
+        return "byte" in header.lower() and schema.get(metric).unit == "byte"
+    try:
+        return not unit or bool(units.factor(unit, schema.get(metric).unit))
+    except UnknownUnit:
+        return False
+
+
+@cache
+def _metrics() -> dict[_Words, str]:
+    """Words -> metric, of those that no other metric has too; what stands in the file of words comes first."""
+    found: dict[_Words, set[str]] = {}
+    for m in schema.all_metrics().values():
+        if m.id.startswith(OURS):
+            continue
+        known = (a for a in m.aliases if "__" not in a)
+        for name in (m.id,) if m.id.startswith(RARER) else (m.id, m.label, *known):
+            if words := _words(name.rstrip("%").split(" [")[0]):
+                found.setdefault(words, set()).add(m.id)
+    own = {words: min(ids) for words, ids in found.items() if len(ids) == 1}
+    return own | {_words(k): v for k, v in _data()["phrases"].items()}
+
+
+@cache
+def _data() -> _Vocabulary:
+    return cast(_Vocabulary, tomllib.loads(_FILE.read_text("utf-8")))

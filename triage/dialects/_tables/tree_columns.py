@@ -1,0 +1,129 @@
+"""Where a row of somebody's own table stands in the tree: by a path, a parent's name, a level, or the blanks before its name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from triage.capture.arrays import Floats, Masks, Names
+from triage.capture.capture import DEEPEST, SEP
+from triage.ground.errors import BadCapture
+
+MOST_REST, ROUNDED = 0.5, 0.02  # of a marker's time: what its rows leave over at most, and what printed sums may be off
+SEPARATORS = ("/", "\\", " > ", ">", "|", "::", "»", "→")  # of levels, the most common first
+
+
+def by_path(names: Names, paths: Names, named: bool) -> tuple[Names, Names]:
+    """Leaf names and parent paths; a path may or may not repeat the workload's name as its last level."""
+    between = next((s for s in SEPARATORS if any(s in str(p) for p in paths)), "/")
+    leaf, parent = names.copy(), np.empty(len(names), dtype=object)
+    for i, path in enumerate(paths):
+        text, name = str(path), str(names[i]).strip()
+        levels = [p.strip() for p in text.split(between) if p.strip()]
+        if levels and (not named or levels[-1] == name):
+            leaf[i] = levels.pop()
+        elif named and text.endswith(name) and between in name:  # a name may itself hold what separates levels
+            levels = [p.strip() for p in text[: -len(name)].split(between) if p.strip()]
+        parent[i] = SEP.join(levels)
+    return leaf, parent
+
+
+def within_names(names: Names) -> tuple[Names, Names] | None:
+    """Leaf names and parent paths of names that are paths: those where one row's name is how another's begins; else None."""
+    joined = "\n".join(map(str, names))
+    separators = [tight for between in SEPARATORS if (tight := between.strip()) in joined]
+    if not separators:  # of a million names, the search above is the cheap one
+        return None
+    texts = [str(n).strip() for n in names]
+    whole = set(texts)
+    for tight in separators:
+        if sum(text.rpartition(tight)[0].strip() in whole for text in texts if tight in text) >= 2:
+            paths = names.copy()
+            paths[:] = [SEP.join(level for part in text.split(tight) if (level := part.strip())) for text in texts]
+            parent = np.array([SEP.join(str(path).split(SEP)[:-1]) for path in paths], dtype=object)
+            return np.array([str(path).split(SEP)[-1] for path in paths], dtype=object), parent
+    return None
+
+
+def by_sums(heads: Masks, times: Floats) -> list[int] | None:
+    """Levels where some rows head those below them, each at least as long as these together; None where that does not hold.
+
+    heads: rows that are called a frame or a marker. A list of markers alone, or of frames alone, is flat.
+    """
+    at = np.flatnonzero(heads)
+    if not len(at) or at[0] != 0 or heads.all():
+        return None
+    for first, end in zip(at, [*at[1:], len(heads)], strict=True):
+        below = float(np.nansum(times[first + 1 : end]))
+        if not MOST_REST * times[first] <= below <= (1 + ROUNDED) * times[first]:
+            return None
+    return [0 if head else 1 for head in heads]
+
+
+def by_parent(names: Names, parents: Names, ids: Names | None) -> Names:
+    """Parent paths where a column names each row's parent, by its name or by its number: the nearest such row above."""
+    above: list[int] = []
+    seen: dict[str, int] = {}
+    last = {str(key): i for keys in (names, ids) if keys is not None for i, key in reversed(list(enumerate(keys)))}
+    for i, parent in enumerate(map(str, parents)):
+        above.append(seen.get(parent, last.get(parent, -1)) if parent.strip() else -1)
+        seen[str(names[i])] = i
+        if ids is not None:
+            seen[str(ids[i])] = i
+    out = np.full(len(names), None, dtype=object)
+    for i in range(len(names)):
+        chain: dict[int, None] = {}  # rows on the way up whose own path is not known yet
+        at = i
+        while at >= 0 and out[at] is None and at not in chain:
+            chain[at] = None
+            at = above[at]
+        circle = at in chain  # whose rows stand under nothing
+        for row in reversed(chain):
+            up = above[row]
+            out[row] = "" if circle or up < 0 else f"{out[up]}{SEP}{names[up]}" if out[up] else str(names[up])
+            circle = circle and row != at
+            _bounded(str(names[row]), out[row].count(SEP))
+    return out
+
+
+def _bounded(name: str, depth: int) -> None:
+    if depth > DEEPEST:
+        raise BadCapture(
+            f"{name[:80]}: a name within more than {DEEPEST:,} others", "export the markers less deeply nested"
+        )
+
+
+def by_level(names: Names, levels: Sequence[int]) -> Names:
+    """Parent paths where each row states how deep it stands: under the last row above that is less deep."""
+    out = np.empty(len(names), dtype=object)
+    open_rows: list[tuple[int, str]] = []
+    for i, level in enumerate(levels):
+        while open_rows and open_rows[-1][0] >= level:
+            open_rows.pop()
+        _bounded(str(names[i]), len(open_rows))
+        out[i] = SEP.join(name for _, name in open_rows)
+        open_rows.append((level, str(names[i])))
+    return out
+
+
+def whole(texts: Names) -> list[int] | None:
+    """Levels as integers; None where any cell is no small whole number, so that the column means something else."""
+    found = [re.fullmatch(r"\s*(\d{1,2})(?:\.0+)?\s*", str(t)) for t in texts]
+    return [int(m[1]) for m in found if m] if found and all(found) else None
+
+
+def indents(names: Names) -> list[int] | None:
+    """Levels by the blanks, dots or dashes before each name; None where the names are not set in."""
+    if not any(re.match(r"[\s\u00a0.\-+>]", first) for first in {str(n)[:1] for n in names}):
+        return None
+    widths = [
+        len(m[0].expandtabs(4)) if (m := re.match(r"[\s\u00a0]+|(?:[.\-+>] ?)+(?=\w)", str(n))) else 0 for n in names
+    ]
+    return widths if any(widths) and widths[0] == 0 else None
+
+
+def bare(names: Names) -> Names:
+    """Names without what sets them in."""
+    return np.array([re.sub(r"^(?:[\s\u00a0]+|(?:[.\-+>] ?)+(?=\w))", "", str(n)) for n in names], dtype=object)
