@@ -11,13 +11,14 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from triage.ground.errors import TriageError
-from triage.inference.groups import RULES, Group, Program, Signatures, unsign
+from triage.inference.groups import RULES, Group, Program, Signatures, unsign, wanted
 from triage.rulebook.expression import FALSE, TRUE, UNKNOWN
 
 BACKENDS = ("durable", "clips")
@@ -27,7 +28,10 @@ Definition = tuple[str, tuple[str, ...]]  # rule name (`3.0T#1`), literals (`3.4
 
 
 class Backend(Protocol):
-    """What an engine offers: assert literals, get the names of the rules that fired, forget everything."""
+    """What an engine offers: assert literals, get the names of the rules that fired, forget everything.
+
+    One set of facts at a time: threads that share an engine take turns.
+    """
 
     name: str
 
@@ -41,11 +45,12 @@ class Durable:
     name = "durable"
     # the C engine never notices rules that run in a circle; no group of ours comes near
     MAX_FIRINGS = 5_000
+    ROOM = 48 << 20  # bytes that must be free when it starts: three times what it takes for all rules there are
 
     def __init__(self, definitions: Sequence[Definition]) -> None:
         import durable_rules_engine as c
 
-        self._c = c
+        self._c, self._turn = c, threading.Lock()
         spread = {x for _, literals in definitions for x in literals}
         # Limits of the C engine, found by experiment: beyond them it loops, loses rules or crashes.
         counts: dict[str, int] = {}
@@ -59,26 +64,41 @@ class Durable:
                 counts[x] = counts.get(x, 0) + 1
         if len(definitions) > 4000 or max(counts.values(), default=0) > 250:
             raise TriageError("too many rules for one engine", "load fewer rule packs")
-        rules: dict[str, Any] = {"_prime": {"all": [{"f0": {"$and": [{"g": "_p"}, {"lit": "_prime"}]}}]}}
-        # each literal is asked for in two steps, its group first: more than 511 conditions side by side loop forever
+        rules: dict[str, Any] = {"_prime": self._asks("_p", ["_prime"])}
         for name, literals in definitions:
-            rules[name] = {
-                "all": [{f"f{i}": {"$and": [{"g": self._group(x)}, {"lit": x}]}} for i, x in enumerate(literals)]
-            }
-        # written once: a retract whose text differs from what was asserted says yes and removes nothing
-        self._facts = {x: json.dumps({"g": self._group(x), "lit": x}) for x in sorted(spread)}
+            group, *more = {self._group(x) for x in literals}
+            if more:
+                raise TriageError(f"rule {name} reads literals of several groups", "give each group rules of its own")
+            rules[name] = self._asks(group, sorted(literals))
+        self._known = spread
+        np.empty(self.ROOM, dtype=np.uint8)  # a MemoryError here: the C engine looks at no allocation, and crashes
         self._handle = c.create_ruleset("triage", json.dumps(rules))
         # A state slot in which no rule ever fired makes delete_state crash: fire one rule first.
-        self._cycle([json.dumps({"g": "_p", "lit": "_prime"})])
+        self._cycle([self._fact("_p", ["_prime"])])
         c.delete_state(self._handle, "0")
 
     @staticmethod
     def _group(literal: str) -> str:
         return "g" + literal.partition(".")[0]
 
+    @staticmethod
+    def _asks(group: str, literals: Sequence[str]) -> dict[str, Any]:
+        """A rule over one fact. The group first: more than 511 conditions side by side loop forever."""
+        return {"all": [{"f": {"$and": [{"g": group}, *({x: "1"} for x in literals)]}}]}
+
+    @staticmethod
+    def _fact(group: str, literals: Sequence[str]) -> str:
+        """All literals of a group are one fact: a retract after a rule over two facts fired writes beyond its frame."""
+        return json.dumps({"g": group, **dict.fromkeys(literals, "1")})
+
     def run(self, literals: Sequence[str]) -> list[str]:
         """See Backend."""
-        return self._cycle([self._facts[x] for x in literals if x in self._facts])
+        groups: dict[str, list[str]] = {}
+        for x in literals:
+            if x in self._known:
+                groups.setdefault(self._group(x), []).append(x)
+        with self._turn:
+            return self._cycle([self._fact(group, mine) for group, mine in groups.items()])
 
     def _cycle(self, facts: Sequence[str]) -> list[str]:
         c, handle, fired, live, state = self._c, self._handle, [], [], None
@@ -115,6 +135,7 @@ class Clips:
         self._definitions = list(definitions)
         self._known = {x for _, literals in definitions for x in literals}
         self._fired: list[str] = []
+        self._turn = threading.Lock()
         self._build()
 
     def _build(self) -> None:
@@ -133,16 +154,23 @@ class Clips:
 
     def run(self, literals: Sequence[str]) -> list[str]:
         """See Backend."""
-        self._fired = []
-        self._runs += 1
-        if self._runs > RENEW:
-            self._build()
-        for x in literals:
-            if x in self._known:
-                self._env.assert_string(f"(lit (k k{x}))")
-        self._env.run()
-        self._env.reset()
-        return self._fired
+        with self._turn:
+            self._fired = []
+            self._runs += 1
+            if self._runs > RENEW:
+                self._build()
+            for x in literals:
+                if x in self._known:
+                    self._env.assert_string(f"(lit (k k{x}))")
+            self._env.run()
+            self._env.reset()
+            return self._fired
+
+
+@cache
+def _compiled(name: str, definitions: tuple[Definition, ...]) -> Backend:
+    """One engine for the same rules, however often they are loaded: durable-rules never gives 30 MB of them back."""
+    return (Durable if name == "durable" else Clips)(definitions)
 
 
 def backend(name: str, definitions: Sequence[Definition]) -> tuple[Backend, str]:
@@ -152,7 +180,7 @@ def backend(name: str, definitions: Sequence[Definition]) -> tuple[Backend, str]
     problem = ""
     for candidate in [name] if name else BACKENDS:
         try:
-            return (Durable if candidate == "durable" else Clips)(definitions), problem
+            return _compiled(candidate, tuple(definitions)), problem
         # not only where it is missing: on Python 3.13 the published sources build and do not load
         except ImportError as e:
             problem = f"the {candidate} engine cannot be loaded here ({e}); using clips instead"
@@ -175,13 +203,13 @@ def definitions(program: Program) -> list[Definition]:
 class Engine:
     """Infers a program's groups; remembers every signature it has seen."""
 
-    def __init__(self, program: Program, wanted: str = "") -> None:
+    def __init__(self, program: Program, choice: str = "") -> None:
         self.program = program
-        self.backend, self.note = backend(wanted, definitions(program))
+        self.backend, self.note = backend(choice, definitions(program))
         # a place for every signature there can be, at most 6 MB: looking a million up is one gather
         self._table = [np.full(3 ** len(g.inputs), UNSEEN, dtype=np.uint32) for g in program.groups]
         self.signatures = 0
-        self._turn = threading.Lock()  # one set of facts at a time: threads that share an engine take turns
+        self._wanted: dict[int, tuple[str, ...]] = {}
 
     def infer(self, group: Group, codes: Signatures) -> NDArray[np.uint32]:
         """Per workload: bit m set = member m fires, bit 16+m = it cannot be excluded (uint32 array)."""
@@ -193,6 +221,12 @@ class Engine:
                 table[code] = self.ask(group, int(code))
             bits = table.take(codes)
         return bits
+
+    def wanted(self, index: int) -> tuple[str, ...]:
+        """Metrics that a rule reads or needs, by its index in the rulebook; sorted, and remembered."""
+        if index not in self._wanted:
+            self._wanted[index] = wanted(self.program.book.rules[index], self.program.method)
+        return self._wanted[index]
 
     def forget(self) -> None:
         """Ask about every signature anew."""
@@ -208,9 +242,7 @@ class Engine:
         if not certain:
             literals += [f"{group.number}.{i}P" for i, truth in enumerate(digits) if truth != FALSE]
         bits = 0
-        with self._turn:
-            fired = self.backend.run(literals)
-        for name in fired:
+        for name in self.backend.run(literals):
             member = name.partition(".")[2].partition("#")[0]
             bits |= 1 << (int(member[:-1]) + (0 if member[-1] == "T" else RULES))
         return bits | bits << RULES if certain else bits

@@ -6,6 +6,7 @@ not applicable (missing, and this profiler cannot export it) or overruled.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from triage.capture.arrays import Codes, Masks, Values
 from triage.derive import View, leaves
 from triage.inference.engine import Engine
-from triage.inference.groups import RULES, Input, reads, sign
+from triage.inference.groups import RULES, Input, sign
 from triage.inference.setting import setting
 from triage.rulebook.applies import may_hold
 from triage.rulebook.expression import FALSE, TRUE, UNKNOWN, Condition, Expression
@@ -82,7 +83,11 @@ class Lookup:
 
 
 def infer(view: View, engine: Engine) -> Truth:
-    """Run every group of the engine's program over a view, then apply the vetoes."""
+    """Run every group of the engine's program over a view, then apply the vetoes; once per view."""
+    return view.once(("truth", engine), lambda: _infer(view, engine))
+
+
+def _infer(view: View, engine: Engine) -> Truth:
     program, truth = engine.program, Truth()
     memo: dict[str, Codes | int] = {}
     size, here = view.size, setting(view.capture)
@@ -169,20 +174,22 @@ def _veto(engine: Engine, truth: Truth) -> None:
         truth.fired[index] = truth.fired[index] & ~hit
 
 
-def missing(rule: Rule, view: View, method: str) -> list[tuple[str, Masks]]:
-    """(metric, mask of workloads where it is missing) for everything the rule itself reads or needs."""
-    when = rule.when.get(method)
-    if when is None:
-        return []
-    wanted = set(rule.needs) | {m for c in when.conditions for m in reads(rule, c.names)}
-    out = []
-    for metric in sorted(wanted):
-        # one NaN stands for a metric that the whole capture lacks
+def missing(metrics: Iterable[str], view: View) -> list[tuple[str, Masks]]:
+    """(metric, mask of workloads where it is missing) for those metrics that are missing anywhere."""
+    absent = ((metric, _absent(metric, view)) for metric in metrics)
+    return [(metric, mask) for metric, mask in absent if mask is not None]
+
+
+def _absent(metric: str, view: View) -> Masks | None:
+    """Where a metric is missing, None where it never is; many rules read the same ones."""
+
+    def look() -> Masks | None:
         values = view[metric]
+        # one NaN stands for a metric that the whole capture lacks
         mask = np.isnan(values) if np.ndim(values) else np.full(view.size, bool(np.isnan(values)))
-        if mask.any():
-            out.append((metric, mask))
-    return out
+        return mask if mask.any() else None
+
+    return view.once(("absent", metric), look)
 
 
 def askable(metric: str, view: View) -> tuple[str, ...]:
@@ -190,5 +197,9 @@ def askable(metric: str, view: View) -> tuple[str, ...]:
 
     The latter is so where the device is not known: no run of the profiler would help.
     """
-    wanted = leaves(metric, view.capture.collectable)
-    return tuple(m for m in wanted if m == metric or np.isnan(view[m]).any())
+
+    def look() -> tuple[str, ...]:
+        wanted = leaves(metric, view.capture.collectable)
+        return tuple(m for m in wanted if m == metric or _absent(m, view) is not None)
+
+    return view.once(("askable", metric), look)

@@ -100,6 +100,12 @@ def reads(rule: Rule, names: Sequence[str]) -> set[str]:
     return out
 
 
+def wanted(rule: Rule, method: str) -> tuple[str, ...]:
+    """Metrics that a rule itself reads or needs, sorted."""
+    when = rule.when.get(method)
+    return tuple(sorted({*rule.needs, *(m for c in when.conditions for m in reads(rule, c.names))})) if when else ()
+
+
 def _forgives(rule: Rule, c: Condition) -> bool:
     """May the condition be known although a metric behind it is missing, by itself or through a let?"""
     todo = [e for e in (c.left, c.right) if e is not None]

@@ -178,8 +178,8 @@ def _tree(text: str) -> ast.expr:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as e:
         reason = e.msg if isinstance(e, SyntaxError) else "too complex"
         raise ExpressionError(f"cannot read {text!r} ({reason})") from None
-    # the parser only reads, nothing is compiled or run; every node is judged by _Compiler
-    if sum(1 for _ in ast.walk(node)) > MAX_NODES:
+    # the parser only reads, nothing is compiled or run; every node is judged by _Compiler. A character makes at most two
+    if 2 * len(text) > MAX_NODES and sum(1 for _ in ast.walk(node)) > MAX_NODES:
         raise ExpressionError("expression has too many parts")
     return node
 

@@ -9,11 +9,11 @@ from typing import Any
 from triage.ground.limiters import CONFIDENCE
 from triage.ground.parts import EVERY, UNITS
 from triage.rulebook.expression import Expression
-from triage.rulebook.rule import EVIDENCE, GAIN_OF, Demand, GainModel
+from triage.rulebook.rule import ENDS, EVIDENCE, GAIN_OF, Demand, GainModel
 
 _EFFECT = {"remains", "at_best", "time", "time_at_best", "sure"}
 _BEFORE = {"saves": "time", "at_most": "time_at_best", "low": "sure"}  # what users' rules of 0.1 say
-_ALWAYS = {"of", "evidence", "confidence", "because"}
+_ALWAYS = {"of", "ends", "evidence", "confidence", "because"}
 
 
 class Wrong(ValueError):
@@ -41,6 +41,10 @@ def gain_model(g: Mapping[str, Any], parse: Callable[[str], Expression], reach: 
     if isinstance(sure, bool) or not isinstance(sure, int | float) or not 0 <= sure <= 1:
         raise Wrong("sure", "`sure` is the part of the likely gain that is safe, 0 to 1")
 
+    ends = g.get("ends") or []
+    if not isinstance(ends, list) or not set(map(str, ends)) <= set(ENDS):
+        raise Wrong("ends", f"`ends` is a list of {', '.join(ENDS)}")
+
     def share(key: str) -> Expression | None:
         v = g.get(key)
         return None if v is None else parse(_share(v))
@@ -55,6 +59,7 @@ def gain_model(g: Mapping[str, Any], parse: Callable[[str], Expression], reach: 
         because=" ".join(str(g["because"]).split()),
         scope=of,
         reach=reach,
+        ends=frozenset(map(str, ends)),
     )
 
 

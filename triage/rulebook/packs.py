@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import functools
 import hashlib
 import io
 import pickle
@@ -22,6 +23,7 @@ from triage.files.bundled import share
 from triage.ground.errors import RuleError, TriageError, UnknownUnit
 from triage.ground.method import REVISIONS
 from triage.rulebook import pack
+from triage.rulebook.applies import FACTS
 from triage.rulebook.cause import FAMILIES, Cause
 from triage.rulebook.expression import restored
 from triage.rulebook.rule import Rule, quantity
@@ -37,6 +39,7 @@ class Rulebook:
 
     rules: tuple[Rule, ...]
     causes: Mapping[str, Cause] = field(default_factory=dict)
+    digests: Mapping[str, str] = field(default_factory=dict)  # of files that were read already: path -> SHA-256
 
     def cause(self, name: str) -> Cause:
         """The cause of an id; a rule of a user's own may stand for a cause of its own name."""
@@ -56,12 +59,25 @@ class Rulebook:
         h = hashlib.sha256()
         for rule in self.rules:
             # the overrides too: a report under --set rests on other knowledge
-            h.update(f"{rule.id}\0{_digest(rule.file)}\0{sorted(rule.overrides.items())}\n".encode())
+            h.update(f"{rule.id}\0{self._digest(rule.file)}\0{sorted(rule.overrides.items())}\n".encode())
         for shared in sorted({str(Path(rule.file).parent / pack.FILE) for rule in self.rules}):
-            h.update(f"{_digest(shared)}\n".encode())
+            h.update(f"{self._digest(shared)}\n".encode())
         for cause in self.causes.values():
-            h.update(f"{cause.id}\0{_digest(cause.file)}\n".encode())
+            h.update(f"{cause.id}\0{self._digest(cause.file)}\n".encode())
         return h.hexdigest()
+
+    def _digest(self, file: str) -> str:
+        return self.digests.get(file) or _digest(file)
+
+    @cached_property
+    def readers(self) -> dict[str, frozenset[str]]:
+        """metric -> vendors that the rules which read it are about."""
+        out: dict[str, frozenset[str]] = {}
+        for rule in self.rules:
+            about = frozenset(rule.applies.get("vendor", FACTS["vendor"]))
+            for metric in (*rule.needs, *rule.uses):
+                out[metric] = out.get(metric, frozenset()) | about
+        return out
 
     def find(self, text: str) -> Rule | None:
         """A rule by id or name, in any case."""
@@ -102,13 +118,17 @@ def below(base: Path) -> list[Path]:
 def load(folders: Sequence[Path] = (), *, only: Iterable[Path] | None = None, tests: bool = False) -> Rulebook:
     """Read and compile rule files; raises RuleError for the first mistake. tests: keep the embedded tests too."""
     paths = files(folders) if only is None else list(only)
-    return build(*(_read(paths, tests) if tests else _compiled(paths)))
+    if tests or cache.folder() is None:  # nothing to name, and nothing to keep
+        return build(*_read(paths, tests))
+    made_from = _made_from([*paths, *sorted({p.parent / pack.FILE for p in paths}), *cause_files()])
+    return build(*_compiled(paths, made_from), made_from)
 
 
 def _read(paths: Sequence[Path], tests: bool) -> tuple[list[Rule], dict[str, Cause]]:
     from triage.rulebook import causes, rulefile  # and with them a YAML parser, which compiled rules do without
 
-    return [rulefile.read(p, tests) for p in paths], causes.load(cause_files())
+    shared = functools.cache(pack.read)  # one file for all rules of a folder
+    return [rulefile.read(p, tests, shared) for p in paths], causes.load(cause_files())
 
 
 def cause_files() -> list[Path]:
@@ -116,10 +136,9 @@ def cause_files() -> list[Path]:
     return sorted((share("rules") / CAUSES).glob("*.yaml"))
 
 
-def _compiled(paths: Sequence[Path]) -> tuple[list[Rule], dict[str, Cause]]:
+def _compiled(paths: Sequence[Path], made_from: Mapping[str, str]) -> tuple[list[Rule], dict[str, Cause]]:
     """Rules without their tests, and causes; read only when a file or the code that reads them has changed."""
-    shared = {p.parent / pack.FILE for p in paths}
-    name = f"rules-{_made_from([*paths, *sorted(shared), *cause_files()])}"
+    name = f"rules-{_name(made_from)}"
     if (kept := cache.recall(name)) is not None:
         # a cache that cannot be read back is no error: the rules are read again
         with contextlib.suppress(Exception):
@@ -142,21 +161,28 @@ class _Restricted(pickle.Unpickler):
         raise pickle.UnpicklingError(f"{module}.{name} is no part of a rule")
 
 
-def _made_from(paths: Sequence[Path]) -> str:
+def _made_from(paths: Sequence[Path]) -> dict[str, str]:
+    """path -> SHA-256 of its content, or the path itself where there is no such file."""
+    return {str(path): _digest(str(path)) for path in paths}
+
+
+def _name(made_from: Mapping[str, str]) -> str:
     h = hashlib.sha256(f"{sys.version}".encode())
     package = Path(__file__).parent.parent
     for code in sorted(code for room in _COMPILED_BY for code in package.glob(f"{room}/*.py")):
         # an editor and an installation both change size or time: the code itself need not be read
         stat = code.stat()
         h.update(f"{code.name} {stat.st_size} {stat.st_mtime_ns}\n".encode())
-    for path in paths:
+    for path, digest in made_from.items():
         # with the path, since a compiled rule knows its file
-        h.update(f"{path}\0{_digest(str(path))}\n".encode("utf-8", "surrogateescape"))
+        h.update(f"{path}\0{digest}\n".encode("utf-8", "surrogateescape"))
     return h.hexdigest()
 
 
-def build(rules: Iterable[Rule], causes: Mapping[str, Cause] | None = None) -> Rulebook:
-    """A Rulebook from compiled rules; checks what only the whole can show."""
+def build(
+    rules: Iterable[Rule], causes: Mapping[str, Cause] | None = None, digests: Mapping[str, str] | None = None
+) -> Rulebook:
+    """A Rulebook from compiled rules; checks what only the whole can show. digests: of the files they were read from."""
     # by id within a pack, whatever the disk lists first: reports must not depend on it
     ordered = sorted(rules, key=lambda r: (r.pack, r.id))
     _unique(ordered)
@@ -173,7 +199,7 @@ def build(rules: Iterable[Rule], causes: Mapping[str, Cause] | None = None) -> R
     # for both revisions: a circle that only one of them has must not wait for its first user
     layers(ordered, REVISIONS[0])
     layers(ordered, REVISIONS[1])
-    return Rulebook(tuple(ordered), causes or {})
+    return Rulebook(tuple(ordered), causes or {}, digests or {})
 
 
 def select(
@@ -216,7 +242,7 @@ def select(
         if unit != rule.thresholds[threshold].unit:
             raise TriageError(f"--set {text!r}: {threshold} is a {rule.thresholds[threshold].unit}, not a {unit}")
         rules[rules.index(rule)] = replace(rule, overrides={**rule.overrides, threshold: number})
-    return Rulebook(tuple(rules), book.causes)
+    return Rulebook(tuple(rules), book.causes, book.digests)
 
 
 def layers(rules: Sequence[Rule], method: str) -> list[list[Rule]]:

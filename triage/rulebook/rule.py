@@ -75,6 +75,8 @@ EVIDENCE = {"mechanism": "high", "stall": "medium", "rate": "low", "absence": "l
 # What a gain is a fraction of: the workload's (or frame's) own time, or idle time beside all workloads, of which every
 # instant is counted for one cause only
 GAIN_OF = ("workload", "idle")
+# idle time of a launch that no work inside it can fill: before and after it, and while some SMs have ended
+ENDS = ("start", "uneven")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,8 @@ class GainModel:
     """What a cure does to a workload; diagnosis.gain turns it into low, likely and bound fractions of the time.
 
     remains: demands that fall. time: share of the time that the cure gives back by what was measured of waits or idle
-    units, None where the demands alone tell. best: most of it. sure: part of the likely gain that is safe. scope: a word of GAIN_OF. reach: share of peak at which a unit limits, None for the model's own number.
+    units, None where the demands alone tell. best: most of it. sure: part of the likely gain that is safe. scope: a word of GAIN_OF. reach: share of peak at which a unit limits, None for the model's own number. ends: words of
+    ENDS, what of a launch's idle time the cure ends; all else stays as it is.
     """
 
     remains: tuple[Demand, ...]
@@ -103,6 +106,7 @@ class GainModel:
     because: str
     scope: str = "workload"
     reach: float | None = None
+    ends: frozenset[str] = frozenset()
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
@@ -167,7 +171,7 @@ class Rule:
     gain: GainModel | None
     advice: tuple[Advice, ...]
     verify: str
-    caveats: tuple[str, ...]
+    caveats: tuple[Advice, ...]
     tell_apart: tuple[TellApart, ...]
     tests: tuple[Any, ...]
     file: str

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,17 +47,17 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
 _FIELD = re.compile(r"\{([^{}:!]+)(?::[^{}]*)?\}")
 
 
-def read(path: Path, tests: bool = True) -> Rule:
-    """One rule file -> Rule; raises RuleError with file:line."""
-    return _Reader(strict_yaml.load(path, skip="" if tests else "tests"), str(path), path).rule()
+def read(path: Path, tests: bool = True, shared: Callable[[Path], pack.Pack] = pack.read) -> Rule:
+    """One rule file -> Rule; raises RuleError with file:line. shared: what all rules of its folder share."""
+    data = strict_yaml.load(path, skip="" if tests else "tests")
+    return _Reader(data, str(path), path, shared(path.parent)).rule()
 
 
 class _Reader:
     """Turns one mapping into a Rule, naming file and line of every mistake."""
 
-    def __init__(self, data: strict_yaml.Mapping, file: str, path: Path) -> None:
-        self.d, self.file, self.path = data, file, path
-        self.pack = pack.read(path.parent)
+    def __init__(self, data: strict_yaml.Mapping, file: str, path: Path, shared: pack.Pack) -> None:
+        self.d, self.file, self.path, self.pack = data, file, path, shared
 
     def fail(self, key: str, problem: str, hint: str = "", within: strict_yaml.Mapping | None = None) -> RuleError:
         m = within if within is not None else self.d
@@ -142,7 +142,7 @@ class _Reader:
             gain=self.gain(),
             advice=self.advice(),
             verify=self.text("verify", ""),
-            caveats=self.texts("caveats"),
+            caveats=self.caveats(),
             tell_apart=self.tell_apart(),
             tests=tuple(self.d.get("tests") or ()),
             file=self.file,
@@ -368,6 +368,17 @@ class _Reader:
                 )
         for a in out:
             self.fields("advice", a.text)
+        return tuple(out)
+
+    def caveats(self) -> tuple[Advice, ...]:
+        """Text, or a mapping of `mind` and the facts that it is about."""
+        out = []
+        for item in self.d.get("caveats") or ():
+            given = item if isinstance(item, dict) else {"mind": item}
+            if not isinstance(given.get("mind"), str) or set(given) - {"mind", *KEYS}:
+                raise self.fail("caveats", "a caveat is text, or a mapping with `mind` and facts")
+            where = self.facts("caveats", {k: v for k, v in given.items() if k in KEYS})
+            out.append(Advice(" ".join(given["mind"].split()), where=where))
         return tuple(out)
 
     def tell_apart(self) -> tuple[TellApart, ...]:
