@@ -11,10 +11,10 @@ from triage.capture.arrays import Values
 from triage.diagnosis.nouns import Check, Origin
 from triage.ground.units import display, show
 from triage.ground.voice import said
-from triage.ground.wording import comparison
+from triage.ground.wording import comparison, upper_first
 from triage.inference.evaluate import Lookup
 from triage.inference.groups import reads
-from triage.rulebook.expression import Condition
+from triage.rulebook.expression import TRUE, Condition
 from triage.rulebook.rule import Rule
 
 _PIECES = ("draw.count", "dispatch.count", "prims.input", "prims.drawn", "prims.rasterized", "vertices.input")
@@ -29,10 +29,11 @@ def check(rule: Rule, c: Condition, lookup: Lookup, i: int, origin: Callable[[st
     """One comparison at position i with its numbers, units and origin; `op`: print another operator than the rule's."""
     value = at(lookup.once(c.left), i)
     bound = at(lookup.once(c.right), i) if c.right else None
-    names = list(reads(rule, c.left.names))
-    plain = len(c.left.names) == 1 and c.left.text == c.left.names[0] and schema.known(c.left.text)
-    inputs = () if plain else tuple(origin(m) for m in sorted(names) if schema.known(m))
     name = c.left.text
+    plain = c.left.names == (name,) and schema.known(name)
+    # what a comparison reads is looked up once for all the workloads it is shown of
+    names = () if plain else lookup.view.once(("read by", rule.id, name), lambda: behind(rule, c))
+    inputs = tuple(map(origin, names))
     # a difference that happens to equal one of its parts is still a difference
     apart = name in rule.let and " - " in rule.let[name].text
     chosen = "" if apart else _chosen(value, inputs)
@@ -48,7 +49,7 @@ def check(rule: Rule, c: Condition, lookup: Lookup, i: int, origin: Callable[[st
     shown, shown_unit = display(value, unit)
     limit = None if bound is None else display(bound, unit)[0]
     margin = None if limit is None else round(shown - limit, 6)
-    title = title_of(rule, c, chosen)
+    title = upper_first(title_of(rule, c, chosen))
     said = f"{title} {show(value, unit)}"
     if c.right is None or bound is None:
         why = said = f"{title}: yes" if value else f"{title}: no"
@@ -70,6 +71,11 @@ def check(rule: Rule, c: Condition, lookup: Lookup, i: int, origin: Callable[[st
     )
 
 
+def behind(rule: Rule, c: Condition) -> tuple[str, ...]:
+    """Metrics behind the left side of a comparison, sorted."""
+    return tuple(sorted(m for m in reads(rule, c.left.names) if schema.known(m)))
+
+
 def _chosen(value: float, inputs: Sequence[Origin]) -> str:
     """The metric whose value a choice between several took: `most(a, b)`, `a or b`; "" where it computed another."""
     return next((o.metric for o in inputs if o.value == value and measures(o.metric)), "")
@@ -84,6 +90,15 @@ def title_of(rule: Rule, c: Condition, chosen: str = "") -> str:
     """The left side of a comparison as people read it. chosen: the metric that a rule's own name stood for."""
     known = c.left.text if schema.known(c.left.text) else chosen
     return said(schema.get(known).label if known else rule.labels.get(c.left.text, c.left.text.replace("_", " ")))
+
+
+def held(rule: Rule, method: str, lookup: Lookup, i: int, origin: Callable[[str], Origin]) -> list[Check]:
+    """The comparisons that a rule rests on where it speaks, position i, without those that tell a reader nothing."""
+    when = rule.when[method]
+    chosen = [*when.all_of, *(c for c in when.any_of if at(lookup.once(c), i) == TRUE)]
+    made = [(c, check(rule, c, lookup, i, origin)) for c in chosen]
+    based = [(c, x) for c, x in made if rests(x)]
+    return [x for c, x in based if tells(rule, c, x)] or [x for _, x in based]
 
 
 def rests(c: Check) -> bool:

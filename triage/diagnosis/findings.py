@@ -8,7 +8,7 @@ import numpy as np
 
 from triage import schema
 from triage.derive import View
-from triage.diagnosis.evidence import at, check, rests, tells
+from triage.diagnosis.evidence import at, held
 from triage.diagnosis.firings import Firings
 from triage.diagnosis.gain import speedup
 from triage.diagnosis.identity import fingerprint, identity
@@ -24,7 +24,6 @@ from triage.inference.evaluate import Lookup
 from triage.inference.groups import reads
 from triage.inference.setting import setting
 from triage.rulebook.applies import LANGUAGES, may_hold
-from triage.rulebook.expression import TRUE, Condition
 from triage.rulebook.rule import Rule
 
 
@@ -77,9 +76,11 @@ class _Maker:
     ) -> None:
         self.d, self.part, self.number, self.frame = d, part, number, frame
         capture = part.frame if frame else part.capture
-        self.rows = np.array([0]) if frame else np.array(sorted(set(workloads)), dtype=np.int64)
-        self.place = {-1: 0} if frame else {int(w): i for i, w in enumerate(self.rows)}
-        self.view = View(capture, self.rows)
+        if frame:
+            self.place, self.view = {-1: 0}, View(capture)
+        else:
+            rows = np.arange(len(capture)) if part.few else np.array(sorted(set(workloads)), dtype=np.int64)
+            self.place, self.view = {w: i for i, w in enumerate(rows.tolist())}, part.look(rows)
         self.origins = Origins(capture, self.view)
         self.here = setting(capture)
         self.lookups: dict[int, Lookup] = {}
@@ -109,7 +110,8 @@ class _Maker:
         because = [f"{c.why}" for c in checks]
         if gain and gain.because:
             because.append(f"gain: {said(gain.because)}")
-        caveats = [*map(said, rule.caveats), *self._tell_apart(rule, lookup, i)]
+        caveats = [said(c.text) for c in rule.caveats if may_hold(c.where, self.here)]
+        caveats += self._tell_apart(rule, lookup, i)
         caveats += [f"the export is damaged: {doubts[0]}"] if doubts else []
         return Finding(
             rank=rank + 1,
@@ -153,14 +155,7 @@ class _Maker:
         )
 
     def _checks(self, rule: Rule, lookup: Lookup, workload: int, i: int) -> list[Check]:
-        when = rule.when[self.d.method]
-        held = [*when.all_of, *(c for c in when.any_of if at(lookup.once(c), i) == TRUE)]
-        made = [(c, self._check(rule, c, lookup, workload, i)) for c in held]
-        based = [(c, x) for c, x in made if rests(x)]
-        return [x for c, x in based if tells(rule, c, x)] or [x for _, x in based]
-
-    def _check(self, rule: Rule, c: Condition, lookup: Lookup, workload: int, i: int) -> Check:
-        return check(rule, c, lookup, i, lambda m: self.origins.of(m, workload, i))
+        return held(rule, self.d.method, lookup, i, lambda m: self.origins.of(m, workload, i))
 
     def _tell_apart(self, rule: Rule, lookup: Lookup, i: int) -> list[str]:
         out = []

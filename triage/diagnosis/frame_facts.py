@@ -25,6 +25,7 @@ from triage.schema.derived import HARDWARE_UNITS
 LONGEST = 200  # passes considered for pairing: 20,000 pairs, whatever the size of the capture
 ORDERED = 0.001  # part of the frame below which a pass is not looked at as a producer or consumer
 TRIED = 500  # pairs whose order is looked at
+RUNS = 3  # runs of mergeable passes that are named, longest first
 PAIRS = 3  # pairs worth naming; each needs its own fences
 _FUSED = ("fullscreen", "compute")
 
@@ -154,14 +155,21 @@ def _merge(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
     ends = where[~np.concatenate([joined, [False]])[where]]
     # up to the next beginning: what lies between two runs counts 0
     times = np.add.reduceat(np.where(part, own, 0.0), first)
-    best = int(times.argmax())
-    names = [str(n) for n in capture.names[first[best] : ends[best] + 1]]
-    text = ", ".join(f"“{n}”" for n in names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+    text = "; ".join(
+        _run([str(n) for n in capture.names[first[k] : ends[k] + 1]]) for k in np.argsort(-times, kind="stable")[:RUNS]
+    )
+    text += f"; and {len(first) - RUNS} more" if len(first) > RUNS else ""
     return {
         "frame.merge_share": (float(own[part].sum() / total), text),
         "frame.merge_passes": (float(len(where)), text),
         **_intermediate(capture, own, part, joined, total),
     }
+
+
+def _run(names: list[str]) -> str:
+    """`“TAA”, “Sharpen”`: passes that follow each other."""
+    more = f" and {len(names) - 4} more" if len(names) > 4 else ""
+    return ", ".join(f"“{n}”" for n in names[:4]) + more
 
 
 def _intermediate(capture: Capture, own: Floats, part: Masks, joined: Masks, total: float) -> Facts:

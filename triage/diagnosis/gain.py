@@ -2,7 +2,8 @@
 
 After the cure no part of the GPU can need less than what remains of its demand, and none runs closer to its peak than
 cured kernels were seen to (or than it already ran). What the busiest part does not explain is waiting; of that the cure
-gives back what was measured of the waits it removes. The smaller of the two is the likely gain, the demands alone at
+gives back what was measured of the waits it removes. Starting and ending a launch takes time that no cure inside it touches, and
+while some SMs idle the others set its length, unless the cure `ends` that. The smaller of the two is the likely gain, the demands alone at
 full peak are the bound, and a stated part of the likely gain is safe.
 
 Gains are fractions of a workload's exclusive time; gains on one workload are alternatives and never add.
@@ -38,9 +39,9 @@ class Model:
     reach: float = 0.75
     safe: float = 1.0
 
-    def slowest(self, busy: Values, reach: float | None = None) -> Values:
+    def slowest(self, busy: Values, reach: Values | None = None) -> Values:
         """Share of the time that a demand takes at least, at the pace that is reached in practice."""
-        return np.minimum(busy / (reach or self.reach), 1.0)
+        return np.minimum(busy / (self.reach if reach is None else reach), 1.0)
 
 
 MODEL = Model()
@@ -81,15 +82,26 @@ def _limited(g: GainModel, chosen: _Chosen, stated: Values, model: Model) -> tup
     freed: Values = np.nan  # time that went to the freed units, where nothing was measured of waits
     freed_units = frozenset(stays)
     parts = chosen.lookup.view.once(("parts", freed_units), lambda: _parts(chosen.lookup.view, freed_units))
+    start, spread = _idle(chosen)
     for unit, shares in parts.items():
         busy = chosen.of(shares)
-        pace = model.slowest(busy, g.reach)
+        # where some SMs end early, the others' time is what a unit fills, and what it fills then it can fill throughout
+        working = np.minimum(busy / spread, 1.0)
+        reach = np.fmax(g.reach or model.reach, np.where(spread < 1, working, 0.0))
+        pace = model.slowest(busy, reach) if "uneven" in g.ends else model.slowest(working, g.reach)
         likely, best = stays.get(unit, rest or (1.0, 1.0))
         needs, least = np.fmax(needs, pace * likely), np.fmax(least, busy * np.fmin(best, likely))
         if rest or unit in stays:
             freed = np.fmax(freed, (1 - likely) * pace)
     waits = np.where(np.isnan(stated), freed, stated) if g.remains else stated
-    return np.minimum(1 - needs, waits), 1 - least
+    likely = np.minimum(1 - needs, waits)
+    return (likely if "start" in g.ends else likely * (1 - start)), 1 - least
+
+
+def _idle(chosen: _Chosen) -> tuple[Values, Values]:
+    """(share of the time that starting and ending takes, share of the rest in which the average SM works)."""
+    start, spread = chosen("launch.start_share"), chosen("launch.spread")
+    return np.where(np.isnan(start), 0.0, start), np.where(np.isnan(spread), 1.0, spread)
 
 
 def _parts(view: View, freed: frozenset[str]) -> dict[str, Values]:

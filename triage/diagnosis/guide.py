@@ -111,10 +111,13 @@ class Guide:
         said = [lower_first(r.title) for r in fired if not r.is_concept] or [lower_first(r.title) for r in fired]
         if said:
             return _step(ask, "", "; ".join(said), LIMITS if any(not r.is_concept for r in fired) else NOTED)
-        if all(code in (BLIND, NOT_APPLICABLE) for _, code in codes):
+        asked = [code for k, code in codes if self.o.concerns(k)]
+        unknown = sum(code in (BLIND, NOT_APPLICABLE) for code in asked)
+        if unknown == len(asked):
             return _step(ask, "", "not measured", OPEN)
-        unknown = sum(code == BLIND for k, code in codes if not book.rules[k].is_concept)
-        rest = f"; {plural(unknown, 'rule')} not measured" if unknown else ""
+        if 2 * unknown > len(asked):  # what most checks could not tell is no all-clear
+            return _step(ask, "", f"{unknown} of {plural(len(asked), 'check')} not measured", OPEN)
+        rest = f"; {plural(unknown, 'check')} not measured" if unknown else ""
         return _step(ask, "", f"nothing found{rest}", PASSES)
 
     def _fired(self, name: str, i: int) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 from triage import __version__
 from triage.capture.arrays import Codes, Indices, Masks
 from triage.capture.capture import Capture
+from triage.derive import View
 from triage.diagnosis.firings import Firings
 from triage.diagnosis.roots import Known, Leaders, Vocabulary
 from triage.ground.units import show
@@ -24,6 +25,7 @@ class Part:
 
     limiter, band: codes per workload (see ground.limiters). leaders: the root cause of each workload. total: findings
     before any cut. frame: the whole capture as a one-row Capture, on which frame rules speak; whole: the causes there.
+    view: of all workloads; known: the causes on them, kept where they are few.
     """
 
     capture: Capture
@@ -35,12 +37,23 @@ class Part:
     total: int
     frame: Capture
     whole: Known
+    view: View
+    known: Known | None
 
     @property
     def judged(self) -> Masks:
         """Of which workloads anything can be said: what limits them, what leads them, or that they copy."""
         known = (self.limiter > 0) | (self.leaders.cause >= 0)
         return known if self.capture.copying is None else known | self.capture.copying
+
+    @property
+    def few(self) -> bool:
+        """Was all that the pass worked out kept, because the workloads are few?"""
+        return self.known is not None
+
+    def look(self, rows: Indices) -> View:
+        """A view of some workloads; of all of them the one that is there."""
+        return self.view if len(rows) == len(self.capture) else self.view.part(rows)
 
     def workload_id(self, i: int, many: bool) -> str:
         """`w7`, or `2:w7` when several captures are diagnosed together; `frame` for the whole capture."""

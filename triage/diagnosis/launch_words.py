@@ -22,7 +22,7 @@ def limiter(view: View, i: int) -> str:
 
 
 def next_step(view: View, i: int) -> str:
-    """The smallest change that lets more groups fit: `40 -> 32 registers: 1 -> 2 blocks, 40 % -> 80 %`."""
+    """The smallest change that lets more groups fit: `32 registers instead of 40: 2 blocks fit instead of 1, 80 % of the slots instead of 40 %`."""
     # a view of one row: `arguments` leaves incomplete launches out, so positions in a longer one would shift
     one = View(
         view.capture,
@@ -40,4 +40,4 @@ def next_step(view: View, i: int) -> str:
     # a launch the device cannot run has no next step; damaged exports hold such
     except TriageError:
         return UNKNOWN
-    return step.text if step else UNKNOWN
+    return step.words if step else UNKNOWN

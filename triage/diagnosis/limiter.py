@@ -9,6 +9,7 @@ import numpy as np
 
 from triage.capture.arrays import Codes, Floats, Masks
 from triage.derive import View
+from triage.derive.sm import STALL_NAMED
 from triage.derive.speed_of_light import Clusters, clusters
 from triage.ground.limiters import BANDS, code
 from triage.ground.method import BALANCED, HIGH, IDLE_LIMITS, LOW
@@ -30,7 +31,11 @@ class Limits:
 
 
 def judge(view: View) -> Limits:
-    """Band and limiter class of every workload of a view."""
+    """Band and limiter class of every workload of a view; worked out once."""
+    return view.once("limits", lambda: _judge(view))
+
+
+def _judge(view: View) -> Limits:
     c = clusters(view)
     band = np.zeros(view.size, dtype=np.int8)
     with np.errstate(invalid="ignore"):
@@ -72,7 +77,7 @@ _HELD = (
     ("memory", ("gti.queue_full", "vram.stalled")),
     ("latency", ("stall.top_share", "eu.stall", "shader.stalled", "texture_pipe.stalled")),
 )
-HELD_UP = 0.3  # Nsight Compute names a stall reason from 30 % on; no vendor of these counters gives a line of its own
+HELD_UP = STALL_NAMED  # no vendor of these counters gives a line of its own
 
 
 def _side(view: View, whole: str, parts: tuple[str, ...]) -> Floats:

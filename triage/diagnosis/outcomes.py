@@ -5,19 +5,20 @@ The one maker of outcomes: reports and `triage explain --on` both ask here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, cached_property, partial
 
 import numpy as np
 
 from triage import schema
-from triage.capture.arrays import Codes, Indices, Masks
+from triage.capture.arrays import Codes, Indices, Masks, Values
 from triage.derive import View
-from triage.diagnosis.evidence import at, guards, measures, title_of, unit_of
+from triage.diagnosis.evidence import behind, guards, measures, title_of, unit_of
 from triage.diagnosis.gain import fractions
 from triage.diagnosis.judged import Diagnosis, Part
 from triage.diagnosis.limiter import Limits, judge
 from triage.diagnosis.nouns import BlindSpot
+from triage.diagnosis.obtainable import could_decide
 from triage.diagnosis.roots import Fired, Known
 from triage.diagnosis.sentences import sentence
 from triage.ground.limiters import LIMITERS
@@ -36,7 +37,6 @@ from triage.inference.evaluate import (
     infer,
     missing,
 )
-from triage.inference.groups import reads
 from triage.inference.setting import setting
 from triage.rulebook.applies import FACTS, may_hold
 from triage.rulebook.expression import FALSE, UNKNOWN, Condition
@@ -58,8 +58,10 @@ class Outcomes:
         self.capture = part.frame if whole else part.capture
         self.engine = diagnosis.frame_engine if whole else diagnosis.engine
         self.rows = np.array([0]) if whole else diagnosis.shown(part.number) if rows is None else rows
-        self.view = View(self.capture, self.rows)
+        self.view = View(self.capture) if whole else part.look(self.rows)
         self._lookups: dict[int, Lookup] = {}
+        self._asked: dict[int, list[Ask]] = {}
+        self._dead: dict[int, Masks] = {}
         self._here = setting(self.capture)
 
     def lookup(self, index: int) -> Lookup:
@@ -78,31 +80,60 @@ class Outcomes:
         """Everything inferred about the workloads (the engine remembers signatures: this is cheap)."""
         return infer(self.view, self.engine) if self.engine else Truth()
 
-    @cached_property
+    @property
     def limits(self) -> Limits:
         """Band, limiter class and clusters."""
         return judge(self.view)
 
     @cached_property
-    def _asks(self) -> dict[int, list[Ask]]:
-        """Per rule what it waits for, its premises' waiting included."""
-        out: dict[int, list[Ask]] = {}
-        makers: dict[str, list[int]] = {}
+    def _concluding(self) -> dict[str, list[int]]:
+        """Concept, or a rule's own name -> the rules that conclude it."""
+        out: dict[str, list[int]] = {}
         for index, rule in enumerate(self.d.book.rules):
             for name in (rule.name, *rule.concludes):
-                makers.setdefault(name, []).append(index)
-        for index in self.truth.possible:  # in the order of groups: premises first
+                out.setdefault(name, []).append(index)
+        return out
+
+    def _asks(self, index: int) -> list[Ask]:
+        """What a rule waits for, its premises' waiting included; premises build on no circle."""
+        if index not in self.truth.possible:
+            return []
+        if index not in self._asked:
             rule = self.d.book.rules[index]
-            own = [(askable(metric, self.view), mask) for metric, mask in missing(rule, self.view, self.d.method)]
-            if (copying := self.capture.copying) is not None:  # no run of a profiler gives counters of a copy engine
-                bare = copying[self.rows]
-                own = [part for ask, mask in own for part in ((ask, mask & ~bare), ((), mask & bare))]
+            wanted = self.engine.wanted(index) if self.engine else ()
+            own = [(askable(metric, self.view), mask) for metric, mask in missing(wanted, self.view)]
+            if self._bare.any():
+                parts = [part for ask, mask in own for part in ((ask, mask & ~self._bare), ((), mask & self._bare))]
+                own = [(ask, mask) for ask, mask in parts if mask.any()]
             for concept in rule.when[self.d.method].given:
                 unknown = self.truth.concept(concept) == UNKNOWN
-                for maker in makers[concept]:
-                    own += [(ask, mask & unknown & self._blind_mask(maker)) for ask, mask in out.get(maker, ())]
-            out[index] = [(a, m) for a, m in own if m.any()]
-        return out
+                for maker in self._concluding[concept]:
+                    blind = unknown & self._blind_mask(maker)
+                    for ask, mask in self._asks(maker) if blind.any() else ():
+                        if (hit := mask & blind).any():
+                            own.append((ask, hit))
+            self._asked[index] = own
+        return self._asked[index]
+
+    @cached_property
+    def _bare(self) -> Masks:
+        """Workloads of which no run of a profiler gives counters: those of a copy engine."""
+        copying = self.capture.copying
+        return np.zeros(self.view.size, dtype=bool) if copying is None else copying[self.rows]
+
+    def _hopeless(self, index: int) -> Masks:
+        """Where a rule could not decide, whatever was collected."""
+        if index not in self._dead:
+            rule = self.d.book.rules[index]
+            mask = ~could_decide(rule, self.view, self.d.method, self._bare)
+            for concept in rule.when[self.d.method].given:
+                unknown, hope = self.truth.concept(concept) == UNKNOWN, np.zeros(self.view.size, dtype=bool)
+                for maker in self._concluding[concept]:
+                    blind = unknown & self._blind_mask(maker)
+                    hope |= blind & ~self._hopeless(maker) if blind.any() else False
+                mask |= unknown & ~hope
+            self._dead[index] = mask
+        return self._dead[index]
 
     def _blind_mask(self, index: int) -> Masks:
         nothing = np.zeros(self.view.size, dtype=bool)
@@ -126,10 +157,7 @@ class Outcomes:
     @cached_property
     def _likely_vendors(self) -> set[str]:
         """Vendors that the rules which read the counters here are about; all of them where none fits every share."""
-        readers: dict[str, set[str]] = {}
-        for rule in self.d.book.rules:
-            for metric in (*rule.needs, *rule.uses):
-                readers.setdefault(metric, set()).update(rule.applies.get("vendor", FACTS["vendor"]))
+        readers = self.d.book.readers
         # shares tell of units; times, counts and ids are everybody's, even where only some vendors' rules read them
         tell = [m for m in self.capture.facts if m in readers and schema.get(m).unit == "ratio"]
         fit = set(FACTS["vendor"]).intersection(*(readers[m] for m in tell))
@@ -145,18 +173,23 @@ class Outcomes:
         if index not in self.truth.fired:
             return out
         blind = self._blind_mask(index)
-        out[blind] = NOT_APPLICABLE if self.strange(index) else BLIND
-        for ask, mask in self._asks[index]:
-            if not ask:
-                out[blind & mask] = NOT_APPLICABLE
+        if blind.any():
+            out[blind] = NOT_APPLICABLE if self.strange(index) else BLIND
+            if any(not ask for ask, _ in self._asks(index)):
+                out[blind & self._hopeless(index)] = NOT_APPLICABLE
         out[self.truth.fired[index]] = FIRED
         for _, hit in self.truth.overruled.get(index, ()):
             out[hit] = OVERRULED
         return out
 
+    def _silent(self, index: int) -> Masks:
+        """Where the outcome of a rule is SILENT: it is about such work, and excluded."""
+        here = np.full(self.view.size, self.concerns(index))
+        return here & ~self.truth.possible[index] if index in self.truth.possible else here
+
     def waits_for(self, index: int, i: int) -> tuple[str, ...]:
         """Metrics that a rule misses at position i and that this profiler can export; sorted."""
-        return tuple(sorted({m for ask, mask in self._asks.get(index, ()) if mask[i] for m in ask}))
+        return tuple(sorted({m for ask, mask in self._asks(index) if mask[i] for m in ask}))
 
     def overruled_by(self, index: int, i: int) -> str:
         """The rule or concept that overrules a rule at position i; "" for none."""
@@ -188,10 +221,10 @@ class Outcomes:
         spots: dict[str, tuple[dict[str, None], Masks]] = {}
         for index in self.truth.possible:
             rule = self.d.book.rules[index]
-            blind = self.outcome(index) == BLIND
-            if rule.is_concept or not blind.any():
+            if rule.is_concept or not self._blind_mask(index).any():
                 continue
-            for ask, mask in self._asks[index]:
+            blind = self.outcome(index) == BLIND
+            for ask, mask in self._asks(index):
                 hit = blind & mask
                 if hit.any():
                     for metric in ask:
@@ -205,7 +238,10 @@ class Outcomes:
             masks[key] = mask
             merged.setdefault((tuple(sorted(rules)), key), []).append(metric)
         out = []
-        for (rule_ids, key), metrics in merged.items():
+        for (rule_ids, key), asked in merged.items():
+            metrics = [m for m in asked if self.collect([m])]
+            if not metrics:  # nothing that this tool exports
+                continue
             rows = self.rows[np.flatnonzero(masks[key])]
             out.append(BlindSpot(tuple(sorted(metrics)), rule_ids, tuple(rows.tolist()), self.collect(sorted(metrics))))
         out.sort(key=lambda s: (-len(s.rules), -len(s.workloads), s.missing))
@@ -244,9 +280,7 @@ class Outcomes:
                     for i in np.flatnonzero(hit & chosen)
                 ]
             if rule.rules_out:
-                out += self._excluded(
-                    rule, index, (self.outcome(index) == SILENT) & chosen & self.view.leaf & self._relevant(rule)
-                )
+                out += self._excluded(rule, index, self._silent(index) & chosen & self.view.leaf & self._relevant(rule))
         out.sort(key=lambda r: (r[1], r[0]))
         return out
 
@@ -274,15 +308,15 @@ class Outcomes:
             return f"{said(rule.title)}: overruled by {by}"
         other = self.d.book.rules[index]
         reason = sentence(other.finding, other, self.lookup(index), i) if other.finding else said(other.title)
-        return f"{said(rule.title)}: overruled ({lower_first(reason).removesuffix('.')})"
+        return f"{said(rule.title)}: rather, {lower_first(reason).removesuffix('.')}"
 
     def _excluded(self, rule: Rule, index: int, silent: Masks) -> Iterator[tuple[str, int, str]]:
         """`CPU-bound: GPU idle 0.0 % ≤ 1.0 %`: the first comparison that failed, turned round.
 
         A cause that this kind of work, device or API cannot have was never in question: nothing is said of it.
         """
-        for name, w, why in self._failing(rule, index, silent, measured=True):
-            yield name, w, f"{said(rule.rules_out)}: {why}"
+        title = said(rule.rules_out)
+        return ((name, w, f"{title}: {why}") for name, w, why in self._failing(rule, index, silent, measured=True))
 
     def _failing(self, rule: Rule, index: int, silent: Masks, measured: bool = False) -> Iterator[tuple[str, int, str]]:
         """(rule id, workload, first comparison that failed) where a rule is silent.
@@ -291,23 +325,47 @@ class Outcomes:
         """
         lookup, left = self.lookup(index), silent.copy()
         for c in rule.when[self.d.method].conditions:
+            if not left.any():
+                return
             if c.right is None:
                 continue
-            failed = left & np.broadcast_to(lookup.once(c) == FALSE, self.view.size)
+            failed = left & (lookup.once(c) == FALSE)
+            where = np.flatnonzero(failed)
+            if not len(where):
+                continue
             left &= ~failed
-            value, limit = (np.broadcast_to(lookup.once(e), self.view.size) for e in (c.left, c.right))
+            value, limit = lookup.once(c.left), lookup.once(c.right)
             plain = schema.known(c.left.text)
-            names = [] if plain else sorted(m for m in reads(rule, c.left.names) if schema.known(m))
-            for i in np.flatnonzero(failed):
-                inputs = [(m, at(self.view[m], int(i))) for m in names]
-                chosen = next((m for m, x in inputs if x == value[i] and measures(m)), "")
+            names = () if plain else behind(rule, c)
+            guard = guards(names or [c.left.text])
+            said, gates = cache(partial(_failed, rule, c)), cache(partial(_is_gate, c, names))
+            places = self.rows[where].tolist()
+            if plain and not np.ndim(limit):  # nearly always: one metric against one number
+                told, gate = said("", float(limit)), measured and gates("", float(limit))
+                yield from (
+                    (rule.id, w, told(v))
+                    for w, v in zip(places, self._at(value, where), strict=True)
+                    if not (gate or (measured and guard and v == 0))
+                )
+                continue
+            inputs = [self._at(self.view[m], where) for m in names]
+            measure = [measures(m) for m in names]
+            rows = zip(places, self._at(value, where), self._at(limit, where), strict=True)
+            for i, (w, v, bound) in enumerate(rows):
+                chosen = next(
+                    (m for m, x, tells in zip(names, inputs, measure, strict=True) if tells and x[i] == v), ""
+                )
                 if measured and (
-                    _is_gate(c, names, chosen, float(limit[i]))
-                    or (value[i] == 0 and guards(names or [c.left.text]))
-                    or (inputs and all(x != x for _, x in inputs))
+                    gates(chosen, bound) or (v == 0 and guard) or (inputs and all(x[i] != x[i] for x in inputs))
                 ):
                     continue
-                yield rule.id, int(self.rows[i]), _failed(rule, c, chosen, float(value[i]), float(limit[i]))
+                yield rule.id, w, said(chosen, bound)(v)
+
+    @staticmethod
+    def _at(values: Values, where: Indices) -> list[float]:
+        """Values at some positions; one that holds for all is repeated."""
+        out: list[float] = values[where].tolist() if np.ndim(values) else [float(values)] * len(where)
+        return out
 
     def sentence(self, i: int, best: str) -> str:
         """One-sentence verdict of the workload at position i; best: the title of its best finding, "" for none."""
@@ -324,11 +382,15 @@ def _is_gate(c: Condition, names: Sequence[str], chosen: str, limit: float) -> b
     return not any(measures(m) for m in read) or (limit == 0 and c.op in ("<", "<=", "=="))
 
 
-def _failed(rule: Rule, c: Condition, chosen: str, value: float, limit: float) -> str:
-    """A comparison that did not hold, turned round: `GPU idle 0.0 % ≤ 1.0 %`, `Scratch per thread: none`."""
+def _failed(rule: Rule, c: Condition, chosen: str, limit: float) -> Callable[[float], str]:
+    """What says of a value that a comparison did not hold: `GPU idle 0.0 % ≤ 1.0 %`, `Scratch per thread: none`.
+
+    The words around the value are the same for all workloads.
+    """
     unit, title = unit_of(rule, c, chosen), upper_first(title_of(rule, c, chosen))
     if schema.known(c.left.text) and schema.get(c.left.text).is_flag:
-        return f"{title}: {'yes' if value else 'no'}"
-    if value == 0 and limit == 0:
-        return f"{title}: none"
-    return comparison(title, show(value, unit), FLIPPED[c.op], show(limit, unit))
+        return lambda value: f"{title}: {'yes' if value else 'no'}"
+    shown = show(limit, unit)
+    return lambda value: (
+        f"{title}: none" if value == limit == 0 else comparison(title, show(value, unit), FLIPPED[c.op], shown)
+    )

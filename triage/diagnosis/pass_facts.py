@@ -25,7 +25,7 @@ def pass_facts(capture: Capture, total: float) -> Facts:
     found = [p for p in passes(capture) if len(p.rows) > 1]
     if not found:
         return {}
-    dense = [(p, n, px) for p in found for n, px in [_geometry(p, prims, pixels)] if n >= DENSE and px < TINY]
+    dense = [(p, n, px) for p in found for n, px in [geometry(p, prims, pixels)] if n >= DENSE and px < TINY]
     if not dense:
         none = "no pass draws many primitives of a few pixels"
         return {"frame.dense_share": (0.0, none), "frame.dense_excess": (0.0, none)}
@@ -44,8 +44,8 @@ def _column(view: View, metric: str) -> Floats:
     return values if np.ndim(values) else np.full(view.size, np.nan)
 
 
-def _geometry(p: Pass, prims: Floats, pixels: Floats) -> tuple[float, float]:
-    """(primitives, pixels per primitive) over the ranges of a pass that draw."""
+def geometry(p: Pass, prims: Floats, pixels: Floats) -> tuple[float, float]:
+    """(primitives, pixels per primitive) over the ranges of a pass that draw; prims, pixels: what reached the rasteriser, as drawn."""
     rows = p.rows[np.isfinite(prims[p.rows]) & np.isfinite(pixels[p.rows])]
     drawn = float(prims[rows].sum())
     return drawn, float(pixels[rows].sum()) / drawn if drawn else np.inf

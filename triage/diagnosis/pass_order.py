@@ -9,7 +9,7 @@ import re
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 
 
@@ -37,7 +37,7 @@ def roles() -> tuple[Role, ...]:
     return tuple(Role(r["id"], tuple(r["words"]), frozenset(r["reads"])) for r in tomllib.loads(text)["role"])
 
 
-@cache
+@lru_cache(16_384)
 def role(name: str) -> Role | None:
     """What a pass is for, by its name; None where the name does not say."""
     plain = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()

@@ -10,6 +10,7 @@ from triage.capture.arrays import Floats, Indices, Masks, Values
 from triage.capture.capture import Capture
 from triage.derive import View
 from triage.diagnosis.judged import Part
+from triage.diagnosis.pass_facts import geometry
 from triage.diagnosis.roots import Causes
 from triage.reading.passes import CALL, Pass, passes
 
@@ -31,8 +32,8 @@ COUNTS = {
 
 @dataclass(frozen=True)
 class Rollup:
-    """One pass. counts: of COUNTS, None where unknown. cause: the leading one, a position in the vocabulary, -1 for none; rule: whose evidence
-    speaks for it; saved_ns: what the leaders of its ranges would give back together."""
+    """One pass. counts: of COUNTS, None where unknown. cause: the leading one, a position in the vocabulary, -1 for none;
+    saved_ns: what the leaders of its ranges would give back together."""
 
     part: int
     of: Pass
@@ -43,7 +44,6 @@ class Rollup:
     least_bytes_per_pixel: float | None
     limiter: int
     cause: int
-    rule: int
     saved_ns: float
 
 
@@ -57,7 +57,8 @@ def rollup(part: Part) -> list[Rollup]:
     columns = {name: _column(view, metric) for name, metric in COUNTS.items()}
     target, depth = _column(view, "target.pixels"), _column(view, "target.pixel_bytes")
     own, leaf = np.nan_to_num(capture.self_ns), capture.leaf
-    return [_one(part, p, columns, target, depth, own, leaf) for p in found]
+    prims, pixels = _column(view, "prims.drawn"), _column(view, "pixels.drawn")
+    return [_one(part, p, columns, target, depth, own, leaf, geometry(p, prims, pixels)[1]) for p in found]
 
 
 def _column(view: View, metric: str) -> Floats:
@@ -66,7 +67,14 @@ def _column(view: View, metric: str) -> Floats:
 
 
 def _one(
-    part: Part, p: Pass, columns: dict[str, Floats], target: Floats, depth: Floats, own: Floats, leaves: Masks
+    part: Part,
+    p: Pass,
+    columns: dict[str, Floats],
+    target: Floats,
+    depth: Floats,
+    own: Floats,
+    leaves: Masks,
+    size_of_primitives: float,
 ) -> Rollup:
     c, rows = part.capture, p.rows
     leaf = rows[leaves[rows]]
@@ -78,6 +86,13 @@ def _one(
         counts["dispatches"] = _calls(c, leaf, "compute")
     pixels = counts["pixels"] or counts["pixel_invocations"] or None
     primitives = counts["primitives"] or counts["primitives_in"] or None
+    each = (
+        size_of_primitives
+        if np.isfinite(size_of_primitives)
+        else pixels / primitives
+        if pixels and primitives
+        else None
+    )
     moved = None
     if counts["read_bytes"] is not None and counts["written_bytes"] is not None:
         moved = counts["read_bytes"] + counts["written_bytes"]
@@ -86,18 +101,16 @@ def _one(
     leaders = part.leaders
     saved = leaders.likely[rows] * own[rows]
     lead = _lead(leaders.cause[rows], saved)
-    speaker = rows[int(np.argmax(np.where(leaders.cause[rows] == lead, saved, -1.0)))] if lead >= 0 else -1
     return Rollup(
         part.number,
         p,
         calls,
         counts,
-        pixels / primitives if pixels and primitives else None,
+        each if pixels and primitives else None,
         moved / area if moved is not None and area else None,
         _middle(depth, rows) if size else None,
         int(np.bincount(part.limiter[rows], own[rows]).argmax()),
         lead,
-        int(leaders.rule[speaker]) if lead >= 0 else -1,
         float(saved.sum()),
     )
 

@@ -49,7 +49,7 @@ def _top_stall(view: View, i: int) -> str:
 
 
 def _row(view: View, i: int) -> int:
-    return int(np.arange(len(view.capture))[view.rows][i])
+    return (view.rows.start or 0) + i if isinstance(view.rows, slice) else int(view.rows[i])
 
 
 def _workload(view: View, i: int) -> str:
@@ -103,7 +103,8 @@ def sentence(template: str, rule: Rule, lookup: Lookup, i: int) -> str:
         return show(value, unit)
 
     # before the fields are filled in: what stands in a capture is never put into other words
-    return _FIELD.sub(fill, said(template))
+    text = said(template)
+    return _FIELD.sub(fill, text) if "{" in text else text  # most advice has none
 
 
 def _detail(rule: Rule, lookup: Lookup) -> str:

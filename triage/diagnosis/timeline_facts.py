@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from triage.capture.trace import DeviceTimeline, Timeline
+from triage.ground.gaps import GAP_WORDS
 from triage.ground.units import show
 
 Facts = dict[str, tuple[float, str]]  # metric -> (value, formula)
@@ -89,7 +90,7 @@ def _of_host(t: Timeline, frame_ns: float, kernels: float) -> Facts:
         return blamed("load", "alloc")(d) - start(d)
 
     parts: dict[str, tuple[Callable[[DeviceTimeline], float], str]] = {
-        metric: (blamed(*causes), metric.partition(".")[2]) for metric, causes in _IDLE.items()
+        metric: (blamed(*causes), GAP_WORDS[causes[0]].name) for metric, causes in _IDLE.items()
     }
 
     def transition(d: DeviceTimeline) -> float:
