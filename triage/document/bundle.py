@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 Entry = dict[str, Any]  # one JSON object of the result; its fields are in result.schema.json
 SCHEMA = "triage/1"
+MOST_PASSES = 200  # of a capture that are listed, the longest
 
 
 class Workloads(Protocol):

@@ -6,35 +6,52 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from triage import schema
 from triage.capture.capture import Capture
 from triage.derive import View
+from triage.diagnosis.evidence import at, held
 from triage.diagnosis.identity import of_item, scope
 from triage.diagnosis.judged import Diagnosis, Item
-from triage.diagnosis.nouns import Finding
+from triage.diagnosis.nouns import Check, Finding, Origin
 from triage.diagnosis.outcomes import Outcomes
+from triage.diagnosis.roots import Known
 from triage.diagnosis.todo import todo
 from triage.document.bundle import Entry
 from triage.document.numbers import number
 from triage.ground.limiters import level
 from triage.ground.voice import said
+from triage.inference.evaluate import Lookup
 from triage.inference.setting import setting
 from triage.rulebook.applies import holds
 from triage.rulebook.cause import Cause
 
 
 class Causes:
-    """What led to what on the workloads that findings are about (outcomes: one per part, of those workloads)."""
+    """What led to what on the workloads that findings are about. outcomes: one per part, of what is shown.
 
-    def __init__(self, d: Diagnosis, outcomes: Sequence[Outcomes]) -> None:
-        self.d, self.outcomes, self.names = d, outcomes, d.vocabulary.names
+    place: per part, the position of each of these workloads in what is known of them.
+    """
+
+    def __init__(self, d: Diagnosis, outcomes: Sequence[Outcomes], found: Sequence[Finding]) -> None:
+        """found: what is listed, and what speaks for the items of the to-do lists."""
+        self.d, self.names = d, d.vocabulary.names
         self.code = {name: i for i, name in enumerate(self.names)}
-        self.place = [{int(w): i for i, w in enumerate(o.rows)} for o in outcomes]
+        self.place: list[dict[int, int]] = []
+        self._among: list[Outcomes] = []
+        for part, shown in zip(d.parts, outcomes, strict=True):
+            rows = sorted({f.workload for f in found if f.part == part.number and f.workload >= 0})
+            self.place.append({w: w if part.few else i for i, w in enumerate(rows)})
+            same = part.few or rows == shown.rows.tolist()
+            self._among.append(shown if same else Outcomes(d, part, np.array(rows, dtype=np.int64)))
+
+    def _known(self, part: int) -> Known:
+        return self.d.parts[part].known or self._among[part].causes
 
     def of(self, f: Finding) -> Entry:
         """cause, root and explained_by of a finding."""
         part = self.d.parts[f.part]
         code = self.code[f.rule.cause]
-        known = part.whole if f.workload < 0 else self.outcomes[f.part].causes
+        known = part.whole if f.workload < 0 else self._known(f.part)
         row = known.rows.get(code)
         by = -1 if row is None else int(row.by[0 if f.workload < 0 else self.place[f.part][f.workload]])
         return {
@@ -54,13 +71,25 @@ class Causes:
         out = []
         for name in (self.names[c] for c in codes):
             # a yes or no is no number
-            figure = next((e.said for e in best[name].evidence if e.op != "is"), "") if name in best else ""
+            evidence = best[name].evidence if name in best else self._evidence(part, w, self.code[name])
+            figure = next((e.said for e in evidence if e.op != "is"), "")
             out.append({"cause": name, "title": said(self.d.book.cause(name).title), "number": figure})
         return out
 
+    def _evidence(self, part: int, w: int, cause: int) -> list[Check]:
+        """What a cause rests on where no finding of it is listed; cells are left out."""
+        i, whole = self.place[part][w], self.d.parts[part]
+        rule = self.d.book.rules[int(self._known(part).rows[cause].rule[i])]
+        view = whole.view if whole.known else self._among[part].view
+
+        def origin(metric: str) -> Origin:
+            return Origin(metric, at(view[metric], i), schema.get(metric).unit)
+
+        return held(rule, self.d.method, Lookup(rule, view, self.d.method), i, origin)
+
     def _chain(self, part: int, w: int) -> list[int]:
         leader = int(self.d.parts[part].leaders.cause[w])
-        return self.outcomes[part].causes.chain(leader, self.place[part][w])
+        return self._known(part).chain(leader, self.place[part][w])
 
     def chain(self, part: int, w: int) -> list[str]:
         """Cause ids of a workload, its root first; consequences only where a finding is listed."""

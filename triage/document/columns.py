@@ -150,12 +150,12 @@ class Columns:
     @cached_property
     def verdict(self) -> list[str]:
         """One sentence per workload; those that say the same share it."""
-        rules, leads = self._d.book.rules, self._d.parts[self._p].leaders.rule
+        book, causes = self._d.book, self._d.vocabulary.names
         made: dict[tuple[int, str], str] = {}
         out = []
         for i, (w, limiter) in enumerate(zip(self.rows.tolist(), self.limiter.tolist(), strict=True)):
-            lead, top = leads[w], self._best.get((self._p, w))
-            key = (limiter, rules[lead].title if lead >= 0 else top.rule.title if top else "")
+            lead, top = int(self.leader[i]), self._best.get((self._p, w))
+            key = (limiter, book.cause(causes[lead]).title if lead >= 0 else top.rule.title if top else "")
             if key not in made:
                 made[key] = self._o.sentence(i, lower_first(said(key[1])))
             out.append(made[key])

@@ -11,7 +11,6 @@ from typing import TypeAlias
 
 import numpy as np
 
-from triage.capture.arrays import Indices
 from triage.capture.capture import SEP, Capture
 from triage.capture.location import Location
 from triage.derive.vendor import of_kernels
@@ -54,8 +53,7 @@ def whose(d: Diagnosis) -> tuple[str, ...]:
 
 def _bundle(d: Diagnosis, objects: list[Finding], speak: list[Finding], ways: bool) -> Bundle:
     outcomes = [Outcomes(d, part) for part in d.parts]
-    concerned = [Outcomes(d, part, _workloads_of(objects, part.number)) for part in d.parts]
-    causes = Causes(d, concerned)
+    causes = Causes(d, outcomes, [*objects, *speak])
     lists = todo_lists(d, objects, speak, causes)
     listed = [_finding(f, causes) for f in objects]
     ruled_out = _ruled_out(outcomes)
@@ -90,10 +88,6 @@ def _bundle(d: Diagnosis, objects: list[Finding], speak: list[Finding], ways: bo
 def made(d: Diagnosis) -> Made:
     """Findings, and those that speak for items of the to-do lists: of all captures, and of each scope alone."""
     return findings(d, [i for _, _, items in groups(d) for i in items])
-
-
-def _workloads_of(found: Sequence[Finding], part: int) -> Indices:
-    return np.array(sorted({f.workload for f in found if f.part == part and f.workload >= 0}), dtype=np.int64)
 
 
 def _rooflines(outcomes: Sequence[Outcomes]) -> dict[str, Roofline]:

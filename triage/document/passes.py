@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 from triage.diagnosis.judged import Diagnosis
 from triage.diagnosis.passes import COUNTS, Rollup, rollup
-from triage.document.bundle import Entry
+from triage.document.bundle import MOST_PASSES, Entry
 from triage.document.numbers import number
 from triage.ground.limiters import CLASSES
-
-MOST = 200  # passes of a capture that are listed, the longest; the rest is one entry
+from triage.ground.voice import said
 
 
 def entries(d: Diagnosis) -> list[Entry]:
@@ -22,7 +21,7 @@ def _listed(d: Diagnosis, found: Sequence[Rollup]) -> list[Entry]:
     # one range after the other without markers around them are no passes of their own
     if len(found) < 2:
         return []
-    longest = sorted(range(len(found)), key=lambda i: (-found[i].of.time_ns, i))[:MOST]
+    longest = sorted(range(len(found)), key=lambda i: (-found[i].of.time_ns, i))[:MOST_PASSES]
     return [_entry(d, found[i]) for i in sorted(longest)]
 
 
@@ -44,6 +43,6 @@ def _entry(d: Diagnosis, r: Rollup) -> Entry:
         "least_bytes_per_pixel": None if r.least_bytes_per_pixel is None else number(r.least_bytes_per_pixel, 4),
         "limiter_class": CLASSES[r.limiter],
         "cause": d.vocabulary.names[r.cause] if r.cause >= 0 else None,
-        "title": d.book.rules[r.rule].title if r.rule >= 0 else None,
+        "title": said(d.book.cause(d.vocabulary.names[r.cause]).title) if r.cause >= 0 else None,
         "saved_ns": number(r.saved_ns, 1),
     }

@@ -7,19 +7,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
+from triage.document.apart import apart
 from triage.document.bundle import Bundle, Entry
 from triage.ground.gaps import GAP_WORDS
-from triage.ground.kernel_names import kernel
-from triage.ground.limiters import BY_ID
+from triage.ground.kernel_names import kernel, plain
+from triage.ground.limiters import BY_ID, SMALL
 from triage.ground.units import show
 from triage.ground.voice import said
 from triage.ground.wording import lower_first, plural
 
 FIRST = 5  # things to do first
 GAPS_SHOWN = 10
+SPOKEN = 8  # names of an item that a report may say; no report lists more
+RIVALS = 64  # workloads of one name that are told apart from it
 TOGETHER = 10  # metrics of one command; more is unreadable and takes the profiler many passes
 DARK = 0.2  # house judgement: with more of the time unjudged, that is the first thing to say
 
@@ -29,7 +32,7 @@ def summarise(b: Bundle) -> Entry:
     doc = b.view
     frame, found = doc["frame"], causes(b.todo, doc)
     total = frame["duration_ns"]
-    worst = Worst(doc)
+    worst = Worst(doc, {name: c["title"] for name, c in b.causes.items()})
     return {
         "duration_ns": total,
         "recoverable": {
@@ -42,7 +45,8 @@ def summarise(b: Bundle) -> Entry:
         },
         "limiters": [s for s in frame["limiters"] if s["self_ns"]] or frame["limiters"],
         "causes": found,
-        "first": found[:FIRST],
+        "first": [c for c in found[:FIRST] if not small(c)],
+        "small": bool(found[:FIRST]) and small(found[:FIRST][-1]),
         "markers": worst,
         "blind": blind(doc),
         "waiting": len({r for spot in doc["blind_spots"] for r in spot["rules"]}),
@@ -125,15 +129,41 @@ def finished(doc: Entry) -> Entry:
 
 
 def causes(todo: Sequence[Entry], doc: Entry) -> list[Entry]:
-    """The to-do list with what reports show beside each item: which limiter classes it concerns. Accepted ones are left out."""
-    classes = dict(zip(*fields(doc["workloads"], "id", "limiter_class"), strict=True))
+    """The to-do list with what reports show beside each item: which limiter classes it concerns, its names told apart.
+
+    Accepted ones are left out.
+    """
+    ids, classes, names = fields(doc["workloads"], "id", "limiter_class", "name")
+    at = {w: i for i, w in enumerate(ids)}
+    found = [item for item in todo if item.get("accepted", {}).get("state") != "accepted"]
+    same: dict[str, list[int]] = {name: [] for item in found for name in item["names"][:SPOKEN]}
+    for i, name in enumerate(names):
+        if (rows := same.get(name)) is not None and len(rows) < RIVALS:
+            rows.append(i)
+
+    def path(i: int | None, name: str) -> Sequence[str]:
+        return [] if i is None or len(same[name]) < 2 else list(doc["workloads"][i]["path"])
+
     out = []
-    for item in todo:
-        if item.get("accepted", {}).get("state") == "accepted":
-            continue
-        seen = Counter(classes[w] for w in item["workloads"] if w in classes)
-        out.append({**item, "count": item["workload_count"], "limiters": sorted(seen, key=lambda c: (-seen[c], c))})
+    for item in found:
+        places = [at.get(w) for w in item["workloads"]]
+        seen = Counter(classes[i] for i in places if i is not None)
+        told = [(name, path(i, name)) for name, i in zip(item["names"][:SPOKEN], places, strict=False)]
+        rivals = {name: [path(i, name) for i in same[name] if i not in places[:SPOKEN]] for name, _ in told}
+        out.append(
+            {
+                **item,
+                "names": [*apart(told, rivals), *item["names"][SPOKEN:]],
+                "count": item["workload_count"],
+                "limiters": sorted(seen, key=lambda c: (-seen[c], c)),
+            }
+        )
     return out
+
+
+def small(c: Entry) -> bool:
+    """Does an item give back too little of the time to be called first?"""
+    return c["share"] is not None and c["share"] < SMALL
 
 
 def _saved(f: Entry) -> float:
@@ -152,12 +182,13 @@ def fields(workloads: Any, *names: str) -> list[list[Any]]:
 
 
 class Worst(Sequence[Entry]):
-    """Workloads by exclusive time, worst first, each with its findings, the one that speaks for its root, what that saves.
+    """Workloads by exclusive time, worst first, each with its findings, the one that speaks for its root, its title and gain.
 
     Made when asked for: of 100,000 a report shows ten.
     """
 
-    def __init__(self, doc: Entry) -> None:
+    def __init__(self, doc: Entry, titles: Mapping[str, str]) -> None:
+        self._titles = titles
         self._works = doc["workloads"]
         self._by: dict[str, list[Entry]] = {}
         for f in doc["findings"]:
@@ -185,6 +216,8 @@ class Worst(Sequence[Entry]):
             "workload": w,
             "findings": mine,
             "best": best,
+            # what the to-do list calls it; of what nothing leads, what is said of it
+            "title": self._titles.get(root or "") or (best["title"] if best else ""),
             # what only the umbrella of all causes speaks of is in no sum and no list, so it saves nothing here either
             "saved_ns": _saved(best) if root and best and best["gain"] else None,
         }
@@ -198,19 +231,20 @@ def blind(doc: Entry) -> list[Entry]:
     groups: dict[tuple[str, str, int], Entry] = {}
     turn: Counter[tuple[str, str]] = Counter()
     for spot in sorted(doc["blind_spots"], key=lambda spot: -len(spot["rules"])):
-        asks = _ASKS.fullmatch(spot["collect"])
+        asks = _ASKS.fullmatch(spot["collect"]) or _COLUMNS.fullmatch(spot["collect"])
         same = (asks[1], asks[3]) if asks else (spot["collect"], "")
-        if len(groups.get((*same, turn[same]), {"asks": ()})["asks"]) >= TOGETHER:
+        # columns are no command: they are asked for in one sentence, however many
+        if asks and asks.re is _ASKS and len(groups.get((*same, turn[same]), {"asks": ()})["asks"]) >= TOGETHER:
             turn[same] += 1
         key = (*same, turn[same])
         g = groups.setdefault(key, {"asks": {}, "missing": {}, "rules": {}, "workloads": 0})
-        g["asks"].update(dict.fromkeys(asks[2].split(",") if asks else ()))
+        g["asks"].update(dict.fromkeys(re.split(", ?", asks[2]) if asks else ()))
         g["missing"].update(dict.fromkeys(spot["missing"]))
         g["rules"].update(dict.fromkeys(spot["rules"]))
         g["workloads"] = max(g["workloads"], spot.get("count", len(spot["workloads"])))
     out = [
         {
-            "collect": before + ",".join(g["asks"]) + after,
+            "collect": _asked(before, list(g["asks"])) + after,
             "missing": sorted(g["missing"]),
             "rules": sorted(g["rules"]),
             "workloads": g["workloads"],
@@ -222,6 +256,17 @@ def blind(doc: Entry) -> list[Entry]:
 
 # `ncu --metrics a,b --csv ...`: what stands before the metrics, the metrics, what stands behind them
 _ASKS = re.compile(r"(.*--metrics )(\S+)(| .*)")
+
+
+_COLUMNS = re.compile(r"(add columns: )(.+)()")
+
+
+def _asked(before: str, asks: list[str]) -> str:
+    """A command with its metrics, or the columns that most checks wait for and how many more there are."""
+    if not _COLUMNS.fullmatch(before + "x"):
+        return before + ",".join(asks)
+    more = f" and {len(asks) - TOGETHER} more (triage list metrics)" if len(asks) > TOGETHER else ""
+    return before + ", ".join(asks[:TOGETHER]) + more
 
 
 def headline(doc: Entry, found: Sequence[Entry], item: str = "workload", *, accepted: bool = False) -> str:
@@ -246,6 +291,8 @@ def headline(doc: Entry, found: Sequence[Entry], item: str = "workload", *, acce
     saved = frame["recoverable_ns"] or 0
     if found and saved:
         first = found[0]
+        if small(first):
+            return f"{text}. Nothing is worth doing first: small things could give back {show(saved, 'ns')} ({_whole(saved / total)})."
         return (
             f"{text}. About {show(saved, 'ns')} ({_whole(saved / total)}) could come back; "
             f"first: {lower_first(first['title'])}{_place(first)}."
@@ -260,7 +307,7 @@ def headline(doc: Entry, found: Sequence[Entry], item: str = "workload", *, acce
 
 def _standing(doc: Entry) -> str:
     """What is to be said where nothing is to be done: who sets the pace, or that it was not measured."""
-    named = (m["best"] for m in Worst(doc) if m["best"])
+    named = (m["best"] for m in Worst(doc, {}) if m["best"])
     said = next((best["title"] for best in named if best["cause"] != "low-throughput"), "")
     if unjudged(doc["frame"]):
         return f"{said}; what it works at was not measured" if said else "What limits it was not measured"
@@ -292,12 +339,13 @@ def _place(c: Entry) -> str:
     saved = f" ({show(c['saved_ns'], 'ns')})" if c["saved_ns"] else ""
     if c["scope"] == "frame" or all(w.endswith("frame") for w in c["workloads"]):
         return saved
-    more = f" and {c['count'] - 1} more" if c["count"] > 1 else ""
+    more = f" and {c['count'] - 1:,} more" if c["count"] > 1 else ""
     return f", in {middle(c['names'][0], 60)}{more}{saved}"
 
 
 def middle(name: str, most: int) -> str:
     """A name that is short enough: C++ gives way first, then the middle; what tells names apart stands at the ends."""
+    name = plain(name)
     if len(name) > most:
         name = kernel(name)
     head = (most - 1) * 2 // 3

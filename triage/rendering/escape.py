@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 
-from triage.ground.kernel_names import kernel
+from markupsafe import Markup
+
+from triage.ground.kernel_names import kernel, plain
 
 # Bidirectional controls and invisible characters reorder or hide what stands around them in a report.
 _HIDDEN = re.compile(
@@ -35,7 +37,7 @@ def _named(m: re.Match[str]) -> str:
 
 def short(text: object, most: int = 60) -> str:
     """Cleaned, and at most `most` characters: what is not telling in a C++ name gives way first, then the middle."""
-    line = clean(text)
+    line = plain(clean(text))
     if len(line) > most:
         line = kernel(line)
     if len(line) <= most:
@@ -100,6 +102,11 @@ def jira(text: object) -> str:
 def jira_name(text: object, most: int = 60) -> str:
     """A marker name for Jira."""
     return jira(short(text, most)) or " "
+
+
+def breaks(text: object) -> Markup:
+    """HTML that narrow columns break between the parts of a path or a name, not within a word."""
+    return Markup("").join(Markup("%s<wbr>") % p for p in re.split(r"(?<=[/\\_<,:-])(?![/\\_<,:-])", clean(text)))
 
 
 _NOT_XML = "[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"  # compiled, and kept by re, where it is used

@@ -17,11 +17,12 @@ Cell = Callable[[Entry], str]
 
 @dataclass(frozen=True)
 class PassTable:
-    """headers: (text, to the right). rows: cells as text, in the order of the frame. more: passes not listed."""
+    """headers: (text, to the right). rows: cells as text, in the order of the frame. more: passes not listed. limiters: class of each row."""
 
     headers: list[tuple[str, bool]]
     rows: list[list[str]]
     more: int
+    limiters: list[str]
 
 
 def count(value: float | None) -> str:
@@ -81,22 +82,28 @@ _COLUMNS: tuple[tuple[str, bool, Cell], ...] = (
 )
 # what fits a window of 80 columns
 _NARROW = ("Pass", "Time", "Share", "Draws", "Disp.", "Prims", "Px/prim", "Moved", "Root cause")
+_LEAST = ("Pass", "Time", "Share", "Root cause")  # below NARROW
+NARROW = 72
 _ALWAYS = ("Pass", "Time", "Share", "Limiter", "Root cause", "Saves")
 
 
-def pass_table(
-    passes: Sequence[Entry], *, full: bool = False, narrow: bool = False, most: int = SHORT
-) -> PassTable | None:
-    """The table of the `most` longest passes; None where there are none. full: all of them; narrow: few columns."""
+def pass_table(passes: Sequence[Entry], *, full: bool = False, wide: int = 0, most: int = SHORT) -> PassTable | None:
+    """The table of the `most` longest passes; None where there are none. full: all of them; wide: columns of a terminal."""
     if not passes:
         return None
     listed = len(passes) if full else most
     longest = set(sorted(range(len(passes)), key=lambda i: (-(passes[i]["duration_ns"] or 0), i))[:listed])
     shown = [p for i, p in enumerate(passes) if i in longest]
+    fitting = _LEAST if wide < NARROW else _NARROW
     columns = [
         (title, right, cell)
         for title, right, cell in _COLUMNS
-        if (not narrow or title in _NARROW) and (title in _ALWAYS or any(cell(p) not in ("", "0") for p in shown))
+        if (not wide or title in fitting) and (title in _ALWAYS or any(cell(p) not in ("", "0") for p in shown))
     ]
     rows = [[cell(p) for _, _, cell in columns] for p in shown]
-    return PassTable([(title, right) for title, right, _ in columns], rows, len(passes) - len(shown))
+    return PassTable(
+        [(title, right) for title, right, _ in columns],
+        rows,
+        len(passes) - len(shown),
+        [p["limiter_class"] for p in shown],
+    )

@@ -72,15 +72,18 @@ def unjudged(s: Entry) -> str:
 
 
 def dark(u: Entry) -> str:
-    """`61 µs in Upload Constants: its counters were not collected. 117 µs lie under no marker. ...`: why, and what decides."""
+    """`61 µs in Upload Constants the counters ... were not collected. 117 µs lie under no marker ...`: why, and what decides."""
     said = []
     left = u["ns"] - u["uncovered_ns"]
+    both = bool(u["count"] and u["uncovered_ns"])  # one reason alone has no time of its own to name
     if u["count"]:
-        more = f" and {u['count'] - len(u['names'])} more" if u["count"] > len(u["names"]) else ""
-        names = ", ".join(short(n, 40) for n in u["names"])
-        said.append(f"{time(left)} in {names}{more}: the counters that tell what limits were not collected.")
+        names = list(dict.fromkeys(short(n, 40) for n in u["names"]))
+        more = f" and {u['count'] - len(u['names']):,} more" if u["count"] > len(u["names"]) else ""
+        what = f"{time(left)} in" if both else "In"
+        said.append(f"{what} {', '.join(names)}{more} the counters that tell what limits were not collected.")
     if u["uncovered_ns"]:
-        said.append(f"{time(u['uncovered_ns'])} lie under no marker: work without a name, or the GPU waiting.")
+        what = f"{time(u['uncovered_ns'])} lie" if both else "It lies"
+        said.append(f"{what} under no {voice().item}: work without a name, or the GPU waiting.")
     if u["collect"]:
         said.append("This would decide it:")
     return " ".join(said)
@@ -132,8 +135,30 @@ def where(c: Entry, most: int = 3, long: int = 40) -> list[str]:
         return []
     names = [short(n, long) for n in c["names"][:most]]
     if c["count"] > most:
-        names[-1] += f" and {c['count'] - most} more"
+        names[-1] += f" and {c['count'] - most:,} more"
     return names
+
+
+def to_explain(s: Entry) -> str:
+    """How to see why the first item stands there: its worst marker, by name where that is one word, else by id."""
+    if not s["first"]:
+        return ""
+    c = s["first"][0]
+    word, name = str(c["workloads"][0]).rpartition(":")[2], str(c["names"][0])
+    if word == "frame":
+        word = str(c["rule"])
+    elif re.fullmatch(r"[A-Za-z]\w{2,30}", name):
+        word = name
+    return f"Why, value by value: triage explain {word} --on FILE. "
+
+
+def only_small(s: Entry) -> str:
+    """`Nothing is worth doing first. Small: the working set does not fit L2 (94.5 ns).`; "" where something is, or nothing at all."""
+    if s["first"] or not s["causes"]:
+        return ""
+    items = [f"{lower_first(clean(c['title']))} ({time(c['saved_ns'])})" for c in s["causes"][:3]]
+    more = f" and {len(s['causes']) - 3} more" if len(s["causes"]) > 3 else ""
+    return f"Nothing is worth doing first. Small: {', '.join(items)}{more}."
 
 
 def gain(f: Entry) -> str:
@@ -161,6 +186,11 @@ def saves(f: Entry) -> str:
     if not g:
         return "–"
     return time(g["saved_ns"]) if g["saved_ns"] is not None else percent(g["fraction"])
+
+
+def back(m: Entry) -> str:
+    """What a row of the worst gives back; a dash where only the umbrella of all causes speaks, which is in no sum."""
+    return saves(m["best"]) if m["best"] and m["workload"]["chain"] else "–"
 
 
 def label(metric: str) -> str:
@@ -199,10 +229,14 @@ _ID = re.compile(r"\b([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+)\b( or )?")  # and the ch
 def cell(o: Entry) -> str:
     """Where a value stands, in one phrase."""
     if "formula" in o:
-        first = next((leaf for leaf in leaves(o)), None)
+        # a part of a sum that is 0 shows nothing: the first that counts
+        first = next((x for k in (1, 0) for x in leaves(o) if not k or _NOT_ZERO.search(x["text"])), None)
         return f"{short(spoken(o['formula']), 80)}{f' ({cell(first)})' if first else ''}"
     place = f", {o['record']} {o['line']}, metric " if "record" in o else f":{o['line']}, column "
     return f"“{short(o['text'], 40)}” in {tail(o['file'])}{place}{short(o['column'], 70)}"
+
+
+_NOT_ZERO = re.compile("[^0., ]")
 
 
 def location(place: Entry) -> str:
@@ -236,6 +270,12 @@ def leaves(o: Entry) -> Iterable[Entry]:
         return
     for i in o["inputs"]:
         yield from leaves(i["source"])
+
+
+def titled(path: str) -> str:
+    """The last part of a path that tells captures apart: Nsight Graphics calls every folder of an export BASE."""
+    parts = [p for p in path.replace("\\", "/").split("/") if p]
+    return tail("/".join(parts[:-1]) if parts[-1:] == ["BASE"] and len(parts) > 1 else path)
 
 
 def tail(path: str) -> str:

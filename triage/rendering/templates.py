@@ -95,6 +95,7 @@ def filters(how: str) -> dict[str, Callable[..., Any]]:
         "prose": prose,
         "name": name,
         "clean": escape.clean,
+        "breaks": escape.breaks,
         "short": escape.short,
         "md": escape.markdown,
         "md_code": escape.markdown_code,
@@ -171,8 +172,10 @@ class Phrases:
     cause = staticmethod(phrases.cause)
     chain = staticmethod(phrases.chain)
     where = staticmethod(phrases.where)
+    only_small = staticmethod(phrases.only_small)
     gain = staticmethod(phrases.gain)
     saves = staticmethod(phrases.saves)
+    back = staticmethod(phrases.back)
     check = staticmethod(phrases.check)
     source = staticmethod(phrases.source)
     location = staticmethod(phrases.location)
@@ -181,6 +184,7 @@ class Phrases:
     sol = staticmethod(phrases.sol)
     path = staticmethod(phrases.path)
     tail = staticmethod(phrases.tail)
+    titled = staticmethod(phrases.titled)
 
     def __init__(self) -> None:
         self.classes = {x.id: said(x.name) for x in LIMITERS}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import textwrap
 from typing import Any
 
 from rich.console import Console
@@ -11,31 +12,20 @@ from rich.table import Table
 from rich.text import Text
 
 from triage.document import summary
+from triage.document.apart import apart
 from triage.document.bundle import Bundle, Entry
 from triage.ground.gaps import GAP_WORDS
 from triage.ground.limiters import BY_ID
 from triage.ground.voice import said, voice
 from triage.ground.wording import plural
-from triage.rendering import phrases
+from triage.rendering import phrases, terminal_bars
 from triage.rendering.escape import clean, short
-from triage.rendering.pass_table import pass_table
+from triage.rendering.pass_table import NARROW, pass_table
 from triage.rendering.tables import Write
 
 WIDEST = 120
 COMMAND = 600  # characters of a command; a longer one buries what stands around it
 SHORT = 8  # markers and passes listed without --full
-# Colour is never the only cue: each limiter has its own fill in the bar, and its name beside it.
-LOOKS = {
-    "compute": ("█", "blue"),
-    "memory": ("▓", "yellow"),
-    "balanced": ("▒", "cyan"),
-    "latency": ("░", "magenta"),
-    "small-grid": ("▪", "bright_magenta"),
-    "front-end": ("▞", "green"),
-    "rop": ("▚", "red"),
-    "cpu": ("╳", "bright_red"),
-    "unknown": ("·", "bright_black"),
-}
 STYLES = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "", "info": "bright_black"}
 
 
@@ -120,14 +110,14 @@ class _Page:
             grid.add_row("Not judged", Text(self._unjudged(self.s["dark"]), "yellow"))
         grid.add_row("Recoverable", Text(phrases.recoverable(self.s), "green"))
         if self.s["duration_ns"]:
-            bar, words = self._budget(self.wide - 16)
+            bar, words = terminal_bars.budget(self.s, self.wide - 16)
             grid.add_row("Budget", bar)
             grid.add_row("", words)
         known = [x for x in self.s["limiters"] if x["share"]]
         # a bar of nothing but "unknown" says what the line above has said
         if any(x["limiter_class"] != "unknown" for x in known):
-            grid.add_row("Limited by", self._bar(known, self.wide - 16))
-            grid.add_row("", self._legend(known))
+            grid.add_row("Limited by", terminal_bars.bar(known, self.wide - 16))
+            grid.add_row("", terminal_bars.legend(known))
         self.console.print(grid)
         for note in self.doc["frame"]["notes"]:
             self.say(f"note: {clean(note)}", "yellow")
@@ -136,75 +126,41 @@ class _Page:
         under = f", {phrases.time(dark['uncovered_ns'])} of it under no marker" if dark["uncovered_ns"] else ""
         if dark["uncovered_ns"] == dark["ns"]:
             under = " under no marker"
+        elif dark["count"] and not under:
+            more = f" and {dark['count'] - 1:,} more" if dark["count"] > 1 else ""
+            under = f", in {short(dark['names'][0], 24)}{more}: counters not collected"
         return f"{phrases.time(dark['ns'])} ({phrases.percent(dark['share'])}){under}"
-
-    def _budget(self, cells: int) -> tuple[Text, Text]:
-        """The whole time as one bar: items of the list by their number, what is at a limit, judged, not judged."""
-        total = self.s["duration_ns"]
-        saved = [(n, c["saved_ns"]) for n, c in enumerate(self.s["causes"], 1) if c["saved_ns"]]
-        listed = len(self.s["first"])
-        parts = [(str(n), ns, "green") for n, ns in saved if n <= listed]
-        parts.append(("+", sum(ns for n, ns in saved if n > listed), "green"))
-        parts.append(("=", self.s["finished"]["ns"], "bright_black"))
-        dark = self.s["dark"]["ns"] if self.s["dark"] else 0.0
-        parts += [(".", max(0.0, total - dark - sum(ns for _, ns, _ in parts)), "bright_black"), ("~", dark, "yellow")]
-        bar, used, at = Text(), 0, 0.0
-        for sign, ns, style in parts:
-            at += ns / total
-            n = max(0, min(cells, round(at * cells)) - used)
-            bar.append(sign * n, style)
-            used += n
-        names = {"+": "smaller items", "=": "at a limit", ".": "stays as it is", "~": "not judged"}
-        seen = [f"{sign} {name}" for sign, name in names.items() if sign in bar.plain]
-        items = f"1-{listed} items below" if listed > 1 else "1 item below" if listed and saved else ""
-        return bar, Text(", ".join(filter(None, [items, *seen])))
-
-    def _bar(self, known: list[Entry], cells: int) -> Text:
-        bar = Text()
-        used = 0
-        for x in known:
-            # rounded shares may add up to a cell more than the bar has
-            n = min(cells - used, round(x["share"] * cells))
-            fill, style = LOOKS[x["limiter_class"]]
-            bar.append(fill * n, style)
-            used += n
-        return bar
-
-    def _legend(self, known: list[Entry]) -> Text:
-        text = Text()
-        for k, x in enumerate(known):
-            fill, style = LOOKS[x["limiter_class"]]
-            text.append("  " if k else "")
-            text.append(f"{fill} ", style)
-            # blanks that do not break: a name never stands on another line than its figure
-            text.append(f"{said(BY_ID[x['limiter_class']].name)} {phrases.percent(x['share'])}".replace(" ", "\u00a0"))
-        return text
 
     def first(self) -> None:
         """What to do: five things, all of them with --full."""
         shown = self.s["causes"] if self.full else self.s["first"]
-        if not shown:
-            return
-        self.title("Do first")
+        if shown or phrases.only_small(self.s):
+            self.title("Do first")
         for n, c in enumerate(shown, 1):
             back = phrases.time(c["saved_ns"]) if c["saved_ns"] is not None else phrases.percent(c["fraction"])
-            room = self.wide - 4 - len(back) - 10
+            room = self.wide - 5 - len(back) - 10
+            title, *more = textwrap.wrap(clean(c["title"]), room) or [""]
             line = Text.assemble(
                 f"{n:>2}  ",
-                (short(c["title"], room).ljust(room), "bold"),
-                f"{back} ",
+                (title.ljust(room), "bold"),
+                f" {back} ",
                 (c["level"].rjust(9), STYLES[c["level"]]),
             )
             self.console.print(line)
+            for text in more:
+                self.say(text, "bold", 4)
             self.say(phrases.chain(c) or clean(c["message"]), indent=4)
             self._led("Do", clean(c["action"]), "green")
-            if places := phrases.where(c, 3, 28):
+            if places := phrases.where(c, 3, 36):
                 self._led("In", ", ".join(places))
             if at := self._line(c):
                 self._led("At", phrases.location(at), "yellow")
-        if rest := self.s["causes"][len(shown) :]:
+        if not shown and (small := phrases.only_small(self.s)):
+            self.say(small, indent=4)
+        elif rest := self.s["causes"][len(shown) :]:
             ns = sum(c["saved_ns"] or 0 for c in rest)
-            self.say(f"{len(rest)} more{f', {phrases.time(ns)} together' if ns else ''}: --full", "bright_black", 4)
+            together = f", {phrases.time(ns)} together" if ns else ""
+            self.say(f"{len(rest)} more{' small' if self.s['small'] else ''}{together}: --full", "bright_black", 4)
 
     def _line(self, item: Entry) -> Entry | None:
         """The source line that most of an item is about, where its findings know lines."""
@@ -258,12 +214,13 @@ class _Page:
         self.title(f"{voice().items}, worst first")
         table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
         name = max(14, self.wide * 22 // 80)
-        best = max(8, self.wide - name - 8 - 6 - 11 - 8 - 5)
+        narrow = self.wide < NARROW  # the share gives way, of the limiter its look stays
+        best = max(8, self.wide - name - 8 - (1 + 4 if narrow else 6 + 11 + 5) - 8)
         for header, size, side in (
             (voice().item.capitalize(), name, "left"),
             ("Own time", 8, "right"),
-            ("Share", 6, "right"),
-            ("Limiter", 11, "left"),
+            *(() if narrow else (("Share", 6, "right"),)),
+            ("" if narrow else "Limiter", 1 if narrow else 11, "left"),
             ("Root cause", best, "left"),
             ("Saves", 8, "right"),
         ):
@@ -275,18 +232,19 @@ class _Page:
                 overflow="ellipsis",
                 header_style="bright_black",
             )
-        for m in rows:
+        labels = apart([(m["workload"]["name"], m["workload"]["path"]) for m in rows], {})
+        for m, label in zip(rows, labels, strict=True):
             w = m["workload"]
-            fill, style = LOOKS[w["limiter_class"]]
+            fill, style = terminal_bars.LOOKS[w["limiter_class"]]
             # shortened without the count: names that end alike would hide how often a marker ran
             calls = f" ×{w['calls']}" if (w["calls"] or 1) > 1 else ""
             table.add_row(
-                short(w["name"], name - len(calls)) + calls,
+                short(label, name - len(calls)) + calls,
                 phrases.time(w["self_ns"]),
-                phrases.percent(w["share"]),
-                Text.assemble((f"{fill} ", style), said(BY_ID[w["limiter_class"]].brief)),
-                Text(clean(m["best"]["title"]) if m["best"] else "–"),
-                phrases.saves(m["best"]) if m["best"] else "–",
+                *(() if narrow else (phrases.percent(w["share"]),)),
+                Text.assemble((fill, style), "" if narrow else f" {said(BY_ID[w['limiter_class']].brief)}"),
+                Text(clean(m["title"]) or "–"),
+                phrases.back(m),
             )
         self.console.print(table)
         rest = self.doc["frame"]["workloads"] - len(rows)
@@ -295,7 +253,7 @@ class _Page:
 
     def passes(self) -> None:
         """What every pass does, in the order of the frame."""
-        t = pass_table(self.doc["passes"], full=self.full, narrow=True, most=SHORT)
+        t = pass_table(self.doc["passes"], full=self.full, wide=self.wide, most=SHORT)
         if t is None:
             return
         self.title("Passes, in the order of the frame")
@@ -378,15 +336,13 @@ class _Page:
         quality = self.doc["quality"]
         if quality:
             self.title("About the data")
-            shown = quality if self.full else quality[:2]
-            for q in shown:
+            for q in (shown := quality if self.full else quality[:2]):
                 self.say(clean(q["message"]), indent=2)
             if len(quality) > len(shown):
                 self.say(f"{plural(len(quality) - len(shown), 'remark')} more", "bright_black", 2)
         self.console.print()
-        led = f"Why, value by value: triage explain {self.s['first'][0]['rule']} --on FILE. " if self.s["first"] else ""
         self.say(
-            f"{led}Every finding with its cells: --full. As a page: -f html -o report.html. Gains are models: likely is the "
+            f"{phrases.to_explain(self.s)}Every finding with its cells: --full. As a page: -f html -o report.html. Gains are models: likely is the "
             "estimate, at least and at most are its limits.",
             "bright_black",
         )

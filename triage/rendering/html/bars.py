@@ -43,12 +43,17 @@ def patterns() -> Markup:
     )
 
 
+def hatched(name: str) -> bool:
+    """Has this class a hatch? `dark` is no limiter: time that nobody can judge looks the same on every page."""
+    return name == "dark" or bool(HATCHES.get(name))
+
+
 def box(x: float, y: float, w: float, h: float, limiter: str, radius: int = 0) -> str:
     """A rectangle in a limiter's colour and hatch, in the units of its drawing."""
     at = f'x="{number(x)}" y="{number(y)}" width="{number(w)}" height="{number(h)}"' + (
         f' rx="{radius}"' if radius else ""
     )
-    hatch = f'<rect {at} fill="url(#h-{limiter})"/>' if HATCHES.get(limiter) else ""
+    hatch = f'<rect {at} fill="url(#h-{limiter})"/>' if hatched(limiter) else ""
     return f'<rect class="c-{limiter}" {at}/>{hatch}'
 
 
@@ -70,7 +75,7 @@ def strip(limiters: list[Entry], high: int = 20) -> Markup:
     for part in known:
         at = f'x="{number(x * 100)}%" width="{number(part["share"] * 100)}%" height="{high}"'
         name = part["limiter_class"]
-        hatch = f'<rect {at} fill="url(#h-{name})"/>' if HATCHES.get(name) else ""
+        hatch = f'<rect {at} fill="url(#h-{name})"/>' if hatched(name) else ""
         out.append(f'<g class="seg"><rect class="c-{name}" {at}/>{hatch}</g>')
         x += part["share"]
     return Markup(
@@ -78,11 +83,8 @@ def strip(limiters: list[Entry], high: int = 20) -> Markup:
     )
 
 
-def budget(s: Entry) -> Markup:
-    """The whole time as one bar: what comes back item by item, what is at a limit, what nobody can judge."""
-    total = s["duration_ns"]
-    if not total:
-        return Markup("")
+def budgeted(s: Entry) -> list[tuple[str, float, str]]:
+    """Parts of the whole time: (item, rest, done, none or dark; ns; number of an item)."""
     saved = [(n, c) for n, c in enumerate(s["causes"], 1) if c["saved_ns"]]
     parts = [("item", c["saved_ns"], str(n)) for n, c in saved[:NUMBERED]]
     parts += [
@@ -90,7 +92,28 @@ def budget(s: Entry) -> Markup:
         ("done", s["finished"]["ns"], ""),
     ]
     dark = s["dark"]["ns"] if s["dark"] else 0.0
-    parts += [("none", max(0.0, total - dark - sum(ns for _, ns, _ in parts)), ""), ("dark", dark, "")]
+    return [
+        *parts,
+        ("none", max(0.0, (s["duration_ns"] or 0) - dark - sum(ns for _, ns, _ in parts)), ""),
+        ("dark", dark, ""),
+    ]
+
+
+def sums(s: Entry) -> dict[str, float]:
+    """Kind of part -> time, ns, for the legend of `budget`; of a kind that is nowhere, 0."""
+    out = {"item": 0.0}  # the others always stand in the parts
+    for kind, ns, _ in budgeted(s):
+        out[kind] = out.get(kind, 0.0) + ns
+    return out
+
+
+def budget(s: Entry) -> Markup:
+    """The whole time as one bar: what comes back item by item, what is at a limit, what nobody can judge."""
+    total = s["duration_ns"]
+    if not total:
+        return Markup("")
+    parts = budgeted(s)
+    saved, dark = [c for c in s["causes"] if c["saved_ns"]], s["dark"]["ns"] if s["dark"] else 0.0
     out, x = [], 0.0
     for k, (kind, ns, text) in enumerate(parts):
         w = ns / total * 100

@@ -7,9 +7,9 @@ from markupsafe import Markup, escape
 from triage.document.bundle import Entry
 from triage.ground.gaps import GAP_WORDS
 from triage.rendering import phrases
-from triage.rendering.html.bars import HATCHES
+from triage.rendering.html.bars import hatched
 
-LEFT, WIDTH, ROW, STEP = 100, 1160, 26, 32
+WIDTH, ROW = 1060, 26
 # lane -> (label, class of its bars)
 _LANES = {
     "kernels": ("kernels", "op-kernel"),
@@ -20,45 +20,40 @@ _LANES = {
 
 
 def lanes(key: str, d: Entry) -> Markup:
-    """One row per kind of work, one for idle time; as long as the whole trace, so that devices stand below each other."""
+    """One row per kind of work, one for idle time; as long as the whole trace, so that devices stand below each other.
+
+    A drawing is stretched to the window and holds no text: labels stay readable on a phone.
+    """
     found = d["lanes"]
-    rows, y = [], 2
-    for lane, (label, look) in _LANES.items():
-        if lane in found:
-            rows.append(_row(y, label, [(found[lane], look, "")], 1.0))
-            y += STEP
+    rows = [_row(label, [(found[lane], look, "")], 1.0) for lane, (label, look) in _LANES.items() if lane in found]
     idle = [(cause, found[cause]) for cause in GAP_WORDS if cause in found]
     if idle:
         # a part that is wholly idle fills its row; where none nearly is, the scale is stretched and says so
         top = max(map(sum, zip(*(shares for _, shares in idle), strict=True)))
         scale = max(top, 1e-4)
         bars = [(shares, f"c-{GAP_WORDS[cause].limiter}", GAP_WORDS[cause].limiter) for cause, shares in idle]
-        rows.append(_row(y, f"idle, to {phrases.percent(min(scale, 1.0))}", bars, scale))
-        y += STEP
+        rows.append(_row(f"idle, to {phrases.percent(min(scale, 1.0))}", bars, scale))
     busy = phrases.percent(d["busy_ns"] / d["span_ns"] if d["span_ns"] else 0.0)
     told = f"Device {key}: busy {busy} of {phrases.time(d['span_ns'])}, idle {phrases.time(d['idle_ns'])}"
-    return Markup(
-        f'<svg class="lanes" viewBox="0 0 {WIDTH} {y}" role="img" aria-label="{escape(told)}">{"".join(rows)}</svg>'
-    )
+    return Markup(f'<div class="lanes" role="img" aria-label="{escape(told)}">{"".join(rows)}</div>')
 
 
-def _row(y: int, label: str, bars: list[tuple[list[float], str, str]], scale: float) -> str:
+def _row(label: str, bars: list[tuple[list[float], str, str]], scale: float) -> str:
     """Bars stacked on each other; (share per part, class, hatch)."""
-    base = y + ROW
-    out = [f'<text x="{LEFT - 8}" y="{y + 18}" text-anchor="end">{escape(label)}</text><path class="rowline" d="M{LEFT} {base + .5}H{WIDTH}"/>']  # fmt: skip
+    out = []
     count = len(bars[0][0])
-    width = (WIDTH - LEFT) / count
+    width = WIDTH / count
     under = [0.0] * count
     for shares, look, hatch in bars:
         path = []
         for i, share in enumerate(shares):
             height = share / scale * ROW
             if height >= 0.05:
-                path.append(f"M{LEFT + i * width:.1f} {base - under[i]:.1f}h{width:.2f}v-{height:.1f}h-{width:.2f}z")
+                path.append(f"M{i * width:.1f} {ROW - under[i]:.1f}h{width:.2f}v-{height:.1f}h-{width:.2f}z")
                 under[i] += height
         if path:
             drawn = "".join(path)
             out.append(f'<path class="{look}" d="{drawn}"/>')
-            if HATCHES.get(hatch):
+            if hatched(hatch):
                 out.append(f'<path fill="url(#h-{hatch})" d="{drawn}"/>')
-    return "".join(out)
+    return f'<span>{escape(label)}</span><svg viewBox="0 0 {WIDTH} {ROW}" preserveAspectRatio="none" aria-hidden="true" focusable="false">{"".join(out)}</svg>'

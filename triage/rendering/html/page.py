@@ -10,13 +10,14 @@ from typing import Any
 
 from markupsafe import Markup
 
-from triage.document.bundle import Bundle, Entry
+from triage.document.bundle import MOST_PASSES, Bundle, Entry
 from triage.files.bundled import share
 from triage.ground import glossary as words
 from triage.rendering import phrases
 from triage.rendering.html import bars, drawings, lanes, packed
 from triage.rendering.html.tree import tree
 from triage.rendering.html.words import web
+from triage.rendering.pass_table import pass_table
 
 # read as they are, never rendered: a brace in them is CSS or JavaScript, not Jinja
 STYLES = ("base.css.j2",)
@@ -49,6 +50,8 @@ def page(b: Bundle, names: dict[str, Any], brief: bool = False) -> dict[str, Any
             () if brief else (*REPORT_SCRIPTS[:-1], *parts_named("view", ".js.j2"), REPORT_SCRIPTS[-1]),
         ),
         "brief": brief,
+        "passes": pass_table(b.view["passes"], full=not brief),
+        "most_passes": MOST_PASSES,
         "parts": {name: Markup(packed.blob(data)) for name, data in parts.items()},
         "views": views,
         "index": {w: i for i, w in enumerate(b.workloads.field("id"))},
@@ -56,7 +59,9 @@ def page(b: Bundle, names: dict[str, Any], brief: bool = False) -> dict[str, Any
         "found": {f["rank"]: f for f in b.findings},
         "strip": bars.strip(summary["limiters"]),
         "budget": bars.budget(summary),
+        "budgeted": bars.sums(summary),
         "ruler": bars.ruler(summary["duration_ns"]),
+        "ruled": bars.ruler,
         "interval": bars.interval,
         "lanes": lanes.lanes,
         "most_ns": max(bounds, default=0.0),
