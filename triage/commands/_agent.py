@@ -96,23 +96,18 @@ class Tools:
         return _fit({**head, "todo": items}, "todo", len(found) - max(0, start - 1))
 
     def explain(self, name: str, path: str = "", marker: str = "") -> str:
-        """What a rule, cause, metric or term means; with `path`: each condition of a rule on that capture, with its values."""
+        """What a rule, cause, metric or term means; with `path`: each condition of a rule on that capture, with its values, or all
+        that is known of a marker."""
         from triage.commands import explain
 
         book = self.settings.rulebook()
         if not path:
             return _text(explain.text_of(name, book))
-        rule = book.find(name)
-        if rule is None:
-            raise TriageError(f"{name!r} is no rule", "ask without a path, or name a rule of the to-do list")
         from dataclasses import replace
-
-        from triage.commands import _why
-        from triage.diagnosis.diagnose import Diagnostician
 
         capture = replace(self.settings, marker=marker).read(self.allowed(path))
         with self._busy:
-            return _text(_why.why(rule, capture, Diagnostician(book, self.settings.method), self.settings.method))
+            return _text(explain.text_on(name, capture, path, self.settings, book))
 
     def compare(self, before: list[str], after: list[str], count: int = 10) -> dict[str, Any]:
         """Did a change help? Captures before and after (several a side are repeats): verdicts with their intervals."""

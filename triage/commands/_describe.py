@@ -102,7 +102,9 @@ def rule_text(rule: Rule, book: Rulebook) -> str:
         out += block("Gain (fraction of the time)", lines)
     out += block("Advice", [line for a in rule.advice for line in _advice(a)])
     out += block("It worked if", [wrap(rule.verify, "  ")] if rule.verify else [])
-    out += block("Does not apply", [wrap(c, "  - ") for c in rule.caveats])
+    out += block(
+        "Does not apply", [wrap(c.text + (f" ({said(c.where)})" if c.where else ""), "  - ") for c in rule.caveats]
+    )
     out += block("Tell apart", [wrap(f"{t.rule}, by {t.by}: {t.how}", "  - ") for t in rule.tell_apart])
     out += block("Evidence for", [wrap(rule.cause, "  ")] if rule.cause else [])
     out += block("Concludes", [wrap(", ".join(rule.concludes), "  ")] if rule.concludes else [])
@@ -127,6 +129,9 @@ def _gain(g: GainModel) -> Iterator[str]:
         yield wrap(g.best.text, "  at most  ")
     if g.sure:
         yield wrap(f"{g.sure:.0%} of what is likely", "  safe     ")
+    if g.ends:
+        idle = {"start": "its start-up and end", "uneven": "the wait of some SMs for others"}
+        yield wrap(" and ".join(idle[e] for e in sorted(g.ends)), "  ends     ")
     at = f", which limit at {g.reach:.0%} of their peak" if g.reach else ""
     yield wrap(f"as far as the units that stay busy leave room{at}", "  bounded  ")
 

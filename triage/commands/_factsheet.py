@@ -52,6 +52,8 @@ def table(capture: Capture, metrics: Sequence[str], most: int | None) -> str:
     lines += [f"quality   {q.check}: {_plain(q.message)}" for q in c.quality]
     last = -1
     for w, origin in _facts(c, metrics, most):
+        if origin.formula and not origin.value:  # what was counted here and is nothing: no cell says so
+            continue
         if w != last:
             calls = f"  ({c.calls[w]:g} calls)" if c.calls[w] > 1 else ""
             lines += ["", _plain(path_text(str(c.paths[w]), str(c.names[w])))[:160] + calls]
@@ -98,7 +100,8 @@ def unknown(path: str) -> str:
 
     "" where there is no table in it. Raises CaptureError when the file cannot be read.
     """
-    from triage.capture.source import Source, cells, delimiter
+    from triage.capture.cells import cells, delimiter
+    from triage.capture.source import Source
     from triage.dialects import generic
     from triage.dialects._tables import wide_table
 

@@ -70,7 +70,7 @@ class Text(_Type):
 
 
 class Place(Text):
-    """A path, completed by the shell itself."""
+    """A path as people write it, completed by the shell itself: quotes, `~` and file:// are understood, patterns stay."""
 
     name = "path"
 
@@ -78,21 +78,15 @@ class Place(Text):
         super().__init__()
         self.kind = kind
 
+    def parse(self, text: str, option: str) -> object:
+        """Raises CaptureError for an address on the web."""
+        return _places.spelled(text)
+
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """See click.ParamType."""
         from click.shell_completion import CompletionItem
 
         return [CompletionItem(incomplete, type=self.kind)]
-
-
-class Typed(Place):
-    """A path as people write it: quotes, `~` and file:// are understood, patterns are left as they are."""
-
-    name = "path"
-
-    def parse(self, text: str, option: str) -> str:
-        """Raises CaptureError for an address on the web."""
-        return _places.spelled(text)
 
 
 class Capture(Place):

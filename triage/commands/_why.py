@@ -19,7 +19,7 @@ from triage.diagnosis.sentences import path_text
 from triage.ground.units import show
 from triage.ground.wording import FLIPPED
 from triage.inference.evaluate import BLIND, FIRED, NOT_APPLICABLE, OVERRULED, missing
-from triage.inference.groups import reads
+from triage.inference.groups import reads, wanted
 from triage.rulebook.applies import said
 from triage.rulebook.expression import FALSE, TRUE, Condition
 from triage.rulebook.rule import Rule
@@ -82,7 +82,7 @@ class _Why:
             return "fires"
         if found == OVERRULED:
             return f"overruled by {self.outcomes.overruled_by(self.index, i)}"
-        absent = ", ".join(m for m, mask in missing(self.rule, self.view, self.method) if mask[i])
+        absent = ", ".join(m for m, mask in missing(wanted(self.rule, self.method), self.view) if mask[i])
         if not self.outcomes.concerns(self.index):
             return f"not applicable: the rule is about {said(self.rule.applies)}, and this capture is not"
         if found == NOT_APPLICABLE and self.outcomes.strange(self.index):

@@ -21,7 +21,7 @@ EVERY = 5.0  # seconds between progress lines when stderr is no terminal
 
 
 @click.command()
-@click.argument("paths", type=_types.Typed(), nargs=-1, required=True, metavar="PATH...")
+@click.argument("paths", type=_types.Place(), nargs=-1, required=True, metavar="PATH...")
 @click.option(
     "-o",
     "--output",

@@ -11,7 +11,7 @@ from triage.commands._stdout import say
 
 
 @click.command()
-@click.argument("paths", type=_types.Place(), nargs=-1, metavar="[PATH...]")
+@click.argument("paths", type=_types.Captures(), callback=_types.flat, nargs=-1, metavar="[PATH...]")
 @click.option(
     "--coverage", is_flag=True, help="Also list rules that never fire on a sample and thresholds that decide nothing."
 )

@@ -11,12 +11,12 @@ import errno
 import gc
 import importlib
 import os
-import signal
 import sys
 
 import click
 
 from triage import __version__
+from triage.commands._interrupted import Interruption
 from triage.commands._stderr import complain
 from triage.ground.errors import TriageError
 
@@ -35,7 +35,7 @@ VERBS = {
     "tile": "Halo overhead of a neighbourhood filter's tile.",
     "demo": "Diagnose the bundled demo frame; --open shows its page.",
     "facts": "Show what was read from an export, with units and origins.",
-    "explain": "Explain a rule, metric or term; with --on FILE: why, or why not.",
+    "explain": "Explain a rule, metric or term; with --on FILE: why, or all of a marker.",
     "list": "List rules, metrics, dialects, formats or devices.",
     "check": "Check rule files: format, tests, edges, the published cases.",
 }
@@ -86,10 +86,9 @@ def main() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if sys.stdout is None:  # started with stdout closed
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
-    signal.signal(signal.SIGTERM, _terminate)
+    interruption = Interruption()
     try:
-        if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # so it is while this module is imported
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+        interruption.prepare()
         # nothing at all is a question, too
         code = triage.main(["--help"] if len(sys.argv) < 2 else None, prog_name="triage", standalone_mode=False)
         sys.stdout.flush()
@@ -100,6 +99,7 @@ def main() -> None:
         complain(str(e))
         code = 2
     except (KeyboardInterrupt, click.Abort):
+        interruption.told = True
         complain("interrupted")
         code = 130
     except BrokenPipeError:
@@ -146,10 +146,6 @@ def _leave(code: int) -> None:
         with contextlib.suppress(OSError, ValueError, AttributeError):  # full, closed or never there: said already
             stream.flush()
     os._exit(code)
-
-
-def _terminate(*_: object) -> None:
-    raise SystemExit(143)  # unwinds, so that no temporary file stays behind
 
 
 def _nobody_reads() -> int:

@@ -9,12 +9,15 @@ import click
 
 from triage.commands import _types
 from triage.commands._stdout import say
+from triage.files import bounded
 from triage.ground.errors import TriageError
 from triage.products.tickets import comments
 
+_LARGEST = 16 << 20  # bytes of a report; services take a tenth
+
 
 @click.command()
-@click.argument("file", type=_types.Place(), metavar="FILE")
+@click.argument("file", type=_types.Capture(), metavar="FILE")
 @click.option("--post", type=click.Choice(comments.SERVICES), required=True, help="The service.")
 @click.option("--project", default="", metavar="NAME", help="OWNER/REPO or group/project.")
 @click.option("--number", type=click.IntRange(1), required=True, metavar="N", help="The pull or merge request.")
@@ -29,8 +32,9 @@ def command(file: str, post: str, project: str, number: int, key: str, url: str,
     The token comes from the environment only: GITHUB_TOKEN or GITLAB_TOKEN.
     """
     try:
-        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as e:
+        raw = sys.stdin.buffer.read(_LARGEST) if file == "-" else bounded.read(Path(file), _LARGEST)
+        text = raw.decode("utf-8").replace("\r\n", "\n")
+    except (OSError, ValueError) as e:
         raise TriageError(f"{file}: cannot be read ({e})", "give a Markdown report") from e
     if not send:
         click.echo(comments.body(text, key), nl=False)

@@ -45,12 +45,12 @@ def _spread(args: Sequence[str]) -> list[str]:
 
 
 @click.command(cls=_Sides)
-@click.argument("sides", type=_types.Typed(), nargs=-1, metavar="[BEFORE AFTER]")
+@click.argument("sides", type=_types.Place(), nargs=-1, metavar="[BEFORE AFTER]")
 @click.option(
-    "--before", "first", type=_types.Typed(), multiple=True, metavar="FILE...", help="Captures before, all repeats."
+    "--before", "first", type=_types.Place(), multiple=True, metavar="FILE...", help="Captures before, all repeats."
 )
 @click.option(
-    "--after", "second", type=_types.Typed(), multiple=True, metavar="FILE...", help="Captures after, all repeats."
+    "--after", "second", type=_types.Place(), multiple=True, metavar="FILE...", help="Captures after, all repeats."
 )
 @click.option("-f", "--format", type=click.Choice(FORMATS), help="Report format; default terminal, or what -o ends in.")
 @click.option("-o", "--output", type=_types.Place(), metavar="PATH", help="Write to a file instead of stdout.")

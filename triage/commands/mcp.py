@@ -24,7 +24,7 @@ ABOUT = (
 
 
 @click.command()
-@click.argument("folders", type=_types.Place("dir"), nargs=-1, metavar="[FOLDER...]")
+@click.argument("folders", type=_types.Captures("dir"), callback=_types.flat, nargs=-1, metavar="[FOLDER...]")
 @_common.settings(_common.knowledge)
 def command(folders: tuple[str, ...], settings: Settings) -> int:
     """Serve diagnose, explain, compare, facts, occupancy and next_capture to an agent, over stdin and stdout.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import shutil
 import sys
 from typing import TYPE_CHECKING
 
@@ -65,7 +66,7 @@ if TYPE_CHECKING:
     type=click.Choice(["terminal", "markdown", "json", "html"]),
     help="Report format; default terminal, or what -o ends in.",
 )
-@click.option("-o", "--output", type=click.Path(dir_okay=False), metavar="PATH", help="Write here, not to stdout.")
+@click.option("-o", "--output", type=_types.Place(), metavar="PATH", help="Write here, not to stdout.")
 def command(
     arch: str | None, device: str | None, threads: Shape, regs: int, shared: int, sgpr: int | None,
     agpr: int | None, wave: str | None, mode: str | None, barriers: int | None, carveout: int,
@@ -141,11 +142,12 @@ def write(text: str, output: str | None) -> None:
 
 
 def console(page: io.StringIO, to_file: bool) -> Console:
-    """A rich console that writes to memory: 80 columns, colour only for a terminal."""
+    """A rich console that writes to memory: 80 columns, fewer on a narrow terminal, colour only for a terminal."""
     from rich.console import Console
 
     tty = not to_file and sys.stdout.isatty()
-    return Console(file=page, width=80, force_terminal=tty, no_color=not tty, highlight=False, emoji=False)
+    wide = min(80, shutil.get_terminal_size((80, 24)).columns) if tty else 80
+    return Console(file=page, width=wide, force_terminal=tty, no_color=not tty, highlight=False, emoji=False)
 
 
 def text_of(page: io.StringIO) -> str:
@@ -286,7 +288,7 @@ def _html(report: Report) -> str:
         report=report,
         now=report.now,
         words=report.now.model.words,
-        plots=plots(report),
+        plots=plots(report, 320),
         percent=_percent,
         range_=_range,
     )

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     show_default=True,
     type=click.Choice(["terminal", "markdown", "json"]),
 )
-@click.option("-o", "--output", type=click.Path(dir_okay=False), metavar="PATH", help="Write here, not to stdout.")
+@click.option("-o", "--output", type=_types.Place(), metavar="PATH", help="Write here, not to stdout.")
 def command(size: str, border: int, element: int, arch: str | None, form: str, output: str | None) -> None:
     """Halo overhead of a tile: loads, shared memory, thread groups that fit.
 

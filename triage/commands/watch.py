@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("folders", type=_types.Place("dir"), nargs=-1, required=True, metavar="DIR...")
+@click.argument("folders", type=_types.Captures("dir"), callback=_types.flat, nargs=-1, required=True, metavar="DIR...")
 @click.option("-o", "--output", type=_types.Place("dir"), required=True, metavar="DIR", help="Folder for the reports.")
 @click.option(
     "-f", "--format", "formats", type=_types.Reports(), callback=_types.flat, multiple=True, default=("html",),

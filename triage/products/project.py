@@ -31,8 +31,10 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from triage.files import bounded
 from triage.ground.errors import TriageError
 
+LARGEST = 1 << 20  # bytes of a project's settings
 NAME = "triage.toml"
 VARIABLE = "TRIAGE_CONFIG"
 KNOWN = {"scope": str, "rules": list, "thresholds": dict, "budgets": dict, "owners": dict, "accepted": list}
@@ -88,8 +90,8 @@ def find(start: Path, environment: Mapping[str, str] = os.environ) -> tuple[Path
 def _table(path: Path) -> dict[str, Any] | None:
     """The settings in a file; None where a pyproject.toml has none."""
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
+        found = tomllib.loads(bounded.read(path, LARGEST).decode("utf-8").replace("\r\n", "\n"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, bounded.TooLarge, RecursionError) as e:
         if path.name == "pyproject.toml":
             # somebody else's file, and broken: their own tools will say so
             return None

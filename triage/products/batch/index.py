@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -26,6 +27,7 @@ WIDE = 12  # captures and causes of the picture of both
 
 def context(batch: Batch) -> dict[str, object]:
     """Everything the index templates name."""
+    paths = [c["path"] for c in batch.captures]
     # of nothing recoverable at all every bar is empty
     most = max((c["recoverable_ns"] or 0 for c in batch.captures), default=0) or 1
     return {
@@ -34,7 +36,7 @@ def context(batch: Batch) -> dict[str, object]:
         "causes": batch.causes,
         "errors": batch.errors,
         "same": [{**s, "links": _links(s["reports"])} for s in batch.same],
-        "captures": [_capture(c, most) for c in batch.captures],
+        "captures": [_capture(c, most, label) for c, label in zip(batch.captures, called(paths), strict=True)],
         "total": sum(c["recoverable_ns"] or 0 for c in batch.captures),
         "spent": sum(c["duration_ns"] or 0 for c in batch.captures),
     }
@@ -46,6 +48,8 @@ def page(batch: Batch) -> dict[str, object]:
     few = len(batch.captures) <= MANY
     shown = batch.captures[:WIDE]
     causes = batch.causes[:WIDE]
+    paths = [c["path"] for c in batch.captures]
+    labels = dict(zip(paths, called(paths), strict=True))
     saved = [
         [{x["cause"]: x["saved_ns"] or 0.0 for x in c["causes"]}.get(k["cause"], 0.0) for c in shown] for k in causes
     ]
@@ -60,9 +64,26 @@ def page(batch: Batch) -> dict[str, object]:
             (k, [(ns, bars.number(2 + 7 * (ns / largest) ** 0.5)) for ns in row])
             for k, row in zip(causes, saved, strict=True)
         ],
-        "shown": [PurePosixPath(c["name"]).name for c in shown],
+        "shown": [labels[c["path"]] for c in shown],
+        "labels": labels,
+        # where every capture has one report, its name leads there
+        "several": any(len(c["reports"]) > 1 for c in batch.captures),
         "scale": time(most),
     }
+
+
+def called(paths: Sequence[str]) -> list[str]:
+    """What tells captures apart: the last part of a path, with folders before it where several end alike."""
+    parts = [[p for p in path.replace("\\", "/").split("/") if p] or [path] for path in paths]
+    # Nsight Graphics calls every folder of an export BASE
+    parts = [p[:-1] if p[-1] == "BASE" and len(p) > 1 else p for p in parts]
+    out = [p[-1] for p in parts]
+    for k in range(2, 6):
+        often = Counter(out)
+        if max(often.values(), default=1) == 1:
+            break
+        out = ["/".join(p[-k:]) if often[name] > 1 else name for p, name in zip(parts, out, strict=True)]
+    return out
 
 
 def _span(c: Listed, most: float) -> Markup:
@@ -80,12 +101,20 @@ def _links(reports: Sequence[str]) -> list[dict[str, str]]:
     return [{"text": PurePosixPath(r).name.partition(".")[2], "href": quote(r)} for r in reports]
 
 
-def _capture(c: Listed, most: float) -> dict[str, object]:
+def folder(path: str, label: str) -> str:
+    """The folder that a capture lies in; "" where its name says all."""
+    return path.removesuffix(label).rstrip("/\\") if path != label else ""
+
+
+def _capture(c: Listed, most: float, label: str) -> dict[str, object]:
     first = c["causes"][0] if c["causes"] else None
     return {
         **c,
+        "folder": folder(c["path"], label),
         "recoverable": time(c["recoverable_ns"]) if c["recoverable_ns"] else "–",
-        "range": f"{time(c['recoverable_low_ns'])} to {time(c['recoverable_bound_ns'])}" if c["recoverable_ns"] else "",
+        "range": f"{time(c['recoverable_low_ns']) if c['recoverable_low_ns'] else 0} to {time(c['recoverable_bound_ns'])}"
+        if c["recoverable_ns"]
+        else "",
         "first": f"{first['title']} ({time(first['saved_ns'])})" if first else "nothing found",
         "links": _links(c["reports"]),
         "width": round(100 * (c["recoverable_ns"] or 0) / most),

@@ -77,7 +77,8 @@ class Recurring(TypedDict):
 class Note(TypedDict):
     """OUT/.triage/<name>.json: that a capture is done. mark: what its reports depend on besides; files: name -> sha256.
 
-    sha256: of the capture's bytes; content: of its rows, whatever they are called and however they are packed.
+    sha256: of the capture's bytes; content: of its rows, whatever they are called and however they are packed. seal: of
+    all this, so that a damaged note is told.
     """
 
     mark: str
@@ -86,3 +87,4 @@ class Note(TypedDict):
     files: dict[str, str]
     summary: Overview
     rows: list[list[Cell]]
+    seal: str

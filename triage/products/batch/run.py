@@ -22,7 +22,7 @@ from pathlib import Path
 
 from triage import __version__
 from triage.document.tables import COLUMNS, NUMBERS
-from triage.files import plain_json, writing
+from triage.files import bounded, plain_json, writing
 from triage.ground.errors import ReportError, TriageError
 from triage.products.batch import index, workers
 from triage.products.batch.batch import Batch, recurring
@@ -34,6 +34,7 @@ from triage.rendering import declared, formats, templates
 from triage.rendering.tables import rows
 
 _NOTE = re.compile(r"[A-Za-z0-9_-]{1,80}\.json")
+_LARGEST = 1 << 30  # bytes of a report
 Progress = Callable[[Outcome, int], None]
 
 
@@ -125,7 +126,7 @@ def _sweep(out: Path, slugs: set[str]) -> None:
 
 def _forget(out: Path, slug: str) -> None:
     note = out / STATE / f"{slug}.json"
-    with contextlib.suppress(ValueError, OSError):
+    with contextlib.suppress(ValueError, OSError, TypeError, KeyError):
         for name in plain_json.load(note)["files"]:
             # a note is a file that others may edit: it names reports of this capture, never a path
             if Path(name).name == name and name.startswith(slug):
@@ -137,14 +138,25 @@ def _kept(found: Found, settings: Settings, out: Path, mark: str) -> bool:
     """Did an earlier batch finish this capture, with the same options and the same bytes in?"""
     try:
         note = plain_json.load(out / STATE / f"{found.slug}.json")
+        if note["seal"] != _seal(note):  # damaged, or edited: what else it says may be anything
+            return False
         if (note["mark"], note["summary"]["path"]) != (mark, found.path) or not note["content"]:
             return False
-        files = {name: (out / "reports" / name).read_bytes() for name in note["files"]}
+        if any(
+            Path(name).name != name for name in note["files"]
+        ):  # others may edit a note: it names reports, never a path
+            return False
+        files = {name: bounded.read(out / "reports" / name, _LARGEST) for name in note["files"]}
         whole = all(hashlib.sha256(data).hexdigest() == note["files"][name] for name, data in files.items())
         # the capture itself last: reading it is what takes long
         return whole and workers.open_source(found.path, settings.most_unpacked).sha256 == note["sha256"]
     except (OSError, ValueError, KeyError, TypeError, TriageError):
         return False
+
+
+def _seal(note: Note) -> str:
+    """Digest of what a note says, told by the note itself."""
+    return hashlib.sha256(plain_json.dumps({**note, "seal": ""}).encode()).hexdigest()
 
 
 def _keep(outcome: Outcome, out: Path, mark: str) -> None:
@@ -165,7 +177,9 @@ def _keep(outcome: Outcome, out: Path, mark: str) -> None:
         "files": files,
         "summary": outcome.summary,
         "rows": outcome.rows,
+        "seal": "",
     }
+    note["seal"] = _seal(note)
     with writing.atomic(out / STATE / f"{slug}.json") as write:
         write(plain_json.dumps(note))
 

@@ -21,7 +21,9 @@ from triage.diagnosis.judged import Diagnosis
 from triage.diagnosis.outcomes import Outcomes
 from triage.document.numbers import number
 from triage.ground.units import display
+from triage.ground.voice import names_of, said, speaking
 from triage.inference.evaluate import FIRED, OVERRULED, SILENT
+from triage.inference.setting import setting
 from triage.products.compare import factors, fairness
 from triage.products.compare.match import Item, Pair, match
 from triage.products.compare.meanings import Move, moved, reading
@@ -48,6 +50,15 @@ def compare(
     Every capture of a Diagnosis is one repeat; diagnose both sides without `top`, so that no outcome is left out. Raises
     TriageError where the sides have no workload and no timeline in common.
     """
+    found = {names_of(setting(p.capture)) for d in (before, after) for p in d.parts}
+    with speaking(names=found.pop() if len(found) == 1 else ()):
+        return _compared(before, after, floor, threshold, margin)
+
+
+def _compared(
+    before: Diagnosis, after: Diagnosis, floor: float, threshold: float | None, margin: float | None
+) -> Comparison:
+    """The comparison in the words of the GPU that all captures come from."""
     pairs, gone, new = match(side(before), side(after))
     rows = timeline(before, after)
     noun = "kernel" if all(of_kernels(p.capture.input.tells) for d in (before, after) for p in d.parts) else "workload"
@@ -85,7 +96,7 @@ def compare(
         "unmatched": [_alone("before", i) for i in gone] + [_alone("after", i) for i in new],
         "timeline": rows,
         "regressions": bad,
-        "rules": {r: {"name": rules[r].name, "title": rules[r].title} for r in named},
+        "rules": {r: {"name": rules[r].name, "title": said(rules[r].title)} for r in named},
     }
 
 
@@ -219,12 +230,12 @@ def _changes(b: Item, a: Item, verdict: str) -> list[Change]:
         out.append(
             {
                 "metric": metric,
-                "label": schema.get(metric).label,
+                "label": said(schema.get(metric).label),
                 "before": number(shown_x),
                 "after": number(display(y, unit)[0]),
                 "unit": shown_unit,
                 "ratio": number(y / x, 4) if x else None,
-                "reading": text,
+                "reading": said(text),
                 "sense": sense or "neutral",
                 "moved": moved(metric, x, y, noise),
             }
@@ -270,5 +281,11 @@ def _alone(which: str, i: Item) -> Alone:
 
 def _inputs(d: Diagnosis) -> list[Input]:
     return [
-        {"path": p.capture.input.path, "sha256": p.capture.sha256, "dialect": p.capture.input.dialect} for p in d.parts
+        {
+            "path": p.capture.input.path,
+            "sha256": p.capture.sha256,
+            "dialect": p.capture.input.dialect,
+            "setting": setting(p.capture),
+        }
+        for p in d.parts
     ]

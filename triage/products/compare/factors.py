@@ -16,6 +16,8 @@ from triage import schema
 from triage.derive import View
 from triage.derive.sm import losses
 from triage.ground.units import show
+from triage.ground.voice import said
+from triage.ground.wording import lower_first
 from triage.products.compare.match import Item
 
 # metric -> (what it is called, does more of it make the time longer)
@@ -80,7 +82,7 @@ def _product(b: Item, a: Item) -> str:
     most = max(ratios, key=lambda m: abs(math.log(ratios[m])))
     if abs(ratios[most] - 1) > LEAST:
         text += f"; {_lead(most, ratios[most], b, a)}"
-    return text
+    return said(text)
 
 
 def _lead(metric: str, ratio: float, b: Item, a: Item) -> str:
@@ -88,7 +90,7 @@ def _lead(metric: str, ratio: float, b: Item, a: Item) -> str:
     name, _ = FACTORS[metric]
     first, second = median(b.factors[metric]), median(a.factors[metric])
     unit = schema.get(metric).unit
-    moved = f"{schema.get(metric).label.lower()} {_shown(first, unit)} -> {_shown(second, unit)}"
+    moved = f"{lower_first(said(schema.get(metric).label))} {_shown(first, unit)} -> {_shown(second, unit)}"
     if metric != "sm.issue_per_active":
         return f"mostly {name}: {moved}"
     waits = {

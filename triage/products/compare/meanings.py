@@ -79,18 +79,18 @@ def _occupancy(m: Move) -> tuple[str, Sense]:
         if m.verdict == FASTER:
             why = f" and {schema.get(issue).label} rose" if issue else ""
             return (
-                f"not a regression: fewer warps, but the time fell{why}; latency is now hidden inside each warp (as in table 3)",
+                f"not a regression: fewer warps, but the time fell{why}; latency is now hidden inside each warp",
                 "",
             )
         if issue:
             label = schema.get(issue).label
             return (
-                f"not a regression by itself: {label} rose, so fewer warps keep the schedulers busier (as in table 3)",
+                f"not a regression by itself: {label} rose, so fewer warps keep the schedulers busier",
                 "",
             )
         return "fewer warps to hide latency with, and nothing else made up for it", "bad" if m.verdict == SLOWER else ""
     if m.verdict == SLOWER:
-        return "more warps in flight, but occupancy alone is not speed: the time rose (as in table 1)", ""
+        return "more warps in flight, but occupancy alone is not speed: the time rose", ""
     if m.verdict == FASTER:
         return "more warps in flight hide more latency", "good"
     return "more warps in flight, without effect on the time", ""
@@ -124,7 +124,7 @@ def _hit_rate(m: Move) -> tuple[str, Sense]:
         return "more requests are served close by", "good"
     if m.verdict == FASTER:
         return (
-            "not a regression: the time fell; a better cache before this one leaves it the harder requests (as in tables 2 and 3)",
+            "not a regression: the time fell; a better cache before this one leaves it the harder requests",
             "",
         )
     return "more requests go on to slower memory", "bad"

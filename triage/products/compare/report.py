@@ -58,8 +58,8 @@ def _of_kernels(doc: Comparison) -> bool:
 
 
 def _whose(doc: Comparison) -> tuple[str, ...]:
-    """Whose words fit: those of the captures' tools, where all agree."""
-    found = {names_of(dialects.tells(c["dialect"])) for c in (*doc["before"], *doc["after"])}
+    """Whose words fit: those of the captures' GPUs, where all agree."""
+    found = {names_of(c["setting"]) for c in (*doc["before"], *doc["after"])}
     return found.pop() if len(found) == 1 else ()
 
 

@@ -106,11 +106,12 @@ class Row(TypedDict):
 
 
 class Input(TypedDict):
-    """One capture that was compared."""
+    """One capture that was compared; setting: what is known of its GPU and work (vendor, arch, api, work)."""
 
     path: str
     sha256: str
     dialect: str
+    setting: dict[str, str]
 
 
 class Outside(TypedDict):

@@ -91,6 +91,12 @@ def _version(db: Database, path: str) -> int:
     empty = version == 0 and db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
     if not empty and application != APPLICATION:
         raise TriageError(f"{path}: a database of another program", "name a file that triage history made")
+    # a history has tables and indexes; what else somebody put there would run whenever it is read or written
+    made = "SELECT name FROM sqlite_master WHERE type NOT IN ('table', 'index') OR sql LIKE 'create virtual%' LIMIT 1"
+    if (other := db.execute(made).fetchone()) is not None:
+        raise TriageError(
+            f"{path}: holds {str(other[0])[:60]!r}, which no history does", "name a file that triage history made"
+        )
     if version > VERSION:
         raise TriageError(
             f"{path}: written by a newer triage (version {version} of its tables, this one knows {VERSION})",

@@ -6,6 +6,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from triage.ground.errors import TriageError
+from triage.ground.voice import voice
+from triage.ground.wording import lower_first
 from triage.rendering import declared, phrases, templates
 from triage.rendering.escape import short
 
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from triage.products.tickets.tickets import Ticket
 
 TITLE = 200  # every tracker takes 255 characters, and the fingerprint may have to fit too
+WHOLE = "the whole capture"
 # (rows of evidence, other ways, ruled out, caveats, sources): the first that fits the tracker's limit is used
 SIZES = ((3, 4, 3, 2, 3), (3, 2, 1, 1, 1), (2, 1, 0, 0, 0), (1, 0, 0, 0, 0), (0, 0, 0, 0, 0))
 
@@ -21,7 +24,7 @@ def title(c: dict[str, Any]) -> str:
     """`Triangles cover only a few pixels: Cascade 2 and 5 more, about 487 µs (3.4 %)`."""
     names = list(dict.fromkeys(c["names"]))
     if set(names) == {"frame"}:
-        where = "the whole capture"
+        where = WHOLE
     else:
         more = f" and {c['count'] - 1} more" if c["count"] > 1 else ""
         where = f"{short(names[0], 60)}{more}"
@@ -56,11 +59,15 @@ def _words(t: Ticket, size: tuple[int, int, int, int, int], attached: bool, cut:
     evidence = [found[r] for r in c["findings"] if r in found]
     by_id = {w["id"]: w for w in doc["workloads"]}
     worst = c["workloads"][0]
-    # of the workload that matters most, each reason once; all of them are in evidence.json
-    why = dict.fromkeys(r["why"] for r in doc["ruled_out"] if r["workload"] == worst and r["rule"] not in c["rules"])
-    shown = [_row(f, by_id) for f in evidence[:rows]]
+    # of the workload that matters most, one reason for each cause; all of them are in evidence.json
+    why: dict[str, str] = {}
+    for r in doc["ruled_out"]:
+        if r["workload"] == worst and r["rule"] not in c["rules"]:
+            why.setdefault(r["why"].partition(":")[0], r["why"])
+    shown = [_row(f, by_id, doc["frame"]["duration_ns"]) for f in evidence[:rows]]
     return {
         "c": c,
+        "item": voice().item,
         "tool": doc["tool"],
         "fingerprint": t.fingerprint,
         "attached": attached,
@@ -79,25 +86,34 @@ def _words(t: Ticket, size: tuple[int, int, int, int, int], attached: bool, cut:
         "hidden": max(0, len(evidence) - rows),
         "action": short(c["action"], 500),
         "advice": [short(a, 500) for a in c["advice"][1 : 1 + advice]],
-        "ruled_out": [short(w, 200) for w in list(why)[:out]],
+        "ruled_out": [short(w, 200) for w in _reasons(list(why.values()))[:out]],
         "caveats": [short(x, 400) for x in c["caveats"][:caveats]],
         "cites": c["cites"][:cites],
         "verify": c["verify"],
     }
 
 
+def _reasons(why: list[str]) -> list[str]:
+    """`Vector registers, scalar registers: Achieved occupancy 75.0 % ≥ 75.0 %`: what one comparison excludes stands together."""
+    by: dict[str, list[str]] = {}
+    for text in why:
+        name, _, reason = text.partition(": ")
+        by.setdefault(reason, []).append(name)
+    return [f"{', '.join([names[0], *map(lower_first, names[1:])])}: {reason}" for reason, names in by.items()]
+
+
 def _place(workload: str, by_id: dict[str, dict[str, Any]]) -> dict[str, Any]:
     w = by_id.get(workload)
-    return {"name": phrases.path(w, 60) if w else "frame", "saved_ns": w.get("saved_ns") if w else None}
+    return {"name": phrases.path(w, 60) if w else WHOLE, "saved_ns": w.get("saved_ns") if w else None}
 
 
-def _row(f: dict[str, Any], by_id: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def _row(f: dict[str, Any], by_id: dict[str, dict[str, Any]], total_ns: float | None) -> dict[str, Any]:
     """One line of evidence: the comparison with a number that decides, and its cell with line and column."""
     w = by_id.get(f["workload"])
     numbers = [e for e in f["evidence"] if e["op"] != "is"] or f["evidence"]
     return {
-        "name": phrases.path(w, 60) if w else "frame",
-        "own_ns": w["self_ns"] if w else None,
+        "name": phrases.path(w, 60) if w else WHOLE,
+        "own_ns": w["self_ns"] if w else total_ns,
         "why": phrases.check(numbers[0]) if numbers else f["title"],
         "checks": "; ".join(short(phrases.check(e), 80) for e in numbers[:2]),
         "cell": phrases.origin_of(numbers[0]) if numbers else "",
