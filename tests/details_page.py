@@ -6,38 +6,18 @@ the rules' form, without their advice; a rule speaks from NVIDIA's own threshold
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
 from pathlib import Path
 
 from tests.guide_patients import CALM, CHIPS, Patient, healthy
+from tests.helpers import ncu_pages
+from tests.mechanism.sentences import WAITS
 
-HEAD = (
-    "ID,Process ID,Process Name,Host Name,Kernel Name,Context,Stream,Block Size,Grid Size,Device,CC,Section Name,Metric Name,"
-    "Metric Unit,Metric Value,Rule Name,Rule Type,Rule Description,Estimated Speedup Type,Estimated Speedup"
-).split(",")
 LIMITS = {
     "by_regs": "the number of required registers",
     "by_smem": "the required amount of shared memory",
     "by_warps": "the number of warps within each block",
     "by_blocks": "the number of blocks that can fit on the SM",
-}
-WAITS = {
-    "long_scoreboard": "for a scoreboard dependency on a L1TEX (local, global, surface, texture) operation",
-    "short_scoreboard": "for a scoreboard dependency on an MIO (memory input/output) operation (not to L1TEX)",
-    "lg_throttle": "for the L1 instruction queue for local and global (LG) memory operations to be not full",
-    "mio_throttle": "for the MIO (memory input/output) instruction queue to be not full",
-    "barrier": "for sibling warps at a CTA barrier",
-    "membar": "on a memory barrier",
-    "math_pipe_throttle": "for the execution pipe to be available",
-    "imc_miss": "for an immediate constant cache (IMC) miss",
-    "wait": "on a fixed latency execution dependency",
-    "branch_resolving": "for a branch target to be computed",
-    "no_instruction": "to be selected to fetch an instruction, or waiting on an instruction cache miss",
-    "not_selected": "for the micro scheduler to select the warp to issue",
-    "drain": "for all outstanding memory instructions to complete",
-    "tex_throttle": "for the L1 instruction queue for texture operations to be not full",
-    "sleeping": "while sleeping",
 }
 Row = tuple[str, str, str, str, str, str]  # section, metric or "", unit, value, rule or "", sentence
 
@@ -189,18 +169,28 @@ def write_details(path: Path, patient: Patient, form: str = "details") -> Path:
         rows += [("Warp State Statistics", f"Stall {k.replace('_', ' ').title()}", "inst", f"{latency * v / 100:,.2f}", "", "")
                  for k, v in shares.items()]  # fmt: skip
     said = [*_pipes(own), *_accesses(own), *_launch(own)]
-    longest = max(WAITS, key=lambda k: shares[k])
-    if shares[longest] > 30 and own["issue"] < 80:
-        said.append(("WarpStateStats", "CPIStall", f"On average, each warp of this workload spends {latency * shares[longest] / 100:.1f} cycles being stalled waiting {WAITS[longest]}. This stall type represents about {shares[longest]:.1f}% of the total average of {latency:.1f} cycles between issuing two instructions."))  # fmt: skip
+    longest = max(WAITS, key=lambda k: shares.get(k, 0))
+    if shares.get(longest, 0) > 30 and own["issue"] < 80:
+        said.append(("WarpStateStats", "CPIStall", f"On average, each warp of this workload spends {latency * shares.get(longest, 0) / 100:.1f} cycles being stalled waiting {WAITS[longest]}. This stall type represents about {shares[longest]:.1f}% of the total average of {latency:.1f} cycles between issuing two instructions."))  # fmt: skip
     if own["threads"] < 24 or own["pred_on"] < 24:
         said.append(("WarpStateStats", "ThreadDivergence", f"This workload achieves an average of {own['threads']:.1f} threads being active per cycle. This is further reduced to {own['pred_on']:.1f} threads per warp due to predication."))  # fmt: skip
     rows += [(section, "", "", "", rule, sentence) for section, rule, sentence in said]
-    first = ["0", "4711", "app", "127.0.0.1", "kernel(float *, const float *, int)", "1", "7",
-             f"({own['block']:.0f}, 1, 1)", f"({own['grid']:.0f}, 1, 1)", "0", capability]  # fmt: skip
-    with path.open("w", newline="", encoding="utf-8") as file:
-        out = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
-        out.writerow(HEAD)
-        for section, metric, unit, value, rule, sentence in rows:
-            ends = [rule, "OPT" if rule else "", sentence, "global" if rule else "", "10.0" if rule else ""]
-            out.writerow([*first, section, metric, unit, value, *ends])
-    return path
+    first = ncu_pages.launch(ncu_pages.NAME, round(own["block"]), round(own["grid"]), capability)
+    return ncu_pages.details(
+        path,
+        first,
+        (
+            (
+                section,
+                metric,
+                unit,
+                value,
+                rule,
+                "OPT" if rule else "",
+                sentence,
+                "global" if rule else "",
+                "10.0" if rule else "",
+            )
+            for section, metric, unit, value, rule, sentence in rows
+        ),
+    )

@@ -6,9 +6,10 @@ thin capture, is not there at all. Names are those of the chip's generation.
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.helpers import ncu_pages
 
 E, A = ".avg.pct_of_peak_sustained_elapsed", ".avg.pct_of_peak_sustained_active"
 STALL = "smsp__average_warps_issue_stalled_{}_per_issue_active.ratio"
@@ -135,38 +136,9 @@ def write(path: Path, patient: Patient, form: str = "full") -> Path:
         int(patient.counters.get("block", 256)),
         int(patient.counters.get("grid", 12 * 8 * CHIPS[patient.chip][2])),
     )
-    head = [
-        "ID",
-        "Process ID",
-        "Process Name",
-        "Host Name",
-        "Kernel Name",
-        "Context",
-        "Stream",
-        "Block Size",
-        "Grid Size",
-        "Device",
-        "CC",
-    ]
-    first = [
-        "0",
-        "4711",
-        "app",
-        "127.0.0.1",
-        "kernel(float *, const float *, int)",
-        "1",
-        "7",
-        f"({block}, 1, 1)",
-        f"({grid}, 1, 1)",
-        "0",
-        cc,
-    ]
-    with path.open("w", newline="", encoding="utf-8") as file:
-        out = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
-        out.writerow([*head, "device__attribute_display_name", *found])
-        out.writerow([""] * len(head) + [""] + [_unit(c) for c in found])
-        out.writerow([*first, name, *(f"{v:,.6g}" if v < 1e6 else f"{v:,.0f}" for v in found.values())])
-    return path
+    cells = {c: (_unit(c), f"{v:,.6g}" if v < 1e6 else f"{v:,.0f}") for c, v in found.items()}
+    first = ncu_pages.launch(ncu_pages.NAME, block, grid, cc)
+    return ncu_pages.raw(path, first, {"device__attribute_display_name": ("", name), **cells})
 
 
 def _unit(counter: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import hashlib
+import json
 import os
 import random
 import shutil
@@ -201,6 +202,26 @@ def test_resume_does_again_what_changed(tmp_path: Path) -> None:
     assert tree(out) == tree(fresh)
 
 
+@pytest.mark.parametrize("what", ["null", "[]", "[[", "cut", "rows", "files", "summary", "cell"])
+def test_a_damaged_note_is_a_capture_that_is_not_done(tmp_path: Path, what: str) -> None:
+    night(tmp_path / "in", 2, 0)
+    found = find.gather([str(tmp_path / "in")]).captures
+    settings, out = Settings(formats=("json",)), tmp_path / "out"
+    run.run(found, settings, out)
+    whole = tree(out)
+    note = out / ".triage" / f"{found[0].slug}.json"
+    text = note.read_text("utf-8")
+    said = json.loads(text)
+    odd = {"rows": [[1], [2, 3]], "files": None, "summary": None}
+    if what in odd:
+        text = json.dumps({**said, what: odd[what]})
+    elif what == "cell":
+        text = json.dumps({**said, "rows": [[*said["rows"][0][:-1], {}], *said["rows"][1:]]})
+    note.write_text(text[:-9] if what == "cut" else text if what in (*odd, "cell") else what, "utf-8")
+    assert run.run(found, settings, out, resume=True).kept == 1
+    assert tree(out) == whole
+
+
 def test_captures_that_are_gone_take_their_reports_along(tmp_path: Path) -> None:
     night(tmp_path / "in", 4, 0)
     out = tmp_path / "out"
@@ -253,7 +274,7 @@ def night_run(*args: str) -> tuple[int, str]:
     result = CliRunner().invoke(triage, ["batch", *args], standalone_mode=False)
     if result.exception:
         raise result.exception
-    return result.return_value, result.stderr
+    return result.return_value, result.output  # click 8.1 keeps no stderr of its own
 
 
 def test_exit_codes_and_the_summary_line(tmp_path: Path) -> None:
@@ -410,3 +431,12 @@ def test_remote_paths(tmp_path: Path) -> None:
     b = run.run(g.captures, Settings(formats=("json",)), tmp_path / "out")
     assert (len(b.captures), len(b.errors)) == (3, 1)
     assert run.run(g.captures, Settings(formats=("json",)), tmp_path / "out", resume=True).kept == 3
+
+
+def test_captures_are_called_by_what_tells_them_apart() -> None:
+    from triage.products.batch.index import called, folder
+
+    assert called(["a/x.csv", "b/x.csv", "c\\y.csv", "z"]) == ["a/x.csv", "b/x.csv", "y.csv", "z"]
+    assert called(["d/frame/BASE", "e/frame/BASE", "BASE"]) == ["d/frame", "e/frame", "BASE"]
+    assert called(["1/a/x", "2/a/x"]) == ["1/a/x", "2/a/x"] and called([]) == []
+    assert (folder("a/b/x.csv", "x.csv"), folder("x.csv", "x.csv"), folder("d/f/BASE", "f")) == ("a/b", "", "d/f/BASE")

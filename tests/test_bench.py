@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,8 @@ from types import ModuleType
 
 import pandas as pd
 import pytest
+
+from triage.reading import reader
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -67,3 +70,15 @@ def test_the_page_says_who_else_was_at_work(part: dict[str, ModuleType], load: f
     about = {"cores": 2, "python": "3.11", "runs": 1, "versions": {"pandas": "3"}}
     page = part["recorded"].table({"about": about, "load": load, "cases": {}, "figures": {}})
     assert said in page and ("shared" in page) == (said == "shared")
+
+
+@pytest.mark.parametrize(
+    ("kind", "args"), [("gpu_trace", ["20", "30"]), ("ncu_raw", ["5", "40"]), ("ncu_rep", ["5"]), ("nsys_sqlite", ["18"]), ("frame", ["40"]), ("captures", ["2", "3"])]
+)  # fmt: skip
+def test_every_input_can_be_made_and_read(kind: str, args: list[str], tmp_path: Path) -> None:
+    command = [sys.executable, str(ROOT / "benchmarks" / "inputs.py"), str(tmp_path), kind, *args]
+    made = Path(subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip())
+    if kind == "captures":
+        assert len(list(made.iterdir())) == 2
+        made = made / "c00000.csv"
+    assert len(reader.read(str(made.parent if kind == "gpu_trace" else made)))

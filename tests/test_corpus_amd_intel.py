@@ -7,6 +7,7 @@ import pytest
 
 from tests.conftest import CORPUS, needs_corpus
 from tests.helpers.dialects import check_provenance, read, refusal
+from triage import api
 from triage.capture.source import Source
 
 pytestmark = needs_corpus
@@ -95,3 +96,33 @@ def test_figures_of_the_tool_itself() -> None:
     levels = Source(str(CORPUS / "rocprof_compute/vcopy-mi300x-rpc/SQ_LEVEL_WAVES.csv")).records([2])[2]
     accumulated, wave_cycles = float(levels[-1]), float(levels[-4])
     assert accumulated == pytest.approx(4 * wave_cycles, rel=0.01)  # SQ_WAVE_CYCLES counts in fours
+
+
+# as docs/field-notes.md says of each: the first cause, or what there is to collect
+FIRST = {
+    "rocprof/v1-hsatrace-kernel__results.csv": ("", "rocprof -i counters.txt"),
+    "rocprof/v1-pmc-vecadd__output_vec_add_gpu.csv": ("", "rocprof -i counters.txt"),
+    "rocprof/v3-counter-collection__counter_collection.csv": ("", "rocprofv3"),
+    "rocprof/v3-kernel-trace__kernel_trace.csv": ("", "rocprofv3"),
+    "rocprof/v3-kernel-names__kernel_names.csv": ("", "rocprofv3"),
+    "rocprof_compute/vcopy-mi100-omniperf1": ("memory-latency", "rocprof-compute profile"),
+    "rocprof_compute/vcopy-mi200-omniperf2": ("vram-bandwidth", "rocprof-compute profile"),
+    "rocprof_compute/vcopy-mi300x-rocpd-long": ("memory-latency", "rocprof-compute profile"),
+    "rocprof_compute/vcopy-mi300x-rpc": ("", "rocprof-compute profile"),
+    "rocprof_compute/omni1-analysis-sol__201.csv": ("vram-bandwidth", "rocprof-compute profile"),
+    "intel/oneprof-docsample__aggregated-kernel-metrics.txt": ("", "unitrace -q -g"),
+    "intel/oneprof-docsample__kernel-metrics.txt": ("", "unitrace -q -g"),
+    "intel/oneprof-docsample__query-kernel-metrics.txt": ("", "unitrace -q -g"),
+    "intel/oneprof-docsample__raw-kernel-intervals.txt": ("", "unitrace -q -g"),
+}
+
+
+@pytest.mark.parametrize("path", FIRST)
+def test_the_first_cause_is_the_one_written_down(path: str) -> None:
+    """States of a workload (low throughput, near its limit) are no causes."""
+    cause, command = FIRST[path]
+    result = api.diagnose(CORPUS / path).to_dict()
+    found = [f["cause"] for f in result["findings"] if f["cause"] not in ("low-throughput", "near-limit")]
+    assert (found[0] if found else "") == cause
+    asked = [s["collect"] or "" for s in result["blind_spots"]] + [result["frame"].get("unjudged_collect") or ""]
+    assert any(command in c for c in asked)

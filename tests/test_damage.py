@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from tests.conftest import SAMPLES, generic
 from tests.helpers import damage
 from triage import api
+from triage.dialects._tables import extents
 from triage.ground.errors import TriageError
 from triage.reading import reader
 
@@ -207,3 +209,181 @@ def test_two_columns_of_one_metric_that_disagree_are_remarked(tmp_path: Path, se
 def test_fractions_under_a_percent_sign_are_remarked(tmp_path: Path) -> None:
     path = generic(tmp_path / "a.csv", [{"name": f"m{i}", "gpu.time": 1 + i, "l2.hit_rate": 0.5 + i / 9} for i in (1, 2)])  # fmt: skip
     assert "mixed-shares" in [q.check for q in reader.read(str(path)).quality]
+
+
+def test_lines_at_the_end_that_repeat_those_before_are_remarked(tmp_path: Path) -> None:
+    """Also where not every line becomes a row, and where of a row too few cells become figures."""
+    for sample in ("pix-tool/nvidia-events.csv",):
+        text = (SAMPLES / sample).read_text("utf-8-sig")
+        path = tmp_path / "a.csv"
+        path.write_text(text + text.partition("\n")[2], "utf-8")
+        (remark,) = [q for q in reader.read(str(path)).quality if q.check == "repeated-rows"]
+        assert remark.doubt and "from line" in remark.message
+    sampled = "Kernel,SubDeviceId,Time[ns],Start[ns],End[ns],\nk[SIMD32],0,{},{},{},\n\n"
+    text = "== Raw Kernel Intervals ==\n\n" + "".join(
+        sampled.format(90 + i, 1000 * i, 1000 * i + 90 + i) for i in (1, 2)
+    )
+    path = tmp_path / "a.txt"
+    path.write_text(text)
+    assert "repeated-rows" not in [q.check for q in reader.read(str(path)).quality]
+    path.write_text(text + text.partition("\n\n")[2])
+    assert "repeated-rows" in [q.check for q in reader.read(str(path)).quality]
+
+
+@pytest.mark.parametrize("said", ["sep=,", "sep=;", "SEP=\t"])
+def test_a_line_for_spreadsheets_is_no_row(export: Path, said: str) -> None:
+    whole = reader.read(str(export))
+    export.write_text(f"{said}\n" + changed(export, 4, "71.5", "71.5,3").read_text("utf-8"), "utf-8")
+    capture = reader.read(str(export))
+    assert list(capture.names) == [n for n in whole.names if n != "m2"]
+    assert capture.facts["gpu.time"].tolist() == whole.facts["gpu.time"].tolist()[:-1]
+    assert any("line 5: 5 cells" in q.message for q in capture.quality)  # lines are counted as an editor counts them
+
+
+@pytest.mark.parametrize("quote", ["", '"'])
+@pytest.mark.parametrize("more", [1 << 8, 1 << 16])
+def test_so_many_cells_too_many_that_a_counter_would_wrap_are_seen(tmp_path: Path, more: int, quote: str) -> None:
+    path = generic(tmp_path / "a.csv", [{"name": f"m{i}", **ROW} for i in range(8)])
+    head, *rows = path.read_text("utf-8").splitlines()
+    rows = [",".join(quote + c + quote for c in row.split(",")) for row in rows]
+    rows[2] = f"{quote}m2{quote}," + f"{quote}{quote}," * more + rows[2].partition(",")[2]
+    path.write_text("\n".join([head, *rows, ""]), "utf-8")
+    capture = reader.read(str(path))
+    assert list(capture.names) == [f"m{i}" for i in range(8) if i != 2]
+    assert any(f"line 4: {more + 4} cells" in q.message for q in capture.quality)
+
+
+def test_a_list_of_names_and_a_count_is_no_capture(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("name,Calls,city\nAda,3,Rome\nBea,4,Bonn\n")
+    with pytest.raises(TriageError, match="no dialect recognises"):
+        reader.read(str(path))
+    assert len(reader.read(str(path), dialect="generic")) == 2  # whoever says so is believed
+    path.write_text("name,registers,block_size\nk,32,256\n")
+    assert len(reader.read(str(path))) == 1
+
+
+def work(path: Path) -> int:
+    """Calls of functions while an export is read: what the clock would say, but the same every time."""
+    calls = 0
+
+    def count(*_: object) -> None:
+        nonlocal calls
+        calls += 1
+
+    sys.setprofile(count)
+    try:
+        reader.read(str(path))
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+@pytest.mark.parametrize("where", ["first", "last", "every 50th"])
+@pytest.mark.parametrize("named", ["{}", '"{}<int, float>(a, b)"'])
+def test_open_quotes_cost_work_in_proportion_to_the_rows(tmp_path: Path, where: str, named: str) -> None:
+    spent = []
+    for rows in (2_000, 2_000, 8_000):  # the first reading loads what the others need
+        lines = [f"{named.format(f'm{i}')},{1 + i / 8},50.5" for i in range(rows)]
+        for i in {"first": [1], "last": [rows - 2], "every 50th": range(0, rows, 50)}[where]:
+            lines[i] = '"' + lines[i]
+        path = tmp_path / "a.csv"
+        path.write_text("\n".join(["name,gpu.time [ms],l2.hit_rate [%]", *lines, ""]), "utf-8")
+        spent.append(work(path))
+    assert spent[2] < 6 * spent[1]
+
+
+@pytest.mark.parametrize("sep", [",", ";", "\t"])
+def test_a_first_column_called_hash_is_no_comment(export: Path, sep: str) -> None:
+    whole = reader.read(str(export))
+    head, *rows = export.read_text("utf-8").replace(",", sep).splitlines()
+    export.write_text(
+        "\n".join(["# made by a script", f"#{sep}{head}", *(f"{i}{sep}{r}" for i, r in enumerate(rows)), ""]), "utf-8"
+    )
+    again = reader.read(str(export))
+    assert list(again.names) == list(whole.names)
+    assert again.facts["gpu.time"].tolist() == whole.facts["gpu.time"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("text", "axes"),
+    [
+        ("(256, 1, 1)", [256, 1, 1]),
+        ("(256,1,1)", [256, 1, 1]),
+        ("4096 x 4096", [4096, 4096]),
+        ("{64; 4; 1}", [64, 4, 1]),
+        ("1,048,576 x 1 x 1", [1048576, 1, 1]),
+        ("16.384", [16384]),
+        ("67108864", [67108864]),
+        *((bad, []) for bad in (
+            "67108864,0", "1.5", "12 34", "1.2.3", "0x1F", "(5", "5)", "(5]", "-5", "256 us", "nan", "1e3", "x", "1 x 2 x 3 x 4", "256 x", "",
+            "9" * 25, "#REF!", "256furlong", "-(256, 1, 1)1", "(256, 1, 1),0", "( )", "()", "(",
+        )),
+    ],
+)  # fmt: skip
+def test_a_shape_is_a_cell_as_a_whole(text: str, axes: list[int]) -> None:
+    assert extents.axes(text) == axes
+
+
+@pytest.mark.parametrize("cell", ["67108864,0", "12 34 x", "0x1F", "nan", "256 us", "(5)x"])
+@pytest.mark.parametrize(
+    ("name", "whole"),
+    [
+        ("vtune/kernels.csv", "67108864"),
+        ("rcp/session.csv", "{   16   16  1}"),
+        ("ncu-details/transpose.details.csv", "(32, 8, 1)"),
+        ("ncu-raw/transpose.raw.csv", "(32, 8, 1)"),
+    ],
+)
+def test_damaged_shapes_are_remarked(tmp_path: Path, name: str, whole: str, cell: str) -> None:
+    text = (SAMPLES / name).read_text("utf-8")
+    assert whole in text
+    path = tmp_path / Path(name).name
+    path.write_text(text.replace(whole, cell, 1), "utf-8")
+    try:
+        checks = {q.check for q in reader.read(str(path)).quality}
+    except TriageError:
+        return
+    assert checks & {"not-a-number", "not-finite", "rows-set-aside"}
+
+
+@pytest.mark.parametrize("cell", ["12,31,0", "1,2,3"])
+def test_a_number_that_is_damaged_is_no_shape(tmp_path: Path, cell: str) -> None:
+    text = (SAMPLES / "ncu-gui" / "summary.csv").read_text("utf-8")
+    assert "12,31" in text
+    path = tmp_path / "a.csv"
+    path.write_text(text.replace("12,31", cell, 1), "utf-8")
+    assert "not-a-number" in {q.check for q in reader.read(str(path)).quality}
+
+
+def test_a_row_that_ends_where_a_short_one_may_was_cut(tmp_path: Path) -> None:
+    """Metrics may end behind their value, but not one alone, as the last bytes of a file."""
+    lines = (SAMPLES / "ncu-details" / "transpose.details.csv").read_text("utf-8").splitlines()
+    assert lines[8].endswith('",') and lines[7].endswith('",')
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join([*lines[:8], lines[8][:-1]]), "utf-8")
+    assert "rows-set-aside" in {q.check for q in reader.read(str(path)).quality}
+    path.write_text("\n".join(line.removesuffix(",") for line in lines[:9]), "utf-8")
+    assert "rows-set-aside" not in {q.check for q in reader.read(str(path)).quality}
+
+
+@pytest.mark.parametrize("cell", ["1000000000000000000000000", "-41"])
+def test_impossible_counts_are_judged_before_they_are_added_up(tmp_path: Path, cell: str) -> None:
+    lines = (SAMPLES / "intel-stalls" / "out.metrics.4711.csv").read_text("utf-8").splitlines()
+    at = next(i for i, line in enumerate(lines) if "SbidStall" in line) + 1
+    whole = reader.read(str(SAMPLES / "intel-stalls" / "out.metrics.4711.csv"))
+    cells = lines[at].split(",")
+    cells[2] = cell
+    path = tmp_path / "out.metrics.csv"
+    path.write_text("\n".join([*lines[:at], ",".join(cells), *lines[at + 1 :], ""]), "utf-8")
+    found = reader.read(str(path))
+    assert "impossible-value" in {q.check for q in found.quality}
+    assert sorted(found.names) == sorted(whole.names)
+
+
+def test_a_first_column_called_with_a_hash_is_no_comment(tmp_path: Path) -> None:
+    path = SAMPLES / "presentmon" / "game-gpu-bound.csv"
+    rows = path.read_text("utf-8-sig").splitlines()
+    other = tmp_path / "a.csv"
+    other.write_text("\n".join([f"#,{rows[0]}", *(f"{i},{r}" for i, r in enumerate(rows[1:]))]) + "\n", "utf-8")
+    assert damage.same(damage.of(reader.read(str(path))), damage.of(reader.read(str(other)))) == ""

@@ -36,7 +36,7 @@ def test_occupancy_is_the_calculators(device: str, registers: int, shared: int, 
     assert float(v["launch.resident_groups"][0]) == exact.groups
     words = {"waves": "warp slots", "registers": "registers", "shared": "shared memory", "groups": "group slots"}
     assert all(words[name] in launch_words.limiter(v, 0) for name in exact.limiters if name in words)
-    assert launch_words.next_step(v, 0) == (exact.best_step.text if exact.best_step else "(not measured)")
+    assert launch_words.next_step(v, 0) == (exact.best_step.words if exact.best_step else "(not measured)")
 
 
 def test_article_example_is_named_in_the_advice(tmp_path: Path) -> None:
@@ -47,7 +47,10 @@ def test_article_example_is_named_in_the_advice(tmp_path: Path) -> None:
     )
     found = [f for f in diagnose([capture]).findings if f.rule.name == "one-large-group"]
     assert len(found) == 1
-    assert any("40 -> 32 VGPR: 1 -> 2 groups, 40 % -> 80 %" in text for text in found[0].advice)
+    assert any(
+        "32 VGPRs instead of 40: 2 groups fit instead of 1, 80 % of the slots instead of 40 %" in text
+        for text in found[0].advice
+    )
     assert any(c.metric == "launch.resident_groups" and c.source.formula for c in found[0].evidence)
 
 

@@ -18,8 +18,7 @@ def test_encoders_with_doubled_and_nameless_columns() -> None:
     assert t.columns["alu.utilization"].values[1] == pytest.approx(0.6175)
     assert np.isnan(t.columns["alu.utilization"].values[2])
     assert t.columns["l1tex.hit_rate"].values[0] == pytest.approx(1 - 0.042)
-    assert "GPU Time" in t.unmapped  # printed without a unit
-    assert "gpu.time" not in t.columns
+    assert t.columns["gpu.time"].values[1] == 2210417  # printed without a unit: by its size in ns
     check_provenance(t)
 
 
@@ -48,3 +47,24 @@ def test_doubled_columns_that_disagree_are_not_used() -> None:
 def test_series_are_refused_by_name(text: str, what: str) -> None:
     with pytest.raises(NotTriageable, match=what):
         read(text)
+
+
+@pytest.mark.parametrize(
+    "header, cells, first, remark",
+    [
+        ("GPU Time", ["412833", "2210417"], 412833.0, "was read as ns, which makes the frame 2.62 ms"),
+        ("GPU Time", ["0.41", "2.2104"], 410000.0, "were read as ms"),
+        ("GPU Time (us)", ["412.8", "2210.4"], 412800.0, ""),
+        ("GPU Time", ["41", "221"], None, "the times are left out"),
+        ("GPU Time", ["", ""], None, "holds nothing that could be read"),
+        ("Anything", ["1", "2"], None, "no column is called GPU Time"),
+    ],
+)
+def test_times_of_xcode_are_read_by_their_unit_or_their_size(header: str, cells: list[str], first: float | None, remark: str) -> None:  # fmt: skip
+    head = f"Index,Encoder FunctionIndex,CommandBuffer Label,Encoder Label,ALU Limiter,{header}\n"
+    rows = "".join(f"{i},{i},Frame,Encoder {i},40,{cell}\n" for i, cell in enumerate(cells))
+    table = read((head + rows).encode(), "xcode-counters")
+    column = table.columns.get("gpu.time")
+    assert (None if column is None else column.values[0]) == (first if first is None else pytest.approx(first))
+    assert not remark or any(remark in q.message for q in table.quality)
+    assert (column is None) == ("no-times" in [q.check for q in table.quality])

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from tests.conftest import SAMPLES
 from tests.helpers.dialects import check_cells, read, read_as, refusal
-from triage import schema
+from triage import api, schema
 from triage.capture.capture import SEP
 from triage.capture.source import Source
 from triage.dialects import renderdoc
 from triage.dialects._graphics import renderdoc_events
-from triage.ground.errors import BadCapture, TriageError
+from triage.ground.errors import BadCapture, TriageError, UnknownDialect
 from triage.reading import reader
 
 HOME = SAMPLES / "renderdoc"
@@ -139,3 +139,22 @@ def test_names_promise_only_known_metrics() -> None:
     promised = renderdoc.names()
     assert all(schema.known(m) for m in promised) and set(read(COUNTERS).columns) <= set(promised)
     assert "GPU Duration" in renderdoc.collect(["gpu.time"])
+
+
+@pytest.mark.parametrize("count, more", [(1, ""), (3, "one of 3 of its kind here; all at once: triage batch")])
+def test_a_folder_with_captures_names_the_file_to_give(count: int, more: str, tmp_path: Path) -> None:
+    """The counters are named, not the event tree beside them, which holds none."""
+    for n in range(count):
+        (tmp_path / f"frame{n}-counters.csv").write_bytes((SAMPLES / "renderdoc" / "frame-counters.csv").read_bytes())
+    (tmp_path / "a-frame-events.txt").write_bytes((SAMPLES / "renderdoc" / "frame-events.txt").read_bytes())
+    (tmp_path / "readme.txt").write_text("nothing")
+    with pytest.raises(UnknownDialect) as e:
+        api.read(tmp_path)
+    assert str(tmp_path / "frame0-counters.csv") in e.value.hint and more in e.value.hint
+    assert "events" not in e.value.hint
+
+
+def test_a_folder_with_nothing_says_what_it_saw(tmp_path: Path) -> None:
+    (tmp_path / "readme.txt").write_text("nothing")
+    with pytest.raises(UnknownDialect, match="no dialect recognises this folder"):
+        api.read(tmp_path)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.conftest import SAMPLES
@@ -226,6 +226,7 @@ def test_no_text_in_a_timestamp_cell_is_an_error(text: str) -> None:
 
 
 @given(st.text(alphabet="abc(.kd)[clone ]", max_size=20))
+@example("[clone .kd]")
 def test_descriptor_marks_come_off_once_and_for_all(name: str) -> None:
     once = rocm.clean(name + " [clone .kd]")
     assert not once.endswith("[clone .kd]")

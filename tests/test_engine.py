@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import gc
+import os
 import resource
+import shutil
+import subprocess
+import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.conftest import bare_capture
+from tests.conftest import ROOT, bare_capture
 from triage import schema
 from triage.capture.capture import Capture
 from triage.derive import View
 from triage.ground.errors import TriageError
-from triage.inference.engine import Engine, backend
+from triage.inference.engine import Durable, Engine, backend
 from triage.inference.evaluate import Lookup, infer
 from triage.inference.groups import compile_program, layers, reads, sign, unsign
 from triage.rulebook.expression import FALSE, TRUE, UNKNOWN
@@ -133,6 +138,39 @@ def test_results_do_not_depend_on_how_many_signatures_came_before(book: Rulebook
     codes = np.arange(3 ** len(group.inputs), dtype=np.int32)[:2_000]
     used.infer(group, codes[::-1].copy())
     assert np.array_equal(fresh.infer(group, codes), used.infer(group, codes))
+
+
+EVERY_SUBSET = """
+from triage.inference.engine import Durable
+
+subsets = [{f"0.{i}T" for i in range(5) if n >> i & 1} for n in range(32)]
+engine = Durable([(f"0.{n}T#0", tuple(sorted(held))) for n, held in enumerate(subsets) if held])
+for held in subsets:
+    assert set(engine.run(sorted(held))) == {f"0.{n}T#0" for n, s in enumerate(subsets) if s and s <= held}
+"""
+
+
+@pytest.mark.skipif(not shutil.which("valgrind"), reason="no valgrind here")
+def test_the_c_engine_stays_within_its_memory(tmp_path: Path) -> None:
+    """Rules over several literals, asserted and retracted: what once wrote zeros beyond its frames, and into Python's."""
+    log = tmp_path / "log"
+    checked = ["valgrind", "--undef-value-errors=no", "--malloc-fill=0", f"--log-file={log}"]
+    run = [*checked, sys.executable, "-c", EVERY_SUBSET]
+    subprocess.run(run, check=True, timeout=600, env={**os.environ, "PYTHONMALLOC": "malloc"}, cwd=ROOT)
+    told = log.read_text()
+    assert "ERROR SUMMARY" in told
+    assert "durable_rules" not in told
+
+
+def test_a_rule_reads_one_fact() -> None:
+    with pytest.raises(TriageError, match="several groups"):
+        Durable([("0.0T#0", ("0.0T", "1.0T"))])
+
+
+def test_the_same_rules_share_an_engine(book: Rulebook) -> None:
+    """durable-rules never gives the memory of a ruleset back."""
+    program = compile_program(book, "v2", "workload")
+    assert Engine(program).backend is Engine(compile_program(book, "v2", "workload")).backend
 
 
 def test_unknown_engine_is_one_clear_line() -> None:

@@ -48,7 +48,7 @@ def said(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], *ar
     """Exit code, everything that was written, and what of it went to stderr, of the command line in this process."""
     monkeypatch.setattr(sys, "argv", ["triage", *map(str, args)])
     monkeypatch.setattr(cli, "_leave", sys.exit)  # it ends the process, which is the tests' own
-    monkeypatch.setattr(cli.signal, "signal", lambda *_: None)
+    monkeypatch.setattr(cli.Interruption, "prepare", lambda _: None)
     monkeypatch.setattr(cli.gc, "set_threshold", lambda *_: None)
     with pytest.raises(SystemExit) as e:
         cli.main()

@@ -153,7 +153,7 @@ def test_explain_says_of_every_rule_what_the_report_says(sample: str, book: Any)
     doc, capture = d.to_dict(), d.parts[0].capture
     fired = {(f["rule"], f["workload"]) for f in doc["findings"]}
     blind = {(r, w) for b in doc["blind_spots"] for r in b["rules"] for w in b["workloads"]}
-    overruled = {(r["rule"], r["workload"]) for r in doc["ruled_out"] if "overruled" in r["why"]}
+    overruled = {(r["rule"], r["workload"]) for r in doc["ruled_out"] if ": rather, " in r["why"]}
     wrong = []
     for rule in d.book.rules:
         if rule.is_concept or rule.scope == "frame" or "v2" not in rule.when:
@@ -179,5 +179,82 @@ def test_what_cannot_be_is_not_ruled_out(tmp_path: Path) -> None:
     )
     said = [r["why"] for r in api.diagnose(file).to_dict()["ruled_out"]]
     assert said
-    titles = [why.partition(": ")[2] for why in said if "overruled" not in why]
+    titles = [why.partition(": ")[2] for why in said if ": rather, " not in why]
     assert not [t for t in titles if re.search(r"Kind:|GPU \d|chain|> 0$|none$", t) or not t[0].isupper()]
+
+
+@pytest.mark.parametrize(
+    ("sample", "name"),
+    [
+        ("gpu-trace/demo_frame", "Frame/SSR/Trace"),
+        ("gpu-trace/demo_frame", "TILED LIGHTING"),
+        ("rocprof-compute/four_kernels_mi210", "big_registers"),
+        ("ncu-rep/transpose.ncu-rep", "w1"),
+        ("nsys-sqlite/training_two_gpus.sqlite", "layer_norm*"),
+    ],
+)
+def test_what_is_told_of_a_marker_is_what_the_report_says(sample: str, name: str) -> None:
+    """What speaks is what the report finds there, in its order; what nearly speaks and what lacks a counter is not."""
+    from triage.commands import _marker
+
+    d = diagnosis(SAMPLES / sample)
+    doc, capture = d.to_dict(), d.parts[0].capture
+    rows = _marker.find(name, capture)
+    assert len(rows)
+    text = _marker.about(rows[:1], capture, doctor())
+    workload = f"w{int(rows[0]) + 1}"
+    assert text.startswith(f"{workload} ")
+    parts = dict(re.findall(r"^(What speaks|What nearly|Ruled out|Could not)[^\n]*\n((?:  .*\n)+)", text, re.MULTILINE))
+    spoken = re.findall(r"^ +(?:-|[\d.,]+ (?:ns|µs|ms|s|%))  ([A-Z]+\d+) ", parts["What speaks"], re.MULTILINE)
+    found = [f["rule"] for f in doc["findings"] if f["workload"] == workload]
+    assert sorted(spoken) == sorted(found) and (not found or spoken[0] == found[0])
+    assert all(len(line) <= 80 or len(line.split()) < 4 for line in text.splitlines())
+    leader = next(w for w in doc["workloads"] if w["id"] == workload)["chain"][:1]
+    assert ("(leads)" in text) == bool(leader) and (not leader or leader[0] in text)
+    near = re.findall(r"^  - ([A-Z]+\d+) ", parts.get("What nearly", ""), re.MULTILINE)
+    blind = set(
+        re.findall(r"\b[A-Z]{3}\d{3}\b", "".join(re.findall("^  - [^:]*:", parts.get("Could not", ""), re.MULTILINE)))
+    )
+    assert not set(near) & set(found) and not blind & (set(near) | set(found))
+    spots = {r for b in doc["blind_spots"] for r in b["rules"] if workload in b["workloads"]}
+    assert blind <= spots or not spots
+
+
+def test_near_is_one_comparison_and_little(tmp_path: Path) -> None:
+    """Just below a limit a rule nearly speaks; far below it does not, and above it it speaks."""
+    from triage.commands import _marker
+
+    def told(vram: float) -> tuple[str, str]:
+        file = tmp_path / f"{vram}.csv"
+        file.write_text(
+            f"name,kind,gpu.time [us],sm.active [%],SM SOL%,TEX SOL%,L2 SOL%,VRAM SOL%\nSky,fullscreen,400,99,20,15,18,{vram}\n"
+        )
+        capture = api.read(file)
+        text = _marker.about(_marker.find("sky", capture), capture, doctor())
+        speaks, _, rest = text.partition("What nearly speaks")
+        return speaks, rest.partition("Ruled out")[0]
+
+    assert "SOL016" in told(75)[0] and "SOL016" not in told(75)[1]
+    assert "SOL016" not in told(55)[0] and "SOL016" in told(55)[1] and "VRAM SOL 55.0 %" in told(55)[1]
+    assert "SOL016" not in "".join(told(25))
+
+
+def test_markers_are_found_as_people_name_them() -> None:
+    from triage.commands import _marker
+
+    capture = diagnosis(SAMPLES / "gpu-trace" / "demo_frame").parts[0].capture
+    of = lambda name: [str(capture.names[i]) for i in _marker.find(name, capture)]  # noqa: E731
+    assert of("Frame/SSR/Trace") == of("frame / ssr / trace") == of("SSR/Trace") == of("w29") == ["Trace"]
+    assert of("gather") == ["Gather", "Gather"]  # longest first
+    assert set(of("cascade ?")) == {"Cascade 0", "Cascade 1", "Cascade 2", "Cascade 3"}
+    assert of("Mesh") == ["Static Meshes"]
+    assert of("") == of("w0") == of("w999") == of("no such marker") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "says"), [("Trac", "Trace"), ("Tracee", "did you mean 'Trace'?"), ("barriers", "ask without a capture")]
+)
+def test_a_marker_that_is_not_there_is_one_line(name: str, says: str) -> None:
+    p = run("explain", name, "--on", SAMPLES / "gpu-trace" / "demo_frame")
+    assert p.returncode == (0 if name == "Trac" else 2)
+    assert says in p.stdout + p.stderr and len(p.stderr.strip().splitlines()) <= 1

@@ -269,6 +269,53 @@ def test_interrupted(tmp_path: Path, big: Path, after: float, sign: signal.Signa
     assert not out.exists() or out.read_text("utf-8").rstrip().endswith("</html>")
 
 
+NOT_NOW = {
+    "in an import": "import slow_module\nwhile True: time.sleep(0.01)",
+    "in the callback of a weak reference": (
+        "class Thing: pass\n"
+        "thing = Thing(); ref = weakref.ref(thing, lambda _: (done.append(1), ctrl_c()))\n"
+        "del thing\nwhile True: time.sleep(0.01)"
+    ),
+    "while a thread is started": (
+        "class Starting(threading.Thread):\n"
+        "    def run(self): pass\n"
+        "real = threading._start_new_thread\n"
+        "def start(*a): ctrl_c(); done.append(1); return real(*a)\n"
+        "threading._start_new_thread = start\n"
+        "if hasattr(threading, '_start_joinable_thread'):\n"
+        "    joinable = threading._start_joinable_thread\n"
+        "    threading._start_joinable_thread = lambda *a, **k: (ctrl_c(), done.append(1), joinable(*a, **k))[2]\n"
+        "Starting().start()\nwhile True: time.sleep(0.01)"
+    ),
+    "where somebody catches everything": (
+        "interrupted.LAST = 0.3\n"
+        "while True:\n"
+        "    try:\n"
+        "        ctrl_c(); time.sleep(0.01)\n"
+        "    except BaseException: done.append(1)"
+    ),
+}
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="without timers it is raised at once")
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("where", NOT_NOW)
+def test_an_interruption_waits_where_it_would_be_lost(tmp_path: Path, where: str, sign: signal.Signals) -> None:
+    """Raised there it is swallowed or leaves a lock behind, and the program runs on or hangs."""
+    (tmp_path / "slow_module.py").write_text("from __main__ import ctrl_c, done\nctrl_c()\ndone.append(1)\n")
+    code = (
+        "import signal, sys, threading, time, weakref\nfrom triage.commands import _interrupted as interrupted\n"
+        f"done, ctrl_c = [], lambda: signal.raise_signal({int(sign)})\n"
+        "i = interrupted.Interruption(); i.prepare()\n"
+        "try:\n" + "".join(f"    {line}\n" for line in NOT_NOW[where].splitlines())
+        + "except (KeyboardInterrupt, SystemExit):\n    assert done, 'too early'\n    i._end()\n"
+    )  # fmt: skip
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), str(tmp_path)))}
+    p = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=False, timeout=300)
+    assert p.returncode == (130 if sign == signal.SIGINT else 143), p.stderr
+    assert p.stderr == "triage: interrupted\n"
+
+
 def children_of(group: int) -> list[str]:
     found = []
     for status in Path("/proc").glob("[0-9]*/stat"):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import http.server
+import ast
 import inspect
 import os
 import re
@@ -11,14 +10,14 @@ import resource
 import shutil
 import signal
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.conftest import SAMPLES, generic, run
+from tests.conftest import ROOT, SAMPLES, generic, run
+from tests.helpers.serving import Quiet, serving
 from triage.ground.errors import ReportError, RuleError, TriageError
 
 SAMPLE = SAMPLES / "generic" / "p3_workloads_v2.csv"
@@ -107,7 +106,7 @@ def test_r4_a_process_that_diagnoses_again_and_again_stays_small(engine: str, th
     assert left.threads <= 0, left
 
 
-class Liar(http.server.BaseHTTPRequestHandler):
+class Liar(Quiet):
     """Leads whoever asks to another port, and remembers who came with a token."""
 
     to = ""
@@ -124,18 +123,6 @@ class Liar(http.server.BaseHTTPRequestHandler):
 
     do_POST = do_PUT = do_GET
 
-    def log_message(self, *_: object) -> None:
-        """Quiet."""
-
-
-@contextlib.contextmanager
-def server() -> Iterator[str]:
-    s = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Liar)
-    threading.Thread(target=s.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{s.server_address[1]}"
-    s.shutdown()
-    s.server_close()
-
 
 @pytest.mark.parametrize(("tracker", "library"), [("gitlab", "gitlab"), ("redmine", "redminelib")])
 def test_r5_tokens_follow_no_redirect_to_another_host(
@@ -146,7 +133,7 @@ def test_r5_tokens_follow_no_redirect_to_another_host(
 
     secret = "s3cr3t-token"
     monkeypatch.setenv(trackers.TOKENS[tracker], secret)
-    with server() as here, server() as elsewhere:
+    with serving(Liar) as here, serving(Liar) as elsewhere:
         Liar.to, Liar.seen = elsewhere, []
         with pytest.raises(TriageError, match="another address") as e, trackers.errors(tracker):
             trackers.connect(tracker, "a/b", here).find("0" * 16)
@@ -366,3 +353,101 @@ def test_r12_a_pipe_without_a_writer_is_refused(tmp_path: Path, monkeypatch: pyt
 def test_each_number_of_the_report_has_a_test() -> None:
     numbers = {int(m[1]) for name in globals() if (m := re.match(r"test_r(\d+)_", name))}
     assert numbers == set(range(1, 13))
+
+
+# takes what rules, tables and glossaries hold, of which there is an end; names out of captures have none
+ENDLESS_CACHES = {
+    "_bare(arch)", "_compiled(name, definitions)", "_dialect(module)", "_doctor(settings)", "_parse(formula)", "_pattern(names)", "_publishers(text)",
+    "_range(gpcs, each, sms, groups, size)", "_words(names)", "condition(text)", "joined(names)", "leaves(metric, collectable)",
+    "limits_for(arch)", "names(formula)", "student(p, free)", "templates(product)", "value(text)",
+}  # fmt: skip
+
+
+def test_r4_no_cache_without_end_takes_text_of_captures() -> None:
+    """A process that reads one capture after another keeps the names of none."""
+    found = set()
+    for path in (ROOT / "triage").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.FunctionDef) and node.args.args:
+                marks = {ast.unparse(d) for d in node.decorator_list}
+                if marks & {"cache", "functools.cache", "lru_cache(None)", "lru_cache(maxsize=None)"}:
+                    found.add(f"{node.name}({', '.join(a.arg for a in node.args.args)})")
+    assert found <= ENDLESS_CACHES, sorted(found - ENDLESS_CACHES)
+
+
+@posix
+@pytest.mark.parametrize("what", ["endless", "pipe", "folder", "large"])
+@pytest.mark.parametrize("where", ["map", "since", "rules", "config", "note", "comment"])
+def test_r12_files_beside_the_capture_are_bounded_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str, what: str
+) -> None:
+    """Mappings, rules, settings, earlier tickets and notes: devices, pipes nobody writes into, folders, files without end."""
+    from triage.commands import comment
+    from triage.files import bounded, plain_json, strict_yaml
+    from triage.products import project
+
+    monkeypatch.setattr(bounded, "PATIENCE", 0.2)
+    monkeypatch.setattr(plain_json, "LARGEST", 1 << 20)
+    path = tmp_path / "beside"
+    if what == "endless":
+        path.symlink_to("/dev/zero")
+    elif what == "pipe":
+        os.mkfifo(path)
+    elif what == "folder":
+        path.mkdir()
+    else:
+        path.write_bytes(b"#" * (17 << 20))
+    keep = os.open(path, os.O_RDWR | os.O_NONBLOCK) if what == "pipe" else -1  # a writer that says nothing
+    signal.alarm(30)
+    try:
+        if where in ("map", "rules"):
+            with pytest.raises(RuleError):
+                strict_yaml.load(path)
+        elif where in ("since", "note"):
+            with pytest.raises((OSError, ValueError)):
+                plain_json.load(path)
+        elif where == "config":
+            with pytest.raises(TriageError):
+                project._table(path)
+        else:
+            from click.testing import CliRunner
+
+            done = CliRunner().invoke(comment.command, [str(path), "--post", "github", "--number", "1"])
+            assert isinstance(done.exception, TriageError)
+    finally:
+        signal.alarm(0)
+        if keep >= 0:
+            os.close(keep)
+
+
+@posix
+def test_r12_a_pipe_of_settings_is_read(tmp_path: Path) -> None:
+    from triage.files import bounded
+
+    reading, writing = os.pipe()
+    os.write(writing, b"Column: gpu.time\n")
+    os.close(writing)
+    try:
+        assert bounded.read(Path(f"/dev/fd/{reading}"), 100) == b"Column: gpu.time\n"
+    finally:
+        os.close(reading)
+    path = tmp_path / "a"
+    path.write_bytes(b"x" * 100)
+    assert len(bounded.read(path, 100)) == 100
+    with pytest.raises(bounded.TooLarge):
+        bounded.read(path, 99)
+
+
+@posix
+def test_r9_a_note_of_a_batch_names_no_path(tmp_path: Path) -> None:
+    """Whoever may edit a note cannot have other files read: the capture is done again."""
+    out = tmp_path / "out"
+    assert run("batch", SAMPLE, "-o", out, "--jobs", 1).returncode == 0
+    (note,) = (out / ".triage").glob("*.json")
+    text = note.read_text("utf-8")
+    (report,) = [p.name for p in (out / "reports").iterdir()]
+    assert report in text
+    note.write_text(text.replace(f'"{report}"', '"../../../../../../../../dev/zero"', 1), "utf-8")
+    p = run("batch", SAMPLE, "-o", out, "--jobs", 1, "--resume", timeout=120)
+    assert p.returncode == 0 and "kept" not in p.stdout
+    assert (out / "reports" / report).is_file()

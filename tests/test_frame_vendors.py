@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import generic
 from triage import api
 
 # columns as the plug-ins print them; event -> (call, cause that leads, counters). Synthetic.
@@ -71,3 +72,21 @@ def test_counters_of_intels_plug_in(event: int, tmp_path: Path) -> None:
     file = tmp_path / "events.csv"
     file.write_text("\n".join(lines) + "\n")
     assert _first(file).get(event / 10, "") == INTEL[event][1]
+
+
+@pytest.mark.parametrize("name, kind, said", [("RayMarch", "fullscreen", False), ("sgemm_nn", "compute", True), ("nbody", "compute", False)])  # fmt: skip
+def test_matrix_engines_are_advice_for_matrix_products_only(name: str, kind: str, said: bool, tmp_path: Path) -> None:
+    head = "name,kind,gpu.time [ms],eu.active [%],eu.stall [%],eu.pipe0 [%]"
+    file = tmp_path / "intel.csv"
+    file.write_text(f"{head}\n{name},{kind},5,96,3,90\n")
+    found = [f for f in api.diagnose(file, device="Arc A770").findings if f.rule.name == "vector-engines-limit"]  # fmt: skip
+    assert found and any("XMX" in a for a in found[0].advice) == said
+
+
+@pytest.mark.parametrize("unit, rate", [("l2.throughput", "l2.hit_rate"), ("l1tex.throughput", "l1tex.hit_rate")])
+@pytest.mark.parametrize("busy, blamed", [(0.4, False), (30.0, True)])
+def test_misses_of_a_unit_that_does_nothing_are_no_cause(unit: str, rate: str, busy: float, blamed: bool, tmp_path: Path) -> None:  # fmt: skip
+    units = dict.fromkeys(("sm.throughput", "l1tex.throughput", "l2.throughput", "vram.throughput"), busy / 4) | {unit: busy, rate: 1.0}  # fmt: skip
+    file = generic(tmp_path / "t.csv", [{"name": "barrier", "gpu.time": 0.4, **units}])
+    misses = {"l2-locality", "l1-locality"} & {f.rule.cause for f in api.diagnose(file).findings}
+    assert bool(misses) == blamed

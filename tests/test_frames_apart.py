@@ -106,3 +106,38 @@ def test_the_target_of_presentmon_is_no_compositor(tmp_path: Path) -> None:
     assert document["frame"]["duration_ns"] == pytest.approx(4 * 9.8e6)
     assert document["frame"]["recoverable_ns"] == 0
     assert "gpu-limited-frames" in [f.rule.name for f in found.findings if f.workload_name == "game.exe"]
+
+
+PRESENTS = """Application,ProcessID,SwapChainAddress,FrameTime,CPUBusy,GPUTime,GPUBusy,GPUWait
+{dwm}
+{game}
+{ide}
+"""
+
+
+@pytest.mark.parametrize("cpu, gpu, rule", [(9.8, 2.0, "cpu-limited-frames"), (3.0, 9.7, "gpu-limited-frames"), (3.0, 2.0, "capped-frame-rate")])  # fmt: skip
+def test_only_the_target_of_presentmon_is_judged(cpu: float, gpu: float, rule: str, tmp_path: Path) -> None:
+    file = tmp_path / "p.csv"
+    text = PRESENTS.format(
+        dwm="\n".join(["dwm.exe,1,0x1,16,15.9,16,1,15", "dwm.exe,1,0x2,16,15.9,16,1,15"] * 6),
+        game="\n".join([f"game.exe,2,0x{n % 2},10,{cpu},{gpu + 0.1},{gpu},0.1" for n in range(120)] + ["game.exe,2,0x1,45,1,2,1,0"]),
+        ide="devenv.exe,3,0x9,500,499,1,0.5,0.5",
+    )  # fmt: skip
+    file.write_text(text)
+    found = api.diagnose(file)
+    assert {f.workload_name.split()[0] for f in found.findings} == {"game.exe"}
+    assert {f.rule.name for f in found.findings} == {rule}
+    document = found.to_dict()
+    assert document["blind_spots"] == []  # frame timing has nothing more to give
+    bound = [q["message"] for q in document["quality"] if q["check"] == "frame-bound"]
+    assert len(bound) == 2 and all("1 % low" in b or "slowest of" in b for b in bound)
+    (background,) = (q["message"] for q in document["quality"] if q["check"] == "background")
+    assert "dwm.exe (12 presents), devenv.exe (1 present)" in background
+
+
+def test_presents_without_gpu_times_ask_for_them_alone(tmp_path: Path) -> None:
+    file = tmp_path / "p.csv"
+    file.write_text("Application,ProcessID,SwapChainAddress,FrameTime,CPUBusy\n" + "a.exe,1,0x1,16,4\n" * 120)
+    document = api.diagnose(file).to_dict()
+    assert {b["collect"] for b in document["blind_spots"]} == {"record with GPU tracking on (1.x: --track_gpu)"}
+    assert any("1 % low 16 ms (62 fps), none stutters" in q["message"] for q in document["quality"])

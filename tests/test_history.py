@@ -305,3 +305,23 @@ def test_globs_over_markers() -> None:
     name = "Frame #\x1fShadows\x1fCascade 2"
     assert all(matches(name, g) for g in ("shadows", "Cascade*", "Frame #/Shadows/*", "frame #/shadows", "*cascade*"))
     assert not any(matches(name, g) for g in ("Shadow", "Cascade", "Shadows/Cascade 3", "frame"))
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "create trigger t after insert on run begin delete from run; end",
+        "create view v as with recursive n(x) as (select 1 union all select x + 1 from n) select x from n",
+        "create virtual table f using fts5(x)",
+    ],
+)
+def test_nothing_of_a_strangers_history_is_run(tmp_path: Path, sql: str) -> None:
+    path = str(tmp_path / "h.sqlite")
+    with store.opened(path, create=True):
+        pass
+    db = sqlite3.connect(path)
+    db.execute(sql)
+    db.commit()
+    db.close()
+    with pytest.raises(TriageError, match="which no history does"), store.opened(path):
+        pass

@@ -249,7 +249,7 @@ BOMB = "a: &a [x, x, x, x]\n" + "".join(
 
 
 @pytest.mark.parametrize("text", [
-    BOMB, "id: !!python/object/apply:os.system ['echo pwn']", "id: !!python/name:os.system", "!!python/object:x.Y {}", "id: !x y", "id: 1\nid: 2", "? [a]\n: b", "<<: {a: 1}\n", "id: &x [*x]",
+    BOMB, "id: !!python/object/apply:os.system ['echo pwn']", "id: !!python/name:os.system", "!!python/object:x.Y {}", "!!python/name:os.system id: 1", "id: !x y", "id: 1\nid: 2", "? [a]\n: b", "<<: {a: 1}\n", "id: &x [*x]",
     "[" * 3_000, "{a: " * 3_000, "- x", "just text", "", "\0", "id: \x01", "a: " + "[" * 60 + "]" * 60, "%YAML 9.9\n---\na: b", "--- a\n--- b", "id: !!binary x", "id: !!set {a, b}", "a: b: c",
 ])  # fmt: skip
 def test_yaml_is_plain_data(text: str) -> None:

@@ -96,6 +96,13 @@ def test_a_roll_up_counts_only_where_no_part_of_it_leads() -> None:
     assert np.isnan(value("unit.lsu", kernel(sm__throughput=90.0)))
 
 
+def test_memory_pipes_as_busy_as_the_sm_are_no_arithmetic() -> None:
+    page = {"sm__throughput": 95.0, "sm__issue_per_elapsed": 20.0}
+    assert value("unit.math", kernel(**page)) == pytest.approx(0.95)  # nothing else explains it
+    assert value("unit.math", kernel(**page, memory__pipes_busy=40.0)) == pytest.approx(0.95)
+    assert np.isnan(value("unit.math", kernel(**page, memory__pipes_busy=95.0)))
+
+
 def test_tensor_pipes_of_every_generation_are_one_figure() -> None:
     assert value("pipe.tensor_use", kernel(pipe_busy__tc=82.0, pipe_busy__tensor=0.0)) == pytest.approx(0.82)
     assert np.isnan(value("pipe.tensor_use", kernel(sm__throughput=82.0)))
@@ -114,7 +121,9 @@ def test_turns_per_request_know_the_generation() -> None:
     assert value("lsu.turns_per_request", kernel(l1tex__lsu_data=80.0, l1tex__lsu_requests=10.0)) == pytest.approx(16)
     volta = kernel("sm_80", l1tex__lsu_data=80.0, l1tex__lsu_requests=10.0)
     assert value("lsu.turns_per_request", volta) == pytest.approx(8)
-    assert np.isnan(value("lsu.turns_per_request", kernel("sm_120", l1tex__lsu_data=80.0, l1tex__lsu_requests=10.0)))
+    blackwell = kernel("sm_120", l1tex__lsu_data=80.0, l1tex__lsu_requests=10.0)
+    assert value("lsu.turns_per_request", blackwell) == pytest.approx(16)
+    assert np.isnan(value("lsu.turns_per_request", kernel("sm_100", l1tex__lsu_data=80.0, l1tex__lsu_requests=10.0)))
 
 
 ILLNESSES = {

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from triage.ground.kernel_names import kernel
+from triage.ground.kernel_names import kernel, plain
 
 SHORT = {
     "void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor<float>, std::array<char*, 3>>(int, T1)": (
@@ -27,6 +27,9 @@ SHORT = {
     "UniversalRenderPipeline.RenderSingleCameraInternal: Main Camera": (
         "UniversalRenderPipeline.RenderSingleCameraInternal: Main Camera"
     ),
+    "void ns::scale<int>(int*) [clone .kd]": "scale<int>",
+    "scale(float*, int) [clone .constprop.0]": "scale",
+    " [clone .kd]": " [clone .kd]",
     "DrawIndexed(6)": "DrawIndexed(6)",
     "Dispatch(8, 8, 1)": "Dispatch(8, 8, 1)",
     "GBuffer (opaque)": "GBuffer (opaque)",
@@ -42,3 +45,21 @@ def test_what_tells_a_kernel_from_its_neighbours(full: str, telling: str) -> Non
 @given(st.text(alphabet="ab:<>(), *&[]{}void", max_size=60))
 def test_any_name_gives_a_name(text: str) -> None:
     assert kernel(text) or not text
+
+
+@pytest.mark.parametrize(
+    ("full", "said"),
+    {
+        "sgemm_naive(float const*, float const*, float*, int)": "sgemm_naive",
+        "void ns::transpose<float, 32>(const float *, float *, int (*)(long))": "ns::transpose<float, 32>",
+        "ncclDevKernel_AllReduce(ncclDevKernelArgsStorage<4096ul>)": "ncclDevKernel_AllReduce",
+        "void ns::scale<int>(int*) [clone .kd]": "ns::scale<int>",
+        "void gemm<(int)128, (bool)0, (unsigned int)7>(float *)": "gemm<128, 0, 7>",
+        "DrawIndexed(6)": "DrawIndexed(6)",
+        "GBuffer (opaque)": "GBuffer (opaque)",
+        "Post::Bloom (half)": "Post::Bloom (half)",
+        "[CUDA memcpy Host-to-Device]": "[CUDA memcpy Host-to-Device]",
+    }.items(),
+)
+def test_parameters_are_said_nowhere(full: str, said: str) -> None:
+    assert plain(full) == said

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import ROOT, SAMPLES
-from triage.commands import _common, _places
+from triage.commands import _common, _places, cli
 from triage.ground.errors import CaptureError
 
 ONE = SAMPLES / "compare" / "ssr_before.csv"
@@ -83,7 +83,18 @@ COMMANDS: dict[str, list[str]] = {
     "compare": ["compare", "{}", str(ONE)],
     "tickets": ["tickets", "{}", "-o", "out"],
     "batch": ["batch", "{}", "-o", "out"],
+    "agree": ["agree", "{}"],
+    "history": ["history", "add", "{}", "--history", "h.db", "--commit", "1"],
+    "comment": ["comment", "{}", "--post", "github", "--project", "a/b", "--number", "1"],
+    "marker": ["explain", "ScreenSpaceReflections", "--on", "{}"],
 }
+# commands whose arguments are no captures: folders and rule files have a test of their own, words are no places
+ELSEWHERE = {"check", "watch", "mcp", "demo", "list", "occupancy", "tile"}
+
+
+def test_every_command_with_captures_is_in_the_table() -> None:
+    verbs = {args[0] for args in COMMANDS.values()}
+    assert verbs | ELSEWHERE == set(cli.VERBS) and not verbs & ELSEWHERE
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -94,6 +105,19 @@ def test_every_command_reads_and_refuses_alike(name: str, folder: Path) -> None:
     for address in ("http://host/a.csv", "https://host/a.csv"):
         p = run(*(part.format(address) for part in COMMANDS[name]), cwd=folder)
         assert p.returncode == 2 and "not opened" in p.stderr and len(p.stderr.splitlines()) == 1, p.stderr
+
+
+@pytest.mark.parametrize("spelled", ["{}", '"{}"', "file://{}"])
+def test_folders_and_outputs_are_read_as_captures_are(spelled: str, folder: Path) -> None:
+    box, out = folder / "in", folder / "out of"
+    box.mkdir()
+    (box / "a.csv").write_bytes(ONE.read_bytes())
+    seen = run("watch", "--once", "--every", 0.05, spelled.format(box), "-o", spelled.format(out))
+    assert seen.returncode == 0 and (out / "index.html").is_file(), seen.stderr
+    refused = run("watch", "--once", "https://example.org/box", "-o", out)
+    assert refused.returncode == 2 and "not opened" in refused.stderr
+    rules = spelled.format(ROOT / "rules" / "amd" / "one-large-group.yaml")
+    assert run("check", rules).returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -132,6 +156,46 @@ def test_nothing_at_all_prints_the_help() -> None:
     p = run()
     assert p.returncode == 0 and p.stderr == ""
     assert "Usage: triage" in p.stdout and len(p.stdout.splitlines()) > 10 and "diagnose" in p.stdout
+
+
+@pytest.mark.parametrize("spelled", ["{}/o.md", "'{}/o.md'", "file://{}/o.md"])
+@pytest.mark.parametrize(
+    "verb",
+    [
+        ["diagnose", "a.csv"],
+        ["compare", "a.csv", "a.csv"],
+        ["occupancy", "--arch", "sm_86", "--threads", "64", "--regs", "40"],
+        ["tile", "16x16", "--border", "1"],
+    ],
+    ids=lambda v: str(v[0]),
+)
+def test_outputs_are_named_alike(verb: list[str], spelled: str, folder: Path) -> None:
+    p = run(*verb, "-o", spelled.format(folder), cwd=folder)
+    assert p.returncode == 0 and (folder / "o.md").stat().st_size > 100, p.stderr
+    refused = run(*verb, "-o", "https://host/o.md", cwd=folder)
+    assert refused.returncode == 2 and "not opened" in refused.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems open pages without $BROWSER")
+def test_the_demo_opens_in_the_browser_that_is_set(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """$BROWSER gets the page's address; without any browser one line says where the page lies."""
+    browser = folder / "browser"
+    browser.write_text('#!/bin/sh\nprintf %s "$1" > "$(dirname "$0")/asked"\n')
+    browser.chmod(0o755)
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("BROWSER", str(browser))
+    p = run("demo", "--open", cwd=folder)
+    page = Path(p.stdout.strip())
+    assert p.returncode == 0 and p.stderr == "" and (folder / "asked").read_text() == page.as_uri()
+    assert page.read_text("utf-8").startswith("<!doctype html>")
+    named = run("demo", "--open", "-o", "my demo.html", cwd=folder)
+    assert named.returncode == 0 and (folder / "asked").read_text() == (folder / "my demo.html").as_uri()
+    monkeypatch.delenv("BROWSER")
+    monkeypatch.setenv("PATH", str(folder / "nothing"))
+    p = run("demo", "--open", "-o", "demo.html", cwd=folder)
+    assert p.returncode == 2 and p.stderr.strip() == "triage: no browser could be started - open demo.html"
+    assert (folder / "demo.html").read_text("utf-8").startswith("<!doctype html>")
 
 
 def test_the_demo_needs_no_checkout(folder: Path) -> None:

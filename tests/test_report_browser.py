@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.conftest import ROOT, SAMPLES, run
@@ -124,3 +125,38 @@ def test_lighthouse_scores(name: str, pages: Callable[[str], Path]) -> None:
     needs("lighthouse")
     _, found = node("lighthouse.mjs", pages(name), CHROMIUM)
     assert found["accessibility"] == 100 and found["best-practices"] == 100, found
+
+
+def test_the_page_writes_numbers_as_every_other_report() -> None:
+    """Times, shares and values of the script and of Python, ties and the borders between units included."""
+    if not NODE:
+        pytest.skip("node is not installed")
+    from triage.rendering import phrases
+
+    random = np.random.default_rng(1)
+    sizes = [
+        *(10 ** random.uniform(-1, 13, 2_000)).round(1),
+        12.25e6,
+        348.5e3,
+        349.5e3,
+        999.6,
+        999.4,
+        999_500,
+        999_499,
+        1e9,
+        0.0,
+    ]
+    shares = [*random.uniform(0, 1.2, 500), 0.1225, 0.12375, 0.0995, 0.09949, 0.0005, 1.0, 0.9995, 0.0]
+    text = (ROOT / "reports" / "_parts" / "base.js.j2").read_text("utf-8")
+    script = text[text.index("// Numbers as every other") : text.index("function plural")]
+    units = ["ns", "byte", "byte/s", "hz", "%"]
+    program = f"{script}\nconst [s, p, u] = {json.dumps([list(map(float, sizes)), list(map(float, shares)), units])};"
+    program += "console.log(JSON.stringify([s.map(time), p.map(percent), u.map((x) => s.map((v) => value(x === '%' ? v % 130 : v, x)))]));"
+    done = subprocess.run([NODE, "-e", program], capture_output=True, text=True, check=True, encoding="utf-8")
+    times, percents, values = json.loads(done.stdout)
+    assert [(v, a, b) for v, a, b in zip(sizes, times, map(phrases.time, sizes), strict=True) if a != b] == []
+    assert [(v, a, b) for v, a, b in zip(shares, percents, map(phrases.percent, shares), strict=True) if a != b] == []
+    for unit, found in zip(units, values, strict=True):
+        asked = [v % 130 if unit == "%" else v for v in sizes]
+        said = [phrases.number(v, unit) for v in asked]
+        assert [(v, a, b) for v, a, b in zip(asked, found, said, strict=True) if a != b] == []

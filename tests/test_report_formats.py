@@ -16,7 +16,7 @@ import jsonschema
 import pytest
 from markdown_it import MarkdownIt
 
-from tests.conftest import FORMATS, ROOT, run
+from tests.conftest import FORMATS, ROOT, SAMPLES, generic, run
 from tests.helpers.reports import DEMO, HOSTILE, diagnosed, frame, hostile, jira_faults, text
 from tests.regolden import opened
 
@@ -239,6 +239,36 @@ def test_the_page_holds_what_the_result_holds(ordinary: str) -> None:
     assert sum(i["saved_ns"] for i in doc["todo"]) == pytest.approx(doc["frame"]["recoverable_ns"], rel=1e-6)
 
 
+def test_a_page_whose_items_have_no_time(tmp_path: Path) -> None:
+    """What has a cause lacks a time, and what has a time lacks a cause: a frame to draw, and nothing that comes back."""
+    ill = {"sm.throughput": 20, "l1tex.throughput": 30, "l2.throughput": 25, "vram.throughput": 20, "l1tex.hit_rate": 10, "stall.tex_throttle": 60}  # fmt: skip
+    path = generic(tmp_path / "t.csv", [{"name": "A", "gpu.time": 5}, {"name": "B", **ill}])
+    todo = json.loads(run("diagnose", path, "-f", "json").stdout)["todo"]
+    assert todo and not any(item["saved_ns"] for item in todo)
+    page = run("diagnose", path, "-f", "html")
+    assert page.returncode == 0 and "comes back, by item" not in page.stdout
+
+
+def test_the_page_lists_every_pass() -> None:
+    """Reports for the terminal keep to the longest passes; the page is complete, the notebook's is short."""
+    d = diagnosed(str(DEMO))
+    whole, brief = text(d, "html"), html.unescape(d._repr_html_())
+    names = [p["name"] for p in d.to_dict()["passes"]]
+    assert len(names) > 12
+
+    def rows(page: str) -> int:
+        return page.partition('id="passes"')[2].partition("</section>")[0].count("<tr>") - 1
+
+    assert rows(whole) == len(names) and rows(brief) == 12
+    assert "6 shorter passes more" in brief and "shorter pass" not in whole
+
+
+def test_no_caveat_is_about_another_generation() -> None:
+    amd = diagnosed(str(ROOT / "sample_captures" / "rocprof-compute" / "four_kernels_mi210")).to_dict()
+    minds = [c for f in amd["findings"] for c in f["caveats"]]
+    assert minds and not any("RDNA" in c for c in minds)
+
+
 def test_the_page_retells_the_way_of_every_workload(ordinary: str) -> None:
     """Question by question over all, as packed, and workload by workload."""
     b = diagnosed(ordinary).bundle
@@ -355,3 +385,12 @@ def test_a_device_or_pipe_is_written_not_replaced(ordinary: str, tmp_path: Path)
     p = run("diagnose", ordinary, "-f", "markdown", "-o", pipe)
     reader.join(30)
     assert p.returncode == 0 and stat.S_ISFIFO(pipe.stat().st_mode) and got and got[0].startswith("# GPU triage")
+
+
+@pytest.mark.parametrize("sample", ["gpu-trace/demo_frame", "nsys-sqlite/training_two_gpus.sqlite"])
+def test_markdown_has_no_blank_heading_and_no_place_that_is_none(sample: str) -> None:
+    """GitHub draws a row without words above a table without a head; `frame` is no name that anybody gave."""
+    written = text(diagnosed(str(SAMPLES / sample)), "markdown")
+    heads = re.findall(r"<thead>(.*?)</thead>", MarkdownIt().enable("table").render(written), re.DOTALL)
+    assert heads and all(re.search(r"<th[^>]*>[^<]", head) for head in heads)
+    assert "Where: `frame`" not in written and "Where: frame" not in text(diagnosed(str(SAMPLES / sample)), "jira")

@@ -37,7 +37,7 @@ def inside(home: Path, args: list[str]) -> subprocess.CompletedProcess[str]:
 
 def test_the_tutorial_runs_as_written(checkout: Path) -> None:
     asked = commands("docs/tutorial.md")
-    assert len(asked) == 9
+    assert len(asked) == 10
     for args in asked[:-1]:
         done = inside(checkout, args)
         assert done.returncode == 0, (args, done.stderr)

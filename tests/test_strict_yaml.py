@@ -9,6 +9,7 @@ import pytest
 
 from tests.conftest import ROOT
 from triage.files import strict_yaml
+from triage.ground.errors import RuleError
 
 READ = """
 import sys
@@ -22,12 +23,27 @@ except RuleError as e:
 """
 
 
-@pytest.mark.parametrize(("head", "unit", "count"), [("x: ", "[", 30_000), ("x:\n", "- ", 30_000), ("", "{a: ", 12_000), ("", "? ", 30_000)])  # fmt: skip
-def test_deep_nesting_is_an_error(head: str, unit: str, count: int) -> None:
+_DEEP = "nested too deeply or too large"
+
+
+@pytest.mark.parametrize(
+    ("head", "unit", "count", "said"),
+    [
+        ("x: ", "[", 30_000, f"1: {_DEEP}"), ("x:\n", "- ", 30_000, f"2: {_DEEP}"),
+        ("", "{a: ", 12_000, f"1: {_DEEP}"), ("", "? ", 30_000, "1: keys are plain text"),
+    ],
+)  # fmt: skip
+def test_deep_nesting_is_an_error(head: str, unit: str, count: int, said: str) -> None:
     """In a process of its own, which an overflow would kill."""
     args = [sys.executable, "-c", READ, head, unit, str(count)]
     done = subprocess.run(args, capture_output=True, text=True, cwd=ROOT, check=False)
-    assert (done.returncode, done.stdout) == (0, "deep.yaml:1: nested too deeply or too large\n")
+    assert (done.returncode, done.stdout) == (0, f"deep.yaml:{said}\n")
+
+
+@pytest.mark.parametrize("more", ["--- \nb: 2", "...\n--- [", "--- {"])
+def test_one_document(more: str) -> None:
+    with pytest.raises(RuleError, match=r"two\.yaml:\d: not valid YAML"):
+        strict_yaml.loads(f"a: 1\n{more}", "two.yaml")
 
 
 def test_many_brackets_are_no_depth() -> None:

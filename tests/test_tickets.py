@@ -127,7 +127,7 @@ def test_the_contract_and_the_files(tmp_path: Path) -> None:
         body = (tmp_path / "out" / next(f for f in t["files"] if f.endswith("ticket.md"))).read_text()
         assert t["fingerprint"] in body
         assert len(body.splitlines()) <= 40
-        for part in ("**Do:**", "**Gives:**", "**Where:**", "**Done when**", "| Workload |", "<details>"):
+        for part in ("**Do:**", "**Gives:**", "**Where:**", "**Done when**", "| Marker |", "<details>"):
             assert part in body
         evidence = json.loads(
             (tmp_path / "out" / next(f for f in t["files"] if f.endswith("evidence.json"))).read_text()
@@ -307,7 +307,7 @@ def test_trackers_render_one_screen_and_nothing_of_the_capture_is_live(which: st
         assert len(screen.splitlines()) <= 25 and len(body.splitlines()) <= 40
         assert all(word in screen for word in ("**Do:**", "**Gives:**", "**Where:**", "**Done when**"))
         # the cell of each row keeps line and column
-        lines = [r for r in body.splitlines() if r.startswith("| `") and not r.startswith("| `frame`")]
+        lines = [r for r in body.splitlines() if r.startswith("| `") and not r.startswith("| `the whole capture`")]
         assert (lines or t.cause["scope"] == "frame") and all(re.search(r":\d+, column ", r) for r in lines)
 
 

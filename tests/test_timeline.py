@@ -59,6 +59,9 @@ def test_a_call_is_told_by_parts_of_its_name(call: str, word: str) -> None:
 
 def test_collectives_are_told_by_name() -> None:
     assert is_collective("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)")
+    assert is_collective("void vllm::cross_device_reduce_1stage<float, 8>(RankData *)") and is_collective(
+        "nvshmemi_transfer_rma()"
+    )
     assert is_collective("void rcclKernel<float>()") and not is_collective("void my_concllusion(int)")
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import SAMPLES, bare_capture, diagnosis, generic, run
 from tests.helpers.reports import text
+from triage import api
 from triage.derive import View
 from triage.diagnosis.roots import COMPARABLE, LEAST, Vocabulary
 from triage.ground.limiters import LEVELS, level
@@ -132,3 +133,15 @@ def test_a_small_gain_never_hides_a_large_one(fired: list[tuple[int, int, float]
             row = known.rows[int(leaders.cause[w])]
             assert row.root[w] and not words.verdict[leaders.cause[w]]
             assert leaders.likely[w] == row.likely[w] >= LEAST
+
+
+@pytest.mark.parametrize(
+    "sample", ["gpu-trace/demo_frame", "ncu-rep/transpose.ncu-rep", "rocprof-compute/four_kernels_mi210"]
+)
+def test_chains_are_the_same_however_few_findings_are_listed(sample: str) -> None:
+    """--top shortens the list; what an item brings about, with its numbers, stays."""
+    whole = api.diagnose(SAMPLES / sample).to_dict()["todo"]
+    short = api.diagnose(SAMPLES / sample, top=2).to_dict()["todo"]
+    assert len(short) <= 2 and any(len(item["chain"]) > 1 for item in whole)
+    assert [i["chain"] for i in short] == [i["chain"] for i in whole[: len(short)]]
+    assert all(link["number"] for item in whole for link in item["chain"][1:])

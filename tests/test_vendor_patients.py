@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -179,3 +181,44 @@ def test_metric_sets_of_one_folder_are_read_together(tmp_path: Path) -> None:
     xe.unitrace(tmp_path / "metrics_more.77.csv", xe.GPUS["Arc B580"], rows[:2], "stalls")
     p = run("diagnose", tmp_path)
     assert p.returncode == 2 and "launched other kernels" in p.stderr
+
+
+def test_a_comparison_speaks_in_the_words_of_its_gpu(tmp_path: Path) -> None:
+    """What changed is told in the generation's words, as the report tells it: waves, GL0 and vector engines, never warps."""
+    pairs = {}
+    for name, gpu in (("rdna", "RX 7900 XTX"), ("cdna", "MI300X")):
+        rows = [amd.WELL | more for more in ({"l1": 0.3, "occupancy": 0.4, "waiting": 0.8}, {"us": 600, "l1": 0.8})]
+        for side, k in zip(("before", "after"), rows, strict=True):
+            (at := tmp_path / name / side).mkdir(parents=True)
+            amd.v3(at / "9_counter_collection.csv", amd.GPUS[gpu], [("k", k)])
+        pairs[name] = [tmp_path / name / s / "9_counter_collection.csv" for s in ("before", "after")]
+    for side, k in (("before", xe.WELL | {"sbid": 0.4, "occupancy": 0.3}), ("after", xe.WELL | {"us": 500})):
+        xe.unitrace(tmp_path / f"{side}.7.csv", xe.GPUS["Arc B580"], [("k", k)])
+    pairs["xe"] = [tmp_path / "before.7.csv", tmp_path / "after.7.csv"]
+    text = {}
+    for name, files in pairs.items():
+        device = ("--device", "Arc B580") if name == "xe" else ()
+        text[name] = " ".join(run("compare", *files, "--full", *device).stdout.split())
+        assert not re.search(r"\b[Ww]arps?\b|\bSMs?\b|L1/TEX", text[name]), text[name]
+    assert "GL0" in text["rdna"] and "GL0" not in text["cdna"]
+    assert "wave" in text["cdna"] and "thread" in text["xe"] and "XVE" in text["xe"]
+
+
+# names of the metric sets before Xe-HPG -> those of Xe-HPG (Metrics Discovery; Mesa, oa-acmgt1.xml)
+_HPG = {
+    "EuActive": "XveActive", "EuStall": "XveStall", "EuThreadOccupancy": "XveThreadOccupancy", "Fpu0Active": "FpuActive", "Fpu1Active": "EmActive",
+    "EuFpuBothActive": "XveFpuEmActive", "EuAvgIpcRate": "XveAvgIpcRate", "EuSendActive": "SendActive",
+}  # fmt: skip
+
+
+def test_arc_with_the_names_of_metrics_discovery(tmp_path: Path) -> None:
+    """Xe-HPG's own sets still have samplers, and name the engines' pipes anew."""
+    gpu = replace(xe.GPUS["Arc A770"], old=True)
+    path = xe.unitrace(tmp_path / "metrics.77.csv", gpu, [(n, XE[n][0]) for n in OLD])
+    text = path.read_text(encoding="utf-8")
+    for old, new in _HPG.items():
+        assert old in text
+        text = text.replace(old, new)
+    path.write_text(text, encoding="utf-8")
+    result = diagnose(path, "--full", "--device", "Arc A770")
+    assert not wrong(result, {n: XE[n] for n in OLD})

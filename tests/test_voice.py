@@ -13,6 +13,7 @@ from tests.conftest import ROOT, generic
 from triage import api
 from triage.document.bundle import Bundle
 from triage.ground.voice import names_of, said, speaking
+from triage.ground.wording import upper_first
 from triage.products.tickets import tickets
 from triage.rendering.formats import render
 
@@ -107,3 +108,11 @@ def test_whose_words() -> None:
     assert names_of({"vendor": "intel", "arch": "xe-lp"}) == ("Gen12", "Intel")
     assert names_of({"vendor": "apple", "api": "metal"}) == ("Metal",)
     assert names_of({"vendor": "nvidia", "arch": "sm_90", "api": "cuda"}) == ()
+
+
+def test_a_name_within_a_sentence_has_small_letters() -> None:
+    """`FP32 pipe` begins with a capital anywhere, what stands for it only at the beginning of a sentence."""
+    for names, whole in ((("Intel",), "vector engine"), (("AMD",), "VALU")):
+        with speaking(names=names):
+            assert said("The FP32 pipe is full.") == f"The {whole} is full."
+            assert said("FP32 pipe at its limit") == f"{upper_first(whole)} at its limit"

@@ -78,16 +78,20 @@ def counters(gpu: Gpu, k: Numbers) -> dict[str, float]:
     ea = "TCC_EA0" if gpu.arch in ("gfx942", "gfx950") else "TCC_EA"
     valu = k["valu"] * cu
     lds = k["lds_busy"] * cu
+    insts = valu / k.get("cycles_each", 1)  # transcendentals and doubles take several
     return {
         "GRBM_COUNT": cycles * gpu.dies * 1.01, "GRBM_GUI_ACTIVE": cycles * gpu.dies, "GRBM_SPI_BUSY": cycles * gpu.dies,
         "SQ_WAVES": waves, "SQ_BUSY_CU_CYCLES": cu * k["active"], "SQ_WAVE_CYCLES": life, "SQ_WAIT_ANY": life * k["waiting"],
         "SQ_WAIT_INST_ANY": life * 0.08, "SQ_WAIT_INST_LDS": life * k["lds_waits"],
         "SQ_ACTIVE_INST_ANY": life * max(0.02, 0.9 - k["waiting"]),
         "SQ_ACTIVE_INST_VALU": valu, "SQ_ACTIVE_INST_SCA": k["salu"] * cu, "SQ_ACTIVE_INST_VMEM": vmem, "SQ_ACTIVE_INST_FLAT": 0,
-        "SQ_ACTIVE_INST_MISC": 0.02 * cu, "SQ_THREAD_CYCLES_VALU": valu * gpu.wave * k["lanes"], "SQ_INSTS_VALU": valu,
+        "SQ_ACTIVE_INST_MISC": 0.02 * cu, "SQ_THREAD_CYCLES_VALU": valu * gpu.wave * k["lanes"], "SQ_INSTS_VALU": insts,
         "SQ_VALU_MFMA_BUSY_CYCLES": k["mfma"] * cu * 4, "SQ_INSTS_MFMA": k["mfma"] * cu / 8, "SQ_INSTS": valu * 1.5,
         "SQ_INSTS_VMEM_RD": vmem * 0.8, "SQ_INSTS_VMEM_WR": vmem * 0.2, "SQ_INSTS_LDS": lds / 2,
         "SQ_LDS_IDX_ACTIVE": lds, "SQ_LDS_BANK_CONFLICT": lds * k["conflicts"],
+        "SQ_INSTS_VALU_TRANS_F32": insts * k.get("trans", 0), "SQ_INSTS_VALU_TRANS_F16": 0,
+        **{f"SQ_INSTS_VALU_{op}_F64": insts * k.get("fp64", 0) * part for op, part in (("ADD", 0.2), ("MUL", 0.2), ("FMA", 0.6), ("TRANS", 0))},
+        "SQC_DCACHE_HITS": 1e6 * (1 - k.get("scalar_misses", 0.004)), "SQC_DCACHE_MISSES": 1e6 * k.get("scalar_misses", 0.004),
         "SQC_ICACHE_HITS": 1e6 * k["icache"], "SQC_ICACHE_MISSES": 1e6 * (1 - k["icache"]),
         "TA_TA_BUSY_sum": k["ta"] * cu, "TA_ADDR_STALLED_BY_TC_CYCLES_sum": k["ta_stalled"] * cu, "TA_TOTAL_WAVEFRONTS_sum": vmem,
         "TCP_GATE_EN1_sum": cu, "TCP_GATE_EN2_sum": k["ta"] * cu, "TCP_PENDING_STALL_CYCLES_sum": k["l1_stalled"] * cu,

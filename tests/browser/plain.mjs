@@ -25,6 +25,9 @@ const page = await open();
 const hash = (p = page) => p.evaluate(() => location.hash);
 check(!/\{\{|\{%/.test(await page.evaluate(() => document.body.innerText)), "template: a piece of it is on the page");
 
+// a number and its unit stay together, wherever a line breaks
+const parted = await page.evaluate(() => { const out = [], texts = document.createTreeWalker(document.getElementById("main"), NodeFilter.SHOW_TEXT); while (texts.nextNode()) if (!texts.currentNode.parentElement.closest("pre,code,svg,.cell,script") && /\d (?:%|[nµm]s|[kMG]?B)(?![\wµ])/.test(texts.currentNode.data)) out.push(texts.currentNode.data.slice(0, 60)); return out; });
+check(parted.length === 0, `units: parted from their number: ${parted.slice(0, 3)}`);
 // a table of any length: only what is in sight exists, sorting loses no row, search answers, a row leads to what explains it
 if (await page.locator("#pairlist.grid").count()) {
   const all = await page.evaluate(() => table.rows.length);

@@ -105,6 +105,7 @@ check(dead.length === 0, `dead links: ${dead.slice(0, 3)}`);
 const anchors = page.locator(".todo a.anchor");
 if (await anchors.count()) {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]).catch(() => {});
+  if (!(await anchors.first().isVisible())) await page.locator("#todo-more > summary").click(); // where every item is small
   await anchors.first().click();
   await page.waitForFunction(() => location.hash.startsWith("#cause="), null, { timeout: 3000 }).catch(() => failed.push("item: no address"));
   const text = await page.evaluate(() => navigator.clipboard.readText().catch(() => null));
@@ -167,6 +168,11 @@ if (await copy.count()) {
   const pasted = await page.evaluate(() => navigator.clipboard.readText().catch(() => null));
   check(pasted === null || pasted === await page.textContent(".command pre"), "copy: another text");
 }
+// a number and its unit stay together, wherever a line breaks
+const parted = await page.evaluate(() => { const out = [], texts = document.createTreeWalker(document.getElementById("main"), NodeFilter.SHOW_TEXT); while (texts.nextNode()) if (!texts.currentNode.parentElement.closest("pre,code,svg,.cell,script") && /\d (?:%|[nµm]s|[kMG]?B)(?![\wµ])/.test(texts.currentNode.data)) out.push(texts.currentNode.data.slice(0, 60)); return out; });
+check(parted.length === 0, `units: parted from their number: ${parted.slice(0, 3)}`);
+// names are cut in their middle, never by the edge of their cell
+if (count) { const cut = await page.evaluate(() => [...document.querySelectorAll("#list tr.row td:first-child")].filter((c) => c.scrollWidth > c.clientWidth + 1).map((c) => c.textContent.slice(0, 60))); check(cut.length === 0, `names: cut by their cell: ${cut.slice(0, 2)}`); }
 // dark, narrow
 const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
 const light = await paper();

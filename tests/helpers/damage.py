@@ -26,6 +26,9 @@ from triage.reading import quality, reader
 
 SEEDS = 20  # of every kind on every export
 _NUMBER = re.compile(r'\s*"?\s*[+-]?\d+(?:\.\d+)?\s*"?\s*\Z')
+_SHAPE = re.compile(
+    r'\s*"?\s*(?!0x)[({]?\s*\d+(?:\s*[ x,;]\s*\d+){1,2}\s*[)}]?\s*"?\s*\Z'
+)  # `(256, 1, 1)`, `4096 x 4096`
 
 
 @dataclass(slots=True)
@@ -88,8 +91,8 @@ Damage = Callable[[Sheet, random.Random], bool]  # False: this export offers no 
 
 
 def _numeric(s: Sheet, r: random.Random, line: int, pattern: str = r"\d") -> int:
-    """A cell of a line that holds a number in which a pattern stands, -1 for none."""
-    found = [i for i, c in enumerate(s.cells(line)) if _NUMBER.match(c) and re.search(pattern, c)]
+    """A cell of a line that holds a number, or sizes along axes, in which a pattern stands, -1 for none."""
+    found = [i for i, c in enumerate(s.cells(line)) if (_NUMBER.match(c) or _SHAPE.match(c)) and re.search(pattern, c)]
     return r.choice(found) if found else -1
 
 
@@ -259,6 +262,12 @@ def blank_column(s: Sheet, r: random.Random) -> bool:
     return True
 
 
+def sheet_line(s: Sheet, r: random.Random) -> bool:
+    """A first line that tells a spreadsheet the separator, the right one or another."""
+    s.lines.insert(0, f"sep={r.choice((s.sep, *',;'))}" + ("\r" if s.lines[0].endswith("\r") else ""))
+    return True
+
+
 KINDS: tuple[Damage, ...] = (
     extra_cell,
     missing_cell,
@@ -276,6 +285,7 @@ KINDS: tuple[Damage, ...] = (
     header_again,
     other_header,
     blank_column,
+    sheet_line,
 )
 
 

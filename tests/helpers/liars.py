@@ -7,7 +7,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
+
+from tests.helpers.serving import Quiet, serving
 
 ESCAPES = "\x1b]0;owned\x07\x1b[2J"
 Lie = Callable[[BaseHTTPRequestHandler, threading.Event], None]
@@ -103,7 +105,7 @@ def lying(lie: Lie) -> Iterator[tuple[str, Heard]]:
     """(address, what was asked) of a server that tells one lie."""
     heard, over = Heard(), threading.Event()
 
-    class Face(BaseHTTPRequestHandler):
+    class Face(Quiet):
         protocol_version = "HTTP/1.1"
 
         def answer(self) -> None:
@@ -114,15 +116,8 @@ def lying(lie: Lie) -> Iterator[tuple[str, Heard]]:
 
         do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = answer
 
-        def log_message(self, format: str, *args: object) -> None:
-            return
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Face)
-    server.daemon_threads = True
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}", heard
-    finally:
-        over.set()
-        server.shutdown()
-        server.server_close()
+    with serving(Face) as address:
+        try:
+            yield address, heard
+        finally:
+            over.set()

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from tests.helpers import cubins
+from tests.helpers import cubins, ncu_pages
 
 Value: TypeAlias = "str | int | float"
 MAGIC = b"NVR\0"
@@ -197,9 +197,6 @@ def _result(launch: Launch, index: dict[str, int]) -> bytes:
     return out + number(22, 1) + number(23, 7)
 
 
-PAGE = ("ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Context", "Stream", "Block Size", "Grid Size", "Device", "CC")  # fmt: skip
-
-
 def raw_page(text: str) -> list[Launch]:
     """The launches of a raw page with base units: every cell of a counter becomes a metric."""
     rows = list(csv.reader(io.StringIO(text[text.index('"ID"') :])))
@@ -208,7 +205,7 @@ def raw_page(text: str) -> list[Launch]:
         if len(row) < len(heads):
             continue
         cell = dict(zip(heads, row, strict=False))
-        metrics: dict[str, Value] = {h: _figure(cell[h]) for h in heads if h not in PAGE and cell[h] != ""}
+        metrics: dict[str, Value] = {h: _figure(cell[h]) for h in heads if h not in ncu_pages.LAUNCH and cell[h] != ""}
         metrics.update(
             zip(
                 (f"device__attribute_compute_capability_{part}" for part in ("major", "minor")),

@@ -12,9 +12,10 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+from tests.helpers.serving import Quiet, serving
 
 TOKEN = "s3cret-token-value"
 
@@ -231,7 +232,7 @@ def serve(name: str) -> Iterator[tuple[str, Store]]:
     """(address, store) of a fake that listens on a free local port."""
     store, fake = Store(), FAKES[name]
 
-    class Face(BaseHTTPRequestHandler):
+    class Face(Quiet):
         protocol_version = "HTTP/1.1"
 
         def answer(self) -> None:
@@ -266,13 +267,5 @@ def serve(name: str) -> Iterator[tuple[str, Store]]:
 
         do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = answer
 
-        def log_message(self, format: str, *args: Any) -> None:
-            return
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Face)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}", store
-    finally:
-        server.shutdown()
-        server.server_close()
+    with serving(Face) as address:
+        yield address, store

@@ -1,0 +1,73 @@
+"""A dialect's SIGN, which is looked for before it is imported, never hides a file that it would recognise."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import CORPUS, ROOT, SAMPLES, needs_corpus
+from triage import dialects
+from triage.capture.source import Source
+from triage.ground.errors import TriageError
+
+FILES = sorted(p for p in SAMPLES.rglob("*") if p.is_file())
+PLACES = sorted(SAMPLES.rglob("*"))  # files and folders
+OTHER_WORDS: dict[str, Callable[[str], str]] = {
+    "upper": str.upper, "lower": str.lower,
+    "blanks": lambda text: text.replace("_", " "), "underscores": lambda text: text.replace(" ", "_"),
+}  # fmt: skip
+
+
+def _hidden(source: Source) -> list[str]:
+    """Dialects that recognise a source and would not be asked."""
+    asked = {d.NAME for d in dialects._asked(source)}
+    hidden = []
+    for name, dialect in dialects.dialects().items():
+        try:
+            if name not in asked and dialect.recognise(source) is not None:
+                hidden.append(name)
+        except TriageError:
+            continue
+    return hidden
+
+
+@pytest.mark.parametrize("path", PLACES, ids=lambda p: p.relative_to(SAMPLES).as_posix())
+def test_no_sample_is_hidden(path: Path) -> None:
+    assert _hidden(Source(str(path))) == []
+
+
+@pytest.mark.parametrize("other", OTHER_WORDS)
+def test_headers_in_other_words_are_not_hidden(other: str) -> None:
+    """Names of columns count whatever their case and whatever parts their words."""
+    for path in FILES:
+        text = path.read_bytes()[:40_000].decode("utf-8", "replace")
+        if "\0" not in text:
+            assert _hidden(Source("-", OTHER_WORDS[other](text).encode())) == [], path
+
+
+@needs_corpus
+def test_no_real_export_is_hidden() -> None:
+    for path in sorted(CORPUS.rglob("*")):
+        assert _hidden(Source(str(path))) == [], path
+
+
+def test_few_are_imported_for_a_plain_table() -> None:
+    code = """
+import sys
+from triage import dialects
+from triage.capture.source import Source
+print(dialects.pick(Source("sample_captures/generic/frame_handmade.csv"))[0].NAME, *sorted(
+    m.rpartition(".")[2] for m in sys.modules if m.startswith("triage.dialects.") and "._" not in m))
+"""
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True).stdout
+    assert said.split() == ["generic", "generic", "native_files"]
+
+
+def test_signs_are_words_in_lower_case() -> None:
+    signs = {name: sign for name, (sign, _) in dialects._signs().items() if sign is not None}
+    assert len(signs) > 30
+    assert [name for name, sign in signs.items() if [w for w in sign if not w or w != w.lower()]] == []
