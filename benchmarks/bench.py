@@ -1,6 +1,6 @@
 """`make bench`: whole-process ratios measured in one run, against pandas.read_csv, an import of pandas, an import of click.
 
-    python benchmarks/bench.py [--quick] [--long] [--runs 5] [--cores 1] [--only WORD] [--out bench-out] [--resume] [--record]
+    python benchmarks/bench.py [--quick] [--long] [--runs 5] [--cores 1] [--only WORD]... [--out bench-out] [--resume] [--record]
 
 Prints every row as soon as it is measured and keeps it in bench-out/results-N-cores.json; `--resume` goes on with an interrupted run, row by
 row. `--long` adds a Dask cluster, ten million workloads (2.4 GB) and 10,000 captures: half an hour. `--record` writes what is
@@ -21,6 +21,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
@@ -68,9 +69,13 @@ if __name__ == "__main__":
 class Bench:
     """One run. small: by how much inputs are smaller than their names say under --quick."""
 
-    def __init__(self, sheet: Sheet, out: Path, runs: int, small: int, only: str) -> None:
+    def __init__(self, sheet: Sheet, out: Path, runs: int, small: int, only: Sequence[str]) -> None:
         self.sheet, self.out, self.runs, self.small, self.only = sheet, out, runs, small, only
         self.cores = len(os.sched_getaffinity(0))
+
+    def wanted(self, name: str) -> bool:
+        """Does --only leave a row in?"""
+        return not self.only or any(word in name for word in self.only)
 
     def made(self, kind: str, *args: int) -> Path:
         """An input of benchmarks/inputs.py, made by another process: a child's peak memory starts at its parent's."""
@@ -82,7 +87,7 @@ class Bench:
         check: Path | None = None, runs: int = 0,
     ) -> Case | None:  # fmt: skip
         """A row of the table. check: a generic table whose answer is looked at before it is timed."""
-        if self.only not in name:
+        if not self.wanted(name):
             return None
 
         def measured() -> Case:
@@ -185,7 +190,6 @@ class Bench:
                 f"batch, {count} captures of 300 workloads as json, per capture and Dask worker, {self.cores} at work",
                 lambda: self.on_cluster(source) * self.cores / count, "s", "at most 0.08",
             )  # fmt: skip
-        self.flat(1_000 // self.small, 10_000 // self.small)
         n = 10_000_000 // self.small
         path = self.made("generic", n, False)
         self.case(
@@ -196,10 +200,11 @@ class Bench:
             "(<= 6 GB)",
             runs=1,
         )
+        self.flat(1_000 // self.small, 10_000 // self.small)
 
     def figure(self, name: str, measure: object, unit: str, target: str = "") -> float:
         """A number without a yardstick; 0 where --only leaves it out."""
-        return self.sheet.figure(name, measure, unit, target) if self.only in name else 0.0  # type: ignore[arg-type]
+        return self.sheet.figure(name, measure, unit, target) if self.wanted(name) else 0.0  # type: ignore[arg-type]
 
     def spent(self, source: Path, formats: tuple[str, ...], *more: str, runs: int = 0) -> Spent:
         """`triage batch` over a folder, into an empty one: the run of median time."""
@@ -241,7 +246,9 @@ def main() -> None:
     parser.add_argument("--long", action="store_true", help="also ten million workloads and 10,000 captures")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--cores", type=int, default=0, help="processors that all commands may use; default all")
-    parser.add_argument("--only", default="", metavar="WORD", help="rows whose name holds this")
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="WORD", help="rows whose name holds this (repeatable)"
+    )
     parser.add_argument("--out", type=Path, default=Path("bench-out"))
     parser.add_argument("--resume", action="store_true", help="keep the rows that an interrupted run has measured")
     parser.add_argument("--record", action="store_true", help="keep the figures in benchmarks/")
@@ -255,10 +262,10 @@ def main() -> None:
     bench = Bench(sheet, options.out, options.runs, 10 if options.quick else 1, options.only)
     for part in (
         bench.start,
+        bench.batch,
+        bench.html,
         bench.width,
         bench.length,
-        bench.html,
-        bench.batch,
         *([bench.long] if options.long else []),
     ):
         part()

@@ -4,6 +4,7 @@ benchmarks/hard.py                     20 seeds of damage, 20,000 fuzz cases, 5,
 benchmarks/hard.py --nightly 500000    more cases, other ones every night (--start)
 benchmarks/hard.py --case 1234         one case again, with its traceback; its files are left in out/case
 benchmarks/hard.py --only damage       damage, fuzz, leak, faults or engines alone
+benchmarks/hard.py --only damage --part 2/3    every third export, from the second on: three machines make the whole
 """
 
 from __future__ import annotations
@@ -98,6 +99,8 @@ def faults() -> bool:
         ("test_hostile.py", "hostile texts"),
         ("test_package.py", "packaging"),
         ("test_field_report.py", "field report: patterns, leaks, cache, links, redirects, devices"),
+        ("test_forged_reports.py", "reports and cubins that claim more than their bytes"),
+        ("test_forged_databases.py", "databases that claim more than their bytes"),
         ("test_escapes.py", "escape sequences through every command"),
         ("test_metamorphic.py", "what changes nothing"),
     ):
@@ -130,13 +133,14 @@ def damaged(seed: fuzzing.Seed, seeds: int) -> list[Any]:
         return list(damaging.campaign(seed, Path(folder) / "case", seeds))
 
 
-def damage(seeds: int, jobs: int) -> bool:
+def damage(seeds: int, jobs: int, part: str) -> bool:
     """Every kind of damage to every export, `seeds` times each: no value may change without a word."""
     from tests.conftest import CORPUS, SAMPLES
     from tests.helpers import damage as damaging
 
     began, tally, silent = time.monotonic(), collections.Counter[str](), []
-    found = damaging.exports(*(p for p in (SAMPLES, CORPUS) if p.is_dir()))
+    number, parts = map(int, part.split("/"))
+    found = damaging.exports(*(p for p in (SAMPLES, CORPUS) if p.is_dir()))[number - 1 :: parts]
     read = 0
     context = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(jobs, mp_context=context) as workers:
@@ -146,9 +150,11 @@ def damage(seeds: int, jobs: int) -> bool:
             for o in (o for o in outcomes if o.how == "silent"):
                 silent.append(o)
                 print(f"  silent: {o.label}, {o.kind} {o.seed}: {o.what}", flush=True)
-            print(f"\r{n} of {len(found)} files", end="", file=sys.stderr, flush=True)
-    print(file=sys.stderr)
-    print(f"damage: {len(silent)} silent changes in {sum(tally.values()):,} damaged exports ({len(damaging.KINDS)} kinds, {seeds} seeds, {read} exports): "
+            if n % 10 == 0 or n == len(found):
+                print(
+                    f"  {n} of {len(found)} files, {sum(tally.values()):,} damaged exports", file=sys.stderr, flush=True
+                )
+    print(f"damage: {len(silent)} silent changes in {sum(tally.values()):,} damaged exports ({len(damaging.KINDS)} kinds, {seeds} seeds, {read} exports, part {part}): "
           f"{tally['refused']:,} refused, {tally['remarked']:,} remarked, {tally['same']:,} with the same values; {time.monotonic() - began:.0f} s")  # fmt: skip
     return not silent
 
@@ -211,6 +217,7 @@ def main() -> None:
     parser.add_argument("--case", type=int, help="repeat one case")
     parser.add_argument("--only", choices=["damage", "fuzz", "leak", "faults", "engines"])
     parser.add_argument("--seeds", type=int, default=20, help="seeds of every kind of damage on every export")
+    parser.add_argument("--part", default="1/1", metavar="K/N", help="damage every N-th export only, from the K-th on")
     parser.add_argument("--calls", type=int, default=5_000, help="diagnoses in one process, in the search for leaks")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--budget", type=float, default=1_800, help="seconds for the fuzz campaign")
@@ -219,7 +226,7 @@ def main() -> None:
         sys.exit(not again(a.case))
     good = True
     if a.only in (None, "damage"):
-        good &= damage(a.seeds, a.jobs)
+        good &= damage(a.seeds, a.jobs, a.part)
     if a.only in (None, "fuzz"):
         good &= fuzz(a.start, a.nightly or CASES, a.jobs, float("inf") if a.nightly else a.budget)
     if a.only in (None, "leak"):

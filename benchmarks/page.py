@@ -1,4 +1,4 @@
-"""What pages cost to write, to open and to use: reports of several sizes, and the pages of batch, compare and history.
+"""What pages cost to write, to open and to use: reports of several sizes, and the pages of the other products.
 
     python benchmarks/page.py [--record] [--no-lighthouse] [MARKERS...]        5,000 and 100,000 markers unless told
 
@@ -7,7 +7,7 @@ writes it, then of the browser's main thread: CPU time until the page is ready, 
 time hardly depends on what else the machine does; only the longest task is on the wall clock. Lighthouse gives performance,
 accessibility and best practices (0 to 100; its simulated slow phone). --record writes benchmarks/pages.md. Exit 1 where a
 promise is broken: 100 for accessibility and best practices everywhere, performance of 90 for the demo and 80 for 5,000
-markers, two CPU seconds to open any page.
+markers; one megabyte for 5,000 markers and six for 100,000; two CPU seconds to open any page.
 """
 
 from __future__ import annotations
@@ -26,14 +26,15 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from tests.conftest import SAMPLES  # noqa: E402
 from tests.helpers.reports import DEMO, frame  # noqa: E402
 from tests.test_history import builds  # noqa: E402
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome") or ""
 BROWSER = ROOT / "tests" / "browser"
 SCORES = {"demo": 90, "5,000 markers": 80}
+MOST_MB = {"5,000 markers": 1.0, "100,000 markers": 6.0}
 OPEN_MS = 2_000
-LARGE = 20_000  # markers from which on Lighthouse, which simulates a phone, is left out
 HEAD = ("page", "MB", "CPU s to write", "CPU ms to open", "longest task ms", "search ms", "sort ms", "heap MB", "performance", "accessibility", "best practices")  # fmt: skip
 
 
@@ -66,6 +67,12 @@ def pages(folder: Path, sizes: list[int]) -> dict[str, Callable[[], tuple[Path, 
     return {
         "demo": of("demo", "diagnose", DEMO, "-f", "html"),
         **reports,
+        "kernels, .ncu-rep": of("kernels", "diagnose", SAMPLES / "ncu-rep" / "transpose.ncu-rep", "-f", "html"),
+        "kernels, MI210": of("amd", "diagnose", SAMPLES / "rocprof-compute" / "four_kernels_mi210", "-f", "html"),
+        "timeline, two GPUs": of(
+            "timeline", "diagnose", SAMPLES / "nsys-sqlite" / "training_two_gpus.sqlite", "-f", "html"
+        ),
+        "occupancy": of("occupancy", "occupancy", "--arch", "sm_86", "--threads", "256", "--regs", "80", "-f", "html"),
         "compare, 2,000 markers": of("compare", "compare", one, other, "-f", "html"),
         "batch, 3 captures": of("batch", "batch", DEMO, one, other, out="index.html"),
         "history, 12 builds": of("history", "history", "show", "--history", builds(folder, 12, slow_from=8)),
@@ -73,18 +80,25 @@ def pages(folder: Path, sizes: list[int]) -> dict[str, Callable[[], tuple[Path, 
 
 
 def main(words: list[str]) -> int:
+    if {"-h", "--help"} & set(words):
+        sys.stdout.write(str(__doc__))
+        return 0
+    if not shutil.which("node") or not CHROMIUM:
+        sys.stderr.write("needs node, and Chromium in the path or in CHROMIUM\n")
+        return 2
     sizes = [int(w) for w in words if w.isdigit()] or [5_000, 100_000]
     rows, broken = [], []
     with tempfile.TemporaryDirectory() as folder:
         for name, make in pages(Path(folder), sizes).items():
             page, seconds = make()
             cost = node("open.mjs", page)
-            small = not name[0].isdigit() or int(name.split()[0].replace(",", "")) < LARGE
-            said = node("lighthouse.mjs", page) if small and "--no-lighthouse" not in words else {}
+            said = node("lighthouse.mjs", page) if "--no-lighthouse" not in words else {}
             marks = [said.get(key) for key in ("performance", "accessibility", "best-practices")]
             used = [cost[k] for k in ("cpu_ms", "longest_ms", "search_ms", "sort_ms", "heap_mb")]
             rows.append([name, f"{page.stat().st_size / 1e6:.2f}", f"{seconds:.1f}", *used, *marks])
             sys.stderr.write(f"{name}: {cost} {marks}\n")
+            if page.stat().st_size > MOST_MB.get(name, 6.0) * 1e6:
+                broken.append(f"{name} has {page.stat().st_size / 1e6:.2f} MB")
             if cost["cpu_ms"] > OPEN_MS:
                 broken.append(f"{name} takes {cost['cpu_ms']} ms to open")
             if said and (marks[1:] != [100, 100] or marks[0] < SCORES.get(name, 0)):

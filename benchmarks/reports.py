@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from tests.helpers import ncu_reports as w  # noqa: E402
+from tests.helpers.ncu_pages import LAUNCH  # noqa: E402
 from triage.dialects._nvidia import ncu_names  # noqa: E402
 from triage.dialects._nvidia.report.units import unit  # noqa: E402
 
@@ -62,8 +63,8 @@ def page(path: Path, found: list[w.Launch]) -> None:
     names = metrics()
     with path.open("w", newline="", encoding="utf-8") as f:
         out = csv.writer(f, quoting=csv.QUOTE_ALL)
-        out.writerow([*w.PAGE, *names])
-        out.writerow([*([""] * len(w.PAGE)), *(unit(n) for n in names)])
+        out.writerow([*LAUNCH, *names])
+        out.writerow([*([""] * len(LAUNCH)), *(unit(n) for n in names)])
         for i, x in enumerate(found):
             about = [i, 1, "app", "localhost", x.kernel, 1, 7, "(1, 1, 1)", "(1, 1, 1)", 0, "8.6"]
             out.writerow([*about, *(x.metrics[n] for n in names)])
