@@ -95,7 +95,7 @@ def _rule(rule: Rule, book: Rulebook) -> Iterator[str]:
     if rule.verify:
         yield f"\nIt worked if: {plain(rule.verify)}"
     for c in rule.caveats:
-        yield f"\nDoes not apply: {plain(c)}"
+        yield f"\nDoes not apply: {plain(c.text)}" + (f" *({said(c.where)})*" if c.where else "")
     for other in rule.tell_apart:
         yield f"\nTold apart from {_link(other.rule, book)} by {code(other.by)}: {plain(other.how)}"
     if rule.concludes:
