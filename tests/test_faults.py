@@ -18,6 +18,9 @@ from typing import Any
 import pytest
 
 from tests.conftest import FORMATS, ROOT, SAMPLES, run
+from triage import diagnose
+from triage.dialects._tables import csv_parser
+from triage.ground.errors import out_of_memory
 
 SAMPLE = SAMPLES / "generic" / "p3_workloads_v2.csv"
 TRIAGE = [sys.executable, "-m", "triage"]
@@ -389,6 +392,33 @@ def test_too_little_memory_ends_in_one_line(tmp_path: Path, big: Path, room: int
     one_line(p)
     assert "memory" in p.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("error", "is_it"),
+    [
+        (SystemError("<function read_csv> returned NULL without setting an exception"), True),
+        (ImportError("durable.so: failed to map segment from shared object"), True),
+        (TypeError("exceptions must derive from BaseException"), True),
+        (TypeError("unsupported operand type(s) for +: 'int' and 'str'"), False),
+        (ImportError("No module named 'durable_rules_engine'"), False),
+    ],
+)
+def test_what_a_lack_of_memory_looks_like(error: Exception, is_it: bool) -> None:
+    assert out_of_memory(error) is is_it
+
+
+def test_the_parser_is_not_started_without_room(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It crashes or hangs where it lacks some; with a limit that threads would reach, one of them does the work."""
+    monkeypatch.setattr(csv_parser.os, "sched_getaffinity", lambda _: range(4), raising=False)
+    assert csv_parser._threads(1 << 30) == 4
+    monkeypatch.setattr(csv_parser, "ARENA", 1 << 58)
+    assert csv_parser._threads(1 << 30) == 1
+    export = large(tmp_path / "large.csv", 5_000)  # one thread, and not so small that it is read without pandas
+    assert diagnose(export).todo
+    monkeypatch.setattr(csv_parser, "SPARE", 1 << 60)
+    with pytest.raises(MemoryError):
+        diagnose(export)
 
 
 # --- consoles and pipes ----------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ import click
 from triage import __version__
 from triage.commands._interrupted import Interruption
 from triage.commands._stderr import complain
-from triage.ground.errors import TriageError
+from triage.ground.errors import OUT_OF_MEMORY, TriageError, out_of_memory
 
 VERBS = {
     # verb -> (module, one line of help); the help stands here so that `triage --help` imports nothing
@@ -106,8 +106,8 @@ def main() -> None:
         code = _nobody_reads()
     except SystemExit as e:
         code = 143 if e.code == 143 else _nobody_reads()  # click itself ends so when the pipe is closed
-    except (MemoryError, RecursionError, ImportError, TypeError) as e:
-        if not _of_memory(e):
+    except OUT_OF_MEMORY as e:
+        if not out_of_memory(e):
             raise
         complain(f"not enough memory for this input ({type(e).__name__}) - split the export, or use --top")
         code = 2
@@ -125,16 +125,6 @@ def main() -> None:
             raise
         code = 130 if isinstance(e.__cause__, KeyboardInterrupt) else 143
     _leave(code if isinstance(code, int) else 0)
-
-
-def _of_memory(e: Exception) -> bool:
-    """Is that what the lack of memory looks like? A library may not be mapped, and pandas' parser then raises what is
-    no exception.
-    """
-    said = str(e)
-    return not isinstance(e, ImportError | TypeError) or any(
-        words in said for words in ("failed to map", "annot allocate memory", "must be a subclass of BaseException")
-    )
 
 
 def _leave(code: int) -> None:

@@ -15,6 +15,19 @@ Anything else that escapes is a bug of ours and may traceback.
 from __future__ import annotations
 
 MOST = 900  # characters of a message, whatever names it quotes
+OUT_OF_MEMORY = (MemoryError, RecursionError, ImportError, TypeError, SystemError)  # what a lack of memory may raise
+_LACKING = (  # a library cannot be mapped; compiled code fails without saying why, or raises what is no exception
+    "failed to map",
+    "annot allocate memory",
+    "without setting an exception",
+    "must be a subclass of BaseException",
+    "must derive from BaseException",
+)
+
+
+def out_of_memory(e: BaseException) -> bool:
+    """Is one of `OUT_OF_MEMORY` really that? A TypeError seldom is."""
+    return isinstance(e, MemoryError | RecursionError) or any(words in str(e) for words in _LACKING)
 
 
 class TriageError(Exception):

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from triage.ground.errors import TriageError
+from triage.ground.errors import TriageError, out_of_memory
 from triage.inference.groups import RULES, Group, Program, Signatures, unsign, wanted
 from triage.rulebook.expression import FALSE, TRUE, UNKNOWN
 
@@ -183,6 +183,8 @@ def backend(name: str, definitions: Sequence[Definition]) -> tuple[Backend, str]
             return _compiled(candidate, tuple(definitions)), problem
         # not only where it is missing: on Python 3.13 the published sources build and do not load
         except ImportError as e:
+            if out_of_memory(e):
+                raise
             problem = f"the {candidate} engine cannot be loaded here ({e}); using clips instead"
     raise TriageError(
         f"engine {name or 'durable, clips'}: cannot be loaded here", "pip install durable-rules, or use --engine clips"

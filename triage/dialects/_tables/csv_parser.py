@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 RANGE = 4 << 20  # bytes below which a further thread does not pay
 MOST = 6  # threads; pandas stops there too
+ARENA = 128 << 20  # bytes of address space that the allocator of a further thread may take at once
+PARSED, SPARE = 4, 48 << 20  # bytes that must be free to parse a table: so many per byte of it, and so many beside
 _WORDS = units.MISSING | {m.upper() for m in units.MISSING} | {"N/A", "NA", "None"}
 MISSING = sorted(_WORDS)  # without nan: that is remarked
 T = TypeVar("T")
@@ -153,7 +155,8 @@ class Parser:
                 path, below, size, 2 * threads if threads > 1 else 1
             )  # two each: the last to end is not waited for as long
             with ThreadPoolExecutor(threads) as pool, contextlib.suppress(pd.errors.ParserError):
-                done = list(pool.map(lambda start, end: self._part(convert, path, start, end), cuts, cuts[1:]))
+                each = pool.map if threads > 1 else map
+                done = list(each(lambda start, end: self._part(convert, path, start, end), cuts, cuts[1:]))
                 self.square = all(square for _, square in done)
                 return [part for part, _ in done]
         # small, or cut within quotes: the parser says so of the range before the cut
@@ -168,6 +171,7 @@ class Parser:
         import pandas as pd
 
         def table(**more: Any) -> tuple[pd.DataFrame, int]:
+            np.empty(PARSED * (end - start) + SPARE, np.uint8)  # a MemoryError here: the parser crashes or hangs
             with open(path, "rb", buffering=0) as f:
                 f.seek(start)
                 part = _Range(f, end - start, ord(self.source.delimiter))
@@ -202,7 +206,13 @@ def _threads(size: int) -> int:
     if processes is not None and processes.parent_process() is not None:
         return 1
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(cores, MOST, size // RANGE))
+    threads = max(1, min(cores, MOST, size // RANGE))
+    if threads > 1:
+        try:
+            np.empty(threads * ARENA, np.uint8)
+        except MemoryError:  # a limit, as build farms set them: slower, but it can be done
+            return 1
+    return threads
 
 
 def _cuts(path: str, start: int, end: int, count: int) -> list[int]:

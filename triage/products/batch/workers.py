@@ -20,7 +20,7 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from triage.ground.errors import CaptureError, TriageError
+from triage.ground.errors import CaptureError, TriageError, out_of_memory
 from triage.products.batch.find import Found
 from triage.products.batch.result import Cell, Overview
 from triage.products.settings import Settings
@@ -61,13 +61,12 @@ def work(found: Found, settings: Settings) -> Outcome:
             return _work(found, settings)
     except TriageError as e:
         return Outcome(found, error=str(e))
-    except (MemoryError, RecursionError) as e:
-        return Outcome(
-            found, error=f"{found.path}: not enough memory for this input ({type(e).__name__}) - split the export"
-        )
     except OSError as e:
         return Outcome(found, error=f"{found.path}: cannot be read ({e.strerror or e}) - check space and permissions")
     except Exception as e:  # one capture must not take down the night's batch
+        if out_of_memory(e):
+            lack = f"not enough memory for this input ({type(e).__name__}) - split the export"
+            return Outcome(found, error=f"{found.path}: {lack}")
         text = " ".join(str(e).split())[:200]
         return Outcome(found, error=f"{found.path}: internal error ({type(e).__name__}: {text}) - please report it")
 
