@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from triage.capture.arrays import Floats
+from triage.capture.arrays import Floats, Values
 from triage.capture.capture import Capture
 from triage.derive import View
 from triage.reading.passes import Pass, passes
@@ -19,7 +19,7 @@ NAMED = 3  # passes a sentence names
 def pass_facts(capture: Capture, total: float) -> Facts:
     """Facts of rule scope `frame` about passes: geometry finer than the screen. {} without passes or pixel counts."""
     view = View(capture)
-    prims, pixels = _column(view, "prims.drawn"), _column(view, "pixels.drawn")
+    prims, pixels = column(view, "prims.drawn"), column(view, "pixels.drawn")
     if total <= 0 or not np.isfinite(prims).any() or not np.isfinite(pixels).any():
         return {}
     found = [p for p in passes(capture) if len(p.rows) > 1]
@@ -39,8 +39,9 @@ def pass_facts(capture: Capture, total: float) -> Facts:
     return {"frame.dense_share": (time / total, text), "frame.dense_excess": (excess, text)}
 
 
-def _column(view: View, metric: str) -> Floats:
-    values = view[metric]
+def column(view: View, metric: str) -> Floats:
+    """A metric of every workload, NaN where the whole capture lacks it."""
+    values: Values = view[metric]
     return values if np.ndim(values) else np.full(view.size, np.nan)
 
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from triage.capture.arrays import Floats, Indices, Masks, Values
+from triage.capture.arrays import Floats, Indices, Masks
 from triage.capture.capture import Capture
 from triage.derive import View
 from triage.diagnosis.judged import Part
-from triage.diagnosis.pass_facts import geometry
+from triage.diagnosis.pass_facts import column, geometry
 from triage.diagnosis.roots import Causes
 from triage.reading.passes import CALL, Pass, passes
 
@@ -54,16 +54,11 @@ def rollup(part: Part) -> list[Rollup]:
     if not found:
         return []
     view = View(capture)
-    columns = {name: _column(view, metric) for name, metric in COUNTS.items()}
-    target, depth = _column(view, "target.pixels"), _column(view, "target.pixel_bytes")
+    columns = {name: column(view, metric) for name, metric in COUNTS.items()}
+    target, depth = column(view, "target.pixels"), column(view, "target.pixel_bytes")
     own, leaf = np.nan_to_num(capture.self_ns), capture.leaf
-    prims, pixels = _column(view, "prims.drawn"), _column(view, "pixels.drawn")
+    prims, pixels = column(view, "prims.drawn"), column(view, "pixels.drawn")
     return [_one(part, p, columns, target, depth, own, leaf, geometry(p, prims, pixels)[1]) for p in found]
-
-
-def _column(view: View, metric: str) -> Floats:
-    values: Values = view[metric]
-    return values if np.ndim(values) else np.full(view.size, np.nan)
 
 
 def _one(
@@ -86,13 +81,9 @@ def _one(
         counts["dispatches"] = _calls(c, leaf, "compute")
     pixels = counts["pixels"] or counts["pixel_invocations"] or None
     primitives = counts["primitives"] or counts["primitives_in"] or None
-    each = (
-        size_of_primitives
-        if np.isfinite(size_of_primitives)
-        else pixels / primitives
-        if pixels and primitives
-        else None
-    )
+    each = None
+    if pixels and primitives:
+        each = size_of_primitives if np.isfinite(size_of_primitives) else pixels / primitives
     moved = None
     if counts["read_bytes"] is not None and counts["written_bytes"] is not None:
         moved = counts["read_bytes"] + counts["written_bytes"]
@@ -106,7 +97,7 @@ def _one(
         p,
         calls,
         counts,
-        each if pixels and primitives else None,
+        each,
         moved / area if moved is not None and area else None,
         _middle(depth, rows) if size else None,
         int(np.bincount(part.limiter[rows], own[rows]).argmax()),

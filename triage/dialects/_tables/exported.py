@@ -57,10 +57,11 @@ def asking(headers: Iterable[str], known: Iterable[str]) -> Callable[[list[str]]
     own = (*(p for family in _PHONES for p in family), *_COMMON) if phone else ("",)
 
     def ask(metrics: list[str]) -> str:
-        names = [
-            tool.get(m, "") if tool else m for m in metrics if tool or (m.startswith(own) and not m.startswith(foreign))
-        ]
-        wanted = ", ".join(filter(None, names))
+        if tool:
+            names = [tool[m] for m in metrics if m in tool]
+        else:
+            names = [m for m in metrics if m.startswith(own) and not m.startswith(foreign)]
+        wanted = ", ".join(names)
         return f"add columns: {wanted}" if wanted else ""
 
     return ask
