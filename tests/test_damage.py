@@ -387,3 +387,14 @@ def test_a_first_column_called_with_a_hash_is_no_comment(tmp_path: Path) -> None
     other = tmp_path / "a.csv"
     other.write_text("\n".join([f"#,{rows[0]}", *(f"{i},{r}" for i, r in enumerate(rows[1:]))]) + "\n", "utf-8")
     assert damage.same(damage.of(reader.read(str(path))), damage.of(reader.read(str(other)))) == ""
+
+
+def test_a_list_that_only_counts_is_no_capture(tmp_path: Path) -> None:
+    """A manifest beside exports has a column called `gpu`; counters without a time are a capture all the same."""
+    manifest = tmp_path / "MANIFEST.tsv"
+    manifest.write_text("file\tgpu\tcount\na.csv\tan A100\t35\nb.csv\tan H100\t706\n", "utf-8")
+    with pytest.raises(TriageError, match="only counts"):
+        api.diagnose(manifest)
+    untimed = tmp_path / "untimed.csv"
+    untimed.write_text("marker,gpu.time [us],count,prims.drawn\nSky,,35,120\nSea,,706,90\n", "utf-8")
+    assert api.diagnose(untimed)

@@ -20,7 +20,7 @@ from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects._tables import exported, plausible, spoken, tree_columns, wide_table
 from triage.ground import units
-from triage.ground.errors import BadCapture, UnknownUnit
+from triage.ground.errors import BadCapture, NotTriageable, UnknownUnit
 
 NAME = "generic"
 TITLE = "Generic table, one row per workload"
@@ -172,6 +172,9 @@ def read(source: Source, options: Options) -> Table:
     unmapped += [headers[columns.pop(m)[0]] for m in counts]
     if not columns:
         raise _nothing_known(source, headers)
+    _refuse_list(
+        source, {m: headers[c] for m, (c, _) in columns.items()}, [wide.numbers[c] for c, _ in columns.values()]
+    )
     table = Table(NAME, [source], _names(roles, wide, count), {}, first_line=wide.first_line, lines=wide.lines)
     table.quality += wide.quality
     table.notes += _by_words(headers, {i: m for i, (m, _) in words.items() if columns.get(m, (-1,))[0] == i})
@@ -352,3 +355,13 @@ def _refuse_half_row(source: Source, line: int, width: int, count: int, numbers:
         got = len(cells(source.head_lines[line], source.delimiter)) if len(source.head_lines) > line else 0
         what = f"the only row has {got} of {width} cells" if count == 1 and got < width else "no cell holds a number"
         raise BadCapture(f"{source.path}:{line + 1}: {what}", "the export was cut off or is empty; export again")
+
+
+def _refuse_list(source: Source, headers: dict[str, str], numbers: list[Floats]) -> None:
+    """A list of files or machines has a column called `gpu` and one that counts, and is no capture."""
+    measures = [(headers[m], v) for m, v in zip(headers, numbers, strict=True) if m != "frame.calls"]
+    if measures and not any(np.isfinite(v).any() for _, v in measures):
+        raise NotTriageable(
+            f"{source.path}: no cell of {', '.join(repr(h) for h, _ in measures[:3])} holds a number",
+            "a list that only counts is no capture; give the profiler's own export",
+        )
