@@ -11,19 +11,16 @@ from triage.ground.method import CHAIN
 
 L2_SOURCES = ("tex", "crop", "zrop", "raster", "pe", "gcc", "hub", "fbp")
 # Why a warp of a stage could not start, as the launch-stall counters of Nsight Graphics name it.
-_LAUNCH = tuple(
-    f"launch_stall.{stage}_{reason}"
-    for stage in ("ps", "cs", "vtg")
-    for reason in (
-        "register_allocation",
-        "warp_allocation",
-        "cta_allocation",
-        "shmem_allocation",
-        "barrier_allocation",
-        "attr_allocation",
-        "ooo_warp_completion",
-    )
+_STAGES = ("ps", "cs", "vtg")
+_REASONS = (
+    "warp_allocation",
+    "cta_allocation",
+    "shmem_allocation",
+    "barrier_allocation",
+    "attr_allocation",
+    "ooo_warp_completion",
 )
+_ENOUGH = 3  # reasons counted: fewer leave open what else holds warps back, unless warps themselves were counted
 
 
 def _per(metric: str, top: str, bottom: str, formula: str) -> Derivation:
@@ -41,6 +38,17 @@ def _sum(*values: Values) -> Values:
     for v in values:
         total = np.where(np.isnan(total), v, np.where(np.isnan(v), total, total + v))
     return total
+
+
+def _worst(*stalls: Values) -> Values:
+    """The largest launch stall; missing where so few reasons were counted that another may be larger.
+
+    stalls: of every reason the stages, in the order of _REASONS and _STAGES, and registers of any stage last.
+    """
+    reasons = [highest(*stalls[i : i + len(_STAGES)]) for i in range(0, len(stalls), len(_STAGES))]
+    counted = sum(np.isfinite(r).astype(int) for r in reasons)
+    known = (counted >= _ENOUGH) | np.isfinite(reasons[0])
+    return np.where(known, highest(*reasons), np.nan)
 
 
 # The counters are shares of L2's sector peak; over their sum they become shares of the traffic there was.
@@ -100,7 +108,24 @@ DERIVATIONS = (
         lambda kept, seen: 1 - kept / seen,
     ),
     *(_l2_share(u) for u in ("tex", "crop", "zrop", "gcc")),
-    Derivation("launch_stall.worst", (), "largest launch stall of any stage and resource", highest, optional=_LAUNCH),
+    Derivation(
+        "launch_stall.register_allocation",
+        (),
+        "the largest of the stages'",
+        highest,
+        optional=tuple(f"launch_stall.{stage}_register_allocation" for stage in _STAGES),
+        ask=("launch_stall.ps_register_allocation", "launch_stall.cs_register_allocation"),
+    ),
+    Derivation(
+        "launch_stall.worst",
+        (),
+        "largest launch stall of any stage and resource, where three or that of warp slots were counted",
+        _worst,
+        optional=(
+            *(f"launch_stall.{stage}_{r}" for r in _REASONS for stage in _STAGES),
+            "launch_stall.register_allocation",
+        ),
+    ),
     Derivation(
         "ray.stalls",
         ("stall.rtcore",),

@@ -42,7 +42,12 @@ OWN: dict[str, tuple[str, ...]] = {
         "shader.barriers",
     ),
 }
-DRAWN = ("bottleneck.", "pixels.", "prims.", "vertices.")  # counters that only drawing moves
+_DRAWN = ("bottleneck.", "pixels.", "prims.", "vertices.")  # counters that only drawing moves
+_DRAWING = (  # units and counts that stand still, or next to it, where nothing is drawn
+    *("crop.throughput", "zrop.throughput", "pd.throughput", "vaf.throughput", "vpc.throughput", "raster.throughput"),
+    *("rtcore.throughput", "draw.count", "invocations.ps", "invocations.vs"),
+)
+_STILL = 0.02  # of a unit's peak: copies and clears by kernels leave such traces
 _DRAWS = frozenset(("draw", "geometry", "fullscreen"))  # kinds of work
 # gfx names count generations: gfx9 is both GCN5 and CDNA, RDNA begins at gfx10.
 _RDNA = ("gfx10", "gfx11", "gfx12")
@@ -84,9 +89,16 @@ def _kernels(view: View) -> Values:
     return np.full(view.size, float(of_kernels(view.capture.input.tells)))
 
 
+def drawing_counted(capture: Capture) -> bool:
+    """Do counters of a capture show that something is drawn?"""
+    if any(m.startswith(_DRAWN) for m in capture.facts):
+        return True
+    return any(bool((capture.facts[m] > _STILL).any()) for m in _DRAWING if m in capture.facts)
+
+
 def drawn(capture: Capture) -> bool:
     """Does a capture hold anything that is drawn, by its counters or the kinds of its work?"""
-    return any(m.startswith(DRAWN) for m in capture.facts) or not _DRAWS.isdisjoint(capture.kinds.tolist())
+    return drawing_counted(capture) or not _DRAWS.isdisjoint(capture.kinds.tolist())
 
 
 def _drawn(view: View) -> Values:

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from triage import schema
+from triage import devices, schema
 from triage.capture.arrays import Floats, Names
 from triage.capture.capture import KINDS, Column, Quality, Table
 from triage.capture.cells import cells
@@ -36,14 +36,22 @@ ROLES = {
         *("path", "marker path", "full name", "hierarchy", "full path", "marker hierarchy", "scope path"),
         *("zone path", "group"),
     ),
-    "parent": ("parent", "parent name", "parent marker", "parent id", "parent pass", "belongs to"),
+    "parent": (
+        *("parent", "parent name", "parent marker", "parent id", "parent pass", "belongs to", "parent event"),
+        *("parent event id", "parent row", "parent index"),
+    ),
     "level": ("level", "depth", "nesting", "indent", "tree level"),
     "id": ("id", "event id", "eid", "index"),
     "kind": ("kind", "type", "workload kind", "workload type", "pass kind", "pass type"),
     "device": ("device", "gpu name", "device name"),
     "queue": ("queue", "queue name", "queue type"),
 }
-_FRAME = re.compile(r"frame[ _#:]*\d*", re.IGNORECASE)  # a row that is called so heads the rows of its frame
+OUTER = ("pass", "pass name", "render pass", "section", "zone", "stage", "category")  # beside names: where they stand
+UNITS_ALONE = 2  # columns that are called by a unit and nothing more: then a pipe may be, too
+_BESIDE_SM = {"texture_pipe.busy": "l1tex.throughput"}  # a phone's words, where the table is of a GPU with SMs
+_FRAME = re.compile(
+    r"(?:gpu |whole )?(?:frame|scene|total|capture|root)[ _#:]*\d*", re.IGNORECASE
+)  # a row that is called so heads the rows of its frame
 _KIND_WORDS = {
     "fullscreen": "fullscreen",
     "full screen": "fullscreen",
@@ -145,13 +153,18 @@ def read(source: Source, options: Options) -> Table:
     known = [metric_of(header, mapping) if header and i not in taken else ("", "") for i, header in enumerate(headers)]
     own = [i in taken or schema.normal(h) in mapping for i, h in enumerate(headers)]  # what the user says stands
     asked = ["" if mine or not _doubted(k) else h for h, k, mine in zip(headers, known, own, strict=True)]
-    words = spoken.read(asked, stalls=any(metric.startswith("stall.") for metric, _ in known))
+    stalls = any(metric.startswith("stall.") for metric, _ in known)
+    units_alone = sum(m.endswith(".throughput") and " " not in h.strip() for h, (m, _) in zip(headers, known, strict=True))  # fmt: skip
+    words = spoken.read(asked, stalls=stalls, pipes=units_alone >= UNITS_ALONE)
     words = {i: found for i, found in words.items() if not known[i][0] or schema.get(found[0]).unit == "ratio"}
     words |= spoken.busy(["" if mine else h for h, mine in zip(headers, own, strict=True)], [words.get(i, k) for i, k in enumerate(known)])  # fmt: skip
+    told = [words.get(i) or k for i, k in enumerate(known)]
+    if any(metric == "sm.throughput" for metric, _ in told):
+        told = [(_BESIDE_SM.get(metric, metric), unit) for metric, unit in told]
     for i, header in enumerate(headers):
         if i in taken or not header:
             continue
-        metric, unit = words.get(i) or known[i]
+        metric, unit = told[i]
         if (
             not own[i] and not header.startswith(metric) and _foreign(metric, unit)
         ):  # `L2 (MB)`, `Time %`: something else of the same name
@@ -168,7 +181,7 @@ def read(source: Source, options: Options) -> Table:
     wide = wide_table.read(source, line, len(headers), numeric, list(roles.values()), style=style, skip=below)
     count = len(wide.numbers[numeric[0]])
     _refuse_half_row(source, line, len(headers), count, wide.numbers)
-    counts = [m for m, (c, u) in columns.items() if c in words and plausible.no_share(m, u, wide.numbers[c])]
+    counts = [m for m, (c, u) in columns.items() if plausible.no_share(m, u, wide.numbers[c], named=c not in words)]
     unmapped += [headers[columns.pop(m)[0]] for m in counts]
     if not columns:
         raise _nothing_known(source, headers)
@@ -177,6 +190,9 @@ def read(source: Source, options: Options) -> Table:
     )
     table = Table(NAME, [source], _names(roles, wide, count), {}, first_line=wide.first_line, lines=wide.lines)
     table.quality += wide.quality
+    if "device" in roles:
+        table.device = next((d for d in wide.texts[roles["device"]] if d), "")
+    table.quality += _occupancy(columns, headers, wide.numbers, table.device)
     table.notes += _by_words(headers, {i: m for i, (m, _) in words.items() if columns.get(m, (-1,))[0] == i})
     # people write 0.47 or 47 for a share; a file does one of them throughout
     percent = _bare_ratios_are_percent(columns, wide.numbers, headers, table.notes)
@@ -220,12 +236,12 @@ def read(source: Source, options: Options) -> Table:
         heads = [k in ("frame", "marker") or bool(_FRAME.fullmatch(str(n).strip())) for k, n in zip(kinds, table.names, strict=True)]  # fmt: skip
         if levels := tree_columns.by_sums(np.array(heads), table.columns["gpu.time"].values):
             table.paths = tree_columns.by_level(table.names, levels)
+    elif table.paths is not None and count and "gpu.time" in table.columns and _FRAME.fullmatch(name := str(table.names[0]).strip()):  # fmt: skip
+        table.paths = tree_columns.under_first(table.paths, name, table.columns["gpu.time"].values)
     if "queue" in roles:
         queues = _queues(wide.texts[roles["queue"]])
         if np.isfinite(queues).any():
             table.columns["queue.async"] = Column(queues, headers[roles["queue"]], roles["queue"] + 1)
-    if "device" in roles:
-        table.device = next((d for d in wide.texts[roles["device"]] if d), "")
     table.unmapped = unmapped
     table.quality += _unread(unmapped)
     table.collect = exported.asking(headers, columns)
@@ -235,16 +251,29 @@ def read(source: Source, options: Options) -> Table:
 
 
 def _roles(source: Source, line: int, headers: list[str]) -> dict[str, int]:
-    """role -> position; where no header says that it names the rows, the first column of words does."""
-    roles = wide_table.roles(headers, ROLES)
-    if {"name", "path"} & roles.keys():
-        return roles
+    """role -> position; where no header says that it names the rows, the first column of words does.
+
+    A second column of words that may name rows, `Pass` beside `Marker`, says where they stand; `GPU` over words names one.
+    """
+    roles = wide_table.roles([spoken.CAMEL.sub(" ", h) for h in headers], ROLES)
     below = [cells(text, source.delimiter, source.skip_space) for text in source.head_lines[line : line + 8]]
     below = [row for row in below if any(row)]
-    place = next((i for i in range(len(headers)) if i not in roles.values()), -1)
-    first = [row[place] if place < len(row) else "" for row in below]
-    if place >= 0 and first and not metric_of(headers[place])[0] and all(re.search(r"[^\W\d]", name) for name in first):
-        roles["name"] = place
+
+    def worded(place: int) -> bool:
+        """Do words stand below a header, and nothing else?"""
+        found = [row[place] if place < len(row) else "" for row in below]
+        return bool(found) and all(re.search(r"[^\W\d]", text) for text in found)
+
+    if "device" not in roles and (place := wide_table.find(headers, "gpu")) >= 0 and worded(place):
+        roles["device"] = place
+    if not {"name", "path"} & roles.keys():
+        place = next((i for i in range(len(headers)) if i not in roles.values()), -1)
+        if place >= 0 and not metric_of(headers[place])[0] and worded(place):
+            roles["name"] = place
+    elif "name" in roles and not {"path", "parent", "level"} & roles.keys():
+        place = wide_table.find(headers, *OUTER)
+        if place >= 0 and place != roles["name"] and worded(place):
+            roles["path"] = place
     return roles
 
 
@@ -252,6 +281,21 @@ def _doubted(known: tuple[str, str]) -> bool:
     """Is a header unknown, or one of shares where the metric of its name is none? `SM Occupancy [%]` counts no warps."""
     metric, unit = known
     return not metric or (unit == "%" and schema.get(metric).unit != "ratio")
+
+
+def _occupancy(
+    columns: dict[str, tuple[int, str]], headers: list[str], numbers: dict[int, Floats], device: str
+) -> list[Quality]:
+    """What is said of a column `SM Occupancy` that states no unit; where it is no count of warps, its metric is changed."""
+    place, unit = columns.get("sm.active_warps", (-1, ""))
+    if place < 0 or unit or "sm.occupancy" in columns or schema.normal(headers[place]) != "sm occupancy":
+        return []
+    found = devices.find(device) if device else None
+    warps, said = plausible.counted_warps(columns, numbers, headers[place], found.max_warps_per_sm if found else plausible.SLOTS)  # fmt: skip
+    if not warps:
+        del columns["sm.active_warps"]
+        columns["sm.occupancy"] = (place, "" if np.nanmax(numbers[place], initial=0) <= 1 else "%")
+    return [said]
 
 
 def _foreign(metric: str, unit: str) -> bool:
@@ -287,6 +331,8 @@ def _names(roles: dict[str, int], wide: wide_table.Wide, count: int) -> Names:
     if "name" in roles:
         found = wide.texts[roles["name"]]
         blank = found == ""
+        if "path" in roles:  # whose last level names the row
+            blank &= wide.texts[roles["path"]] == ""
         if blank.any():
             found = found.copy()
             found[blank] = [f"row {i + 1}" for i in np.flatnonzero(blank)]

@@ -37,6 +37,7 @@ METRICS = (
             "lts__average_t_sector_hit_rate_realtime.pct",
             "lts__average_t_sector_hit_rate.pct",
             "lts__request_total_sectors_hitrate_pct",
+            "lts__hitrate_pct",
         ),
     ),
     # GPU Trace names the memory controller (dramc), ncu the memory (dram); ncu 2026 says bytes_op_read for bytes_read.

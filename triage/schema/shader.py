@@ -189,6 +189,12 @@ METRICS = (
     ),
     *_launch_stalls(),
     share(
+        "launch_stall.register_allocation",
+        "Launch stall: register allocation",
+        "low",
+        "Elapsed cycles in which warps of any stage could not start for want of free registers",
+    ),
+    share(
         "launch_stall.vtg_isbe",
         "Launch stall: ISBE",
         "low",

@@ -35,6 +35,7 @@ _NAMES = re.compile(
     r"flattened_event_name|(?:event|marker|range|regime|pass|workload)?[ _]?(?:name|text|path)"
     r"|marker|event|range|regime|region"
 )
+_TIME = re.compile(r"\b(time|duration)\b", re.IGNORECASE)
 _REPRO = "metric set,gpu clocks,driver version,device name,chip name,process file name,product version".split(",")
 
 
@@ -87,9 +88,10 @@ def what(source: Source) -> str:
     ):
         return "events"
     counters = sum(bool(perfworks.counter(c)) for c in rest)
+    timed = any(_TIME.search(c) and "__" not in c for c in rest)  # the exporter keeps times in a file of their own
     if name_at([first, *rest]) or (
         low == "flattened_event_name"
-        or (sep == "\t" and counters and counters >= len(rest) / 2 and _NAMES.fullmatch(low))
+        or (sep == "\t" and not timed and counters and counters >= len(rest) / 2 and _NAMES.fullmatch(low))
     ):
         return "regimes"
     pairs = [row.split("\t") for row in source.head_lines[number - 1 : number + 40] if row.strip()]

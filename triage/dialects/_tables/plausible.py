@@ -21,6 +21,9 @@ LONGEST_MS = 2_000.0  # milliseconds that a capture of fractional times may add 
 ALIKE = 0.02  # of the larger: two figures that tools rounded in their own way
 FROM_PERCENT = 0.01
 OVER = 110.0  # per cent: what passes of a profiler that ran one after another may add up to
+ABSURD = 1_000.0  # per cent: no profiler's rounding or passes come there; hundreds do occur (RenderDoc's hit rates)
+SLOTS = 64  # warps that any NVIDIA SM holds at most (compute capability 3.0 to 8.0, 9.0 and 10.0)
+ABOVE_THEORY = 0.05  # what an achieved occupancy may exceed the theoretical one by, for all that was rounded
 SMALL = 0.5  # of a share that stands beside percentages: so little is no percentage of these
 # shares that are a good part of one in any work that runs: all of them below 1 % would be absurd
 _NEVER_TINY = ("l1tex.hit_rate", "l2.hit_rate", "l3.hit_rate", "llc.hit_rate", "sm.active", "gpu.active", "sm.occupancy", "occupancy.theoretical",
@@ -105,11 +108,42 @@ def called_percent(columns: Mapping[str, Floats], headers: Mapping[str, str]) ->
     return [Quality("mixed-shares", said)]
 
 
-def no_share(metric: str, unit: str, values: Floats) -> bool:
-    """Are these too large for the share that a column's words seem to mean? Such words, `L2 hits`, count things then."""
+def counted_warps(
+    columns: Mapping[str, tuple[int, str]], numbers: Mapping[int, Floats], header: str, slots: int
+) -> tuple[bool, Quality]:
+    """(is a column `SM Occupancy` without a unit one of warps?, what to say of it).
+
+    The article counts warps under that name, most people mean a share of the slots. Warps cannot be more than an SM's slots
+    (slots: of the GPU that the table names, else of any), nor fill a larger part of them than is possible in theory. Where
+    neither tells, the other shares do: people who write a sign at each of them would have written it here.
+    """
+    values = numbers[columns["sm.active_warps"][0]]
+    c, _ = columns.get("occupancy.theoretical", (-1, ""))
+    possible = numbers[c] * (1.0 if np.nanmax(numbers[c], initial=0) <= 1 else FROM_PERCENT) if c >= 0 else np.inf
+    known = values[np.isfinite(values)]
+    with np.errstate(invalid="ignore"):
+        beyond = bool((values > slots).any() or (values / slots > possible + ABOVE_THEORY).any())
+    signs = [bool(u) for m, (_, u) in columns.items() if schema.get(m).unit == "ratio" and schema.get(m).bounded]
+    small = bool(len(known)) and known.max() <= 1
+    if small or beyond or not any(signs):
+        which = "fractions of 1" if small else "percentages"
+        why = (
+            "no value exceeds 1" if small else "there are no such counts of warps" if beyond else "as the other shares"
+        )
+        said = f"{header[:60]!r} states no unit and was read as {which}, {why}; write [%] or [warps] to be sure"
+        return False, Quality("occupancy-unit", said)
+    said = f"{header[:60]!r} states no unit and was read as warps of an SM, as in NVIDIA's article; if it is a percentage, write [%]"
+    return True, Quality("occupancy-unit", said)
+
+
+def no_share(metric: str, unit: str, values: Floats, named: bool = False) -> bool:
+    """Are these too large for the share that a column seems to mean? Then it counts things, as `L2 hits` may.
+
+    named: by a metric's own name, not by words that may mean another; such a column must be further off.
+    """
     known = schema.get(metric)
     share = known.unit == "ratio" and known.bounded and not unit
-    return bool(share and np.isfinite(values).any() and np.nanmax(values) > OVER)
+    return bool(share and np.isfinite(values).any() and np.nanmax(values) > (ABSURD if named else OVER))
 
 
 def with_units(source: Source, line: int, headers: Sequence[str]) -> tuple[list[str], Sequence[int]]:

@@ -24,10 +24,10 @@ from triage.ground.errors import UnknownUnit
 LONGEST = 80  # characters of a name that somebody wrote by hand
 _FILE = Path(__file__).resolve().parent / "spoken.toml"
 _AGGREGATE = re.compile(r"[\[(](avg|average|mean|median|sum|total|max)[\])]\Z", re.IGNORECASE)
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _SEVERAL = re.compile(r"\b([A-Z]{2,})s\b")  # `SMs`
 _COUNTED = re.compile(r"#|(?<![a-z])(?:count|number|num)(?![a-z])", re.IGNORECASE)
-_LAST_UNIT = re.compile(r"(?<=[,\s])\(?(ns|us|µs|ms|(?:milli|micro|nano)seconds|[kmg]i?b|bytes|%)\)?\Z", re.IGNORECASE)
+_LAST_UNIT = re.compile(r"(?<=[,\s])\(?(ns|us|µs|ms|(?:milli|micro|nano)seconds|[kmg]?i?b|bytes|%)\)?\Z", re.IGNORECASE)
 _PERCENT = re.compile(r"\b(pct|percent|percentage)\b", re.IGNORECASE)
 # a column that is called by its unit alone
 _TIMES = {u: u for u in ("ns", "us", "µs", "ms")} | {"milliseconds": "ms", "microseconds": "us", "nanoseconds": "ns"}
@@ -46,17 +46,20 @@ class _Vocabulary(TypedDict):
     shares: list[str]
     times: list[str]
     drop_of_stalls: list[str]
+    drop_of_launches: list[str]
     same: dict[str, str]
     joined: dict[str, str]
     phrases: dict[str, str]
     units: dict[str, str]
     among_stalls: dict[str, str]
+    among_units: dict[str, str]
 
 
-def read(headers: Sequence[str], stalls: bool = False) -> dict[int, tuple[str, str]]:
+def read(headers: Sequence[str], stalls: bool = False, pipes: bool = False) -> dict[int, tuple[str, str]]:
     """Position -> (metric, unit text) of the headers whose words are a metric's.
 
-    stalls: does the table tell reasons to stall under other names? Then `barrier` alone is one too.
+    stalls: does the table tell reasons to stall under other names? Then `barrier` alone is one too. pipes: does it call units
+    by their names alone? Then `FMA` is a pipe's share.
     """
     said = {i: _split(h) for i, h in enumerate(headers) if 0 < len(h) <= LONGEST and "__" not in h}
     found = {i: (m, unit) for i, (words, unit) in said.items() if (m := _meant(words, unit, headers[i]))}
@@ -64,6 +67,9 @@ def read(headers: Sequence[str], stalls: bool = False) -> dict[int, tuple[str, s
     if said and (stalls or any(m.startswith("stall.") for m, _ in found.values())):
         short = {_words(k): v for k, v in _data()["among_stalls"].items()}
         found |= {i: (short[words], unit) for i, (words, unit) in said.items() if words in short and _fits(short[words], unit, headers[i])}  # fmt: skip
+    if pipes:
+        alone = {_words(k): v for k, v in _data()["among_units"].items()}
+        found |= {i: (alone[words], unit) for i, (words, unit) in said.items() if i not in found and words in alone and _fits(alone[words], unit, headers[i])}  # fmt: skip
     return found
 
 
@@ -104,10 +110,10 @@ def _split(header: str) -> tuple[_Words, str]:
         return frozenset({"time"}), alone
     bare, unit = wide_table.split_unit(text)
     if not unit:
-        bare, unit = wide_table.split_suffix(_CAMEL.sub("_", text).replace(".", "_"))
+        bare, unit = wide_table.split_suffix(CAMEL.sub("_", text).replace(".", "_"))
     if not unit and (m := _LAST_UNIT.search(text)):
         bare, unit = text[: m.start()], m[1]
-    if not unit and ("%" in text or _PERCENT.search(_CAMEL.sub(" ", text).replace("_", " "))):
+    if not unit and ("%" in text or _PERCENT.search(CAMEL.sub(" ", text).replace("_", " "))):
         bare, unit = text, "%"  # `SM (%SOL)`, `L2 throughput, % of peak`: a sign anywhere
     if unit.startswith("%"):  # `SM [% of peak]`: what stands beside the sign says what it is a share of
         bare, unit = f"{bare} {unit[1:]}", "%"
@@ -118,14 +124,16 @@ def _split(header: str) -> tuple[_Words, str]:
 
 def _words(text: str) -> _Words:
     data = _data()
-    joined = " ".join(re.findall(r"[a-z0-9]+", _CAMEL.sub(" ", _SEVERAL.sub(r"\1", text)).lower()))
+    joined = " ".join(re.findall(r"[a-z0-9]+", CAMEL.sub(" ", _SEVERAL.sub(r"\1", text)).lower()))
     for many, one in data["joined"].items():
         if many in joined:
             joined = re.sub(rf"\b{many}s?\b", one, joined)
     same = data["same"]
     meant = (same.get(w, same.get(_one(w), _one(w))) for w in joined.split())
     kept = frozenset(w for w in meant if w not in data["drop"])
-    return kept.difference(data["drop_of_stalls"]) if "stall" in kept else kept
+    if "stall" not in kept:
+        return kept
+    return kept.difference(data["drop_of_stalls"], data["drop_of_launches"] if "launch" in kept else ())
 
 
 def _one(word: str) -> str:
@@ -136,7 +144,7 @@ def _one(word: str) -> str:
 def _fits(metric: str, unit: str, header: str) -> bool:
     if unit == "%":
         return schema.get(metric).unit == "ratio"
-    if schema.get(metric).unit == "ratio" and _COUNTED.search(_CAMEL.sub(" ", header)):
+    if schema.get(metric).unit == "ratio" and _COUNTED.search(CAMEL.sub(" ", header)):
         return False  # `Tex count` counts textures
     if not unit and schema.get(metric).unit.startswith("byte"):  # reads, writes: of what, and in which size?
         return "byte" in header.lower() and schema.get(metric).unit == "byte"

@@ -16,13 +16,13 @@ SEPARATORS = ("/", "\\", " > ", ">", "|", "::", "»", "→")  # of levels, the m
 
 
 def by_path(names: Names, paths: Names, named: bool) -> tuple[Names, Names]:
-    """Leaf names and parent paths; a path may or may not repeat the workload's name as its last level."""
+    """Leaf names and parent paths; a path may or may not repeat the workload's name as its last level, or stand for it."""
     between = next((s for s in SEPARATORS if any(s in str(p) for p in paths)), "/")
     leaf, parent = names.copy(), np.empty(len(names), dtype=object)
     for i, path in enumerate(paths):
         text, name = str(path), str(names[i]).strip()
         levels = [p.strip() for p in text.split(between) if p.strip()]
-        if levels and (not named or levels[-1] == name):
+        if levels and (not named or not name or levels[-1] == name):
             leaf[i] = levels.pop()
         elif named and text.endswith(name) and between in name:  # a name may itself hold what separates levels
             levels = [p.strip() for p in text[: -len(name)].split(between) if p.strip()]
@@ -60,6 +60,22 @@ def by_sums(heads: Masks, times: Floats) -> list[int] | None:
         if not MOST_REST * times[first] <= below <= (1 + ROUNDED) * times[first]:
             return None
     return [0 if head else 1 for head in heads]
+
+
+def under_first(paths: Names, name: str, times: Floats) -> Names:
+    """The paths, all below the first row where it takes the time of the others that stand at the top; else as they are.
+
+    name: of the first row, which is called a frame and has nothing below it by the table's own columns.
+    """
+    top = np.array([path == "" for path in paths])
+    below = float(np.nansum(times[1:][top[1:]]))
+    if not top[0] or top.sum() < 2 or not MOST_REST * times[0] <= below <= (1 + ROUNDED) * times[0]:
+        return paths
+    if any(str(path).split(SEP)[0] == name for path in paths):
+        return paths
+    out = paths.copy()
+    out[1:] = [f"{name}{SEP}{path}" if path else name for path in paths[1:]]
+    return out
 
 
 def by_parent(names: Names, parents: Names, ids: Names | None) -> Names:

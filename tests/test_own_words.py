@@ -1,0 +1,148 @@
+"""Own tables: what names rows and columns, what a bare occupancy is, and what tells a frame from launches."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from triage import api
+from triage.dialects._tables import spoken
+
+HEAD = "SM SOL%,TEX SOL%,L2 SOL%,DRAM SOL%,CROP SOL%"
+FIGURES = "35,28,22,18,{crop}"
+
+
+def chains(text: str, tmp_path: Path) -> dict[str, list[str]]:
+    """Marker -> its chain of causes, of a table."""
+    path = tmp_path / "frame.csv"
+    path.write_text(text)
+    return {w["name"]: w["chain"] for w in api.diagnose(path).to_dict()["workloads"]}
+
+
+@pytest.mark.parametrize(
+    ("header", "metric"),
+    [
+        ("Warp Launch Stall: Register Allocation", "launch_stall.register_allocation"),
+        ("PS launch stalled: registers (%)", "launch_stall.ps_register_allocation"),
+        ("VTG launch stalled: attributes (%)", "launch_stall.vtg_attr_allocation"),
+        ("Warp Launch Stalled: Shared Memory Allocation", "launch_stall.cs_shmem_allocation"),
+        ("launch_stall_ooo_warp_completion_pct", "launch_stall.ps_ooo_warp_completion"),
+        ("SM Throughput while Active (%)", "sm.throughput_active"),
+        ("Shader Core Utilization When Active %", "sm.throughput_active"),
+        ("Waiting for Idle (%)", "wfi.sync"),
+        ("L1TEX Sector Hit Rate", "l1tex.hit_rate"),
+        ("Active Lanes per Instruction", "warp.threads_per_inst"),
+        ("Threads per Threadgroup", "launch.block_size"),
+        ("sharedMemoryBytes", "launch.shared"),
+        ("ZCull Rejects (%)", "zcull.reject_rate"),
+        ("PES+VPC Throughput", "vpc.throughput"),
+        ("Memory Read (MB)", "vram.bytes_read"),
+        ("Memory Read (%)", ""),  # a share of what?
+        ("Launch Stall", ""),  # of what?
+    ],
+)
+def test_further_words_of_frames(header: str, metric: str) -> None:
+    assert spoken.read([header]).get(0, ("", ""))[0] == metric
+
+
+def test_a_pipe_is_called_by_its_name_only_beside_units_that_are() -> None:
+    assert spoken.read(["FMA"]) == {}
+    assert spoken.read(["", "FMA"], pipes=True) == {1: ("pipe.fma", "")}
+
+
+ROWS = {
+    "numbers of parents": ("Id,ParentId,Marker", "1,,Frame", "2,1,Post", "3,2,SSR"),
+    "a pass beside a marker": ("Pass,Marker", "Frame,", "Frame/Post,", "Frame/Post,SSR"),
+    "a pass that names its rows' own": ("Pass,Event", "Frame 7,", "Post,", "Post,SSR"),
+    "depth": ("Depth,Marker", "0,Frame", "1,Post", "2,SSR"),
+}
+
+
+@pytest.mark.parametrize("how", ROWS)
+def test_rows_stand_where_their_columns_say(how: str, tmp_path: Path) -> None:
+    head, *rows = ROWS[how]
+    lines = [f"{head},GPU Time (us),{HEAD}"] + [f"{row},{time},{FIGURES.format(crop=9)}" for row, time in zip(rows, (820, 810, 800), strict=True)]  # fmt: skip
+    path = tmp_path / "frame.csv"
+    path.write_text("\n".join(lines))
+    capture = api.read(path)
+    assert capture.names.tolist() == [rows[0].rstrip(",").split(",")[-1], "Post", "SSR"]
+    assert capture.depth.tolist() == [0, 1, 2]
+
+
+def test_a_column_gpu_over_words_names_the_gpu(tmp_path: Path) -> None:
+    path = tmp_path / "frame.csv"
+    path.write_text(f"Marker,GPU Time (us),{HEAD},GPU\nSSR,800,{FIGURES.format(crop=9)},NVIDIA GeForce RTX 3080\n")
+    capture = api.read(path)
+    assert capture.device is not None
+    assert capture.device.arch == "sm_86"
+    path.write_text("Marker,GPU,SM SOL%,TEX SOL%\nSSR,0.8,35,28\nAO,0.25,30,28\n")
+    assert "gpu.time" in api.read(path).facts
+
+
+@pytest.mark.parametrize(
+    ("header", "values", "more", "metric"),
+    [
+        ("SM Occupancy", (37.0, 62.0), "", "sm.active_warps"),  # the article's column, beside shares with a sign
+        ("SM Occupancy", (37.0, 68.0), "", "sm.occupancy"),  # no SM holds 68 warps
+        ("SM Occupancy", (25.0, 44.0), "33.3", "sm.occupancy"),  # 25 of 64 warps are more than a third
+        ("SM Occupancy", (0.25, 0.62), "", "sm.occupancy"),
+        ("SM Occupancy [%]", (37.0, 62.0), "", "sm.occupancy"),
+    ],
+)
+def test_a_bare_occupancy_is_read_by_evidence(
+    header: str, values: tuple[float, float], more: str, metric: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "frame.csv"
+    theory = ",Theoretical Occupancy (%)" if more else ""
+    rows = [f"{name},800,{FIGURES.format(crop=9)},{v}{',' + more if more else ''}" for name, v in zip("ab", values, strict=True)]  # fmt: skip
+    path.write_text("\n".join([f"Marker,GPU Time (us),{HEAD},{header}{theory}", *rows]))
+    capture = api.read(path)
+    assert metric in capture.facts
+    assert any(q.check == "occupancy-unit" for q in capture.quality) == ("%" not in header)
+
+
+def test_bare_occupancy_beside_bare_shares_is_a_share(tmp_path: Path) -> None:
+    path = tmp_path / "frame.csv"
+    path.write_text(
+        "Marker,GPU Time (us),SM Throughput,L2 Throughput,SM Occupancy\nSSR,800,35,28,31\nAO,300,40,20,44\n"
+    )
+    assert "sm.occupancy" in api.read(path).facts
+
+
+def test_counts_under_the_name_of_a_share_say_nothing_of_the_others(tmp_path: Path) -> None:
+    path = tmp_path / "frame.csv"
+    path.write_text("name,gpu.time [us],sm.throughput,l2.throughput,prims.culled\nSSR,800,0.35,0.28,120000\nAO,300,0.4,0.2,0\n")  # fmt: skip
+    capture = api.read(path)
+    assert capture.facts["sm.throughput"].tolist() == [0.35, 0.4]
+    assert "prims.culled" not in capture.facts
+
+
+STALLED = "Marker,GPU Time (us),Group Size," + HEAD + ",Warp Stall imc_miss %,Warp Stall long_scoreboard %\n{0},800,64," + FIGURES + ",44,15\nDraws,500,0,30,25,22,20,30,3,20\n"  # fmt: skip
+
+
+def test_a_dispatch_of_a_frame_is_no_kernel_of_a_compute_api(tmp_path: Path) -> None:
+    """Its group size says nothing of that: the draws beside it move units that no kernel moves."""
+    assert chains(STALLED.format("Cull", crop=0.2), tmp_path)["Cull"] == ["constant-misses"]
+
+
+def test_a_full_load_store_queue_leads_though_l1_is_the_busiest_unit(tmp_path: Path) -> None:
+    row = "Voxels,800,36,74,35,22,0.2,98,37,50,15"
+    found = chains(f"Marker,GPU Time (us),{HEAD},SM Active%,SM Throughput for Active Cycles,Warp Stall lg_throttle %,Warp Stall long_scoreboard %\n{row}\n", tmp_path)  # fmt: skip
+    assert found["Voxels"][0] == "lsu-pressure"
+
+
+def test_tiny_draws_are_told_apart_from_large_ones(tmp_path: Path) -> None:
+    head = f"Marker,GPU Time (us),Draws,Primitives In,SM Active%,{HEAD}\n"
+    found = chains(head + "Props,600,300,12000,45,8,4,6,5,3\nCascade,600,150,1100000,52,20,4,15,12,0\n", tmp_path)
+    assert found["Props"][0] == "launch-overhead"
+    assert found["Cascade"][0] != "launch-overhead"
+
+
+def test_a_tabbed_table_with_times_is_no_export_without_them(tmp_path: Path) -> None:
+    """GPU Trace keeps times in a file of their own; a table of PerfWorks counters that has them is somebody's own."""
+    path = tmp_path / "frame.tsv"
+    path.write_text("Name\tGPU Time [us]\tsm__sol_pct\tlts__sol_pct\tdram__sol_pct\nSSR\t800\t35\t20\t18\n")
+    capture = api.read(path)
+    assert capture.table.dialect == "generic"
+    assert capture.duration_ns.tolist() == [800_000]
