@@ -80,26 +80,27 @@ def test_a_folder_of_captures(tmp_path: Path) -> None:
     index = (tmp_path / "out" / "index.md").read_text()
     page = (tmp_path / "out" / "index.html").read_text()
     for c in b.captures:
-        assert c["path"] in index
-        assert c["path"] in page
-        for report in c["reports"]:
+        assert c.path in index
+        assert c.path in page
+        for report in c.reports:
             assert f"({report})" in index
             assert (tmp_path / "out" / report).is_file()
     with (tmp_path / "out" / "findings.csv").open(newline="") as f:
         table = list(csv.DictReader(f))
     assert len(table) == b.findings
-    assert {row["capture"] for row in table} == {c["path"] for c in b.captures if c["findings_total"]}
+    assert {row["capture"] for row in table} == {c.path for c in b.captures if c.first != "nothing found"}
 
 
 def test_captures_are_ranked_by_recoverable_time_and_causes_by_gain(tmp_path: Path) -> None:
     night(tmp_path / "in", 12, 0)
     b = run.run(find.gather([str(tmp_path / "in")]).captures, Settings(formats=("csv",)), tmp_path / "out")
-    gains = [c["recoverable_ns"] for c in b.captures]
+    gains = [c.recoverable_ns for c in b.captures]
     assert gains == sorted(gains, reverse=True)
     saved = [c["saved_ns"] for c in b.causes]
     assert saved == sorted(saved, reverse=True)
+    assert list(b.drawn) == sorted(c.path for c in b.captures)  # a dozen is drawn
     for cause in b.causes:
-        parts = [x["saved_ns"] or 0 for c in b.captures for x in c["causes"] if x["cause"] == cause["cause"]]
+        parts = [saved[cause["cause"]] for saved in b.drawn.values() if cause["cause"] in saved]
         assert cause["captures"] == len(parts)
         assert cause["saved_ns"] == pytest.approx(sum(parts))
 
@@ -314,7 +315,7 @@ def test_the_same_rows_under_other_names_count_once(tmp_path: Path, jobs: int) -
     b = run.run(found, Settings(formats=("json",)), tmp_path / "out", jobs=jobs)
     assert [Path(s["path"]).name for s in b.same] == ["b.csv", "d.csv", "e.csv.gz"]
     assert {Path(s["first"]).name for s in b.same} == {"a.csv"}
-    assert {Path(c["path"]).name for c in b.captures} == {"a.csv", "c.csv"}
+    assert {Path(c.path).name for c in b.captures} == {"a.csv", "c.csv"}
     assert (b.findings, [c["saved_ns"] for c in b.causes]) == (alone.findings, [c["saved_ns"] for c in alone.causes])
     lines = [len((tmp_path / out / "findings.csv").read_text().splitlines()) for out in ("out", "alone")]
     assert lines[0] == lines[1] == b.findings + 1

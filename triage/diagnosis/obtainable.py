@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Hashable
+from functools import partial
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -24,7 +25,10 @@ PROBES = (1, 2)  # sets of numbers that stand for what could be had: one may lie
 
 
 class _Obtainable:
-    """Stands for a view in which a metric has some number where it could be known, and is missing elsewhere."""
+    """Stands for a view in which a metric has some number where it could be known, and is missing elsewhere.
+
+    Nearly always that is the same for all workloads: then one number stands for the column, and conditions are asked once.
+    """
 
     def __init__(self, view: View, bare: Masks, probe: int) -> None:
         self.view, self.bare, self.probe, self.size = view, bare, probe, view.size
@@ -36,9 +40,13 @@ class _Obtainable:
         return cast(_T, self._made[key])
 
     def __getitem__(self, metric: str) -> Values:
-        return self.once(
-            metric, lambda: np.where(could_be_known(metric, self.view, self.bare), self._number(metric), np.nan)
-        )
+        return self.once(metric, lambda: self._values(metric))
+
+    def _values(self, metric: str) -> Values:
+        known, number = could_be_known(metric, self.view, self.bare), self._number(metric)
+        if known.all():
+            return number
+        return np.where(known, number, np.nan) if known.any() else np.nan
 
     def _number(self, metric: str) -> float:
         return 0.05 + zlib.crc32(f"{self.probe} {metric}".encode()) / 2**32
@@ -56,12 +64,18 @@ def could_decide(rule: Rule, view: View, method: str, bare: Masks) -> Masks:
     """Where what a rule itself reads would be known, its premises left aside."""
     when, out = rule.when[method], np.zeros(view.size, dtype=bool)
     for probe in PROBES:
-        lookup = Lookup(rule, cast(View, _Obtainable(view, bare, probe)), method)
-        known = np.ones(view.size, dtype=bool)
+        # which workloads are bare is settled by which ones the view is about
+        could = view.once(("obtainable", probe), partial(_Obtainable, view, bare, probe))
+        lookup = Lookup(rule, cast(View, could), method)
+        known: Masks | bool = True
         for c in when.all_of:
             known &= c(lookup) != UNKNOWN
-        either = [c(lookup) != UNKNOWN for c in when.any_of]
-        out |= known & np.logical_or.reduce(either) if either else known
+        either: Masks | bool = not when.any_of
+        for c in when.any_of:
+            either |= c(lookup) != UNKNOWN
+        out |= known & either
+        if out.all():
+            break
     for metric in rule.needs:
         out &= could_be_known(metric, view, bare)
     return out

@@ -110,13 +110,10 @@ def atomic(path: Path) -> Iterator[Write]:
     hint = "choose another -o"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with part.open("x", encoding="utf-8", newline="") as f:
+        # what UTF-8 has no place for becomes `?`
+        with part.open("x", encoding="utf-8", newline="", errors="replace") as f:
             hint = "check space and permissions"
-
-            def write(text: str) -> object:
-                return f.write(text.encode("utf-8", "replace").decode("utf-8"))
-
-            yield write
+            yield f.write
             f.flush()
             # else a machine that loses power may keep the new name and not the content
             os.fsync(f.fileno())

@@ -6,7 +6,7 @@ Bundle: no template infers or opens an input. A user's template runs in a sandbo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from triage.rendering.sandbox import MOST_TEXT, Sandbox
 from triage.rendering.tables import Write
 
 SHORT = 5  # findings a short report lists
+TOGETHER = 500  # what a template says piece by piece, that is handed on as one text
 
 
 class Compiled(jinja2.BytecodeCache):
@@ -243,3 +244,10 @@ def _line(e: BaseException, path: Path) -> int:
 def render(path: Path, **names: Any) -> str:
     """One of the project's own templates with these variables."""
     return environment(path, trusted=True).get_template(path.name).render(names)
+
+
+def pieces(path: Path, **names: Any) -> Iterator[str]:
+    """The same in pieces, for what is too long to be one text."""
+    stream = environment(path, trusted=True).get_template(path.name).stream(names)
+    stream.enable_buffering(TOGETHER)
+    return stream

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -12,63 +12,87 @@ from markupsafe import Markup
 
 from triage import __version__
 from triage.ground.limiters import LIMITERS
+from triage.products.batch.result import Listed, Overview
 from triage.rendering.html import bars
 from triage.rendering.html.page import STYLES, shell
 from triage.rendering.phrases import time
 
 if TYPE_CHECKING:
     from triage.products.batch.batch import Batch
-    from triage.products.batch.result import Listed
+    from triage.products.batch.find import Found
 
 
 MANY = 1_000  # captures up to which each has drawings: an index of more is a table to search
 WIDE = 12  # captures and causes of the picture of both
 
 
+class Entries:
+    """What the templates name of each capture, made when they come to it."""
+
+    def __init__(self, captures: Sequence[Listed], make: Callable[[Listed], dict[str, object]]) -> None:
+        self._captures, self._make = captures, make
+
+    def __len__(self) -> int:
+        return len(self._captures)
+
+    def __iter__(self) -> Iterator[dict[str, object]]:
+        return map(self._make, self._captures)
+
+
+def listed(found: Found, c: Overview, reports: list[str], drawn: bool) -> Listed:
+    """What the index keeps of a capture. drawn: with what its drawing needs."""
+    first = c["causes"][0] if c["causes"] else None
+    return Listed(
+        path=found.path,
+        device=c["device"],
+        workloads=c["workloads"],
+        remarks=c["remarks"],
+        duration_ns=c["duration_ns"],
+        recoverable_ns=c["recoverable_ns"],
+        recoverable_low_ns=c["recoverable_low_ns"],
+        recoverable_bound_ns=c["recoverable_bound_ns"],
+        first=f"{first['title']} ({time(first['saved_ns'])})" if first else "nothing found",
+        limiters=c["limiters"] if drawn else [],
+        reports=reports,
+    )
+
+
 def context(batch: Batch) -> dict[str, object]:
     """Everything the index templates name."""
-    paths = [c["path"] for c in batch.captures]
-    # of nothing recoverable at all every bar is empty
-    most = max((c["recoverable_ns"] or 0 for c in batch.captures), default=0) or 1
+    paths = [c.path for c in batch.captures]
+    labels = dict(zip(paths, called(paths), strict=True))
+    most = max((c.recoverable_bound_ns or 0 for c in batch.captures), default=0.0)
+    few = len(batch.captures) <= MANY
     return {
         "batch": batch,
         "version": __version__,
         "causes": batch.causes,
         "errors": batch.errors,
         "same": [{**s, "links": _links(s["reports"])} for s in batch.same],
-        "captures": [_capture(c, most, label) for c, label in zip(batch.captures, called(paths), strict=True)],
-        "total": sum(c["recoverable_ns"] or 0 for c in batch.captures),
-        "spent": sum(c["duration_ns"] or 0 for c in batch.captures),
+        "captures": Entries(batch.captures, lambda c: _capture(c, labels[c.path], most, few)),
+        "labels": labels,
+        "total": sum(c.recoverable_ns or 0 for c in batch.captures),
+        "spent": sum(c.duration_ns or 0 for c in batch.captures),
+        "scale": time(most),
     }
 
 
 def page(batch: Batch) -> dict[str, object]:
-    """What only index.html shows: style and script of the product, small drawings of each capture, causes by captures."""
-    most = max((c["recoverable_bound_ns"] or 0 for c in batch.captures), default=0.0)
-    few = len(batch.captures) <= MANY
-    shown = batch.captures[:WIDE]
-    causes = batch.causes[:WIDE]
-    paths = [c["path"] for c in batch.captures]
-    labels = dict(zip(paths, called(paths), strict=True))
-    saved = [
-        [{x["cause"]: x["saved_ns"] or 0.0 for x in c["causes"]}.get(k["cause"], 0.0) for c in shown] for k in causes
-    ]
+    """What only index.html shows: style and script of the product, causes by captures."""
+    shown, causes = batch.captures[:WIDE], batch.causes[:WIDE]
+    saved = [[batch.drawn[c.path].get(k["cause"], 0.0) for c in shown] for k in causes]
     largest = max((ns for row in saved for ns in row), default=0.0) or 1.0
     return {
         "page": shell((*STYLES, "compare.css.j2")),
-        "strips": [bars.strip([{**x} for x in c["limiters"]], 12) if few else "" for c in batch.captures],
-        "spans": [_span(c, most) if few else "" for c in batch.captures],
-        "keys": sorted({x["limiter_class"] for c in batch.captures for x in c["limiters"] if x["share"]}),
+        "keys": sorted(batch.limiters),
         "words": {x.id: x.name for x in LIMITERS},
         "matrix": [
             (k, [(ns, bars.number(2 + 7 * (ns / largest) ** 0.5)) for ns in row])
             for k, row in zip(causes, saved, strict=True)
         ],
-        "shown": [labels[c["path"]] for c in shown],
-        "labels": labels,
+        "shown": [c.path for c in shown],
         # where every capture has one report, its name leads there
-        "several": any(len(c["reports"]) > 1 for c in batch.captures),
-        "scale": time(most),
+        "several": any(len(c.reports) > 1 for c in batch.captures),
     }
 
 
@@ -88,9 +112,9 @@ def called(paths: Sequence[str]) -> list[str]:
 
 def _span(c: Listed, most: float) -> Markup:
     """Likely and bound of a capture on the scale that all share."""
-    if not most or not c["recoverable_ns"]:
+    if not most or not c.recoverable_ns:
         return Markup("")
-    likely, bound = (min(100.0, (ns or 0) / most * 100) for ns in (c["recoverable_ns"], c["recoverable_bound_ns"]))
+    likely, bound = (min(100.0, (ns or 0) / most * 100) for ns in (c.recoverable_ns, c.recoverable_bound_ns))
     return Markup(
         '<svg class="span" width="100%" height="6" aria-hidden="true" focusable="false"><rect class="s-none" width="100%" height="6"/>'
         f'<rect class="s-bound" width="{bars.number(bound)}%" height="6"/><rect class="s-likely" width="{bars.number(likely)}%" height="6"/></svg>'
@@ -106,16 +130,21 @@ def folder(path: str, label: str) -> str:
     return path.removesuffix(label).rstrip("/\\") if path != label else ""
 
 
-def _capture(c: Listed, most: float, label: str) -> dict[str, object]:
-    first = c["causes"][0] if c["causes"] else None
+def _capture(c: Listed, label: str, most: float, drawn: bool) -> dict[str, object]:
     return {
-        **c,
-        "folder": folder(c["path"], label),
-        "recoverable": time(c["recoverable_ns"]) if c["recoverable_ns"] else "–",
-        "range": f"{time(c['recoverable_low_ns']) if c['recoverable_low_ns'] else 0} to {time(c['recoverable_bound_ns'])}"
-        if c["recoverable_ns"]
+        "path": c.path,
+        "device": c.device,
+        "workloads": c.workloads,
+        "remarks": c.remarks,
+        "duration_ns": c.duration_ns,
+        "recoverable_ns": c.recoverable_ns,
+        "folder": folder(c.path, label),
+        "recoverable": time(c.recoverable_ns) if c.recoverable_ns else "–",
+        "range": f"{time(c.recoverable_low_ns) if c.recoverable_low_ns else 0} to {time(c.recoverable_bound_ns)}"
+        if c.recoverable_ns
         else "",
-        "first": f"{first['title']} ({time(first['saved_ns'])})" if first else "nothing found",
-        "links": _links(c["reports"]),
-        "width": round(100 * (c["recoverable_ns"] or 0) / most),
+        "first": c.first,
+        "links": _links(c.reports),
+        "strip": bars.strip([{**x} for x in c.limiters], 12) if drawn else "",
+        "span": _span(c, most) if drawn else "",
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TypedDict
 
 Cell = str | float | None
@@ -45,9 +46,23 @@ class Overview(TypedDict):
     causes: list[Cause]
 
 
-class Listed(Overview):
-    """A capture in the index, with its reports' paths below the output folder."""
+@dataclass(slots=True)
+class Listed:
+    """A capture in the index: what that shows and no more, since a night's captures stand in memory side by side.
 
+    first: what to do first, in words. limiters: none where the index has no drawings. reports: paths below the output folder.
+    """
+
+    path: str
+    device: str | None
+    workloads: int
+    remarks: int
+    duration_ns: float | None
+    recoverable_ns: float | None
+    recoverable_low_ns: float | None
+    recoverable_bound_ns: float | None
+    first: str
+    limiters: list[Limited]
     reports: list[str]
 
 

@@ -25,9 +25,9 @@ from triage.document.tables import COLUMNS, NUMBERS
 from triage.files import bounded, plain_json, writing
 from triage.ground.errors import ReportError, TriageError
 from triage.products.batch import index, workers
-from triage.products.batch.batch import Batch, recurring
+from triage.products.batch.batch import Batch, ranked, recur
 from triage.products.batch.find import STATE, Found
-from triage.products.batch.result import Note
+from triage.products.batch.result import Cell, Note, Recurring
 from triage.products.batch.workers import Outcome
 from triage.products.settings import Settings
 from triage.rendering import declared, formats, templates
@@ -35,6 +35,7 @@ from triage.rendering.tables import rows
 
 _NOTE = re.compile(r"[A-Za-z0-9_-]{1,80}\.json")
 _LARGEST = 1 << 30  # bytes of a report
+GROUP = 5_000  # findings of a row group of the Parquet table, at least
 Progress = Callable[[Outcome, int], None]
 
 
@@ -165,11 +166,10 @@ def _keep(outcome: Outcome, out: Path, mark: str) -> None:
     assert outcome.summary is not None  # only an error has none
     files = {}
     for name, text in outcome.reports.items():
-        # file names of another encoding hold lone surrogates, which no UTF-8 file can
-        data = text.encode("utf-8", "replace").decode("utf-8")
         with writing.atomic(out / "reports" / f"{slug}{formats.suffix(name)}") as write:
-            write(data)
-        files[f"{slug}{formats.suffix(name)}"] = hashlib.sha256(data.encode()).hexdigest()
+            write(text)
+        # as it is written: file names of another encoding hold lone surrogates, which no UTF-8 file can
+        files[f"{slug}{formats.suffix(name)}"] = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
     note: Note = {
         "mark": mark,
         "sha256": outcome.sha256,
@@ -192,54 +192,73 @@ def _notes(found: Sequence[Found], out: Path) -> Iterator[tuple[Found, Note]]:
 
 
 def _finish(found: Sequence[Found], errors: dict[str, str], settings: Settings, out: Path) -> Batch:
-    """Index and tables, from the notes alone: so a resumed batch writes the very bytes of an uninterrupted one."""
+    """Index and tables, from the notes alone: so a resumed batch writes the very bytes of an uninterrupted one.
+
+    Each note is read once, and of a capture only what the index shows is kept.
+    """
     batch = Batch(errors=[(f.path, errors[f.slug].removeprefix(f"{f.path}: ")) for f in found if f.slug in errors])
     counted: dict[str, Found] = {}  # digest of rows -> the first capture that holds them
-    for f, note in _notes(found, out):
-        reports = [f"reports/{f.slug}{formats.suffix(name)}" for name in settings.formats]
-        first = counted.setdefault(note["content"], f)
-        if first is not f:
-            batch.same.append({"path": f.path, "first": first.path, "reports": reports})
-            continue
-        batch.captures.append({**note["summary"], "reports": reports})
-        batch.findings += note["summary"]["findings_total"]
-    batch.captures.sort(key=lambda c: (-(c["recoverable_ns"] or 0), -(c["duration_ns"] or 0), c["path"]))
-    batch.causes = recurring(batch.captures)
-    _tables(list(counted.values()), batch, out)
+    causes: dict[str, Recurring] = {}
+    with writing.atomic(out / "findings.csv") as write, _parquet(out) as group:
+        rows(write, [COLUMNS])
+        for f, note in _notes(found, out):
+            summary = note["summary"]
+            reports = [f"reports/{f.slug}{formats.suffix(name)}" for name in settings.formats]
+            first = counted.setdefault(note["content"], f)
+            if first is not f:
+                batch.same.append({"path": f.path, "first": first.path, "reports": reports})
+                continue
+            batch.captures.append(index.listed(f, summary, reports, drawn=len(batch.captures) < index.MANY))
+            batch.findings += summary["findings_total"]
+            batch.limiters |= {x["limiter_class"] for x in summary["limiters"] if x["share"]}
+            recur(causes, summary, reports[0])
+            rows(write, note["rows"])
+            group(note["rows"])
+    batch.captures.sort(key=lambda c: (-(c.recoverable_ns or 0), -(c.duration_ns or 0), c.path))
+    batch.causes = ranked(causes)
+    largest = {c.path for c in batch.captures[: index.WIDE]}
+    for f, note in _notes([f for f in counted.values() if f.path in largest], out):
+        batch.drawn[f.path] = {c["cause"]: c["saved_ns"] or 0.0 for c in note["summary"]["causes"]}
+    with writing.atomic(out / "errors.csv") as write:
+        rows(write, [("file", "reason"), *batch.errors])
     context = {**index.context(batch), **index.page(batch)}
     for template in declared.templates("batch").values():
         with writing.atomic(out / f"index{declared.read(template).suffix}") as write:
-            write(templates.render(template, **context))
+            for piece in templates.pieces(template, **context):
+                write(piece)
     return batch
 
 
-def _tables(found: Sequence[Found], batch: Batch, out: Path) -> None:
-    with writing.atomic(out / "errors.csv") as write:
-        rows(write, [("file", "reason"), *batch.errors])
-    with writing.atomic(out / "findings.csv") as write:
-        rows(write, [COLUMNS])
-        for _, note in _notes(found, out):
-            rows(write, note["rows"])
-    _parquet(found, out)
-
-
-def _parquet(found: Sequence[Found], out: Path) -> None:
+@contextlib.contextmanager
+def _parquet(out: Path) -> Iterator[Callable[[Sequence[Sequence[Cell]]], None]]:
+    """Where findings go that become a Parquet table when the block ends; nowhere without pyarrow."""
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
+        yield lambda found: None
         return
     kinds = {"rank": pa.int64(), **dict.fromkeys(NUMBERS, pa.float64())}
     schema = pa.schema([(name, kinds.get(name, pa.string())) for name in COLUMNS])
+    waiting: list[Sequence[Cell]] = []
+
+    def group() -> None:
+        columns = list(zip(*waiting, strict=True)) or [()] * len(COLUMNS)
+        arrays = [pa.array(values, type=f.type) for f, values in zip(schema, columns, strict=True)]
+        writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
+        waiting.clear()
+
+    def add(found: Sequence[Sequence[Cell]]) -> None:
+        waiting.extend(found)
+        if len(waiting) >= GROUP:  # a night's findings need not fit in memory, nor what is known of a group per capture
+            group()
+
     # not writing.atomic: pyarrow opens the file itself, and writes bytes
     part = out / ".findings.parquet.part"
     try:
         with pq.ParquetWriter(part, schema) as writer:
-            for _, note in _notes(found, out):
-                # a row group per capture: a night's findings need not fit in memory
-                columns = list(zip(*note["rows"], strict=True)) or [()] * len(COLUMNS)
-                arrays = [pa.array(values, type=f.type) for f, values in zip(schema, columns, strict=True)]
-                writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
+            yield add
+            group()
         os.replace(part, out / "findings.parquet")
     except (OSError, pa.ArrowException) as e:
         raise ReportError(f"{out / 'findings.parquet'}: cannot be written ({e})", "check space and permissions") from e
