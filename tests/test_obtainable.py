@@ -9,6 +9,7 @@ import pytest
 
 from tests.conftest import SAMPLES, generic
 from triage import api
+from triage.derive import View
 from triage.diagnosis.judged import Diagnosis
 from triage.diagnosis.obtainable import could_be_known, could_decide
 from triage.diagnosis.outcomes import Outcomes
@@ -37,19 +38,27 @@ def test_an_optional_counter_that_no_tool_gives_is_no_reason_to_give_up(demo: Di
 
 def test_a_counter_that_is_needed_and_cannot_be_had_is_one(demo: Diagnosis) -> None:
     o = Outcomes(demo, demo.parts[0])
-    bare = np.zeros(o.view.size, dtype=bool)
-    for rule in demo.book.rules:
+    assert o.engine
+    for index, rule in enumerate(demo.book.rules):
         if demo.method in rule.when and not rule.is_concept:
-            had = [could_be_known(m, o.view, bare) for m in rule.needs]
-            assert not (could_decide(rule, o.view, demo.method, bare) & ~np.logical_and.reduce([~bare, *had])).any()
+            had = np.ones(o.view.size, dtype=bool)
+            for metric in rule.needs:
+                had &= could_be_known(metric, o.view)
+            assert not (could_decide(rule, o.engine.wanted(index), o.view, o.engine) & ~had).any()
     index = _index(demo, "register-limited-kernel")
     assert not (o.outcome(index) == BLIND).any()
 
 
-def test_nothing_can_be_had_of_work_without_counters(demo: Diagnosis) -> None:
+def test_nothing_can_be_had_of_work_without_counters(demo: Diagnosis, monkeypatch: pytest.MonkeyPatch) -> None:
     o, index = Outcomes(demo, demo.parts[0]), _index(demo, "special-function-bound")
-    rule, all_bare = demo.book.rules[index], np.ones(o.view.size, dtype=bool)
-    assert not could_decide(rule, o.view, demo.method, all_bare).any()
+    assert o.engine
+    rule, wanted = demo.book.rules[index], o.engine.wanted(index)
+    assert np.any(could_decide(rule, wanted, o.view, o.engine))
+    for copying in (np.ones(len(o.capture), dtype=bool), np.arange(len(o.capture)) == 0):  # all of them, and one
+        monkeypatch.setattr(type(o.capture), "copying", copying)
+        view = View(o.capture)
+        assert not np.any(could_decide(rule, wanted, view, o.engine) & copying)
+        assert np.any(could_decide(rule, wanted, view, o.engine) & ~copying) == (not copying.all())
 
 
 def test_dispatches_of_a_frame_are_not_asked_for_the_shape_of_a_kernel(tmp_path: Path) -> None:

@@ -8,14 +8,14 @@ of the profiler would help.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Hashable
-from functools import partial
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from triage.capture.arrays import Masks, Values
 from triage.derive import View
+from triage.inference.engine import Engine
 from triage.inference.evaluate import Lookup, askable, missing
 from triage.rulebook.expression import UNKNOWN
 from triage.rulebook.rule import Rule
@@ -30,8 +30,8 @@ class _Obtainable:
     Nearly always that is the same for all workloads: then one number stands for the column, and conditions are asked once.
     """
 
-    def __init__(self, view: View, bare: Masks, probe: int) -> None:
-        self.view, self.bare, self.probe, self.size = view, bare, probe, view.size
+    def __init__(self, view: View, probe: int) -> None:
+        self.view, self.probe, self.size = view, probe, view.size
         self._made: dict[Hashable, Any] = {}
 
     def once(self, key: Hashable, make: Callable[[], _T]) -> _T:
@@ -40,33 +40,49 @@ class _Obtainable:
         return cast(_T, self._made[key])
 
     def __getitem__(self, metric: str) -> Values:
-        return self.once(metric, lambda: self._values(metric))
-
-    def _values(self, metric: str) -> Values:
-        known, number = could_be_known(metric, self.view, self.bare), self._number(metric)
-        if known.all():
-            return number
-        return np.where(known, number, np.nan) if known.any() else np.nan
-
-    def _number(self, metric: str) -> float:
-        return 0.05 + zlib.crc32(f"{self.probe} {metric}".encode()) / 2**32
+        known = could_be_known(metric, self.view)
+        number = 0.05 + zlib.crc32(f"{self.probe} {metric}".encode()) / 2**32
+        if isinstance(known, bool):
+            return number if known else np.nan
+        return np.where(known, number, np.nan)
 
 
-def could_be_known(metric: str, view: View, bare: Masks) -> Masks:
-    """Where a metric is there, or could be collected. bare: workloads of which no counter can be."""
-    out = np.ones(view.size, dtype=bool)
-    for _, absent in missing([metric], view):
-        out = ~absent | (~bare & bool(askable(metric, view)))
-    return out
+def bare(view: View) -> Masks:
+    """Workloads of which no run of a profiler gives counters: those of a copy engine."""
+    copying = view.capture.copying
+    return view.once("bare", lambda: np.zeros(view.size, dtype=bool) if copying is None else copying[view.rows])
 
 
-def could_decide(rule: Rule, view: View, method: str, bare: Masks) -> Masks:
-    """Where what a rule itself reads would be known, its premises left aside."""
-    when, out = rule.when[method], np.zeros(view.size, dtype=bool)
+def could_be_known(metric: str, view: View) -> Masks | bool:
+    """Where a metric is there, or could be collected."""
+
+    def look() -> Masks | bool:
+        for _, absent in missing([metric], view):
+            known: Masks = ~absent | (~bare(view) & bool(askable(metric, view)))
+            return known if known.any() and not known.all() else bool(known.all())
+        return True
+
+    return view.once(("could be known", metric), look)
+
+
+def could_decide(rule: Rule, wanted: Sequence[str], view: View, engine: Engine) -> Masks | bool:
+    """Where what a rule itself reads (`wanted`) would be known, its premises left aside."""
+    known = [could_be_known(m, view) for m in wanted]
+    alike = tuple(k for k in known if isinstance(k, bool))
+    if len(alike) < len(known):
+        return _decides(rule, view, engine.program.method)
+    # one answer for all captures of which the same is known
+    key = (rule.id, alike)
+    if key not in engine.decided:
+        engine.decided[key] = bool(_decides(rule, view, engine.program.method))
+    return engine.decided[key]
+
+
+def _decides(rule: Rule, view: View, method: str) -> Masks | bool:
+    when = rule.when[method]
+    out: Masks | bool = False
     for probe in PROBES:
-        # which workloads are bare is settled by which ones the view is about
-        could = view.once(("obtainable", probe), partial(_Obtainable, view, bare, probe))
-        lookup = Lookup(rule, cast(View, could), method)
+        lookup = Lookup(rule, cast(View, _Obtainable(view, probe)), method)
         known: Masks | bool = True
         for c in when.all_of:
             known &= c(lookup) != UNKNOWN
@@ -74,8 +90,6 @@ def could_decide(rule: Rule, view: View, method: str, bare: Masks) -> Masks:
         for c in when.any_of:
             either |= c(lookup) != UNKNOWN
         out |= known & either
-        if out.all():
-            break
     for metric in rule.needs:
-        out &= could_be_known(metric, view, bare)
+        out &= could_be_known(metric, view)
     return out

@@ -18,7 +18,7 @@ from triage.diagnosis.gain import fractions
 from triage.diagnosis.judged import Diagnosis, Part
 from triage.diagnosis.limiter import Limits, judge
 from triage.diagnosis.nouns import BlindSpot
-from triage.diagnosis.obtainable import could_decide
+from triage.diagnosis.obtainable import bare, could_decide
 from triage.diagnosis.roots import Fired, Known
 from triage.diagnosis.sentences import sentence
 from triage.ground.limiters import LIMITERS
@@ -102,8 +102,8 @@ class Outcomes:
             rule = self.d.book.rules[index]
             wanted = self.engine.wanted(index) if self.engine else ()
             own = [(askable(metric, self.view), mask) for metric, mask in missing(wanted, self.view)]
-            if self._bare.any():
-                parts = [part for ask, mask in own for part in ((ask, mask & ~self._bare), ((), mask & self._bare))]
+            if (none := bare(self.view)).any():
+                parts = [part for ask, mask in own for part in ((ask, mask & ~none), ((), mask & none))]
                 own = [(ask, mask) for ask, mask in parts if mask.any()]
             for concept in rule.when[self.d.method].given:
                 unknown = self.truth.concept(concept) == UNKNOWN
@@ -115,17 +115,12 @@ class Outcomes:
             self._asked[index] = own
         return self._asked[index]
 
-    @cached_property
-    def _bare(self) -> Masks:
-        """Workloads of which no run of a profiler gives counters: those of a copy engine."""
-        copying = self.capture.copying
-        return np.zeros(self.view.size, dtype=bool) if copying is None else copying[self.rows]
-
     def _hopeless(self, index: int) -> Masks:
         """Where a rule could not decide, whatever was collected."""
         if index not in self._dead:
-            rule = self.d.book.rules[index]
-            mask = ~could_decide(rule, self.view, self.d.method, self._bare)
+            rule, mask = self.d.book.rules[index], np.zeros(self.view.size, dtype=bool)
+            if self.engine:
+                mask |= np.logical_not(could_decide(rule, self.engine.wanted(index), self.view, self.engine))
             for concept in rule.when[self.d.method].given:
                 unknown, hope = self.truth.concept(concept) == UNKNOWN, np.zeros(self.view.size, dtype=bool)
                 for maker in self._concluding[concept]:

@@ -13,7 +13,9 @@ DEEPEST = 60  # levels; what this project writes has a dozen
 LARGEST = 256 << 20  # bytes
 # raw C1 controls and direction controls are good JSON, and are obeyed by whoever prints it
 _SENT = re.compile("[\x7f-\x9f\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]")
-_BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
+_ALIKE = bytes.maketrans(b"{}", b"[]")
+_NO_BRACKET = bytes(set(range(256)) - set(b"[]{}"))
 
 
 def dumps(value: Any, indent: int | None = None) -> str:
@@ -31,10 +33,10 @@ def plain(text: str) -> str:
 def load(path: Path) -> Any:
     """Value of a JSON file; raises OSError, and ValueError for what is no JSON, too large or nested too deeply."""
     data = bounded.read(path, LARGEST)
-    level = 0
     if data.count(b"[") + data.count(b"{") > DEEPEST:
-        for m in _BRACKETS.finditer(data):
-            level += 1 if m[0] in b"[{" else -1 if m[0] in b"]}" else 0
-            if level > DEEPEST:
-                raise ValueError(f"nested more than {DEEPEST} levels deep")
+        left = _STRING.sub(b"", data).translate(_ALIKE, _NO_BRACKET)
+        for _ in range(DEEPEST):  # the innermost level goes each time
+            left = left.replace(b"[]", b"")
+        if left:
+            raise ValueError(f"nested more than {DEEPEST} levels deep, or not closed")
     return json.loads(data.decode("utf-8"))

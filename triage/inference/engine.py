@@ -212,6 +212,8 @@ class Engine:
         self._table = [np.full(3 ** len(g.inputs), UNSEEN, dtype=np.uint32) for g in program.groups]
         self.signatures = 0
         self._wanted: dict[int, tuple[str, ...]] = {}
+        # (rule id, which of the metrics it wants can be known) -> could it decide, its premises left aside?
+        self.decided: dict[tuple[str, tuple[bool, ...]], bool] = {}
 
     def infer(self, group: Group, codes: Signatures) -> NDArray[np.uint32]:
         """Per workload: bit m set = member m fires, bit 16+m = it cannot be excluded (uint32 array)."""

@@ -150,14 +150,16 @@ class Condition:
             truth = _COMPARE[self.op](left, right)
         # comparing with NaN gives False, and with != True: neither may be mistaken for an answer
         if np.ndim(truth) == 0:
-            return UNKNOWN if np.isnan(left) or np.isnan(right) else int(truth)
+            return int(truth) if left == left and right == right else UNKNOWN
         # a boolean array already holds FALSE and TRUE as bytes: nothing is copied
         out = truth.view(np.int8)
         # side by side: NumPy's `or` of many truths and a single one takes four times as long as the comparison
         for side in (left, right):
-            missing = np.isnan(side)
-            if missing.any():
-                out[missing if np.ndim(missing) else ...] = UNKNOWN
+            if not np.ndim(side):
+                if side != side:
+                    out[...] = UNKNOWN
+            elif np.count_nonzero(missing := np.isnan(side)):  # a third of what any() takes of few
+                out[missing] = UNKNOWN
         return out
 
     def holds(self, lookup: Lookup) -> Any:
