@@ -211,6 +211,8 @@ class Engine:
         # a place for every signature there can be, at most 6 MB: looking a million up is one gather
         self._table = [np.full(3 ** len(g.inputs), UNSEEN, dtype=np.uint32) for g in program.groups]
         self.signatures = 0
+        # metrics without which some condition is unknown
+        self.needs = frozenset[str]().union(*(i.needs for g in program.groups for i in g.inputs))
         self._wanted: dict[int, tuple[str, ...]] = {}
         # (rule id, which of the metrics it wants can be known) -> could it decide, its premises left aside?
         self.decided: dict[tuple[str, tuple[bool, ...]], bool] = {}

@@ -92,12 +92,13 @@ def _infer(view: View, engine: Engine) -> Truth:
     memo: dict[str, Codes | int] = {}
     size, here = view.size, setting(view.capture)
     nothing = np.zeros(size, dtype=bool)
+    lacking = frozenset(filter(view.lacks, engine.needs))
     for group in program.groups:
         # rules about other hardware or another API are not asked, nor is anything that only they read
         members = [(m, member) for m, member in enumerate(group.members) if may_hold(member.rule.applies, here)]
         read = {i for _, member in members for inputs in member.alternatives for i in inputs}
         digits = [
-            _truth_of(item, view, program.method, truth, memo) if i in read else FALSE
+            _truth_of(item, view, program.method, lacking, truth, memo) if i in read else FALSE
             for i, item in enumerate(group.inputs)
         ]
         # over metrics that a capture does not have a whole block is one signature
@@ -138,12 +139,14 @@ def _leaves_only(view: View, truth: Truth) -> None:
         truth.overruled[index] = [(by, hit & leaf) for by, hit in vetoes]
 
 
-def _truth_of(item: Input, view: View, method: str, truth: Truth, memo: dict[str, Codes | int]) -> Codes | int:
+def _truth_of(
+    item: Input, view: View, method: str, lacking: frozenset[str], truth: Truth, memo: dict[str, Codes | int]
+) -> Codes | int:
     if item.kind == "given":
         return truth.concept(item.name)
     if item.key not in memo:
         # most rules read something that a capture lacks: their conditions need not even be compiled
-        if any(map(view.lacks, item.needs)):
+        if not lacking.isdisjoint(item.needs):
             memo[item.key] = UNKNOWN
         elif item.kind == "have":
             values = view[item.name]

@@ -39,10 +39,9 @@ class Candidates:
         self.engine = engine
         self.groups: list[tuple[Group, list[Candidate]]] = []
         here, concluded = setting(view.capture), set[str]()
+        lacking = frozenset(filter(view.lacks, engine.needs))
         for group in engine.program.groups:
-            chance = [
-                i.name in concluded if i.kind == "given" else not any(map(view.lacks, i.needs)) for i in group.inputs
-            ]
+            chance = [i.name in concluded if i.kind == "given" else lacking.isdisjoint(i.needs) for i in group.inputs]
             found = [
                 Candidate(m, member, tuple(a for a in member.alternatives if all(chance[i] for i in a)))
                 for m, member in enumerate(group.members)
