@@ -7,6 +7,7 @@ Bundle: no template infers or opens an input. A user's template runs in a sandbo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from markupsafe import Markup
 
 from triage.document import summary
 from triage.document.bundle import Bundle, Entry
-from triage.files import cache
+from triage.files import cache as kept
 from triage.files.bundled import share
 from triage.ground import units, wording
 from triage.ground.errors import ReportError
@@ -42,16 +43,26 @@ class Compiled(jinja2.BytecodeCache):
 
     def load_bytecode(self, bucket: jinja2.bccache.Bucket) -> None:
         """See jinja2.BytecodeCache."""
-        if (kept := cache.recall(self._name(bucket))) is not None:
-            bucket.bytecode_from_string(kept)
+        if (code := kept.recall(self._name(bucket))) is not None:
+            bucket.bytecode_from_string(code)
 
     def dump_bytecode(self, bucket: jinja2.bccache.Bucket) -> None:
         """See jinja2.BytecodeCache."""
-        cache.keep(self._name(bucket), bucket.bytecode_to_string())
+        kept.keep(self._name(bucket), bucket.bytecode_to_string())
 
 
 def environment(path: Path, trusted: bool) -> jinja2.Environment:
     """An environment for one template: loader, escaping as the template declares it, filters."""
+    return _ours(path) if trusted else _made(path, trusted)
+
+
+@cache
+def _ours(path: Path) -> jinja2.Environment:
+    """Of one of the project's own templates: a batch renders the same ones over and over."""
+    return _made(path, trusted=True)
+
+
+def _made(path: Path, trusted: bool) -> jinja2.Environment:
     how = declared.read(path, trusted=trusted).escape
     folders = [path.parent, share("reports"), share("reports") / "_parts"]
     options: dict[str, Any] = {

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import orjson
 
 from triage import schema
 from triage.capture.capture import SEP
@@ -312,5 +313,9 @@ def _unit_meaning(shown: str) -> str:
 
 def blob(data: Any) -> str:
     """A part as text of letters that is inert inside a script element."""
-    dumped = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return base64.b64encode(zlib.compress(dumped.encode("utf-8", "replace"), LEVEL)).decode()
+    try:
+        dumped = orjson.dumps(data)
+    except TypeError:  # a lone surrogate in somebody's path
+        text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        dumped = text.encode("utf-8", "replace")
+    return base64.b64encode(zlib.compress(dumped, LEVEL)).decode()

@@ -10,6 +10,7 @@ import builtins
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,9 @@ from triage.rendering.escape import clean
 
 HOLE = "\x7f"  # stands for a number in a skeleton; clean() removes it from everything else
 STATES = ("limits", "passes", "not measured", "noted")  # of a step through a guide, in the script's order
-_NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_NUMBER = re.compile(r"(\d[\d,]*(?:\.\d+)?(?:[eE][+-]?\d+)?)")
+_WHOLE = re.compile(r"0|[1-9]\d{0,8}")
+_DECIMAL = re.compile(r"(?:0|[1-9]\d{0,8})\.\d{0,5}[1-9]")
 
 
 class Strings:
@@ -59,9 +62,8 @@ class Words:
 
     def skeleton(self, text: str) -> tuple[int, list[Any]]:
         """A sentence as the index of its skeleton, and its numbers."""
-        line = clean(text)
-        numbers = _NUMBER.findall(line)
-        return self.s.index.setdefault(_NUMBER.sub(HOLE, line), len(self.s.index)), [literal(n) for n in numbers]
+        parts = _NUMBER.split(clean(text))  # words and numbers by turns
+        return self.s.index.setdefault(HOLE.join(parts[::2]), len(self.s.index)), [*map(literal, parts[1::2])]
 
     def shape(self, step: Mapping[str, Any]) -> int:
         """Index of a step through a guide: [question, metric, value, edge, answer, state]; a number stands where its value
@@ -118,11 +120,12 @@ class Words:
         return self.tails[key]
 
 
+@lru_cache(16_384)
 def literal(text: str) -> Any:
     """A JSON number where the script prints it back the same way, else the text."""
-    if re.fullmatch(r"0|[1-9]\d{0,8}", text):
+    if _WHOLE.fullmatch(text):
         return int(text)
-    if re.fullmatch(r"(?:0|[1-9]\d{0,8})\.\d{0,5}[1-9]", text) and "e" not in repr(float(text)):
+    if _DECIMAL.fullmatch(text) and "e" not in repr(float(text)):
         return float(text)
     return text
 
