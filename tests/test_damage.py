@@ -6,6 +6,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.conftest import SAMPLES, generic
@@ -398,3 +399,15 @@ def test_a_list_that_only_counts_is_no_capture(tmp_path: Path) -> None:
     untimed = tmp_path / "untimed.csv"
     untimed.write_text("marker,gpu.time [us],count,prims.drawn\nSky,,35,120\nSea,,706,90\n", "utf-8")
     assert api.diagnose(untimed)
+
+
+def test_what_ran_did_fit(tmp_path: Path) -> None:
+    """Nsight Compute whose own calculation divided by zero exports limits of 0; waves of 0 alone are a rounded small grid."""
+    export = tmp_path / "k.csv"
+    head = "kernel,gpu.time [us],occupancy.limit_shared,occupancy.theoretical,launch.waves,launch.grid_size,device.sm_count"
+    export.write_text(f"{head}\nA,12,0,0,0,36,108\nB,12,3,0.5,0,2,108\n", "utf-8")
+    capture = reader.read(export)
+    assert [r.check for r in capture.quality if "onto an SM" in r.message] == ["impossible-value"]
+    for metric in ("occupancy.limit_shared", "occupancy.theoretical", "launch.waves"):
+        assert np.isnan(capture.facts[metric][0])
+    assert (capture.facts["launch.waves"][1], capture.facts["occupancy.theoretical"][1]) == (0, 0.5)

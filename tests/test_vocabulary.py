@@ -66,6 +66,16 @@ def test_nor_in_a_patients_report(tmp_path: Path) -> None:
         assert of_what_is_drawn(write(tmp_path / "p.csv", patient)) == []
 
 
+GROUP = re.compile(r"(?<![-\w])(?<!warp )groups?\b", re.I)
+
+
+def test_blocks_of_cuda_are_called_so(tmp_path: Path) -> None:
+    """Rules say group, as most APIs do; a CUDA kernel has blocks."""
+    for name, patient in (PATIENTS | OTHERS).items():
+        doc = diagnose([read(write(tmp_path / "p.csv", patient))]).to_dict()
+        assert [s for s in sentences(doc) if GROUP.search(s)] == [], name
+
+
 FORMATS = ("terminal", "markdown", "html", "jira")
 TAGS = re.compile(r"<(script|style)\b.*?</\1>|<[^>]+>", re.S)
 COUNTER = re.compile(r"Stall: dispatch stall|Dispatch waits for resources")  # names of counters

@@ -18,7 +18,7 @@ from triage.products.tickets import tickets
 from triage.rendering.formats import render
 
 AMD, CDNA, RDNA = ("AMD",), ("AMD",), ("RDNA", "AMD")
-INTEL = ("Xe", "Intel")
+INTEL, CUDA = ("Xe", "Intel"), ("CUDA",)
 SAMPLES = [
     "rocprof/results.csv", "rocprof-compute/four_kernels_mi210", "rocprof-compute-panel/201.csv", "rocprof-stats/results.stats.csv",
     "rocprof-compute-top/pmc_kernel_top.csv", "rocprofv3-counters/4711_counter_collection.csv", "rocprofv3-kernels/4711_kernel_trace.csv",
@@ -86,7 +86,9 @@ def test_names_from_the_capture_stay(tmp_path: Path) -> None:
         ("Shared memory per SM", INTEL, "SLM per Xe-core"),
         ("TEX hit rate", CDNA, "vL1D hit rate"),
         ("TEX hit rate", RDNA, "GL0 hit rate"),
-        ("Waves per SM", AMD, "Rounds of groups"),
+        ("Waves per SM", AMD, "Rounds of workgroups"),
+        ("Groups of a grid; a thread group, one warp-group and a sub-group", CUDA, "Blocks of a grid; a block, one warp-group and a sub-group"),
+        ("an SM without a group", INTEL, "an Xe-core without a work-group"),
         ("EU stalled, L2 hit rate", INTEL, "XVE stalled, L3 hit rate"),
         ("EU stalled in an SM", ("Gen12", "Intel"), "EU stalled in a subslice"),
         ("{workload} on “SM 3” with `warp` and sm.active, warpSize", AMD, "{workload} on “SM 3” with `warp` and sm.active, warpSize"),
@@ -107,7 +109,7 @@ def test_whose_words() -> None:
     assert names_of({"vendor": "intel", "arch": "xe-lpg"}) == INTEL
     assert names_of({"vendor": "intel", "arch": "xe-lp"}) == ("Gen12", "Intel")
     assert names_of({"vendor": "apple", "api": "metal"}) == ("Metal",)
-    assert names_of({"vendor": "nvidia", "arch": "sm_90", "api": "cuda"}) == ()
+    assert names_of({"vendor": "nvidia", "arch": "sm_90", "api": "cuda"}) == CUDA
 
 
 def test_a_name_within_a_sentence_has_small_letters() -> None:

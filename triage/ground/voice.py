@@ -24,7 +24,7 @@ _GENERATIONS = (
     (("gen9", "gen11", "gen12", "xe-lp"), "Gen12"),
     (("xe-h", "xe2", "xe3", "xe-lpg"), "Xe"),
 )
-_APIS = {"metal": "Metal"}
+_APIS = {"metal": "Metal", "cuda": "CUDA"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,9 @@ def _words(names: tuple[str, ...]) -> dict[str, str]:
 
 @cache
 def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
-    """What `_words` replaces, whole words only; abbreviations in capitals only. `kept`: what stands for itself."""
+    """What `_words` replaces, whole words only; abbreviations in capitals only. `kept`: what stands for itself, and groups
+    of something else than threads.
+    """
     longest = sorted(
         (w for e in glossary.entries() for w in e.heard if w.casefold() in _words(names)), key=len, reverse=True
     )
@@ -123,6 +125,6 @@ def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
         re.escape(w) if w.isupper() else f"[{w[0].upper()}{w[0].lower()}]{re.escape(w[1:])}" for w in longest
     )
     return re.compile(
-        r"(?P<kept>\{[^{}]*\}|`[^`]*`|“[^”]*”)"
+        r"(?P<kept>\{[^{}]*\}|`[^`]*`|“[^”]*”|\b(?:[Ww]arp|[Ss]ub|[Ww]ork)[- ]groups?\b)"
         rf"|(?P<article>\b[Aa]n? )?(?<![\w._])(?P<word>{either})(?P<many>s?)(?!\w|[._]\w)"
     )

@@ -32,7 +32,7 @@ def check(table: Table) -> list[Quality]:
     """Run every check over a reader's table; blanks what cannot be true in its columns."""
     # Absurd figures first: one of them would make every maximum below meaningless.
     found: list[Quality] = []
-    for test in (_impossible, _zero_stalls, _no_time, _short_ranges):
+    for test in (_impossible, _no_room, _zero_stalls, _no_time, _short_ranges):
         found += test(table)
     return found
 
@@ -93,6 +93,22 @@ def _beyond(name: str, column: Column) -> tuple[str, Masks]:
 
 def _line(table: Table, column: Column, row: int) -> int:
     return int(column.lines[row]) if column.lines is not None else table.line(row)
+
+
+def _no_room(table: Table) -> list[Quality]:
+    """What ran did fit: where a tool's own calculation fails, it exports limits of 0 groups, no occupancy and no waves."""
+    limits = [c for m, c in table.columns.items() if m.startswith(("occupancy.limit_", "occupancy.theoretical"))]
+    bad: Masks = np.any([c.values == 0 for c in limits], axis=0) if limits else np.zeros(len(table), dtype=bool)
+    if not bad.any():
+        return []
+    waves = table.columns.get("launch.waves")  # 0 by itself is a small grid, rounded
+    for column in [*limits, waves] if waves else limits:
+        column.values = np.where(bad & (column.values == 0), np.nan, column.values)
+    first = int(np.argmax(bad))
+    where = f"first: {str(table.names[first])[:80]}, line {_line(table, limits[0], first)}"
+    some = f"{int(bad.sum())} of {plural(len(table), 'launch')}"
+    said = f"the tool's own calculation lets no group onto an SM for {some} that ran ({where}); taken as missing"
+    return [Quality("impossible-value", said, first)]
 
 
 def _zero_stalls(table: Table) -> list[Quality]:
