@@ -131,6 +131,7 @@ def test_the_page_writes_numbers_as_every_other_report() -> None:
     """Times, shares and values of the script and of Python, ties and the borders between units included."""
     if not NODE:
         pytest.skip("node is not installed")
+    from triage.ground.wording import percent
     from triage.rendering import phrases
 
     random = np.random.default_rng(1)
@@ -155,7 +156,7 @@ def test_the_page_writes_numbers_as_every_other_report() -> None:
     done = subprocess.run([NODE, "-e", program], capture_output=True, text=True, check=True, encoding="utf-8")
     times, percents, values = json.loads(done.stdout)
     assert [(v, a, b) for v, a, b in zip(sizes, times, map(phrases.time, sizes), strict=True) if a != b] == []
-    assert [(v, a, b) for v, a, b in zip(shares, percents, map(phrases.percent, shares), strict=True) if a != b] == []
+    assert [(v, a, b) for v, a, b in zip(shares, percents, map(percent, shares), strict=True) if a != b] == []
     for unit, found in zip(units, values, strict=True):
         asked = [v % 130 if unit == "%" else v for v in sizes]
         said = [phrases.number(v, unit) for v in asked]

@@ -136,9 +136,9 @@ def test_little_that_was_not_judged_is_not_worth_a_line() -> None:
 
 
 def test_a_small_gain_is_no_gain_of_nothing() -> None:
-    from triage.document.summary import _whole
+    from triage.ground.wording import percent
 
-    assert [_whole(s) for s in (0.19, 0.0096, 0.0094, 0.003, 0.00001)] == ["19 %", "1 %", "0.9 %", "0.3 %", "0.1 %"]
+    assert [percent(s) for s in (0.19, 0.0096, 0.003, 0.00001, 0)] == ["19 %", "1.0 %", "0.3 %", "<0.1 %", "0 %"]
 
 
 def test_formulas_are_told_with_what_people_call_their_metrics() -> None:

@@ -17,7 +17,7 @@ from triage.ground.kernel_names import kernel, plain
 from triage.ground.limiters import BY_ID, SMALL
 from triage.ground.units import show
 from triage.ground.voice import said
-from triage.ground.wording import lower_first, plural
+from triage.ground.wording import lower_first, percent, plural
 
 FIRST = 5  # things to do first
 GAPS_SHOWN = 10
@@ -292,9 +292,9 @@ def headline(doc: Entry, found: Sequence[Entry], item: str = "workload", *, acce
     if found and saved:
         first = found[0]
         if small(first):
-            return f"{text}. Nothing is worth doing first: small things could give back {show(saved, 'ns')} ({_whole(saved / total)})."
+            return f"{text}. Nothing is worth doing first: small things could give back {show(saved, 'ns')} ({percent(saved / total)})."
         return (
-            f"{text}. About {show(saved, 'ns')} ({_whole(saved / total)}) could come back; "
+            f"{text}. About {show(saved, 'ns')} ({percent(saved / total)}) could come back; "
             f"first: {lower_first(first['title'])}{_place(first)}."
         )
     lead = next((s for s in frame["limiters"] if s["share"]), None)
@@ -326,12 +326,6 @@ def _span(frame: Entry, item: str) -> str:
         else show(t["span_ns"], "ns")
     )
     return f"{over}, busy {t['busy'] * 100:.0f} % of it" if t["busy"] < 0.995 else f"{over}, always busy"
-
-
-def _whole(share: float) -> str:
-    """`19 %`; below one per cent `0.3 %`: a gain of 0 % would be none."""
-    pct = share * 100
-    return f"{pct:.0f} %" if round(pct, 1) >= 1 else f"{max(pct, 0.1):.1f} %"
 
 
 def _place(c: Entry) -> str:

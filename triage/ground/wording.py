@@ -46,3 +46,14 @@ FLIPPED = {
 def comparison(name: str, value: str, op: str, limit: str) -> str:
     """`TEX hit rate 57.0 % < 70.0 %`: the one way a comparison is put into words."""
     return f"{name} {value} {_SIGNS.get(op, op)} {limit}"
+
+
+def percent(share: float | None) -> str:
+    """A share of one: `16 %`, `3.4 %`, `<0.1 %`, the same wherever it stands."""
+    if share is None:
+        return "–"
+    pct = share * 100
+    if 0 < pct < 0.1:
+        return "<0.1 %"
+    # 9.95: what would be printed as 10.0 %
+    return f"{pct:.0f} %" if pct >= 9.95 or pct == 0 else f"{pct:.1f} %"

@@ -9,6 +9,7 @@ from triage.document.bundle import Entry
 from triage.ground.limiters import BY_ID
 from triage.ground.units import show
 from triage.ground.voice import said
+from triage.ground.wording import percent
 from triage.rendering import phrases
 
 SHORT = 12  # passes a short report lists, the longest
@@ -66,7 +67,7 @@ def name(p: Entry) -> str:
 _COLUMNS: tuple[tuple[str, bool, Cell], ...] = (
     ("Pass", False, name),
     ("Time", True, lambda p: phrases.time(p["duration_ns"])),
-    ("Share", True, lambda p: phrases.percent(p["share"])),
+    ("Share", True, lambda p: percent(p["share"])),
     ("Draws", True, lambda p: count(p["draws"])),
     ("Disp.", True, lambda p: count(p["dispatches"])),
     ("Prims in", True, lambda p: count(p["primitives_in"])),

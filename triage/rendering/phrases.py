@@ -13,7 +13,7 @@ from triage.document.bundle import Entry
 from triage.ground.limiters import BY_ID
 from triage.ground.units import show
 from triage.ground.voice import said, voice
-from triage.ground.wording import comparison, lower_first, plural
+from triage.ground.wording import comparison, lower_first, percent, plural
 from triage.rendering.escape import clean, short
 
 MANIFOLD = 2  # NVIDIA, Compute Triage Guide: accesses over those needed that a line is blamed for
@@ -22,17 +22,6 @@ MANIFOLD = 2  # NVIDIA, Compute Triage Guide: accesses over those needed that a 
 def time(ns: float | None) -> str:
     """`3.24 ms`, or a dash."""
     return "–" if ns is None else show(ns, "ns")
-
-
-def percent(share: float | None) -> str:
-    """A share of one: `16 %`, `3.4 %`, `<0.1 %`."""
-    if share is None:
-        return "–"
-    pct = share * 100
-    if 0 < pct < 0.1:
-        return "<0.1 %"
-    # 9.95: what would be printed as 10.0 %
-    return f"{pct:.0f} %" if pct >= 9.95 or pct == 0 else f"{pct:.1f} %"
 
 
 def number(value: float | None, unit: str) -> str:

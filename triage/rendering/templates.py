@@ -23,6 +23,7 @@ from triage.ground.errors import ReportError
 from triage.ground.gaps import GAP_WORDS
 from triage.ground.limiters import BANDS, LIMITERS
 from triage.ground.voice import said, voice
+from triage.ground.wording import percent
 from triage.rendering import declared, escape, phrases
 from triage.rendering.pass_table import pass_table
 from triage.rendering.sandbox import MOST_TEXT, Sandbox
@@ -113,7 +114,7 @@ def filters(how: str) -> dict[str, Callable[..., Any]]:
         "md_code": escape.markdown_code,
         "jira": escape.jira,
         "time": phrases.time,
-        "percent": phrases.percent,
+        "percent": percent,
         "number": phrases.number,
         "show": units.show,
         "plural": wording.plural,

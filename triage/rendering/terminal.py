@@ -17,7 +17,7 @@ from triage.document.bundle import Bundle, Entry
 from triage.ground.gaps import GAP_WORDS
 from triage.ground.limiters import BY_ID
 from triage.ground.voice import said, voice
-from triage.ground.wording import plural
+from triage.ground.wording import percent, plural
 from triage.rendering import phrases, terminal_bars
 from triage.rendering.escape import clean, short
 from triage.rendering.pass_table import NARROW, pass_table
@@ -129,7 +129,7 @@ class _Page:
         elif dark["count"] and not under:
             more = f" and {dark['count'] - 1:,} more" if dark["count"] > 1 else ""
             under = f", in {short(dark['names'][0], 24)}{more}: counters not collected"
-        return f"{phrases.time(dark['ns'])} ({phrases.percent(dark['share'])}){under}"
+        return f"{phrases.time(dark['ns'])} ({percent(dark['share'])}){under}"
 
     def first(self) -> None:
         """What to do: five things, all of them with --full."""
@@ -137,7 +137,7 @@ class _Page:
         if shown or phrases.only_small(self.s):
             self.title("Do first")
         for n, c in enumerate(shown, 1):
-            back = phrases.time(c["saved_ns"]) if c["saved_ns"] is not None else phrases.percent(c["fraction"])
+            back = phrases.time(c["saved_ns"]) if c["saved_ns"] is not None else percent(c["fraction"])
             room = self.wide - 5 - len(back) - 10
             title, *more = textwrap.wrap(clean(c["title"]), room) or [""]
             line = Text.assemble(
@@ -183,7 +183,7 @@ class _Page:
         self.title("Timeline")
         for key, d in t["devices"].items():
             name = f" {clean(d['name'])}" if d["name"] else ""
-            busy = phrases.percent(d["busy_ns"] / d["span_ns"] if d["span_ns"] else 0)
+            busy = percent(d["busy_ns"] / d["span_ns"] if d["span_ns"] else 0)
             self.say(
                 f"device {key}{name}: {phrases.time(d['span_ns'])}, busy {busy}, idle {phrases.time(d['idle_ns'])} in "
                 f"{plural(d['gap_count'], 'gap')}; {plural(d['kernels'], 'kernel')}, {plural(d['copies'], 'copy')}",
@@ -201,9 +201,7 @@ class _Page:
                 2,
             )
         for k in [k for k in t["kernels"] if k["profile"]][: None if self.full else 2]:
-            self.say(
-                f"{short(k['name'], 40)}: {phrases.percent(k['share'])} of the kernel time. Profile it next:", indent=2
-            )
+            self.say(f"{short(k['name'], 40)}: {percent(k['share'])} of the kernel time. Profile it next:", indent=2)
             self.say(clean(k["profile"]), "cyan", 4)
 
     def markers(self) -> None:
@@ -241,7 +239,7 @@ class _Page:
             table.add_row(
                 short(label, name - len(calls)) + calls,
                 phrases.time(w["self_ns"]),
-                *(() if narrow else (phrases.percent(w["share"]),)),
+                *(() if narrow else (percent(w["share"]),)),
                 Text.assemble((fill, style), "" if narrow else f" {said(BY_ID[w['limiter_class']].brief)}"),
                 Text(clean(m["title"]) or "–"),
                 phrases.back(m),

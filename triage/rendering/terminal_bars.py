@@ -7,7 +7,7 @@ from rich.text import Text
 from triage.document.bundle import Entry
 from triage.ground.limiters import BY_ID
 from triage.ground.voice import said
-from triage.rendering import phrases
+from triage.ground.wording import percent
 
 # Colour is never the only cue: each limiter has its own fill in the bar, and its name beside it.
 LOOKS = {
@@ -65,5 +65,5 @@ def legend(known: list[Entry]) -> Text:
         text.append("  " if k else "")
         text.append(f"{fill} ", style)
         # blanks that do not break: a name never stands on another line than its figure
-        text.append(f"{said(BY_ID[x['limiter_class']].name)} {phrases.percent(x['share'])}".replace(" ", "\u00a0"))
+        text.append(f"{said(BY_ID[x['limiter_class']].name)} {percent(x['share'])}".replace(" ", "\u00a0"))
     return text

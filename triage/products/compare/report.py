@@ -14,7 +14,7 @@ from triage.files import plain_json
 from triage.ground.errors import ReportError
 from triage.ground.units import show
 from triage.ground.voice import names_of, speaking, voice
-from triage.ground.wording import plural, upper_first, whole_percent
+from triage.ground.wording import percent, plural, upper_first, whole_percent
 from triage.products.compare import drawings
 from triage.products.compare.promise import REACHES_NOTHING, TOO_WIDE, UNSURE, UNTRIED, WIDEST
 from triage.products.compare.result import Change, Comparison, Judged, Paired, Row
@@ -25,7 +25,7 @@ from triage.rendering.escape import clean, short
 from triage.rendering.html.packed import blob
 from triage.rendering.html.page import GRID_SCRIPTS, GRID_STYLES, shell
 from triage.rendering.junit_xml import Case, Failure, Suite, junit_xml
-from triage.rendering.phrases import number, percent, time
+from triage.rendering.phrases import number, time
 
 FORMATS = ("terminal", "markdown", "html", "json", "junit")
 FEW = 5  # pairs that are all shown, changed or not

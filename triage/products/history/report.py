@@ -10,7 +10,7 @@ from typing import Any
 from triage.capture.capture import SEP
 from triage.files import plain_json
 from triage.ground.errors import ReportError
-from triage.ground.wording import plural
+from triage.ground.wording import percent, plural
 from triage.products.history.gate import line
 from triage.products.history.record import shown
 from triage.products.history.result import Gate, Line, Moved
@@ -18,7 +18,7 @@ from triage.products.noise import unknown
 from triage.rendering import declared, templates
 from triage.rendering.escape import clean, short
 from triage.rendering.junit_xml import Case, Failure, Suite, junit_xml
-from triage.rendering.phrases import percent, time
+from triage.rendering.phrases import time
 
 GATE = ("terminal", "markdown", "json", "junit")
 TREND = ("terminal", "html", "json")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from triage.ground.errors import TriageError
 from triage.ground.voice import voice
-from triage.ground.wording import lower_first
+from triage.ground.wording import lower_first, percent
 from triage.rendering import declared, phrases, templates
 from triage.rendering.escape import short
 
@@ -28,7 +28,7 @@ def title(c: dict[str, Any]) -> str:
     else:
         more = f" and {c['count'] - 1} more" if c["count"] > 1 else ""
         where = f"{short(names[0], 60)}{more}"
-    gain = f", about {phrases.time(c['saved_ns'])} ({phrases.percent(c['share'])})" if c["saved_ns"] else ""
+    gain = f", about {phrases.time(c['saved_ns'])} ({percent(c['share'])})" if c["saved_ns"] else ""
     return short(f"{c['title']}: {where}{gain}", TITLE)
 
 

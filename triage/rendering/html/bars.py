@@ -14,6 +14,7 @@ from triage.document.bundle import Entry
 from triage.ground.limiters import BY_ID
 from triage.ground.units import show
 from triage.ground.voice import said
+from triage.ground.wording import percent
 from triage.rendering import phrases
 
 NUMBERED = 7  # items that get a number in the bar
@@ -70,7 +71,7 @@ def strip(limiters: list[Entry], high: int = 20) -> Markup:
     known = [x for x in limiters if x["share"]]
     if not known:
         return Markup("")
-    told = ", ".join(f"{said(BY_ID[x['limiter_class']].name)} {phrases.percent(x['share'])}" for x in known)
+    told = ", ".join(f"{said(BY_ID[x['limiter_class']].name)} {percent(x['share'])}" for x in known)
     out, x = [], 0.0
     for part in known:
         at = f'x="{number(x * 100)}%" width="{number(part["share"] * 100)}%" height="{high}"'

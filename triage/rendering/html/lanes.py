@@ -6,6 +6,7 @@ from markupsafe import Markup, escape
 
 from triage.document.bundle import Entry
 from triage.ground.gaps import GAP_WORDS
+from triage.ground.wording import percent
 from triage.rendering import phrases
 from triage.rendering.html.bars import hatched
 
@@ -32,8 +33,8 @@ def lanes(key: str, d: Entry) -> Markup:
         top = max(map(sum, zip(*(shares for _, shares in idle), strict=True)))
         scale = max(top, 1e-4)
         bars = [(shares, f"c-{GAP_WORDS[cause].limiter}", GAP_WORDS[cause].limiter) for cause, shares in idle]
-        rows.append(_row(f"idle, to {phrases.percent(min(scale, 1.0))}", bars, scale))
-    busy = phrases.percent(d["busy_ns"] / d["span_ns"] if d["span_ns"] else 0.0)
+        rows.append(_row(f"idle, to {percent(min(scale, 1.0))}", bars, scale))
+    busy = percent(d["busy_ns"] / d["span_ns"] if d["span_ns"] else 0.0)
     told = f"Device {key}: busy {busy} of {phrases.time(d['span_ns'])}, idle {phrases.time(d['idle_ns'])}"
     return Markup(f'<div class="lanes" role="img" aria-label="{escape(told)}">{"".join(rows)}</div>')
 
