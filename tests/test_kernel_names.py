@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from triage.ground.kernel_names import kernel, plain
+from triage.rendering.escape import distinct
 
 SHORT = {
     "void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor<float>, std::array<char*, 3>>(int, T1)": (
@@ -63,3 +64,24 @@ def test_any_name_gives_a_name(text: str) -> None:
 )
 def test_parameters_are_said_nowhere(full: str, said: str) -> None:
     assert plain(full) == said
+
+
+def test_shortened_names_stay_apart() -> None:
+    copies = [f"(no marker) / [CUDA memcpy {way}]" for way in ("Host-to-Device", "Device-to-Device")]
+    assert distinct(copies, 18) == ["…y Host-to-Device]", "…Device-to-Device]"]
+    kernels = [
+        f"void at::reduce<512, 1, at::ReduceOp<float, at::{op}<float, float>>>(T1 *)" for op in ("MaxOps", "MeanOps")
+    ]
+    assert distinct(kernels, 40) == [
+        "at::reduce…t, at::MaxOps<float, float>>>",
+        "at::reduce…, at::MeanOps<float, float>>>",
+    ]
+    assert distinct([f"{kernels[0]} ({i})" for i in (1, 2)], 28) == ["reduce<512, 1, …> (1)", "reduce<512, 1, …> (2)"]
+    assert distinct([f"aaaaaaaaaa_{n}_zzzzzzzzzz_bbbb" for n in ("one", "two")], 12) == ["aaa…one_zzz…", "aaa…two_zzz…"]
+
+
+@given(st.lists(st.text("ab/ <>(1)", max_size=40), max_size=5), st.integers(12, 30))
+def test_shortened_names_have_room(names: list[str], most: int) -> None:
+    out = distinct(names, most)
+    assert len(out) == len(names)
+    assert all(len(s) <= most for s in out)

@@ -7,6 +7,8 @@ long names are shortened: C++ names lose what does not tell them apart (triage.n
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Sequence
 
 from markupsafe import Markup
 
@@ -18,6 +20,7 @@ _HIDDEN = re.compile(
 )
 # with C1: a terminal takes U+009B for the beginning of a command, as it takes ESC [
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_NUMBERED = re.compile(r" \(\d{1,4}\)$")  # names that nothing else tells apart
 _RUN = re.compile(r"[ \t\r\n\u2028\u2029\x0b\x0c]+")
 
 
@@ -46,6 +49,41 @@ def short(text: object, most: int = 60) -> str:
     head = (most - 1) * 2 // 3
     tail = most - 1 - head
     return f"{line[:head]}…{line[len(line) - tail :]}"
+
+
+def distinct(texts: Sequence[object], most: int = 60, taken: Sequence[int] = ()) -> list[str]:
+    """`short` of each; where different ones would come out alike, cut so that what tells them apart stays.
+
+    taken: characters of each that something else needs. What no one cut tells apart stays as it is.
+    """
+    lines = [clean(text) for text in texts]
+    ends = [m[0] if (m := _NUMBERED.search(line)) else "" for line in lines]
+    lines = [plain(line.removesuffix(end)) for line, end in zip(lines, ends, strict=True)]
+    sizes = [most - len(end) - (taken[i] if taken else 0) for i, end in enumerate(ends)]
+    out = [short(line, size) + end for line, size, end in zip(lines, sizes, ends, strict=True)]
+    for same in {s for s in out if out.count(s) > 1}:
+        rows = [i for i, s in enumerate(out) if s == same]
+        of = [lines[i] for i in rows]
+        differ = next((i for i, letters in enumerate(zip(*of, strict=False)) if len(set(letters)) > 1), sys.maxsize)
+        for start in (sys.maxsize, differ):  # their ends, by which names differ most often; where they first do
+            cuts = [_around(lines[i], start, sizes[i]) for i in rows]
+            if len(set(of)) == len(set(cuts)) > 1:
+                for i, cut in zip(rows, cuts, strict=True):
+                    out[i] = cut + ends[i]
+                break
+    return out
+
+
+def _around(line: str, start: int, most: int) -> str:
+    """The first letters and as much from `start` on as fits, of a path its end alone: `reduce<51…MaxOps<…`."""
+    if len(line) <= most:
+        return line
+    head = 0 if " / " in line else min(most // 4, start)
+    size = most - head - 1
+    end = min(start + size, len(line))
+    if end == len(line):
+        return f"{line[:head]}…{line[-size:]}"
+    return f"{line[:head]}…{line[end - size : end - 1]}…"
 
 
 # Always: what can start markup anywhere. Underscores only at the edge of a word, "<" and "&" only where HTML could begin.

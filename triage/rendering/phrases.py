@@ -14,7 +14,7 @@ from triage.ground.limiters import BY_ID
 from triage.ground.units import show
 from triage.ground.voice import said, voice
 from triage.ground.wording import comparison, lower_first, percent, plural
-from triage.rendering.escape import clean, short
+from triage.rendering.escape import clean, distinct, short
 
 MANIFOLD = 2  # NVIDIA, Compute Triage Guide: accesses over those needed that a line is blamed for
 
@@ -122,7 +122,7 @@ def where(c: Entry, most: int = 3, long: int = 40) -> list[str]:
     # in several captures the frames are called 1:frame, 2:frame ...
     if all(w.endswith("frame") for w in c["workloads"]):
         return []
-    names = [short(n, long) for n in c["names"][:most]]
+    names = distinct(c["names"][:most], long)
     if c["count"] > most:
         names[-1] += f" and {c['count'] - most:,} more"
     return names

@@ -19,7 +19,7 @@ from triage.ground.limiters import BY_ID
 from triage.ground.voice import said, voice
 from triage.ground.wording import percent, plural
 from triage.rendering import phrases, terminal_bars
-from triage.rendering.escape import clean, short
+from triage.rendering.escape import clean, distinct, short
 from triage.rendering.pass_table import NARROW, pass_table
 from triage.rendering.tables import Write
 
@@ -231,13 +231,13 @@ class _Page:
                 header_style="bright_black",
             )
         labels = apart([(m["workload"]["name"], m["workload"]["path"]) for m in rows], {})
-        for m, label in zip(rows, labels, strict=True):
+        # shortened without the count: names that end alike would hide how often a marker ran
+        calls = [f" ×{n}" if (n := m["workload"]["calls"] or 1) > 1 else "" for m in rows]
+        for m, label, times in zip(rows, distinct(labels, name, [len(c) for c in calls]), calls, strict=True):
             w = m["workload"]
             fill, style = terminal_bars.LOOKS[w["limiter_class"]]
-            # shortened without the count: names that end alike would hide how often a marker ran
-            calls = f" ×{w['calls']}" if (w["calls"] or 1) > 1 else ""
             table.add_row(
-                short(label, name - len(calls)) + calls,
+                label + times,
                 phrases.time(w["self_ns"]),
                 *(() if narrow else (percent(w["share"]),)),
                 Text.assemble((fill, style), "" if narrow else f" {said(BY_ID[w['limiter_class']].brief)}"),
