@@ -40,6 +40,13 @@ def chains(text: str, tmp_path: Path) -> dict[str, list[str]]:
         ("Memory Read (MB)", "vram.bytes_read"),
         ("Memory Read (%)", ""),  # a share of what?
         ("Launch Stall", ""),  # of what?
+        ("SMs active (% of time)", "sm.active"),
+        ("Occupancy (% of slots)", "sm.occupancy"),
+        ("Colour output (CROP) %", "crop.throughput"),  # what stands in brackets says it
+        ("ROP depth %", "zrop.throughput"),
+        ("Constant cache stall %", "stall.imc_miss"),
+        ("Compute dispatches", "dispatch.count"),
+        ("Framebuffer", ""),  # a target, not its traffic
     ],
 )
 def test_further_words_of_frames(header: str, metric: str) -> None:
@@ -51,7 +58,13 @@ def test_a_pipe_is_called_by_its_name_only_beside_units_that_are() -> None:
     assert spoken.read(["", "FMA"], pipes=True) == {1: ("pipe.fma", "")}
 
 
+def test_a_word_that_several_columns_begin_with_sorts_them() -> None:
+    headers = ["units.sm", "units.tex", "units.dram", "pipes.fma", "fps.sm"]
+    assert [spoken.read(headers).get(i, ("", ""))[0] for i in range(5)] == ["sm.throughput", "l1tex.throughput", "vram.throughput", "pipe.fma", ""]  # fmt: skip
+
+
 ROWS = {
+    "paths of parents": ("Marker,Parent", "Frame,", "Post,Frame", "SSR,Frame/Post"),
     "numbers of parents": ("Id,ParentId,Marker", "1,,Frame", "2,1,Post", "3,2,SSR"),
     "a pass beside a marker": ("Pass,Marker", "Frame,", "Frame/Post,", "Frame/Post,SSR"),
     "a pass that names its rows' own": ("Pass,Event", "Frame 7,", "Post,", "Post,SSR"),
@@ -108,6 +121,24 @@ def test_bare_occupancy_beside_bare_shares_is_a_share(tmp_path: Path) -> None:
         "Marker,GPU Time (us),SM Throughput,L2 Throughput,SM Occupancy\nSSR,800,35,28,31\nAO,300,40,20,44\n"
     )
     assert "sm.occupancy" in api.read(path).facts
+
+
+def test_few_reasons_to_stall_without_a_unit_are_shares(tmp_path: Path) -> None:
+    """Nsight Compute counts cycles under these names; of a few reasons cycles would be no shares, and people mean shares."""
+    path = tmp_path / "frame.csv"
+    head = "Marker,GPU Time (us),SM,TEX,L2,Stall Long Scoreboard,Stall Barrier"
+    path.write_text(f"{head}\nSSR,500,33,29,22,58,1\nBlur,400,30,20,15,12,46\n")
+    assert api.read(path).facts["stall.long_scoreboard"].tolist() == [0.58, 0.12]
+    path.write_text(
+        f"{head},Stall Selected\nSSR,500,33,29,22,8,1,1\nBlur,400,30,20,15,2,6,1\n"
+    )  # an issue takes a cycle
+    assert "stall_cycles.barrier" in api.read(path).facts
+
+
+def test_a_phones_word_beside_an_sm_means_the_sms_part(tmp_path: Path) -> None:
+    path = tmp_path / "frame.csv"
+    path.write_text("Marker,GPU Time (us),sm_util,tex_util,alu_util\nSkin,500,92,20,91.5\n")
+    assert {"pipe.alu", "l1tex.throughput"} <= api.read(path).facts.keys()
 
 
 def test_counts_under_the_name_of_a_share_say_nothing_of_the_others(tmp_path: Path) -> None:

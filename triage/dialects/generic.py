@@ -13,12 +13,12 @@ from functools import lru_cache
 import numpy as np
 
 from triage import devices, schema
-from triage.capture.arrays import Floats, Names
-from triage.capture.capture import KINDS, Column, Quality, Table
+from triage.capture.arrays import Floats
+from triage.capture.capture import Column, Quality, Table
 from triage.capture.cells import cells
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects._tables import exported, plausible, spoken, tree_columns, wide_table
+from triage.dialects._tables import exported, own_rows, plausible, spoken, wide_table
 from triage.ground import units
 from triage.ground.errors import BadCapture, NotTriageable, UnknownUnit
 
@@ -26,55 +26,10 @@ NAME = "generic"
 TITLE = "Generic table, one row per workload"
 CAPTURE = "Write a CSV with a `name` column and one column per metric; headers are canonical ids or aliases, units in brackets."
 
-ROLES = {
-    "name": (
-        *("name", "marker", "workload", "event", "kernel", "pass", "event name", "kernel name", "marker name", "label"),
-        *("pass name", "workload name", "range", "range name", "region", "scope", "shader", "draw call", "encoder"),
-        *("render pass", "section", "zone"),
-    ),
-    "path": (
-        *("path", "marker path", "full name", "hierarchy", "full path", "marker hierarchy", "scope path"),
-        *("zone path", "group"),
-    ),
-    "parent": (
-        *("parent", "parent name", "parent marker", "parent id", "parent pass", "belongs to", "parent event"),
-        *("parent event id", "parent row", "parent index"),
-    ),
-    "level": ("level", "depth", "nesting", "indent", "tree level"),
-    "id": ("id", "event id", "eid", "index"),
-    "kind": ("kind", "type", "workload kind", "workload type", "pass kind", "pass type"),
-    "device": ("device", "gpu name", "device name"),
-    "queue": ("queue", "queue name", "queue type"),
-}
-OUTER = ("pass", "pass name", "render pass", "section", "zone", "stage", "category")  # beside names: where they stand
+_COUNTED = {"prims.culled": "prims.thrown_away"}  # a share -> what the same words count
 UNITS_ALONE = 2  # columns that are called by a unit and nothing more: then a pipe may be, too
-_BESIDE_SM = {"texture_pipe.busy": "l1tex.throughput"}  # a phone's words, where the table is of a GPU with SMs
-_FRAME = re.compile(
-    r"(?:gpu |whole )?(?:frame|scene|total|capture|root)[ _#:]*\d*", re.IGNORECASE
-)  # a row that is called so heads the rows of its frame
-_KIND_WORDS = {
-    "fullscreen": "fullscreen",
-    "full screen": "fullscreen",
-    "post": "fullscreen",
-    "ps": "fullscreen",
-    "compute": "compute",
-    "cs": "compute",
-    "dispatch": "compute",
-    "kernel": "compute",
-    "geometry": "geometry",
-    "gbuffer": "geometry",
-    "shadow": "geometry",
-    "draw": "draw",
-    "copy": "copy",
-    "transfer": "copy",
-    "raytracing": "raytracing",
-    "ray tracing": "raytracing",
-    "rt": "raytracing",
-    "marker": "marker",
-    "range": "marker",
-    "frame": "frame",
-    "cpu": "cpu",
-}
+# a phone's words, where the table is of a GPU with SMs
+_BESIDE_SM = {"texture_pipe.busy": "l1tex.throughput", "alu.utilization": "pipe.alu"}
 
 
 def names() -> dict[str, list[str]]:
@@ -127,7 +82,7 @@ def recognise(source: Source) -> Match | None:
         return None
     line, headers = wide_table.header(source)
     mapped = [metric for h in headers if (metric := metric_of(h)[0])]
-    named = bool({"name", "path"} & _roles(source, line, headers).keys())
+    named = bool({"name", "path"} & own_rows.roles(source, line, headers, _is_metric).keys())
     if named and len(mapped) < 2:  # words alone say less than names: a tool's table has some of them too
         said = [metric for metric, _ in spoken.read(headers).values()]
         mapped = said if len(said) >= 2 else mapped
@@ -145,7 +100,7 @@ def read(source: Source, options: Options) -> Table:
         raise BadCapture(f"{source.path}: the file is empty", "export again")
     headers, below = plausible.with_units(source, line, headers)
     mapping = {schema.normal(k): v for k, v in options.mapping.items()}
-    roles = _roles(source, line, headers)
+    roles = own_rows.roles(source, line, headers, _is_metric)
     taken = set(roles.values())
     columns: dict[str, tuple[int, str]] = {}
     unmapped = []
@@ -182,17 +137,29 @@ def read(source: Source, options: Options) -> Table:
     count = len(wide.numbers[numeric[0]])
     _refuse_half_row(source, line, len(headers), count, wide.numbers)
     counts = [m for m, (c, u) in columns.items() if plausible.no_share(m, u, wide.numbers[c], named=c not in words)]
-    unmapped += [headers[columns.pop(m)[0]] for m in counts]
+    for m in counts:
+        place = columns.pop(m)
+        if (other := _COUNTED.get(m, m)) not in columns and other != m:
+            columns[other] = place
+        else:
+            unmapped.append(headers[place[0]])
     if not columns:
         raise _nothing_known(source, headers)
     _refuse_list(
         source, {m: headers[c] for m, (c, _) in columns.items()}, [wide.numbers[c] for c, _ in columns.values()]
     )
-    table = Table(NAME, [source], _names(roles, wide, count), {}, first_line=wide.first_line, lines=wide.lines)
+    table = Table(
+        NAME, [source], own_rows.names(roles, wide.texts, count), {}, first_line=wide.first_line, lines=wide.lines
+    )
     table.quality += wide.quality
     if "device" in roles:
         table.device = next((d for d in wide.texts[roles["device"]] if d), "")
     table.quality += _occupancy(columns, headers, wide.numbers, table.device)
+    if waits := plausible.shares_of_waits(columns, wide.numbers, headers):
+        columns |= {f"stall.{reason}": columns.pop(f"stall_cycles.{reason}") for reason in waits}
+        table.notes.append(
+            f"{len(waits)} columns of stall reasons have no unit and were read as shares of the time, not as cycles"
+        )
     table.notes += _by_words(headers, {i: m for i, (m, _) in words.items() if columns.get(m, (-1,))[0] == i})
     # people write 0.47 or 47 for a share; a file does one of them throughout
     percent = _bare_ratios_are_percent(columns, wide.numbers, headers, table.notes)
@@ -228,20 +195,7 @@ def read(source: Source, options: Options) -> Table:
         table.quality += plausible.disagree(
             metric, table.columns[metric], headers[c], unit, wide.numbers[c], table.line
         )
-    if "kind" in roles:
-        table.kinds = _kinds(wide.texts[roles["kind"]])
-    table.names, table.paths = _tree(roles, wide.texts, table.names)
-    if table.paths is None and "gpu.time" in table.columns:
-        kinds = [""] * count if table.kinds is None else table.kinds
-        heads = [k in ("frame", "marker") or bool(_FRAME.fullmatch(str(n).strip())) for k, n in zip(kinds, table.names, strict=True)]  # fmt: skip
-        if levels := tree_columns.by_sums(np.array(heads), table.columns["gpu.time"].values):
-            table.paths = tree_columns.by_level(table.names, levels)
-    elif table.paths is not None and count and "gpu.time" in table.columns and _FRAME.fullmatch(name := str(table.names[0]).strip()):  # fmt: skip
-        table.paths = tree_columns.under_first(table.paths, name, table.columns["gpu.time"].values)
-    if "queue" in roles:
-        queues = _queues(wide.texts[roles["queue"]])
-        if np.isfinite(queues).any():
-            table.columns["queue.async"] = Column(queues, headers[roles["queue"]], roles["queue"] + 1)
+    own_rows.place(table, roles, wide.texts, headers)
     table.unmapped = unmapped
     table.quality += _unread(unmapped)
     table.collect = exported.asking(headers, columns)
@@ -250,31 +204,8 @@ def read(source: Source, options: Options) -> Table:
     return table
 
 
-def _roles(source: Source, line: int, headers: list[str]) -> dict[str, int]:
-    """role -> position; where no header says that it names the rows, the first column of words does.
-
-    A second column of words that may name rows, `Pass` beside `Marker`, says where they stand; `GPU` over words names one.
-    """
-    roles = wide_table.roles([spoken.CAMEL.sub(" ", h) for h in headers], ROLES)
-    below = [cells(text, source.delimiter, source.skip_space) for text in source.head_lines[line : line + 8]]
-    below = [row for row in below if any(row)]
-
-    def worded(place: int) -> bool:
-        """Do words stand below a header, and nothing else?"""
-        found = [row[place] if place < len(row) else "" for row in below]
-        return bool(found) and all(re.search(r"[^\W\d]", text) for text in found)
-
-    if "device" not in roles and (place := wide_table.find(headers, "gpu")) >= 0 and worded(place):
-        roles["device"] = place
-    if not {"name", "path"} & roles.keys():
-        place = next((i for i in range(len(headers)) if i not in roles.values()), -1)
-        if place >= 0 and not metric_of(headers[place])[0] and worded(place):
-            roles["name"] = place
-    elif "name" in roles and not {"path", "parent", "level"} & roles.keys():
-        place = wide_table.find(headers, *OUTER)
-        if place >= 0 and place != roles["name"] and worded(place):
-            roles["path"] = place
-    return roles
+def _is_metric(header: str) -> bool:
+    return bool(metric_of(header)[0])
 
 
 def _doubted(known: tuple[str, str]) -> bool:
@@ -326,49 +257,6 @@ def _unread(unmapped: list[str]) -> list[Quality]:
     return [Quality("columns-unread", said)]
 
 
-def _names(roles: dict[str, int], wide: wide_table.Wide, count: int) -> Names:
-    """Names as given; a nameless row is called by its place."""
-    if "name" in roles:
-        found = wide.texts[roles["name"]]
-        blank = found == ""
-        if "path" in roles:  # whose last level names the row
-            blank &= wide.texts[roles["path"]] == ""
-        if blank.any():
-            found = found.copy()
-            found[blank] = [f"row {i + 1}" for i in np.flatnonzero(blank)]
-        return found
-    return np.array([f"row {i + 1}" for i in range(count)], dtype=object)
-
-
-def _tree(roles: dict[str, int], texts: dict[int, Names], names: Names) -> tuple[Names, Names | None]:
-    """Leaf names and parent paths, by whatever column tells; no paths where the table is flat."""
-    if "path" in roles:
-        return tree_columns.by_path(names, texts[roles["path"]], "name" in roles)
-    if "parent" in roles:
-        return names, tree_columns.by_parent(names, texts[roles["parent"]], texts[roles["id"]] if "id" in roles else None)  # fmt: skip
-    if "level" in roles and (levels := tree_columns.whole(texts[roles["level"]])):
-        names = tree_columns.bare(names)
-        return names, tree_columns.by_level(names, levels)
-    if levels := tree_columns.indents(names):
-        names = tree_columns.bare(names)
-        return names, tree_columns.by_level(names, levels)
-    return tree_columns.within_names(names) or (names, None)
-
-
-def _kinds(texts: Names) -> Names:
-    """Words of KINDS, "" for words nobody knows."""
-    known = {t: _KIND_WORDS.get(str(t).strip().lower().replace("_", " ").replace("-", " "), "") for t in set(texts)}
-    assert set(known.values()) <= {"", *KINDS}
-    return np.array([known[t] for t in texts], dtype=object)
-
-
-def _queues(texts: Names) -> Floats:
-    """1 for a queue of compute or copies, 0 for the graphics queue, missing for words nobody knows."""
-    words = {t: re.findall(r"[a-z]+", str(t).lower()) for t in set(texts)}
-    own = {t: 1.0 if {"async", "compute", "copy", "transfer"} & set(w) else 0.0 if {"direct", "graphics", "universal"} & set(w) else np.nan for t, w in words.items()}  # fmt: skip
-    return np.array([own[t] for t in texts], dtype=float)
-
-
 def _bare_ratios_are_percent(
     columns: dict[str, tuple[int, str]], numbers: dict[int, Floats], headers: list[str], notes: list[str]
 ) -> bool:
@@ -406,8 +294,8 @@ def _refuse_half_row(source: Source, line: int, width: int, count: int, numbers:
 def _refuse_list(source: Source, headers: dict[str, str], numbers: list[Floats]) -> None:
     """A list of files or machines has a column called `gpu` and one that counts, and is no capture."""
     measures = [(headers[m], v) for m, v in zip(headers, numbers, strict=True) if m != "frame.calls"]
-    if measures and not any(np.isfinite(v).any() for _, v in measures):
+    if not any(np.isfinite(v).any() for _, v in measures):
         raise NotTriageable(
-            f"{source.path}: no cell of {', '.join(repr(h) for h, _ in measures[:3])} holds a number",
+            f"{source.path}: no cell of {', '.join(repr(h) for h, _ in measures[:3]) or 'a measure'} holds a number",
             "a list that only counts is no capture; give the profiler's own export",
         )

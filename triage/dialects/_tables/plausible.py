@@ -22,6 +22,7 @@ ALIKE = 0.02  # of the larger: two figures that tools rounded in their own way
 FROM_PERCENT = 0.01
 OVER = 110.0  # per cent: what passes of a profiler that ran one after another may add up to
 ABSURD = 1_000.0  # per cent: no profiler's rounding or passes come there; hundreds do occur (RenderDoc's hit rates)
+ALL_REASONS = 8  # stall reasons in a table: of so many the sum is close to all, whatever they are counted in
 SLOTS = 64  # warps that any NVIDIA SM holds at most (compute capability 3.0 to 8.0, 9.0 and 10.0)
 ABOVE_THEORY = 0.05  # what an achieved occupancy may exceed the theoretical one by, for all that was rounded
 SMALL = 0.5  # of a share that stands beside percentages: so little is no percentage of these
@@ -134,6 +135,26 @@ def counted_warps(
         return False, Quality("occupancy-unit", said)
     said = f"{header[:60]!r} states no unit and was read as warps of an SM, as in NVIDIA's article; if it is a percentage, write [%]"
     return True, Quality("occupancy-unit", said)
+
+
+def shares_of_waits(
+    columns: Mapping[str, tuple[int, str]], numbers: Mapping[int, Floats], headers: Sequence[str]
+) -> list[str]:
+    """Reasons whose bare column, `Stall Long Scoreboard`, is one of percentages, though Nsight Compute counts cycles so.
+
+    Cycles are shares only where all reasons stand beside them. A table of a few reasons means shares, unless they add up to
+    more than all, an issued warp's one cycle stands among them, or the cycles that they are of.
+    """
+    kind = "stall_cycles."
+    bare = {m.removeprefix(kind): c for m, (c, unit) in columns.items() if m.startswith(kind) and not unit and "__" not in headers[c] and "cycle" not in headers[c].lower()}  # fmt: skip
+    if not bare or len(bare) >= ALL_REASONS or "warp.cycles_per_issue" in columns:
+        return []
+    added = np.nansum([numbers[c] for c in bare.values()], axis=0)
+    place, unit = columns.get("stall_cycles.selected", columns.get("stall.selected", (-1, "")))
+    cycles = place >= 0 and not unit and bool((np.abs(numbers[place] - 1) <= ALIKE).all())
+    if cycles or added.max(initial=0) > 100 * (1 + ALIKE):
+        return []
+    return [reason for reason in bare if f"stall.{reason}" not in columns]
 
 
 def no_share(metric: str, unit: str, values: Floats, named: bool = False) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -29,6 +30,13 @@ _SEVERAL = re.compile(r"\b([A-Z]{2,})s\b")  # `SMs`
 _COUNTED = re.compile(r"#|(?<![a-z])(?:count|number|num)(?![a-z])", re.IGNORECASE)
 _LAST_UNIT = re.compile(r"(?<=[,\s])\(?(ns|us|µs|ms|(?:milli|micro|nano)seconds|[kmg]?i?b|bytes|%)\)?\Z", re.IGNORECASE)
 _PERCENT = re.compile(r"\b(pct|percent|percentage)\b", re.IGNORECASE)
+# what a share is one of, where that says nothing of what has it; `of active cycles` does
+_WHOLE = re.compile(
+    r"\bof (?:the )?(?:frame |gpu |elapsed |warp )?(?:time|slots|samples|cycles|frame)\b", re.IGNORECASE
+)
+_NAMESPACE = re.compile(r"\s*([A-Za-z][A-Za-z ]{1,15})(?:[.:|/]|::| - )\s*(\S.*)\Z")
+_GLOSS = re.compile(r"\(([A-Za-z0-9/ ]{2,12})\)")
+SORTED = 3  # columns that begin with the same word: it says which kind they are of
 # a column that is called by its unit alone
 _TIMES = {u: u for u in ("ns", "us", "µs", "ms")} | {"milliseconds": "ms", "microseconds": "us", "nanoseconds": "ns"}
 # computed from others, or statements about the capture: nobody's column
@@ -63,6 +71,7 @@ def read(headers: Sequence[str], stalls: bool = False, pipes: bool = False) -> d
     """
     said = {i: _split(h) for i, h in enumerate(headers) if 0 < len(h) <= LONGEST and "__" not in h}
     found = {i: (m, unit) for i, (words, unit) in said.items() if (m := _meant(words, unit, headers[i]))}
+    found |= _less(headers, [i for i in said if i not in found])
     found = {i: (m, unit) for i, (m, unit) in found.items() if unit or m != "gpu.time" or len(headers[i]) > 1}
     if said and (stalls or any(m.startswith("stall.") for m, _ in found.values())):
         short = {_words(k): v for k, v in _data()["among_stalls"].items()}
@@ -70,6 +79,28 @@ def read(headers: Sequence[str], stalls: bool = False, pipes: bool = False) -> d
     if pipes:
         alone = {_words(k): v for k, v in _data()["among_units"].items()}
         found |= {i: (alone[words], unit) for i, (words, unit) in said.items() if i not in found and words in alone and _fits(alone[words], unit, headers[i])}  # fmt: skip
+    return found
+
+
+def _less(headers: Sequence[str], unread: Sequence[int]) -> dict[int, tuple[str, str]]:
+    """Position -> (metric, unit text) of headers that mean something by a part of them.
+
+    `Colour output (CROP) %` by what stands in brackets; `units.sm` and `SOL:SM` by what stands behind a word that several
+    columns begin with, which then only sorts them. A unit alone is its share of peak there.
+    """
+    heads = Counter(m[1].lower() for h in headers if (m := _NAMESPACE.match(h)))
+    found = {}
+    for i in unread:
+        header, alone = headers[i], _data()["units"] | _data()["among_units"]
+        sorts = (m := _NAMESPACE.match(header)) and heads[m[1].lower()] >= SORTED
+        parts = [m[2]] if m and sorts else []
+        parts += [f"{g[1]} %"] if (g := _GLOSS.search(header)) and "_" not in header else []
+        for part in parts:
+            words, unit = _split(part)
+            metric = _meant(words, unit, part) or (alone.get(next(iter(words)), "") if len(words) == 1 else "")
+            if metric and _fits(metric, unit, header):
+                found[i] = (metric, unit)
+                break
     return found
 
 
@@ -105,7 +136,7 @@ def _meant(words: _Words, unit: str, header: str) -> str:
 
 def _split(header: str) -> tuple[_Words, str]:
     """Words and unit text of a header."""
-    text = _AGGREGATE.sub("", header.strip()).rstrip(" \t,;")
+    text = _SEVERAL.sub(r"\1", _WHOLE.sub("", _AGGREGATE.sub("", header.strip()))).rstrip(" \t,;")
     if (alone := _TIMES.get(text.lower())) is not None:
         return frozenset({"time"}), alone
     bare, unit = wide_table.split_unit(text)

@@ -84,6 +84,8 @@ def by_parent(names: Names, parents: Names, ids: Names | None) -> Names:
     seen: dict[str, int] = {}
     last = {str(key): i for keys in (names, ids) if keys is not None for i, key in reversed(list(enumerate(keys)))}
     for i, parent in enumerate(map(str, parents)):
+        if parent not in last:  # a path, of which the last level is a row's name
+            parent = max((parent.rpartition(tight.strip())[2].strip() for tight in SEPARATORS), key=lambda leaf: leaf in last)  # fmt: skip
         above.append(seen.get(parent, last.get(parent, -1)) if parent.strip() else -1)
         seen[str(names[i])] = i
         if ids is not None:

@@ -1,0 +1,155 @@
+"""The rows of somebody's own table: which column names them, what kind of work they are, and where they stand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import numpy as np
+
+from triage.capture.arrays import Floats, Names
+from triage.capture.capture import KINDS, Column, Table
+from triage.capture.cells import cells
+from triage.capture.source import Source
+from triage.dialects._tables import spoken, tree_columns, wide_table
+
+ROLES = {
+    "name": (
+        *("name", "marker", "workload", "event", "kernel", "pass", "event name", "kernel name", "marker name", "label"),
+        *("pass name", "workload name", "range", "range name", "region", "scope", "shader", "draw call", "encoder"),
+        *("render pass", "section", "zone"),
+    ),
+    "path": (
+        *("path", "marker path", "full name", "hierarchy", "full path", "marker hierarchy", "scope path"),
+        *("zone path", "group"),
+    ),
+    "parent": (
+        *("parent", "parent name", "parent marker", "parent id", "parent pass", "belongs to", "parent event"),
+        *("parent event id", "parent row", "parent index"),
+    ),
+    "level": ("level", "depth", "nesting", "indent", "tree level"),
+    "id": ("id", "event id", "eid", "index"),
+    "kind": ("kind", "type", "workload kind", "workload type", "pass kind", "pass type"),
+    "device": ("device", "gpu name", "device name"),
+    "queue": ("queue", "queue name", "queue type"),
+}
+OUTER = ("pass", "pass name", "render pass", "section", "zone", "stage", "category")  # beside names: where they stand
+_FRAME = re.compile(
+    r"(?:gpu |whole )?(?:frame|scene|total|capture|root)[ _#:]*\d*", re.IGNORECASE
+)  # a row that is called so heads the rows of its frame
+_KIND_WORDS = {
+    "fullscreen": "fullscreen",
+    "full screen": "fullscreen",
+    "post": "fullscreen",
+    "ps": "fullscreen",
+    "compute": "compute",
+    "cs": "compute",
+    "dispatch": "compute",
+    "kernel": "compute",
+    "geometry": "geometry",
+    "gbuffer": "geometry",
+    "shadow": "geometry",
+    "draw": "draw",
+    "copy": "copy",
+    "transfer": "copy",
+    "raytracing": "raytracing",
+    "ray tracing": "raytracing",
+    "rt": "raytracing",
+    "marker": "marker",
+    "range": "marker",
+    "frame": "frame",
+    "cpu": "cpu",
+}
+
+
+def roles(source: Source, line: int, headers: list[str], is_metric: Callable[[str], bool]) -> dict[str, int]:
+    """role -> position; where no header says that it names the rows, the first column of words does.
+
+    A second column of words that may name rows, `Pass` beside `Marker`, says where they stand; `GPU` over words names one.
+    """
+    found = wide_table.roles([spoken.CAMEL.sub(" ", h) for h in headers], ROLES)
+    below = [cells(text, source.delimiter, source.skip_space) for text in source.head_lines[line : line + 8]]
+    below = [row for row in below if any(row)]
+
+    def worded(place: int) -> bool:
+        """Do words stand below a header, and nothing else?"""
+        texts = [row[place] if place < len(row) else "" for row in below]
+        return bool(texts) and all(re.search(r"[^\W\d]", text) for text in texts)
+
+    if "device" not in found and (place := wide_table.find(headers, "gpu")) >= 0 and worded(place):
+        found["device"] = place
+    if not {"name", "path"} & found.keys():
+        place = next((i for i in range(len(headers)) if i not in found.values()), -1)
+        if place >= 0 and not is_metric(headers[place]) and worded(place):
+            found["name"] = place
+    elif "name" in found and not {"path", "parent", "level"} & found.keys():
+        place = wide_table.find(headers, *OUTER)
+        if place >= 0 and place != found["name"] and worded(place):
+            found["path"] = place
+    return found
+
+
+def names(roles: dict[str, int], texts: dict[int, Names], count: int) -> Names:
+    """Names as given; a nameless row is called by its place."""
+    if "name" in roles:
+        found = texts[roles["name"]]
+        blank = found == ""
+        if "path" in roles:  # whose last level names the row
+            blank &= texts[roles["path"]] == ""
+        if blank.any():
+            found = found.copy()
+            found[blank] = [f"row {i + 1}" for i in np.flatnonzero(blank)]
+        return found
+    return np.array([f"row {i + 1}" for i in range(count)], dtype=object)
+
+
+def _tree(roles: dict[str, int], texts: dict[int, Names], own: Names) -> tuple[Names, Names | None]:
+    """Leaf names and parent paths, by whatever column tells; no paths where the table is flat."""
+    if "path" in roles:
+        return tree_columns.by_path(own, texts[roles["path"]], "name" in roles)
+    if "parent" in roles:
+        return own, tree_columns.by_parent(own, texts[roles["parent"]], texts[roles["id"]] if "id" in roles else None)  # fmt: skip
+    if "level" in roles and (levels := tree_columns.whole(texts[roles["level"]])):
+        own = tree_columns.bare(own)
+        return own, tree_columns.by_level(own, levels)
+    if levels := tree_columns.indents(own):
+        own = tree_columns.bare(own)
+        return own, tree_columns.by_level(own, levels)
+    return tree_columns.within_names(own) or (own, None)
+
+
+def place(table: Table, roles: dict[str, int], texts: dict[int, Names], headers: list[str]) -> None:
+    """Say of the rows what their columns say: kinds, leaf names, paths and queues."""
+    if "kind" in roles:
+        table.kinds = _kinds(texts[roles["kind"]])
+    table.names, table.paths = _tree(roles, texts, table.names)
+    times = table.columns.get("gpu.time")
+    if times is not None and table.paths is None:
+        kinds = [""] * len(table.names) if table.kinds is None else table.kinds
+        heads = [k in ("frame", "marker") or _is_frame(n) for k, n in zip(kinds, table.names, strict=True)]
+        if levels := tree_columns.by_sums(np.array(heads), times.values):
+            table.paths = tree_columns.by_level(table.names, levels)
+    elif times is not None and table.paths is not None and len(table.names) and _is_frame(table.names[0]):
+        table.paths = tree_columns.under_first(table.paths, str(table.names[0]), times.values)
+    if "queue" in roles:
+        queues = _queues(texts[roles["queue"]])
+        if np.isfinite(queues).any():
+            table.columns["queue.async"] = Column(queues, headers[roles["queue"]], roles["queue"] + 1)
+
+
+def _is_frame(name: object) -> bool:
+    return bool(_FRAME.fullmatch(str(name).strip()))
+
+
+def _kinds(texts: Names) -> Names:
+    """Words of KINDS, "" for words nobody knows."""
+    known = {t: _KIND_WORDS.get(str(t).strip().lower().replace("_", " ").replace("-", " "), "") for t in set(texts)}
+    assert set(known.values()) <= {"", *KINDS}
+    return np.array([known[t] for t in texts], dtype=object)
+
+
+def _queues(texts: Names) -> Floats:
+    """1 for a queue of compute or copies, 0 for the graphics queue, missing for words nobody knows."""
+    words = {t: re.findall(r"[a-z]+", str(t).lower()) for t in set(texts)}
+    own = {t: 1.0 if {"async", "compute", "copy", "transfer"} & set(w) else 0.0 if {"direct", "graphics", "universal"} & set(w) else np.nan for t, w in words.items()}  # fmt: skip
+    return np.array([own[t] for t in texts], dtype=float)
