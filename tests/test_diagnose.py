@@ -95,6 +95,7 @@ def test_removing_a_column_never_makes_a_rule_silent(tmp_path: Path) -> None:
     full = [{"name": "FinalPass", **ROW}]
     before = diagnose(generic(tmp_path / "full.csv", full))
     fired = {f["rule"] for f in before["findings"]}
+    assert len(before["ruled_out"]) == len({tuple(r.values()) for r in before["ruled_out"]})
     overruled = {r["rule"] for r in before["ruled_out"]}
     for column in [k for k in ROW if k not in ("kind", "gpu.time")]:
         cut = [{k: v for k, v in full[0].items() if k != column}]

@@ -278,8 +278,8 @@ class Outcomes:
                 ]
             if rule.rules_out:
                 out += self._excluded(rule, index, self._silent(index) & chosen & self.view.leaf & self._relevant(rule))
-        out.sort(key=lambda r: (r[1], r[0]))
-        return out
+        # two causes that overrule a third may rest on one finding
+        return sorted(dict.fromkeys(out), key=lambda r: (r[1], r[0]))
 
     def _relevant(self, rule: Rule) -> Masks:
         """Where nothing the rule is given is known to be false: a cause out of the question needs no excluding."""
