@@ -157,3 +157,10 @@ def test_the_largest_is_not_compared_with_itself() -> None:
         for f in diagnose(SAMPLES / sample)["findings"]:
             thresholds = [e for e in f["evidence"] if e["op"] in (">=", "<=") and e["value"] == e["threshold"]]
             assert thresholds == [], (f["rule"], thresholds)
+
+
+def test_a_verdict_says_nothing_twice(tmp_path: Path) -> None:
+    path = tmp_path / "idle.csv"
+    path.write_text("marker,gpu.time [ms],gpu.idle,sm.throughput,sm.active\nA,3,70%,10%,28%\n", "utf-8")
+    (idle,) = triage.diagnose(path).to_dict()["workloads"]
+    assert idle["verdict"] == "The GPU waits for the CPU to submit work."

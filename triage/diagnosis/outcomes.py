@@ -366,8 +366,10 @@ class Outcomes:
 
     def sentence(self, i: int, best: str) -> str:
         """One-sentence verdict of the workload at position i; best: the title of its best finding, "" for none."""
-        phrase = upper_first(said(LIMITERS[int(self.limits.limiter[i])].phrase))
-        return phrase + (f"; {best}" if best else "") + "."
+        phrase = said(LIMITERS[int(self.limits.limiter[i])].phrase)
+        if phrase.split()[:4] == best.split()[:4]:  # `the launch is too small ...` twice
+            return f"{upper_first(best)}."
+        return upper_first(phrase) + (f"; {best}" if best else "") + "."
 
 
 def _is_gate(c: Condition, names: Sequence[str], chosen: str, limit: float) -> bool:

@@ -51,7 +51,7 @@ LIMITERS = (
     ),
     Limiter(
         "small-grid", "small launch", "small", "the launch is too small to fill the GPU",
-        "in launches too small for the GPU", "the launch has less than one wave of blocks: it cannot fill the GPU",
+        "in launches too small for the GPU", "the launch has less than one wave of groups: it cannot fill the GPU",
     ),
     Limiter(
         "front-end", "front end", "front end", "limited by the graphics front end", "limited by the graphics front end",
