@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 
 import pytest
 
 from triage import api, devices
 from triage.derive.features import FEATURES, has, table
+from triage.rulebook import packs
+from triage.rulebook.applies import SINCE
 
 
 @pytest.mark.parametrize(
@@ -61,3 +64,24 @@ def test_no_second_queue_no_overlap(prefix: str, offered: bool, tmp_path: Path) 
         head + f"{prefix}DrawElements(3),geometry,3,12,8,14,18,70,52\n{prefix}Draw(9),geometry,3,12,8,14,18,70,52\n"
     )
     assert any(f.rule.cause == "no-overlap" for f in api.diagnose(file).findings) == offered
+
+
+GATED = {  # what advice may name -> the feature whose gate it must stand behind
+    "mesh_shaders": r"mesh shader|meshlet|amplification shader|task shader",
+    "variable_rate": r"variable[- ]rate",
+    "ray_reordering": r"MaybeReorderThread|invocation_reorder|execution reordering",
+}
+
+
+@pytest.mark.parametrize("feature", GATED)
+def test_no_advice_names_what_the_named_gpu_may_lack(feature: str) -> None:
+    """Advice that names a feature asks for it, by the fact itself or by the first generation."""
+    book = packs.load()
+    every = [(r.id, a) for r in book.rules for a in r.advice] + [
+        (c.id, a) for c in book.causes.values() for a in c.advice
+    ]
+    named = [(of, a) for of, a in every if re.search(GATED[feature], f"{a.text} {getattr(a, 'code', '')}")]
+    assert named
+    asking = [(of, a, getattr(a, "only_if", None)) for of, a in named]
+    free = [f"{of}: {a.text}" for of, a, asks in asking if SINCE not in a.where and not (asks and f"can.{feature}" in asks.names)]  # fmt: skip
+    assert free == []

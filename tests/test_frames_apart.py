@@ -56,8 +56,19 @@ def test_numbered_frames_are_one_tree(tmp_path: Path) -> None:
         lines.append(f"Frame {f},,marker,9,40")
         lines += [f"{name},Frame {f},{kind},{ms:g},40" for name, kind, ms in PASSES]
     capture = read(tmp_path, lines)
-    assert len(capture) == 4 and capture.frames is not None and capture.frames.tolist() == pytest.approx([8e6, 8e6])
+    assert len(capture) == 4 and capture.frames is not None
+    assert capture.frames.tolist() == pytest.approx([9e6, 9e6])  # what lies between its markers is the frame's too
     assert capture.frame_ns == pytest.approx(18e6)
+
+
+def test_a_column_of_frame_numbers_tells_frames_apart(tmp_path: Path) -> None:
+    lines = [f"Frame,{HEAD}"] + [f"{f},{name},{kind},{ms:g},40" for f in (7, 8, 9) for name, kind, ms in PASSES]
+    lines.insert(5, "8,Explosion,geometry,2,40")  # no sequence repeats
+    capture = read(tmp_path, lines)
+    assert capture.frames is not None and capture.frames.tolist() == pytest.approx([8e6, 10e6, 8e6])
+    assert sorted(capture.names) == ["Explosion", "GBuffer", "Lighting", "Shadows"]
+    rows = ["Frame,GPU time (ms),SM [%]", *(f"Frame {i},{16 + i},40" for i in range(3))]
+    assert read(tmp_path, rows).names.tolist() == ["Frame"]  # there it names the rows
 
 
 def test_a_time_without_a_unit_is_read_by_evidence_or_asked_about(tmp_path: Path) -> None:

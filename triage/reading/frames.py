@@ -68,7 +68,7 @@ def enter(capture: Capture, frame: Indices, codes: Indices) -> None:
         return
     time = np.nan_to_num(column.values)
     leaf = capture.leaf[codes]
-    sums: Floats = np.bincount(frame, np.where(leaf, time, 0.0)).astype(np.float64)
+    sums = _own(capture, frame, codes, time).sum(axis=0)
     frames = sums[sums > 0]
     if len(frames) < 2:
         return
@@ -82,6 +82,16 @@ def enter(capture: Capture, frame: Indices, codes: Indices) -> None:
         )
     )
     capture.quality += _spikes(capture, frame, codes, time, leaf, middle)
+
+
+def _own(capture: Capture, frame: Indices, codes: Indices, time: Floats) -> Floats:
+    """Time per workload and frame without that of the workloads below it: what a marker leaves over is the frame's too."""
+    count = int(frame.max()) + 1
+    each: Floats = np.bincount(codes * count + frame, time, len(capture) * count).reshape(len(capture), count)
+    below, inner = np.zeros_like(each), np.flatnonzero(capture.parent >= 0)
+    np.add.at(below, capture.parent[inner], each[inner])
+    own: Floats = np.maximum(each - below, 0.0)
+    return own
 
 
 def _spikes(

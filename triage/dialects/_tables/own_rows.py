@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from triage.capture.arrays import Floats, Names
-from triage.capture.capture import KINDS, Column, Table
+from triage.capture.capture import KINDS, SEP, Column, Table
 from triage.capture.cells import cells
 from triage.capture.source import Source
 from triage.dialects._tables import spoken, tree_columns, wide_table
@@ -32,6 +32,7 @@ ROLES = {
     "kind": ("kind", "type", "workload kind", "workload type", "pass kind", "pass type"),
     "device": ("device", "gpu name", "device name"),
     "queue": ("queue", "queue name", "queue type"),
+    "frame": ("frame", "frame number", "frame index", "frame id", "frame no"),
 }
 OUTER = ("pass", "pass name", "render pass", "section", "zone", "stage", "category")  # beside names: where they stand
 _FRAME = re.compile(
@@ -79,6 +80,7 @@ def roles(source: Source, line: int, headers: list[str], is_metric: Callable[[st
     if "device" not in found and (place := wide_table.find(headers, "gpu")) >= 0 and worded(place):
         found["device"] = place
     if not {"name", "path"} & found.keys():
+        found.pop("frame", None)  # then it is what names the rows, or a figure
         place = next((i for i in range(len(headers)) if i not in found.values()), -1)
         if place >= 0 and not is_metric(headers[place]) and worded(place):
             found["name"] = place
@@ -131,10 +133,20 @@ def place(table: Table, roles: dict[str, int], texts: dict[int, Names], headers:
             table.paths = tree_columns.by_level(table.names, levels)
     elif times is not None and table.paths is not None and len(table.names) and _is_frame(table.names[0]):
         table.paths = tree_columns.under_first(table.paths, str(table.names[0]), times.values)
+    if "frame" in roles and (numbers := _frames(texts[roles["frame"]])):
+        below = [""] * len(numbers) if table.paths is None else table.paths
+        table.paths = np.array([f"Frame {n}{SEP}{p}".removesuffix(SEP) for n, p in zip(numbers, below, strict=True)], dtype=object)  # fmt: skip
     if "queue" in roles:
         queues = _queues(texts[roles["queue"]])
         if np.isfinite(queues).any():
             table.columns["queue.async"] = Column(queues, headers[roles["queue"]], roles["queue"] + 1)
+
+
+def _frames(texts: Names) -> list[int]:
+    """Numbers of frames of several rows each; [] where a column of that name holds something else, or one frame."""
+    found = [int(t) if re.fullmatch(r"\d{1,9}", t) else -1 for t in (str(t).strip().removesuffix(".0") for t in texts)]
+    several = 1 < len(set(found)) <= len(found) // 2
+    return found if several and min(found, default=-1) >= 0 else []
 
 
 def _is_frame(name: object) -> bool:
