@@ -87,7 +87,8 @@ def enter(capture: Capture, frame: Indices, codes: Indices) -> None:
 def _own(capture: Capture, frame: Indices, codes: Indices, time: Floats) -> Floats:
     """Time per workload and frame without that of the workloads below it: what a marker leaves over is the frame's too."""
     count = int(frame.max()) + 1
-    each: Floats = np.bincount(codes * count + frame, time, len(capture) * count).reshape(len(capture), count)
+    each = np.bincount(codes * count + frame, time, len(capture) * count).reshape(len(capture), count)
+    each = each.astype(np.float64)
     below, inner = np.zeros_like(each), np.flatnonzero(capture.parent >= 0)
     np.add.at(below, capture.parent[inner], each[inner])
     own: Floats = np.maximum(each - below, 0.0)
