@@ -142,13 +142,13 @@ def _named(view: View, pattern: re.Pattern[str]) -> Values:
     needles = [n for n in _NEEDLES[pattern] if n in text]
     if not needles:
         return np.zeros(view.size)
-    known = dict.fromkeys(names, 0.0)  # kernels are few and launches many: each name is searched once
-    for name in known:
-        part = str(name)[:2000]
-        plain = _plain(part)
-        if any(n in plain for n in needles) and pattern.search(part):
-            known[name] = 1.0
-    return np.fromiter(map(known.__getitem__, names), np.float64, len(names))
+    lines = text.split("\n")
+    if len(lines) != len(names):  # a name holds a line end
+        lines = list(map(_plain, names))
+    found = {}  # kernels are few and launches many: each name is searched once
+    for name, line in dict(zip(names, lines, strict=True)).items():
+        found[name] = float(any(n in line for n in needles) and pattern.search(name[:2000]) is not None)
+    return np.fromiter(map(found.__getitem__, names), np.float64, len(names))
 
 
 def _plain(text: str) -> str:

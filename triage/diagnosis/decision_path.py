@@ -6,7 +6,7 @@ edge is a rule's own (--set included), so the edges never disagree with the find
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, TypedDict
@@ -151,20 +151,25 @@ class Decisions:
         return self._ask("Top SOL", top, branches)
 
     def _near(self, known: Masks) -> Question:
-        codes, clusters = self._clusters
-        branches: list[Branch] = []
-        for k, (first, second) in enumerate(clusters):
-            behind = f"next: {second}" if second else "nothing close behind"
-            branches.append((known & (codes == k), "sol.top", first, "", behind, NOTED))
-        return self._ask(f"Limiters within {points(CLUSTER)}", self._none, branches)
+        def told(first: str, second: str) -> tuple[str, ...]:
+            return "sol.top", first, "", f"next: {second}" if second else "nothing close behind", NOTED
+
+        return self._of_clusters(f"Limiters within {points(CLUSTER)}", known, told)
 
     def _fixed(self, where: Masks) -> Question:
+        def told(first: str, _: str) -> tuple[str, ...]:
+            return "", first, "", "no: a fixed-function unit leads", NOTED
+
+        return self._of_clusters("Is the SM, or the memory it waits for, on top?", where, told)
+
+    def _of_clusters(self, ask: str, where: Masks, told: Callable[[str, str], tuple[str, ...]]) -> Question:
+        """A question whose answer the clusters are. Of these there may be hundreds: each workload looks its own up."""
         codes, clusters = self._clusters
-        said = "no: a fixed-function unit leads"
-        found: list[Branch] = [
-            (where & (codes == k), "", first, "", said, NOTED) for k, (first, _) in enumerate(clusters)
-        ]
-        return self._ask("Is the SM, or the memory it waits for, on top?", self._none, found)
+        of = np.full(len(clusters), -1, dtype=np.int64)
+        for k in np.unique(codes[where]).tolist():
+            metric, *words = told(*clusters[k])
+            of[k] = self._known.setdefault(Shape(said(ask), metric, *map(said, words)), len(self._known))
+        return Question(np.where(where, of[codes], -1), self._none)
 
     @cached_property
     def _none(self) -> Floats:

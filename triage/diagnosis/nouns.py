@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from triage.capture.arrays import Indices
 from triage.capture.location import Location
 from triage.rulebook.rule import Cite, Rule
 
@@ -70,11 +71,14 @@ class Gain:
 
 @dataclass(frozen=True, slots=True)
 class BlindSpot:
-    """Metrics nobody collected, the rules that wait for them, and the command that would collect them."""
+    """Metrics nobody collected, the rules that wait for them, and the command that would collect them.
+
+    workloads: their indices in the capture, an array because there may be a million.
+    """
 
     missing: tuple[str, ...]
     rules: tuple[str, ...]
-    workloads: tuple[int, ...]
+    workloads: Indices
     collect: str
 
 

@@ -240,7 +240,7 @@ class Outcomes:
             if not metrics:  # nothing that this tool exports
                 continue
             rows = self.rows[np.flatnonzero(masks[key])]
-            out.append(BlindSpot(tuple(sorted(metrics)), rule_ids, tuple(rows.tolist()), self.collect(sorted(metrics))))
+            out.append(BlindSpot(tuple(sorted(metrics)), rule_ids, rows, self.collect(sorted(metrics))))
         out.sort(key=lambda s: (-len(s.rules), -len(s.workloads), s.missing))
         return out
 

@@ -301,7 +301,7 @@ def _blind_spots(d: Diagnosis, outcomes: Sequence[Outcomes]) -> list[Entry]:
             "missing": list(s.missing),
             "rules": list(s.rules),
             "causes": sorted({of[r] for r in s.rules if of[r]}),
-            "workloads": [o.ids[w] for w in s.workloads[:NAMED]],
+            "workloads": [o.ids[w] for w in s.workloads[:NAMED].tolist()],
             "count": len(s.workloads),
             "collect": s.collect,
         }

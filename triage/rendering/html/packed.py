@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -32,6 +34,7 @@ from triage.schema.derived import HARDWARE_UNITS
 LONG = 2_000  # characters of a name the page keeps
 LEVEL = 5  # of compression: the highest takes four times as long for a twenty-fifth of the size
 CHUNK = 1_000  # workloads whose details are one part
+MANY = 16  # parts that threads of their own are worth
 _BANDS, _CONFIDENCE = tuple(BANDS), tuple(CONFIDENCE)
 Column = list[Any] | int  # 0 where every value is 0
 
@@ -309,6 +312,14 @@ def _unit_meaning(shown: str) -> str:
     """What a unit's speed of light measures."""
     metric = next((f"{prefix}.throughput" for prefix, name in HARDWARE_UNITS.items() if name == shown), "")
     return schema.get(metric).meaning if schema.known(metric) else ""
+
+
+def blobs(parts: Mapping[str, Any]) -> dict[str, str]:
+    """Parts as text; of a large page side by side, since compressing holds no lock of the interpreter."""
+    if len(parts) < MANY:
+        return {name: blob(data) for name, data in parts.items()}
+    with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
+        return dict(zip(parts, pool.map(blob, parts.values()), strict=True))
 
 
 def blob(data: Any) -> str:

@@ -52,7 +52,7 @@ def page(b: Bundle, names: dict[str, Any], brief: bool = False) -> dict[str, Any
         "brief": brief,
         "passes": pass_table(b.view["passes"], full=not brief),
         "most_passes": MOST_PASSES,
-        "parts": {name: Markup(packed.blob(data)) for name, data in parts.items()},
+        "parts": {name: Markup(text) for name, text in packed.blobs(parts).items()},
         "views": views,
         "index": {w: i for i, w in enumerate(b.workloads.field("id"))},
         "titles": {name: c["title"] for name, c in b.causes.items()},
