@@ -5,6 +5,8 @@ Arguments are arrays with one value per workload, or one NaN for all; results ar
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from triage.capture.arrays import Floats, Values
@@ -20,18 +22,23 @@ def first(*values: Values) -> Values:
 
 def highest(*values: Values) -> Values:
     """Element by element the highest of the values that are there."""
-    out = values[0]
-    for v in values[1:]:
+    out, *more = _there(values)
+    for v in more:
         out = np.fmax(out, v)  # unlike maximum, fmax takes the number where the other one is NaN
     return out
 
 
 def least(*values: Values) -> Values:
     """Element by element the lowest of the values that are there."""
-    out = values[0]
-    for v in values[1:]:
+    out, *more = _there(values)
+    for v in more:
         out = np.fmin(out, v)
     return out
+
+
+def _there(values: Sequence[Values]) -> Sequence[Values]:
+    """Those that a capture has: of a dozen most are one NaN, and each would be a pass over the column."""
+    return [v for v in values if np.ndim(v) or v == v] or values[:1]
 
 
 def over(part: Values, whole: Values) -> Values:

@@ -70,7 +70,7 @@ def fractions(rule: Rule, lookup: Lookup, where: Indices, model: Model | None = 
     likely = likely if np.ndim(likely) else np.full(len(where), likely)
     low = _rounded(likely * min(1.0, g.sure * model.safe))
     # low <= likely <= bound whatever the formulas say
-    return np.fmin(np.nan_to_num(low), likely), likely, np.fmax(bound, likely)
+    return np.fmin(np.fmax(low, 0.0), likely), likely, np.fmax(bound, likely)
 
 
 def _limited(g: GainModel, chosen: _Chosen, stated: Values, model: Model) -> tuple[Values, Values]:
@@ -87,8 +87,11 @@ def _limited(g: GainModel, chosen: _Chosen, stated: Values, model: Model) -> tup
         busy = chosen.of(shares)
         # where some SMs end early, the others' time is what a unit fills, and what it fills then it can fill throughout
         working = np.minimum(busy / spread, 1.0)
-        reach = np.fmax(g.reach or model.reach, np.where(spread < 1, working, 0.0))
-        pace = model.slowest(busy, reach) if "uneven" in g.ends else model.slowest(working, g.reach)
+        if "uneven" in g.ends:
+            reach = np.fmax(g.reach or model.reach, np.where(spread < 1, working, 0.0))
+            pace = model.slowest(busy, reach)
+        else:
+            pace = model.slowest(working, g.reach)
         likely, best = stays.get(unit, rest or (1.0, 1.0))
         needs, least = np.fmax(needs, pace * likely), np.fmax(least, busy * np.fmin(best, likely))
         if rest or unit in stays:

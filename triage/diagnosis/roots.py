@@ -75,7 +75,7 @@ class Vocabulary:
             cause = int(self.of_rule[rule])
             if cause < 0:
                 continue
-            gains = np.nan_to_num(likely)
+            gains = np.fmax(likely, 0.0)  # 0 where it is missing
             found.enter(cause, rule, where, float(self.sureness[rule]), low, gains, bound)
         for source, target, when in self.links:
             if source in found.rows and target in found.rows and not self.verdict[source]:

@@ -128,8 +128,9 @@ def place(table: Table, roles: dict[str, int], texts: dict[int, Names], headers:
     times = table.columns.get("gpu.time")
     if times is not None and table.paths is None:
         kinds = [""] * len(table.names) if table.kinds is None else table.kinds
-        heads = [k in ("frame", "marker") or _is_frame(n) for k, n in zip(kinds, table.names, strict=True)]
-        if levels := tree_columns.by_sums(np.array(heads), times.values):
+        heads = (k in ("frame", "marker") or _is_frame(n) for k, n in zip(kinds, table.names, strict=True))
+        # heads stand above their rows: of a million names that begin with none the first is enough
+        if next(heads, False) and (levels := tree_columns.by_sums(np.array([True, *heads]), times.values)):
             table.paths = tree_columns.by_level(table.names, levels)
     elif times is not None and table.paths is not None and len(table.names) and _is_frame(table.names[0]):
         table.paths = tree_columns.under_first(table.paths, str(table.names[0]), times.values)
