@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import json
 import os
+import pickle
 import random
 import shutil
 import signal
@@ -103,6 +104,20 @@ def test_captures_are_ranked_by_recoverable_time_and_causes_by_gain(tmp_path: Pa
         parts = [saved[cause["cause"]] for saved in b.drawn.values() if cause["cause"] in saved]
         assert cause["captures"] == len(parts)
         assert cause["saved_ns"] == pytest.approx(sum(parts))
+
+
+def test_what_is_kept_of_a_capture_does_not_grow_with_its_causes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A night's captures stand in memory side by side until the index is written."""
+    monkeypatch.setattr(run.index, "MANY", 2)
+    night(tmp_path / "in", 6, 0)
+    b = run.run(find.gather([str(tmp_path / "in")]).captures, Settings(formats=("csv",)), tmp_path / "out")
+    assert b.causes and len(pickle.dumps(b.captures)) < 700 * len(b.captures)
+    assert sum(bool(c.limiters) for c in b.captures) == 2
+    page = (tmp_path / "out" / "index.html").read_text()
+    assert page.count('class="strip"') == page.count('class="span"') == 0
+    assert page.count('class="who"') > 6
 
 
 def test_header_of_the_findings_table_is_that_of_the_csv_report(tmp_path: Path) -> None:

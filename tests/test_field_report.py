@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 import os
 import re
 import resource
@@ -451,3 +452,27 @@ def test_r9_a_note_of_a_batch_names_no_path(tmp_path: Path) -> None:
     p = run("batch", SAMPLE, "-o", out, "--jobs", 1, "--resume", timeout=120)
     assert p.returncode == 0 and "kept" not in p.stdout
     assert (out / "reports" / report).is_file()
+
+
+@pytest.mark.parametrize(
+    ("text", "good"),
+    [
+        ("[" * 60 + "]" * 60, True),
+        ("[" * 61 + "]" * 61, False),
+        ('[{"a":' * 30 + "1" + "}]" * 30, True),
+        ('[{"a":' * 30 + "[]" + "}]" * 30, False),
+        ('["' + "[" * 300 + '", "\\"' + "{" * 300 + '"]', True),
+        ("[" + "[]," * 300 + "[]]", True),
+        ("[" * 1_000_000, False),
+    ],
+)
+def test_r12_json_is_bounded_in_depth(tmp_path: Path, text: str, good: bool) -> None:
+    from triage.files import plain_json
+
+    path = tmp_path / "deep.json"
+    path.write_text(text)
+    if good:
+        assert plain_json.load(path) == json.loads(text)
+    else:
+        with pytest.raises(ValueError, match="nested more than 60"):
+            plain_json.load(path)

@@ -35,7 +35,7 @@ from triage.rendering.tables import rows
 
 _NOTE = re.compile(r"[A-Za-z0-9_-]{1,80}\.json")
 _LARGEST = 1 << 30  # bytes of a report
-GROUP = 5_000  # findings of a row group of the Parquet table, at least
+GROUP = 2_000  # findings of a row group of the Parquet table, at least
 Progress = Callable[[Outcome, int], None]
 
 
