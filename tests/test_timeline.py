@@ -351,3 +351,19 @@ def test_two_timelines_are_compared(tmp_path: Path, book: Rulebook) -> None:
     assert rows["busy"]["before"] == rows["busy"]["after"] == 40 * 60 * US
     assert rows[f"kernel {nsys.script.SCAN}"]["ratio"] == 1
     assert not timeline(api.diagnose(str(nsys.SAMPLES / "generic" / "p3_workloads_v2.csv")), a)
+
+
+def test_copies_in_a_list_have_no_counters_and_may_lead(tmp_path: Path) -> None:
+    """Without a timeline their share still tells; which memory a copy goes to, its name does."""
+    export = tmp_path / "summary.csv"
+    rows = [
+        '"GPU activities",60,6,100,60,60,60,"[CUDA memcpy HtoD]"',
+        '"GPU activities",40,4,100,40,40,40,"axpy(float*)"',
+    ]
+    export.write_text("\n".join(["==1== NVPROF is profiling process 1, command: ./a", "==1== Profiling result:", '"Type","Time(%)","Time","Calls","Avg","Min","Max","Name"', ",%,ms,,us,us,ms,", *rows, ""]), "utf-8")  # fmt: skip
+    doc = api.diagnose(export).to_dict()
+    (item,) = [i for i in doc["todo"] if i["cause"] == "bus-traffic"]
+    assert item["saved_ns"] == pytest.approx(3e6)
+    assert doc["frame"]["unjudged_ns"] == pytest.approx(4e6)  # the kernel; a copy engine has no counters to collect
+    export.write_text(export.read_text("utf-8").replace("HtoD", "DtoD"), "utf-8")
+    assert "bus-traffic" not in {i["cause"] for i in api.diagnose(export).to_dict()["todo"]}

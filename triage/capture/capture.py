@@ -188,8 +188,13 @@ class Capture:
 
     @property
     def copying(self) -> Masks | None:
-        """Workloads of a timeline that a copy engine did, which has no counters; None where there is no timeline."""
-        return None if self.timeline is None else self.kinds == "copy"
+        """Workloads that a copy engine did, which has no counters; None where there are none, or where a copy is a range of
+        a frame, whose units are counted like any other's.
+        """
+        if self.timeline is None and self.input.tells.get("work") != "compute":
+            return None
+        copies: Masks = self.kinds == "copy"
+        return copies if copies.any() else None
 
     def rows_of(self, workload: int) -> Indices | list[int]:
         """Table rows behind a workload."""

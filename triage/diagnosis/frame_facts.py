@@ -13,7 +13,7 @@ import numpy as np
 from triage.capture.arrays import Codes, Floats, Indices, Masks
 from triage.capture.capture import SEP, Capture, Derived
 from triage.derive import View
-from triage.diagnosis import frame_barriers, pass_order
+from triage.diagnosis import frame_barriers, frame_copies, pass_order
 from triage.diagnosis.pass_facts import pass_facts
 from triage.diagnosis.pass_order import Fences
 from triage.ground.limiters import CLASSES
@@ -52,6 +52,7 @@ def frame_capture(capture: Capture, limiter: Codes, lead: tuple[Floats, Indices]
         known |= _pairs(capture, own, leaf, total)
         known |= pass_facts(capture, total)
         known |= frame_barriers.facts(capture, total)
+        known |= frame_copies.facts(capture, total)
         known |= _common(lead, book, total)
         if capture.timeline is not None:
             from triage.diagnosis.timeline_facts import timeline_facts  # only traces need it

@@ -7,6 +7,9 @@ METRICS = (
     # uncovered time lies between markers: nobody named it, so no rule can speak about it
     Metric("frame.time", "ns", "Frame time", "low", "GPU time of the whole capture"),
     Metric("frame.workloads", "count", "Workloads", "", "Workloads after grouping repeats", bounded=False),
+    Metric(
+        "frame.bus_copies", "ratio", "Time of copies over the bus", "low", "Share of the time of all kernels and copies"
+    ),
     Metric("frame.uncovered", "ratio", "Uncovered time", "low", "Share of the frame that no marker covers"),
     Metric(
         "frame.tiny_count",

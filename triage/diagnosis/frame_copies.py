@@ -1,0 +1,23 @@
+"""What a list of kernels and copies tells of the bus, where no timeline says when they ran."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from triage.capture.capture import Capture
+
+Facts = dict[str, tuple[float, str]]  # metric -> (value, formula)
+
+# [CUDA memcpy HtoD], [CUDA memcpy Host-to-Device], zeCommandListAppendMemoryCopy(M2D): from or to the host
+_BUS = re.compile(r"h(ost)?-?(to|2)-?d|d(evice)?-?(to|2)-?h|m2d|d2m", re.I)
+
+
+def facts(capture: Capture, total: float) -> Facts:
+    """Facts of rule scope `frame`; {} for frames, for timelines, which know more, and where nothing is copied."""
+    if capture.timeline is not None or capture.copying is None:
+        return {}
+    rows = [i for i in np.flatnonzero(capture.copying).tolist() if _BUS.search(str(capture.names[i]))]
+    time = float(np.nan_to_num(capture.self_ns[rows]).sum())
+    return {"frame.bus_copies": (time / total, "time of copies from or to the host / time of all kernels and copies")}
