@@ -10,10 +10,13 @@ import pytest
 from tests.conftest import SAMPLES, generic
 from triage import api
 from triage.derive import View
+from triage.diagnosis import obtainable
+from triage.diagnosis.diagnose import Diagnostician
 from triage.diagnosis.judged import Diagnosis
 from triage.diagnosis.obtainable import could_be_known, could_decide
 from triage.diagnosis.outcomes import Outcomes
 from triage.inference.evaluate import BLIND, NOT_APPLICABLE, askable
+from triage.rulebook import packs
 
 
 @pytest.fixture(scope="module")
@@ -68,3 +71,18 @@ def test_dispatches_of_a_frame_are_not_asked_for_the_shape_of_a_kernel(tmp_path:
         d = api.diagnose(generic(tmp_path / "t.csv", given))
         waiting = {rule for b in d.to_dict()["blind_spots"] for rule in b["rules"]}
         assert ("CMP078" in waiting) is asked  # registers of one kernel's launch
+
+
+def test_what_is_remembered_of_captures_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(obtainable, "REMEMBERED", 40)
+    doctor = Diagnostician(packs.load())
+    expected = []
+    for again in range(2):
+        for columns in ("sm.throughput", "sm.throughput,vram.throughput", "l2.hit_rate,l2.throughput"):
+            path = tmp_path / f"{len(columns)}.csv"
+            path.write_text(f"marker,gpu.time [ms],{columns}\nA,3{',50%' * (columns.count(',') + 1)}\n", "utf-8")
+            doc = doctor.diagnose([api.read(path)]).to_dict()
+            if not again:
+                expected.append(doc["blind_spots"])
+            assert doc["blind_spots"] in expected
+    assert len(doctor.workload.decided) <= 40

@@ -22,6 +22,7 @@ from triage.rulebook.rule import Rule
 
 _T = TypeVar("_T")
 PROBES = (1, 2)  # sets of numbers that stand for what could be had: one may lie where a rate has no value, not both
+REMEMBERED = 16_384  # answers of an engine: what some fifty kinds of captures need
 
 
 class _Obtainable:
@@ -74,6 +75,8 @@ def could_decide(rule: Rule, wanted: Sequence[str], view: View, engine: Engine) 
     # one answer for all captures of which the same is known
     key = (rule.id, alike)
     if key not in engine.decided:
+        if len(engine.decided) >= REMEMBERED:
+            engine.decided.clear()
         engine.decided[key] = bool(_decides(rule, view, engine.program.method))
     return engine.decided[key]
 
