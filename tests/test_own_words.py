@@ -47,6 +47,11 @@ def chains(text: str, tmp_path: Path) -> dict[str, list[str]]:
         ("Constant cache stall %", "stall.imc_miss"),
         ("Compute dispatches", "dispatch.count"),
         ("Framebuffer", ""),  # a target, not its traffic
+        ("Colour output unit load", "crop.throughput"),
+        ("SM active share", "sm.active"),
+        ("Wait.Idle", "wfi.sync"),
+        ("Shader.SharedMemoryBytes", "launch.shared"),
+        ("Overdraw [x]", "pixels.overdraw"),
     ],
 )
 def test_further_words_of_frames(header: str, metric: str) -> None:
@@ -81,6 +86,15 @@ def test_rows_stand_where_their_columns_say(how: str, tmp_path: Path) -> None:
     capture = api.read(path)
     assert capture.names.tolist() == [rows[0].rstrip(",").split(",")[-1], "Post", "SSR"]
     assert capture.depth.tolist() == [0, 1, 2]
+
+
+def test_a_blank_within_a_quoted_header_does_not_take_names_apart(tmp_path: Path) -> None:
+    """Names are set in by blanks, and only blanks behind every delimiter are none of theirs."""
+    path = tmp_path / "frame.csv"
+    path.write_text('Event,GPU time (us),SM [%],"Stall, barrier [%]"\nPost,900,35,2\n    SSR,880,35,3\n')
+    assert api.read(path).depth.tolist() == [0, 1]
+    path.write_text("Event, GPU time (us), SM [%]\nPost, 900, 35\n    SSR, 880, 35\n")
+    assert sorted(api.read(path).names) == ["Post", "SSR"]
 
 
 def test_a_column_gpu_over_words_names_the_gpu(tmp_path: Path) -> None:

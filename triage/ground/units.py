@@ -38,7 +38,7 @@ def unit(text: str) -> tuple[str, float]:
     """Canonical unit and factor of a printed unit: `"Kbyte"` -> `("byte", 1000.0)`; raises UnknownUnit."""
     raw = text.strip().strip("[]()").strip()
     low = raw.lower()
-    if low in ("", "-", "count", "#", "none", "unitless"):
+    if low in ("", "-", "count", "#", "x", "none", "unitless"):
         return "count", 1.0
     if low in ("%", "pct", "percent", "pct of peak"):
         return "ratio", 0.01

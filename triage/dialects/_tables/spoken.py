@@ -36,6 +36,15 @@ _WHOLE = re.compile(
 )
 _NAMESPACE = re.compile(r"\s*([A-Za-z][A-Za-z ]{1,15})(?:[.:|/]|::| - )\s*(\S.*)\Z")
 _GLOSS = re.compile(r"\(([A-Za-z0-9/ ]{2,12})\)")
+_SORTS = (
+    "shader",
+    "count",
+    "counts",
+    "units",
+    "sol",
+    "metrics",
+    "gpu",
+)  # words that sort columns wherever they stand first
 SORTED = 3  # columns that begin with the same word: it says which kind they are of
 # a column that is called by its unit alone
 _TIMES = {u: u for u in ("ns", "us", "µs", "ms")} | {"milliseconds": "ms", "microseconds": "us", "nanoseconds": "ns"}
@@ -92,7 +101,7 @@ def _less(headers: Sequence[str], unread: Sequence[int]) -> dict[int, tuple[str,
     found = {}
     for i in unread:
         header, alone = headers[i], _data()["units"] | _data()["among_units"]
-        sorts = (m := _NAMESPACE.match(header)) and heads[m[1].lower()] >= SORTED
+        sorts = (m := _NAMESPACE.match(header)) and (heads[m[1].lower()] >= SORTED or m[1].lower() in _SORTS)
         parts = [m[2]] if m and sorts else []
         parts += [f"{g[1]} %"] if (g := _GLOSS.search(header)) and "_" not in header else []
         for part in parts:

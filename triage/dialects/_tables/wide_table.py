@@ -67,7 +67,9 @@ def header(source: Source) -> tuple[int, list[str]]:
     for number, line in enumerate(source.head_lines[:200], 1):
         if line.strip() and not _COMMENT.match(line):
             source.delimiter = delimiter(line)
-            source.skip_space = ", " in line and source.delimiter == ","
+            # blanks behind delimiters, not those within a quoted header: names may be set in by blanks
+            loose = source.delimiter == "," and ", " in line
+            source.skip_space = loose and any(c.startswith(" ") for c in cells(line, ",", False)[1:])
             return number, [c.strip() for c in cells(line, source.delimiter, source.skip_space)]
     return 0, []
 
