@@ -145,9 +145,8 @@ def read(source: Source, options: Options) -> Table:
             unmapped.append(headers[place[0]])
     if not columns:
         raise _nothing_known(source, headers)
-    _refuse_list(
-        source, {m: headers[c] for m, (c, _) in columns.items()}, [wide.numbers[c] for c, _ in columns.values()]
-    )
+    named = "device" in roles and schema.normal(headers[roles["device"]]) == "gpu"
+    _refuse_list(source, {m: headers[c] for m, (c, _) in columns.items()}, [wide.numbers[c] for c, _ in columns.values()], named)  # fmt: skip
     table = Table(
         NAME, [source], own_rows.names(roles, wide.texts, count), {}, first_line=wide.first_line, lines=wide.lines
     )
@@ -291,10 +290,13 @@ def _refuse_half_row(source: Source, line: int, width: int, count: int, numbers:
         raise BadCapture(f"{source.path}:{line + 1}: {what}", "the export was cut off or is empty; export again")
 
 
-def _refuse_list(source: Source, headers: dict[str, str], numbers: list[Floats]) -> None:
-    """A list of files or machines has a column called `gpu` and one that counts, and is no capture."""
+def _refuse_list(source: Source, headers: dict[str, str], numbers: list[Floats], named: bool) -> None:
+    """A list of files or machines has a column called `gpu` and one that counts, and is no capture.
+
+    named: does that column hold names?
+    """
     measures = [(headers[m], v) for m, v in zip(headers, numbers, strict=True) if m != "frame.calls"]
-    if not any(np.isfinite(v).any() for _, v in measures):
+    if (measures or named) and not any(np.isfinite(v).any() for _, v in measures):
         raise NotTriageable(
             f"{source.path}: no cell of {', '.join(repr(h) for h, _ in measures[:3]) or 'a measure'} holds a number",
             "a list that only counts is no capture; give the profiler's own export",
