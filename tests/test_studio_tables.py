@@ -297,6 +297,8 @@ def test_where_every_unit_is_busy_so_is_the_sm(tmp_path: Path) -> None:
         ("Issue slots filled in %", "sm.issue_per_active"),
         ("Stalled on NO INSTR in %", "stall.no_instruction"),
         ("geometry.prims_rasterized", "prims.rasterized"),
+        ("Pixels", "pixels.drawn"),
+        ("rasterised px count", "pixels.drawn"),
     ],
 )
 def test_words_of_the_sixth_blind_set(header: str, metric: str) -> None:
