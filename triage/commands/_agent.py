@@ -179,7 +179,7 @@ class Tools:
         from triage.document import summary
 
         b = self._diagnosed(path, device, "")
-        spots = summary.blind(b.document)
+        spots = summary.blind(b.view)
         listed = [
             {
                 "collect": _cut(g["collect"]),

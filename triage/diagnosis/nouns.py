@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from triage.capture.arrays import Indices
 from triage.capture.location import Location
 from triage.rulebook.rule import Cite, Rule
 
@@ -73,12 +72,13 @@ class Gain:
 class BlindSpot:
     """Metrics nobody collected, the rules that wait for them, and the command that would collect them.
 
-    workloads: their indices in the capture, an array because there may be a million.
+    workloads: the first of those concerned; count: how many there are.
     """
 
     missing: tuple[str, ...]
     rules: tuple[str, ...]
-    workloads: Indices
+    workloads: tuple[int, ...]
+    count: int
     collect: str
 
 

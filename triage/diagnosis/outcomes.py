@@ -13,6 +13,7 @@ import numpy as np
 from triage import schema
 from triage.capture.arrays import Codes, Indices, Masks, Values
 from triage.derive import View
+from triage.diagnosis.blind_spots import Spots, Wait
 from triage.diagnosis.evidence import behind, guards, measures, title_of, unit_of
 from triage.diagnosis.gain import fractions
 from triage.diagnosis.judged import Diagnosis, Part
@@ -42,7 +43,7 @@ from triage.rulebook.applies import FACTS, may_hold
 from triage.rulebook.expression import FALSE, UNKNOWN, Condition
 from triage.rulebook.rule import Rule
 
-NAMED = 1_000  # workloads named per blind spot; beyond that only the count is given
+BLOCK = 25_000  # workloads whose outcomes are worked out together, where all are asked for: 2.6 KB each
 EXPLAINED = 2_000  # workloads up to which all get their `ruled out`; of more, those that a listed finding is about
 Ask = tuple[tuple[str, ...], Masks]  # (metrics to collect, where they are missing); no metrics: cannot be collected
 
@@ -216,33 +217,29 @@ class Outcomes:
     @cached_property
     def blind_spots(self) -> list[BlindSpot]:
         """Missing metrics, the rules that wait for them, and how to collect them; most rules first."""
-        spots: dict[str, tuple[dict[str, None], Masks]] = {}
+        spots = Spots()
+        for block in self._blocks():
+            spots.enter(block.rows, block._waits())
+        return spots.listed(self.collect)
+
+    def _blocks(self) -> Iterator[Outcomes]:
+        """Outcomes of all these workloads, of so few at a time that what they work out fits."""
+        if self.view.size <= BLOCK:
+            yield self
+            return
+        for start in range(0, self.view.size, BLOCK):
+            yield Outcomes(self.d, self.part, self.rows[start : start + BLOCK])
+
+    def _waits(self) -> Iterator[Wait]:
+        """Every rule that is blind on some of the workloads, with what it waits for there."""
         for index in self.truth.possible:
             rule = self.d.book.rules[index]
             if rule.is_concept or not self._blind_mask(index).any():
                 continue
             blind = self.outcome(index) == BLIND
             for ask, mask in self._asks(index):
-                if np.count_nonzero(hit := blind & mask):
-                    for metric in ask:
-                        rules, seen = spots.get(metric, ({}, np.zeros(self.view.size, dtype=bool)))
-                        rules[rule.id] = None
-                        spots[metric] = (rules, seen | hit)
-        merged: dict[tuple[tuple[str, ...], bytes], list[str]] = {}
-        masks: dict[bytes, Masks] = {}
-        for metric, (rules, mask) in spots.items():
-            key = mask.tobytes()
-            masks[key] = mask
-            merged.setdefault((tuple(sorted(rules)), key), []).append(metric)
-        out = []
-        for (rule_ids, key), asked in merged.items():
-            metrics = [m for m in asked if self.collect([m])]
-            if not metrics:  # nothing that this tool exports
-                continue
-            rows = self.rows[np.flatnonzero(masks[key])]
-            out.append(BlindSpot(tuple(sorted(metrics)), rule_ids, rows, self.collect(sorted(metrics))))
-        out.sort(key=lambda s: (-len(s.rules), -len(s.workloads), s.missing))
-        return out
+                if ask and (hit := blind & mask).any():
+                    yield rule.id, ask, hit
 
     @cached_property
     def causes(self) -> Known:
@@ -263,21 +260,19 @@ class Outcomes:
 
     def ruled_out(self) -> list[tuple[str, int, str]]:
         """(rule id, workload index, why) for overruled findings and for excluded causes worth naming."""
-        out = []
-        chosen = np.ones(self.view.size, dtype=bool)
         if self.view.size > EXPLAINED:
-            chosen = np.isin(self.rows, list(self.d.concerned(self.part.number)))
+            few = self.rows[np.isin(self.rows, list(self.d.concerned(self.part.number)))]
+            if len(few) < self.view.size:
+                return Outcomes(self.d, self.part, few).ruled_out()
+        out = []
         for index in self.truth.fired:
             rule = self.d.book.rules[index]
             if rule.is_concept:
                 continue
             for by, hit in self.truth.overruled.get(index, ()):
-                out += [
-                    (rule.id, int(self.rows[i]), self._overruled(rule, by, int(i)))
-                    for i in np.flatnonzero(hit & chosen)
-                ]
+                out += [(rule.id, int(self.rows[i]), self._overruled(rule, by, int(i))) for i in np.flatnonzero(hit)]
             if rule.rules_out:
-                out += self._excluded(rule, index, self._silent(index) & chosen & self.view.leaf & self._relevant(rule))
+                out += self._excluded(rule, index, self._silent(index) & self.view.leaf & self._relevant(rule))
         # two causes that overrule a third may rest on one finding
         return sorted(dict.fromkeys(out), key=lambda r: (r[1], r[0]))
 

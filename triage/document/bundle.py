@@ -103,3 +103,33 @@ class Bundle:
         """Totals of all captures together."""
         found: Entry = self.head["frame"]
         return found
+
+
+class ById(Mapping[str, Entry]):
+    """Workload id -> entry, made when it is asked for: of 200,000 a report looks up a few.
+
+    works: of a finished document too, whose entries are plain. more: entries that are no workloads.
+    """
+
+    def __init__(self, works: Sequence[Entry], more: Sequence[Entry] = ()) -> None:
+        self._works, self._more = works, {w["id"]: w for w in more}
+
+    def __len__(self) -> int:
+        return len(self._works) + len(self._more)
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._more
+        yield from self._at
+
+    def __getitem__(self, name: str) -> Entry:
+        found = self._more.get(name)
+        return self._works[self._at[name]] if found is None else found
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._more or name in self._at
+
+    @cached_property
+    def _at(self) -> dict[str, int]:
+        field = getattr(self._works, "field", None)
+        ids = field("id") if field else [w["id"] for w in self._works]
+        return {name: i for i, name in enumerate(ids)}

@@ -25,6 +25,9 @@ from triage.reading.markers import spread
 from triage.schema.derived import HARDWARE_UNITS
 
 _BANDS = tuple(BANDS)
+NEAR = 1_000  # workloads whose units are put in order together
+# shares of peak per unit, and per workload its measured units, busiest first; per unit, whether it limits first or second
+_Ranked = tuple[list[list[Any]], list[list[int]], list[list[bool]], list[list[bool]]]
 
 
 class Columns:
@@ -54,6 +57,7 @@ class Columns:
         self.name = list(map(str, c.names[rows].tolist()))
         self.causes = causes.names
         self.leader = d.parts[p].leaders.cause[rows]
+        self._near: tuple[int, _Ranked] = (-1, ([], [], [], []))
         self.judged: list[bool] = d.parts[p].judged[rows].tolist()
 
     def __len__(self) -> int:
@@ -114,7 +118,11 @@ class Columns:
     @cached_property
     def chain(self) -> list[list[str]]:
         """Cause ids, root first; consequences only where a finding is listed."""
-        return [self._causes.chain(self._p, w) for w in self.rows.tolist()]
+        return [self.chain_of(i) for i in range(len(self))]
+
+    def chain_of(self, i: int) -> list[str]:
+        """`chain` of one workload."""
+        return self._causes.chain(self._p, int(self.rows[i]))
 
     @cached_property
     def led(self) -> list[bool]:
@@ -189,8 +197,8 @@ class Columns:
 
     def entry(self, i: int) -> Entry:
         """One workload as the result has it."""
-        pct, ranked, primary, secondary = self._ranked
-        units, order, w = self.units, ranked[i], int(self.rows[i])
+        pct, ranked, primary, secondary = self._ranked(i // NEAR)
+        units, order, w, k = self.units, ranked[i % NEAR], int(self.rows[i]), i % NEAR
         path, parent = self.paths[i], int(self._capture.parent[w])
         return {
             "id": self.id[i],
@@ -204,14 +212,14 @@ class Columns:
             "duration_ns": self.duration_ns[i],
             "self_ns": self.self_ns[i],
             "share": self.share[i],
-            "sol": [{"unit": units[k], "pct": pct[k][i]} for k in order],
+            "sol": [{"unit": units[u], "pct": pct[u][k]} for u in order],
             "band": self.band[i],
-            "primary": [units[k] for k in order if primary[k][i]],
-            "secondary": [units[k] for k in order if secondary[k][i]],
+            "primary": [units[u] for u in order if primary[u][k]],
+            "secondary": [units[u] for u in order if secondary[u][k]],
             "bound_speedup": self.bound_speedup[i],
-            "hit_grades": {u: GRADES[code - 1] for u, code in (("TEX", self.tex[i]), ("L2", self.l2[i])) if code},
+            "hit_grades": {c: GRADES[code - 1] for c, code in (("TEX", self.tex[i]), ("L2", self.l2[i])) if code},
             "limiter_class": self.limiter_class[i],
-            "chain": self.chain[i],
+            "chain": self.chain_of(i),
             "saved_ns": self.saved_ns[i],
             "judged": self.judged[i],
             "second_opinion": self.opinions.get(w, []),
@@ -222,15 +230,25 @@ class Columns:
     def _capture(self) -> Capture:
         return self._d.parts[self._p].capture
 
-    @cached_property
-    def _ranked(self) -> tuple[list[list[Any]], list[list[int]], list[list[bool]], list[list[bool]]]:
-        """Shares of peak per unit, and per workload its measured units, busiest first."""
+    def _ranked(self, block: int) -> _Ranked:
+        """Of the NEAR workloads of a block; entries are nearly always made one after another, so that one is kept."""
+        if self._near[0] != block:
+            self._near = block, self._rank(slice(block * NEAR, (block + 1) * NEAR))
+        return self._near[1]
+
+    def _rank(self, some: slice) -> _Ranked:
         if not self.units:
-            return [], [[]] * len(self), [], []
-        order = np.argsort(-self.pct, axis=0, kind="stable").T.tolist()  # NaN comes last
-        count = np.isfinite(self.pct).sum(axis=0).tolist()
+            return [], [[]] * NEAR, [], []
+        pct = self.pct[:, some]
+        order = np.argsort(-pct, axis=0, kind="stable").T.tolist()  # NaN comes last
+        count = np.isfinite(pct).sum(axis=0).tolist()
         ranked = [units[:n] for units, n in zip(order, count, strict=True)]
-        return [numbers(row, 4) for row in self.pct], ranked, self.primary.tolist(), self.secondary.tolist()
+        return (
+            [numbers(row, 4) for row in pct],
+            ranked,
+            self.primary[:, some].tolist(),
+            self.secondary[:, some].tolist(),
+        )
 
 
 def _grades(values: Values, size: int, method: str) -> Codes:

@@ -17,7 +17,7 @@ from triage.derive.vendor import of_kernels
 from triage.diagnosis.findings import findings
 from triage.diagnosis.judged import Diagnosis, Part
 from triage.diagnosis.nouns import Check, Finding, Origin
-from triage.diagnosis.outcomes import NAMED, Outcomes
+from triage.diagnosis.outcomes import Outcomes
 from triage.diagnosis.roofline import Roofline, placed, roofline
 from triage.document import passes
 from triage.document.bundle import SCHEMA, Bundle, Entry
@@ -294,15 +294,15 @@ def _ruled_out(outcomes: Sequence[Outcomes]) -> list[Entry]:
 
 
 def _blind_spots(d: Diagnosis, outcomes: Sequence[Outcomes]) -> list[Entry]:
-    """Blind spots of all captures; `workloads` names at most NAMED, `count` is all."""
+    """Blind spots of all captures; `workloads` names the first, `count` is all."""
     of = {r.id: r.cause for r in d.book.rules}
     return [
         {
             "missing": list(s.missing),
             "rules": list(s.rules),
             "causes": sorted({of[r] for r in s.rules if of[r]}),
-            "workloads": [o.ids[w] for w in s.workloads[:NAMED].tolist()],
-            "count": len(s.workloads),
+            "workloads": [o.ids[w] for w in s.workloads],
+            "count": s.count,
             "collect": s.collect,
         }
         for o in outcomes

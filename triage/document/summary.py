@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, overload
 
 from triage.document.apart import apart
@@ -206,6 +206,11 @@ class Worst(Sequence[Entry]):
     def __getitem__(self, i: int | slice) -> Entry | list[Entry]:
         return [self._entry(k) for k in self._order[i]] if isinstance(i, slice) else self._entry(self._order[i])
 
+    def spoken(self) -> Iterator[Entry]:
+        """What speaks best for each workload that a finding is listed of."""
+        (ids,) = fields(self._works, "id")
+        return (m["best"] for m in map(self._entry, (i for i in self._order if ids[i] in self._by)) if m["best"])
+
     def _entry(self, i: int) -> Entry:
         w = self._works[i]
         mine = self._by.get(w["id"], [])
@@ -307,7 +312,7 @@ def headline(doc: Entry, found: Sequence[Entry], item: str = "workload", *, acce
 
 def _standing(doc: Entry) -> str:
     """What is to be said where nothing is to be done: who sets the pace, or that it was not measured."""
-    named = (m["best"] for m in Worst(doc, {}) if m["best"])
+    named = Worst(doc, {}).spoken()
     said = next((best["title"] for best in named if best["cause"] != "low-throughput"), "")
     if unjudged(doc["frame"]):
         return f"{said}; what it works at was not measured" if said else "What limits it was not measured"

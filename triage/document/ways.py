@@ -31,7 +31,7 @@ class Ways(Mapping[str, list[Step]]):
         return iter(self._places)
 
     def __len__(self) -> int:
-        return len(self._places)
+        return sum(len(o.rows) for o in self._outcomes)
 
     def guided(self, part: int, i: int) -> list[Step]:
         """Steps of the i-th workload of a capture through NVIDIA's guide; none for other work."""

@@ -27,7 +27,7 @@ _RUN = re.compile(r"[ \t\r\n\u2028\u2029\x0b\x0c]+")
 def clean(text: object) -> str:
     """One line without control characters; what was hidden or would reorder the text is named: `<U+202E>`."""
     line = str(text) if text is not None else ""
-    # nearly every name ends here, without three searches through it
+    # nearly every name ends here, without a search through it: the one blank that is printable is " "
     if line.isprintable() and "  " not in line:
         return line.strip()
     line = _RUN.sub(" ", line).strip()
@@ -153,4 +153,6 @@ _NOT_XML = "[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"  # compile
 
 def xml_chars(text: object) -> str:
     """Only characters that XML 1.0 allows; the rest is named."""
-    return re.sub(_NOT_XML, _named, clean(text))
+    line = clean(text)
+    # what is printable is allowed: controls, surrogates and what is no character are not printable
+    return line if line.isprintable() else re.sub(_NOT_XML, _named, line)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
+from triage.capture.capture import SEP
 from triage.document.bundle import Bundle, Entry
 from triage.ground.limiters import LEVELS
 from triage.ground.wording import plural
@@ -27,39 +29,49 @@ def junit(b: Bundle, write: Write, fail_on: str = "") -> None:
         for i in b.todo
         if i.get("accepted", {}).get("state") != "accepted" and LEVELS.index(i["level"]) >= least
     }
-    captures = b.document["captures"]
+    captures = b.head["captures"]
+    works = [_Work(*fields) for fields in zip(*map(b.workloads.field, _Work._fields), strict=True)]
     suites = []
     for number, capture in enumerate(captures):
         # ids carry the capture's number only where there are several
         prefix = f"{number + 1}:" if len(captures) > 1 else ""
-        mine = [w for w in b.document["workloads"] if w["id"].startswith(prefix)]
-        names = _names(mine)
+        mine = [w for w in works if w.id.startswith(prefix)]
         cases = [
-            _case(w, names[w["id"]], by.get(w["id"], []), [bad[c] for c in w["chain"][:1] if c in bad]) for w in mine
+            _case(w, name, by.get(w.id, []), [bad[c] for c in w.chain[:1] if c in bad])
+            for w, name in zip(mine, _names(mine), strict=True)
         ]
         if found := by.get(f"{prefix}frame"):
-            whole: Entry = {"id": f"{prefix}frame", "name": "frame", "path": [], "duration_ns": None}
-            wide = [i for i in bad.values() if f"{prefix}frame" in i["workloads"]]
-            cases.append(_case({**whole, "verdict": "Findings about the whole frame."}, "frame", found, wide))
+            whole = _Work(f"{prefix}frame", "frame", "", None, None, "Findings about the whole frame.", [])
+            wide = [i for i in bad.values() if whole.id in i["workloads"]]
+            cases.append(_case(whole, "frame", found, wide))
         # exclusive times: a marker within another is not counted twice
-        seconds = sum(w["self_ns"] or 0 for w in mine) / 1e9
+        seconds = sum(w.self_ns or 0 for w in mine) / 1e9
         suites.append(Suite(short(capture["path"], LONG), cases, seconds))
     for piece in junit_xml("triage", suites):
         write(piece)
 
 
-def _names(workloads: Sequence[Entry]) -> dict[str, str]:
-    """Workload id -> name of its case, the same in tomorrow's capture: no ids, repeated names are counted."""
-    seen: dict[tuple[str, ...], int] = {}
-    out = {}
-    for w in workloads:
-        who = (*w["path"], w["name"])
-        nth = seen[who] = seen.get(who, 0) + 1
-        out[w["id"]] = short(w["name"], LONG) + (f" #{nth}" if nth > 1 else "")
-    return out
+class _Work(NamedTuple):
+    """What a case says of a workload. paths: its levels joined with SEP."""
+
+    id: str
+    name: str
+    paths: str
+    duration_ns: float | None
+    self_ns: float | None
+    verdict: str
+    chain: Sequence[str]
 
 
-def _case(w: Entry, name: str, found: Sequence[Entry], items: Sequence[Entry]) -> Case:
+def _names(works: Sequence[_Work]) -> Iterator[str]:
+    """The name of each one's case, the same in tomorrow's capture: no ids, repeated names are counted."""
+    seen: dict[tuple[str, str], int] = {}
+    for w in works:
+        nth = seen[w.paths, w.name] = seen.get((w.paths, w.name), 0) + 1
+        yield short(w.name, LONG) + (f" #{nth}" if nth > 1 else "")
+
+
+def _case(w: _Work, name: str, found: Sequence[Entry], items: Sequence[Entry]) -> Case:
     causes = {i["cause"] for i in items}
     bad = [f for f in found if f["cause"] in causes]
     failure = None
@@ -69,11 +81,11 @@ def _case(w: Entry, name: str, found: Sequence[Entry], items: Sequence[Entry]) -
         failure = Failure(short(why, LONG), first["level"], list(_lines(bad)))
     told = [f for f in found if f not in bad]
     return Case(
-        group=short(".".join(w["path"]) or "frame", LONG),
+        group=short(w.paths.replace(SEP, ".") or "frame", LONG),
         name=name,
-        seconds=(w["duration_ns"] or 0) / 1e9,
+        seconds=(w.duration_ns or 0) / 1e9,
         failure=failure,
-        out=[w["verdict"], *_lines(told)],
+        out=[w.verdict, *_lines(told)],
     )
 
 

@@ -5,9 +5,8 @@ for piece in junit_xml("triage", suites): write(piece)
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from xml.etree import ElementTree
 
 from triage.rendering.escape import xml_chars
 
@@ -47,35 +46,32 @@ def junit_xml(name: str, suites: Sequence[Suite]) -> Iterator[str]:
     """The document, a case a piece. Characters that XML has no place for are named, other line breaks are blanks."""
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
     # the counts stand in the first tag: suites are sequences, not iterators, so that they can be counted first
-    top = ElementTree.Element("testsuites", {"name": xml_chars(name), **_counts([c for s in suites for c in s.cases])})
-    start, end = _tags(top)
-    yield start
+    yield _start("testsuites", {"name": name, **_counts([c for s in suites for c in s.cases])}) + "\n"
     for suite in suites:
         yield from _suite(suite)
-    yield end
+    yield "</testsuites>\n"
 
 
 def _suite(suite: Suite) -> Iterator[str]:
-    said = {"name": xml_chars(suite.name), **_counts(suite.cases), "skipped": "0"}
+    said = {"name": suite.name, **_counts(suite.cases), "skipped": "0"}
     if suite.seconds is not None:
         # seconds with nine digits are nanoseconds: a kernel of 7 µs is not 0.000
         said["time"] = f"{suite.seconds:.9f}"
-    start, end = _tags(ElementTree.Element("testsuite", said))
-    yield start
+    yield _start("testsuite", said) + "\n"
     for case in suite.cases:
-        yield _text(_case(case))
-    yield end
+        yield _case(case)
+    yield "</testsuite>\n"
 
 
-def _case(case: Case) -> ElementTree.Element:
-    said = {"classname": xml_chars(case.group), "name": xml_chars(case.name), "time": f"{case.seconds:.9f}"}
-    element = ElementTree.Element("testcase", said)
+def _case(case: Case) -> str:
+    inside = ""
     if case.failure:
-        why = {"message": xml_chars(case.failure.message), "type": xml_chars(case.failure.kind)}
-        ElementTree.SubElement(element, "failure", why).text = _lines(case.failure.lines)
+        why = {"message": case.failure.message, "type": case.failure.kind}
+        inside += f"{_start('failure', why)}{_lines(case.failure.lines)}</failure>"
     if case.out:
-        ElementTree.SubElement(element, "system-out").text = _lines(case.out)
-    return element
+        inside += f"<system-out>{_lines(case.out)}</system-out>"
+    said = {"classname": case.group, "name": case.name, "time": f"{case.seconds:.9f}"}
+    return f"{_start('testcase', said)}{inside}</testcase>\n"
 
 
 def _counts(cases: Sequence[Case]) -> dict[str, str]:
@@ -84,15 +80,17 @@ def _counts(cases: Sequence[Case]) -> dict[str, str]:
 
 def _lines(lines: Sequence[str]) -> str:
     """Each line made harmless by itself: a line break out of somebody's file must not look like one of ours."""
-    return "\n".join((_INDENT if line.startswith(_INDENT) else "") + xml_chars(line) for line in lines)
+    return "\n".join((_INDENT if line.startswith(_INDENT) else "") + _text(line) for line in lines)
 
 
-def _text(element: ElementTree.Element) -> str:
-    # <failure></failure>, not <failure/>: what `_tags` cuts apart needs both of its tags
-    return ElementTree.tostring(element, encoding="unicode", short_empty_elements=False) + "\n"
+def _start(tag: str, said: Mapping[str, str]) -> str:
+    return f"<{tag}" + "".join(f' {key}="{_attribute(value)}"' for key, value in said.items()) + ">"
 
 
-def _tags(element: ElementTree.Element) -> tuple[str, str]:
-    """Start and end of an element whose children are written between them: a million cases never stand in memory."""
-    start, _, _ = _text(element).partition("</")
-    return f"{start}\n", f"</{element.tag}>\n"
+def _attribute(text: str) -> str:
+    return _text(text).replace('"', "&quot;")
+
+
+def _text(text: str) -> str:
+    """Characters that XML allows, none of which begins or ends a tag or an entity."""
+    return xml_chars(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -15,7 +15,7 @@ import jinja2
 from markupsafe import Markup
 
 from triage.document import summary
-from triage.document.bundle import Bundle, Entry
+from triage.document.bundle import Bundle, ById, Entry
 from triage.files import cache as kept
 from triage.files.bundled import share
 from triage.ground import units, wording
@@ -123,13 +123,14 @@ def filters(how: str) -> dict[str, Callable[..., Any]]:
     }
 
 
-def context(b: Bundle, full: bool, *, large: bool = False) -> dict[str, Any]:
-    """Variables of every template. large: for our own page, which needs few workloads one by one: they are not made."""
-    doc = b.view if large else b.document
+def context(b: Bundle, full: bool, *, ours: bool = False) -> dict[str, Any]:
+    """Variables of every template. ours: a template that needs few workloads one by one: only those are made."""
+    doc = b.view if ours else b.document
     out: dict[str, list[Entry]] = {}
     for r in doc["ruled_out"]:
         out.setdefault(r["workload"], []).append(r)
     count = len(doc["findings"])
+    by_id = ById(doc["workloads"], _frames(doc))
     return {
         **{k: v for k, v in doc.items() if k != "schema"},
         "result": doc,
@@ -139,8 +140,9 @@ def context(b: Bundle, full: bool, *, large: bool = False) -> dict[str, Any]:
         "pass_table": pass_table(doc["passes"], full=full),
         "full": full,
         "listed": count if full or b.chosen else min(SHORT, count),
-        "by_id": {w["id"]: w for w in [*_frames(doc), *(() if large else doc["workloads"])]},
-        "decision": _getter(b.ways or {}),
+        # what a user's template gets is plain data
+        "by_id": by_id if ours else dict(by_id),
+        "decision": _getter({} if b.ways is None else b.ways),
         "roofline": _getter(b.rooflines),
         "ruled_out_of": lambda workload: out.get(workload, []),
     }
@@ -214,10 +216,9 @@ def report(
     brief: our own page without script and packed data, for a notebook.
     """
     env = environment(path, trusted)
+    names = context(b, full, ours=trusted)
     # only our own page reads it, and packing a large frame takes a while
-    ours = trusted and declared.read(path).escape == "html"
-    names = context(b, full, large=ours)
-    if ours:
+    if trusted and declared.read(path).escape == "html":
         from triage.rendering.html import page
 
         names["page"] = page.page(b, names, brief)

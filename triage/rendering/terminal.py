@@ -31,7 +31,7 @@ STYLES = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "", 
 
 def terminal(b: Bundle, write: Write, *, full: bool = False, width: int = 80, color: bool = False) -> None:
     """Write the report for people at a prompt."""
-    doc = b.document
+    doc = b.view
     wide = max(40, min(width, WIDEST))
     buffer = io.StringIO()
     color = color and not os.environ.get("NO_COLOR")
@@ -59,7 +59,8 @@ def terminal(b: Bundle, write: Write, *, full: bool = False, width: int = 80, co
 class _Page:
     def __init__(self, console: Console, doc: Entry, s: Entry, wide: int, full: bool, listed: int) -> None:
         self.console, self.doc, self.s, self.wide, self.full, self.listed = console, doc, s, wide, full, listed
-        self.names = {w["id"]: w["name"] for w in doc["workloads"]}
+        ids, names = summary.fields(doc["workloads"], "id", "name")
+        self.names = dict(zip(ids, names, strict=True))
 
     def all(self) -> None:
         """Summary first, then markers worst first, findings, and what is missing."""

@@ -52,7 +52,7 @@ def _unseen(o: dict[str, Any], b: Bundle, scope: str) -> str:
     if "scope" in o and o["scope"] not in {scope} | ({root for root, _, _ in b.scopes} if not scope else set()):
         return "another scope was captured"
     mine, whole = set(o.get("workloads") or ()), "frame" in (o.get("workloads") or ())
-    present = [w for w in b.document["workloads"] if phrases.path(w, 120) in mine]
+    present = [w for w in b.workloads if phrases.path(w, 120) in mine]
     if mine and not present and not whole:
         return "none of its workloads was captured"
     ids = {w["id"] for w in present}

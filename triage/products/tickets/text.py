@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from triage.document.bundle import ById
 from triage.ground.errors import TriageError
 from triage.ground.voice import voice
 from triage.ground.wording import lower_first, percent
@@ -34,7 +36,7 @@ def title(c: dict[str, Any]) -> str:
 
 def full_names(c: dict[str, Any], doc: dict[str, Any]) -> list[str]:
     """Path and name of each workload, worst first."""
-    by_id = {w["id"]: w for w in doc["workloads"]}
+    by_id = ById(doc["workloads"])
     return [phrases.path(by_id[w], 120) if w in by_id else "frame" for w in c["workloads"]]
 
 
@@ -57,7 +59,7 @@ def _words(t: Ticket, size: tuple[int, int, int, int, int], attached: bool, cut:
     c, doc = t.cause, t.doc
     found = {f["rank"]: f for f in doc["findings"]}
     evidence = [found[r] for r in c["findings"] if r in found]
-    by_id = {w["id"]: w for w in doc["workloads"]}
+    by_id = ById(doc["workloads"])
     worst = c["workloads"][0]
     # of the workload that matters most, one reason for each cause; all of them are in evidence.json
     why: dict[str, str] = {}
@@ -102,12 +104,12 @@ def _reasons(why: list[str]) -> list[str]:
     return [f"{', '.join([names[0], *map(lower_first, names[1:])])}: {reason}" for reason, names in by.items()]
 
 
-def _place(workload: str, by_id: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def _place(workload: str, by_id: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     w = by_id.get(workload)
     return {"name": phrases.path(w, 60) if w else WHOLE, "saved_ns": w.get("saved_ns") if w else None}
 
 
-def _row(f: dict[str, Any], by_id: dict[str, dict[str, Any]], total_ns: float | None) -> dict[str, Any]:
+def _row(f: dict[str, Any], by_id: Mapping[str, dict[str, Any]], total_ns: float | None) -> dict[str, Any]:
     """One line of evidence: the comparison with a number that decides, and its cell with line and column."""
     w = by_id.get(f["workload"])
     numbers = [e for e in f["evidence"] if e["op"] != "is"] or f["evidence"]

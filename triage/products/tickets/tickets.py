@@ -12,7 +12,7 @@ from typing import Any
 
 from triage.diagnosis.identity import of_item
 from triage.document import summary
-from triage.document.bundle import Bundle
+from triage.document.bundle import Bundle, ById
 from triage.ground.voice import speaking
 from triage.products.settings import matches
 from triage.products.tickets.states import NEW
@@ -101,7 +101,8 @@ def make(
     known = {t.get("fingerprint") for t in old}
     out: dict[str, Ticket] = {}
     for root, numbers, todo in b.scopes:
-        part = _cut(b.document, numbers) if len(b.scopes) > 1 else b.document
+        part = _cut(b.view, numbers) if len(b.scopes) > 1 else b.view
+        by_id = ById(part["workloads"])
         for c in summary.causes(todo, part):
             mark = of_item(c["cause"], scope or root)
             # under --scope several roots share a fingerprint: one ticket is filed
@@ -109,7 +110,6 @@ def make(
                 continue
             out[mark] = Ticket(mark, title(c), c["rule"], full_names(c, part), c["saved_ns"], c, part, scope or root)
             out[mark].whose, out[mark].of_kernels = b.whose, b.of_kernels
-            by_id = {w["id"]: w for w in part["workloads"]}
             first = [by_id[w] for w in c["workloads"] if w in by_id][:1]
             out[mark].owner = next(
                 (who for glob, who in owners for w in first if matches([*w["path"], w["name"]], glob)), ""

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import zlib
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -34,20 +34,22 @@ from triage.schema.derived import HARDWARE_UNITS
 LONG = 2_000  # characters of a name the page keeps
 LEVEL = 5  # of compression: the highest takes four times as long for a twenty-fifth of the size
 CHUNK = 1_000  # workloads whose details are one part
-MANY = 16  # parts that threads of their own are worth
+AHEAD = 2  # parts that are compressed while others are made
 _BANDS, _CONFIDENCE = tuple(BANDS), tuple(CONFIDENCE)
 Column = list[Any] | int  # 0 where every value is 0
 
 
-def pack(b: Bundle, nodes: Nodes) -> dict[str, Any]:
-    """Parts by name: `core`, `more` (words, rules' advice, findings about the whole), `d0`, `d1` ... (details)."""
+def pack(b: Bundle, nodes: Nodes) -> Iterator[tuple[str, Any]]:
+    """Parts with their names: `core`, `d0`, `d1` ... (details), `more` (words, rules' advice, findings about the whole).
+
+    One after another, so that each can be packed and let go before the next is made.
+    """
     words = Words()
-    core = _core(b, nodes)
+    yield "core", _core(b, nodes)
     details = Details(b, words)
-    parts = {"core": core}
     for k in range(0, len(b.workloads), CHUNK):
-        parts[f"d{k // CHUNK}"] = details.chunk(k, k + CHUNK)
-    parts["more"] = {
+        yield f"d{k // CHUNK}", details.chunk(k, k + CHUNK)
+    more = {
         "S": words.s.list(),
         "M": words.metric_rows,
         "K": [list(k) for k in words.conditions],
@@ -59,7 +61,7 @@ def pack(b: Bundle, nodes: Nodes) -> dict[str, Any]:
         "bandText": list(BANDS.values()),
         "unitText": [said(_unit_meaning(u)) for u in _units(b.workloads.columns, Strings())],
     }
-    return parts
+    yield "more", more
 
 
 def _core(b: Bundle, nodes: Nodes) -> dict[str, Any]:
@@ -239,8 +241,8 @@ class Details:
         chain, times, said = {}, {}, {}
         for c in self.columns:
             for i in c.listed:
-                if len(c.chain[i]) > 1:
-                    chain[c.id[i]] = [self.p.s(self.title(name)) for name in c.chain[i]]
+                if len(found := c.chain_of(i)) > 1:
+                    chain[c.id[i]] = [self.p.s(self.title(name)) for name in found]
             for i in range(len(c)) if c.repeated else ():
                 if found := c.times(i):
                     times[c.id[i]] = [rounded(found[k]) for k in ("min", "median", "max")]
@@ -314,12 +316,18 @@ def _unit_meaning(shown: str) -> str:
     return schema.get(metric).meaning if schema.known(metric) else ""
 
 
-def blobs(parts: Mapping[str, Any]) -> dict[str, str]:
-    """Parts as text; of a large page side by side, since compressing holds no lock of the interpreter."""
-    if len(parts) < MANY:
-        return {name: blob(data) for name, data in parts.items()}
-    with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
-        return dict(zip(parts, pool.map(blob, parts.values()), strict=True))
+def blobs(parts: Iterable[tuple[str, Any]]) -> dict[str, str]:
+    """Parts as text, compressed while the next are made: that holds no lock of the interpreter. A few at a time are held."""
+    out: dict[str, str] = {}
+    with ThreadPoolExecutor(AHEAD) as pool:
+        waiting: deque[tuple[str, Future[str]]] = deque()
+        for name, data in parts:
+            waiting.append((name, pool.submit(blob, data)))
+            if len(waiting) > AHEAD:
+                first, text = waiting.popleft()
+                out[first] = text.result()
+        out |= {name: text.result() for name, text in waiting}
+    return out
 
 
 def blob(data: Any) -> str:

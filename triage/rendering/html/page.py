@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -15,7 +15,7 @@ from triage.files.bundled import share
 from triage.ground import glossary as words
 from triage.rendering import phrases
 from triage.rendering.html import bars, drawings, lanes, packed
-from triage.rendering.html.tree import tree
+from triage.rendering.html.tree import Nodes, tree
 from triage.rendering.html.words import web
 from triage.rendering.pass_table import pass_table
 
@@ -37,9 +37,6 @@ def page(b: Bundle, names: dict[str, Any], brief: bool = False) -> dict[str, Any
     brief: no script, no packed data and only the beginning of long lists, so that a notebook stays small.
     """
     nodes = tree(b)
-    parts = {} if brief else packed.pack(b, nodes)
-    if not brief:
-        parts["words"] = reference(b, parts["more"]["M"])
     summary = names["summary"]
     views = parts_named("view", ".html.j2")
     bounds = [c["bound_ns"] or 0.0 for c in summary["causes"]]
@@ -52,7 +49,7 @@ def page(b: Bundle, names: dict[str, Any], brief: bool = False) -> dict[str, Any
         "brief": brief,
         "passes": pass_table(b.view["passes"], full=not brief),
         "most_passes": MOST_PASSES,
-        "parts": {name: Markup(text) for name, text in packed.blobs(parts).items()},
+        "parts": {} if brief else {name: Markup(text) for name, text in packed.blobs(_parts(b, nodes)).items()},
         "views": views,
         "index": {w: i for i, w in enumerate(b.workloads.field("id"))},
         "titles": {name: c["title"] for name, c in b.causes.items()},
@@ -105,6 +102,13 @@ def joined(names: tuple[str, ...]) -> str:
 
 def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _parts(b: Bundle, nodes: Nodes) -> Iterator[tuple[str, Any]]:
+    for name, data in packed.pack(b, nodes):
+        yield name, data
+        if name == "more":
+            yield "words", reference(b, data["M"])
 
 
 def reference(b: Bundle, metrics: Sequence[Sequence[str]]) -> dict[str, Any]:
