@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +14,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import SAMPLES, bare_capture, diagnosis, doctor
+from tests.conftest import ROOT, SAMPLES, bare_capture, diagnosis, doctor
 from triage.capture.capture import Table
 from triage.capture.source import Source
 from triage.derive import View, absent, derivations
 from triage.derive.speed_of_light import clusters
-from triage.diagnosis import diagnose
+from triage.diagnosis import diagnose, outcomes
 from triage.diagnosis.firings import Ledger
 from triage.diagnosis.gain import fractions
 from triage.dialects._tables import csv_parser, wide_table
-from triage.document import make
+from triage.document import columns, make
 from triage.ground import units
 from triage.ground.errors import TriageError
 from triage.reading import markers, reader
@@ -152,6 +154,8 @@ def test_blocks_change_no_answer(path: Path, monkeypatch: pytest.MonkeyPatch) ->
         pytest.skip(f"not triageable by itself: {e}")
     whole = make.bundle(doctor().diagnose([capture])).document
     monkeypatch.setattr(diagnose, "BLOCK", 3)
+    monkeypatch.setattr(outcomes, "BLOCK", 5)
+    monkeypatch.setattr(columns, "NEAR", 4)
     assert make.bundle(doctor().diagnose([capture])).document == whole
 
 
@@ -256,3 +260,15 @@ def test_a_file_entered_in_the_middle_has_the_same_lines(tmp_path: Path, ending:
                 for i, text in enumerate(block[: ends[-1]].split(b"\n"))
             }
             assert all(whole[n] == lines[n - 1] for n in range(first, len(lines) + 1))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak is counted in other units elsewhere")
+@pytest.mark.parametrize("form", ["markdown", "junit"])
+def test_names_without_counters_take_little_memory(form: str, tmp_path: Path) -> None:
+    """What nobody collected is known once, not once per workload: 100,000 of them took 600 MB."""
+    export = tmp_path / "names.csv"
+    export.write_text("name,gpu.time [us]\n" + "".join(f"pass_{i}_{i * 7919 % 100_003},{i % 50 + 1}\n" for i in range(100_000)), "utf-8")  # fmt: skip
+    command = [sys.executable, "-m", "triage", "diagnose", str(export), "-f", form, "-o", str(tmp_path / "out")]
+    code = f"import resource, subprocess; subprocess.run({command!r}, check=True); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    p = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert int(p.stdout.split()[-1]) < 400_000  # KB; the program itself takes 90,000
