@@ -188,3 +188,12 @@ def test_broken_rule_file_is_one_line_and_exit_2(tmp_path: Path) -> None:
     assert p.stdout == ""
     assert len(p.stderr.strip().splitlines()) == 1
     assert "test-rule.yaml:6" in p.stderr
+
+
+@pytest.mark.parametrize("name", ["rule.yml", "_draft.yaml", ""])
+def test_a_folder_without_rules_is_told(name: str, tmp_path: Path) -> None:
+    """A folder named by mistake, or rules that are called otherwise, would go unnoticed."""
+    if name:
+        (tmp_path / name).write_text("id: MINE001\n", "utf-8")
+    with pytest.raises(TriageError, match="no rules in it"):
+        packs.files([tmp_path])

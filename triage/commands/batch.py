@@ -74,7 +74,12 @@ def command(
 
     found = find.gather(paths, output)
     if found.other:
-        complain(f"note: {found.other} files that are no profiler exports were passed over")
+        passed = (
+            "1 file that is no profiler export was"
+            if found.other == 1
+            else f"{found.other:,} files that are no profiler exports were"
+        )
+        complain(f"note: {passed} passed over")
     if not found.captures:
         raise CaptureError(f"{', '.join(paths)}: no captures found", "name files, or a folder that holds exports")
     # what this process may use, which in a container is less than the machine has

@@ -95,13 +95,18 @@ def _digest(file: str) -> str:
 def files(folders: Sequence[Path] = ()) -> list[Path]:
     """Rule files of the bundled packs and of further folders (or single files), each file once.
 
-    Raises TriageError for a folder that is not there.
+    Raises TriageError for a folder that is not there, or that holds no rules.
     """
     found: dict[Path, Path] = {}
     for base in (share("rules"), *folders):
         if not base.exists():
             raise TriageError(f"{base}: no such rules folder", "check --rules")
-        for path in below(base):
+        inside = below(base)
+        if not inside:
+            raise TriageError(
+                f"{base}: no rules in it", "they are files *.yaml, whose names begin with a letter or digit"
+            )
+        for path in inside:
             found.setdefault(path.resolve(), path)  # a bundled rule that is named again is the same rule
     return list(found.values())
 
