@@ -15,6 +15,7 @@ from markdown_it import MarkdownIt
 
 from tests.conftest import SAMPLES, diagnosis, generic
 from tests.helpers.reports import jira_faults
+from triage.diagnosis import blind_spots
 from triage.diagnosis.identity import of_item
 from triage.ground.errors import TriageError
 from triage.products.tickets import folder, tickets
@@ -198,7 +199,7 @@ def test_states_from_run_to_run(tmp_path: Path) -> None:
     assert {run(tmp_path / "slow.csv", "t4", "t0")[f] for f in first} == {"changed"}
 
 
-def test_another_capture_fixes_nothing(tmp_path: Path) -> None:
+def test_another_capture_fixes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ill = frame(tmp_path / "ill.csv")
     file(ill, "-o", tmp_path / "t0", "--scope", "game")
     since = ("--since", tmp_path / "t0" / "tickets.json")
@@ -215,6 +216,11 @@ def test_another_capture_fixes_nothing(tmp_path: Path) -> None:
     names = generic(tmp_path / "bare.csv", [{"name": p["name"], "gpu.time": 1.0} for p in PASSES])
     file(names, "-o", tmp_path / "u2", "--scope", "game", *since)
     listing = json.loads((tmp_path / "u2" / "tickets.json").read_text())
+    assert {m["state"] for m in listing["missing"]} == {"not seen"}
+    # nor are they fixed where so many wait that only the first are named
+    monkeypatch.setattr(blind_spots, "NAMED", 1)
+    file(names, "-o", tmp_path / "u4", "--scope", "game", *since)
+    listing = json.loads((tmp_path / "u4" / "tickets.json").read_text())
     assert {m["state"] for m in listing["missing"]} == {"not seen"}
     # what was not seen is still known to the next run
     file(ill, "-o", tmp_path / "u3", "--scope", "game", "--since", tmp_path / "u2" / "tickets.json")

@@ -59,6 +59,8 @@ def _unseen(o: dict[str, Any], b: Bundle, scope: str) -> str:
     blind = [s for s in b.blind_spots if o.get("cause") in s["causes"] or o.get("rule") in s["rules"]]
     speak = {r for s in blind for r in s["rules"]}
     # blind for every rule that gave evidence is not judged; that one of many rules is blind is the usual case
-    if o.get("rule") in speak and any(whole or ids & set(s["workloads"]) for s in blind if o.get("rule") in s["rules"]):
+    # of a blind spot on very many workloads only the first are named: it may hold these too
+    here = [s for s in blind if whole or ids & set(s["workloads"]) or s["count"] > len(s["workloads"])]
+    if o.get("rule") in speak and any(o.get("rule") in s["rules"] for s in here):
         return "what would show it was not collected"
     return ""
