@@ -59,7 +59,10 @@ def _compared(
     before: Diagnosis, after: Diagnosis, floor: float, threshold: float | None, margin: float | None
 ) -> Comparison:
     """The comparison in the words of the GPU that all captures come from."""
-    pairs, gone, new = match(side(before), side(after))
+    looked = [[Outcomes(d, part) for part in d.parts] for d in (before, after)]
+    # of 300 rules a few speak of two captures; what the others do not say of each workload tells nothing
+    speak = [i for i in range(len(before.book.rules)) if any(_fires(o, i) for o in (*looked[0], *looked[1]))]
+    pairs, gone, new = match(side(before, looked[0], speak), side(after, looked[1], speak))
     rows = timeline(before, after)
     noun = "kernel" if all(of_kernels(p.capture.input.tells) for d in (before, after) for p in d.parts) else "workload"
     if not rows:
@@ -100,11 +103,16 @@ def _compared(
     }
 
 
-def side(d: Diagnosis) -> list[Item]:
-    """The workloads of one side, its repeats folded together."""
+def _fires(o: Outcomes, index: int) -> bool:
+    rule = o.d.book.rules[index]
+    return not rule.is_concept and rule.scope == "workload" and bool((o.outcome(index) == FIRED).any())
+
+
+def side(d: Diagnosis, looked: Sequence[Outcomes], speak: Sequence[int]) -> list[Item]:
+    """The workloads of one side, its repeats folded together. speak: rules, by their place in the rulebook, to ask."""
     found: dict[tuple[str, str, str, str, int], Item] = {}
-    for part in d.parts:
-        c, outcomes = part.capture, Outcomes(d, part)
+    for part, outcomes in zip(d.parts, looked, strict=True):
+        c = part.capture
         seen: dict[tuple[str, str, str, str], int] = {}
         items = []
         for w in range(len(c)):
@@ -121,7 +129,7 @@ def side(d: Diagnosis) -> list[Item]:
             for w in np.flatnonzero(np.isfinite(values)).tolist():
                 items[w].values.setdefault(metric, []).append(float(values[w]))
         factors.enter(items, outcomes.view)
-        _outcomes(d, outcomes, items)
+        _outcomes(outcomes, speak, items)
     for item in found.values():  # of repeats that disagree, the majority counts
         item.rules = {r: "fired" if 2 * sum(v) >= len(v) else "absent" for r, v in item.votes.items()}
     return list(found.values())
@@ -143,12 +151,10 @@ def _within(c: Capture, w: int) -> float:
     return float(2 * times.std(ddof=1) / np.sqrt(len(times)) / times.mean())
 
 
-def _outcomes(d: Diagnosis, outcomes: Outcomes, items: Sequence[Item]) -> None:
-    """What every rule said of every workload, and what it promised where it fired."""
-    for index, rule in enumerate(d.book.rules):
-        if rule.is_concept or rule.scope != "workload":
-            continue
-        outcome = outcomes.outcome(index)
+def _outcomes(outcomes: Outcomes, speak: Sequence[int], items: Sequence[Item]) -> None:
+    """What those rules said of every workload, and what they promised where they fired."""
+    for index in speak:
+        rule, outcome = outcomes.d.book.rules[index], outcomes.outcome(index)
         fired = np.flatnonzero(outcome == FIRED).tolist()
         if fired and rule.gain is not None:
             low, likely, bound = fractions(rule, outcomes.lookup(index), np.array(fired))
