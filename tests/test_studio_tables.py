@@ -347,3 +347,16 @@ def test_rows_called_a_frame_head_those_below_where_the_sums_say_so(tmp_path: Pa
     longer = [row.replace("Post,3", "Post,9") for row in rows]
     assert _read(tmp_path, head, *longer).paths is None  # more than the frame holds: a list of its own
     assert _read(tmp_path, head, *(f"Frame {f},8,20,30" for f in range(3))).paths is None
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "name,gpu.time [ms],l1tex hit,L1TEX Hit Rate\nA,1,5000,40\nB,2,9000,50\n",
+        "name,gpu.time [ms],sm.throughput,stall_barrier,Stall Barrier\nA,1,40,35,5000\nB,2,50,20,6000\n",
+    ],
+)
+def test_a_second_column_of_what_was_set_aside(header: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(header, "utf-8")
+    assert len(api.read(path)) == 2

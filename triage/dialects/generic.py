@@ -191,6 +191,8 @@ def read(source: Source, options: Options) -> Table:
         table.columns[metric] = Column(values, headers[c], c + 1, unit, factor)
     table.quality += plausible.stated(table.columns)
     for metric, c, unit in rivals:
+        if metric not in table.columns:  # the one it says once more was something else after all
+            continue
         table.quality += plausible.disagree(
             metric, table.columns[metric], headers[c], unit, wide.numbers[c], table.line
         )
