@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
@@ -99,36 +100,9 @@ def read(source: Source, options: Options) -> Table:
     if not line:
         raise BadCapture(f"{source.path}: the file is empty", "export again")
     headers, below = plausible.with_units(source, line, headers)
-    mapping = {schema.normal(k): v for k, v in options.mapping.items()}
     roles = own_rows.roles(source, line, headers, _is_metric)
-    taken = set(roles.values())
-    columns: dict[str, tuple[int, str]] = {}
-    unmapped = []
-    rivals: list[tuple[str, int, str]] = []  # metric, column and unit of those that say once more what another says
-    known = [metric_of(header, mapping) if header and i not in taken else ("", "") for i, header in enumerate(headers)]
-    own = [i in taken or schema.normal(h) in mapping for i, h in enumerate(headers)]  # what the user says stands
-    asked = ["" if mine or not _doubted(k) else h for h, k, mine in zip(headers, known, own, strict=True)]
-    stalls = any(metric.startswith("stall.") for metric, _ in known)
-    units_alone = sum(m.endswith(".throughput") and " " not in h.strip() for h, (m, _) in zip(headers, known, strict=True))  # fmt: skip
-    words = spoken.read(asked, stalls=stalls, pipes=units_alone >= UNITS_ALONE)
-    words = {i: found for i, found in words.items() if not known[i][0] or schema.get(found[0]).unit == "ratio"}
-    words |= spoken.busy(["" if mine else h for h, mine in zip(headers, own, strict=True)], [words.get(i, k) for i, k in enumerate(known)])  # fmt: skip
-    told = [words.get(i) or k for i, k in enumerate(known)]
-    if any(metric == "sm.throughput" for metric, _ in told):
-        told = [(_BESIDE_SM.get(metric, metric), unit) for metric, unit in told]
-    for i, header in enumerate(headers):
-        if i in taken or not header:
-            continue
-        metric, unit = told[i]
-        if (
-            not own[i] and not header.startswith(metric) and _foreign(metric, unit)
-        ):  # `L2 (MB)`, `Time %`: something else of the same name
-            metric = ""
-        if metric and metric not in columns:
-            columns[metric] = (i, unit)
-        else:
-            unmapped.append(header)
-            rivals += [(metric, i, unit)] if metric else []
+    meant = _meant(headers, set(roles.values()), {schema.normal(k): v for k, v in options.mapping.items()})
+    columns, rivals = meant.columns, meant.rivals
     if not columns:
         raise _nothing_known(source, headers)
     numeric = [*(c for c, _ in columns.values()), *(c for _, c, _ in rivals)]
@@ -136,13 +110,7 @@ def read(source: Source, options: Options) -> Table:
     wide = wide_table.read(source, line, len(headers), numeric, list(roles.values()), style=style, skip=below)
     count = len(wide.numbers[numeric[0]])
     _refuse_half_row(source, line, len(headers), count, wide.numbers)
-    counts = [m for m, (c, u) in columns.items() if plausible.no_share(m, u, wide.numbers[c], named=c not in words)]
-    for m in counts:
-        place = columns.pop(m)
-        if (other := _COUNTED.get(m, m)) not in columns and other != m:
-            columns[other] = place
-        else:
-            unmapped.append(headers[place[0]])
+    meant.without_counts(headers, wide.numbers)
     if not columns:
         raise _nothing_known(source, headers)
     named = "device" in roles and schema.normal(headers[roles["device"]]) == "gpu"
@@ -159,37 +127,8 @@ def read(source: Source, options: Options) -> Table:
         table.notes.append(
             f"{len(waits)} columns of stall reasons have no unit and were read as shares of the time, not as cycles"
         )
-    table.notes += _by_words(headers, {i: m for i, (m, _) in words.items() if columns.get(m, (-1,))[0] == i})
-    # people write 0.47 or 47 for a share; a file does one of them throughout
-    percent = _bare_ratios_are_percent(columns, wide.numbers, headers, table.notes)
-    bare = {m: c for m, (c, unit) in columns.items() if not unit and schema.get(m).unit == "ratio"}
-    whole: Sequence[str] = ()
-    if percent:
-        whole, said = plausible.fractions(
-            {m: wide.numbers[c] for m, c in bare.items()}, {m: headers[c] for m, c in bare.items()}
-        )
-        table.quality += said
-    signed = {m: c for m, (c, unit) in columns.items() if unit == "%" and schema.get(m).unit == "ratio"}
-    said = plausible.called_percent(
-        {m: wide.numbers[c] for m, c in signed.items()}, {m: headers[c] for m, c in signed.items()}
-    )
-    table.quality += said
-    signs = 1.0 if said else 0.01
-    for metric, (c, unit) in columns.items():
-        target = schema.get(metric).unit
-        if metric == "gpu.time" and not unit:
-            unit, remark = plausible.time_unit(f"{source.path}:{line}", headers[c], wide.numbers[c])
-            table.quality += [remark] if remark else []
-        if not unit:  # anything but a share is taken for canonical
-            factor = 0.01 if target == "ratio" and percent and metric not in whole else 1.0
-        else:
-            try:
-                factor = signs if metric in signed else units.factor(unit, target)
-            except UnknownUnit as e:
-                raise UnknownUnit(f"{source.path}:{line}: column {headers[c]!r}: {e.message}", e.hint) from e
-        values = wide_table.scaled(wide.numbers[c], factor)
-        table.columns[metric] = Column(values, headers[c], c + 1, unit, factor)
-    table.quality += plausible.stated(table.columns)
+    table.notes += _by_words(headers, {i: m for i, (m, _) in meant.words.items() if columns.get(m, (-1,))[0] == i})
+    _fill(table, columns, headers, wide.numbers, f"{source.path}:{line}")
     for metric, c, unit in rivals:
         if metric not in table.columns:  # the one it says once more was something else after all
             continue
@@ -197,12 +136,101 @@ def read(source: Source, options: Options) -> Table:
             metric, table.columns[metric], headers[c], unit, wide.numbers[c], table.line
         )
     own_rows.place(table, roles, wide.texts, headers)
-    table.unmapped = unmapped
-    table.quality += _unread(unmapped)
+    table.unmapped = meant.unmapped
+    table.quality += _unread(meant.unmapped)
     table.collect = exported.asking(headers, columns)
     if not exported.tool_of(headers):
         table.collectable = frozenset(m for m in names() if m in columns or table.collect([m]))
     return table
+
+
+@dataclass(slots=True)
+class _Meant:
+    """What the headers of a table mean.
+
+    columns: metric -> (place, unit). words: place -> what was recognised by its words alone. rivals: metric, place and unit
+    of those that say once more what another says. unmapped: headers that nothing is read of.
+    """
+
+    words: dict[int, tuple[str, str]]
+    columns: dict[str, tuple[int, str]] = field(default_factory=dict)
+    rivals: list[tuple[str, int, str]] = field(default_factory=list)
+    unmapped: list[str] = field(default_factory=list)
+
+    def without_counts(self, headers: list[str], numbers: dict[int, Floats]) -> None:
+        """Columns that are called like a share and count something are that count, where it is a metric, else not read."""
+        counts = [m for m, (c, u) in self.columns.items() if plausible.no_share(m, u, numbers[c], named=c not in self.words)]  # fmt: skip
+        for m in counts:
+            place = self.columns.pop(m)
+            if (other := _COUNTED.get(m, m)) not in self.columns and other != m:
+                self.columns[other] = place
+            else:
+                self.unmapped.append(headers[place[0]])
+
+
+def _meant(headers: list[str], taken: set[int], mapping: dict[str, str]) -> _Meant:
+    """taken: places of columns that tell of the rows. mapping: normal header -> metric, as the user says."""
+    known = [metric_of(header, mapping) if header and i not in taken else ("", "") for i, header in enumerate(headers)]
+    own = [i in taken or schema.normal(h) in mapping for i, h in enumerate(headers)]  # what the user says stands
+    asked = ["" if mine or not _doubted(k) else h for h, k, mine in zip(headers, known, own, strict=True)]
+    stalls = any(metric.startswith("stall.") for metric, _ in known)
+    units_alone = sum(m.endswith(".throughput") and " " not in h.strip() for h, (m, _) in zip(headers, known, strict=True))  # fmt: skip
+    words = spoken.read(asked, stalls=stalls, pipes=units_alone >= UNITS_ALONE)
+    words = {i: found for i, found in words.items() if not known[i][0] or schema.get(found[0]).unit == "ratio"}
+    words |= spoken.busy(["" if mine else h for h, mine in zip(headers, own, strict=True)], [words.get(i, k) for i, k in enumerate(known)])  # fmt: skip
+    told = [words.get(i) or k for i, k in enumerate(known)]
+    if any(metric == "sm.throughput" for metric, _ in told):
+        told = [(_BESIDE_SM.get(metric, metric), unit) for metric, unit in told]
+    out = _Meant(words)
+    for i, header in enumerate(headers):
+        if i in taken or not header:
+            continue
+        metric, unit = told[i]
+        if (
+            not own[i] and not header.startswith(metric) and _foreign(metric, unit)
+        ):  # `L2 (MB)`, `Time %`: something else of the same name
+            metric = ""
+        if metric and metric not in out.columns:
+            out.columns[metric] = (i, unit)
+        else:
+            out.unmapped.append(header)
+            out.rivals += [(metric, i, unit)] if metric else []
+    return out
+
+
+def _fill(
+    table: Table, columns: dict[str, tuple[int, str]], headers: list[str], numbers: dict[int, Floats], where: str
+) -> None:
+    """Enter the columns in the units of their metrics, with remarks on what was decided by the values. where: of the header."""
+    # people write 0.47 or 47 for a share; a file does one of them throughout
+    percent = _bare_ratios_are_percent(columns, numbers, headers, table.notes)
+    bare = {m: c for m, (c, unit) in columns.items() if not unit and schema.get(m).unit == "ratio"}
+    whole: Sequence[str] = ()
+    if percent:
+        whole, said = plausible.fractions(
+            {m: numbers[c] for m, c in bare.items()}, {m: headers[c] for m, c in bare.items()}
+        )
+        table.quality += said
+    signed = {m: c for m, (c, unit) in columns.items() if unit == "%" and schema.get(m).unit == "ratio"}
+    said = plausible.called_percent(
+        {m: numbers[c] for m, c in signed.items()}, {m: headers[c] for m, c in signed.items()}
+    )
+    table.quality += said
+    signs = 1.0 if said else 0.01
+    for metric, (c, unit) in columns.items():
+        target = schema.get(metric).unit
+        if metric == "gpu.time" and not unit:
+            unit, remark = plausible.time_unit(where, headers[c], numbers[c])
+            table.quality += [remark] if remark else []
+        if not unit:  # anything but a share is taken for canonical
+            factor = 0.01 if target == "ratio" and percent and metric not in whole else 1.0
+        else:
+            try:
+                factor = signs if metric in signed else units.factor(unit, target)
+            except UnknownUnit as e:
+                raise UnknownUnit(f"{where}: column {headers[c]!r}: {e.message}", e.hint) from e
+        table.columns[metric] = Column(wide_table.scaled(numbers[c], factor), headers[c], c + 1, unit, factor)
+    table.quality += plausible.stated(table.columns)
 
 
 def _is_metric(header: str) -> bool:
