@@ -114,10 +114,7 @@ def _tree(roles: dict[str, int], texts: dict[int, Names], own: Names) -> tuple[N
     if "level" in roles and (levels := tree_columns.whole(texts[roles["level"]])):
         own = tree_columns.bare(own)
         return own, tree_columns.by_level(own, levels)
-    if levels := tree_columns.indents(own):
-        own = tree_columns.bare(own)
-        return own, tree_columns.by_level(own, levels)
-    return tree_columns.within_names(own) or (own, None)
+    return tree_columns.by_names(own) or (own, None)
 
 
 def place(table: Table, roles: dict[str, int], texts: dict[int, Names], headers: list[str]) -> None:

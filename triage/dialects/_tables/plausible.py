@@ -99,10 +99,12 @@ def called_percent(columns: Mapping[str, Floats], headers: Mapping[str, str]) ->
     columns: metric -> values as printed, of shares with a sign. Where none exceeds 1, among them some that are a good part of
     one in any work that runs, no percentage was meant.
     """
-    known = {m: v[np.isfinite(v) & (v != 0)] for m, v in columns.items() if schema.get(m).bounded}
+    shares = {m: v for m, v in columns.items() if schema.get(m).bounded}
+    if any(_exceeds(v, 1) for v in shares.values()):  # as the first of them does nearly always
+        return []
+    known = {m: v[np.isfinite(v) & (v != 0)] for m, v in shares.items()}
     sure = [m for m in known if m in _NEVER_TINY and len(known[m]) > 1]
-    most = max((float(v.max()) for v in known.values() if len(v)), default=0.0)
-    if not sure or most > 1 or max(float(known[m].max()) for m in sure) <= SMALL:
+    if not sure or max(float(known[m].max()) for m in sure) <= SMALL:
         return []
     names = ", ".join(repr(headers[m][:60]) for m in sure[:3])
     said = f"{len(known)} columns say percent, and no value exceeds 1 ({names} among them): read as fractions of 1; write [ratio] to say so"
@@ -229,5 +231,9 @@ def stated(columns: Mapping[str, Column]) -> list[Quality]:
 
 
 def _tiny(values: Floats) -> bool:
-    known = values[np.isfinite(values) & (values != 0)]
-    return len(known) > 1 and bool((known <= FROM_PERCENT).all())
+    return not _exceeds(values, FROM_PERCENT) and int((np.isfinite(values) & (values != 0)).sum()) > 1
+
+
+def _exceeds(values: Floats, most: float) -> bool:
+    """Is any finite value larger?"""
+    return bool(((values > most) & (values < np.inf)).any())

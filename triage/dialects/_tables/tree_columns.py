@@ -12,6 +12,7 @@ from triage.capture.capture import DEEPEST, SEP
 from triage.ground.errors import BadCapture
 
 MOST_REST, ROUNDED = 0.5, 0.02  # of a marker's time: what its rows leave over at most, and what printed sums may be off
+_SET_IN = re.compile(r"\n[\s\u00a0.\-+>]")  # in one name a line
 SEPARATORS = ("/", "\\", " > ", ">", "|", "::", "»", "→")  # of levels, the most common first
 
 
@@ -30,12 +31,18 @@ def by_path(names: Names, paths: Names, named: bool) -> tuple[Names, Names]:
     return leaf, parent
 
 
-def within_names(names: Names) -> tuple[Names, Names] | None:
-    """Leaf names and parent paths of names that are paths: those where one row's name is how another's begins; else None."""
-    joined = "\n".join(map(str, names))
+def by_names(names: Names) -> tuple[Names, Names] | None:
+    """Leaf names and parent paths of names that are set in, or are paths themselves; None where they are neither."""
+    joined = "\n".join(["", *names.tolist()])  # a million names are searched as one text in a tenth of the time
+    if _SET_IN.search(joined) and (levels := indents(names)):
+        own = bare(names)
+        return own, by_level(own, levels)
     separators = [tight for between in SEPARATORS if (tight := between.strip()) in joined]
-    if not separators:  # of a million names, the search above is the cheap one
-        return None
+    return _within(names, separators) if separators else None
+
+
+def _within(names: Names, separators: Sequence[str]) -> tuple[Names, Names] | None:
+    """Leaf names and parent paths of names that are paths: those where one row's name is how another's begins; else None."""
     texts = [str(n).strip() for n in names]
     whole = set(texts)
     for tight in separators:
@@ -134,8 +141,6 @@ def whole(texts: Names) -> list[int] | None:
 
 def indents(names: Names) -> list[int] | None:
     """Levels by the blanks, dots or dashes before each name; None where the names are not set in."""
-    if not any(re.match(r"[\s\u00a0.\-+>]", first) for first in {str(n)[:1] for n in names}):
-        return None
     widths = [
         len(m[0].expandtabs(4)) if (m := re.match(r"[\s\u00a0]+|(?:[.\-+>] ?)+(?=\w)", str(n))) else 0 for n in names
     ]
