@@ -136,7 +136,7 @@ def test_r5_tokens_follow_no_redirect_to_another_host(
     monkeypatch.setenv(trackers.TOKENS[tracker], secret)
     with serving(Liar) as here, serving(Liar) as elsewhere:
         Liar.to, Liar.seen = elsewhere, []
-        with pytest.raises(TriageError, match="another address") as e, trackers.errors(tracker):
+        with pytest.raises(TriageError, match="another address") as e, trackers.errors(tracker, here):
             trackers.connect(tracker, "a/b", here).find("0" * 16)
         assert secret not in str(e.value)
         port = elsewhere.rpartition(":")[2]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import diagnosis, generic, run
-from tests.helpers.liars import LIES, lying
+from tests.helpers.liars import LIES, lying, said
 from tests.helpers.trackers import TOKEN, serve
 from triage.ground.errors import TriageError
 from triage.products.tickets import comments, guarded, tickets, trackers
@@ -59,6 +60,65 @@ def test_a_lie_about_comments_is_one_line(name: str, lie: str, hurry: None) -> N
         comments.post(name, PROJECTS[name], 7, "k", "text", url)
     assert "\n" not in str(e.value) and TOKEN not in str(e.value)
     assert heard.methods.count("POST") <= 1 and 0 < len(heard.methods) <= guarded.MOST + 1, heard.methods
+
+
+@pytest.mark.parametrize("name", PROJECTS)
+@pytest.mark.parametrize("code", [200, 301, 302, 307, 308])
+def test_the_token_goes_to_one_address(
+    name: str, code: int, hurry: None, ticket: tickets.Ticket, tmp_path: Path
+) -> None:
+    pytest.importorskip(LIBRARIES[name])
+    with lying(LIES["nothing"]) as (elsewhere, heard):
+        away = elsewhere.replace("http://", f"http://{TOKEN}@")
+        lie = said(code, "[]", Location=away, Link=f'<{elsewhere}/x>; rel="next"', X_Next_Page="2")
+        with lying(lie) as (url, _), pytest.raises(TriageError) as e:
+            trackers.sync(trackers.connect(name, PROJECTS[name], url), ticket, tmp_path)
+    assert not heard.methods and TOKEN not in str(e.value)
+    assert code == 200 or "leads to another address" in str(e.value)
+
+
+@pytest.mark.parametrize("name", PROJECTS)
+def test_no_proxy_hears_what_is_for_this_machine(
+    name: str, hurry: None, ticket: tickets.Ticket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip(LIBRARIES[name])
+    for variable in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(variable, raising=False)
+    with lying(LIES["nothing"]) as (proxy, heard), serve(name) as (url, store):
+        monkeypatch.setenv("http_proxy", proxy)
+        assert "created" in trackers.sync(trackers.connect(name, PROJECTS[name], url), ticket, tmp_path)
+    assert store.issues and not heard.methods
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://good.example@evil.example",
+        "http://evil.example\\@127.0.0.1/",
+        "http://[::1]@evil.example",
+        "http://[::1",
+        "http://tracker.example",
+    ],
+)
+def test_addresses_that_pretend_are_refused(url: str, hurry: None) -> None:
+    for name, project in PROJECTS.items():
+        with pytest.raises(TriageError, match="--url"):
+            trackers.connect(name, project, url)
+    for name in comments.SERVICES:
+        with pytest.raises(TriageError, match="--url"):
+            comments.post(name, PROJECTS[name], 7, "k", "text", url)
+
+
+def test_no_form_of_a_token_is_shown(
+    hurry: None, ticket: tickets.Ticket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("jira")
+    monkeypatch.setenv("JIRA_USER", "me@example.org")
+    basic = base64.b64encode(f"me@example.org:{TOKEN}".encode()).decode()
+    lie = said(401, f'{{"errorMessages": ["Authorization: Basic {basic}"]}}')
+    with lying(lie) as (url, _), pytest.raises(TriageError, match="Basic") as e:
+        trackers.sync(trackers.connect("jira", "GPU", url), ticket, tmp_path)
+    assert basic not in str(e.value)
 
 
 @pytest.mark.parametrize("name", PROJECTS)

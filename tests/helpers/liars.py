@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -51,6 +52,28 @@ def dripping(face: BaseHTTPRequestHandler, over: threading.Event) -> None:
         time.sleep(0.02)
 
 
+def dripping_head(face: BaseHTTPRequestHandler, over: threading.Event) -> None:
+    """The first line of an answer, and a header that comes byte by byte."""
+    face.close_connection = True
+    face.wfile.write(b"HTTP/1.1 200 OK\r\nX-Long: ")
+    while not over.is_set():
+        face.wfile.write(b"a")
+        time.sleep(0.02)
+
+
+def not_yet(face: BaseHTTPRequestHandler, over: threading.Event) -> None:
+    """`Continue` for ever."""
+    face.close_connection = True
+    while not over.is_set():
+        face.wfile.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        time.sleep(0.001)
+
+
+def echo(face: BaseHTTPRequestHandler, over: threading.Event) -> None:
+    """An error that shows the headers of the question."""
+    said(500, json.dumps({"message": str(face.headers), "errorMessages": [str(face.headers)]}))(face, over)
+
+
 def endless(face: BaseHTTPRequestHandler, over: threading.Event) -> None:
     """An answer that does not end."""
     _begin(face, None)
@@ -81,6 +104,9 @@ ROW = (
 LIES: dict[str, Lie] = {
     "silent": silent,
     "dripping": dripping,
+    "dripping head": dripping_head,
+    "not yet": not_yet,
+    "echo": echo,
     "endless": endless,
     "cut": cut,
     "half a JSON": said(200, '{"issues": [1, 2'),

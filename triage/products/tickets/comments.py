@@ -11,7 +11,7 @@ from typing import Any
 
 from triage.ground.errors import TriageError
 from triage.products.tickets import guarded
-from triage.products.tickets.trackers import TOKENS, client, errors
+from triage.products.tickets.trackers import TOKENS, client, errors, home_of
 
 SERVICES = ("github", "gitlab")
 MOST = 64_000  # bytes; GitHub takes 65,536 characters
@@ -42,7 +42,7 @@ def post(service: str, project: str, number: int, key: str, text: str, url: str 
     if not token:
         raise TriageError(f"{TOKENS[service]} is not set", "tokens are taken from the environment only")
     try:
-        with errors(service):
+        with errors(service, home_of(service, url)):
             said = _github if service == "github" else _gitlab
             word = said(project, number, first_line(key), body(text, key), url, token)
     except ImportError as e:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ipaddress
 import itertools
 import os
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -14,17 +15,26 @@ from urllib.parse import urljoin, urlsplit
 from triage.ground.errors import TriageError
 
 TIMEOUT = 30  # seconds without a byte; whole ones, as PyGithub wants them
-SECONDS = 120.0  # for one answer
+SECONDS = 120.0  # for one answer, from the first byte sent to the last that is read
+SLOWEST = 65_536  # bytes a second at which what is sent must get through
 LARGEST = 32 << 20  # bytes of one answer, unpacked
 MOST = 1_000  # answers while one ticket is filed
+Origin = tuple[str, str, int]  # scheme, host, port
 ALLOW = "TRIAGE_PLAIN_HTTP"  # set to 1: a tracker without https, on a network that is trusted
 
 
 def check_address(url: str) -> None:
-    """Raise TriageError for an address to which a token would travel unencrypted."""
+    """Raise TriageError for an address to which a token would travel unencrypted, or that names somebody before its host."""
     if not url:
         return
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError as e:
+        raise TriageError(f"--url: no web address ({e})", "such as https://tracker.example.org") from e
+    # https://good@evil leads to evil; and a password in a command line is one that others see
+    if "@" in parts.netloc:
+        raise TriageError("--url: a name or password before the host", "such as https://tracker.example.org")
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise TriageError(f"--url {url[:200]}: no web address", "such as https://tracker.example.org")
     if parts.scheme == "http" and not loopback(parts.hostname) and os.environ.get(ALLOW) != "1":
@@ -45,63 +55,31 @@ def loopback(host: str) -> bool:
 
 
 @contextmanager
-def redirects() -> Iterator[None]:
-    """Refuse redirects to another host, port or to plain http while client libraries work.
+def answers(home: str) -> Iterator[None]:
+    """Hold client libraries to one address, `home`, and bound what it answers while they work.
 
-    They send tokens in headers of their own, which `requests` hands on to wherever it is led.
-    """
-    import requests
-
-    session: Any = requests.Session
-    before = session.get_redirect_target
-
-    def target(self: requests.Session, response: requests.Response) -> str | None:
-        found: str | None = before(self, response)
-        if found is not None:
-            here, there = urlsplit(response.url), urlsplit(urljoin(response.url, found))
-            if (here.scheme, here.hostname, here.port) != (there.scheme, there.hostname, there.port):
-                response.close()
-                self.close()
-                raise TriageError(
-                    f"{here.hostname} leads to another address ({there.scheme}://{there.netloc})",
-                    "give the address it leads to with --url, if it is to be trusted with the token",
-                )
-        return found
-
-    session.get_redirect_target = target
-    try:
-        yield
-    finally:
-        session.get_redirect_target = before
-
-
-@contextmanager
-def answers() -> Iterator[None]:
-    """Bound what is answered while client libraries work.
-
-    They know how long to wait for the next byte only, follow lists from page to page, and sleep for as long as a
-    tracker that has too much to do asks them to.
+    They send tokens in headers of their own to wherever a redirect, a link to a next page or a ticket's own address leads.
+    They know how long to wait for the next byte only, follow lists from page to page, and sleep for as long as a tracker
+    that has too much to do asks them to.
     """
     import requests
 
     adapter: Any = requests.adapters.HTTPAdapter
-    before, count = adapter.send, itertools.count(1)
+    before, count, ours = adapter.send, itertools.count(1), _origin(requests.Request("GET", home).prepare().url)
 
     def send(self: Any, request: Any, *given: Any, **named: Any) -> Any:
-        host = urlsplit(request.url or "").hostname
+        _stay(ours, request.url)
         if next(count) > MOST:
-            raise TriageError(f"{host} gives no end of answers", "check --url")
-        response: Any = before(self, request, *given, **{**named, "stream": True})
-        try:
-            if response.status_code == 429:
-                raise TriageError(
-                    f"{host} takes no more requests for now", "run it again later: what is filed is found again"
-                )
-            response._content = _whole(response, f"{host}")
-        except BaseException:
-            response.close()
-            raise
-        response._content_consumed = True
+            raise TriageError(f"{ours[1]} gives no end of answers", "check --url")
+        if loopback(ours[1]):
+            # plain http is for this machine alone, and a proxy is another one
+            named["proxies"] = {}
+        named["stream"] = True
+        # what is sent takes its time as well: attachments, on a slow line
+        limit = SECONDS + int(request.headers.get("Content-Length") or 0) / SLOWEST
+        response = _within(limit, lambda: _whole(before(self, request, *given, **named), ours[1], limit), ours[1])
+        if response.is_redirect:  # some libraries follow by themselves, others stumble over it
+            _stay(ours, urljoin(response.url, response.headers["location"]))
         return response
 
     adapter.send = send
@@ -111,12 +89,62 @@ def answers() -> Iterator[None]:
         adapter.send = before
 
 
-def _whole(response: Any, host: str) -> bytes:
-    """The body of an answer; raises TriageError for one that is too long or takes too long."""
-    data, until = bytearray(), time.monotonic() + SECONDS
-    # as much as has arrived: to wait for a block of bytes is to wait for all of them
-    while part := response.raw.read1(65_536, decode_content=True):
-        data += part
-        if len(data) > LARGEST or time.monotonic() > until:
-            raise TriageError(f"{host} gives an answer without an end", "check --url")
-    return bytes(data)
+def _stay(ours: Origin, url: str | None) -> None:
+    """Raise TriageError for an address at another place than ours."""
+    there = _origin(url)
+    if there != ours:
+        raise TriageError(
+            f"{ours[1]} leads to another address ({there[0]}://{there[1]}:{there[2]})",
+            "give the address it leads to with --url, if it is to be trusted with the token",
+        )
+
+
+def _origin(url: str | None) -> Origin:
+    """Where an address leads, of one that `requests` has made fit to be sent."""
+    parts = urlsplit(url or "")
+    return parts.scheme, parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+
+
+def _within(limit: float, work: Callable[[], Any], host: str) -> Any:
+    """What `work` returns or raises; TriageError after `limit` seconds.
+
+    In a thread of its own, which is left behind: status lines and headers that never end are read by the standard library,
+    which counts the seconds between two bytes only.
+    """
+    done: list[Any] = []
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            done.append(work())
+        except BaseException as e:
+            failed.append(e)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(limit)
+    if failed:
+        raise failed[0]
+    if not done:
+        raise TriageError(f"{host} gives an answer without an end", "check --url")
+    return done[0]
+
+
+def _whole(response: Any, host: str, limit: float) -> Any:
+    """A response with its body read; raises TriageError for one that is too long, takes too long, or asks to wait."""
+    data, until = bytearray(), time.monotonic() + limit
+    try:
+        if response.status_code == 429:
+            raise TriageError(
+                f"{host} takes no more requests for now", "run it again later: what is filed is found again"
+            )
+        # as much as has arrived: to wait for a block of bytes is to wait for all of them
+        while part := response.raw.read1(65_536, decode_content=True):
+            data += part
+            if len(data) > LARGEST or time.monotonic() > until:
+                raise TriageError(f"{host} gives an answer without an end", "check --url")
+    except BaseException:
+        response.close()
+        raise
+    response._content, response._content_consumed = bytes(data), True
+    return response

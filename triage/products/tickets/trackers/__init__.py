@@ -9,6 +9,7 @@ Tokens come from the environment only and are never printed.
 
 from __future__ import annotations
 
+import base64
 import importlib
 import os
 import re
@@ -17,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Protocol
+from urllib.parse import quote, quote_plus
 
 from triage.ground.errors import TriageError
 from triage.products.tickets import guarded
@@ -28,13 +30,18 @@ if TYPE_CHECKING:
 TOKENS = {"github": "GITHUB_TOKEN", "gitlab": "GITLAB_TOKEN", "jira": "JIRA_TOKEN", "redmine": "REDMINE_API_KEY"}
 MARKUP = {"github": "markdown", "gitlab": "markdown", "jira": "jira", "redmine": "markdown"}
 LIMITS = {"github": 65_536, "gitlab": 1_048_576, "jira": 32_767, "redmine": 65_535}  # characters of a body
+HOMES = {"github": "https://api.github.com", "gitlab": "https://gitlab.com"}  # where --url says nothing
 LABEL = "gpu-triage"
 
 
 class Tracker(Protocol):
-    """One project of a tracker. Keys are what the tracker calls a ticket; `find` lists the oldest first."""
+    """One project of a tracker. Keys are what the tracker calls a ticket; `find` lists the oldest first.
+
+    home: the address that the token is for.
+    """
 
     name: str
+    home: str
     markup: str
     attaches: bool
 
@@ -76,35 +83,52 @@ def connect(name: str, project: str, url: str = "", markup: str | None = None) -
     token = os.environ.get(TOKENS[name], "")
     if not token:
         raise TriageError(f"{TOKENS[name]} is not set", "tokens are taken from the environment only")
-    guarded.check_address(url)
+    home = home_of(name, url)
     try:
         module = importlib.import_module(f"{__name__}.{name}")
-        with errors(name):
+        with errors(name, home):
             tracker: Tracker = module.connect(project, url, token)
     except ImportError as e:
         raise TriageError(
             f"--post {name} needs its client library ({e.name})", "pip install '.[trackers]' in a checkout"
         ) from e
-    tracker.markup = markup or MARKUP[name]
+    tracker.markup, tracker.home = markup or MARKUP[name], home
     return tracker
 
 
+def home_of(name: str, url: str) -> str:
+    """The address that the token is for; raises TriageError for one that it must not be sent to."""
+    guarded.check_address(url)
+    home = url or HOMES.get(name, "")
+    if not home:
+        raise TriageError(f"--post {name} needs --url", f"such as https://{name}.example.org")
+    return home
+
+
 @contextmanager
-def errors(name: str) -> Iterator[None]:
-    """Whatever a client library raises, as one line without the token; no redirect leads it to another host, no answer is endless."""
+def errors(name: str, home: str) -> Iterator[None]:
+    """Whatever is raised, as one line without the token; the token goes to `home` alone, no answer is endless."""
     try:
-        with guarded.redirects(), guarded.answers():
+        with guarded.answers(home):
             yield
-    # our own lines are fit to be seen, and a missing library is told by `connect`
-    except (TriageError, ImportError):
+    except ImportError:  # a missing library is told by whoever needs it
         raise
+    except TriageError as e:
+        raise TriageError(_hidden(e.message), e.hint) from e
     except Exception as e:
         said = getattr(e, "text", "") or str(e)  # the jira library's str() prints whole responses
         text = " ".join(f"{type(e).__name__}: {said}".split())
-        for variable in TOKENS.values():
-            if secret := os.environ.get(variable):
-                text = text.replace(secret, "***")
-        raise TriageError(f"{name}: {text[:300]}", "check --url, --project and the token's rights") from e
+        raise TriageError(f"{name}: {_hidden(text)[:300]}", "check --url, --project and the token's rights") from e
+
+
+def _hidden(text: str) -> str:
+    """A text without the tokens, also as they stand in addresses and in the headers that some trackers show."""
+    for variable in TOKENS.values():
+        if secret := os.environ.get(variable):
+            named = f"{os.environ.get('JIRA_USER', '')}:{secret}".encode()
+            for form in (base64.b64encode(named).decode(), secret, quote(secret, safe=""), quote_plus(secret)):
+                text = text.replace(form, "***")
+    return text
 
 
 def preview(t: Ticket, name: str, project: str, markup: str | None = None) -> str:
@@ -119,7 +143,7 @@ def preview(t: Ticket, name: str, project: str, markup: str | None = None) -> st
 def sync(tracker: Tracker, t: Ticket, out: Path) -> str:
     """File or update one ticket; returns what was done, in words. Raises TriageError for whatever the tracker says."""
     body = t.body(tracker.markup, LIMITS[tracker.name], tracker.attaches)
-    with errors(tracker.name):
+    with errors(tracker.name, tracker.home):
         found = _found(tracker, t.fingerprint)
         word = "updated" if found else "created"
         if not found:
@@ -166,7 +190,7 @@ def farewell(tracker: Tracker, fingerprint: str) -> str:
 
     Raises TriageError for whatever the tracker says.
     """
-    with errors(tracker.name):
+    with errors(tracker.name, tracker.home):
         found = _found(tracker, fingerprint)
         if not found:
             return ""

@@ -16,6 +16,7 @@ class GitHub:
     """One repository's issues."""
 
     name, markup, attaches = "github", "markdown", False
+    home = ""
 
     def __init__(self, repository: Repository) -> None:
         self.repository = repository

@@ -16,6 +16,7 @@ class GitLab:
     """One project's issues."""
 
     name, markup, attaches = "gitlab", "markdown", False
+    home = ""
 
     def __init__(self, project: Project) -> None:
         self.issues = project.issues

@@ -19,6 +19,7 @@ class Jira:
     """One project's issues."""
 
     name, markup, attaches = "jira", "jira", True
+    home = ""
 
     def __init__(self, server: JIRA, project: str) -> None:
         self.server, self.project = server, project
@@ -75,8 +76,6 @@ def connect(project: str, url: str, token: str) -> Jira:
     """A project key; url: the site's address. Raises TriageError for a key that could change the query."""
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,31}", project):
         raise TriageError(f"{project!r} is no Jira project key", "such as GPU")
-    if not url:
-        raise TriageError("--post jira needs --url", "such as https://company.atlassian.net")
     # Cloud takes an address and an API token, Data Center a personal token alone
     user = os.environ.get("JIRA_USER", "")
     access: dict[str, object] = {"basic_auth": (user, token)} if user else {"token_auth": token}

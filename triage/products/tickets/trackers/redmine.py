@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from triage.ground.errors import TriageError
 from triage.products.tickets import guarded
 from triage.products.tickets.trackers import client, marker, number
 from triage.rendering.escape import short
@@ -20,6 +19,7 @@ class Redmine:
     """One project's issues."""
 
     name, markup, attaches = "redmine", "markdown", True
+    home = ""
 
     def __init__(self, server: Server, project: str) -> None:
         self.server, self.project = server, project
@@ -76,8 +76,6 @@ def _subject(title: str, fingerprint: str) -> str:
 
 def connect(project: str, url: str, token: str) -> Redmine:
     """A project identifier; url: the server's address."""
-    if not url:
-        raise TriageError("--post redmine needs --url", "such as https://redmine.example.org")
     return Redmine(
         client("redminelib").Redmine(url.rstrip("/"), key=token, requests={"timeout": guarded.TIMEOUT}), project
     )
