@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from triage import api
+from triage import api, schema
+from triage.derive import View
+from triage.dialects import generic
 from triage.dialects._tables import spoken
 
 HEAD = "SM SOL%,TEX SOL%,L2 SOL%,DRAM SOL%,CROP SOL%"
@@ -191,3 +193,72 @@ def test_a_tabbed_table_with_times_is_no_export_without_them(tmp_path: Path) -> 
     capture = api.read(path)
     assert capture.table.dialect == "generic"
     assert capture.duration_ns.tolist() == [800_000]
+
+
+LISTED = dict(
+    line.split(": ", 1)
+    for line in (Path(__file__).parent / "data" / "own_headers.txt").read_text("utf-8").splitlines()
+    if not line.startswith("#")
+)
+BESIDE = {"gpu.time": "GPU time (ms)", "vpc.throughput": "VPC SOL%", "prop.throughput": "PROP SOL%", "stall.selected": "Stall: selected %"}  # fmt: skip
+
+
+@pytest.mark.parametrize("metric", LISTED)
+def test_every_way_of_writing_a_header_is_read(metric: str) -> None:
+    """`none`: called like a metric, and no metric: beside the units and stalls of a frame such a column is left."""
+    wanted = "" if metric == "none" else metric
+    assert not wanted or schema.known(wanted)
+    found = {}
+    for header in LISTED[metric].split("; "):
+        headers = ["Pass", *(h for m, h in BESIDE.items() if m != metric), header]
+        columns = generic._meant(headers, {0}, {}).columns
+        found[header] = next((m for m, (place, _) in columns.items() if place == len(headers) - 1), "")
+    assert {h: m for h, m in found.items() if m != wanted} == {}
+
+
+@pytest.mark.parametrize(
+    ("header", "cell", "metric", "value"),
+    [
+        ("SM throughput (0-1)", "0.41", "sm.throughput", 0.41),
+        ("L2 hit rate [0..100]", "41", "l2.hit_rate", 0.41),
+        ("Occupancy (normalized)", "0.41", "sm.occupancy", 0.41),
+        ("Warps per SM (max 48)", "12", "sm.occupancy", 0.25),
+        ("Active threads per warp (of 32)", "12", "warp.threads_per_inst", 12),
+        ("Long scoreboard (% of warp stalls)", "41", "stall.long_scoreboard", 0.41),
+        ("GPU micros", "41", "gpu.time", 41_000),
+        ("ms (GPU)", "41", "gpu.time", 41e6),
+        ("ms/frame", "41", "gpu.time", 41e6),
+    ],
+)
+def test_a_header_says_what_its_figures_are_of(
+    header: str, cell: str, metric: str, value: float, tmp_path: Path
+) -> None:
+    path = tmp_path / "frame.csv"
+    time = "" if metric == "gpu.time" else "GPU Time (us),"
+    path.write_text(f"Marker,{time}TEX SOL%,DRAM SOL%,{header}\nSSR,{'800,' if time else ''}28,18,{cell}\n")
+    assert api.read(path).facts[metric][0] == pytest.approx(value)
+
+
+def test_numbers_of_events_name_nothing_beside_a_column_of_words(tmp_path: Path) -> None:
+    path = tmp_path / "frame.csv"
+    path.write_text(f"Event,Marker path,Draw,GPU us,{HEAD}\n304,Frame/Base,Draw(6),800,{FIGURES.format(crop=9)}\n")
+    capture = api.read(path)
+    assert capture.names.tolist()[-1] == "Draw(6)"
+
+
+def test_a_column_that_has_words_where_names_are_blank_holds_the_outer_markers(tmp_path: Path) -> None:
+    path = tmp_path / "frame.csv"
+    row = f"800,{FIGURES.format(crop=9)}"
+    path.write_text(f"Queue part,Workload,GPU us,{HEAD}\nPost,,{row}\nPost,Bloom,{row}\n")
+    capture = api.read(path)
+    assert capture.names.tolist() == ["Post", "Bloom"]
+    assert capture.depth.tolist() == [0, 1]
+
+
+def test_warps_of_the_stages_are_an_occupancy(tmp_path: Path) -> None:
+    path = tmp_path / "frame.csv"
+    path.write_text(
+        f"Marker,GPU us,{HEAD},PS warps %,VTG warps %\nSSR,800,{FIGURES.format(crop=9)},30,12\nOff,9,{FIGURES.format(crop=9)},0,0\n"
+    )
+    capture = api.read(path)
+    assert View(capture)["sm.occupancy"].tolist()[0] == pytest.approx(0.42)

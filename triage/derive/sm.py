@@ -107,6 +107,13 @@ def _top_is(reason: str) -> Derivation:
     )
 
 
+def _occupancy(warps: Values, slots: Values, cs: Values, ps: Values, vtg: Values, compute: Values) -> Values:
+    drawing = ps + vtg + np.nan_to_num(cs)  # without both of them some of the warps may be those that nobody counted
+    dispatched = np.where((compute == 1) | (np.isnan(compute) & np.isnan(ps) & np.isnan(vtg)), cs, np.nan)
+    stages = first(drawing, dispatched)
+    return first(warps / slots, np.where(stages > 0, np.minimum(stages, 1.0), np.nan))
+
+
 def _kinds(view: View) -> Kinds:
     kinds = view.capture.kinds[view.rows]
     return Kinds(kinds, kinds != "")
@@ -133,7 +140,12 @@ DERIVATIONS = (
         ("sm.idle", "sm.cycles_active", "sm.cycles_elapsed", "launch.sm_share", "sm.cycles_active_max"),
     ),
     Derivation(
-        "sm.occupancy", ("sm.active_warps", "device.max_warps"), "active warps / warp slots per SM", lambda w, m: w / m
+        "sm.occupancy",
+        (),
+        "active warps / warp slots per SM, else the slots that the stages' warps fill",
+        _occupancy,
+        ("sm.active_warps", "device.max_warps", "sm.warps_cs", "sm.warps_ps", "sm.warps_vtg", "kind.compute"),
+        ask=("sm.active_warps", "device.max_warps"),
     ),
     Derivation(
         "sm.issue_per_active",

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from triage.derive import View
 
 _EPS = 1e-9  # 0.8 - 0.1 is more than 0.7 in binary, and a unit exactly 10 points below still belongs
-MANY = 6  # house judgement: units of which the leader, from 60 % on, may be named although others were not measured
+MANY = 4  # house judgement: units of which the leader, from 60 % on, may be named although others were not measured
 PASSED = 1e3  # taken off the SOL of a unit that is out of the running
 # The sides of the pipeline, each as strong as its busiest unit.
 _MEMORY = ("l1tex", "l2", "vram")

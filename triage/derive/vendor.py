@@ -47,6 +47,8 @@ _DRAWING = (  # units and counts that stand still, or next to it, where nothing 
     *("crop.throughput", "zrop.throughput", "pd.throughput", "vaf.throughput", "vpc.throughput", "raster.throughput"),
     *("rtcore.throughput", "draw.count", "invocations.ps", "invocations.vs"),
 )
+# counted by profilers of frames alone: which stage has warps, and what keeps its warps from starting
+_FRAMES = ("launch_stall.", "sm.warps_cs", "sm.warps_ps", "sm.warps_vtg")
 _STILL = 0.02  # of a unit's peak: copies and clears by kernels leave such traces
 _DRAWS = frozenset(("draw", "geometry", "fullscreen"))  # kinds of work
 # gfx names count generations: gfx9 is both GCN5 and CDNA, RDNA begins at gfx10.
@@ -98,7 +100,12 @@ def drawing_counted(capture: Capture) -> bool:
 
 def drawn(capture: Capture) -> bool:
     """Does a capture hold anything that is drawn, by its counters or the kinds of its work?"""
-    return drawing_counted(capture) or not _DRAWS.isdisjoint(capture.kinds.tolist())
+    return of_a_frame(capture) or not _DRAWS.isdisjoint(capture.kinds.tolist())
+
+
+def of_a_frame(capture: Capture) -> bool:
+    """Do counters of a capture show that it is of a frame, though it may hold dispatches only?"""
+    return drawing_counted(capture) or any(m.startswith(_FRAMES) for m in capture.facts)
 
 
 def _drawn(view: View) -> Values:

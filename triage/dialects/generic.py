@@ -27,7 +27,10 @@ NAME = "generic"
 TITLE = "Generic table, one row per workload"
 CAPTURE = "Write a CSV with a `name` column and one column per metric; headers are canonical ids or aliases, units in brackets."
 
-_COUNTED = {"prims.culled": "prims.thrown_away"}  # a share -> what the same words count
+_COUNTED = {
+    "prims.culled": "prims.thrown_away",
+    "shared.conflict_share": "shared.bank_conflicts",
+}  # a share -> what the same words count
 UNITS_ALONE = 2  # columns that are called by a unit and nothing more: then a pipe may be, too
 # a phone's words, where the table is of a GPU with SMs
 _BESIDE_SM = {"texture_pipe.busy": "l1tex.throughput", "alu.utilization": "pipe.alu"}
@@ -51,11 +54,12 @@ def metric_of(header: str, mapping: dict[str, str] | None = None) -> tuple[str, 
 @lru_cache(4096)  # every wide table is asked for its hundreds of headers, most of them the same in a batch
 def _known(header: str) -> tuple[str, str]:
     table = schema.by_alias()
-    bare, unit = wide_table.split_unit(header)
-    if bare == header.strip() and (m := re.fullmatch(r"(.+?)\s*\[([^\[\]]+)\]", header.strip())):
+    header, scale = spoken.scaled(header)
+    bare, unit = (header, scale) if scale else wide_table.split_unit(header)
+    if not scale and bare == header.strip() and (m := re.fullmatch(r"(.+?)\s*\[([^\[\]]+)\]", header.strip())):
         bare, unit = m[1], m[2]  # an unknown unit on a known metric must be refused, not passed over
     # as it stands, without its unit, without a tool's prefixes, without a unit behind `_`: the first that is known
-    for name, u in ((header, ""), (bare, unit), (schema.perfworks(bare), unit), wide_table.split_suffix(bare)):
+    for name, u in ((header, scale), (bare, unit), (schema.perfworks(bare), unit), wide_table.split_suffix(bare)):
         if name and (found := _own(schema.identified(name)) or table.get(schema.normal(name)) or _labelled(name)):
             if not u and (name.endswith(("%", ".pct")) or re.search(r"(_|\.)pct($|_|\.)", name)):
                 u = "%"
@@ -181,6 +185,7 @@ def _meant(headers: list[str], taken: set[int], mapping: dict[str, str]) -> _Mea
     told = [words.get(i) or k for i, k in enumerate(known)]
     if any(metric == "sm.throughput" for metric, _ in told):
         told = [(_BESIDE_SM.get(metric, metric), unit) for metric, unit in told]
+    told = [("sm.occupancy", f"/{slots:g}") if m == "sm.active_warps" and (slots := spoken.most(h)) else (m, unit) for h, (m, unit) in zip(headers, told, strict=True)]  # fmt: skip
     out = _Meant(words)
     for i, header in enumerate(headers):
         if i in taken or not header:
@@ -222,7 +227,9 @@ def _fill(
         if metric == "gpu.time" and not unit:
             unit, remark = plausible.time_unit(where, headers[c], numbers[c])
             table.quality += [remark] if remark else []
-        if not unit:  # anything but a share is taken for canonical
+        if unit.startswith("/"):  # of so many
+            factor = 1 / float(unit[1:])
+        elif not unit:  # anything but a share is taken for canonical
             factor = 0.01 if target == "ratio" and percent and metric not in whole else 1.0
         else:
             try:
@@ -259,7 +266,9 @@ def _occupancy(
 
 
 def _foreign(metric: str, unit: str) -> bool:
-    """Is a unit understood, and none that the metric can be in?"""
+    """Is a unit understood, and none that the metric can be in? `/48`, of so many, is none of its own."""
+    if unit.startswith("/"):
+        return False
     try:
         return bool(metric and unit and units.unit(unit) and not units.factor(unit, schema.get(metric).unit))
     except UnknownUnit:

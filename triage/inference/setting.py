@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from triage.capture.capture import Capture
 from triage.derive.api import api_of
-from triage.derive.vendor import drawing_counted, vendor_of
+from triage.derive.vendor import of_a_frame, vendor_of
 
 
 def setting(capture: Capture) -> dict[str, str]:
@@ -17,7 +17,7 @@ def setting(capture: Capture) -> dict[str, str]:
     if out.get("work") == "graphics" and "api" not in out and (api := api_of(capture)):
         out["api"] = api
     # the same tool may have watched a frame
-    drawn = drawing_counted(capture)
+    drawn = of_a_frame(capture)
     if drawn and out.get("work") == "compute":
         del out["work"]
     if vendor := vendor_of(capture):

@@ -34,7 +34,8 @@ ROLES = {
     "queue": ("queue", "queue name", "queue type"),
     "frame": ("frame", "frame number", "frame index", "frame id", "frame no"),
 }
-OUTER = ("pass", "pass name", "render pass", "section", "zone", "stage", "category")  # beside names: where they stand
+# beside names: where they stand
+OUTER = ("pass", "pass name", "render pass", "section", "zone", "stage", "category", "phase", "area", "subsystem")
 _FRAME = re.compile(
     r"(?:gpu |whole )?(?:frame|scene|total|capture|root)[ _#:]*\d*", re.IGNORECASE
 )  # a row that is called so heads the rows of its frame
@@ -66,10 +67,12 @@ _KIND_WORDS = {
 def roles(source: Source, line: int, headers: list[str], is_metric: Callable[[str], bool]) -> dict[str, int]:
     """role -> position; where no header says that it names the rows, the first column of words does.
 
-    A second column of words that may name rows, `Pass` beside `Marker`, says where they stand; `GPU` over words names one.
+    A second column of words that may name rows, `Pass` beside `Marker`, says where they stand, and so does one that has words
+    where the names are blank; `GPU` over words names one. Numbers of events name nothing where a column of words does.
     """
-    found = wide_table.roles([spoken.CAMEL.sub(" ", h) for h in headers], ROLES)
-    below = [cells(text, source.delimiter, source.skip_space) for text in source.head_lines[line : line + 8]]
+    spaced = [spoken.CAMEL.sub(" ", h) for h in headers]
+    found = wide_table.roles(spaced, ROLES)
+    below = [cells(text, source.delimiter, source.skip_space) for text in source.head_lines[line : line + 20]]
     below = [row for row in below if any(row)]
 
     def worded(place: int) -> bool:
@@ -79,6 +82,20 @@ def roles(source: Source, line: int, headers: list[str], is_metric: Callable[[st
 
     if "device" not in found and (place := wide_table.find(headers, "gpu")) >= 0 and worded(place):
         found["device"] = place
+
+    def free() -> list[int]:
+        """Places of words that tell nothing else."""
+        return [i for i, h in enumerate(headers) if i not in found.values() and h and not is_metric(h) and worded(i)]
+
+    if (
+        "name" in found
+        and below
+        and all(i < len(row) and row[i].strip().isdigit() for i in [found["name"]] for row in below)
+    ):
+        better = [i for i in free() if wide_table.find([spaced[i]], *OUTER) < 0]
+        if better:
+            found.setdefault("id", found["name"])
+            found["name"] = better[0]
     if not {"name", "path"} & found.keys():
         found.pop("frame", None)  # then it is what names the rows, or a figure
         place = next((i for i in range(len(headers)) if i not in found.values()), -1)
@@ -88,7 +105,15 @@ def roles(source: Source, line: int, headers: list[str], is_metric: Callable[[st
         place = wide_table.find(headers, *OUTER)
         if place >= 0 and place != found["name"] and worded(place):
             found["path"] = place
+        elif heads := [i for i in free() if i < found["name"] and _heads(below, i, found["name"])]:
+            found["path"] = heads[0]
     return found
+
+
+def _heads(rows: list[list[str]], place: int, name: int) -> bool:
+    """Does a column have words where names are blank, and again beside the names below: `Post,` and `Post,Bloom`?"""
+    alone = {row[place] for row in rows if name >= len(row) or not row[name].strip()}
+    return any(row[place] in alone for row in rows if name < len(row) and row[name].strip())
 
 
 def names(roles: dict[str, int], texts: dict[int, Names], count: int) -> Names:

@@ -9,6 +9,7 @@ from a column of bytes, and bytes never from a column that does not say so.
 
 from __future__ import annotations
 
+import itertools
 import re
 import tomllib
 from collections import Counter
@@ -28,11 +29,23 @@ _AGGREGATE = re.compile(r"[\[(](avg|average|mean|median|sum|total|max)[\])]\Z", 
 CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _SEVERAL = re.compile(r"\b([A-Z]{2,})s\b")  # `SMs`
 _COUNTED = re.compile(r"#|(?<![a-z])(?:count|number|num)(?![a-z])", re.IGNORECASE)
-_LAST_UNIT = re.compile(r"(?<=[,\s])\(?(ns|us|µs|ms|(?:milli|micro|nano)seconds|[kmg]?i?b|bytes|%)\)?\Z", re.IGNORECASE)
+_UNIT = r"ns|us|µs|μs|ms|[mun]sec|(?:milli|micro|nano)s(?:ec(?:ond)?s?)?|[kmg]?i?b(?:/s)?|[kmg]bps|bytes|%"
+_LAST_UNIT = re.compile(rf"(?<=[,\s_])\(?({_UNIT})\)?\Z", re.IGNORECASE)
+_FIRST_UNIT = re.compile(r"\A(ns|us|µs|μs|ms|[mun]sec)\b[\s_(]+(?=\w)", re.IGNORECASE)
+_SCALE = re.compile(
+    r"[\[(]\s*(?:0(?:\.0)?\s*(?:-|–|\.\.\.?|to|…)\s*(1|100)(?:\.0)?\s*%?|norm(?:alized|alised)?)\s*[\])]", re.IGNORECASE
+)  # `(0-1)`
+_MOST = re.compile(
+    r"[\[(]\s*(?:(?:out )?of|max\.?|/)\s*(\d+)\s*[\])]", re.IGNORECASE
+)  # `(of 32)`: how many there can be
+_RATE = re.compile(r"\b(rate|ratio|share|fraction)\b", re.IGNORECASE)
 _PERCENT = re.compile(r"\b(pct|percent|percentage)\b", re.IGNORECASE)
 # what a share is one of, where that says nothing of what has it; `of active cycles` does
 _WHOLE = re.compile(
-    r"\bof (?:the )?(?:frame |gpu |elapsed |warp )?(?:time|slots|samples|cycles|frame)\b", re.IGNORECASE
+    r"\bof (?:the |all |its )?(?:(?:frame|gpu|elapsed|warp|total|max|maximum|issue|l1|l2|tex|stalled|shared|input) )*"
+    r"(?:time|slots|samples|cycles|frame|elapsed|max|maximum|total|all|wavefronts|requests|sectors|accesses|stalls|reasons|warps|pixels"
+    r"|fragments|primitives|prims|triangles|tests|capacity)\b|(?<=%) of (?:\w+ )?traffic\b|(?:/\s*|\bper )frame\b",
+    re.IGNORECASE,
 )
 _NAMESPACE = re.compile(r"\s*([A-Za-z][A-Za-z ]{1,15})(?:[.:|/]|::| - )\s*(\S.*)\Z")
 _GLOSS = re.compile(r"\(([A-Za-z0-9/ ]{2,12})\)")
@@ -45,9 +58,19 @@ _SORTS = (
     "metrics",
     "gpu",
 )  # words that sort columns wherever they stand first
+_SAYS = {
+    "stall",
+    "hit",
+    "active",
+    "idle",
+    "occupancy",
+    "launch",
+    "pipe",
+    "scoreboard",
+}  # whatever stands in brackets is no unit's share then
 SORTED = 3  # columns that begin with the same word: it says which kind they are of
 # a column that is called by its unit alone
-_TIMES = {u: u for u in ("ns", "us", "µs", "ms")} | {"milliseconds": "ms", "microseconds": "us", "nanoseconds": "ns"}
+_TIMES = re.compile(r"ns|us|µs|μs|ms|[mun]sec|(?:milli|micro|nano)s(?:ec(?:ond)?s?)?", re.IGNORECASE)
 # computed from others, or statements about the capture: nobody's column
 OURS = (
     *("sol.", "primary.", "top.", "involved.", "kind.", "frame.", "device.", "api.", "can.", "unit.", "gpu.time_"),
@@ -60,13 +83,17 @@ _Words = frozenset[str]
 class _Vocabulary(TypedDict):
     drop: list[str]
     beside: list[str]
+    beside_units: list[str]
+    beside_signs: list[str]
     shares: list[str]
     times: list[str]
     drop_of_stalls: list[str]
     drop_of_launches: list[str]
+    stalls_of_launches: list[str]
     same: dict[str, str]
-    joined: dict[str, str]
-    phrases: dict[str, str]
+    joined: dict[str, list[str]]
+    phrases: dict[str, list[str]]
+    never: dict[str, list[str]]
     units: dict[str, str]
     among_stalls: dict[str, str]
     among_units: dict[str, str]
@@ -103,7 +130,11 @@ def _less(headers: Sequence[str], unread: Sequence[int]) -> dict[int, tuple[str,
         header, alone = headers[i], _data()["units"] | _data()["among_units"]
         sorts = (m := _NAMESPACE.match(header)) and (heads[m[1].lower()] >= SORTED or m[1].lower() in _SORTS)
         parts = [m[2]] if m and sorts else []
-        parts += [f"{g[1]} %"] if (g := _GLOSS.search(header)) and "_" not in header else []
+        if (g := _GLOSS.search(header)) and "_" not in header:
+            rest = _GLOSS.sub("", header)
+            # `long scoreboard (L1TEX)` is said more closely; `SM SOL (before)` may be anything
+            parts += [rest] if _split(rest)[0] and _words(g[1]) <= _vocabulary() else []
+            parts += [f"{g[1]} %"] if _split(rest)[0].isdisjoint(_SAYS) else []
         for part in parts:
             words, unit = _split(part)
             metric = _meant(words, unit, part) or (alone.get(next(iter(words)), "") if len(words) == 1 else "")
@@ -111,6 +142,18 @@ def _less(headers: Sequence[str], unread: Sequence[int]) -> dict[int, tuple[str,
                 found[i] = (metric, unit)
                 break
     return found
+
+
+def scaled(header: str) -> tuple[str, str]:
+    """A header without the range of its shares, and their unit: `SM (0-1)` -> (`SM`, `ratio`); "" where it states none."""
+    m = _SCALE.search(header)
+    return (_SCALE.sub("", header).strip(), "%" if m[1] == "100" else "ratio") if m else (header, "")
+
+
+def most(header: str) -> float:
+    """How many there can be of what a column counts, where its header says so: `Warps per SM (max 48)`; 0 where not."""
+    m = _MOST.search(header)
+    return float(m[1]) if m else 0.0
 
 
 def busy(headers: Sequence[str], found: Sequence[tuple[str, str]]) -> dict[int, tuple[str, str]]:
@@ -128,31 +171,56 @@ def busy(headers: Sequence[str], found: Sequence[tuple[str, str]]) -> dict[int, 
 
 def _meant(words: _Words, unit: str, header: str) -> str:
     """The metric of some words, with and then without those that say nothing more; "" for none."""
-    data, known = _data(), _metrics()
-    if words == {"vram", "use"} or words == {"vram", "used"}:  # how much is allocated, or how busy it is
+    data = _data()
+    if words in _never():
         return ""
-    if (m := known.get(words)) and _fits(m, unit, header):
+    if m := _named(words, unit, header):
         return m
     if unit and words <= set(data["times"]) and _fits("gpu.time", unit, header):
         return "gpu.time"
+    idle = words.intersection([*data["beside"], *(data["beside_signs"] if unit == "%" else ())])
+    for fewer in range(1, len(idle) + 1):
+        for gone in itertools.combinations(sorted(idle), fewer):
+            less = words.difference(gone)
+            m = _named(less, unit, header) if less and less not in _never() else ""
+            # one word alone says too little of a share: `memory`, `stall`
+            if m and m != "gpu.time" and (len(less) > 1 or schema.get(m).unit == "count") and _may_stand(gone, m):
+                return m
     less = words.difference(data["beside"])
-    # one word alone says too little of a share: `memory`, `stall`
-    if less and (m := known.get(less)) and m != "gpu.time" and (len(less) > 1 or schema.get(m).unit == "count") and _fits(m, unit, header):  # fmt: skip
-        return m
     share = unit == "%" or (not unit and not words.isdisjoint(data["shares"]))
     return data["units"].get(next(iter(less)), "") if share and len(less) == 1 else ""
 
 
+def _named(words: _Words, unit: str, header: str) -> str:
+    """The metric of which these are all the words, and that fits the unit; where a rate is meant, a share before a count."""
+    found = [m for m in _metrics().get(words, ()) if _fits(m, unit, header)]
+    rate = len(found) > 1 and _RATE.search(CAMEL.sub(" ", header))
+    return next((m for m in found if rate and schema.get(m).unit == "ratio"), found[0] if found else "")
+
+
+def _may_stand(gone: Sequence[str], metric: str) -> bool:
+    """May these words stand beside those of a metric? `bandwidth` says nothing beside a unit only, not beside what is counted."""
+    known = schema.get(metric)
+    load = known.unit == "ratio" and not metric.endswith(("share", ".hit_rate"))
+    return load or metric.endswith(".bandwidth") or set(gone).isdisjoint(_data()["beside_units"])
+
+
 def _split(header: str) -> tuple[_Words, str]:
     """Words and unit text of a header."""
-    text = _SEVERAL.sub(r"\1", _WHOLE.sub("", _AGGREGATE.sub("", header.strip()))).rstrip(" \t,;")
-    if (alone := _TIMES.get(text.lower())) is not None:
-        return frozenset({"time"}), alone
+    text = _MOST.sub("", _WHOLE.sub("", _AGGREGATE.sub("", header.strip())))
+    text, scale = scaled(text)
+    text = _SEVERAL.sub(r"\1", text).rstrip(" \t,;")
+    if _TIMES.fullmatch(text):
+        return frozenset({"time"}), _short(text)
+    if scale:
+        return _words(text), scale
+    if m := _FIRST_UNIT.match(text):  # `ms (GPU)`
+        return _words(text[m.end() :]), _short(m[1])
     bare, unit = wide_table.split_unit(text)
     if not unit:
         bare, unit = wide_table.split_suffix(CAMEL.sub("_", text).replace(".", "_"))
     if not unit and (m := _LAST_UNIT.search(text)):
-        bare, unit = text[: m.start()], m[1]
+        bare, unit = text[: m.start()], _short(m[1])
     if not unit and ("%" in text or _PERCENT.search(CAMEL.sub(" ", text).replace("_", " "))):
         bare, unit = text, "%"  # `SM (%SOL)`, `L2 throughput, % of peak`: a sign anywhere
     if unit.startswith("%"):  # `SM [% of peak]`: what stands beside the sign says what it is a share of
@@ -162,22 +230,35 @@ def _split(header: str) -> tuple[_Words, str]:
     return _words(bare), unit
 
 
+def _short(unit: str) -> str:
+    """`micros`, `usec` -> `us`, and so on; other units as they are."""
+    low = unit.lower().replace("μ", "µ")
+    of_time = re.fullmatch(r"(milli|micro|nano|[mun])s(?:ec(?:ond)?s?)?", low)
+    return {"milli": "ms", "micro": "us", "nano": "ns"}.get(of_time[1], f"{of_time[1]}s") if of_time else unit
+
+
 def _words(text: str) -> _Words:
     data = _data()
     joined = " ".join(re.findall(r"[a-z0-9]+", CAMEL.sub(" ", _SEVERAL.sub(r"\1", text)).lower()))
-    for many, one in data["joined"].items():
+    for many, one in _joined():
         if many in joined:
             joined = re.sub(rf"\b{many}s?\b", one, joined)
-    same = data["same"]
+    same = _same()
     meant = (same.get(w, same.get(_one(w), _one(w))) for w in joined.split())
     kept = frozenset(w for w in meant if w not in data["drop"])
+    if "launch" in kept and (held := kept.intersection(data["stalls_of_launches"])):
+        kept = kept.difference(held) | {"stall"}
     if "stall" not in kept:
         return kept
-    return kept.difference(data["drop_of_stalls"], data["drop_of_launches"] if "launch" in kept else ())
+    if "launch" not in kept:
+        return kept.difference(data["drop_of_stalls"])
+    return kept.difference(data["drop_of_launches"], (w for w in data["drop_of_stalls"] if w != "warp"))
 
 
 def _one(word: str) -> str:
     """The singular: `primitives` -> `primitive`."""
+    if len(word) > 5 and word.endswith(("ches", "shes", "sses")):
+        return word[:-2]
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us")) else word
 
 
@@ -195,8 +276,8 @@ def _fits(metric: str, unit: str, header: str) -> bool:
 
 
 @cache
-def _metrics() -> dict[_Words, str]:
-    """Words -> metric, of those that no other metric has too; what stands in the file of words comes first."""
+def _metrics() -> dict[_Words, tuple[str, ...]]:
+    """Words -> metrics that people call so, the first that fits is meant; words of the schema's own names only where one has them."""
     found: dict[_Words, set[str]] = {}
     for m in schema.all_metrics().values():
         if m.id.startswith(OURS):
@@ -205,8 +286,45 @@ def _metrics() -> dict[_Words, str]:
         for name in (m.id,) if m.id.startswith(RARER) else (m.id, m.label, *known):
             if words := _words(name.rstrip("%").split(" [")[0]):
                 found.setdefault(words, set()).add(m.id)
-    own = {words: min(ids) for words, ids in found.items() if len(ids) == 1}
-    return own | {_words(k): v for k, v in _data()["phrases"].items()}
+    out: dict[_Words, tuple[str, ...]] = {}
+    for metric, phrases in _data()["phrases"].items():
+        for words in dict.fromkeys(_words(way) for phrase in phrases for way in _ways(phrase)):
+            out[words] = (*out.get(words, ()), metric)
+    for words, ids in found.items():
+        if len(ids) == 1 and not ids <= set(out.get(words, ())):
+            out[words] = (*out.get(words, ()), *ids)
+    return out
+
+
+@cache
+def _vocabulary() -> _Words:
+    """Every word that stands in what a metric is called."""
+    return frozenset().union(*_metrics())
+
+
+@cache
+def _never() -> frozenset[_Words]:
+    return frozenset(
+        _words(way) for phrases in _data()["never"].values() for phrase in phrases for way in _ways(phrase)
+    )
+
+
+@cache
+def _same() -> dict[str, str]:
+    """Written -> meant, of single words."""
+    return {written: meant for meant, many in _data()["same"].items() for written in many.split()}
+
+
+@cache
+def _joined() -> tuple[tuple[str, str], ...]:
+    """(written, meant) of several words that mean one, in the order in which they are looked for."""
+    return tuple((way, meant) for meant, many in _data()["joined"].items() for phrase in many for way in _ways(phrase))
+
+
+def _ways(phrase: str) -> list[str]:
+    """What a phrase stands for: `late|early z test?` is `late z`, `late z test`, `early z` and `early z test`."""
+    words = [word.removesuffix("?").split("|") + [""] * word.endswith("?") for word in phrase.split()]
+    return [" ".join(filter(None, way)) for way in itertools.product(*words)]
 
 
 @cache
