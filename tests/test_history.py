@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -18,8 +19,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.conftest import ROOT
+from tests.test_forged_databases import forge
 from triage.ground.errors import TriageError
-from triage.products.history import schema, store
+from triage.products.history import schema, store, trend
 from triage.products.history.gate import gate, matches
 from triage.products.history.record import Key, Run, Todo
 from triage.products.history.shifts import levels, shifts
@@ -325,3 +327,52 @@ def test_nothing_of_a_strangers_history_is_run(tmp_path: Path, sql: str) -> None
     db.close()
     with pytest.raises(TriageError, match="which no history does"), store.opened(path):
         pass
+
+
+@pytest.mark.parametrize("table", ["run", "build", "marker", "cause"])
+@pytest.mark.parametrize("command", ["list", "gate", "show"])
+def test_a_history_that_claims_more_than_its_bytes_is_refused(tmp_path: Path, table: str, command: str) -> None:
+    file = builds(tmp_path, 2, runs=1)
+    forge(file, table, 8)
+    failed = verbs(command, "--history", file).exception
+    if (table, command) not in (("marker", "list"), ("cause", "list")):  # a list looks at neither
+        assert isinstance(failed, TriageError) and "damaged" in str(failed)
+
+
+LIES = {"text": "'abc'", "nothing": "NULL", "bytes": "x'ff00'", "far": "9223372036854775807", "below": "-5", "endless": "9e999"}  # fmt: skip
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_cells_that_are_not_what_their_column_says_are_one_line(tmp_path: Path, lie: str, farm: Path) -> None:
+    columns = {"build": ("branch", "revision", "scope", "device", "at"), "run": ("build", "path", "frame_ns"), "marker": ("name",), "cause": ("name", "title"), "time": ("ns", "cause"), "todo": ("saved_ns",), "label": ("name", "build")}  # fmt: skip
+    for table, names in columns.items():
+        for name in names:
+            path = tmp_path / f"{table}-{name}.sqlite"
+            path.write_bytes(farm.read_bytes())
+            db = sqlite3.connect(path)
+            db.execute("PRAGMA writable_schema = ON")
+            untyped = "replace(replace(sql, 'NOT NULL', ''), ' TEXT', '')"
+            db.execute(f"UPDATE sqlite_master SET sql = {untyped} WHERE name = ?", (table,))
+            db.commit()
+            db.close()
+            db = sqlite3.connect(path)
+            with contextlib.suppress(sqlite3.IntegrityError):  # of the key of a table without row numbers
+                db.execute(f"UPDATE OR REPLACE {table} SET {name} = {LIES[lie]}")
+            db.commit()
+            db.close()
+            for words in (["list"], ["gate"], ["show"], ["show", "*"], ["show", "register-spills"]):
+                failed = verbs(*words, "--history", path).exception
+                assert failed is None or isinstance(failed, TriageError), (table, name, words)
+
+
+def test_texts_of_a_history_that_share_their_bytes_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = builds(tmp_path, 1, runs=1)
+    for limit in ("_TEXT", "_PER_BYTE"):
+        monkeypatch.setattr(store, limit, 0)
+    with pytest.raises(TriageError, match="more text than its bytes can hold"):
+        raise verbs("list", "--history", file).exception or AssertionError
+
+
+def test_more_runs_and_markers_than_can_be_held_are_said(farm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trend, "CELLS", 10)
+    assert "too many to be looked at together" in str(verbs("gate", "--history", farm).exception)

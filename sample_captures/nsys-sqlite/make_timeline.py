@@ -124,7 +124,14 @@ class Thread:
         return start + ns
 
     def copy(
-        self, size: int, ns: int, kind: int = 1, memory: int = PINNED, blocking: bool = False, call: int = 4 * US, stream: int = 7
+        self,
+        size: int,
+        ns: int,
+        kind: int = 1,
+        memory: int = PINNED,
+        blocking: bool = False,
+        call: int = 4 * US,
+        stream: int = 7,
     ) -> int:
         """Copy; a blocking one (synchronous, or from pageable memory) returns when the data has moved."""
         begun = self.now

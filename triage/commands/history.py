@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -96,7 +96,7 @@ def list_(history: str, branch: str, scope: str | None, device: str | None) -> i
     from triage.rendering.phrases import time as shown
 
     with store.opened(history) as db:
-        frames = dict(db.execute("SELECT id, frame_ns FROM run"))
+        frames: dict[int, Any] = dict(db.rows("SELECT id, frame_ns FROM run", (int, float)))
         for b in store.builds(db, branch=branch, scope=scope, device=device):
             known = [frames[r] for r in b.runs if frames[r]]
             ns = shown(float(np.median(known))) if known else "–"

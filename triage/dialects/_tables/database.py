@@ -7,7 +7,6 @@ asked for as text. Pages may be forged to stand for more rows and texts than the
 from __future__ import annotations
 
 import sqlite3
-import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ import numpy as np
 from triage.capture.arrays import Floats, Indices
 from triage.capture.packed import bounded
 from triage.capture.source import Source
+from triage.files.metered import Meter, guard
 from triage.ground.errors import BadCapture, CaptureError
 
 MAGIC = b"SQLite format 3\0"
@@ -26,10 +26,6 @@ LONGEST = 1 << 24  # bytes of one text or row; names of kernels are some thousan
 _MEMORY = 1 << 32  # bytes of a packed or piped database, which must be held whole
 _CUT = 1 << 16  # characters of a text that are read
 _TEXT = 1 << 22  # characters of the texts of a query, beside four for each byte of the file
-_TICK = 10_000  # instructions of SQLite's machine between two looks at the meter
-# of a whole reading: a row takes one instruction for a cell, and a cell a byte or more
-_INSTRUCTIONS, _PER_BYTE = 20_000_000, 10
-_SECONDS, _BYTES_PER_SECOND = 2.0, 16 << 20  # of one query: a tenth of what a slow machine does
 _MANY = 5_000  # texts that are looked up one by one; more are found by reading the whole table
 _FAR = 1 << 61  # a time or size beyond it is damage, and differences of two stay in 64 bits
 
@@ -37,23 +33,6 @@ _FAR = 1 << 61  # a time or size beyond it is damage, and differences of two sta
 def is_database(source: Source) -> bool:
     """Do the first bytes say SQLite?"""
     return not source.is_folder and source.head.startswith(MAGIC)
-
-
-class Meter:
-    """Ends queries that do more than the bytes of their file can ask for."""
-
-    def __init__(self) -> None:
-        self.size = self.used = 0  # bytes of the file, and instructions until now
-        self._until = 0.0
-
-    def begin(self) -> None:
-        """A query begins."""
-        self._until = time.thread_time() + _SECONDS + self.size / _BYTES_PER_SECOND
-
-    def tick(self) -> bool:
-        """Is it enough?"""
-        self.used += _TICK
-        return self.used > _INSTRUCTIONS + _PER_BYTE * self.size or time.thread_time() > self._until
 
 
 class Database:
@@ -64,14 +43,10 @@ class Database:
         self.meter = Meter()
         with self._guard():
             self._connection, self.meter.size = _connect(source)
-            # not of the database itself: the connection would hold it for ever
-            self._connection.set_progress_handler(self.meter.tick, _TICK)
             # rows are looked up again until the last evidence is written: closed with the last who can ask
             weakref.finalize(self, self._connection.close)
             self._connection.text_factory = lambda data: data.decode("utf-8", "replace")
-            self._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
-            self._connection.execute("pragma trusted_schema=off")
-            self._connection.execute("pragma cell_size_check=on")
+            guard(self._connection, self.meter, LONGEST)
             # a view or a virtual table of a stranger may never end
             found = self._connection.execute(
                 "select name from sqlite_master where type = 'table' and sql like 'create table%'"

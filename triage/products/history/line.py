@@ -39,10 +39,10 @@ def trend_of(db: Database, order: Sequence[Build], what: str = "", floor: float 
 
 def _saved(db: Database, order: Sequence[Build], cause: str) -> Floats | None:
     """What a cause would give back in each run; nothing where it is not on the list."""
-    found = db.execute("SELECT id FROM cause WHERE name = ?", (cause,)).fetchone()
+    found = next(db.rows("SELECT id FROM cause WHERE name = ?", (int,), (cause,)), None)
     if found is None:
         return None
-    by = dict(db.execute("SELECT run, saved_ns FROM todo WHERE cause = ?", found))
+    by: dict[int, float | None] = dict(db.rows("SELECT run, saved_ns FROM todo WHERE cause = ?", (int, float), found))
     return np.array([[by.get(r) or 0.0] for b in order for r in b.runs])
 
 

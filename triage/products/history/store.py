@@ -2,22 +2,67 @@
 
 Every run is one transaction: either all of it is in the file or nothing. Writers wait for one another (SQLite's own
 locks; the file may therefore not lie on a share without them). Nothing but the file is needed, and `sqlite3` reads it.
+
+A file may come from a stranger's build: work stays in proportion to its bytes, and cells are what their columns say.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from triage.files.metered import Meter, guard
 from triage.ground.errors import TriageError
 from triage.products.history.record import Key, Run
 from triage.products.history.schema import APPLICATION, MIGRATIONS, VERSION
 
 WAIT = 60.0  # seconds a writer waits for the others
-Database = sqlite3.Connection
+LONGEST = 1 << 20  # bytes of one text or row; paths of markers are some hundred
+_TEXT, _PER_BYTE = 1 << 22, 4  # bytes of all texts that are read: so many and, for each byte of the file, so many more
+_LAST = 253_402_300_799  # 9999-12-31 in seconds since 1970
+Row = Any  # a tuple of the types asked for
+
+
+class Database(sqlite3.Connection):
+    """The connection and its meter, which is set back by each transaction."""
+
+    where: Path
+    meter: Meter
+    text: int  # bytes of texts that may still be read
+
+    def measure(self) -> None:
+        """Begin to count for the file as large as it is now."""
+        self.meter.size, self.meter.used = self.where.stat().st_size, 0
+        self.meter.begin()
+        self.text = _TEXT + _PER_BYTE * self.meter.size
+
+    def decode(self, data: bytes) -> str:
+        """A text; raises sqlite3.DatabaseError where forged pages share more of them than there are bytes."""
+        self.text -= len(data)
+        if self.text < 0:
+            raise sqlite3.DatabaseError("it claims more text than its bytes can hold")
+        return data.decode("utf-8", "replace")
+
+    def rows(self, sql: str, types: Sequence[type], given: Sequence[object] = ()) -> Iterator[Row]:
+        """Rows whose cells are of these types, or empty for `float`; raises sqlite3.DatabaseError for others."""
+        self.meter.begin()
+        for row in self.execute(sql, given):
+            for cell, wanted in zip(row, types, strict=True):
+                if not (_figure(cell) if wanted is float else type(cell) is wanted):
+                    raise sqlite3.DatabaseError(f"a cell that is no {_KINDS[wanted]}")
+            yield row
+
+
+_KINDS = {int: "whole number", float: "number", str: "text"}
+
+
+def _figure(cell: object) -> bool:
+    return cell is None or (isinstance(cell, int | float) and math.isfinite(cell))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +90,11 @@ def opened(path: str, *, create: bool = False) -> Iterator[Database]:
         _upgrade(db, path)
         yield db
     except sqlite3.OperationalError as e:
+        if "interrupted" in str(e):
+            raise TriageError(
+                f"{path}: a damaged history (it claims more rows than its bytes can hold)",
+                "name a file that triage history made",
+            ) from e
         hint = "try again when the others are done" if "locked" in str(e) else "check space and permissions"
         raise TriageError(f"{path}: the history cannot be used ({e})", hint) from e
     except sqlite3.DatabaseError as e:
@@ -61,9 +111,17 @@ def opened(path: str, *, create: bool = False) -> Iterator[Database]:
 def _connect(where: Path, create: bool) -> Database:
     # autocommit: transactions are begun by hand, because Python would begin them too late
     db = sqlite3.connect(
-        f"{where.resolve().as_uri()}?mode={'rwc' if create else 'rw'}", uri=True, timeout=WAIT, isolation_level=None
+        f"{where.resolve().as_uri()}?mode={'rwc' if create else 'rw'}",
+        uri=True,
+        timeout=WAIT,
+        isolation_level=None,
+        factory=Database,
     )
     try:
+        db.where, db.meter = where, Meter()
+        db.measure()
+        guard(db, db.meter, LONGEST)
+        db.text_factory = db.decode
         db.execute("PRAGMA foreign_keys = ON")
         # the default, said once more: a run that was reported as added survives a loss of power
         db.execute("PRAGMA synchronous = FULL")
@@ -109,6 +167,7 @@ def _version(db: Database, path: str) -> int:
 def writing(db: Database) -> Iterator[None]:
     """One transaction; others wait for its end."""
     db.execute("BEGIN IMMEDIATE")
+    db.measure()
     try:
         yield
     except BaseException:
@@ -174,18 +233,21 @@ def _ids(db: Database, table: str, rows: Sequence[tuple[str, ...]]) -> dict[str,
     holes = ", ".join("?" * len(rows[0]))
     db.executemany(f"INSERT INTO {table} ({columns}) VALUES ({holes}) ON CONFLICT (name) {update}", rows)
     wanted = {row[0] for row in rows}
-    return {name: int(id) for id, name in db.execute(f"SELECT id, name FROM {table}") if name in wanted}
+    return {name: id for id, name in db.rows(f"SELECT id, name FROM {table}", (int, str)) if name in wanted}
 
 
 def builds(db: Database, *, branch: str = "", scope: str | None = None, device: str | None = None) -> list[Build]:
     """Builds in the order of their commits, those of one branch, scope and device where given."""
     runs: dict[int, list[int]] = {}
-    for build, run in db.execute("SELECT build, id FROM run ORDER BY id"):
+    for build, run in db.rows("SELECT build, id FROM run ORDER BY id", (int, int)):
         runs.setdefault(build, []).append(run)
     labels: dict[int, list[str]] = {}
-    for name, build in db.execute("SELECT name, build FROM label ORDER BY name"):
+    for name, build in db.rows("SELECT name, build FROM label ORDER BY name", (str, int)):
         labels.setdefault(build, []).append(name)
-    rows = db.execute("SELECT id, branch, revision, scope, device, at FROM build ORDER BY at, id")
+    fields = "SELECT id, branch, revision, scope, device, at FROM build ORDER BY at, id"
+    rows = list(db.rows(fields, (int, str, str, str, str, int)))
+    if rows and not 0 <= rows[0][-1] <= rows[-1][-1] <= _LAST:
+        raise sqlite3.DatabaseError("a build of no time")
     return [
         Build(id, Key(b, revision, s, d), at, tuple(labels.get(id, ())), tuple(runs[id]))
         for id, b, revision, s, d, at in rows

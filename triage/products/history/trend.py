@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from triage.ground.errors import TriageError
+from triage.ground.wording import plural
 from triage.products.history.shifts import Floats, Indices
 from triage.products.history.store import Build, Database
 
 FRAME = "the whole frame"
+CELLS = 1 << 24  # runs times markers: 16 bytes each, and as much again while levels are looked for
 
 
 @dataclass(frozen=True)
@@ -50,27 +54,32 @@ def load(db: Database, builds: Sequence[Build]) -> Trend:
     of = np.array([i for i, b in enumerate(builds) for _ in b.runs], dtype=np.int64)
     # by the key of the table, a stretch at a time: a history of years holds many more runs than are asked for
     low, high = (min(runs), max(runs)) if runs else (0, -1)
-    found = [
-        t
-        for t in db.execute("SELECT run, marker, ns, cause FROM time WHERE run BETWEEN ? AND ?", (low, high))
-        if t[0] in row
-    ]
+    wanted = "SELECT run, marker, ns, ifnull(cause, -1) FROM time WHERE run BETWEEN ? AND ?"
+    found = [t for t in db.rows(wanted, (int, int, float, int), (low, high)) if t[0] in row]
     ids = sorted({m for _, m, _, _ in found})
     column = {m: i for i, m in enumerate(ids)}
-    names = dict(db.execute("SELECT id, name FROM marker"))
-    causes = [(int(i), (name, title)) for i, name, title in db.execute("SELECT id, name, title FROM cause ORDER BY id")]
-    place = {i: n for n, (i, _) in enumerate(causes)}
+    names: dict[int, str] = dict(db.rows("SELECT id, name FROM marker", (int, str)))
+    known = list(db.rows("SELECT id, name, title FROM cause ORDER BY id", (int, str, str)))
+    causes = [(name, title) for _, name, title in known]
+    place = {-1: -1, **{i: n for n, (i, _, _) in enumerate(known)}}
+    if not all(m in names for m in ids) or not all((ns or 0) > 0 and c in place for _, _, ns, c in found):
+        raise sqlite3.DatabaseError("times of nothing")
+    if len(runs) * len(ids) > CELLS:
+        raise TriageError(
+            f"{plural(len(runs), 'run')} with {plural(len(ids), 'marker')} are too many to be looked at together",
+            "keep a history for each scope, or ask for fewer builds",
+        )
     times = np.full((len(runs), len(ids) + 1), np.nan)
     cause = np.full((len(runs), len(ids) + 1), -1, dtype=np.int64)
     if found:
         at = np.array([(row[r], column[m]) for r, m, _, _ in found]).T
         times[at[0], at[1]] = [ns for _, _, ns, _ in found]
-        cause[at[0], at[1]] = [-1 if c is None else place[c] for _, _, _, c in found]
-    for run, ns in db.execute("SELECT id, frame_ns FROM run WHERE id BETWEEN ? AND ?", (low, high)):
-        if run in row and ns:
+        cause[at[0], at[1]] = [place[c] for _, _, _, c in found]
+    for run, ns in db.rows("SELECT id, frame_ns FROM run WHERE id BETWEEN ? AND ?", (int, float), (low, high)):
+        if run in row and ns and ns > 0:
             times[row[run], -1] = ns
     for i in range(len(runs)):
         # the frame is led by what leads most of its time
         led = np.bincount(cause[i, :-1][cause[i, :-1] >= 0], times[i, :-1][cause[i, :-1] >= 0])
         cause[i, -1] = int(np.argmax(led)) if len(led) and led.max() > 0 else -1
-    return Trend(list(builds), [*(names[m] for m in ids), FRAME], times, of, cause, [c for _, c in causes])
+    return Trend(list(builds), [*(names[m] for m in ids), FRAME], times, of, cause, causes)
