@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -16,7 +18,8 @@ from hypothesis import strategies as st
 from tests.conftest import SAMPLES, diagnosis
 from triage.products.compare import report
 from triage.products.compare.compare import compare
-from triage.products.compare.match import Item, likeness, match
+from triage.products.compare.item import Item, Who
+from triage.products.compare.match import Pairs, likeness, match
 from triage.products.compare.meanings import Move, reading
 from triage.products.compare.result import Comparison
 
@@ -207,25 +210,35 @@ def test_the_only_workload_of_each_side_is_one_pair(tmp_path: Path) -> None:
     assert doc["pairs"][0]["speedup"] == 5
 
 
-def item(name: str, order: float = 0.0, kind: str = "draw", path: str = "") -> Item:
-    return Item(path, name, kind, "", 0, order)
+def items(names: Sequence[str], kind: str = "draw") -> list[Item]:
+    seen: Counter[str] = Counter()
+    out = []
+    for i, name in enumerate(names):
+        out.append(Item(Who("", name, kind, "", seen[name]), i / max(1, len(names))))
+        seen[name] += 1
+    return out
+
+
+def matched(before: list[Item], after: list[Item]) -> tuple[Pairs, tuple[list[int], list[int]]]:
+    looks = (lambda some: [before[i] for i in some], lambda some: [after[i] for i in some])
+    return match([i.who for i in before], [i.who for i in after], looks)
 
 
 @given(st.lists(st.sampled_from("abcdefgh"), max_size=8), st.lists(st.sampled_from("abcdefgh"), max_size=8))
 @settings(max_examples=100, deadline=None)
 def test_matching_uses_every_workload_once(before: list[str], after: list[str]) -> None:
-    left, right = [item(n, i / 8) for i, n in enumerate(before)], [item(n, i / 8) for i, n in enumerate(after)]
-    pairs, gone, new = match(left, right)
-    assert sorted(id(x) for x in [*(p.before for p in pairs), *gone]) == sorted(map(id, left))
-    assert sorted(id(x) for x in [*(p.after for p in pairs), *new]) == sorted(map(id, right))
-    assert sum(not p.how for p in pairs) == sum(min(before.count(n), after.count(n)) for n in set(before))
+    pairs, (gone, new) = matched(items(before), items(after))
+    assert sorted([*pairs.before.tolist(), *gone]) == list(range(len(before)))
+    assert sorted([*pairs.after.tolist(), *new]) == list(range(len(after)))
+    assert sum(not how for how in pairs.how) == sum(min(before.count(n), after.count(n)) for n in set(before))
 
 
 def test_other_kinds_are_never_taken_for_a_rename() -> None:
-    assert likeness(item("Blur1", kind="compute"), item("Blur2", kind="draw")) == 0
-    pairs, gone, new = match([item("Blur1", kind="compute"), item("x")], [item("Blur2", kind="draw"), item("x")])
+    before, after = (items([name], kind) for name, kind in (("Blur1", "compute"), ("Blur2", "draw")))
+    assert likeness(before[0], after[0]) == 0
+    pairs, (gone, new) = matched([*before, *items("x")], [*after, *items("x")])
     assert len(pairs) == 1
-    assert (gone[0].name, new[0].name) == ("Blur1", "Blur2")
+    assert (gone, new) == ([0], [0])
 
 
 def times(folder: Path, tag: str, values: list[float]) -> list[Path]:

@@ -14,7 +14,7 @@ from tests.conftest import SAMPLES, diagnosis, run
 from triage.ground.errors import TriageError
 from triage.products.compare import report
 from triage.products.compare.compare import compare
-from triage.products.compare.match import Item
+from triage.products.compare.item import Item, Who
 from triage.products.compare.promise import REACHES_NOTHING, TOO_WIDE, UNSURE, UNTRIED, WIDEST, promised
 from triage.products.compare.result import Comparison
 from triage.products.compare.verdict import Limits, judge
@@ -89,7 +89,7 @@ PROMISE = (0.2, 0.3, 0.4)  # fractions of the time: low, likely, bound
 
 
 def came(gain: tuple[float, float, float], after: float | list[float], fixed: bool = True) -> tuple[str | None, str]:
-    item = Item("", "k", "", "", 0, 0.0, gains={"X": gain})
+    item = Item(Who("", "k", "", "", 0), 0.0, gains={"X": gain})
     judged = judge(*(side if isinstance(side, list) else [side] for side in (100.0, after)), Limits())
     said = promised(item, ["X"] if fixed else [], ["X"], judged)
     assert said is not None

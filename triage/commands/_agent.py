@@ -135,9 +135,9 @@ class Tools:
             "headline": report.headline(doc),
             "warnings": doc["warnings"],
             "frame": frame,
-            "unmatched": len(doc["unmatched"]),
+            "unmatched": doc["totals"]["unmatched"],
         }
-        return _fit({**head, "pairs": listed}, "pairs", len(pairs))
+        return _fit({**head, "pairs": listed}, "pairs", doc["totals"]["pairs"])
 
     def facts(self, path: str, metric: str = "*", marker: str = "", start: int = 1, count: int = 50) -> dict[str, Any]:
         """What was read from a capture: values of metrics (a glob) per workload, in canonical units."""

@@ -75,7 +75,7 @@ def _spread(args: Sequence[str]) -> list[str]:
     metavar="SHARE",
     help="What the verdict `same` excludes; default the limit of --fail-on-regression, or 5%.",
 )
-@click.option("--full", is_flag=True, help="Every pair and counter.")
+@click.option("--full", is_flag=True, help="Every pair, however many, and every counter.")
 @_common.settings(_common.reading, _common.knowledge)
 def command(
     sides: tuple[str, ...],
@@ -104,7 +104,8 @@ def command(
     before, after = _named(sides, first, second)
     form = _common.implied(format, output, FORMATS)
     doctor = settings.diagnostician()
-    doc = compare.compare(_side(before, doctor, settings), _side(after, doctor, settings), noise, threshold, margin)
+    old, new = (_side(texts, doctor, settings) for texts in (before, after))
+    doc = compare.compare(old, new, noise, threshold, margin, settings.full)
     with out.sink(output) as write:
         write(report.render(doc, form, settings.full))
     # the terminal's report begins with the warnings

@@ -111,7 +111,8 @@ class Diagnostician:
         if self.frame:
             spoke = self._gains(infer(alone, self.frame).fired, alone, np.array([capture.frame_ns]), ledger, -1)
         whole = self.vocabulary.known(alone, spoke)
-        return Part(capture, number, ledger.firings(), limiter, band, leaders, ledger.total, frame, whole, every, known)
+        firings, rules = ledger.firings(), frozenset(ledger.counts)
+        return Part(capture, number, firings, limiter, band, leaders, ledger.total, frame, whole, every, known, rules)
 
     def _gains(
         self, fired: Mapping[int, Masks], view: View, self_ns: Floats, ledger: Ledger, offset: int

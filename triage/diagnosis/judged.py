@@ -25,7 +25,7 @@ class Part:
 
     limiter, band: codes per workload (see ground.limiters). leaders: the root cause of each workload. total: findings
     before any cut. frame: the whole capture as a one-row Capture, on which frame rules speak; whole: the causes there.
-    view: of all workloads; known: the causes on them, kept where they are few.
+    view: of all workloads; known: the causes on them, kept where they are few. fired: rules that did anywhere.
     """
 
     capture: Capture
@@ -39,6 +39,7 @@ class Part:
     whole: Known
     view: View
     known: Known | None
+    fired: frozenset[int]
 
     @property
     def judged(self) -> Masks:

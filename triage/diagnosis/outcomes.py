@@ -181,6 +181,12 @@ class Outcomes:
             out[hit] = OVERRULED
         return out
 
+    def decided(self, index: int) -> tuple[Masks, Masks]:
+        """Where the outcome of a rule is FIRED, and where it is SILENT or OVERRULED: what is known of it, without asking why."""
+        hits = [hit for _, hit in self.truth.overruled.get(index, ())]
+        fired = self.truth.fired.get(index, np.zeros(self.view.size, dtype=bool))
+        return fired, np.logical_or.reduce([self._silent(index), *hits])
+
     def _silent(self, index: int) -> Masks:
         """Where the outcome of a rule is SILENT: it is about such work, and excluded."""
         here = np.full(self.view.size, self.concerns(index))
@@ -218,11 +224,11 @@ class Outcomes:
     def blind_spots(self) -> list[BlindSpot]:
         """Missing metrics, the rules that wait for them, and how to collect them; most rules first."""
         spots = Spots()
-        for block in self._blocks():
+        for block in self.blocks():
             spots.enter(block.rows, block._waits())
         return spots.listed(self.collect)
 
-    def _blocks(self) -> Iterator[Outcomes]:
+    def blocks(self) -> Iterator[Outcomes]:
         """Outcomes of all these workloads, of so few at a time that what they work out fits."""
         if self.view.size <= BLOCK:
             yield self

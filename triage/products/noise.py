@@ -10,14 +10,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
+from typing import TypeAlias
 
 import numpy as np
 
+from triage.capture.arrays import Codes, Floats, Indices, Masks
 from triage.ground.wording import plural
 
-FASTER, SLOWER, SAME, UNKNOWN = "faster", "slower", "same", "cannot tell"
+Runs: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float64]]  # runs x workloads
+VERDICTS = FASTER, SLOWER, SAME, UNKNOWN = "faster", "slower", "same", "cannot tell"
+_OPEN = VERDICTS.index(UNKNOWN)
 FLOOR = 0.01  # two captures of one build differ by about this much at fixed clocks; below it nothing is said
 MARGIN = 0.05  # house judgement: a change that somebody would act on; "same" means that none of this size is hidden
 UNREPEATED = 3  # of one run a side the noise is not known: three times the floor must do
@@ -27,6 +31,48 @@ TRIM = 0.2
 _OUTLYING = 6.0  # robust standard deviations; calibrated, like the next, to 1 % false remarks on normal noise
 _GAP = 7.0  # widths of a gap between two groups of runs, in standard deviations inside them
 _SMALL = 0.01  # nor is anything an outlier or a mode of its own that lies closer than this share of the time
+
+
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """One figure of many workloads, once per run. ordered: runs x workloads, each column rising, NaN behind its last run.
+
+    count: runs of each workload.
+    """
+
+    ordered: Runs
+    count: Indices
+
+    @classmethod
+    def of(cls, values: Runs) -> Repeats:
+        """From runs x workloads, NaN where a run lacks a workload."""
+        return cls(np.sort(values, axis=0), np.isfinite(values).sum(axis=0))
+
+    @classmethod
+    def one(cls, values: Sequence[float]) -> Repeats:
+        """The runs of a single workload."""
+        return cls.of(np.array(values, dtype=float).reshape(-1, 1))
+
+    def __len__(self) -> int:
+        return len(self.count)
+
+    def part(self, which: Indices) -> Repeats:
+        """Of some workloads."""
+        return Repeats(self.ordered[:, which], self.count[which])
+
+    def at(self, i: int) -> list[float]:
+        """The runs of one workload, rising."""
+        out: list[float] = self.ordered[: self.count[i], i].tolist()
+        return out
+
+    @property
+    def middle(self) -> Floats:
+        """Median per workload, NaN where it has no run."""
+        if not len(self.ordered):
+            return np.full(len(self), np.nan)
+        every, last = np.arange(len(self)), np.maximum(self.count - 1, 0)
+        middle: Floats = (self.ordered[last // 2, every] + self.ordered[(last + 1) // 2, every]) / 2
+        return middle
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +92,36 @@ class Difference:
     needs: int | None
     measured: bool
 
-    @property
-    def words(self) -> str:
-        """`slower`, or `cannot tell (needs 3 more runs)`."""
-        return unknown(self.needs) if self.verdict == UNKNOWN else self.verdict
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """A Difference per workload, as columns; NaN where a side has no run. verdict: positions in VERDICTS. needs: 0 for None."""
+
+    verdict: Codes
+    change: Floats
+    low: Floats
+    high: Floats
+    visible: Floats
+    needs: Indices
+    measured: Masks
+
+    @classmethod
+    def none(cls, size: int, floor: float) -> Differences:
+        """Where nothing was measured nothing differs."""
+        verdict, (change, low, high) = np.full(size, VERDICTS.index(SAME), dtype=np.int8), np.full((3, size), np.nan)
+        needs, measured = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=bool)
+        return cls(verdict, change, low, high, np.full(size, floor), needs, measured)
+
+    def put(self, where: Indices, found: Differences) -> None:
+        """Enter those of some workloads."""
+        for column in fields(self):
+            getattr(self, column.name)[where] = getattr(found, column.name)
+
+    def at(self, i: int) -> Difference:
+        """That of one workload."""
+        change, low, high, visible = (float(x[i]) for x in (self.change, self.low, self.high, self.visible))
+        needs, measured = int(self.needs[i]) or None, bool(self.measured[i])
+        return Difference(VERDICTS[self.verdict[i]], change, low, high, visible, needs, measured)
 
 
 def unknown(needs: int | None) -> str:
@@ -64,56 +136,80 @@ def unknown(needs: int | None) -> str:
 
 
 def difference(
-    before: Sequence[float],
-    after: Sequence[float],
+    before: Sequence[float], after: Sequence[float], *, tests: int = 1, floor: float = FLOOR, margin: float = MARGIN
+) -> Difference:
+    """Compare positive times of one workload, at least one a side; see `differences`."""
+    return differences(Repeats.one(before), Repeats.one(after), tests=tests, floor=floor, margin=margin).at(0)
+
+
+def differences(
+    before: Repeats,
+    after: Repeats,
     *,
     tests: int = 1,
     floor: float = FLOOR,
     margin: float = MARGIN,
-    within: float = 0.0,
-) -> Difference:
-    """Compare positive times, at least one a side.
+    within: Floats | float = 0.0,
+) -> Differences:
+    """Compare positive times of many workloads.
 
     tests: how many such comparisons are made together. floor: least share that counts. margin: what "same" excludes.
     within: half-width known from inside single runs, a share; used where nothing was repeated.
     """
-    x, y = np.log(np.asarray(before, dtype=float)), np.log(np.asarray(after, dtype=float))
-    free = _kept(len(x)) + _kept(len(y)) - 2
-    chance = CHANCE / max(1, tests)
-    if free < 1:
-        gap = float(y[0] - x[0])
-        half = math.log1p(max(UNREPEATED * floor, within))
-        verdict = _verdict(gap, half, floor, margin)
+    out, within = Differences.none(len(before), floor), np.broadcast_to(within, len(before))
+    limits = (CHANCE / max(1, tests), floor, margin)
+    for n, m in sorted(set(zip(before.count.tolist(), after.count.tolist(), strict=True))):
+        if n and m:
+            some = np.flatnonzero((before.count == n) & (after.count == m))
+            x, y = np.log(before.ordered[:n, some]), np.log(after.ordered[:m, some])
+            out.put(some, _of_as_many(x, y, within[some], *limits))
+    return out
+
+
+def _of_as_many(x: Runs, y: Runs, within: Floats, chance: float, floor: float, margin: float) -> Differences:
+    """Of workloads that were measured as often as each other; logarithms of their times, each column rising."""
+    n, m = len(x), len(y)
+    if _kept(n) + _kept(m) - 2 < 1:
+        gap, half = y[0] - x[0], np.log1p(np.maximum(UNREPEATED * floor, within))
+        verdict = _verdicts(gap, half, floor, margin)
         # two runs more a side give four degrees of freedom: the least from which noise can be told at all
-        return _difference(gap, half, floor, verdict, 2 if verdict == UNKNOWN else None, measured=False)
-    gap, scale = trimmed_mean(y) - trimmed_mean(x), _scale(x, y)
-    half = _half(len(x), len(y), scale, chance)
-    verdict = _verdict(gap, half, floor, margin)
-    needs = _needs(len(x), len(y), gap, scale, chance, floor, margin) if verdict == UNKNOWN else None
-    return _difference(gap, half, floor, verdict, needs, measured=True)
+        return _differences(gap, half, floor, verdict, np.where(verdict == _OPEN, 2, 0), measured=False)
+    gap, scale = _trimmed_means(y) - _trimmed_means(x), _scales(x, y)
+    half = _half(n, m, scale, chance)
+    verdict = _verdicts(gap, half, floor, margin)
+    needs = np.zeros(len(gap), dtype=np.int64)
+    left = np.flatnonzero(verdict == _OPEN)
+    needs[left] = _needs(n, m, gap[left], scale[left], chance, floor, margin)
+    return _differences(gap, half, floor, verdict, needs, measured=True)
 
 
-def _difference(
-    gap: float, half: float, floor: float, verdict: str, needs: int | None, *, measured: bool
-) -> Difference:
-    low, high = math.expm1(gap - half), math.expm1(min(gap + half, 700.0))
-    visible = max(floor, math.expm1(min(half, 700.0)))
-    return Difference(verdict, math.expm1(min(gap, 700.0)), low, high, visible, needs, measured)
+def _differences(
+    gap: Floats, half: Floats, floor: float, verdict: Codes, needs: Indices, *, measured: bool
+) -> Differences:
+    low, high = np.expm1(gap - half), np.expm1(np.minimum(gap + half, 700.0))
+    visible = np.maximum(floor, np.expm1(np.minimum(half, 700.0)))
+    change = np.expm1(np.minimum(gap, 700.0))
+    return Differences(verdict, change, low, high, visible, needs, np.full(len(gap), measured))
 
 
-def _verdict(gap: float, half: float, floor: float, margin: float) -> str:
-    if abs(gap) > max(half, math.log1p(floor)):
-        return FASTER if gap < 0 else SLOWER
-    return SAME if abs(gap) + half <= math.log1p(max(margin, floor)) else UNKNOWN
+def _verdicts(gap: Floats, half: Floats | float, floor: float, margin: float) -> Codes:
+    beyond = np.abs(gap) > np.maximum(half, math.log1p(floor))
+    inside = np.abs(gap) + half <= math.log1p(max(margin, floor))
+    return np.select([beyond & (gap < 0), beyond, inside], [0, 1, 2], _OPEN).astype(np.int8)
 
 
-def _needs(n: int, m: int, gap: float, scale: float, chance: float, floor: float, margin: float) -> int | None:
-    """Least number of further runs a side after which a difference like this one, with such noise, gives a verdict."""
+def _needs(n: int, m: int, gap: Floats, scale: Floats, chance: float, floor: float, margin: float) -> Indices:
+    """Least number of further runs a side after which differences like these, with such noise, give a verdict."""
+    needs, left = np.zeros(len(gap), dtype=np.int64), np.arange(len(gap))
     for more in range(1, MOST + 1):
-        if _verdict(gap, _half(n + more, m + more, scale, chance), floor, margin) != UNKNOWN:
-            return more
+        if not len(left):
+            return needs
+        told = _verdicts(gap[left], _half(n + more, m + more, scale[left], chance), floor, margin) != _OPEN
+        needs[left[told]] = more
+        left = left[~told]
     # at last: the noise of the mean goes to nothing, and so every gap is beyond the floor or inside the margin
-    return MOST + 1 if _verdict(gap, 0.0, floor, margin) != UNKNOWN else None
+    needs[left] = np.where(_verdicts(gap[left], 0.0, floor, margin) != _OPEN, MOST + 1, 0)
+    return needs
 
 
 def _kept(n: int) -> int:
@@ -121,32 +217,34 @@ def _kept(n: int) -> int:
     return n - 2 * int(TRIM * n)
 
 
-def _half(n: int, m: int, scale: float, chance: float) -> float:
+def _half(n: int, m: int, scale: Floats, chance: float) -> Floats:
     free = _kept(n) + _kept(m) - 2
     return student(1 - chance / 2, free) * scale * math.sqrt(1 / _kept(n) + 1 / _kept(m))
 
 
-def trimmed_mean(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
-    """Mean without the lowest and the highest fifth."""
-    cut = int(TRIM * len(values))
-    return float(np.sort(values)[cut : len(values) - cut].mean())
+def _trimmed_means(ordered: Runs) -> Floats:
+    """Means without the lowest and the highest fifth."""
+    cut = int(TRIM * len(ordered))
+    means: Floats = ordered[cut : len(ordered) - cut].mean(axis=0)
+    return means
 
 
-def _squares(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
-    """Winsorised sum of squares: what is trimmed counts as its neighbour that is left."""
-    cut = int(TRIM * len(values))
-    ordered = np.sort(values)
-    return float(np.square((w := ordered.clip(ordered[cut], ordered[-1 - cut])) - w.mean()).sum())
+def _squares(ordered: Runs) -> Floats:
+    """Winsorised sums of squares: what is trimmed counts as its neighbour that is left."""
+    cut = int(TRIM * len(ordered))
+    kept = ordered.clip(ordered[cut], ordered[-1 - cut])
+    sums: Floats = np.square(kept - kept.mean(axis=0)).sum(axis=0)
+    return sums
 
 
-def _scale(x: np.ndarray[tuple[int], np.dtype[np.float64]], y: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
+def _scales(x: Runs, y: Runs) -> Floats:
     """Standard deviation of one run, from both sides; of sides that differ in noise, never less than fits both."""
     h, k = _kept(len(x)), _kept(len(y))
     pooled = (_squares(x) + _squares(y)) / (h + k - 2)
     if h < 2 or k < 2:
-        return math.sqrt(pooled)
+        return np.sqrt(pooled)
     apart = (_squares(x) / (h * (h - 1)) + _squares(y) / (k * (k - 1))) / (1 / h + 1 / k)
-    return math.sqrt(max(pooled, apart))
+    return np.sqrt(np.maximum(pooled, apart))
 
 
 @lru_cache(maxsize=4096)

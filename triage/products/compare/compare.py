@@ -14,26 +14,25 @@ from statistics import median
 import numpy as np
 
 from triage import schema
-from triage.capture.capture import SEP, Capture
+from triage.capture.arrays import Masks
+from triage.capture.capture import SEP
 from triage.derive.vendor import of_kernels
-from triage.diagnosis.gain import fractions
 from triage.diagnosis.judged import Diagnosis
-from triage.diagnosis.outcomes import Outcomes
 from triage.document.numbers import number
 from triage.ground.units import display
 from triage.ground.voice import names_of, said, speaking
-from triage.inference.evaluate import FIRED, OVERRULED, SILENT
 from triage.inference.setting import setting
 from triage.products.compare import factors, fairness
-from triage.products.compare.match import Item, Pair, match
+from triage.products.compare.item import ABSENT, FIRED, UNTOLD, Item, Who
+from triage.products.compare.listing import ALL, chosen, longest, totals
+from triage.products.compare.match import Pairs, match
 from triage.products.compare.meanings import Move, moved, reading
 from triage.products.compare.promise import promised
-from triage.products.compare.result import SCHEMA, Alone, Change, Comparison, Input, Judged, Outside, Paired
+from triage.products.compare.result import SCHEMA, Alone, Change, Comparison, Input, Judged, Name, Outside, Paired
+from triage.products.compare.side import Side, fold
 from triage.products.compare.timeline import timeline
-from triage.products.compare.verdict import Limits, change, judge, middle, regressed
-from triage.products.noise import FASTER, FLOOR, MARGIN
-
-SHAPE = ("launch.grid_size", "launch.block_size")
+from triage.products.compare.verdict import Limits, Verdicts, change, judge, middle, regressed
+from triage.products.noise import FASTER, FLOOR, MARGIN, SLOWER
 
 
 def compare(
@@ -42,37 +41,43 @@ def compare(
     floor: float = FLOOR,
     threshold: float | None = None,
     margin: float | None = None,
+    full: bool = False,
 ) -> Comparison:
     """The comparison as plain data. floor: least relative difference that counts. threshold: of a regression (0-1).
 
-    margin: what `same` excludes; None for the threshold, or 5 % without one.
+    margin: what `same` excludes; None for the threshold, or 5 % without one. full: list every pair, however many there are.
 
     Every capture of a Diagnosis is one repeat; diagnose both sides without `top`, so that no outcome is left out. Raises
     TriageError where the sides have no workload and no timeline in common.
     """
     found = {names_of(setting(p.capture)) for d in (before, after) for p in d.parts}
     with speaking(names=found.pop() if len(found) == 1 else ()):
-        return _compared(before, after, floor, threshold, margin)
+        return _compared(before, after, floor, threshold, margin, full)
 
 
 def _compared(
-    before: Diagnosis, after: Diagnosis, floor: float, threshold: float | None, margin: float | None
+    before: Diagnosis, after: Diagnosis, floor: float, threshold: float | None, margin: float | None, full: bool
 ) -> Comparison:
     """The comparison in the words of the GPU that all captures come from."""
-    looked = [[Outcomes(d, part) for part in d.parts] for d in (before, after)]
+    parts = [*before.parts, *after.parts]
     # of 300 rules a few speak of two captures; what the others do not say of each workload tells nothing
-    speak = [i for i in range(len(before.book.rules)) if any(_fires(o, i) for o in (*looked[0], *looked[1]))]
-    pairs, gone, new = match(side(before, looked[0], speak), side(after, looked[1], speak))
+    speak = [
+        i for i in sorted(frozenset().union(*(p.fired for p in parts))) if before.book.rules[i].scope == "workload"
+    ]
+    sides = fold(before, speak), fold(after, speak)
+    pairs, alone = match(sides[0].who, sides[1].who, (sides[0].items, sides[1].items))
     rows = timeline(before, after)
-    noun = "kernel" if all(of_kernels(p.capture.input.tells) for d in (before, after) for p in d.parts) else "workload"
+    noun = "kernel" if all(of_kernels(p.capture.input.tells) for p in parts) else "workload"
     if not rows:
-        fairness.refuse(pairs, gone, new, noun)
+        fairness.refuse(sides, pairs, noun)
     limits = Limits(floor, (threshold or MARGIN) if margin is None else margin)
-    # many verdicts are given at once: together they may be wrong as seldom as the one about the frame
-    each = replace(limits, tests=sum(bool(p.before.times and p.after.times) for p in pairs))
-    listed = [_pair(p, each) for p in pairs]
+    verdicts = _verdicts(sides, pairs, limits)
+    few = list(range(len(pairs)))
+    if len(pairs) > ALL and not full:
+        few = chosen(verdicts, _changed(sides, pairs), threshold)
+    listed = _listed(sides, pairs, verdicts, few)
     frame = judge(_frames(before), _frames(after), limits)
-    bad = [p["name"] for p in listed if threshold is not None and regressed(p, threshold)]
+    bad = [] if threshold is None else _regressions(sides[1], pairs, verdicts, threshold)
     if threshold is not None and regressed(frame, threshold) and not bad:
         # many regressions below the threshold can add up to one of the frame
         bad.append("the whole frame")
@@ -92,80 +97,38 @@ def _compared(
         "noise_floor": floor,
         "margin": limits.margin,
         "threshold": threshold,
-        "warnings": fairness.warnings((before, after), pairs, (gone, new), noun),
+        "warnings": fairness.warnings(sides, pairs, alone, noun),
         "frame": frame,
         "outside": _outside(before, after, limits),
+        "totals": totals(verdicts, sum(map(len, alone)), threshold),
         "pairs": listed,
-        "unmatched": [_alone("before", i) for i in gone] + [_alone("after", i) for i in new],
+        "unmatched": _unmatched(sides, alone, full),
         "timeline": rows,
         "regressions": bad,
         "rules": {r: {"name": rules[r].name, "title": said(rules[r].title)} for r in named},
     }
 
 
-def _fires(o: Outcomes, index: int) -> bool:
-    rule = o.d.book.rules[index]
-    return not rule.is_concept and rule.scope == "workload" and bool((o.outcome(index) == FIRED).any())
+def _verdicts(sides: tuple[Side, Side], pairs: Pairs, limits: Limits) -> Verdicts:
+    before, after = sides
+    b, a = before.times.part(pairs.before), after.times.part(pairs.after)
+    # many verdicts are given at once: together they may be wrong as seldom as the one about the frame
+    tests = int(((b.count > 0) & (a.count > 0)).sum())
+    within = np.maximum(before.noise[pairs.before], after.noise[pairs.after])
+    return Verdicts(b, a, replace(limits, tests=tests), within)
 
 
-def side(d: Diagnosis, looked: Sequence[Outcomes], speak: Sequence[int]) -> list[Item]:
-    """The workloads of one side, its repeats folded together. speak: rules, by their place in the rulebook, to ask."""
-    found: dict[tuple[str, str, str, str, int], Item] = {}
-    for part, outcomes in zip(d.parts, looked, strict=True):
-        c = part.capture
-        seen: dict[tuple[str, str, str, str], int] = {}
-        items = []
-        for w in range(len(c)):
-            # the launch shape is part of who it is: the same kernel on another grid is other work
-            who = (str(c.paths[w]), str(c.names[w]), str(c.kinds[w]), _shape(c, w))
-            nth = seen[who] = seen.get(who, -1) + 1
-            item = found.setdefault((*who, nth), Item(*who, nth, w / max(1, len(c) - 1)))
-            if np.isfinite(c.duration_ns[w]) and c.duration_ns[w] > 0:
-                item.times.append(float(c.duration_ns[w]))
-            item.calls.append(float(c.calls[w]))
-            item.noise = max(item.noise, _within(c, w))
-            items.append(item)
-        for metric, values in c.facts.items():
-            for w in np.flatnonzero(np.isfinite(values)).tolist():
-                items[w].values.setdefault(metric, []).append(float(values[w]))
-        factors.enter(items, outcomes.view)
-        _outcomes(outcomes, speak, items)
-    for item in found.values():  # of repeats that disagree, the majority counts
-        item.rules = {r: "fired" if 2 * sum(v) >= len(v) else "absent" for r, v in item.votes.items()}
-    return list(found.values())
+def _changed(sides: tuple[Side, Side], pairs: Pairs) -> Masks:
+    """Of which pairs a rule says something else than before, where it can be told on both sides."""
+    first, second = sides[0].told[:, pairs.before], sides[1].told[:, pairs.after]
+    changed: Masks = ((first != second) & (first != UNTOLD) & (second != UNTOLD)).any(axis=0)
+    return changed
 
 
-def _shape(c: Capture, w: int) -> str:
-    return ",".join(f"{c.facts[m][w]:g}" for m in SHAPE if m in c.facts and c.facts[m][w] == c.facts[m][w])
-
-
-def _within(c: Capture, w: int) -> float:
-    """Noise of the mean of equal launches inside one capture: two standard errors, as a part of the mean."""
-    # the spread of two launches says nothing, and that of several shapes something else
-    if c.calls[w] < 3 or not _shape(c, w):
-        return 0.0
-    times = np.asarray(c.times(w), dtype=float)
-    times = times[np.isfinite(times)]
-    if len(times) < 3 or times.mean() <= 0:
-        return 0.0
-    return float(2 * times.std(ddof=1) / np.sqrt(len(times)) / times.mean())
-
-
-def _outcomes(outcomes: Outcomes, speak: Sequence[int], items: Sequence[Item]) -> None:
-    """What those rules said of every workload, and what they promised where they fired."""
-    for index in speak:
-        rule, outcome = outcomes.d.book.rules[index], outcomes.outcome(index)
-        fired = np.flatnonzero(outcome == FIRED).tolist()
-        if fired and rule.gain is not None:
-            low, likely, bound = fractions(rule, outcomes.lookup(index), np.array(fired))
-            for k, w in enumerate(fired):
-                # NaN: it fired, but the workload has no time to give back
-                if likely[k] == likely[k]:
-                    items[w].gains[rule.id] = (float(low[k]), float(likely[k]), float(bound[k]))
-        for w in fired:
-            items[w].votes.setdefault(rule.id, []).append(True)
-        for w in np.flatnonzero((outcome == SILENT) | (outcome == OVERRULED)).tolist():
-            items[w].votes.setdefault(rule.id, []).append(False)
+def _regressions(after: Side, pairs: Pairs, verdicts: Verdicts, threshold: float) -> list[str]:
+    """Names of all pairs that are slower by more than the threshold, listed or not."""
+    slower = verdicts.are(SLOWER) & verdicts.above(threshold)
+    return [after.who[i].name for i in pairs.after[slower].tolist()]
 
 
 def _frames(d: Diagnosis) -> list[float]:
@@ -189,45 +152,50 @@ def _outside(before: Diagnosis, after: Diagnosis, limits: Limits) -> Outside | N
     )
 
 
-def _pair(p: Pair, limits: Limits) -> Paired:
-    b, a = p.before, p.after
-    judged = judge(b.times, a.times, limits, max(b.noise, a.noise))
-    verdict = judged["verdict"]
+def _listed(sides: tuple[Side, Side], pairs: Pairs, verdicts: Verdicts, few: Sequence[int]) -> list[Paired]:
+    before, after = sides
+    both = zip(before.explained(pairs.before[few].tolist()), after.explained(pairs.after[few].tolist()), strict=True)
+    return [_pair(b, a, pairs.how[i], verdicts.at(i)) for i, (b, a) in zip(few, both, strict=True)]
+
+
+def _pair(b: Item, a: Item, how: str, judged: Judged) -> Paired:
     judged["remarks"] += factors.remarks(b, a)
     # what was blind on one side can be neither fixed nor new there
-    known = b.rules.keys() & a.rules.keys()
-    fixed = sorted(r for r in known if b.rules[r] == "fired" and a.rules[r] == "absent")
-    fired = sorted(r for r in b.rules if b.rules[r] == "fired")
-    predicted = promised(b, fixed, fired, judged)
-    changes = _changes(b, a, verdict)
+    fixed = _rules(b, a, (FIRED, ABSENT))
+    predicted = promised(b, fixed, [r for r, told in b.rules.items() if told == FIRED], judged)
+    changes = _changes(b, a, judged["verdict"])
     return {
-        "name": a.name,
-        "path": _path(a),
-        "kind": a.kind or b.kind or None,
+        **_name(a.who),
+        "kind": a.who.kind or b.who.kind or None,
         **judged,
-        "was": None if b.full == a.full else {"name": b.name, "path": _path(b)},
-        "matched": p.how,
+        "was": None if b.who.full == a.who.full else _name(b.who),
+        "matched": how,
         "calls": [number(median(b.calls)), number(median(a.calls))],
         "repeats": [len(b.times), len(a.times)],
         "reading": _sentence(judged, changes, b, a),
         "changes": changes,
         "fixed": fixed,
-        "remaining": sorted(r for r in known if b.rules[r] == a.rules[r] == "fired"),
-        "new": sorted(r for r in known if b.rules[r] == "absent" and a.rules[r] == "fired"),
-        "unknown": sorted(r for r in b.rules.keys() ^ a.rules.keys() if "fired" in (b.rules.get(r), a.rules.get(r))),
+        "remaining": _rules(b, a, (FIRED, FIRED)),
+        "new": _rules(b, a, (ABSENT, FIRED)),
+        "unknown": _rules(b, a, (FIRED, UNTOLD), (UNTOLD, FIRED)),
         "predicted": predicted,
     }
 
 
-def _path(i: Item) -> list[str]:
-    return i.path.split(SEP) if i.path else []
+def _rules(b: Item, a: Item, *said: tuple[int, int]) -> list[str]:
+    """Rules that say these things of both sides."""
+    return sorted(r for r, told in b.rules.items() if (told, a.rules[r]) in said)
+
+
+def _name(who: Who) -> Name:
+    return {"name": who.name, "path": who.path.split(SEP) if who.path else []}
 
 
 def _changes(b: Item, a: Item, verdict: str) -> list[Change]:
     first = {m: median(v) for m, v in b.values.items()}
     second = {m: median(v) for m, v in a.values.items()}
     out: list[Change] = []
-    for metric in [m for m in schema.all_metrics() if m in first and m in second]:
+    for metric in (m for m in first if m in second):
         x, y = first[metric], second[metric]
         noise = max(_relative(b.values[metric]), _relative(a.values[metric]))
         text, sense = reading(Move(metric, x, y, verdict, first, second), noise)
@@ -280,9 +248,14 @@ def _moved(c: Change) -> str:
     return "higher" if (c["after"] or 0.0) > (c["before"] or 0.0) else "lower"
 
 
-def _alone(which: str, i: Item) -> Alone:
-    kind, time = i.kind or None, middle(i.times)
-    return {"side": which, "name": i.name, "path": _path(i), "kind": kind, "duration_ns": time}
+def _unmatched(sides: tuple[Side, Side], alone: tuple[list[int], list[int]], full: bool) -> list[Alone]:
+    few = alone if full or sum(map(len, alone)) <= ALL else longest(sides, alone)
+    times = [side.times.middle for side in sides]
+    return [
+        {"side": word, **_name(side.who[i]), "kind": side.who[i].kind or None, "duration_ns": number(float(ns[i]), 3)}
+        for word, side, ns, some in zip(("before", "after"), sides, times, few, strict=True)
+        for i in some
+    ]
 
 
 def _inputs(d: Diagnosis) -> list[Input]:

@@ -8,6 +8,7 @@ of four ratios, and the one that moved most says where to look.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from statistics import median
 
 import numpy as np
@@ -18,7 +19,7 @@ from triage.derive.sm import losses
 from triage.ground.units import show
 from triage.ground.voice import said
 from triage.ground.wording import lower_first
-from triage.products.compare.match import Item
+from triage.products.compare.item import Item
 
 # metric -> (what it is called, does more of it make the time longer)
 FACTORS = {
@@ -31,8 +32,8 @@ LEAST = 0.02  # a ratio nearer to 1 is the noise of two captures
 STALL = 0.05  # points by which a wait must move to be named
 
 
-def enter(items: list[Item], view: View) -> None:
-    """Put the factors and the waits of every workload of a capture into its item."""
+def enter(items: Sequence[Item], view: View) -> None:
+    """Put the factors and the waits of the workloads of a view into their items."""
     found = {m: view[m] for m in FACTORS}
     reasons, shares = losses(view)
     found |= {f"stall.{r}": np.where(row < 0, np.nan, row) for r, row in zip(reasons, shares, strict=True)}
@@ -46,8 +47,8 @@ def enter(items: list[Item], view: View) -> None:
 def remarks(b: Item, a: Item) -> list[str]:
     """What the time is made of, and what makes two launches hard to compare; nothing where the factors are not known."""
     out = []
-    if b.shape and a.shape and b.shape != a.shape:
-        out.append(f"launched in another shape (groups, threads): {b.shape} before, {a.shape} after")
+    if b.who.shape and a.who.shape and b.who.shape != a.who.shape:
+        out.append(f"launched in another shape (groups, threads): {b.who.shape} before, {a.who.shape} after")
     if text := _product(b, a):
         out.append(text)
     return out

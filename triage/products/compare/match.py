@@ -8,98 +8,109 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 
+import numpy as np
+
+from triage.capture.arrays import Indices
 from triage.capture.capture import SEP
+from triage.products.compare.item import Item, Who
 
 ENOUGH = 0.6  # of 1: a rename below this likeness stays unmatched
 CLEAR = 0.05  # and it must be ahead of the runner-up by this much
 MOST = 150  # leftovers per parent that are compared one with another; more of them are told apart by name alone
 
 
-@dataclass(slots=True)
-class Item:
-    """One workload on one side; lists have one entry per repeat. order: its place in the capture, 0 to 1.
-
-    votes: rule id -> did it fire, per repeat that could tell. rules: rule id -> "fired" or "absent". gains: rule id -> (low, likely, bound) fractions of its time.
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Workloads taken for one, by their positions on both sides, in the order of `after`. how: why they were, "" where their
+    names agree.
     """
 
-    path: str
-    name: str
-    kind: str
-    shape: str
-    nth: int
-    order: float
-    times: list[float] = field(default_factory=list)
-    calls: list[float] = field(default_factory=list)
-    noise: float = 0.0
-    values: dict[str, list[float]] = field(default_factory=dict)
-    votes: dict[str, list[bool]] = field(default_factory=dict)
-    rules: dict[str, str] = field(default_factory=dict)
-    gains: dict[str, tuple[float, float, float]] = field(default_factory=dict)
-    factors: dict[str, list[float]] = field(default_factory=dict)
+    before: Indices
+    after: Indices
+    how: list[str]
 
-    @property
-    def full(self) -> str:
-        """Path and name joined."""
-        return f"{self.path}{SEP}{self.name}" if self.path else self.name
+    def __len__(self) -> int:
+        return len(self.how)
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """Two items taken for one. how: "" when their names agree, else why they were taken for one."""
-
-    before: Item
-    after: Item
-    how: str = ""
+Look = Callable[[Sequence[int]], Sequence[Item]]  # workloads of a side as objects
 
 
-def match(before: Sequence[Item], after: Sequence[Item]) -> tuple[list[Pair], list[Item], list[Item]]:
-    """(pairs in the order of `after`, items only before, items only after)."""
-    left, right = list(before), list(after)
-    pairs: list[Pair] = []
-    keys: tuple[tuple[Callable[[Item], Hashable], str], ...] = (
-        (lambda i: (i.full, i.kind, i.shape, i.nth), ""),
-        (lambda i: (i.full, i.kind, i.nth), "same name and kind, another launch shape"),
-        (lambda i: (i.full, i.nth), "same name"),
-    )
-    for key, how in keys:
-        left, right = _by_key(left, right, key, how, pairs)
-    renamed: dict[str, str] = {}
-    # parents before children: once a marker is known to be renamed, what is below it matches by itself
-    for depth in sorted({i.path.count(SEP) if i.path else -1 for i in left}):
-        level = [i for i in left if (i.path.count(SEP) if i.path else -1) == depth]
-        for b, a, how in _renames(level, right, renamed, len(before) == len(after) == 1):
-            pairs.append(Pair(b, a, how))
-            renamed[b.full] = a.full
-            left.remove(b)
-            right.remove(a)
-        # children of a renamed marker are matched under its new name
-        left, right = _by_key(
-            left, right, lambda i: (_translate(i.full, renamed), i.kind, i.nth), "its parent was renamed", pairs
-        )
-    place = {id(i): n for n, i in enumerate(after)}
-    pairs.sort(key=lambda p: place[id(p.after)])
-    return pairs, left, right
+def match(
+    before: Sequence[Who], after: Sequence[Who], looks: tuple[Look, Look]
+) -> tuple[Pairs, tuple[list[int], list[int]]]:
+    """(pairs, positions that are only before and only after). looks: how workloads of both sides are looked at."""
+    place = {who: i for i, who in enumerate(before)}
+    partner = np.array([place.get(who, -1) for who in after], dtype=np.int64)
+    taken = np.zeros(len(before), dtype=bool)
+    taken[partner[partner >= 0]] = True
+    guess = _Guess(before, after, looks, np.flatnonzero(~taken).tolist(), np.flatnonzero(partner < 0).tolist())
+    guess.by_key(lambda w: (w.full, w.kind, w.nth), "same name and kind, another launch shape")
+    guess.by_key(lambda w: (w.full, w.nth), "same name")
+    guess.renames()
+    how = [""] * len(after)
+    for a, (b, why) in guess.found.items():
+        partner[a], how[a] = b, why
+    both = np.flatnonzero(partner >= 0)
+    return Pairs(partner[both], both, [how[a] for a in both.tolist()]), (guess.left, guess.right)
 
 
-def _by_key(
-    left: list[Item], right: list[Item], key: Callable[[Item], Hashable], how: str, pairs: list[Pair]
-) -> tuple[list[Item], list[Item]]:
-    waiting: dict[Hashable, list[Item]] = {}
-    # reversed: pop() below then takes the first of several
-    for b in reversed(left):
-        waiting.setdefault(key(b), []).append(b)
-    taken: set[int] = set()
-    rest = []
-    for a in right:
-        if found := waiting.get(key(a)):
-            b = found.pop()
-            pairs.append(Pair(b, a, how))
-            taken.add(id(b))
-        else:
-            rest.append(a)
-    return [b for b in left if id(b) not in taken], rest
+class _Guess:
+    """What is left of both sides once exact names are matched, and what of it is taken for one: after -> (before, why)."""
+
+    def __init__(
+        self, before: Sequence[Who], after: Sequence[Who], looks: tuple[Look, Look], left: list[int], right: list[int]
+    ) -> None:
+        self.before, self.after, self.looks = before, after, looks
+        self.left, self.right = left, right
+        self.found: dict[int, tuple[int, str]] = {}
+
+    def by_key(self, key: Callable[[Who], Hashable], why: str) -> None:
+        """Match what has one key; of several the first ones."""
+        waiting: dict[Hashable, list[int]] = {}
+        # reversed: pop() below then takes the first of several
+        for b in reversed(self.left):
+            waiting.setdefault(key(self.before[b]), []).append(b)
+        self._take([(found.pop(), a, why) for a in self.right if (found := waiting.get(key(self.after[a])))])
+
+    def renames(self) -> None:
+        """Match what was renamed, parents before children: what is below a renamed marker then matches by itself."""
+        renamed: dict[str, str] = {}
+        for depth in sorted({self.before[b].depth for b in self.left}):
+            guessed = self._renamed([b for b in self.left if self.before[b].depth == depth], renamed)
+            renamed |= {self.before[b].full: self.after[a].full for b, a, _ in guessed}
+            self._take(guessed)
+            if renamed:
+                self.by_key(partial(_translated, renamed), "its parent was renamed")
+
+    def _take(self, pairs: Sequence[tuple[int, int, str]]) -> None:
+        self.found |= {a: (b, why) for b, a, why in pairs}
+        gone = {b for b, _, _ in pairs}
+        self.left = [b for b in self.left if b not in gone]
+        self.right = [a for a in self.right if a not in self.found]
+
+    def _renamed(self, left: Sequence[int], renamed: dict[str, str]) -> list[tuple[int, int, str]]:
+        groups: dict[str, tuple[list[int], list[int]]] = {}
+        for b in left:
+            groups.setdefault(_translate(self.before[b].path, renamed), ([], []))[0].append(b)
+        for a in self.right:
+            if self.after[a].path in groups:
+                groups[self.after[a].path][1].append(a)
+        out = []
+        for olds, news in groups.values():
+            if len(self.before) == len(self.after) == len(olds) == len(news) == 1:
+                out.append((olds[0], news[0], "the only workload on each side"))
+            elif len(olds) <= MOST and len(news) <= MOST and news:
+                looked = (look(some) for look, some in zip(self.looks, (olds, news), strict=True))
+                out += [(olds[i], news[j], why) for i, j, why in _mutual(*looked)]
+        return out
+
+
+def _translated(renamed: dict[str, str], who: Who) -> Hashable:
+    return _translate(who.full, renamed), who.kind, who.nth
 
 
 def _translate(full: str, renamed: dict[str, str]) -> str:
@@ -112,45 +123,25 @@ def _translate(full: str, renamed: dict[str, str]) -> str:
     return full
 
 
-def _renames(
-    left: Sequence[Item], right: Sequence[Item], renamed: dict[str, str], alone: bool
-) -> list[tuple[Item, Item, str]]:
-    groups: dict[str, tuple[list[Item], list[Item]]] = {}
-    for b in left:
-        groups.setdefault(_translate(b.path, renamed), ([], []))[0].append(b)
-    for a in right:
-        if a.path in groups:
-            groups[a.path][1].append(a)
-    out = []
-    for olds, news in groups.values():
-        if alone and len(olds) == len(news) == 1:
-            out.append((olds[0], news[0], "the only workload on each side"))
-        elif len(olds) <= MOST and len(news) <= MOST:
-            out += _mutual(olds, news)
-    return out
-
-
-def _mutual(olds: list[Item], news: list[Item]) -> list[tuple[Item, Item, str]]:
-    """Pairs that are each other's best and clearly ahead of the runner-up."""
+def _mutual(olds: Sequence[Item], news: Sequence[Item]) -> list[tuple[int, int, str]]:
+    """Pairs, by position, that are each other's best and clearly ahead of the runner-up."""
     score = [[likeness(b, a) for a in news] for b in olds]
     out = []
     for i, row in enumerate(score):
-        if not row:
-            continue
         j = max(range(len(row)), key=row.__getitem__)
         best = row[j]
         # rivals of either side: two olds that claim one new are a doubt too
         others = [v for k, v in enumerate(row) if k != j] + [score[k][j] for k in range(len(olds)) if k != i]
         if best >= ENOUGH and all(best >= v + CLEAR for v in others):
-            out.append((olds[i], news[j], f"renamed: same parent and kind, {best:.0%} alike"))
+            out.append((i, j, f"renamed: same parent and kind, {best:.0%} alike"))
     return out
 
 
 def likeness(b: Item, a: Item) -> float:
     """0-1: names count half, place in the capture and counters the rest; incompatible kinds are 0."""
-    if b.kind and a.kind and b.kind != a.kind:
+    if b.who.kind and a.who.kind and b.who.kind != a.who.kind:
         return 0.0
-    names = alike(b.name, a.name)
+    names = alike(b.who.name, a.who.name)
     # a quarter of the capture away is as good as anywhere
     near = 1.0 - min(1.0, abs(b.order - a.order) * 4)
     return 0.55 * names + 0.2 * near + 0.25 * _counters(b, a)

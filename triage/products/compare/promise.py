@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from triage.diagnosis.gain import speedup
 from triage.document.numbers import number
-from triage.products.compare.match import Item
+from triage.products.compare.item import Item
 from triage.products.compare.result import Judged, Predicted
 from triage.products.noise import FASTER, UNKNOWN
 

@@ -19,7 +19,7 @@ from triage.products.compare import drawings
 from triage.products.compare.promise import REACHES_NOTHING, TOO_WIDE, UNSURE, UNTRIED, WIDEST
 from triage.products.compare.result import Change, Comparison, Judged, Paired, Row
 from triage.products.compare.verdict import change, longer, regressed, signed, spread
-from triage.products.noise import FASTER, SAME, SLOWER, UNKNOWN, unknown
+from triage.products.noise import SAME, SLOWER, UNKNOWN, unknown
 from triage.rendering import declared, templates
 from triage.rendering.escape import clean, short
 from triage.rendering.html.packed import blob
@@ -46,11 +46,17 @@ CAME = {
 def render(doc: Comparison, format: str, full: bool = False) -> str:
     """The report; raises ReportError for an unknown format. full: every pair and counter."""
     if format == "json":
-        return plain_json.dumps(doc, indent=1) + "\n"
+        return _json(doc)
     if format == "junit":
         return junit(doc)
     with speaking(_of_kernels(doc), _whose(doc)):
         return _written(doc, format, full)
+
+
+def _json(doc: Comparison) -> str:
+    """The document; where it lists everything, its lists say what the totals say."""
+    whole = all(doc["totals"][k] == len(doc[k]) for k in ("pairs", "unmatched"))
+    return plain_json.dumps({k: v for k, v in doc.items() if k != "totals" or not whole}, indent=1) + "\n"
 
 
 def _of_kernels(doc: Comparison) -> bool:
@@ -77,6 +83,7 @@ def _written(doc: Comparison, format: str, full: bool) -> str:
         "noise_words": _filled(_noise(doc), format),
         "frame_remarks": [_filled(f"{_whole(doc).capitalize()}, {r}.", format) for r in doc["frame"]["remarks"]],
         "warned": [_filled(f"WARNING: {w}.", format) for w in doc["warnings"]],
+        "unlisted": [_filled(text, format) for text in _unlisted(doc)],
         "nouns": voice(),
         "strip": [_figure(r) for r in doc["timeline"]],
         "headline": _filled(headline(doc), format),
@@ -89,7 +96,6 @@ def _written(doc: Comparison, format: str, full: bool) -> str:
 
 def _page(doc: Comparison, pairs: Sequence[Paired], listed: Sequence[dict[str, Any]], full: bool) -> dict[str, object]:
     """What only the page shows: drawings and their common scales."""
-    verdicts = [p["verdict"] for p in doc["pairs"]]
     most = max((ns or 0.0 for p in pairs for ns in (p["before_ns"], p["after_ns"])), default=0.0)
     reach, cards = drawings.reach(pairs), len(listed) if full else CARDS
     scale = f"\u2212{reach * 100:.0f} to +{reach * 100:.0f} %"
@@ -100,7 +106,7 @@ def _page(doc: Comparison, pairs: Sequence[Paired], listed: Sequence[dict[str, A
         "reach": reach,
         "scale": scale,
         "packed": Markup(blob(_packed(doc, listed, cards, most, reach, scale))),
-        "counts": [(v, verdicts.count(v)) for v in (FASTER, SLOWER, SAME, UNKNOWN) if v in verdicts],
+        "counts": list(doc["totals"]["verdicts"].items()),
         "cards": cards,
         "explained": any(_told(p) for p in listed),
     }
@@ -145,6 +151,17 @@ def _worth(p: Paired, margin: float) -> bool:
     return abs(longer(p) - 1) > margin if p["verdict"] == UNKNOWN else p["verdict"] != SAME
 
 
+def _unlisted(doc: Comparison) -> list[str]:
+    """How much was left out of a document of very many pairs."""
+    of = doc["totals"]
+    pairs, alone = (of[k] - len(doc[k]) for k in ("pairs", "unmatched"))
+    said = [
+        f"{plural(pairs, 'pair')} of {of['pairs']:,} judged and counted, but not listed: of so many only those that matter most are (--full lists all).",
+        f"{plural(alone, _noun(doc))} of {of['unmatched']:,} without a counterpart not listed: they take less time than those that are.",
+    ]
+    return [text for count, text in zip((pairs, alone), said, strict=True) if count]
+
+
 def _noise(doc: Comparison) -> str:
     """How the verdicts were come by: the last line of every report."""
     runs = "Changes are parts of the time before: \u221220 % takes a fifth less. "
@@ -169,7 +186,8 @@ def failed(doc: Comparison) -> str:
     named = [f"{' / '.join([*p['path'], p['name']])} {change(p)}" for p in bad[:3]] or [
         f"{_whole(doc)} {change(doc['frame'])}"
     ]
-    more = f" and {len(bad) - 3} more" if len(bad) > 3 else ""
+    count = doc["totals"]["regressed"]
+    more = f" and {count - 3:,} more" if count > 3 else ""
     return f"failed on regression, allowed {percent(limit)}: {'; '.join(named)}{more}"
 
 
@@ -184,24 +202,21 @@ def open_questions(doc: Comparison) -> str:
     if not asked:
         return ""
     name, worst = max(asked, key=lambda a: longer(a[1]))
-    return f"{plural(len(asked), 'workload')} looks slower than allowed, but the runs cannot tell; first {name}: {change(worst)}"
+    # those that are not listed count as well
+    count = doc["totals"]["open"] + sum(j is doc["frame"] for _, j in asked)
+    return f"{plural(count, 'workload')} looks slower than allowed, but the runs cannot tell; first {name}: {change(worst)}"
 
 
 def headline(doc: Comparison) -> str:
     """One sentence: did it get faster, by how much, in how many workloads."""
-    frame, pairs = doc["frame"], doc["pairs"]
-    counts = [
-        f"{sum(p['verdict'] == v for p in pairs)} {v}"
-        for v in ("faster", "slower", "same", "cannot tell")
-        if any(p["verdict"] == v for p in pairs)
-    ]
-    if needs := [p["needs"] for p in pairs if p["verdict"] == UNKNOWN]:
-        # the median: one noisy workload of hundreds shall not ask for a hundred runs of all of them
-        counts[-1] += f" ({_needs(needs)})"
-    noun = "kernel" if _of_kernels(doc) else "marker"
+    frame, of = doc["frame"], doc["totals"]
+    counts = [f"{n:,} {v}" for v, n in of["verdicts"].items()]
+    if of["verdicts"].get(UNKNOWN):
+        counts[-1] += f" ({_needs(of['needs'])})"
+    noun = _noun(doc)
     told = (
-        f"{plural(len(pairs), f'matched {noun}')}: {', '.join(counts)}"
-        if pairs
+        f"{plural(of['pairs'], f'matched {noun}')}: {', '.join(counts)}"
+        if of["pairs"]
         else f"no {noun} of one side is on the other"
     )
     if frame["speedup"] is None:
@@ -221,12 +236,15 @@ def _whole(doc: Comparison) -> str:
     return "all kernels together" if _of_kernels(doc) else "the whole frame"
 
 
-def _needs(all_needs: Sequence[int | None]) -> str:
-    """`most of them with 2 more runs a side`."""
-    known = sorted(n for n in all_needs if n is not None)
-    if not known:
+def _noun(doc: Comparison) -> str:
+    return "kernel" if _of_kernels(doc) else "marker"
+
+
+def _needs(half: int | None) -> str:
+    """`half of them need at most 2 more runs`."""
+    if half is None:
         return "no number of runs would tell"
-    return unknown(known[len(known) // 2]).partition("(")[2].rstrip(")").replace("needs", "half of them need at most")
+    return unknown(half).partition("(")[2].rstrip(")").replace("needs", "half of them need at most")
 
 
 def _pair(p: Paired, full: bool) -> dict[str, Any]:
@@ -285,10 +303,20 @@ def _wrap(text: str, hang: int = 4) -> str:
 
 
 def junit(doc: Comparison) -> str:
-    """One test case per pair; a failure where it is slower by more than the threshold (any slower one without)."""
+    """One test case per listed pair; a failure where it is slower by more than the threshold (any slower one without)."""
     limit = doc["threshold"] or 0.0
     cases = [_case(p, limit) for p in doc["pairs"]]
+    cases += _rest(doc, sum(c.failure is not None for c in cases))
     return "".join(junit_xml("triage compare", [Suite("triage compare", cases)]))
+
+
+def _rest(doc: Comparison, failed: int) -> list[Case]:
+    """One case for all that is not listed. failed: listed pairs that are slower than allowed."""
+    if not (told := _unlisted(doc)):
+        return []
+    more = doc["totals"]["regressed"] - failed
+    why = f"{plural(more, 'pair')} that took longer than allowed not listed"
+    return [Case("triage compare", "what is not listed", 0.0, Failure(why, "regression", told) if more else None, told)]
 
 
 def _case(p: Paired, limit: float) -> Case:

@@ -122,8 +122,22 @@ class Outside(TypedDict):
     workloads: Judged
 
 
+class Totals(TypedDict):
+    """Of all pairs, listed or not. verdicts: how many have each. needs: further runs a side that would tell half of those that
+    cannot be told, None where no number would. regressed: those that are slower than allowed, or slower at all where nothing is
+    said of that. open: those that look slower than allowed and cannot be told.
+    """
+
+    pairs: int
+    unmatched: int
+    verdicts: dict[str, int]
+    needs: int | None
+    regressed: int
+    open: int
+
+
 class Comparison(TypedDict):
-    """The whole document. warnings: why the two sides may not be of the same work, the worst first. outside: None where the
+    """The whole document. pairs, unmatched: of very many only those that matter most; totals counts all. warnings: why the two sides may not be of the same work, the worst first. outside: None where the
     workloads are the whole frame, or a timeline says what lies between.
     """
 
@@ -137,6 +151,7 @@ class Comparison(TypedDict):
     warnings: list[str]
     frame: Judged
     outside: Outside | None
+    totals: Totals
     pairs: list[Paired]
     unmatched: list[Alone]
     timeline: list[Row]

@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
+import numpy as np
+
+from triage.capture.arrays import Floats, Masks
 from triage.document.numbers import number
 from triage.ground.wording import plural
 from triage.products.compare.result import Judged
-from triage.products.noise import FLOOR, MARGIN, SAME, SLOWER, UNKNOWN, difference, remarks, unknown
+from triage.products.noise import FLOOR, MARGIN, SAME, SLOWER, UNKNOWN, VERDICTS, Repeats, differences, remarks, unknown
 from triage.rendering.phrases import time
 
 
@@ -22,38 +25,57 @@ class Limits:
     tests: int = 1
 
 
-def judge(before: Sequence[float], after: Sequence[float], limits: Limits, within: float = 0.0) -> Judged:
-    """Durations in ns of the runs of both sides. within: noise inside single runs, a share."""
-    said = [f"{side}: {text}" for side, times in (("before", before), ("after", after)) for text in oddities(times)]
-    if not before or not after:
+def judge(before: Sequence[float], after: Sequence[float], limits: Limits) -> Judged:
+    """Durations in ns of the runs of both sides of one piece of work."""
+    return Verdicts(Repeats.one(before), Repeats.one(after), limits).at(0)
+
+
+class Verdicts:
+    """Verdicts on many pairs of workloads: durations in ns of the runs of both sides. within: noise inside single runs, shares."""
+
+    def __init__(self, before: Repeats, after: Repeats, limits: Limits, within: Floats | float = 0.0) -> None:
+        self.before, self.after, self.limits = before, after, limits
+        self.before_ns, self.after_ns = before.middle, after.middle
+        self.found = differences(
+            before, after, tests=limits.tests, floor=limits.floor, margin=limits.margin, within=within
+        )
+
+    def __len__(self) -> int:
+        return len(self.before)
+
+    def are(self, verdict: str) -> Masks:
+        """Which pairs have this verdict."""
+        which: Masks = self.found.verdict == VERDICTS.index(verdict)
+        return which
+
+    def above(self, share: float) -> Masks:
+        """Which pairs take longer by more than a share."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            speedup = np.round(self.before_ns / self.after_ns, 6)
+            # as `longer` has it of what is shown
+            times = np.where(speedup > 0, 1 / speedup, self.after_ns / self.before_ns)
+        above: Masks = times - 1 > share
+        return above
+
+    def at(self, i: int) -> Judged:
+        """All that is said of one pair."""
+        before, after = self.before.at(i), self.after.at(i)
+        said = [f"{side}: {text}" for side, times in (("before", before), ("after", after)) for text in oddities(times)]
+        b, a, d = float(self.before_ns[i]), float(self.after_ns[i]), self.found.at(i)
+        known = bool(before and after)
         return {
-            "before_ns": middle(before),
-            "after_ns": middle(after),
-            "speedup": None,
-            "gain": None,
-            "change": None,
-            "noise": limits.floor,
-            "interval": None,
-            "measured": False,
-            "needs": None,
+            "before_ns": number(b, 3),
+            "after_ns": number(a, 3),
+            "speedup": number(b / a) if known else None,
+            "gain": number(b / a - 1) if known else None,
+            "change": number(a / b - 1) if known else None,
+            "noise": number(d.visible) if known else d.visible,
+            "interval": [number(d.low), number(d.high)] if known else None,
+            "measured": d.measured,
+            "needs": d.needs,
             "remarks": said,
-            "verdict": SAME,
+            "verdict": d.verdict,
         }
-    b, a = median(before), median(after)
-    d = difference(before, after, tests=limits.tests, floor=limits.floor, margin=limits.margin, within=within)
-    return {
-        "before_ns": number(b, 3),
-        "after_ns": number(a, 3),
-        "speedup": number(b / a),
-        "gain": number(b / a - 1),
-        "change": number(a / b - 1),
-        "noise": number(d.visible),
-        "interval": [number(d.low), number(d.high)],
-        "measured": d.measured,
-        "needs": d.needs,
-        "remarks": said,
-        "verdict": d.verdict,
-    }
 
 
 def oddities(times: Sequence[float]) -> list[str]:

@@ -1,0 +1,153 @@
+"""One side of a comparison as columns over its workloads, repeats folded together; objects are made of those looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+
+import numpy as np
+
+from triage import schema
+from triage.capture.arrays import Codes, Floats, Indices
+from triage.capture.capture import Capture
+from triage.diagnosis.gain import fractions
+from triage.diagnosis.judged import Diagnosis
+from triage.diagnosis.outcomes import Outcomes
+from triage.products.compare import factors
+from triage.products.compare.item import ABSENT, FIRED, UNTOLD, Item, Who
+from triage.products.noise import Repeats
+
+SHAPE = ("launch.grid_size", "launch.block_size")
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """The workloads of a diagnosis whose captures are repeats.
+
+    order: place in the capture, 0 to 1. rows: per capture, the index of each workload in it, -1 where it is missing. times (ns)
+    and calls: one run per capture. noise: inside single captures, shares of the time. metrics: what is measured anywhere. speak:
+    rules that are asked, by their place in the rulebook; told: what each of them says, rules x workloads.
+    """
+
+    d: Diagnosis
+    who: list[Who]
+    order: Floats
+    rows: list[Indices]
+    times: Repeats
+    calls: Repeats
+    noise: Floats
+    metrics: Sequence[str]
+    speak: Sequence[int]
+    told: Codes
+
+    def __len__(self) -> int:
+        return len(self.who)
+
+    def items(self, chosen: Sequence[int]) -> list[Item]:
+        """Some workloads as objects, without what only `explained` ones know."""
+        order = self.order[chosen].tolist()
+        items = [Item(self.who[i], o, self.times.at(i), self.calls.at(i)) for i, o in zip(chosen, order, strict=True)]
+        captures = [p.capture for p in self.d.parts]
+        for metric in self.metrics:
+            for c, rows in zip(captures, (rows[chosen] for rows in self.rows), strict=True):
+                if metric in c.facts:
+                    _enter(metric, np.where(rows >= 0, c.facts[metric][rows], np.nan), items)
+        for index, told in zip(self.speak, self.told[:, chosen].tolist(), strict=True):
+            for item, code in zip(items, told, strict=True):
+                item.rules[self.d.book.rules[index].id] = code
+        return items
+
+    def explained(self, chosen: Sequence[int]) -> list[Item]:
+        """Some workloads as objects, with the factors of their times and what the rules promised."""
+        items = self.items(chosen)
+        for part, rows in zip(self.d.parts, self.rows, strict=True):
+            at = {row: item for row, item in zip(rows[chosen].tolist(), items, strict=True) if row >= 0}
+            for o in Outcomes(self.d, part, np.array(sorted(at), dtype=np.int64)).blocks():
+                here = [at[row] for row in o.rows.tolist()]
+                factors.enter(here, o.view)
+                _promises(o, self.speak, here)
+        return items
+
+
+def fold(d: Diagnosis, speak: Sequence[int]) -> Side:
+    """The workloads of one side. speak: rules to ask, by their place in the rulebook."""
+    place: dict[Who, int] = {}
+    # per capture, where its workloads stand on this side
+    found = [np.array([place.setdefault(w, len(place)) for w in _whos(p.capture)], dtype=np.int64) for p in d.parts]
+    shape = (len(found), len(place))
+    rows, order, noise = np.full(shape, -1), np.zeros(shape[1]), np.zeros(shape[1])
+    times, calls = np.full(shape, np.nan), np.full(shape, np.nan)
+    for k, (c, where) in reversed(list(enumerate(zip((p.capture for p in d.parts), found, strict=True)))):
+        rows[k, where] = np.arange(len(c))
+        order[where] = rows[k, where] / max(1, len(c) - 1)
+        times[k, where] = np.where(np.isfinite(c.duration_ns) & (c.duration_ns > 0), c.duration_ns, np.nan)
+        calls[k, where] = c.calls
+        noise[where] = np.maximum(noise[where], _within(c))
+    metrics = [m for m in schema.all_metrics() if any(m in p.capture.facts for p in d.parts)]
+    told = _told(d, speak, found, shape[1])
+    return Side(d, list(place), order, list(rows), Repeats.of(times), Repeats.of(calls), noise, metrics, speak, told)
+
+
+def _whos(c: Capture) -> Iterator[Who]:
+    """Who the workloads of a capture are, in its order."""
+    seen: dict[Who, int] = {}
+    for who in map(Who, c.paths.tolist(), c.names.tolist(), c.kinds.tolist(), _shapes(c), repeat(0)):
+        seen[who] = nth = seen.get(who, -1) + 1
+        yield who._replace(nth=nth) if nth else who
+
+
+def _shapes(c: Capture) -> Iterable[str]:
+    """The launch shapes: they are part of who a workload is, for the same kernel on another grid is other work."""
+    known = [c.facts[m].tolist() for m in SHAPE if m in c.facts]
+    return (
+        (",".join(f"{v:g}" for v in values if v == v) for values in zip(*known, strict=True)) if known else repeat("")
+    )
+
+
+def _within(c: Capture) -> Floats:
+    """Noise of the mean of equal launches inside one capture: two standard errors, as a part of the mean."""
+    out, shaped = np.zeros(len(c)), np.zeros(len(c), dtype=bool)
+    for metric in SHAPE:
+        shaped |= np.isfinite(c.facts[metric]) if metric in c.facts else False
+    # the spread of two launches says nothing, and that of several shapes something else
+    for w in np.flatnonzero(shaped & (c.calls >= 3)).tolist() if c.members is not None else ():
+        times = np.asarray(c.times(w), dtype=float)
+        times = times[np.isfinite(times)]
+        if len(times) >= 3 and times.mean() > 0:
+            out[w] = 2 * times.std(ddof=1) / np.sqrt(len(times)) / times.mean()
+    return out
+
+
+def _told(d: Diagnosis, speak: Sequence[int], found: Sequence[Indices], size: int) -> Codes:
+    """What each rule says of each workload; of repeats that disagree, the majority counts."""
+    fired, known = np.zeros((2, len(speak), size), np.min_scalar_type(len(found)))
+    for part, where in zip(d.parts, found, strict=True):
+        for o in Outcomes(d, part).blocks():
+            for k, index in enumerate(speak):
+                holds, fails = o.decided(index)
+                fired[k, where[o.rows]] += holds
+                known[k, where[o.rows]] += holds | fails
+    told = np.full(fired.shape, ABSENT, dtype=np.int8)
+    told[fired >= known - fired] = FIRED
+    told[known == 0] = UNTOLD
+    return told
+
+
+def _enter(metric: str, values: Floats, items: Sequence[Item]) -> None:
+    for item, value in zip(items, values.tolist(), strict=True):
+        if np.isfinite(value):
+            item.values.setdefault(metric, []).append(value)
+
+
+def _promises(o: Outcomes, speak: Sequence[int], items: Sequence[Item]) -> None:
+    """What rules promised where they fired; of several repeats the last one counts."""
+    for index in speak:
+        rule, fired = o.d.book.rules[index], np.flatnonzero(o.decided(index)[0])
+        if not len(fired) or rule.gain is None:
+            continue
+        gains = np.transpose(fractions(rule, o.lookup(index), fired)).tolist()
+        for w, (low, likely, bound) in zip(fired.tolist(), gains, strict=True):
+            # NaN: it fired, but the workload has no time to give back
+            if likely == likely:
+                items[w].gains[rule.id] = (low, likely, bound)
