@@ -77,7 +77,7 @@ DERIVATIONS = (
         "pixels.drawn",
         (),
         "pixels from the rasteriser, else pixel-shader invocations",
-        lambda pixels, shaded: first(pixels, _some(shaded)),
+        lambda pixels, shaded: first(_some(pixels), _some(shaded)),
         ("pixels.shaded", "invocations.ps"),
         ask=("pixels.shaded",),
     ),

@@ -42,6 +42,16 @@ OWN: dict[str, tuple[str, ...]] = {
         "shader.barriers",
     ),
 }
+# GPUs of phones and Macs, of which no limits are known here: how their names begin, and counters that no other vendor's tool has
+_TILERS = (
+    (
+        "apple",
+        ("apple",),
+        ("alu.limiter", "texture_sample.limiter", "buffer_read.limiter", "llc.limiter", "mmu.limiter"),
+    ),
+    ("arm", ("mali", "immortalis"), ("varying.busy",)),
+    ("qualcomm", ("adreno",), ("shader.stalled", "texture_pipe.stalled")),
+)
 _DRAWN = ("bottleneck.", "pixels.", "prims.", "vertices.")  # counters that only drawing moves
 _DRAWING = (  # units and counts that stand still, or next to it, where nothing is drawn
     *("crop.throughput", "zrop.throughput", "pd.throughput", "vaf.throughput", "vpc.throughput", "raster.throughput"),
@@ -68,6 +78,15 @@ def vendor_of(capture: Capture) -> str:
         if any(m.startswith(own) for m in capture.facts):
             return vendor
     return capture.input.tells.get("vendor", "")
+
+
+def tiler_of(capture: Capture) -> str:
+    """The vendor of a GPU that draws in tiles, by its name or counters: "apple", "arm", "qualcomm", or ""."""
+    name = capture.table.device.casefold()
+    for vendor, names, counters in _TILERS:
+        if any(word in name for word in names) or any(m in capture.facts for m in counters):
+            return vendor
+    return ""
 
 
 def _is(vendor: str) -> Derivation:

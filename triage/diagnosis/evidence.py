@@ -130,7 +130,9 @@ def unit_of(rule: Rule, c: Condition, chosen: str = "") -> str:
     if c.right is not None:
         for n in (*c.right.names, *(n for let in c.right.names if let in rule.let for n in rule.let[let].names)):
             if n in rule.thresholds:
-                return rule.thresholds[n].unit
+                # a bare 0 has no unit of its own: `most(a, b) > none` is of what it took
+                bare = rule.thresholds[n].unit == "count" and chosen
+                return schema.get(chosen).unit if bare else rule.thresholds[n].unit
             if schema.known(n):
                 return schema.get(n).unit
     if chosen:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -16,13 +16,14 @@ from triage.diagnosis.judged import Diagnosis, Item, Part
 from triage.diagnosis.locations import locations
 from triage.diagnosis.nouns import Check, Finding, Gain
 from triage.diagnosis.origins import Origins
+from triage.diagnosis.pass_order import layer
 from triage.diagnosis.roots import Leaders, Row
 from triage.diagnosis.sentences import NOT_MEASURED, sentence
 from triage.ground.limiters import less_sure, level
 from triage.ground.voice import names_of, said, speaking
 from triage.inference.evaluate import Lookup
 from triage.inference.groups import reads
-from triage.inference.setting import setting
+from triage.inference.setting import about
 from triage.rulebook.applies import LANGUAGES, may_hold
 from triage.rulebook.rule import Rule
 
@@ -82,7 +83,7 @@ class _Maker:
             rows = np.arange(len(capture)) if part.few else np.array(sorted(set(workloads)), dtype=np.int64)
             self.place, self.view = {w: i for i, w in enumerate(rows.tolist())}, part.look(rows)
         self.origins = Origins(capture, self.view)
-        self.here = setting(capture)
+        self.here = about(capture)
         self.lookups: dict[int, Lookup] = {}
         for index in set(rules):
             rule = d.book.rules[index]
@@ -96,10 +97,11 @@ class _Maker:
         lookup = self.lookups.setdefault(index, Lookup(rule, self.view, self.d.method))
         gain = self._gain(rule, f, k)
         checks = tuple(self._checks(rule, lookup, 0 if workload < 0 else workload, i))
+        here = self._here(workload)
         advice = [
             (a, sentence(a.text, rule, lookup, i))
             for a in rule.advice
-            if may_hold(a.where, self.here) and (a.only_if is None or at(lookup.once(a.only_if), i) != 0)
+            if may_hold(a.where, here) and (a.only_if is None or at(lookup.once(a.only_if), i) != 0)
         ]
         advice = [(a, text) for a, text in advice if NOT_MEASURED not in text]
         confidence = rule.gain.confidence if rule.gain else "medium"
@@ -110,7 +112,7 @@ class _Maker:
         because = [f"{c.why}" for c in checks]
         if gain and gain.because:
             because.append(f"gain: {said(gain.because)}")
-        caveats = [said(c.text) for c in rule.caveats if may_hold(c.where, self.here)]
+        caveats = [said(c.text) for c in rule.caveats if may_hold(c.where, here)]
         caveats += self._tell_apart(rule, lookup, i)
         caveats += [f"the export is damaged: {doubts[0]}"] if doubts else []
         return Finding(
@@ -128,13 +130,19 @@ class _Maker:
             evidence=checks,
             advice=tuple(text for _, text in advice),
             code=tuple(
-                (a.language, a.code) for a, _ in advice if a.code and may_hold(LANGUAGES.get(a.language, {}), self.here)
+                (a.language, a.code) for a, _ in advice if a.code and may_hold(LANGUAGES.get(a.language, {}), here)
             ),
             caveats=tuple(caveats),
             cites=rule.cites,
             fingerprint=fingerprint(rule, identity(self.part.capture, workload)),
             locations=locations(self.part.capture, workload, self.d.book.causes.get(rule.cause), checks),
         )
+
+    def _here(self, workload: int) -> Mapping[str, str]:
+        """Facts that choose advice: those of the capture, and how the pass at hand draws."""
+        capture = self.part.capture
+        drawing = "" if workload < 0 else layer(str(capture.paths[workload]), str(capture.names[workload]))
+        return {**self.here, "layer": drawing} if drawing else self.here
 
     def _gain(self, rule: Rule, f: Firings, k: int) -> Gain | None:
         likely = float(f.likely[k])

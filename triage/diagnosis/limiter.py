@@ -89,11 +89,15 @@ def _side(view: View, whole: str, parts: tuple[str, ...]) -> Floats:
 
 
 def _limiter(view: View) -> Codes:
-    sm, mem = _side(view, "sm.side", _COMPUTE), _side(view, "memory.throughput", _MEMORY)
+    # the ray-tracing core sits in the SM, whose own figure leaves it out
+    sm = np.fmax(_side(view, "sm.side", _COMPUTE), view["rtcore.throughput"])
+    mem = _side(view, "memory.throughput", _MEMORY)
     front, rop = _array(view, "frontend.side"), _array(view, "rop.side")
     waves, idle = _array(view, "launch.waves"), _array(view, "gpu.idle")
     waves = np.where(np.isnan(waves), _array(view, "launch.waves_estimate"), waves)
     with np.errstate(invalid="ignore"):
+        # waiting included: only where it is nearly all of the time does it say what limits
+        rop = np.fmax(rop, np.where(view["zrop.busy"] >= HIGH, view["zrop.busy"], np.nan))
         # with one side missing the other can still decide when it is high; below that nothing can be said
         best = np.fmax(np.fmax(sm, mem), np.fmax(front, rop))
         both = np.isfinite(sm) & np.isfinite(mem)

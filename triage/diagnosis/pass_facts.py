@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from triage.capture.arrays import Floats, Values
+from triage.capture.arrays import Floats, Masks, Values
 from triage.capture.capture import Capture
 from triage.derive import View
 from triage.reading.passes import Pass, passes
@@ -25,7 +25,8 @@ def pass_facts(capture: Capture, total: float) -> Facts:
     found = [p for p in passes(capture) if len(p.rows) > 1]
     if not found:
         return {}
-    dense = [(p, n, px) for p in found for n, px in [geometry(p, prims, pixels)] if n >= DENSE and px < TINY]
+    leaf = capture.leaf
+    dense = [(p, n, px) for p in found for n, px in [geometry(p, prims, pixels, leaf)] if n >= DENSE and px < TINY]
     if not dense:
         none = "no pass draws many primitives of a few pixels"
         return {"frame.dense_share": (0.0, none), "frame.dense_excess": (0.0, none)}
@@ -45,8 +46,15 @@ def column(view: View, metric: str) -> Floats:
     return values if np.ndim(values) else np.full(view.size, np.nan)
 
 
-def geometry(p: Pass, prims: Floats, pixels: Floats) -> tuple[float, float]:
-    """(primitives, pixels per primitive) over the ranges of a pass that draw; prims, pixels: what reached the rasteriser, as drawn."""
-    rows = p.rows[np.isfinite(prims[p.rows]) & np.isfinite(pixels[p.rows])]
+def geometry(p: Pass, prims: Floats, pixels: Floats, leaf: Masks) -> tuple[float, float]:
+    """(primitives, pixels per primitive) over the ranges of a pass that draw; prims, pixels: what reached the rasteriser, as drawn.
+
+    leaf: of every range of the capture, does it hold no other? Counts of markers are those of the ranges within, once more: they
+    stand only for a pass none of whose ranges was counted.
+    """
+    counted = np.isfinite(prims[p.rows]) & np.isfinite(pixels[p.rows])
+    rows = p.rows[counted & leaf[p.rows]]
+    if not len(rows):
+        rows = p.rows[counted & (p.rows == p.marker)]
     drawn = float(prims[rows].sum())
     return drawn, float(pixels[rows].sum()) / drawn if drawn else np.inf

@@ -1,4 +1,4 @@
-"""Which passes could change places, by their order and what their names say they are for (pass_roles.toml).
+"""What passes are for, by their names (pass_roles.toml), and which of them could change places.
 
 An export seldom says which pass reads what. What is not known to be independent is not offered for overlap.
 """
@@ -12,14 +12,17 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
 
+from triage.capture.capture import SEP
+
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """What passes of a kind are called and what they read."""
+    """What passes of a kind are called and what they read. layer: how they draw, "opaque" or "blended"; "" where it differs."""
 
     id: str
     words: tuple[str, ...]
     reads: frozenset[str]
+    layer: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,9 @@ class Fences:
 def roles() -> tuple[Role, ...]:
     """All roles, in the order in which they are tried."""
     text = (resources.files("triage.diagnosis") / "pass_roles.toml").read_text(encoding="utf-8")
-    return tuple(Role(r["id"], tuple(r["words"]), frozenset(r["reads"])) for r in tomllib.loads(text)["role"])
+    return tuple(
+        Role(r["id"], tuple(r["words"]), frozenset(r["reads"]), r.get("layer", "")) for r in tomllib.loads(text)["role"]
+    )
 
 
 @lru_cache(16_384)
@@ -53,6 +58,12 @@ def role(name: str) -> Role | None:
             ):
                 return r
     return None
+
+
+def layer(path: str, name: str) -> str:
+    """How a pass draws, "opaque" or "blended", by its own name, else by the nearest marker around it; "" where none says."""
+    found = (r.layer for level in (name, *reversed(path.split(SEP))) if (r := role(level)) and r.layer)
+    return next(found, "")
 
 
 def movable(

@@ -58,7 +58,7 @@ def rollup(part: Part) -> list[Rollup]:
     target, depth = column(view, "target.pixels"), column(view, "target.pixel_bytes")
     own, leaf = np.nan_to_num(capture.self_ns), capture.leaf
     prims, pixels = column(view, "prims.drawn"), column(view, "pixels.drawn")
-    return [_one(part, p, columns, target, depth, own, leaf, geometry(p, prims, pixels)[1]) for p in found]
+    return [_one(part, p, columns, target, depth, own, leaf, geometry(p, prims, pixels, leaf)[1]) for p in found]
 
 
 def _one(

@@ -24,6 +24,8 @@ from triage.rulebook.rule import Rule
 from triage.schema.derived import HARDWARE_UNITS
 
 NOT_MEASURED = "(not measured)"
+# `[[ at {l1tex.hit_rate} hits]]`: what is left out where nobody measured it. HLSL's [[unroll]] has no field in it.
+_CLAUSE = re.compile(r"\[\[([^\[\]]*\{[^\[\]]*)\]\]")
 _FIELD = re.compile(r"\{([^{}:!]+)(?::([^{}]*))?\}")
 
 
@@ -76,7 +78,14 @@ QUOTED = ("workload",)  # names from the capture
 
 
 def sentence(template: str, rule: Rule, lookup: Lookup, i: int) -> str:
-    """A rule's sentence with its fields filled in for position i of the lookup's view; NOT_MEASURED where one is missing."""
+    """A rule's sentence with its fields filled in for position i of the lookup's view; NOT_MEASURED where one is missing.
+
+    A clause in double square brackets goes with its field.
+    """
+
+    def clause(m: re.Match[str]) -> str:
+        whole = _FIELD.sub(fill, m[1])
+        return "" if NOT_MEASURED in whole else whole
 
     def fill(m: re.Match[str]) -> str:
         name, spec = m[1], m[2]
@@ -104,6 +113,8 @@ def sentence(template: str, rule: Rule, lookup: Lookup, i: int) -> str:
 
     # before the fields are filled in: what stands in a capture is never put into other words
     text = said(template)
+    if "[[" in text:
+        text = _CLAUSE.sub(clause, text)
     return _FIELD.sub(fill, text) if "{" in text else text  # most advice has none
 
 

@@ -21,7 +21,7 @@ from triage.document.numbers import number
 from triage.ground.limiters import level
 from triage.ground.voice import said
 from triage.inference.evaluate import Lookup
-from triage.inference.setting import setting
+from triage.inference.setting import about
 from triage.rulebook.applies import holds
 from triage.rulebook.cause import Cause
 
@@ -185,7 +185,7 @@ def known_causes(d: Diagnosis, spoke: set[str]) -> dict[str, Entry]:
 
 def general(cause: Cause, capture: Capture) -> list[str]:
     """A cause's advice for the GPU and API at hand; what holds everywhere comes first."""
-    here = setting(capture)
+    here = about(capture)
     return [said(a.text) for a in cause.advice if holds(a.where, here)]
 
 

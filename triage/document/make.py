@@ -29,7 +29,7 @@ from triage.document.workloads import Workloads
 from triage.ground.limiters import CLASSES
 from triage.ground.units import display
 from triage.ground.voice import names_of, said, speaking
-from triage.inference.setting import setting
+from triage.inference.setting import about
 from triage.rulebook.rule import Cite, Rule
 
 Made: TypeAlias = tuple[list[Finding], list[Finding]]  # (listed, spokesmen of the items)
@@ -47,7 +47,7 @@ def bundle(d: Diagnosis, found: Made | None = None, *, ways: bool = True) -> Bun
 
 def whose(d: Diagnosis) -> tuple[str, ...]:
     """Whose words fit all captures (voice.Voice.names); empty where their GPUs are of several vendors."""
-    found = {names_of(setting(p.capture)) for p in d.parts}
+    found = {names_of(about(p.capture)) for p in d.parts}
     return found.pop() if len(found) == 1 else ()
 
 

@@ -18,7 +18,7 @@ from triage.ground import glossary
 from triage.ground.wording import upper_first
 
 # from the GPU's name to the glossary's: what a generation calls things comes before what its vendor does
-_VENDORS = {"amd": "AMD", "intel": "Intel"}
+_VENDORS = {"amd": "AMD", "intel": "Intel", "apple": "Metal", "arm": "Arm", "qualcomm": "Adreno"}
 _GENERATIONS = (
     (("gfx10", "gfx11", "gfx12"), "RDNA"),
     (("gen9", "gen11", "gen12", "xe-lp"), "Gen12"),
@@ -69,7 +69,7 @@ def names_of(facts: Mapping[str, str]) -> tuple[str, ...]:
     arch = facts.get("arch", "").casefold()
     found = [name for starts, name in _GENERATIONS if arch.startswith(starts)][-1:]  # xe-lpg is no xe-lp
     found += [n for n in (_VENDORS.get(facts.get("vendor", "")), _APIS.get(facts.get("api", ""))) if n]
-    return tuple(found)
+    return tuple(dict.fromkeys(found))
 
 
 def said(text: str) -> str:

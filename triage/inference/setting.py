@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from triage.capture.capture import Capture
 from triage.derive.api import api_of
-from triage.derive.vendor import of_a_frame, vendor_of
+from triage.derive.vendor import drawn, of_a_frame, tiler_of, vendor_of
 
 
 def setting(capture: Capture) -> dict[str, str]:
@@ -32,4 +32,17 @@ def setting(capture: Capture) -> dict[str, str]:
         out["work"] = "compute"
     if capture.device is not None and capture.device.arch:
         out["arch"] = capture.device.arch
+    return out
+
+
+def about(capture: Capture) -> dict[str, str]:
+    """Facts that choose words and advice: those of `setting`, and what is likely enough to speak by, but not to judge by.
+
+    What draws anything is a frame; a GPU without known limits is told by its name or by counters of one vendor's tool.
+    """
+    out = setting(capture)
+    if drawn(capture):
+        out.setdefault("work", "graphics")
+    if vendor := tiler_of(capture):
+        out.setdefault("vendor", vendor)
     return out

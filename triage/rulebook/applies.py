@@ -9,6 +9,8 @@ from typing import Any
 FACTS = {
     "work": ("graphics", "compute"),
     "vendor": ("nvidia", "amd", "intel", "apple", "arm", "qualcomm"),
+    # of a pass, by its name: advice is chosen by it for the pass at hand, rules never are
+    "layer": ("opaque", "blended"),
     "api": ("cuda", "hip", "sycl", "opencl", "d3d11", "d3d12", "vulkan", "opengl", "metal"),
 }
 SINCE = "since"  # first architecture that has it: sm_80, gfx90a

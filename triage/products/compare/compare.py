@@ -21,7 +21,7 @@ from triage.diagnosis.judged import Diagnosis
 from triage.document.numbers import number
 from triage.ground.units import display
 from triage.ground.voice import names_of, said, speaking
-from triage.inference.setting import setting
+from triage.inference.setting import about, setting
 from triage.products.compare import factors, fairness
 from triage.products.compare.item import ABSENT, FIRED, UNTOLD, Item, Who
 from triage.products.compare.listing import ALL, chosen, longest, totals
@@ -50,7 +50,7 @@ def compare(
     Every capture of a Diagnosis is one repeat; diagnose both sides without `top`, so that no outcome is left out. Raises
     TriageError where the sides have no workload and no timeline in common.
     """
-    found = {names_of(setting(p.capture)) for d in (before, after) for p in d.parts}
+    found = {names_of(about(p.capture)) for d in (before, after) for p in d.parts}
     with speaking(names=found.pop() if len(found) == 1 else ()):
         return _compared(before, after, floor, threshold, margin, full)
 
