@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 from tests.conftest import ROOT, diagnosis
+from triage.files import plain_json
 from triage.products.compare import compare as comparing
-from triage.products.compare import listing, report, side
+from triage.products.compare import listing, match, report, side
 from triage.products.compare.result import Comparison
 
 HEAD = "path,name,gpu.time [us],gpu.idle [%],sm.throughput [%],vram.throughput [%]"
@@ -148,6 +149,27 @@ def test_objects_are_made_of_what_is_listed_only(
     monkeypatch.setattr(side, "Item", counted)
     compared(sides)
     assert len(made) == 2 * LISTED
+
+
+def test_guesses_at_renames_have_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every name has a new prefix: all of a parent are compared with all, and 200,000 of them took half an hour."""
+    asked = []
+    likeness = match.likeness
+    monkeypatch.setattr(match, "ALTOGETHER", 30)
+    monkeypatch.setattr(match, "likeness", lambda b, a: asked.append(b) or likeness(b, a))
+    a = table(tmp_path / "a.csv", [1.0] * 100, [0] * 100)
+    b = tmp_path / "b.csv"
+    b.write_text(a.read_text().replace("pass_", "new_pass_"))
+    doc = compared((a, b))
+    assert len(asked) <= 30
+    assert doc["totals"]["pairs"] + doc["totals"]["unmatched"] // 2 == 100
+
+
+@pytest.mark.parametrize(
+    "value", [{}, {"a": []}, {"a": [], "b": {}, "c": [1, {"x": ["two\nlines", {}]}], "d": {"e": [[]]}}]
+)
+def test_json_in_pieces_is_the_same_json(value: dict[str, Any]) -> None:
+    assert "".join(plain_json.entries(value)) == plain_json.dumps(value, indent=1)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak is counted in other units elsewhere")

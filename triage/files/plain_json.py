@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,26 @@ def dumps(value: Any, indent: int | None = None) -> str:
     separators = (",", ":") if indent is None else None
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent, separators=separators)
     return plain(text.encode("utf-8", "replace").decode("utf-8"))
+
+
+def entries(value: Mapping[str, Any]) -> Iterator[str]:
+    """What `dumps` gives of an object with an indent of 1, an entry of its lists at a time: the encoder's pieces of a whole take eight
+    times the memory of its text.
+    """
+    for n, (key, inside) in enumerate(value.items()):
+        yield f"{',' if n else '{'}\n {dumps(key)}: "
+        if not isinstance(inside, list) or not inside:
+            yield _deeper(inside, 1)
+            continue
+        for k, entry in enumerate(inside):
+            yield f"{',' if k else '['}\n  {_deeper(entry, 2)}"
+        yield "\n ]"
+    yield "\n}" if value else "{}"
+
+
+def _deeper(value: Any, by: int) -> str:
+    # no text of JSON holds a line break
+    return dumps(value, indent=1).replace("\n", "\n" + " " * by)
 
 
 def plain(text: str) -> str:

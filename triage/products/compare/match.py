@@ -9,7 +9,7 @@ import difflib
 import re
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from triage.products.compare.item import Item, Who
 ENOUGH = 0.6  # of 1: a rename below this likeness stays unmatched
 CLEAR = 0.05  # and it must be ahead of the runner-up by this much
 MOST = 150  # leftovers per parent that are compared one with another; more of them are told apart by name alone
+ALTOGETHER = (
+    250_000  # such comparisons, some 10 to 60 µs each: without an end, a new prefix of 200,000 names took half an hour
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,7 @@ class _Guess:
         self.before, self.after, self.looks = before, after, looks
         self.left, self.right = left, right
         self.found: dict[int, tuple[int, str]] = {}
+        self.still = ALTOGETHER
 
     def by_key(self, key: Callable[[Who], Hashable], why: str) -> None:
         """Match what has one key; of several the first ones."""
@@ -103,7 +107,8 @@ class _Guess:
         for olds, news in groups.values():
             if len(self.before) == len(self.after) == len(olds) == len(news) == 1:
                 out.append((olds[0], news[0], "the only workload on each side"))
-            elif len(olds) <= MOST and len(news) <= MOST and news:
+            elif news and len(olds) <= MOST and len(news) <= MOST and len(olds) * len(news) <= self.still:
+                self.still -= len(olds) * len(news)
                 looked = (look(some) for look, some in zip(self.looks, (olds, news), strict=True))
                 out += [(olds[i], news[j], why) for i, j, why in _mutual(*looked)]
         return out
@@ -149,10 +154,15 @@ def likeness(b: Item, a: Item) -> float:
 
 def alike(before: str, after: str) -> float:
     """0-1: how much of two names agrees."""
-    one, two = plain(before), plain(after)
+    return _ratio(plain(before), plain(after))
+
+
+@lru_cache(maxsize=16_384)  # names of a group often differ in nothing that is compared
+def _ratio(one: str, two: str) -> float:
     return 1.0 if one == two else difflib.SequenceMatcher(None, one, two, autojunk=False).ratio()
 
 
+@lru_cache(maxsize=1_024)
 def plain(name: str) -> str:
     """A name without what changes from build to build: template and call arguments, digits, case, separators."""
     text = re.sub(r"<[^<>]*>|\([^()]*\)", "", name[:400])

@@ -56,7 +56,7 @@ def render(doc: Comparison, format: str, full: bool = False) -> str:
 def _json(doc: Comparison) -> str:
     """The document; where it lists everything, its lists say what the totals say."""
     whole = all(doc["totals"][k] == len(doc[k]) for k in ("pairs", "unmatched"))
-    return plain_json.dumps({k: v for k, v in doc.items() if k != "totals" or not whole}, indent=1) + "\n"
+    return "".join(plain_json.entries({k: v for k, v in doc.items() if k != "totals" or not whole})) + "\n"
 
 
 def _of_kernels(doc: Comparison) -> bool:
