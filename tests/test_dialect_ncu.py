@@ -420,3 +420,18 @@ def test_names_are_metrics_and_the_command_is_complete() -> None:
 )
 def test_the_breakdown_and_the_counters_behind_it_are_read(header: str, metric: str) -> None:
     assert ncu_names.metric(header, "%") == metric
+
+
+def test_a_pipe_is_as_busy_as_its_cycles_say_not_as_its_instructions() -> None:
+    """A matrix or FP64 instruction holds its pipe for many cycles; exports of the newest chips have both figures."""
+    names = [
+        f"sm__{what}.avg.pct_of_peak_sustained_elapsed"
+        for what in ("inst_executed_pipe_tensor", "pipe_tensor_cycles_active")
+    ]
+    rows = (
+        ["ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "gpu__time_duration.sum", *names],
+        ["", "", "", "", "", "ns", "%", "%"],
+        ["0", "1", "app", "127.0.0.1", "gemm", "5000", "11.50", "92.00"],
+    )
+    table = read("\n".join(",".join(f'"{cell}"' for cell in row) for row in rows).encode())
+    assert table.columns["pipe_elapsed.tensor"].values[0] == pytest.approx(0.92)

@@ -131,12 +131,13 @@ METRICS = (
             f"pipe_elapsed.{p}",
             f"{p.upper()} pipe, elapsed",
             "",
-            f"Instructions to the {what} pipe, share of peak over elapsed cycles",
+            f"Cycles in which the {what} pipe was active, else instructions to it; share of peak over elapsed cycles",
+            # an instruction may hold its pipe for many cycles (FP64 on consumer cards, matrix products): the cycles tell
+            f"sm__pipe_{p}_cycles_active",
+            f"smsp__pipe_{p}_cycles_active",
             f"sm__inst_executed_pipe_{p}",
             f"smsp__inst_executed_pipe_{p}",
             f"sm__inst_executed_pipe_{p}_pred_on_any",
-            f"sm__pipe_{p}_cycles_active",
-            f"smsp__pipe_{p}_cycles_active",
             *(f"sm__pipe_{p}_{part}_cycles_active" for part in _PARTS.get(p, ())),
         )
         for p, what in _PIPES.items()
