@@ -95,3 +95,25 @@ def test_a_frame_on_radeon_hears_no_words_of_kernels(tmp_path: Path) -> None:
     for f in document(tmp_path, rows)["findings"]:
         said = " ".join([f["message"], *f["advice"]])
         assert not any(w in said for w in ("kernel", "__", "(not measured)", "LDS")), said
+
+
+def test_short_draws_are_batched_not_merged_as_passes(tmp_path: Path) -> None:
+    def tiny(name: str) -> dict[str, Any]:
+        rows = "".join(f"Frame/GBuffer,{name}({i}),0.005,20\n" for i in range(60))
+        return document(tmp_path, HEAD + "sm.throughput [%]\n" + rows)
+
+    def first(found: dict[str, Any]) -> tuple[str, float]:
+        f = next(f for f in found["findings"] if f["rule"] == "FRM002")
+        return f["advice"][0], f["gain"]["fraction"]
+
+    draws, passes = first(tiny("DrawIndexed")), first(tiny("Blur"))
+    assert "instances" in draws[0] and "Merge small passes" in passes[0]
+    assert draws[1] == pytest.approx(passes[1] / 2)  # timed one by one they do not overlap, in the frame they do
+
+
+def test_a_dispatch_is_not_shaded_at_a_lower_rate(tmp_path: Path) -> None:
+    rows = "name,kind,gpu.time [ms],sm.throughput [%],sm.issue_per_elapsed [%],sm.active [%],l1tex.throughput [%],l2.throughput [%],vram.throughput [%],pixels.shaded\n"
+    rows += "Tiled lighting,compute,5,90,90,99,30,20,20,\nUber pass,fullscreen,5,90,90,99,30,20,20,2000000\n"
+    found = [f["advice"] for f in document(tmp_path, rows)["findings"] if f["cause"] == "issue-bound"]
+    rate = [any("variable-rate" in a for a in advice) for advice in found]
+    assert sorted(rate) == [False, True]

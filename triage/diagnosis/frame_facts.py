@@ -19,6 +19,7 @@ from triage.diagnosis.pass_order import Fences
 from triage.ground.limiters import CLASSES
 from triage.ground.method import BANDWIDTH, MATTERS, RAISED, TINY_NS
 from triage.ground.units import show
+from triage.reading.passes import DRAW, MOST
 from triage.rulebook.packs import Rulebook
 from triage.schema.derived import HARDWARE_UNITS
 
@@ -94,6 +95,13 @@ def _tiny(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
         where = np.flatnonzero(mask)
         out[f"frame.{name}_count"] = (float(calls[where].sum()), "leaf ranges below 10 µs")
         out[f"frame.{name}_share"] = (float(own[where].sum() / total), "time in leaf ranges below 10 µs / frame time")
+    shown = np.flatnonzero(tiny & ~kernel)
+    if 0 < len(shown) <= MOST:
+        drawn = np.array([bool(DRAW.match(str(n))) for n in capture.names[shown]])
+        out["frame.tiny_draw_share"] = (
+            float(own[shown][drawn].sum() / own[shown].sum()),
+            "time in single draws below 10 µs / time in leaf ranges below 10 µs",
+        )
     if (timed & kernel).any():
         small, every = tiny & kernel, timed & kernel
         out["frame.tiny_launch_count"] = (float(calls[small].sum()), "launches below 10 µs")

@@ -72,7 +72,7 @@ class Causes:
         for name in (self.names[c] for c in codes):
             # a yes or no is no number
             evidence = best[name].evidence if name in best else self._evidence(part, w, self.code[name])
-            figure = next((e.said for e in evidence if e.op != "is"), "")
+            figure = next((e.said for e in evidence if e.op != "is" and not _flag(e.metric)), "")
             out.append({"cause": name, "title": said(self.d.book.cause(name).title), "number": figure})
         return out
 
@@ -181,6 +181,11 @@ def known_causes(d: Diagnosis, spoke: set[str]) -> dict[str, Entry]:
             "cites": [{"text": x.text, "url": x.url or None} for x in c.cites],
         }
     return out
+
+
+def _flag(metric: str) -> bool:
+    """Does a metric say what something is, and not how much of it there is?"""
+    return schema.known(metric) and schema.get(metric).is_flag
 
 
 def general(cause: Cause, capture: Capture) -> list[str]:

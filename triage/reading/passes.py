@@ -23,6 +23,7 @@ CALL = re.compile(
     r"(?:ID3D\w+::|vkCmd|gl)?(?:Draw|Dispatch|Copy|Clear|Resolve|Discard|Blit|ResourceBarrier|Barrier|ExecuteIndirect|MultiDraw|Trace)\w*"
     r"\s*(?:\(.*)?$"
 )
+DRAW = re.compile(r"(?:ID3D\w+::|vkCmd|gl)?(?:Multi)?Draw(?![a-z])\w*\s*(?:\(.*)?$")  # one draw by its call
 DRAWN = ("fullscreen", "geometry", "draw", "raytracing")
 
 

@@ -20,6 +20,13 @@ METRICS = (
         "Share of the frame in leaf markers shorter than 10 µs",
     ),
     Metric(
+        "frame.tiny_draw_share",
+        "ratio",
+        "Single draws among tiny ranges",
+        "",
+        "Share of the time in leaf markers shorter than 10 µs that single draws take, timed one by one",
+    ),
+    Metric(
         "frame.tiny_launch_count",
         "count",
         "Tiny launches",
