@@ -411,3 +411,27 @@ def test_what_ran_did_fit(tmp_path: Path) -> None:
     for metric in ("occupancy.limit_shared", "occupancy.theoretical", "launch.waves"):
         assert np.isnan(capture.facts[metric][0])
     assert (capture.facts["launch.waves"][1], capture.facts["occupancy.theoretical"][1]) == (0, 0.5)
+
+
+@pytest.mark.parametrize("end", ["\r", "\n"])
+def test_a_line_end_within_a_row_sets_its_pieces_aside(export: Path, end: str) -> None:
+    capture = reader.read(str(changed(export, 4, "71.5", f"7{end}1.5")))
+    assert list(capture.names) == [f"m{i}" for i in range(8) if i != 2]
+    assert [q.message for q in capture.quality if q.check == "rows-set-aside"]
+    assert capture.table.line(2) == 6  # line ends are counted alike by everything that reads the file
+
+
+def test_rows_below_a_blank_line_are_rows(tmp_path: Path) -> None:
+    for sample in ("nsys-kernels/render_cuda_gpu_kern_sum.csv", "nsys-trace/render_cuda_gpu_trace.csv", "nvprof-trace/trace.csv"):  # fmt: skip
+        whole = reader.read(str(SAMPLES / sample))
+        lines = (SAMPLES / sample).read_text("utf-8").splitlines()
+        path = tmp_path / Path(sample).name
+        path.write_text("\n".join([*lines[:-1], "", lines[-1]]) + "\n", "utf-8")
+        assert list(reader.read(str(path)).names) == list(whole.names), sample
+
+
+def test_a_number_for_python_alone_is_none(tmp_path: Path) -> None:
+    text = (SAMPLES / "intel-pti" / "metrics.4711.csv").read_text("utf-8")
+    path = tmp_path / "m.csv"
+    path.write_text(text.replace("805306368", "805_306_368", 1), "utf-8")
+    assert "not-a-number" in {q.check for q in reader.read(str(path)).quality}

@@ -268,7 +268,43 @@ def sheet_line(s: Sheet, r: random.Random) -> bool:
     return True
 
 
+def doubled_column(s: Sheet, r: random.Random) -> bool:
+    """A column once more under its own name, over other values."""
+    line = r.choice(s.body)
+    at = _numeric(s, r, line)
+    head = [c.strip('" \r') for c in s.cells(s.head) if c.strip()]
+    # GPU Trace has a column of each name for each frame
+    if at < 0 or any(map(_NUMBER.match, s.cells(s.head))) or len(set(head)) < len(head):
+        return False
+    first = r.random() < 0.5
+    for i in range(s.head, len(s.lines)):
+        if _count(s.lines[i], s.sep) == s.width:
+            cells = s.cells(i)
+            other = cells[at]
+            if i != s.head and _NUMBER.match(other):
+                quote = '"' if other.strip().startswith('"') else ""
+                other = f"{quote}{float(other.strip(chr(34) + ' ')) * 0.37 + 1:.6g}{quote}"
+            cells.insert(at if first else len(cells), other)
+            s.put(i, cells)
+    return True
+
+
+def blank_line(s: Sheet, r: random.Random) -> bool:
+    """An empty line between two rows."""
+    s.lines.insert(r.choice(s.body), "")
+    return True
+
+
+def split_row(s: Sheet, r: random.Random) -> bool:
+    """A line end, of this system or another, within a number."""
+    end = r.choice(("\n", "\r"))
+    return _in_cell(s, r, lambda t: t[:1] + end + t[1:], r"\d\d")
+
+
 KINDS: tuple[Damage, ...] = (
+    doubled_column,
+    blank_line,
+    split_row,
     extra_cell,
     missing_cell,
     cut_last_row,

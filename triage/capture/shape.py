@@ -12,13 +12,14 @@ import mmap
 import re
 import sys
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from triage.capture.arrays import Names, numbered
+from triage.capture.cells import cells as cut_cells
 from triage.capture.source import LONGEST_RECORD, Source
 from triage.ground.errors import BadCapture
 
@@ -112,6 +113,12 @@ def check(
             "the file is damaged or was cut off; export again",
         )
     raise Misfit(source.path, bad, rows)
+
+
+def goes_on(below: Iterable[str], width: int, separator: str) -> bool:
+    """Is the first line below a gap another row of the table above: as many cells, and a number, which no header has?"""
+    row = cut_cells(next((line for line in below if line.strip()), ""), separator)
+    return len(row) == width and any(_NUMBER.fullmatch(c) for c in row)
 
 
 def bracketed(pieces: Sequence[str]) -> bool:

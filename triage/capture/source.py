@@ -49,6 +49,7 @@ class Source:
         self._all_aside = aside or {}
         self.aside = self._all_aside.get(path, frozenset())
         self._mended: bytes | None = None
+        self._mixed = False  # bare carriage returns beside line feeds: all are line ends
         self._marks = [(1, 0)]  # (number of a line, offset of its first byte) where blocks began
         self.delimiter = ","
         self.skip_space = False
@@ -98,7 +99,7 @@ class Source:
 
     def open(self) -> BinaryIO:
         """The bytes from the start, unpacked; raises CaptureError, and BadCapture while a damaged gz is read."""
-        if self.aside:
+        if self.aside or self._mixed:
             return io.BytesIO(self._without())
         return self._open()
 
@@ -137,7 +138,9 @@ class Source:
             written = encoding.of(data[:HEAD], self.path, whole=len(data) < HEAD)
             if written.startswith("utf-16"):  # there line ends are no single bytes
                 data = data.decode(written, "replace").encode("utf-8", "replace")
-            lines = (data if b"\n" in data else data.replace(b"\r", b"\n")).split(b"\n")
+            if self._mixed or b"\n" not in data:
+                data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+            lines = data.split(b"\n")
             for number in self.aside:
                 if number <= len(lines):  # a line of the decoded text may have no line of bytes of its own
                     lines[number - 1] = b""
@@ -149,7 +152,8 @@ class Source:
         """A path that pandas can open by itself (not packed, not piped, no line set aside), else None."""
         if self._data is not None or self.is_folder or self._packing:
             return None
-        return self.path if self.head is not None and not self.aside else None  # the head may set a line aside
+        # the head may set a line aside
+        return self.path if self.head is not None and not self.aside and not self._mixed else None
 
     def unchanged(self) -> None:
         """Raise BadCapture when the file was written to, cut or replaced since it was first looked at."""
@@ -197,6 +201,9 @@ class Source:
             found = f.read(HEAD)
         if 1 not in self.aside and _FOR_SHEETS.match(found):
             self.aside, self._mended = self.aside | {1}, None
+            return self._without()[:HEAD]
+        if not self._mixed and _mixed(found):
+            self._mixed, self._mended = True, None
             return self._without()[:HEAD]
         return found
 
@@ -379,6 +386,12 @@ class Source:
     def _walk(self, pattern: str) -> list[Path]:
         root = Path(self.path)
         return [root / p for p in self._tree if fnmatch.fnmatch(p.rpartition("/")[2], pattern)]
+
+
+def _mixed(head: bytes) -> bool:
+    """Are there bare carriage returns beside line feeds? Some readers end a line at them, others do not: none may see them."""
+    head = head.removesuffix(b"\r")  # the line feed behind it may be cut off
+    return b"\n" in head and b"\0" not in head and head.count(b"\r") != head.count(b"\r\n")
 
 
 def _lf(text: str) -> str:

@@ -132,7 +132,7 @@ def _blocks(source: Source) -> list[pti.Block]:
             out.append(pti.Block("", pti.cut(line), number))
         elif out and re.match(r"\s*={2,}", line):
             out[-1].closed = True
-        elif out and not out[-1].closed and line.count(",") + 1 >= len(out[-1].headers) - 1:
+        elif out and not out[-1].closed and pti.has_cells(line, len(out[-1].headers)):
             out[-1].lines.append(number)
             out[-1].rows.append(line)
     if not any(b.rows for b in out):

@@ -1,4 +1,4 @@
-"""What stands twice in an export: the whole file, its rows, and a row that is the sum of the others."""
+"""What stands twice in an export: the whole file, its rows, its columns, and a row that is the sum of the others."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ import numpy as np
 
 from triage.capture.arrays import Floats, Masks
 from triage.capture.capture import SEP, Quality, Table
+from triage.capture.cells import cells
 from triage.capture.source import Source
 from triage.ground.errors import BadCapture
 
 TIMES = (2, 3, 4)  # a file that is so many times the same bytes was appended to itself
+HEADERS = 500  # lines of a file in which the header of its table is looked for
 LEAST = 64  # bytes of one of them
 SMALL = 8 << 20  # bytes of a file whose text is looked at; larger ones are judged by their rows
 BEFORE = 64  # lines like the last one behind which a repetition may begin
@@ -56,7 +58,55 @@ def _repeats(path: Path, times: int) -> bool:
 
 def remarks(table: Table) -> list[Quality]:
     """A remark where every row of a table stands several times, or its file ends with lines it has just held."""
-    return _rows(table) or _ends([f for f in table.files if not f.is_folder])
+    return (_rows(table) or _ends([f for f in table.files if not f.is_folder])) + columns(table)
+
+
+def columns(table: Table) -> list[Quality]:
+    """A remark for each file with a header that was used and stands there once more, over other values."""
+    if any(q.check == "columns-disagree" for q in table.quality):  # by the dialect
+        return []
+    used: dict[int, dict[int, str]] = {}
+    for c in (*table.columns.values(), *table.raw.values()):
+        if c.column and c.header.strip():
+            used.setdefault(c.file, {})[c.column - 1] = c.header.strip()
+    found = []
+    for file, headers in used.items():
+        source = table.files[file]
+        if not source.is_folder and source.record == "line" and b"\0" not in source.head:
+            found += _columns(source, headers)
+    return found
+
+
+def _columns(source: Source, headers: dict[int, str]) -> list[Quality]:
+    """headers: by 0-based column. Looked for in the head of the file; of a large one the rows there are enough."""
+
+    def agrees(row: list[str]) -> int:
+        return sum(at < len(row) and row[at].strip() == h for at, h in headers.items())
+
+    rows = source.head_lines
+    near = [n for n, line in enumerate(rows[:HEADERS]) if any(h in line for h in headers.values())]
+    cut = {n: cells(rows[n], source.delimiter, source.skip_space) for n in near}
+    top = max(near, key=lambda n: agrees(cut[n]), default=-1)
+    if top < 0 or not agrees(cut[top]):
+        return []
+    names = [h.strip() for h in cut[top]]
+    again = {
+        j: at for at, h in headers.items() for j, name in enumerate(names) if j != at and name == h and names[at] == h
+    }
+    # of some tools every name stands once for each frame
+    if not again or len(set(again.values())) == agrees(cut[top]) > 1:
+        return []
+    for number, line in enumerate(rows[top + 1 :], top + 2):
+        row = cells(line, source.delimiter, source.skip_space)
+        for j, at in again.items():
+            # what is left empty says nothing
+            if len(row) == len(names) and row[at].strip() != row[j].strip() and row[at].strip() and row[j].strip():
+                said = (
+                    f"{names[at][:60]!r} stands twice in line {top + 1} of {source.name}, and differs below (first: {row[at].strip()[:20]!r} "
+                    f"and {row[j].strip()[:20]!r}, line {number}): column {at + 1} was used"
+                )
+                return [Quality("columns-disagree", said)]
+    return []
 
 
 def _ends(files: Iterable[Source]) -> list[Quality]:

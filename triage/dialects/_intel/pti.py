@@ -108,12 +108,15 @@ def blocks(source: Source) -> list[Block]:
 
 
 def _is_row(line: str, width: int) -> bool:
-    """Enough cells, and a number among them."""
-    # the application may print between the rows; a row may lack the trailing comma, or its name may hold more
-    count = line.count(",") + 1
-    return count >= max(2, width - 2) and any(
-        c.isdigit() for c in line.rpartition(",")[0].rpartition(",")[2] + line[-12:]
-    )
+    """Half of the cells or more, and a number among them."""
+    # the application may print between the rows; a row may be in pieces, which `load` says of the larger one
+    return has_cells(line, width) and any(c.isdigit() for c in line.rpartition(",")[0].rpartition(",")[2] + line[-12:])
+
+
+def has_cells(line: str, width: int) -> bool:
+    """Has a line so many cells that it is a row, or was part of one, rather than text of the application?"""
+    # a row that a spreadsheet wrote has another separator
+    return max(map(line.count, ",;\t")) + 1 >= max(2, (width + 1) // 2)
 
 
 @dataclass(slots=True)
@@ -152,13 +155,16 @@ def load(source: Source, group: list[Block], name_at: int, numeric: list[int]) -
         raise BadCapture(f"{source.path}:{line}: {why}: no row can be trusted", "export again")
     if bad:
         raise shape.Misfit(source.path, bad, len(lines))
+    again = {
+        j: i for i in numeric for j, h in enumerate(group[0].headers) if h == group[0].headers[i] and j not in numeric
+    }
     block = np.concatenate([np.full(len(b.rows), b.line, dtype=np.float64) for b in group])
     try:
         frame = pd.read_csv(
             io.StringIO("\n".join(text)),
             header=None,
             names=list(range(width)),
-            usecols=sorted({name_at, *numeric}),
+            usecols=sorted({name_at, *numeric, *again}),
             index_col=False,
             dtype=dict.fromkeys(range(width), object),
             skipinitialspace=True,
@@ -169,7 +175,15 @@ def load(source: Source, group: list[Block], name_at: int, numeric: list[int]) -
     except (pd.errors.ParserError, ValueError, csv.Error) as e:
         raise BadCapture(f"{source.path}:{int(lines[0])}: damaged table ({str(e)[:80]})", "export again") from e
     odd = Odd()
-    numbers = {c: _floats(frame[c].astype(str).to_numpy(object), group[0].headers[c], lines, odd) for c in numeric}
+    numbers = {
+        c: _floats(frame[c].astype(str).to_numpy(object), group[0].headers[c], lines, odd) for c in (*numeric, *again)
+    }
+    remarks = odd.remarks()
+    for j, i in again.items():
+        differ = ~np.isclose(numbers[i], numbers.pop(j), rtol=1e-6, equal_nan=True)
+        if differ.any():
+            said = f"{group[0].headers[i][:60]!r} stands twice, and differs in {int(differ.sum())} rows (first: line {int(lines[np.argmax(differ)])}): the first was used"
+            remarks.append(Quality("columns-disagree", said))
     names = [str(n).strip() for n in frame[name_at]]
     instance = at(group[0].headers, "GlobalInstanceId")
     if instance in numbers:  # a row with another number is another kernel's
@@ -179,7 +193,7 @@ def load(source: Source, group: list[Block], name_at: int, numeric: list[int]) -
     aggregated = (
         "aggregat" in group[0].section.lower()
     )  # summed up by the tool, though the columns are those of samples
-    return Data(names, numbers, lines, block, bool(bare & set(_SAMPLED)) and not aggregated, odd.remarks())
+    return Data(names, numbers, lines, block, bool(bare & set(_SAMPLED)) and not aggregated, remarks)
 
 
 def _fit(row: str, width: int, name_at: int, ends: bool) -> str:
@@ -217,7 +231,7 @@ def _floats(cells: Names, header: str, lines: Indices, odd: Odd) -> Floats:
     """Numbers of a column of text, NaN for what is none."""
     try:
         values = np.asarray(cells, dtype=np.float64)
-        if np.isfinite(values).all():
+        if np.isfinite(values).all() and not any("_" in c for c in cells):  # 1_000 is a number for Python only
             return values
     except ValueError:
         pass

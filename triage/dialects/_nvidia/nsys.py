@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from triage.capture import shape
 from triage.capture.arrays import Floats, Indices, Names
 from triage.capture.capture import Column, Quality
 from triage.capture.cells import cells, delimiter
@@ -147,8 +148,10 @@ def _csv_end(source: Source, found: Found) -> int | None:
     """Last line of a CSV report that something follows in the head, None when it runs to the end of the file."""
     for number, line in enumerate(source.head_lines, 1):
         if number > found.line and number not in source.aside and (not line.strip() or _SAY.match(line)):
-            later = source.head_lines[number - 1 :]
-            return number - 1 if any(x.strip() for x in later) else None
+            later = [x for x in source.head_lines[number:] if not _SAY.match(x)]
+            if shape.goes_on(later, len(found.headers), source.delimiter):  # a gap within the report
+                continue
+            return number - 1 if line.strip() or any(x.strip() for x in source.head_lines[number:]) else None
     return None
 
 

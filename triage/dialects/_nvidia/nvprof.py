@@ -77,9 +77,15 @@ def find(source: Source) -> list[Found]:
         is_units = bool(below) and not (below[-1].strip() if len(below) >= len(headers) else "") and _all_units(below)
         units = below + [""] * (len(headers) - len(below)) if is_units else [""] * len(headers)
         ends = (j for j in range(i + 1, len(lines)) if not lines[j].strip() or lines[j].startswith("=="))
-        end = next((j for j in ends if j + 1 not in source.aside), None)
+        end = next(
+            (j for j in ends if j + 1 not in source.aside and not _goes_on(lines[j:], len(headers), separator)), None
+        )
         found.append(Found(kind, i + 1, headers, units, i + 2 + is_units, end))
     return found
+
+
+def _goes_on(below: list[str], width: int, separator: str) -> bool:
+    return shape.goes_on((line for line in below if not line.startswith("==")), width, separator)
 
 
 def _could_be_header(line: str) -> bool:
@@ -93,20 +99,24 @@ def _all_units(row: list[str]) -> bool:
 
 
 def records(source: Source, found: Found) -> list[tuple[int, list[str]]]:
-    """(line, cells) of a table's records, all as long as its header; it ends at a blank line or at chatter.
+    """(line, cells) of a table's records, all as long as its header; it ends at a blank line or at chatter, unless rows of it follow.
 
     Raises Misfit for records that do not fit.
     """
     out = []
     bad: dict[int, str] = {}
-    width = len(found.headers)
+    width, gap = len(found.headers), False
     for number, line in enumerate(source.lines(), 1):
         if number < found.first:
             continue
         if number in source.aside:
             continue
         if not line.strip() or line.startswith("=="):
+            gap = True
+            continue
+        if gap and not _goes_on([line], width, source.delimiter):
             break
+        gap = False
         row = next(csv.reader([line], delimiter=source.delimiter), [])
         # a kernel's name stands last, in some versions without quotes: its commas are its own
         if len(row) > width and '"' not in line and shape.bracketed(row[width - 1 :]):
