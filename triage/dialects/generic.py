@@ -170,6 +170,11 @@ class _Meant:
                 self.columns[other] = place
             else:
                 self.unmapped.append(headers[place[0]])
+            for again in [r for r in self.rivals if r[0] == m and not plausible.no_share(m, r[2], numbers[r[1]])]:
+                self.rivals.remove(again)
+                self.unmapped.remove(headers[again[1]])
+                self.columns[m] = again[1:]
+                break
 
 
 def _meant(headers: list[str], taken: set[int], mapping: dict[str, str]) -> _Meant:

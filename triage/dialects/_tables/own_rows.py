@@ -32,6 +32,14 @@ ROLES = {
     "kind": ("kind", "type", "workload kind", "workload type", "pass kind", "pass type"),
     "device": ("device", "gpu name", "device name"),
     "queue": ("queue", "queue name", "queue type"),
+    "limiter": (
+        "occupancy limited by",
+        "occupancy limiter",
+        "occupancy limit reason",
+        "occupancy limiting factor",
+        "wave limiter",
+        "warp limiter",
+    ),
     "frame": ("frame", "frame number", "frame index", "frame id", "frame no"),
 }
 # beside names: where they stand
@@ -163,6 +171,10 @@ def place(table: Table, roles: dict[str, int], texts: dict[int, Names], headers:
         queues = _queues(texts[roles["queue"]])
         if np.isfinite(queues).any():
             table.columns["queue.async"] = Column(queues, headers[roles["queue"]], roles["queue"] + 1)
+    if "limiter" in roles:
+        place = roles["limiter"]
+        for metric, told in _limits(texts[place]).items():
+            table.columns.setdefault(metric, Column(told, headers[place], place + 1))
 
 
 def _frames(texts: Names) -> list[int]:
@@ -181,6 +193,27 @@ def _kinds(texts: Names) -> Names:
     known = {t: _KIND_WORDS.get(str(t).strip().lower().replace("_", " ").replace("-", " "), "") for t in set(texts)}
     assert set(known.values()) <= {"", *KINDS}
     return np.array([known[t] for t in texts], dtype=object)
+
+
+_LIMITS = {
+    "limited_by.registers": {"vgpr", "vgprs", "register", "registers", "reg", "regs", "gpr", "gprs", "sgpr", "sgprs"},
+    "limited_by.shared": {"lds", "shared", "smem", "tgsm", "groupshared", "slm"},
+    "limited_by.groups": {"group", "groups", "threadgroup", "workgroup", "block", "blocks", "cta", "ctas"},
+    "limited_by.warps": {"wave", "waves", "warp", "warps", "slots", "wavefront", "wavefronts"},
+    "limited_by.barriers": {"barrier", "barriers"},
+}
+
+
+def _limits(texts: Names) -> dict[str, Floats]:
+    """Flags of what limits the occupancy, from words such as `VGPR`, `LDS` or `Wave slots`; missing where nobody knows them.
+
+    A word that says two of them (`shared memory per group`) says the first.
+    """
+    words = {t: set(re.findall(r"[a-z]+", str(t).lower())) for t in set(texts)}
+    found = {t: next((metric for metric, own in _LIMITS.items() if own & w), "") for t, w in words.items()}
+    if not any(found.values()):
+        return {}
+    return {m: np.array([float(found[t] == m) if found[t] else np.nan for t in texts]) for m in _LIMITS}
 
 
 def _queues(texts: Names) -> Floats:

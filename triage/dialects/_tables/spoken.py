@@ -14,7 +14,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TypedDict, cast
 
@@ -49,15 +49,8 @@ _WHOLE = re.compile(
 )
 _NAMESPACE = re.compile(r"\s*([A-Za-z][A-Za-z ]{1,15})(?:[.:|/]|::| - )\s*(\S.*)\Z")
 _GLOSS = re.compile(r"\(([A-Za-z0-9/ ]{2,12})\)")
-_SORTS = (
-    "shader",
-    "count",
-    "counts",
-    "units",
-    "sol",
-    "metrics",
-    "gpu",
-)  # words that sort columns wherever they stand first
+# words that sort columns wherever they stand first
+_SORTS = tuple("shader count counts units sol metrics gpu".split())
 _SAYS = {
     "stall",
     "hit",
@@ -77,6 +70,7 @@ OURS = (
     *("work.", "timeline.", "range.", "name."),
 )
 RARER = ("stall_cycles.", "eu.stall_", "idle.")  # of the same words as others, which people mean more often
+MOST_PIECES = 4  # words of a name without joints
 _Words = frozenset[str]
 
 
@@ -86,6 +80,7 @@ class _Vocabulary(TypedDict):
     beside_units: list[str]
     beside_signs: list[str]
     shares: list[str]
+    never_within: list[str]
     times: list[str]
     drop_of_stalls: list[str]
     drop_of_launches: list[str]
@@ -213,9 +208,9 @@ def _split(header: str) -> tuple[_Words, str]:
     if _TIMES.fullmatch(text):
         return frozenset({"time"}), _short(text)
     if scale:
-        return _words(text), scale
+        return _words(text, apart=True), scale
     if m := _FIRST_UNIT.match(text):  # `ms (GPU)`
-        return _words(text[m.end() :]), _short(m[1])
+        return _words(text[m.end() :], apart=True), _short(m[1])
     bare, unit = wide_table.split_unit(text)
     if not unit:
         bare, unit = wide_table.split_suffix(CAMEL.sub("_", text).replace(".", "_"))
@@ -227,7 +222,7 @@ def _split(header: str) -> tuple[_Words, str]:
         bare, unit = f"{bare} {unit[1:]}", "%"
     elif unit.lower() in ("pct", "percent", "percentage"):
         unit = "%"
-    return _words(bare), unit
+    return _words(bare, apart=True), unit
 
 
 def _short(unit: str) -> str:
@@ -237,9 +232,11 @@ def _short(unit: str) -> str:
     return {"milli": "ms", "micro": "us", "nano": "ns"}.get(of_time[1], f"{of_time[1]}s") if of_time else unit
 
 
-def _words(text: str) -> _Words:
+def _words(text: str, apart: bool = False) -> _Words:
+    """The words that say what is meant. apart: are words that stand without a joint taken apart, `l2hit`, `drambw`?"""
     data = _data()
-    joined = " ".join(re.findall(r"[a-z0-9]+", CAMEL.sub(" ", _SEVERAL.sub(r"\1", text)).lower()))
+    found = re.findall(r"[a-z0-9]+", CAMEL.sub(" ", _SEVERAL.sub(r"\1", text)).lower())
+    joined = " ".join(_apart(w) if apart else w for w in found)
     for many, one in _joined():
         if many in joined:
             joined = re.sub(rf"\b{many}s?\b", one, joined)
@@ -273,6 +270,42 @@ def _fits(metric: str, unit: str, header: str) -> bool:
         return not unit or bool(units.factor(unit, schema.get(metric).unit))
     except UnknownUnit:
         return False
+
+
+@lru_cache(4096)
+def _apart(word: str) -> str:
+    """A word that nobody knows as the fewest words that are known: `l1hitrate` -> `l1 hit rate`; as it is where none are."""
+    known = _pieces()
+    best: list[list[str] | None] = [[], *[None] * len(word)]
+    for end in range(1, len(word) + 1):
+        for start in range(max(0, end - 16), end - 1):
+            head = best[start]
+            if (
+                head is not None
+                and word[start:end] in known
+                and (best[end] is None or len(head) + 1 < len(best[end] or []))
+            ):
+                best[end] = [*head, word[start:end]]
+    pieces = best[-1]
+    return " ".join(pieces) if pieces and _one(word) not in known and len(pieces) <= MOST_PIECES else word
+
+
+@cache
+def _pieces() -> frozenset[str]:
+    """Words that names of metrics are made of, by the schema and by people."""
+    data = _data()
+    named = (m.id for m in schema.all_metrics().values() if not m.id.startswith(OURS))
+    phrases = (phrase for phrases in data["phrases"].values() for phrase in phrases)
+    texts = [
+        *named,
+        *phrases,
+        *data["joined"],
+        *(p for many in data["joined"].values() for p in many),
+        *data["same"],
+        *data["same"].values(),
+    ]
+    texts += [*data["drop"], *data["beside"], *data["units"], "draws", "shaded"]
+    return frozenset(w for text in texts for w in re.findall(r"[a-z0-9]{2,}", text)).difference(data["never_within"])
 
 
 @cache
