@@ -17,14 +17,14 @@ def setting(capture: Capture) -> dict[str, str]:
     if out.get("work") == "graphics" and "api" not in out and (api := api_of(capture)):
         out["api"] = api
     # the same tool may have watched a frame
-    drawn = of_a_frame(capture)
-    if drawn and out.get("work") == "compute":
+    of_frame = of_a_frame(capture)
+    if of_frame and out.get("work") == "compute":
         del out["work"]
     if vendor := vendor_of(capture):
         out["vendor"] = vendor
     # a frame has dispatches with block sizes too, beside its draws
     if (
-        not drawn
+        not of_frame
         and "work" not in out
         and "launch.block_size" in capture.facts
         and set(capture.kinds.tolist()) <= {"compute", ""}
