@@ -19,6 +19,7 @@ import numpy as np
 import orjson
 
 from triage import schema
+from triage.capture.arrays import Indices
 from triage.capture.capture import SEP
 from triage.document.bundle import Bundle, Entry
 from triage.ground.limiters import BANDS, BY_ID, CLASSES, CONFIDENCE, LEVELS
@@ -36,7 +37,7 @@ LEVEL = 5  # of compression: the highest takes four times as long for a twenty-f
 CHUNK = 1_000  # workloads whose details are one part
 AHEAD = 2  # parts that are compressed while others are made
 _BANDS, _CONFIDENCE = tuple(BANDS), tuple(CONFIDENCE)
-Column = list[Any] | int  # 0 where every value is 0
+Column = list[Any] | Indices | int  # 0 where every value is 0
 
 
 def pack(b: Bundle, nodes: Nodes) -> Iterator[tuple[str, Any]]:
@@ -82,15 +83,15 @@ def _core(b: Bundle, nodes: Nodes) -> dict[str, Any]:
     own, time, saved = (np.concatenate([getattr(c, key) for c in columns]) for key in ("own", "time", "saved"))
     w_rows = {
         # as steps from the one before: new names are numbered as they come
-        "name": np.diff(names.all(b.workloads.field("name"), lambda n: short(n, LONG)), prepend=0).tolist(),
+        "name": np.diff(names.all(b.workloads.field("name"), lambda n: short(n, LONG)), prepend=0),
         "path": names.all(b.workloads.field("paths"), lambda p: "/".join(p.split(SEP)) if p else ""),
         "kind": _column(names.all(b.workloads.field("kind"))),
         "calls": _column([(n or 1) - 1 for n in b.workloads.field("calls")]),
         "self": significant(own, 5),
         # inclusive time is told where it is not the same
         "time": _column(significant(np.where(np.round(time, 3) == np.round(own, 3), 0.0, time), 5)),
-        "limiter": limiter.tolist(),
-        "band": np.concatenate([c.bands for c in columns]).tolist(),
+        "limiter": limiter,
+        "band": np.concatenate([c.bands for c in columns]),
         "cause": _column([k for c in columns for k in _leaders(c, causes)]),
         "saved": _column([ns or 0 for ns in significant(np.round(saved, 1), 4)]),
         "dark": _column([0 if judged else 1 for judged in b.workloads.field("judged")]),
@@ -143,14 +144,14 @@ def _units(columns: Sequence[Any], units: Strings) -> list[str]:
     return units.list()
 
 
-def _shares(columns: Sequence[Any], unit: str) -> list[int]:
+def _shares(columns: Sequence[Any], unit: str) -> Indices:
     """Share of peak in tenths of a percent, -1 where it was not measured."""
-    out: list[int] = []
+    out = []
     for c in columns:
         row = c.pct[c.units.index(unit)] if unit in c.units else np.full(len(c), np.nan)
         # counters of different replays can give more than 100 %, none less than nothing
-        out += np.where(np.isfinite(row), np.maximum(0, tenths(row)), -1).astype(np.int64).tolist()
-    return out
+        out.append(np.where(np.isfinite(row), np.maximum(0, tenths(row)), -1).astype(np.int64))
+    return np.concatenate(out)
 
 
 def _tree(nodes: Nodes, names: Strings) -> dict[str, Any]:
@@ -205,9 +206,9 @@ class Details:
         return {
             "f": _column(findings),
             "verdict": self.verdict[part],
-            "first": _column(self.first[part].tolist()),
-            "second": _column(self.second[part].tolist()),
-            "grades": _column(self.grades[part].tolist()),
+            "first": _column(self.first[part]),
+            "second": _column(self.second[part]),
+            "grades": _column(self.grades[part]),
             "way": [[shape[part], _column(number[part])] for shape, number in self.way],
             "guide": _column(self.guide[part]),
             "out": _column([[self.p.t(r["why"]) for r in self.out.get(i, ())] or 0 for i in ids]),
@@ -216,7 +217,7 @@ class Details:
             **{key: _column([of.get(i, 0) for i in ids]) for key, of in self.rare.items()},
         }
 
-    def _ways(self) -> tuple[list[tuple[list[int], list[int]]], list[Any]]:
+    def _ways(self) -> tuple[list[tuple[Indices, Indices]], list[Any]]:
         """Questions of the method, each (shape per workload, number in tenths of a percent); steps of other guides."""
         ways = self.b.ways
         if ways is None:
@@ -233,7 +234,7 @@ class Details:
             shape, number = (np.concatenate(x) for x in zip(*same, strict=True))
             # a question that nobody was asked needs no column
             if (shape >= 0).any():
-                out.append((shape.tolist(), number.tolist()))
+                out.append((shape, number))
         return out, guide
 
     def _rare(self) -> dict[str, dict[str, Any]]:
@@ -306,8 +307,8 @@ def _opinions(said: Sequence[Entry], p: Words) -> list[Any]:
     ]
 
 
-def _column(values: list[Any]) -> Column:
-    return values if any(values) else 0
+def _column(values: list[Any] | Indices) -> Column:
+    return values if (values.any() if isinstance(values, np.ndarray) else any(values)) else 0
 
 
 def _unit_meaning(shown: str) -> str:
@@ -333,8 +334,8 @@ def blobs(parts: Iterable[tuple[str, Any]]) -> dict[str, str]:
 def blob(data: Any) -> str:
     """A part as text of letters that is inert inside a script element."""
     try:
-        dumped = orjson.dumps(data)
+        dumped = orjson.dumps(data, option=orjson.OPT_SERIALIZE_NUMPY)
     except TypeError:  # a lone surrogate in somebody's path
-        text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=np.ndarray.tolist)
         dumped = text.encode("utf-8", "replace")
     return base64.b64encode(zlib.compress(dumped, LEVEL)).decode()
