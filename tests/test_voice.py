@@ -50,7 +50,7 @@ def written(b: Bundle, format: str) -> list[str]:
         from triage.rendering.html.packed import pack
         from triage.rendering.html.tree import tree
 
-        with speaking(b.of_kernels, b.whose):
+        with speaking(b.item, b.whose):
             return [
                 re.sub(r"<script.*?</script>|<style.*?</style>|<[^>]+>", " ", text, flags=re.DOTALL),
                 *strings(pack(b, tree(b))),

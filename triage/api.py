@@ -82,7 +82,7 @@ class Diagnosis(judged.Diagnosis):
         from triage.rendering import declared, templates
 
         parts: list[str] = []
-        with speaking(self.bundle.of_kernels, self.bundle.whose):
+        with speaking(self.bundle.item, self.bundle.whose):
             templates.report(self.bundle, declared.templates()["html"], parts.append, trusted=True, brief=True)
         # quotes too, or a name would end the attribute that the whole page stands in
         page = html.escape("".join(parts))

@@ -80,7 +80,7 @@ class Tools:
         from triage.ground.voice import speaking
 
         b = self._diagnosed(path, device, marker)
-        with speaking(b.of_kernels, b.whose):
+        with speaking(b.item, b.whose):
             s = summary.summarise(b)
         found = s["causes"]
         head = {

@@ -29,7 +29,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from ast import literal_eval
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -154,6 +154,14 @@ def _checked(module: ModuleType) -> Dialect:
 def tells(dialect: Dialect | str) -> Mapping[str, str]:
     """Facts that all exports of a dialect share: fact -> word of rulebook.applies.FACTS; none for an unknown name."""
     return getattr(dialects().get(dialect) if isinstance(dialect, str) else dialect, "TELLS", {})
+
+
+def noun(names: Iterable[str]) -> str:
+    """What a row of exports of these dialects is called: kernel, application (`ROW` of the dialect), else marker."""
+    found = {
+        getattr(dialects().get(n), "ROW", "kernel" if tells(n).get("work") == "compute" else "marker") for n in names
+    }
+    return found.pop() if len(found) == 1 else "marker"
 
 
 def collector(dialect: Dialect, arch: str = "") -> Callable[[list[str]], str] | None:

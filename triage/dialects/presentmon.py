@@ -19,6 +19,7 @@ from triage.ground.errors import BadCapture, NotTriageable
 from triage.ground.wording import plural
 
 NAME = "presentmon"
+ROW = "application"  # what reports call a row
 SIGN = ("application",)
 TELLS = {"work": "graphics"}
 TITLE = "PresentMon frame timing"

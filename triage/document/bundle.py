@@ -55,8 +55,8 @@ class Bundle:
     their order. workloads: in capture order; iterated afresh each time, so that a million of them need not be in memory
     at once. rows: findings as table rows (columns: tables.COLUMNS). ways: workload id -> steps
     through the method's tree, None where nobody asked for them. rooflines: workload id -> place under the roofs. rules: id -> the rule as readers of a
-    report need it; causes: id -> the same of causes. chosen: --top said how much to list. of_kernels: nothing
-    here is drawn, so reports speak of kernels, not of markers. whose: in whose words (voice.Voice.names).
+    report need it; causes: id -> the same of causes. chosen: --top said how much to list. item: what
+    reports call a workload: marker, kernel, application. whose: in whose words (voice.Voice.names).
     """
 
     head: Entry
@@ -74,7 +74,7 @@ class Bundle:
     rules: Mapping[str, Entry] = field(default_factory=dict)
     causes: Mapping[str, Entry] = field(default_factory=dict)
     chosen: bool = False
-    of_kernels: bool = False
+    item: str = "marker"
     whose: tuple[str, ...] = ()
 
     def sections(self) -> Iterator[tuple[str, Any]]:

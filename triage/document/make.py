@@ -11,9 +11,9 @@ from typing import TypeAlias
 
 import numpy as np
 
+from triage import dialects
 from triage.capture.capture import SEP, Capture
 from triage.capture.location import Location
-from triage.derive.vendor import of_kernels
 from triage.diagnosis.findings import findings
 from triage.diagnosis.judged import Diagnosis, Part
 from triage.diagnosis.nouns import Check, Finding, Origin
@@ -80,7 +80,7 @@ def _bundle(d: Diagnosis, objects: list[Finding], speak: list[Finding], ways: bo
         rules=_rules(d, {r["rule"] for r in (*listed, *ruled_out)}),
         causes=known_causes(d, {f["cause"] for f in listed} | {i["cause"] for i in lists[0][2]}),
         chosen=d.top is not None,
-        of_kernels=all(of_kernels(p.capture.input.tells) for p in d.parts),
+        item=dialects.noun(p.capture.input.dialect for p in d.parts),
         whose=whose(d),
     )
 

@@ -50,7 +50,7 @@ def summarise(b: Bundle) -> Entry:
         "markers": worst,
         "blind": blind(doc),
         "waiting": len({r for spot in doc["blind_spots"] for r in spot["rules"]}),
-        "headline": headline(doc, found, "kernel" if b.of_kernels else "marker", accepted=len(found) < len(b.todo)),
+        "headline": headline(doc, found, b.item, accepted=len(found) < len(b.todo)),
         "unjudged": unjudged(frame),
         "timeline": timeline(frame),
         "dark": dark(doc),

@@ -50,11 +50,11 @@ def voice() -> Voice:
 
 
 @contextmanager
-def speaking(of_kernels: bool | None = None, names: tuple[str, ...] | None = None) -> Iterator[None]:
-    """Speak of kernels or markers, and in whose words, until the block ends; None leaves that as it is."""
+def speaking(item: str | None = None, names: tuple[str, ...] | None = None) -> Iterator[None]:
+    """Speak of kernels, applications or markers, and in whose words, until the block ends; None leaves that as it is."""
     new = voice()
-    if of_kernels is not None:
-        new = replace(new, item="kernel" if of_kernels else "marker")
+    if item is not None:
+        new = replace(new, item=item)
     if names is not None:
         new = replace(new, names=names)
     token = _voice.set(new)

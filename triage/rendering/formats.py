@@ -70,7 +70,7 @@ def render(
     # imported here and below: the command line starts, and JSON and CSV are written, without what they do not need
     from triage.ground.voice import speaking
 
-    with speaking(b.of_kernels, b.whose):
+    with speaking(b.item, b.whose):
         _write(b, format, write, full, fail_on, width, color)
 
 

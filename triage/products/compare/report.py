@@ -9,7 +9,6 @@ from typing import Any
 from markupsafe import Markup
 
 from triage import dialects
-from triage.derive.vendor import of_kernels
 from triage.files import plain_json
 from triage.ground.errors import ReportError
 from triage.ground.units import show
@@ -49,7 +48,7 @@ def render(doc: Comparison, format: str, full: bool = False) -> str:
         return _json(doc)
     if format == "junit":
         return junit(doc)
-    with speaking(_of_kernels(doc), _whose(doc)):
+    with speaking(_noun(doc), _whose(doc)):
         return _written(doc, format, full)
 
 
@@ -57,10 +56,6 @@ def _json(doc: Comparison) -> str:
     """The document; where it lists everything, its lists say what the totals say."""
     whole = all(doc["totals"][k] == len(doc[k]) for k in ("pairs", "unmatched"))
     return "".join(plain_json.entries({k: v for k, v in doc.items() if k != "totals" or not whole})) + "\n"
-
-
-def _of_kernels(doc: Comparison) -> bool:
-    return all(of_kernels(dialects.tells(c["dialect"])) for c in (*doc["before"], *doc["after"]))
 
 
 def _whose(doc: Comparison) -> tuple[str, ...]:
@@ -233,11 +228,11 @@ def headline(doc: Comparison) -> str:
 
 
 def _whole(doc: Comparison) -> str:
-    return "all kernels together" if _of_kernels(doc) else "the whole frame"
+    return "all kernels together" if _noun(doc) == "kernel" else "the whole frame"
 
 
 def _noun(doc: Comparison) -> str:
-    return "kernel" if _of_kernels(doc) else "marker"
+    return dialects.noun(c["dialect"] for c in (*doc["before"], *doc["after"]))
 
 
 def _needs(half: int | None) -> str:

@@ -28,7 +28,7 @@ UNTIMED = 0.05  # without times: the fraction of a workload that its best findin
 class Ticket:
     """One root cause. cause: as summary.causes gives it. saved_ns: None without times. files: relative to the folder.
 
-    scope: what was captured. whose: in whose words (voice.Voice.names), of_kernels: and of what. state: one of states.STATES; was_ns: what the last run said, where that was much else.
+    scope: what was captured. whose: in whose words (voice.Voice.names), item: what a workload is called. state: one of states.STATES; was_ns: what the last run said, where that was much else.
     """
 
     fingerprint: str
@@ -44,7 +44,7 @@ class Ticket:
     files: list[str] = field(default_factory=list)
     owner: str = ""
     whose: tuple[str, ...] = ()
-    of_kernels: bool = False
+    item: str = "marker"
 
     def listing(self) -> dict[str, Any]:
         """The entry of tickets.json."""
@@ -68,7 +68,7 @@ class Ticket:
 
     def body(self, markup: str, limit: int, attached: bool = False) -> str:
         """The text in `markdown` or `jira` markup, at most `limit` characters: detail gives way, tables stay whole."""
-        with speaking(self.of_kernels, self.whose):
+        with speaking(self.item, self.whose):
             return body(self, markup, limit, attached)
 
     def evidence(self) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def make(
             if mark in out or not _worth(c, part, least, mark in known):
                 continue
             out[mark] = Ticket(mark, title(c), c["rule"], full_names(c, part), c["saved_ns"], c, part, scope or root)
-            out[mark].whose, out[mark].of_kernels = b.whose, b.of_kernels
+            out[mark].whose, out[mark].item = b.whose, b.item
             first = [by_id[w] for w in c["workloads"] if w in by_id][:1]
             out[mark].owner = next(
                 (who for glob, who in owners for w in first if matches([*w["path"], w["name"]], glob)), ""
