@@ -222,19 +222,17 @@ class Details:
         ways = self.b.ways
         if ways is None:
             return [], []
-        per_part = []
-        guide: list[Any] = []
+        known, guide = [], list[Any]()
         for p, d in enumerate(ways.decisions):
-            questions = d.questions
-            known = np.array([self.p.shape(s._asdict()) for s in d.shapes] + [-1])  # the last one for what is not asked
-            per_part.append([(known[q.shape], _tenths(q.number, q.shape >= 0)) for q in questions])
+            shapes = [self.p.shape(s._asdict()) for s in d.shapes]
+            known.append(np.array([*shapes, -1]))  # the last one for what is not asked
             guide += [[self.p.shape(s) for s in ways.guided(p, i)] or 0 for i in range(len(self.columns[p]))]
         out = []
-        for same in zip(*per_part, strict=True):
-            shape, number = (np.concatenate(x) for x in zip(*same, strict=True))
+        for same in zip(*(d.questions for d in ways.decisions), strict=True):
+            shape = np.concatenate([of[q.shape] for of, q in zip(known, same, strict=True)])
             # a question that nobody was asked needs no column
             if (shape >= 0).any():
-                out.append((shape, number))
+                out.append((shape, np.concatenate([_tenths(q.number, q.shape >= 0) for q in same])))
         return out, guide
 
     def _rare(self) -> dict[str, dict[str, Any]]:
