@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import ROOT, generic
-from triage import api
+from triage import api, dialects
 from triage.document.bundle import Bundle
 from triage.ground.voice import names_of, said, speaking
 from triage.ground.wording import upper_first
@@ -118,3 +118,9 @@ def test_a_name_within_a_sentence_has_small_letters() -> None:
         with speaking(names=names):
             assert said("The FP32 pipe is full.") == f"The {whole} is full."
             assert said("FP32 pipe at its limit") == f"{upper_first(whole)} at its limit"
+
+
+def test_rows_of_presentmon_are_applications() -> None:
+    assert dialects.noun(["presentmon"]) == "application"
+    assert dialects.noun(["ncu-raw", "ncu-gui"]) == "kernel"
+    assert dialects.noun(["presentmon", "generic"]) == "marker"
