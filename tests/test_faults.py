@@ -222,11 +222,11 @@ def test_endless_devices_are_refused() -> None:
 
 
 def test_a_home_folder_by_mistake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from triage.capture import folder
+    from triage.files import tree
     from triage.ground.errors import TriageError
     from triage.reading import reader
 
-    monkeypatch.setattr(folder, "MOST", 50)
+    monkeypatch.setattr(tree, "MOST", 50)
     for i in range(60):
         (tmp_path / f"{i}.txt").write_text("x")
     with pytest.raises(TriageError, match="more than 50 files"):

@@ -335,6 +335,48 @@ def test_r12_devices_and_file_systems_are_refused(tmp_path: Path) -> None:
 
 
 @posix
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("batch", "/", "-o", "OUT"),
+        ("batch", "/**/*.csv", "-o", "OUT"),
+        ("batch", "LINK", "-o", "OUT"),
+        ("watch", "/", "-o", "OUT", "--once"),
+        ("diagnose", "/**/*.csv"),
+        ("diagnose", str(SAMPLE), "--rules", "/"),
+        ("check", "/"),
+    ],
+)
+def test_r12_no_command_walks_a_file_system(tmp_path: Path, args: tuple[str, ...]) -> None:
+    (tmp_path / "root").symlink_to("/")
+    names = {"OUT": str(tmp_path / "out"), "LINK": str(tmp_path / "root")}
+    p = run(*(names.get(a, a) for a in args), timeout=60)
+    assert p.returncode == 2 and p.stderr.count("\n") == 1 and "whole file system" in p.stderr, p.stderr
+
+
+def test_r12_trees_are_walked_within_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from triage.files import tree
+    from triage.ground.errors import TriageError
+    from triage.products.batch import find
+    from triage.rulebook import packs
+
+    for i in range(9):
+        (tmp_path / f"d{i}" / "deep").mkdir(parents=True)
+        (tmp_path / f"d{i}" / "deep" / "a.yaml").write_text("x")
+    (tmp_path / "d0" / "round").symlink_to(tmp_path)
+    assert len(packs.below(tmp_path)) == 9
+    assert [Path(here).name for here, _ in tree.walk(str(tmp_path), 99, lambda f: "deep" not in f)][1:] == [
+        f"d{i}" for i in range(9)
+    ]
+    monkeypatch.setattr(tree, "MOST", 20)
+    monkeypatch.setattr(find, "MOST", 20)
+    with pytest.raises(TriageError, match="more than 20 files"):
+        packs.below(tmp_path)
+    with pytest.raises(TriageError, match="more than 20 files"):
+        find.gather([str(tmp_path)])
+
+
+@posix
 def test_r12_a_pipe_without_a_writer_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from triage.capture import bounds
     from triage.reading import reader

@@ -3,37 +3,20 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
+from triage.files import tree
 from triage.ground.errors import BadCapture
-
-MOST = 20_000  # of one export; a home folder given by mistake is not walked for minutes
 
 
 def files(path: str) -> list[str]:
     """Relative paths of a folder's files, sorted; links to folders are not followed.
 
-    Raises BadCapture for a whole file system, and where there are more than `MOST`.
+    Raises BadCapture for a whole file system, and where there are more than `tree.MOST`.
     """
-    too_many = BadCapture(f"{path}: a folder of more than {MOST:,} files is no export", "name the export's own folder")
-    root = Path(path).resolve()
-    if root.parent == root:
-        raise too_many
-    found: list[str] = []
-    folders, seen = [""], 0
-    while folders:
-        folder = folders.pop()
-        try:
-            with os.scandir(root / folder) as entries:
-                for entry in entries:
-                    seen += 1
-                    if seen > MOST:
-                        raise too_many
-                    below = f"{folder}/{entry.name}" if folder else entry.name
-                    if entry.is_dir(follow_symlinks=False):
-                        folders.append(below)
-                    elif entry.is_file():
-                        found.append(below)
-        except OSError:  # not ours to read, or gone meanwhile
-            continue
-    return sorted(found, key=lambda p: p.split("/"))
+    root = os.path.realpath(path)
+    try:
+        folders = tree.walk(root, tree.MOST)
+    except tree.TooMany as e:
+        raise BadCapture(f"{path}: {e} is no export", "name the export's own folder") from None
+    found = (os.path.relpath(os.path.join(here, name), root) for here, names in folders for name in names)
+    return sorted((p.replace(os.sep, "/") for p in found), key=lambda p: p.split("/"))

@@ -7,6 +7,7 @@ import os
 import re
 from urllib.parse import unquote, urlsplit
 
+from triage.files import tree
 from triage.ground.errors import CaptureError
 
 STDIN = "-"
@@ -41,14 +42,17 @@ def spelled(text: str) -> str:
 def expanded(text: str) -> tuple[str, ...]:
     """The captures that are meant, sorted where a glob names several; what matches nothing stays for the reader to report.
 
-    Raises CaptureError for an address that only `batch` opens.
+    Raises CaptureError for an address that only `batch` opens, and for a whole file system.
     """
     path = spelled(text)
     if path == STDIN or os.path.lexists(path):
         return (path,)
     if re.match(r"[a-z][a-z0-9+.-]+://", path):
         raise CaptureError(f"{path}: remote files are read by triage batch", "or copy it here and name the file")
-    found = tuple(sorted(glob.glob(path, recursive=True))) if glob.has_magic(path) else ()
+    try:
+        found = tuple(tree.matching(path)) if glob.has_magic(path) else ()
+    except tree.TooMany as e:
+        raise CaptureError(f"{path}: {e} is not searched for captures", "name the folder they lie in") from None
     if glob.has_magic(path) and not found:
         raise CaptureError(f"{path}: nothing matches", "check the pattern and the folder")
     return found or (path,)

@@ -18,7 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from triage.files import cache
+from triage.files import cache, tree
 from triage.files.bundled import share
 from triage.ground.errors import RuleError, TriageError, UnknownUnit
 from triage.ground.method import REVISIONS
@@ -112,11 +112,16 @@ def files(folders: Sequence[Path] = ()) -> list[Path]:
 
 
 def below(base: Path) -> list[Path]:
-    """A rule file itself, or the rule files of a folder in alphabetical order."""
+    """A rule file itself, or the rule files of a folder in alphabetical order. Raises TriageError for a whole file system."""
     if base.is_file():
         return [base]
+    try:
+        folders = tree.walk(str(base), tree.MOST)
+    except tree.TooMany as e:
+        raise TriageError(f"{base}: {e} is no folder of rules", "check --rules") from None
     # hidden files, such as the ._name.yaml that macOS leaves on foreign disks, and drafts set aside by an underscore
-    inside = (p for p in base.rglob("*.yaml") if p.is_file() and p.name[0] not in "._")
+    found = (Path(here, name) for here, names in folders for name in names)
+    inside = (p for p in found if p.suffix == ".yaml" and p.name[0] not in "._")
     return sorted(p for p in inside if p.parent.name != CAUSES)
 
 

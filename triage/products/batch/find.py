@@ -16,9 +16,11 @@ from pathlib import Path, PurePosixPath
 
 from triage import dialects
 from triage.capture.source import Source
+from triage.files import tree
 from triage.ground.errors import CaptureError, TriageError
 
 STATE = ".triage"  # a batch keeps its notes here; a folder that holds it is a batch's output, not its input
+MOST = 200_000  # files and folders that are searched for captures
 TABLES = (".csv", ".tsv", ".xls", ".gz", ".ncu-rep", ".ncu-repz", ".nsys-rep")  # taken in a folder whatever is in them
 PASSED = (
     ".png",
@@ -54,6 +56,7 @@ _FAMILIES = tuple(
         ),
     )
 )
+_NO_PLACE, _HINT = "is not searched for captures", "name the folder they lie in"
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)
 
 
@@ -78,7 +81,7 @@ class Gathered:
 def gather(paths: Sequence[str], out: str = "") -> Gathered:
     """Every capture below the paths, sorted. out: the batch's own output folder, never searched.
 
-    Raises TriageError for standard input and for addresses that cannot be listed. A path that is not there is a capture
+    Raises TriageError for standard input, whole file systems, and addresses that cannot be listed. A path that is not there is a capture
     all the same: reading it says what is wrong.
     """
     g = Gathered()
@@ -102,7 +105,10 @@ def _expand(path: str, out: str, g: Gathered) -> list[tuple[str, str]]:
         return _walk(Path(path), out, g)
     # a file may be called `a[1].csv`: what exists is no pattern
     if not os.path.exists(path) and glob.has_magic(path):
-        hits = sorted(glob.glob(path, recursive=True))
+        try:
+            hits = tree.matching(path)
+        except tree.TooMany as e:
+            raise TriageError(f"{path}: {e} {_NO_PLACE}", _HINT) from None
         folders = [h for h in hits if os.path.isdir(h)]
         inside = [f for h in folders for f in _walk(Path(h), out, g)]
         files = [(h, h) for h in hits if h not in set(folders) and not _is_companion(Path(h), g)]
@@ -122,13 +128,18 @@ def _is_companion(path: Path, g: Gathered) -> bool:
 
 def _walk(root: Path, out: str, g: Gathered) -> list[tuple[str, str]]:
     """Captures below a folder; of nested folders that count as one export the innermost is it."""
+
+    def searched(folder: str) -> bool:
+        return not ((out and os.path.realpath(folder) == out) or os.path.isdir(os.path.join(folder, STATE)))
+
+    try:
+        below = tree.walk(str(root), MOST, lambda f: not os.path.basename(f).startswith(".") and searched(f))
+    except tree.TooMany as e:
+        raise TriageError(f"{root}: {e} {_NO_PLACE}", _HINT) from None
+    if not searched(str(root)):
+        return []
     found: list[tuple[str, str]] = []
-    for here, folders, files in os.walk(root):
-        # in place: os.walk goes down into what is left of the list
-        folders[:] = sorted(f for f in folders if not f.startswith("."))
-        if (out and os.path.realpath(here) == out) or os.path.isdir(os.path.join(here, STATE)):
-            folders[:] = []
-            continue
+    for here, files in below:
         folder = Path(here)
         mains, companions = _split(files)
         g.companions += len(companions)
@@ -137,7 +148,7 @@ def _walk(root: Path, out: str, g: Gathered) -> list[tuple[str, str]]:
             found.append((str(folder), root.name or "capture" if name == "." else name))
             # the folder stands for it: listed by itself it would count twice
             companions |= mains
-        for name in sorted(files):
+        for name in files:
             if name in companions:
                 continue
             path = folder / name
