@@ -10,6 +10,7 @@ from triage import api, schema
 from triage.derive import View
 from triage.dialects import generic
 from triage.dialects._tables import spoken
+from triage.inference.setting import setting
 
 HEAD = "SM SOL%,TEX SOL%,L2 SOL%,DRAM SOL%,CROP SOL%"
 FIGURES = "35,28,22,18,{crop}"
@@ -262,3 +263,27 @@ def test_warps_of_the_stages_are_an_occupancy(tmp_path: Path) -> None:
     )
     capture = api.read(path)
     assert View(capture)["sm.occupancy"].tolist()[0] == pytest.approx(0.42)
+
+
+WAITS = "SM Throughput (%),L1/TEX Throughput (%),L2 Throughput (%),DRAM Throughput (%),Stall Long Scoreboard (%),Stall Barrier (%),Achieved Occupancy (%),Registers/Thread"
+WAITING = {"barriers": "33,23,8,5,12,51,63,40", "loads": "33,30,11,6,53,0,32,128", "busy": "72,30,12,8,20,2,92,32"}
+
+
+def test_draws_without_a_group_size_make_the_dispatches_beside_them_a_frame(tmp_path: Path) -> None:
+    rows = [f"Fog {i},800,128,{WAITING['barriers']}\nProps {i},400,,{WAITING['loads']}" for i in range(3)]
+    found = chains(f"Pass,Duration (us),Group Size,{WAITS}\n" + "\n".join(rows) + "\n", tmp_path)
+    assert (found["Fog 0"][0], found["Props 0"][0]) == ("barrier-waits", "occupancy-registers")
+
+
+def test_a_table_of_launches_alone_holds_kernels(tmp_path: Path) -> None:
+    rows = "\n".join(f"{name},800,9000,128,{row}" for name, row in WAITING.items())
+    found = chains(f"Dispatch,Duration (us),Grid Size (groups),Block Size (threads),{WAITS}\n{rows}\n", tmp_path)
+    assert found["barriers"][0] == "barrier-waits"
+    assert found["loads"][0] in ("occupancy-registers", "memory-latency")
+
+
+def test_a_lost_group_size_makes_no_frame_of_kernels(tmp_path: Path) -> None:
+    rows = "\n".join(f"{name},800,9000,{'' if name == 'busy' else 128},{row}" for name, row in WAITING.items())
+    path = tmp_path / "kernels.csv"
+    path.write_text(f"Dispatch,Duration (us),Grid Size (groups),Block Size (threads),{WAITS}\n{rows}\n")
+    assert setting(api.read(path))["work"] == "compute"

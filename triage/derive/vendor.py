@@ -59,6 +59,7 @@ _DRAWING = (  # units and counts that stand still, or next to it, where nothing 
 )
 # counted by profilers of frames alone: which stage has warps, and what keeps its warps from starting
 _FRAMES = ("launch_stall.", "sm.warps_cs", "sm.warps_ps", "sm.warps_vtg")
+LOST = 0.05  # of the rows of a table of kernels, those whose group size somebody may have lost
 _STILL = 0.02  # of a unit's peak: copies and clears by kernels leave such traces
 _DRAWS = frozenset(("draw", "geometry", "fullscreen"))  # kinds of work
 # gfx names count generations: gfx9 is both GCN5 and CDNA, RDNA begins at gfx10.
@@ -124,7 +125,19 @@ def drawn(capture: Capture) -> bool:
 
 def of_a_frame(capture: Capture) -> bool:
     """Do counters of a capture show that it is of a frame, though it may hold dispatches only?"""
-    return drawing_counted(capture) or any(m.startswith(_FRAMES) for m in capture.facts)
+    return (
+        drawing_counted(capture)
+        or any(m.startswith(_FRAMES) for m in capture.facts)
+        or (not of_kernels(capture.input.tells) and _beside_dispatches(capture))
+    )
+
+
+def _beside_dispatches(capture: Capture) -> bool:
+    """Does work without a group size stand beside work with one, as the draws of a frame do? A cell or two may be lost."""
+    if (size := capture.facts.get("launch.block_size")) is None or not (size > 0).any():
+        return False
+    work = capture.leaf & (capture.kinds == "") & (capture.self_ns > 0)
+    return int((work & ~(size > 0)).sum()) > max(2, LOST * int(capture.leaf.sum()))
 
 
 def _drawn(view: View) -> Values:

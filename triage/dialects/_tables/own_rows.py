@@ -154,6 +154,8 @@ def place(table: Table, roles: dict[str, int], texts: dict[int, Names], headers:
     """Say of the rows what their columns say: kinds, leaf names, paths and queues."""
     if "kind" in roles:
         table.kinds = _kinds(texts[roles["kind"]])
+    elif launched := table.columns.get("launch.block_size"):  # a draw has no groups of threads
+        table.kinds = np.where(launched.values > 0, "compute", "").astype(object)
     table.names, table.paths = _tree(roles, texts, table.names)
     times = table.columns.get("gpu.time")
     if times is not None and table.paths is None:
