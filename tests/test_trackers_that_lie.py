@@ -52,6 +52,19 @@ def test_a_lie_is_one_line(name: str, lie: str, hurry: None, ticket: tickets.Tic
     assert heard.methods.count("POST") <= 1 and 0 < len(heard.methods) <= guarded.MOST + 1, heard.methods
 
 
+@pytest.mark.parametrize("text", ["[" * 100_000, "[" * 900 + "]" * 900])
+@pytest.mark.parametrize("charset", ["utf-8", "utf-16", "utf-16-le", "utf-32", "latin-1", "none-such"])
+@pytest.mark.parametrize("told", [True, False])
+def test_no_parser_sees_a_deep_answer(text: str, charset: str, told: bool, hurry: None) -> None:
+    requests = pytest.importorskip("requests")
+    body = text.encode("utf-8" if charset == "none-such" else charset)
+    response = requests.Response()
+    response.encoding = charset if told else None
+    response._content, response._content_consumed = body, True
+    with pytest.raises(TriageError, match="nested more than 60"):
+        guarded._flat(response, "here")
+
+
 @pytest.mark.parametrize("lie", ["silent", "dripping", "half a JSON", "error", "wait"])
 @pytest.mark.parametrize("name", comments.SERVICES)
 def test_a_lie_about_comments_is_one_line(name: str, lie: str, hurry: None) -> None:

@@ -115,6 +115,7 @@ LIES: dict[str, Lie] = {
     "null": said(200, "null"),
     "a number": said(200, "7"),
     "nested": said(200, "[" * 100_000),
+    "nested and closed": said(200, "[" * 900 + "]" * 900),
     "other types": said(200, ROW),
     "lists of other types": said(200, f"[{ROW}]"),
     "error": said(500, f'{{"message": "{"x" * 100_000}"}}'),

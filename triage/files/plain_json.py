@@ -54,10 +54,16 @@ def plain(text: str) -> str:
 def load(path: Path) -> Any:
     """Value of a JSON file; raises OSError, and ValueError for what is no JSON, too large or nested too deeply."""
     data = bounded.read(path, LARGEST)
-    if data.count(b"[") + data.count(b"{") > DEEPEST:
-        left = _STRING.sub(b"", data).translate(_ALIKE, _NO_BRACKET)
-        for _ in range(DEEPEST):  # the innermost level goes each time
-            left = left.replace(b"[]", b"")
-        if left:
-            raise ValueError(f"nested more than {DEEPEST} levels deep, or not closed")
+    if deep(data):
+        raise ValueError(f"nested more than {DEEPEST} levels deep, or not closed")
     return json.loads(data.decode("utf-8"))
+
+
+def deep(data: bytes) -> bool:
+    """Is JSON nested more than `DEEPEST` levels deep, or with so many brackets not closed? Told without parsing it."""
+    if data.count(b"[") + data.count(b"{") <= DEEPEST:
+        return False
+    left = _STRING.sub(b"", data).translate(_ALIKE, _NO_BRACKET)
+    for _ in range(DEEPEST):  # the innermost level goes each time
+        left = left.replace(b"[]", b"")
+    return bool(left)

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
+from triage.files import plain_json
 from triage.ground.errors import TriageError
 
 TIMEOUT = 30  # seconds without a byte; whole ones, as PyGithub wants them
@@ -131,7 +132,7 @@ def _within(limit: float, work: Callable[[], Any], host: str) -> Any:
 
 
 def _whole(response: Any, host: str, limit: float) -> Any:
-    """A response with its body read; raises TriageError for one that is too long, takes too long, or asks to wait."""
+    """A response with its body read; raises TriageError for one that is too long, takes too long, is nested deeply, or asks to wait."""
     data, until = bytearray(), time.monotonic() + limit
     try:
         if response.status_code == 429:
@@ -147,4 +148,22 @@ def _whole(response: Any, host: str, limit: float) -> Any:
         response.close()
         raise
     response._content, response._content_consumed = bytes(data), True
+    _flat(response, host)
     return response
+
+
+def _flat(response: Any, host: str) -> None:
+    """Raise TriageError for JSON that no parser gets to the bottom of: in bytes, and in the encoding that the answer says it has."""
+    import requests
+
+    data: bytes = response.content
+    said = response.encoding or requests.utils.guess_json_utf(data) or "utf-8"
+    try:
+        texts = {data, data.decode(said, "replace").encode("utf-8", "replace")}
+    except LookupError:  # no such encoding: libraries take it for UTF-8
+        texts = {data}
+    # a page of a proxy is no JSON, and is told by its own words
+    if any(text.lstrip()[:1] in (b"[", b"{") and plain_json.deep(text) for text in texts):
+        raise TriageError(
+            f"{host} gives an answer nested more than {plain_json.DEEPEST} levels deep, or cut off", "check --url"
+        )
