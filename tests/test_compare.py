@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import SAMPLES, diagnosis
-from triage.products.compare import report
+from triage.products.compare import report, verdict
 from triage.products.compare.compare import compare
 from triage.products.compare.item import Item, Who
 from triage.products.compare.match import Pairs, likeness, match
@@ -270,6 +270,21 @@ def test_one_run_a_side_has_an_assumed_noise(tmp_path: Path) -> None:
     )
     between = both(times(tmp_path, "e", [1.0]), times(tmp_path, "g", [1.025]))["pairs"][0]
     assert (between["verdict"], between["needs"]) == ("cannot tell", 2)
+
+
+@pytest.mark.parametrize("before", ["1e-300", "1e-10", "0", "2e-9"])
+def test_no_ratio_is_infinite(before: str, tmp_path: Path) -> None:
+    for name, time in (("a", before), ("b", "1")):
+        (tmp_path / f"{name}.csv").write_text(f"name,gpu.time [ms]\nShadow,{time}\nLight,5\n")
+    p = run(tmp_path / "a.csv", tmp_path / "b.csv")
+    assert p.exit_code == 0 and " inf" not in p.output and "+inf" not in p.output and "(inf" not in p.output
+    found = diagnosis(tmp_path / "a.csv").parts[0].capture.quality
+    assert ("impossible-value" in {q.check for q in found}) == (before in ("1e-300", "1e-10"))
+
+
+def test_times_that_round_to_nothing_have_a_ratio() -> None:
+    judged = verdict.judge([1e-7], [5.0], verdict.Limits())
+    assert verdict.longer(judged) == 5_000 and "5e+03x" in verdict.change(judged)
 
 
 def test_two_modes_and_outliers_are_said(tmp_path: Path) -> None:

@@ -190,6 +190,19 @@ def test_the_same_capture_is_one_run(tmp_path: Path) -> None:
     assert "3 runs" in verbs("list", "--history", file).stdout
 
 
+@pytest.mark.parametrize("there", [True, False])
+def test_no_link_is_followed(tmp_path: Path, there: bool) -> None:
+    target, link = tmp_path / "theirs.db", tmp_path / "h.db"
+    if there:
+        target.write_bytes(b"")
+    link.symlink_to(target)
+    path = capture(tmp_path / "a.csv", {"Light": 1.0})
+    for args in (("add", path, "--commit", "a1", "--history", link), ("list", "--history", link)):
+        p = verbs(*args)
+        assert p.exit_code != 0 and "a link where a history" in str(p.exception)
+    assert target.exists() == there and not (there and target.read_bytes())
+
+
 def test_labels_and_the_order_of_commits(tmp_path: Path) -> None:
     file = builds(tmp_path, 2)
     late = capture(tmp_path / "l.csv", {"Shadow": 1, "Light": 2, "Post": 0.5})

@@ -62,5 +62,7 @@ IDLE_LIMITS = 0.20
 MATTERS = 0.01
 # Nsight Compute and GPU Trace guidance: ranges below 10 µs are dominated by their start and end.
 TINY_NS = 10_000.0
+# House judgement: no clock tells a picosecond; a shorter time was not measured.
+CLOCK_NS = 1e-3
 # House judgement: up to three short ranges in a row are not worth merging.
 CHAIN = 4

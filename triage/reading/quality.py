@@ -12,6 +12,7 @@ from triage import schema
 from triage.capture.arrays import Masks
 from triage.capture.capture import Column, Quality, Table
 from triage.capture.trace import Timeline
+from triage.ground.method import CLOCK_NS
 from triage.ground.units import show
 from triage.ground.wording import plural
 
@@ -82,13 +83,15 @@ def _beyond(name: str, column: Column) -> tuple[str, Masks]:
     # what was computed from rounded figures may fall a little below 0; nothing measured does
     least = -ROUNDING if share and column.inputs else -TINY
     low, high = float(np.nanmin(values, initial=0)), float(np.nanmax(values, initial=0))
+    time = known is not None and known.unit == "ns" and not column.inputs
+    short: Masks = (values > 0) & (values < CLOCK_NS) if time else np.zeros(len(values), dtype=bool)
     if low >= least and high <= most:
-        return "", np.zeros(len(values), dtype=bool)
+        return "shorter than any clock tells" if short.any() else "", short
     why = "below 0" if high <= most else "more than 100 %" if share else "beyond anything measurable"
     if low < least and high > most:
         why = "out of range"
     with np.errstate(invalid="ignore"):
-        return why, (values < least) | (values > most)
+        return why, (values < least) | (values > most) | short
 
 
 def _line(table: Table, column: Column, row: int) -> int:

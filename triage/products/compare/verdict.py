@@ -10,6 +10,7 @@ import numpy as np
 
 from triage.capture.arrays import Floats, Masks
 from triage.document.numbers import number
+from triage.ground.method import CLOCK_NS
 from triage.ground.wording import plural
 from triage.products.compare.result import Judged
 from triage.products.noise import FLOOR, MARGIN, SAME, SLOWER, UNKNOWN, VERDICTS, Repeats, differences, remarks, unknown
@@ -132,11 +133,11 @@ def _points(share: float) -> str:
 
 
 def longer(judged: Judged) -> float:
-    """How many times as long it takes as before; infinitely, where there was hardly any time before."""
+    """How many times as long it takes as before; at least so many, where there was no time to speak of before."""
     if judged["speedup"]:
         return 1 / judged["speedup"]
     # rounded to nothing: a millionth of the time after
-    return (judged["after_ns"] or 0) / judged["before_ns"] if judged["before_ns"] else float("inf")
+    return (judged["after_ns"] or 0) / max(judged["before_ns"] or 0, CLOCK_NS)
 
 
 def regressed(judged: Judged, threshold: float) -> bool:

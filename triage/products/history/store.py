@@ -78,8 +78,10 @@ class Build:
 
 @contextlib.contextmanager
 def opened(path: str, *, create: bool = False) -> Iterator[Database]:
-    """The file, up to date. Raises TriageError when it is not there (unless create), is no history, or is damaged."""
+    """The file, up to date. Raises TriageError when it is not there (unless create), is a link, no history, or damaged."""
     where = Path(path)
+    if where.is_symlink():  # what is written there would be somebody else's
+        raise TriageError(f"{path}: a link where a history is a file of its own", "name the file itself")
     if not create and not where.is_file():
         raise TriageError(f"{path}: no history there", "make one: triage history add CAPTURE... --history FILE")
     db: Database | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import itertools
+import json
 import os
 import threading
 import time
@@ -154,10 +155,8 @@ def _whole(response: Any, host: str, limit: float) -> Any:
 
 def _flat(response: Any, host: str) -> None:
     """Raise TriageError for JSON that no parser gets to the bottom of: in bytes, and in the encoding that the answer says it has."""
-    import requests
-
     data: bytes = response.content
-    said = response.encoding or requests.utils.guess_json_utf(data) or "utf-8"
+    said = response.encoding or json.detect_encoding(data)
     try:
         texts = {data, data.decode(said, "replace").encode("utf-8", "replace")}
     except LookupError:  # no such encoding: libraries take it for UTF-8
