@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import shutil
 import sys
 from pathlib import Path
@@ -435,3 +436,15 @@ def test_a_number_for_python_alone_is_none(tmp_path: Path) -> None:
     path = tmp_path / "m.csv"
     path.write_text(text.replace("805306368", "805_306_368", 1), "utf-8")
     assert "not-a-number" in {q.check for q in reader.read(str(path)).quality}
+
+
+@pytest.mark.parametrize("by", [";", "\t"])
+@pytest.mark.parametrize("sample", ["ncu-details/solver-2021.csv", "ncu-raw/transpose.raw.csv", "ncu-gui/summary.csv"])
+def test_a_row_with_other_delimiters_is_no_text_between_rows(tmp_path: Path, sample: str, by: str) -> None:
+    lines = (SAMPLES / sample).read_text("utf-8-sig").splitlines()
+    row = next(csv.reader([lines[-1]]))
+    lines[-1] = by.join(f'"{cell}"' for cell in row)
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    (said,) = (q.message for q in reader.read(str(path)).quality if q.check == "rows-set-aside")
+    assert f"line {len(lines)}" in said or f":{len(lines)}" in said

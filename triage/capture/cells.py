@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import re
 
-_DELIMITERS = (",", ";", "\t", "|")
+DELIMITERS = (",", ";", "\t", "|")
 
 
 def delimiter(line: str) -> str:
     """The delimiter of a header line: the one that cuts it into most cells outside quotes."""
     bare = re.sub(r'"[^"]*"', "", line)  # names of kernels hold commas
-    best = max(_DELIMITERS, key=lambda d: bare.count(d))
+    best = max(DELIMITERS, key=lambda d: bare.count(d))
     return best if bare.count(best) else ","
 
 

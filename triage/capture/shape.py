@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from triage.capture.arrays import Names, numbered
+from triage.capture.cells import DELIMITERS
 from triage.capture.cells import cells as cut_cells
 from triage.capture.source import LONGEST_RECORD, Source
 from triage.ground.errors import BadCapture
@@ -58,7 +59,7 @@ def check(
     """Raise Misfit for the rows from line `first` to `last` (1-based) that do not fit; nothing where all do.
 
     headers: cells of the header. skip: lines that are no rows. also: other numbers of cells that a row may have.
-    foreign: other text may stand between the rows, told by having less than half the cells. quotes: do quotes bind
+    foreign: other text may stand between the rows, told by having less than half the cells, by any delimiter. quotes: do quotes bind
     cells; by default not between tabs. held: the bytes of the file, where somebody has read them, and the offset of the
     first line: they are not read again.
     Raises BadCapture where most rows do not fit: then the header is what is damaged.
@@ -95,7 +96,9 @@ def check(
         bad[cut] = "a quote is open at its end"
     most = MOST_CELLS // width
     for line, found in source.records([n for n in suspects[:most] if n not in inside], quotes=quotes).items():
-        if len(found) < few and line != cut:
+        if len(found) < few and (other := _divided(found, source, fits)):
+            bad[line] = f"its cells are divided by {other!r}"
+        elif len(found) < few and line != cut:
             rows -= 1
         elif not fits(found) and any(map(str.strip, found)):
             bad[line] = f"{len(found)} cells where the header has {width}"
@@ -113,6 +116,13 @@ def check(
             "the file is damaged or was cut off; export again",
         )
     raise Misfit(source.path, bad, rows)
+
+
+def _divided(cells: Sequence[str], source: Source, fits: Callable[[Sequence[str]], bool]) -> str:
+    """The other delimiter by which a line is a row, "" where it is none."""
+    text = source.delimiter.join(cells)
+    others = (d for d in DELIMITERS if d != source.delimiter and d in text)
+    return next((d for d in others if fits(_cut(text, source, d))), "")
 
 
 def goes_on(below: Iterable[str], width: int, separator: str) -> bool:
@@ -245,9 +255,9 @@ def _open_records(
     return bad, inside
 
 
-def _cut(text: str, source: Source) -> list[str]:
+def _cut(text: str, source: Source, by: str = "") -> list[str]:
     try:
-        return next(csv.reader([text], delimiter=source.delimiter, skipinitialspace=source.skip_space), [])
+        return next(csv.reader([text], delimiter=by or source.delimiter, skipinitialspace=source.skip_space), [])
     except csv.Error:
         return []
 
