@@ -448,3 +448,32 @@ def test_a_row_with_other_delimiters_is_no_text_between_rows(tmp_path: Path, sam
     path.write_text("\n".join(lines) + "\n", "utf-8")
     (said,) = (q.message for q in reader.read(str(path)).quality if q.check == "rows-set-aside")
     assert f"line {len(lines)}" in said or f":{len(lines)}" in said
+
+
+@pytest.mark.parametrize(
+    "sample", ["nvprof-metrics/metrics.csv", "nvprof-summary/summary.csv", "ncu-raw/transpose.raw.csv"]
+)
+def test_a_byte_order_mark_before_a_row_is_nothing(tmp_path: Path, sample: str) -> None:
+    data = (SAMPLES / sample).read_bytes()
+    whole, path = reader.read(str(SAMPLES / sample)), tmp_path / "a.csv"
+    for line in range(2, data.count(b"\n")):
+        path.write_bytes(
+            b"\n".join((b"\xef\xbb\xbf" if i == line else b"") + t for i, t in enumerate(data.split(b"\n")))
+        )
+        found = reader.read(str(path))
+        assert list(found.names) == list(whole.names) and found.table.device == whole.table.device
+        for name, column in whole.table.columns.items():
+            np.testing.assert_array_equal(found.table.columns[name].values, column.values)
+
+
+@pytest.mark.parametrize("quoted", [False, True])
+def test_a_carriage_return_far_below_the_head_sets_its_row_aside(tmp_path: Path, quoted: bool) -> None:
+    path, rows = tmp_path / "a.csv", 20_000
+    lines = ["name,gpu.time [ms],l2.hit_rate [%]", *(f"pass {i},{1 + i % 7},{40 + i % 50}" for i in range(rows))]
+    lines[19_001] = '"pass\r19000",3,40' if quoted else "pass\r19000,3,40"
+    path.write_text("\n".join(lines) + "\n", "utf-8", newline="")
+    assert len("\n".join(lines[:19_001])) > 1 << 18
+    found = reader.read(str(path))
+    said = [q.message for q in found.quality if q.check == "rows-set-aside"]
+    assert len(found) == rows - (not quoted)
+    assert quoted != any("line 19002: a carriage return within the row" in s for s in said)

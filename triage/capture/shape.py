@@ -29,6 +29,7 @@ Bytes: TypeAlias = bytes | mmap.mmap
 Held: TypeAlias = tuple[Bytes, int]
 _Piece: TypeAlias = tuple[int, _Counts, NDArray[np.bool_]]
 OPEN = -1  # instead of a count: a quote is open at the end of the line
+BROKEN = -2  # instead of a count: a carriage return stands within the line, and ends it for some readers
 _LF, _CR, _QUOTE = 10, 13, 34
 BLOCK = 1 << 18  # bytes looked at together: as much as stays in the cache
 MOST_CELLS = 2_000_000  # cells of suspected lines that are cut to make sure
@@ -76,6 +77,7 @@ def check(
     rows = sum(int((cells != 0).sum()) for _, cells, _ in parts)
     usual, short = _usual(tally, parts, width, named), list(also)
     open_ = [n for start, cells, _ in parts for n in (np.flatnonzero(cells == OPEN) + start).tolist()]
+    broken = [n for start, cells, _ in parts for n in (np.flatnonzero(cells == BROKEN) + start).tolist()]
     suspects = [
         n
         for start, cells, trails in parts
@@ -83,7 +85,7 @@ def check(
     ]
     cut = _last_number(source) if foreign and not source.last_line.endswith(("\n", "\r")) else 0
     alone = cut if _ends_alone(parts, cut, tally, usual) else 0
-    if not open_ and not suspects and not alone:
+    if not open_ and not suspects and not alone and not broken:
         return
 
     def fits(cells: Sequence[str]) -> bool:
@@ -104,6 +106,7 @@ def check(
             bad[line] = f"{len(found)} cells where the header has {width}"
     if alone and alone not in inside:
         bad.setdefault(alone, "the file ends within the row")
+    bad |= dict.fromkeys(broken, "a carriage return within the row")
     bad = {line: why for line, why in sorted(bad.items()) if line not in skip}
     rows -= len(inside) + len(skip)
     if not bad:
@@ -265,7 +268,7 @@ def _cut(text: str, source: Source, by: str = "") -> list[str]:
 def counts(source: Source, first: int, last: int | None, quotes: bool, held: Held | None = None) -> Iterator[_Piece]:
     """(line, cells of it and the lines below, which end in a delimiter) piece by piece.
 
-    0 cells are a blank line, OPEN one whose quotes do not pair.
+    0 cells are a blank line, OPEN one whose quotes do not pair, BROKEN one that a carriage return cuts.
 
     Of a line with quotes only those before and behind delimiters are told from others: a suspect is to be cut.
     """
@@ -285,7 +288,21 @@ def counts(source: Source, first: int, last: int | None, quotes: bool, held: Hel
         raw = np.frombuffer(data, np.uint8)[starts[0] : stops[-1] + 1]
         starts, stops = starts - starts[0], stops - starts[0]
         text_ends = stops - (raw[np.maximum(stops - 1, 0)] == _CR)
-        yield number + begin, _counts(raw, starts, stops, sep, quotes), raw[np.maximum(text_ends - 1, 0)] == sep
+        cells = _counts(raw, starts, stops, sep, quotes)
+        if data.count(b"\r") != data.count(b"\r\n"):
+            cells[_broken(raw, starts, stops, quotes)] = BROKEN
+        yield number + begin, cells, raw[np.maximum(text_ends - 1, 0)] == sep
+
+
+def _broken(raw: NDArray[np.uint8], starts: NDArray[np.intp], ends: NDArray[np.intp], quotes: bool) -> NDArray[np.intp]:
+    """Lines, by position, with a carriage return outside of quotes that no line feed follows."""
+    bare = np.flatnonzero((raw[:-1] == _CR) & (raw[1:] != _LF))
+    lines = np.searchsorted(ends, bare)
+    if not quotes:
+        return lines
+    seen = np.concatenate([[0], np.cumsum(raw == _QUOTE)])
+    outside: NDArray[np.intp] = lines[(seen[bare] - seen[starts[lines]]) % 2 == 0]
+    return outside
 
 
 def _pieces(data: Bytes, at: int, number: int) -> Iterator[tuple[int, bytes, NDArray[np.intp]]]:

@@ -34,6 +34,7 @@ LONGEST_RECORD = 1 << 20  # bytes of one record; beyond them its quotes are take
 MOST_MENDED = 4 << 30  # bytes of a file some of whose rows are set aside
 csv.field_size_limit(1 << 24)
 _FOR_SHEETS = re.compile(rb"(?:\xef\xbb\xbf)?sep=[^\r\n]\r?\n", re.IGNORECASE)  # a first line that spreadsheets obey
+_MARKED = b"\n\xef\xbb\xbf"
 Aside = Mapping[str, frozenset[int]]  # path -> lines of it that are not to be read
 
 
@@ -49,7 +50,7 @@ class Source:
         self._all_aside = aside or {}
         self.aside = self._all_aside.get(path, frozenset())
         self._mended: bytes | None = None
-        self._mixed = False  # bare carriage returns beside line feeds: all are line ends
+        self._mixed = False  # see _mixed: every carriage return is a line end, no line begins with a byte-order mark
         self._marks = [(1, 0)]  # (number of a line, offset of its first byte) where blocks began
         self.delimiter = ","
         self.skip_space = False
@@ -139,7 +140,7 @@ class Source:
             if written.startswith("utf-16"):  # there line ends are no single bytes
                 data = data.decode(written, "replace").encode("utf-8", "replace")
             if self._mixed or b"\n" not in data:
-                data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+                data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").replace(_MARKED, b"\n")
             lines = data.split(b"\n")
             for number in self.aside:
                 if number <= len(lines):  # a line of the decoded text may have no line of bytes of its own
@@ -389,9 +390,11 @@ class Source:
 
 
 def _mixed(head: bytes) -> bool:
-    """Are there bare carriage returns beside line feeds? Some readers end a line at them, others do not: none may see them."""
-    head = head.removesuffix(b"\r")  # the line feed behind it may be cut off
-    return b"\n" in head and b"\0" not in head and head.count(b"\r") != head.count(b"\r\n")
+    """Are there line ends for some readers only: bare carriage returns beside line feeds? Or byte-order marks of files that were joined?"""
+    bare = b"\n" in head and head.count(b"\r") - head.endswith(b"\r") != head.count(
+        b"\r\n"
+    )  # a last line feed may be cut off
+    return b"\0" not in head and (bare or _MARKED in head)
 
 
 def _lf(text: str) -> str:
