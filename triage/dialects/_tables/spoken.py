@@ -35,9 +35,12 @@ _FIRST_UNIT = re.compile(r"\A(ns|us|µs|μs|ms|[mun]sec)\b[\s_(]+(?=\w)", re.IGN
 _SCALE = re.compile(
     r"[\[(]\s*(?:0(?:\.0)?\s*(?:-|–|\.\.\.?|to|…)\s*(1|100)(?:\.0)?\s*%?|norm(?:alized|alised)?)\s*[\])]", re.IGNORECASE
 )  # `(0-1)`
-_MOST = re.compile(
-    r"[\[(]\s*(?:(?:out )?of|max\.?|/)\s*(\d+)\s*[\])]", re.IGNORECASE
-)  # `(of 32)`: how many there can be
+# `(of 32)`, `(waves per SIMD of 16)`: how many there can be
+_MOST = re.compile(r"[\[(]\s*(?:(?:out )?of|max\.?|/)\s*(\d+)\s*[\])]| of (\d+)(?=\s*[\])])", re.IGNORECASE)
+_PER = re.compile(
+    r"(?:\bper |/ ?)(?:(?:target|screen|output) )?(?:pixel|px|fragment|triangle|prim|vert|warp|wave|thread)",
+    re.IGNORECASE,
+)
 _RATE = re.compile(r"\b(rate|ratio|share|fraction)\b", re.IGNORECASE)
 _PERCENT = re.compile(r"\b(pct|percent|percentage)\b", re.IGNORECASE)
 # what a share is one of, where that says nothing of what has it; `of active cycles` does
@@ -148,7 +151,7 @@ def scaled(header: str) -> tuple[str, str]:
 def most(header: str) -> float:
     """How many there can be of what a column counts, where its header says so: `Warps per SM (max 48)`; 0 where not."""
     m = _MOST.search(header)
-    return float(m[1]) if m else 0.0
+    return float(m[1] or m[2]) if m else 0.0
 
 
 def busy(headers: Sequence[str], found: Sequence[tuple[str, str]]) -> dict[int, tuple[str, str]]:
@@ -264,6 +267,8 @@ def _fits(metric: str, unit: str, header: str) -> bool:
         return schema.get(metric).unit == "ratio"
     if schema.get(metric).unit == "ratio" and _COUNTED.search(CAMEL.sub(" ", header)):
         return False  # `Tex count` counts textures
+    if schema.get(metric).additive and _PER.search(header):
+        return False  # `Fragment invocations per pixel` counts layers
     if not unit and schema.get(metric).unit.startswith("byte"):  # reads, writes: of what, and in which size?
         return "byte" in header.lower() and schema.get(metric).unit == "byte"
     try:
