@@ -477,3 +477,12 @@ def test_a_carriage_return_far_below_the_head_sets_its_row_aside(tmp_path: Path,
     said = [q.message for q in found.quality if q.check == "rows-set-aside"]
     assert len(found) == rows - (not quoted)
     assert quoted != any("line 19002: a carriage return within the row" in s for s in said)
+
+
+def test_a_blank_line_below_a_header_of_sysinfo_loses_nothing(tmp_path: Path) -> None:
+    folder = shutil.copytree(SAMPLES / "rocprof-compute" / "four_kernels_mi210", tmp_path / "w")
+    whole = reader.read(str(folder)).table
+    head, *rows = (folder / "sysinfo.csv").read_text("utf-8").splitlines()
+    (folder / "sysinfo.csv").write_text("\n".join([head, "", *rows]) + "\n", "utf-8")
+    table = reader.read(str(folder)).table
+    assert table.columns.keys() == whole.columns.keys() and table.device == whole.device

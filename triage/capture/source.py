@@ -391,9 +391,8 @@ class Source:
 
 def _mixed(head: bytes) -> bool:
     """Are there line ends for some readers only: bare carriage returns beside line feeds? Or byte-order marks of files that were joined?"""
-    bare = b"\n" in head and head.count(b"\r") - head.endswith(b"\r") != head.count(
-        b"\r\n"
-    )  # a last line feed may be cut off
+    head = head.removesuffix(b"\r")  # the line feed behind it may be cut off
+    bare = b"\n" in head and head.count(b"\r") != head.count(b"\r\n")
     return b"\0" not in head and (bare or _MARKED in head)
 
 

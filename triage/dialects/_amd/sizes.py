@@ -55,6 +55,8 @@ def stated(source: Source, file: int, n: int, odd: Odd) -> tuple[dict[str, Colum
     line, headers = wide_table.header(source)
     if line:
         shape.check(source, line + 1, None, headers)
+    # a blank line may stand between the header and its row
+    line = next((n - 1 for n, text in source.numbered(line + 1) if n > line and text.strip()), line) if line else 0
     rows = source.records([line + 1]) if line else {}
     row = rows.get(line + 1, [])
     found: dict[str, Column] = {}
