@@ -287,3 +287,11 @@ def test_a_lost_group_size_makes_no_frame_of_kernels(tmp_path: Path) -> None:
     path = tmp_path / "kernels.csv"
     path.write_text(f"Dispatch,Duration (us),Grid Size (groups),Block Size (threads),{WAITS}\n{rows}\n")
     assert setting(api.read(path))["work"] == "compute"
+
+
+def test_copies_between_launches_make_no_frame_of_kernels(tmp_path: Path) -> None:
+    kernels = "\n".join(f"{name},800,9000,128,{row}" for name, row in WAITING.items())
+    copies = "\n".join(f"[CUDA memcpy HtoD] {i},90,,,,,,,,,," for i in range(4))
+    path = tmp_path / "kernels.csv"
+    path.write_text(f"Dispatch,Duration (us),Grid Size (groups),Block Size (threads),{WAITS}\n{kernels}\n{copies}\n")
+    assert setting(api.read(path))["work"] == "compute"

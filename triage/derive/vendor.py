@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -59,6 +60,7 @@ _DRAWING = (  # units and counts that stand still, or next to it, where nothing 
 )
 # counted by profilers of frames alone: which stage has warps, and what keeps its warps from starting
 _FRAMES = ("launch_stall.", "sm.warps_cs", "sm.warps_ps", "sm.warps_vtg")
+_COPIES = re.compile(r"mem ?(?:cpy|copy|set)", re.IGNORECASE)  # rows between kernels that have no groups either
 LOST = 0.05  # of the rows of a table of kernels, those whose group size somebody may have lost
 _STILL = 0.02  # of a unit's peak: copies and clears by kernels leave such traces
 _DRAWS = frozenset(("draw", "geometry", "fullscreen"))  # kinds of work
@@ -136,8 +138,9 @@ def _beside_dispatches(capture: Capture) -> bool:
     """Does work without a group size stand beside work with one, as the draws of a frame do? A cell or two may be lost."""
     if (size := capture.facts.get("launch.block_size")) is None or not (size > 0).any():
         return False
-    work = capture.leaf & (capture.kinds == "") & (capture.self_ns > 0)
-    return int((work & ~(size > 0)).sum()) > max(2, LOST * int(capture.leaf.sum()))
+    without = np.flatnonzero(capture.leaf & (capture.kinds == "") & (capture.self_ns > 0) & ~(size > 0))
+    drawn = sum(not _COPIES.search(str(name)) for name in capture.names[without])
+    return drawn > max(2, LOST * int(capture.leaf.sum()))
 
 
 def _drawn(view: View) -> Values:
