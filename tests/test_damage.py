@@ -479,10 +479,14 @@ def test_a_carriage_return_far_below_the_head_sets_its_row_aside(tmp_path: Path,
     assert quoted != any("line 19002: a carriage return within the row" in s for s in said)
 
 
-def test_a_blank_line_below_a_header_of_sysinfo_loses_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["sysinfo.csv", "roofline.csv"])
+def test_a_blank_line_below_a_header_of_a_companion_loses_nothing(name: str, tmp_path: Path) -> None:
     folder = shutil.copytree(SAMPLES / "rocprof-compute" / "four_kernels_mi210", tmp_path / "w")
+    (folder / "roofline.csv").write_text("device,HBMBw\n0,1200\n", "utf-8")
     whole = reader.read(str(folder)).table
-    head, *rows = (folder / "sysinfo.csv").read_text("utf-8").splitlines()
-    (folder / "sysinfo.csv").write_text("\n".join([head, "", *rows]) + "\n", "utf-8")
+    head, *rows = (folder / name).read_text("utf-8").splitlines()
+    (folder / name).write_text("\n".join([head, "", *rows]) + "\n", "utf-8")
     table = reader.read(str(folder)).table
-    assert table.columns.keys() == whole.columns.keys() and table.device == whole.device
+    assert table.device == whole.device
+    said, wanted = ({m: (c.header, str(c.values)) for m, c in t.columns.items()} for t in (table, whole))
+    assert said == wanted

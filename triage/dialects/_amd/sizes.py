@@ -55,8 +55,7 @@ def stated(source: Source, file: int, n: int, odd: Odd) -> tuple[dict[str, Colum
     line, headers = wide_table.header(source)
     if line:
         shape.check(source, line + 1, None, headers)
-    # a blank line may stand between the header and its row
-    line = next((n - 1 for n, text in source.numbered(line + 1) if n > line and text.strip()), line) if line else 0
+    line = _above_row(source, line)
     rows = source.records([line + 1]) if line else {}
     row = rows.get(line + 1, [])
     found: dict[str, Column] = {}
@@ -78,11 +77,18 @@ def stated(source: Source, file: int, n: int, odd: Odd) -> tuple[dict[str, Colum
     return found, arch.split(":")[0], model
 
 
+def _above_row(source: Source, header: int) -> int:
+    """The line above the first row below a header, since blank lines may stand between them; 0 without a header."""
+    return (
+        next((n - 1 for n, text in source.numbered(header + 1) if n > header and text.strip()), header) if header else 0
+    )
+
+
 def measured(source: Source, file: int, n: int) -> Column | None:
     """Peak memory bandwidth (GB/s) of the first GPU in a roofline.csv, None when it holds none."""
     try:
         line, headers = wide_table.header(source)
-        at = wide_table.find(headers, "HBMBw")
+        at, line = wide_table.find(headers, "HBMBw"), _above_row(source, line)
         cells = source.records([line + 1]).get(line + 1, []) if line else []
         value = float(cells[at]) if 0 <= at < len(cells) else 0.0
     except (TriageError, csv.Error, ValueError):  # a companion that cannot be read takes nothing from the export itself
