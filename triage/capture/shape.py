@@ -285,11 +285,14 @@ def counts(source: Source, first: int, last: int | None, quotes: bool, held: Hel
             continue
         starts = np.concatenate([[0], ends[:-1] + 1])[begin:end]
         stops = ends[begin:end]
-        raw = np.frombuffer(data, np.uint8)[starts[0] : stops[-1] + 1]
-        starts, stops = starts - starts[0], stops - starts[0]
-        text_ends = stops - (raw[np.maximum(stops - 1, 0)] == _CR)
+        low, high = int(starts[0]), int(stops[-1]) + 1
+        raw = np.frombuffer(data, np.uint8)[low:high]
+        starts, stops = starts - low, stops - low
+        returns = raw[np.maximum(stops - 1, 0)] == _CR
+        text_ends = stops - returns
         cells = _counts(raw, starts, stops, sep, quotes)
-        if data.count(b"\r") != data.count(b"\r\n"):
+        # looking for the first one is the faster, and mostly there is none
+        if data.find(b"\r", low, high) >= 0 and data.count(b"\r", low, high) != np.count_nonzero(returns):
             cells[_broken(raw, starts, stops, quotes)] = BROKEN
         yield number + begin, cells, raw[np.maximum(text_ends - 1, 0)] == sep
 
