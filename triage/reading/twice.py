@@ -22,6 +22,7 @@ BEFORE = 64  # lines like the last one behind which a repetition may begin
 NUMBERS = 6  # different numbers, 0 and 1 aside, that a repetition must hold before it can be no chance
 DISTINCT = 4  # figures that rows and their repetition must hold before they can be no chance
 CLOSE = 0.02  # what rounding may take from a sum
+_WORD = re.compile(r"[A-Za-z]{2}")
 _TOTAL = re.compile(r"(?:(?:grand|sub|frame|gpu)[ _-]?)?(?:total|sum|average|avg|mean|overall)s?(?:[ _-](?:time|frame|gpu))?|whole frame", re.IGNORECASE)  # fmt: skip
 
 _NUMBER = re.compile(rb"(?<![\w.])\d+(?:\.\d+)?(?![\w.])")
@@ -77,6 +78,15 @@ def columns(table: Table) -> list[Quality]:
     return found
 
 
+def _above_values(source: Source, columns: Iterable[int]) -> tuple[int, dict[int, str]]:
+    """(line, header by 0-based column) of a long table, where a metric's name is no header: the first line with words there."""
+    for n, line in enumerate(source.head_lines[:HEADERS]):
+        row = cells(line, source.delimiter, source.skip_space)
+        if found := {at: row[at].strip() for at in columns if at < len(row) and _WORD.search(row[at])}:
+            return n, found
+    return -1, {}
+
+
 def _columns(source: Source, headers: dict[int, str]) -> list[Quality]:
     """headers: by 0-based column. Looked for in the head of the file; of a large one the rows there are enough."""
 
@@ -88,10 +98,17 @@ def _columns(source: Source, headers: dict[int, str]) -> list[Quality]:
     cut = {n: cells(rows[n], source.delimiter, source.skip_space) for n in near}
     top = max(near, key=lambda n: agrees(cut[n]), default=-1)
     if top < 0 or not agrees(cut[top]):
-        return []
+        top, headers = _above_values(source, headers)
+        if top < 0:
+            return []
+        cut = {top: cells(rows[top], source.delimiter, source.skip_space)}
     names = [h.strip() for h in cut[top]]
     again = {
-        j: at for at, h in headers.items() for j, name in enumerate(names) if j != at and name == h and names[at] == h
+        j: at
+        for at in headers
+        if at < len(names) and names[at]
+        for j, h in enumerate(names)
+        if j != at and h == names[at]
     }
     # of some tools every name stands once for each frame
     if not again or len(set(again.values())) == agrees(cut[top]) > 1:
