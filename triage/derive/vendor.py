@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -130,21 +131,24 @@ def of_a_frame(capture: Capture) -> bool:
     return (
         drawing_counted(capture)
         or any(m.startswith(_FRAMES) for m in capture.facts)
-        or (not of_kernels(capture.input.tells) and _beside_dispatches(capture))
+        or (not of_kernels(capture.input.tells) and _draws_beside_dispatches(capture))
     )
 
 
-def _beside_dispatches(capture: Capture) -> bool:
+def _draws_beside_dispatches(capture: Capture) -> bool:
     """Does work without a group size stand beside work with one, as the draws of a frame do? A cell or two may be lost."""
     if (size := capture.facts.get("launch.block_size")) is None or not (size > 0).any():
         return False
-    without = np.flatnonzero(capture.leaf & (capture.kinds == "") & (capture.self_ns > 0) & ~(size > 0))
-    drawn = sum(not _COPIES.search(str(name)) for name in capture.names[without])
-    return drawn > max(2, LOST * int(capture.leaf.sum()))
+    leaf = capture.leaf
+    without = np.flatnonzero(leaf & (capture.kinds == "") & (capture.self_ns > 0) & ~(size > 0))
+    enough = max(2, LOST * int(leaf.sum()))
+    draws = (name for name in capture.names[without] if not _COPIES.search(str(name)))
+    return next(islice(draws, int(enough), None), None) is not None
 
 
 def _drawn(view: View) -> Values:
-    return np.full(view.size, 1.0) if drawn(view.capture) else np.nan
+    found = view.whole.once("drawn", lambda: drawn(view.capture))  # asked by each block of a large capture
+    return np.full(view.size, 1.0) if found else np.nan
 
 
 def _capability(view: View) -> Values:
