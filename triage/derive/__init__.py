@@ -16,6 +16,7 @@ import numpy as np
 from triage import schema
 from triage.capture.arrays import Indices, Masks, Values
 from triage.capture.capture import Capture
+from triage.derive._arrays import full
 from triage.derive._derivation import Derivation
 from triage.devices import Device
 
@@ -153,7 +154,7 @@ class View:
         if not metric.startswith("device."):
             return np.nan
         value = _device_value(self.capture.device, metric)
-        return np.nan if value is None else np.full(self.size, float(value))
+        return np.nan if value is None else full(value, self.size)
 
 
 def _device_value(device: Device | None, metric: str) -> float | None:

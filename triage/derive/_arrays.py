@@ -47,6 +47,6 @@ def over(part: Values, whole: Values) -> Values:
 
 
 def full(value: Values, size: int) -> Floats:
-    """A column of `size` values, whether `value` is one already or one number for all."""
-    column: Floats = value if np.ndim(value) else np.full(size, float(value))
+    """A column of `size` values to read, whether `value` is one already or one number for all, which is held once."""
+    column: Floats = value if np.ndim(value) else np.broadcast_to(np.float64(value), (size,))
     return column

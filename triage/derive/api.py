@@ -9,6 +9,7 @@ import numpy as np
 
 from triage.capture.arrays import Values
 from triage.capture.capture import Capture
+from triage.derive._arrays import full
 from triage.derive._derivation import Derivation
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def api_known(view: View) -> str:
 def _flag(api: str) -> Derivation:
     def known(view: View) -> Values:
         found = api_known(view)
-        return np.full(view.size, float(found == api)) if found else np.nan
+        return full(found == api, view.size) if found else np.nan
 
     return Derivation(f"api.{api}", (), "the dialect, or calls that only one API has", known, whole=True)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from triage.capture.arrays import Values
 from triage.capture.timeline.words import COLLECTIVE
-from triage.derive._arrays import first, highest, over
+from triage.derive._arrays import first, full, highest, over
 from triage.derive._derivation import Derivation
 from triage.ground.method import RAISED
 from triage.ground.wording import whole_percent
@@ -106,7 +106,7 @@ def _peak(precision: str) -> Callable[[View], Values]:
         measured = 2 * view[f"peak.{_LETTER[precision]}fma_per_cycle"] * view["sm.frequency"]
         device = view.capture.device
         tflops = None if device is None else getattr(device.peaks, f"{precision}_tflops")
-        table = np.nan if tflops is None else np.full(view.size, tflops * 1e12)
+        table = np.nan if tflops is None else full(tflops * 1e12, view.size)
         return first(measured, table)
 
     return peak
@@ -115,7 +115,7 @@ def _peak(precision: str) -> Callable[[View], Values]:
 def _ratio(view: View) -> Values:
     device = view.capture.device
     table = None if device is None else device.fp64_ratio
-    listed = np.nan if not table else np.full(view.size, float(table))
+    listed = np.nan if not table else full(table, view.size)
     measured = view["peak.ffma_per_cycle"] / view["peak.dfma_per_cycle"]
     peaks = view["flop.fp32_peak"] / view["flop.fp64_peak"]
     return first(measured, listed, peaks)
@@ -124,7 +124,7 @@ def _ratio(view: View) -> Values:
 def _vram_peak(view: View) -> Values:
     device = view.capture.device
     peak = None if device is None else device.peaks.dram_bytes_per_s
-    return np.nan if peak is None else np.full(view.size, float(peak))
+    return np.nan if peak is None else full(peak, view.size)
 
 
 def _matrix(view: View) -> Values:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from triage.capture.arrays import Values
+from triage.derive._arrays import full
 from triage.derive._derivation import Derivation
 from triage.derive.api import api_known
 
@@ -49,7 +50,7 @@ def _flag(feature: str) -> Derivation:
     def known(view: View) -> Values:
         device = view.capture.device
         found = has(feature, device.arch if device else "", api_known(view))
-        return np.full(view.size, found) if found == found else np.nan
+        return full(found, view.size) if found == found else np.nan
 
     return Derivation(f"can.{feature}", (), "the device's generation and the API (features.toml)", known, whole=True)
 

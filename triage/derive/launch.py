@@ -173,13 +173,13 @@ def _sms(view: View) -> Values:
     counted = np.round(full(sample["sm.cycles_elapsed_sum"] / sample["sm.cycles_elapsed"], sample.size))
     for count in (_middle(counted), _fitting(sample), _by_peak(sample)):
         if count == count:
-            return np.full(view.size, count)
+            return full(count, view.size)
     return np.nan
 
 
 def _table_sms(view: View) -> Values:
     device = view.capture.device
-    return np.full(view.size, float(device.sm_count)) if device is not None and device.sm_count else np.nan
+    return full(device.sm_count, view.size) if device is not None and device.sm_count else np.nan
 
 
 def _middle(values: Values) -> float:
@@ -243,8 +243,8 @@ def _estimate(view: View) -> Values:
 def _wave_size(view: View) -> Values:
     device = view.capture.device
     if device is None:  # every NVIDIA GPU has warps of 32, whichever it is
-        return np.full(view.size, 32.0) if vendor_of(view.capture) == "nvidia" else np.nan
-    return np.full(view.size, float(device.warp_size))
+        return full(32.0, view.size) if vendor_of(view.capture) == "nvidia" else np.nan
+    return full(device.warp_size, view.size)
 
 
 def _per_call(view: View) -> Values:

@@ -11,6 +11,7 @@ import numpy as np
 
 from triage.capture.arrays import Values
 from triage.capture.capture import Capture
+from triage.derive._arrays import full
 from triage.derive._derivation import Derivation
 
 if TYPE_CHECKING:
@@ -97,9 +98,9 @@ def _is(vendor: str) -> Derivation:
     def flag(view: View) -> Values:
         found = vendor_of(view.capture)
         if vendor in OWN:
-            return np.full(view.size, float(found == vendor))
+            return full(found == vendor, view.size)
         # a table of nobody's may be anybody's
-        return np.full(view.size, float(found == vendor)) if found else np.nan
+        return full(found == vendor, view.size) if found else np.nan
 
     tells = "the device's vendor, or counters or a tool that only this vendor has"
     return Derivation(f"device.is_{vendor}", (), tells, flag, whole=True)
@@ -107,11 +108,11 @@ def _is(vendor: str) -> Derivation:
 
 def _rdna(view: View) -> Values:
     device = view.capture.device
-    return np.full(view.size, float(device is not None and device.arch.startswith(_RDNA)))
+    return full(device is not None and device.arch.startswith(_RDNA), view.size)
 
 
 def _kernels(view: View) -> Values:
-    return np.full(view.size, float(of_kernels(view.capture.input.tells)))
+    return full(of_kernels(view.capture.input.tells), view.size)
 
 
 def drawing_counted(capture: Capture) -> bool:
@@ -148,14 +149,14 @@ def _draws_beside_dispatches(capture: Capture) -> bool:
 
 def _drawn(view: View) -> Values:
     found = view.whole.once("drawn", lambda: drawn(view.capture))  # asked by each block of a large capture
-    return np.full(view.size, 1.0) if found else np.nan
+    return full(1.0, view.size) if found else np.nan
 
 
 def _capability(view: View) -> Values:
     device = view.capture.device
     if device is None or not device.arch.startswith("sm_"):
         return np.nan
-    return np.full(view.size, int(device.arch[3:]) / 10)
+    return full(int(device.arch[3:]) / 10, view.size)
 
 
 DERIVATIONS = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -25,9 +26,31 @@ from triage.reading.markers import spread
 from triage.schema.derived import HARDWARE_UNITS
 
 _BANDS = tuple(BANDS)
-NEAR = 1_000  # workloads whose units are put in order together
-# shares of peak per unit, and per workload its measured units, busiest first; per unit, whether it limits first or second
-_Ranked = tuple[list[list[Any]], list[list[int]], list[list[bool]], list[list[bool]]]
+NEAR = 1_000  # workloads whose figures are made ready together: a page shows ten of a million
+# fields with figures -> column of Columns behind them, and digits that the result has
+FIGURES = {
+    "duration_ns": ("time", 3),
+    "self_ns": ("own", 3),
+    "share": ("shares", 6),
+    "saved_ns": ("saved", 1),
+    "bound_speedup": ("speedup", 4),
+}
+
+
+@dataclass
+class _Near:
+    """Figures of neighbours as the result has them.
+
+    pct: shares of peak, per unit. ranked: per workload its measured units, busiest first. primary, secondary: per unit,
+    whether it limits first or second. figures: those of FIGURES.
+    """
+
+    block: int
+    pct: list[list[Any]]
+    ranked: list[list[int]]
+    primary: list[list[bool]]
+    secondary: list[list[bool]]
+    figures: dict[str, list[Any]]
 
 
 class Columns:
@@ -57,7 +80,7 @@ class Columns:
         self.name = list(map(str, c.names[rows].tolist()))
         self.causes = causes.names
         self.leader = d.parts[p].leaders.cause[rows]
-        self._near: tuple[int, _Ranked] = (-1, ([], [], [], []))
+        self._near: _Near | None = None
         self.judged: list[bool] = d.parts[p].judged[rows].tolist()
 
     def __len__(self) -> int:
@@ -78,32 +101,26 @@ class Columns:
         """How many calls a workload stands for."""
         return numbers(self._capture.calls[self.rows], 3)
 
-    @cached_property
-    def duration_ns(self) -> list[Any]:
-        """Inclusive time; None without times."""
-        return numbers(self.time, 3)
+    def field(self, name: str) -> list[Any]:
+        """One field of all entries; None for figures that are not known."""
+        found: list[Any] = self._figures(name) if name in FIGURES else getattr(self, name)
+        return found
+
+    def _figures(self, name: str, some: slice = slice(None)) -> list[Any]:
+        column, digits = FIGURES[name]
+        return numbers(getattr(self, column)[some], digits)
 
     @cached_property
-    def self_ns(self) -> list[Any]:
-        """Exclusive time; None without times."""
-        return numbers(self.own, 3)
-
-    @cached_property
-    def share(self) -> list[Any]:
-        """Exclusive time as a share of the capture's."""
+    def shares(self) -> Floats:
+        """Exclusive time as a share of the capture's; NaN without times."""
         total = self._capture.frame_ns
-        return numbers(self.own / total) if total > 0 else [None] * len(self)
+        return self.own / (total if total > 0 else np.nan)
 
     @cached_property
     def saved(self) -> Floats:
         """What the cause that leads a workload gives back, in ns; NaN where none leads."""
         led = self.leader >= 0
         return np.where(led, self._d.parts[self._p].leaders.likely[self.rows] * self.own, np.nan)
-
-    @cached_property
-    def saved_ns(self) -> list[Any]:
-        """`saved` as the result has it."""
-        return numbers(self.saved, 1)
 
     @cached_property
     def limiter_class(self) -> list[str]:
@@ -175,13 +192,13 @@ class Columns:
         return _opinions(self._o)
 
     @cached_property
-    def bound_speedup(self) -> list[Any]:
-        """How much faster a workload could get at most before its top unit is full; None where it is."""
+    def speedup(self) -> Floats:
+        """How much faster a workload could get at most before its top unit is full; NaN where it is."""
         view, top = self._o.view, self._o.limits.clusters.top
         with np.errstate(all="ignore"):
             # without shares of peak what the instructions need is the floor: traffic can be saved, instructions stay
             floor = np.fmax(np.fmax(view["unit.issue"], view["unit.math"]), view["unit.lsu"])
-            return numbers(np.where(top > HIGH, np.nan, np.where(np.isnan(top), 1 / floor, RAISED / top)), 4)
+            return np.where(top > HIGH, np.nan, np.where(np.isnan(top), 1 / floor, RAISED / top))
 
     def times(self, i: int) -> Entry | None:
         """Shortest, median and longest repeat in ns; None for a workload seen once."""
@@ -197,8 +214,8 @@ class Columns:
 
     def entry(self, i: int) -> Entry:
         """One workload as the result has it."""
-        pct, ranked, primary, secondary = self._ranked(i // NEAR)
-        units, order, w, k = self.units, ranked[i % NEAR], int(self.rows[i]), i % NEAR
+        near, k = self._nearby(i // NEAR), i % NEAR
+        units, order, w = self.units, near.ranked[k], int(self.rows[i])
         path, parent = self.paths[i], int(self._capture.parent[w])
         return {
             "id": self.id[i],
@@ -209,18 +226,18 @@ class Columns:
             "parent": self._d.parts[self._p].workload_id(parent, self._d.many) if parent >= 0 else None,
             "calls": self.calls[i],
             "times": self.times(i),
-            "duration_ns": self.duration_ns[i],
-            "self_ns": self.self_ns[i],
-            "share": self.share[i],
-            "sol": [{"unit": units[u], "pct": pct[u][k]} for u in order],
+            "duration_ns": near.figures["duration_ns"][k],
+            "self_ns": near.figures["self_ns"][k],
+            "share": near.figures["share"][k],
+            "sol": [{"unit": units[u], "pct": near.pct[u][k]} for u in order],
             "band": self.band[i],
-            "primary": [units[u] for u in order if primary[u][k]],
-            "secondary": [units[u] for u in order if secondary[u][k]],
-            "bound_speedup": self.bound_speedup[i],
+            "primary": [units[u] for u in order if near.primary[u][k]],
+            "secondary": [units[u] for u in order if near.secondary[u][k]],
+            "bound_speedup": near.figures["bound_speedup"][k],
             "hit_grades": {c: GRADES[code - 1] for c, code in (("TEX", self.tex[i]), ("L2", self.l2[i])) if code},
             "limiter_class": self.limiter_class[i],
             "chain": self.chain_of(i),
-            "saved_ns": self.saved_ns[i],
+            "saved_ns": near.figures["saved_ns"][k],
             "judged": self.judged[i],
             "second_opinion": self.opinions.get(w, []),
             "verdict": self.verdict[i],
@@ -230,24 +247,24 @@ class Columns:
     def _capture(self) -> Capture:
         return self._d.parts[self._p].capture
 
-    def _ranked(self, block: int) -> _Ranked:
-        """Of the NEAR workloads of a block; entries are nearly always made one after another, so that one is kept."""
-        if self._near[0] != block:
-            self._near = block, self._rank(slice(block * NEAR, (block + 1) * NEAR))
-        return self._near[1]
+    def _nearby(self, block: int) -> _Near:
+        """The NEAR workloads of a block; entries are nearly always made one after another, so that one is kept."""
+        if self._near is None or self._near.block != block:
+            self._near = self._made(block)
+        return self._near
 
-    def _rank(self, some: slice) -> _Ranked:
-        if not self.units:
-            return [], [[]] * NEAR, [], []
+    def _made(self, block: int) -> _Near:
+        some = slice(block * NEAR, (block + 1) * NEAR)
         pct = self.pct[:, some]
-        order = np.argsort(-pct, axis=0, kind="stable").T.tolist()  # NaN comes last
         count = np.isfinite(pct).sum(axis=0).tolist()
-        ranked = [units[:n] for units, n in zip(order, count, strict=True)]
-        return (
+        order = np.argsort(-pct, axis=0, kind="stable").T.tolist() if self.units else [[] for _ in count]
+        return _Near(
+            block,
             [numbers(row, 4) for row in pct],
-            ranked,
+            [units[:n] for units, n in zip(order, count, strict=True)],  # NaN came last
             self.primary[:, some].tolist(),
             self.secondary[:, some].tolist(),
+            {name: self._figures(name, some) for name in FIGURES},
         )
 
 

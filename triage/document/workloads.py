@@ -52,4 +52,4 @@ class Workloads(Sequence[Entry]):
 
     def field(self, name: str) -> list[Any]:
         """One field of all entries, without making them."""
-        return [value for c in self.columns for value in getattr(c, name)]
+        return [value for c in self.columns for value in c.field(name)]

@@ -40,12 +40,11 @@ _BANDS, _CONFIDENCE = tuple(BANDS), tuple(CONFIDENCE)
 Column = list[Any] | Indices | int  # 0 where every value is 0
 
 
-def pack(b: Bundle, nodes: Nodes) -> Iterator[tuple[str, Any]]:
+def pack(b: Bundle, nodes: Nodes, words: Words) -> Iterator[tuple[str, Any]]:
     """Parts with their names: `core`, `d0`, `d1` ... (details), `more` (words, rules' advice, findings about the whole).
 
-    One after another, so that each can be packed and let go before the next is made.
+    One after another, so that each can be packed and let go before the next is made. words: empty, for what is said.
     """
-    words = Words()
     yield "core", _core(b, nodes)
     details = Details(b, words)
     for k in range(0, len(b.workloads), CHUNK):
@@ -150,8 +149,14 @@ def _shares(columns: Sequence[Any], unit: str) -> Indices:
     for c in columns:
         row = c.pct[c.units.index(unit)] if unit in c.units else np.full(len(c), np.nan)
         # counters of different replays can give more than 100 %, none less than nothing
-        out.append(np.where(np.isfinite(row), np.maximum(0, tenths(row)), -1).astype(np.int64))
+        out.append(_narrow(np.where(np.isfinite(row), np.maximum(0, tenths(row)), -1)))
     return np.concatenate(out)
+
+
+def _narrow(values: Indices) -> Indices:
+    """Whole numbers in half the memory where they fit: a page holds dozens of columns over all workloads."""
+    fits = np.abs(values).max(initial=0) <= np.iinfo(np.int32).max
+    return values.astype(np.int32 if fits else np.int64)
 
 
 def _tree(nodes: Nodes, names: Strings) -> dict[str, Any]:
@@ -225,14 +230,14 @@ class Details:
         known, guide = [], list[Any]()
         for p, d in enumerate(ways.decisions):
             shapes = [self.p.shape(s._asdict()) for s in d.shapes]
-            known.append(np.array([*shapes, -1]))  # the last one for what is not asked
+            known.append(_narrow(np.array([*shapes, -1])))  # the last one for what is not asked
             guide += [[self.p.shape(s) for s in ways.guided(p, i)] or 0 for i in range(len(self.columns[p]))]
         out = []
         for same in zip(*(d.questions for d in ways.decisions), strict=True):
             shape = np.concatenate([of[q.shape] for of, q in zip(known, same, strict=True)])
             # a question that nobody was asked needs no column
             if (shape >= 0).any():
-                out.append((shape, np.concatenate([_tenths(q.number, q.shape >= 0) for q in same])))
+                out.append((shape, np.concatenate([_narrow(_tenths(q.number, q.shape >= 0)) for q in same])))
         return out, guide
 
     def _rare(self) -> dict[str, dict[str, Any]]:
@@ -321,7 +326,8 @@ def blobs(parts: Iterable[tuple[str, Any]]) -> dict[str, str]:
     with ThreadPoolExecutor(AHEAD) as pool:
         waiting: deque[tuple[str, Future[str]]] = deque()
         for name, data in parts:
-            waiting.append((name, pool.submit(blob, data)))
+            waiting.append((name, pool.submit(_compressed, _dumped(data))))
+            del data  # of the first part, over all workloads, nothing is kept beside the next
             if len(waiting) > AHEAD:
                 first, text = waiting.popleft()
                 out[first] = text.result()
@@ -331,9 +337,16 @@ def blobs(parts: Iterable[tuple[str, Any]]) -> dict[str, str]:
 
 def blob(data: Any) -> str:
     """A part as text of letters that is inert inside a script element."""
+    return _compressed(_dumped(data))
+
+
+def _dumped(data: Any) -> bytes:
     try:
-        dumped = orjson.dumps(data, option=orjson.OPT_SERIALIZE_NUMPY)
+        return orjson.dumps(data, option=orjson.OPT_SERIALIZE_NUMPY)
     except TypeError:  # a lone surrogate in somebody's path
         text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=np.ndarray.tolist)
-        dumped = text.encode("utf-8", "replace")
+        return text.encode("utf-8", "replace")
+
+
+def _compressed(dumped: bytes) -> str:
     return base64.b64encode(zlib.compress(dumped, LEVEL)).decode()

@@ -16,7 +16,7 @@ from triage.ground import glossary as words
 from triage.rendering import phrases
 from triage.rendering.html import bars, drawings, lanes, packed
 from triage.rendering.html.tree import Nodes, tree
-from triage.rendering.html.words import web
+from triage.rendering.html.words import Words, web
 from triage.rendering.pass_table import pass_table
 
 # read as they are, never rendered: a brace in them is CSS or JavaScript, not Jinja
@@ -105,10 +105,9 @@ def _hash(text: str) -> str:
 
 
 def _parts(b: Bundle, nodes: Nodes) -> Iterator[tuple[str, Any]]:
-    for name, data in packed.pack(b, nodes):
-        yield name, data
-        if name == "more":
-            yield "words", reference(b, data["M"])
+    words = Words()
+    yield from packed.pack(b, nodes, words)
+    yield "words", reference(b, words.metric_rows)
 
 
 def reference(b: Bundle, metrics: Sequence[Sequence[str]]) -> dict[str, Any]:
