@@ -67,6 +67,23 @@ print(dialects.pick(Source("sample_captures/generic/frame_handmade.csv"))[0].NAM
     assert said.split() == ["generic", "generic", "native_files"]
 
 
+def test_no_other_is_imported_for_what_a_row_is_called() -> None:
+    code = """
+import sys
+from triage import dialects
+print(dialects.noun(["presentmon"]), dialects.noun(["ncu-raw"]), "triage.dialects.rga" in sys.modules)
+"""
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True).stdout
+    assert said.split() == ["application", "kernel", "False"]
+
+
+def test_a_dialect_is_known_by_its_name_alone() -> None:
+    every = dialects.dialects()
+    assert [name for name, module in every.items() if dialects.named(name) is not module] == []
+    assert every["unreal-csv"].__name__ == "triage.dialects.unreal"  # a module may be called otherwise
+    assert dialects.named("unreal") is dialects.named("ncu_raw") is dialects.named("") is None
+
+
 def test_signs_are_words_in_lower_case() -> None:
     signs = {name: sign for name, (sign, _) in dialects._signs().items() if sign is not None}
     assert len(signs) > 30

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from pathlib import Path
 
 import pytest
@@ -59,6 +61,17 @@ def chains(text: str, tmp_path: Path) -> dict[str, list[str]]:
 )
 def test_further_words_of_frames(header: str, metric: str) -> None:
     assert spoken.read([header]).get(0, ("", ""))[0] == metric
+
+
+def test_several_words_are_united_as_if_each_phrase_were_looked_for() -> None:
+    """Phrases are looked for where their first word stands; what one becomes may begin another."""
+    texts = [f"{many}s rate of {other}" for (many, _), (other, _) in itertools.pairwise(spoken._joined())]
+    texts += ["memory controllers", "shared rop colour", "crops rop", "nothing of that"]
+    for text in texts:
+        plain = text
+        for many, one in spoken._joined():
+            plain = re.sub(rf"\b{many}s?\b", one, plain)
+        assert spoken._united(text) == plain
 
 
 def test_a_pipe_is_called_by_its_name_only_beside_units_that_are() -> None:

@@ -101,6 +101,14 @@ def dialects() -> dict[str, Dialect]:
     return {dialect.NAME: dialect for dialect in map(_dialect, _signs())}
 
 
+def named(name: str) -> Dialect | None:
+    """The dialect of a name, None for an unknown one; no other is imported where its module is called like it."""
+    module = name.replace("-", "_")
+    if module in _signs() and name == (found := _dialect(module)).NAME:
+        return found
+    return dialects().get(name)
+
+
 @cache
 def _signs() -> dict[str, tuple[tuple[str, ...] | None, bool]]:
     """Module -> its SIGN, None where it has none, and whether it may know a folder.
@@ -153,14 +161,12 @@ def _checked(module: ModuleType) -> Dialect:
 
 def tells(dialect: Dialect | str) -> Mapping[str, str]:
     """Facts that all exports of a dialect share: fact -> word of rulebook.applies.FACTS; none for an unknown name."""
-    return getattr(dialects().get(dialect) if isinstance(dialect, str) else dialect, "TELLS", {})
+    return getattr(named(dialect) if isinstance(dialect, str) else dialect, "TELLS", {})
 
 
 def noun(names: Iterable[str]) -> str:
     """What a row of exports of these dialects is called: kernel, application (`ROW` of the dialect), else marker."""
-    found = {
-        getattr(dialects().get(n), "ROW", "kernel" if tells(n).get("work") == "compute" else "marker") for n in names
-    }
+    found = {getattr(named(n), "ROW", "kernel" if tells(n).get("work") == "compute" else "marker") for n in set(names)}
     return found.pop() if len(found) == 1 else "marker"
 
 
@@ -182,9 +188,9 @@ def pick(source: Source, wanted: str = "", mapped: bool = False) -> tuple[Dialec
     recognises is read as generic.
     """
     if wanted:
-        if (named := dialects().get(wanted)) is None:
+        if (asked := named(wanted)) is None:
             raise TriageError(f"no dialect is called {wanted!r}", "see: triage list dialects")
-        return named, "asked for with --dialect"
+        return asked, "asked for with --dialect"
     # all that may know it are asked: a table may look like several, and only the scores say which knows it best
     matches, refused = [], None
     for d in _asked(source):

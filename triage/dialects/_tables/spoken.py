@@ -26,6 +26,7 @@ from triage.ground.errors import UnknownUnit
 LONGEST = 80  # characters of a name that somebody wrote by hand
 _FILE = Path(__file__).resolve().parent / "spoken.toml"
 _AGGREGATE = re.compile(r"[\[(](avg|average|mean|median|sum|total|max)[\])]\Z", re.IGNORECASE)
+_WORD = re.compile(r"[a-z0-9]+")
 CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _SEVERAL = re.compile(r"\b([A-Z]{2,})s\b")  # `SMs`
 _COUNTED = re.compile(r"#|(?<![a-z])(?:count|number|num)(?![a-z])", re.IGNORECASE)
@@ -238,14 +239,10 @@ def _short(unit: str) -> str:
 def _words(text: str, apart: bool = False) -> _Words:
     """The words that say what is meant. apart: are words that stand without a joint taken apart, `l2hit`, `drambw`?"""
     data = _data()
-    found = re.findall(r"[a-z0-9]+", CAMEL.sub(" ", _SEVERAL.sub(r"\1", text)).lower())
-    joined = " ".join(_apart(w) if apart else w for w in found)
-    for many, one in _joined():
-        if many in joined:
-            joined = re.sub(rf"\b{many}s?\b", one, joined)
-    same = _same()
-    meant = (same.get(w, same.get(_one(w), _one(w))) for w in joined.split())
-    kept = frozenset(w for w in meant if w not in data["drop"])
+    low = text if text.islower() else CAMEL.sub(" ", _SEVERAL.sub(r"\1", text)).lower()
+    found = _WORD.findall(low)
+    joined = _united(" ".join([_apart(w) for w in found] if apart else found))
+    kept = frozenset(filter(None, map(_sense, joined.split())))
     if "launch" in kept and (held := kept.intersection(data["stalls_of_launches"])):
         kept = kept.difference(held) | {"stall"}
     if "stall" not in kept:
@@ -253,6 +250,25 @@ def _words(text: str, apart: bool = False) -> _Words:
     if "launch" not in kept:
         return kept.difference(data["drop_of_stalls"])
     return kept.difference(data["drop_of_launches"], (w for w in data["drop_of_stalls"] if w != "warp"))
+
+
+def _united(text: str) -> str:
+    """A text in which several words that mean one are that one; what stands first in spoken.toml goes first."""
+    done = -1
+    while waiting := sorted({r for w in text.split() for r in _begun().get(w, ()) if r > done}):
+        for done in waiting:
+            many, one = _joined()[done]
+            if many in text:
+                text = re.sub(rf"\b{many}s?\b", one, text)
+                break  # other words stand there now
+    return text
+
+
+@lru_cache(4096)
+def _sense(word: str) -> str:
+    """What a single word means; "" where that is nothing."""
+    meant = _same().get(word, _same().get(_one(word), _one(word)))
+    return "" if meant in _data()["drop"] else meant
 
 
 def _one(word: str) -> str:
@@ -357,6 +373,17 @@ def _same() -> dict[str, str]:
 def _joined() -> tuple[tuple[str, str], ...]:
     """(written, meant) of several words that mean one, in the order in which they are looked for."""
     return tuple((way, meant) for meant, many in _data()["joined"].items() for phrase in many for way in _ways(phrase))
+
+
+@cache
+def _begun() -> dict[str, list[int]]:
+    """Word -> places in `_joined` of what may begin with it."""
+    out: dict[str, list[int]] = {}
+    for rank, (many, _) in enumerate(_joined()):
+        first, blank, _ = many.partition(" ")
+        for word in (first,) if blank else (first, f"{first}s"):
+            out.setdefault(word, []).append(rank)
+    return out
 
 
 def _ways(phrase: str) -> list[str]:
