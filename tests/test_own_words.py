@@ -11,7 +11,7 @@ import pytest
 from triage import api, schema
 from triage.derive import View
 from triage.dialects import generic
-from triage.dialects._tables import spoken
+from triage.dialects._tables import spoken, vocabulary
 from triage.inference.setting import setting
 
 HEAD = "SM SOL%,TEX SOL%,L2 SOL%,DRAM SOL%,CROP SOL%"
@@ -65,13 +65,13 @@ def test_further_words_of_frames(header: str, metric: str) -> None:
 
 def test_several_words_are_united_as_if_each_phrase_were_looked_for() -> None:
     """Phrases are looked for where their first word stands; what one becomes may begin another."""
-    texts = [f"{many}s rate of {other}" for (many, _), (other, _) in itertools.pairwise(spoken._joined())]
+    texts = [f"{many}s rate of {other}" for (many, _), (other, _) in itertools.pairwise(vocabulary._joined())]
     texts += ["memory controllers", "shared rop colour", "crops rop", "nothing of that"]
     for text in texts:
         plain = text
-        for many, one in spoken._joined():
+        for many, one in vocabulary._joined():
             plain = re.sub(rf"\b{many}s?\b", one, plain)
-        assert spoken._united(text) == plain
+        assert vocabulary._united(text) == plain
 
 
 def test_a_pipe_is_called_by_its_name_only_beside_units_that_are() -> None:
@@ -221,12 +221,13 @@ BESIDE = {"gpu.time": "GPU time (ms)", "vpc.throughput": "VPC SOL%", "prop.throu
 def test_every_way_of_writing_a_header_is_read(metric: str) -> None:
     """`none`: called like a metric, and no metric: beside the units and stalls of a frame such a column is left."""
     wanted = "" if metric == "none" else metric
-    assert not wanted or schema.known(wanted)
+    assert not wanted or schema.known(wanted.removeprefix("1 - "))
     found = {}
     for header in LISTED[metric].split("; "):
         headers = ["Pass", *(h for m, h in BESIDE.items() if m != metric), header]
-        columns = generic._meant(headers, {0}, {}).columns
-        found[header] = next((m for m, (place, _) in columns.items() if place == len(headers) - 1), "")
+        meant, last = generic._meant(headers, {0}, {}), len(headers) - 1
+        read = next((m for m, (place, _) in meant.columns.items() if place == last), "")
+        found[header] = f"1 - {read}" if last in meant.opposite else read
     assert {h: m for h, m in found.items() if m != wanted} == {}
 
 

@@ -19,7 +19,7 @@ from triage.capture.capture import Column, Quality, Table
 from triage.capture.cells import cells
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects._tables import exported, own_rows, plausible, spoken, wide_table
+from triage.dialects._tables import exported, own_rows, plausible, spoken, vocabulary, wide_table
 from triage.ground import units
 from triage.ground.errors import BadCapture, NotTriageable, UnknownUnit
 
@@ -33,7 +33,7 @@ _COUNTED = {
 }  # a share -> what the same words count
 UNITS_ALONE = 2  # columns that are called by a unit and nothing more: then a pipe may be, too
 # a phone's words, where the table is of a GPU with SMs
-_BESIDE_SM = {"texture_pipe.busy": "l1tex.throughput", "alu.utilization": "pipe.alu"}
+_BESIDE_SM = {"texture_pipe.busy": "l1tex.throughput", "alu.utilization": "pipe.alu", "load_store.busy": "pipe.lsu"}
 
 
 def names() -> dict[str, list[str]]:
@@ -63,19 +63,23 @@ def _known(header: str) -> tuple[str, str]:
         if name and (found := _own(schema.identified(name)) or table.get(schema.normal(name)) or _labelled(name)):
             if not u and (name.endswith(("%", ".pct")) or re.search(r"(_|\.)pct($|_|\.)", name)):
                 u = "%"
-            # `[% of peak]` is a percentage, whatever it says it is one of
-            return found, "%" if u.startswith("%") else u
+            if u.startswith("%") and u != "%":
+                # `[% of peak]` is a percentage, whatever it says it is one of; of something, no count is one
+                return (found, "%") if schema.get(found).unit == "ratio" else ("", "")
+            return found, u
     return "", ""
 
 
 def _own(metric: str) -> str:
     """A metric, "" where it is one that is computed: nobody's column is called so by chance."""
-    return "" if metric.startswith(spoken.OURS) else metric
+    return "" if metric.startswith(vocabulary.OURS) else metric
 
 
 def _labelled(name: str) -> str:
     metric = _own(schema.by_label().get(schema.normal(name), ""))
-    return "" if metric.startswith(spoken.RARER) else metric  # `Stalled: barrier` is Intel's label, and anybody's words
+    return (
+        "" if metric.startswith(vocabulary.RARER) else metric
+    )  # `Stalled: barrier` is Intel's label, and anybody's words
 
 
 def recognise(source: Source) -> Match | None:
@@ -132,7 +136,8 @@ def read(source: Source, options: Options) -> Table:
             f"{len(waits)} columns of stall reasons have no unit and were read as shares of the time, not as cycles"
         )
     table.notes += _by_words(headers, {i: m for i, (m, _) in meant.words.items() if columns.get(m, (-1,))[0] == i})
-    _fill(table, columns, headers, wide.numbers, f"{source.path}:{line}")
+    _fill(table, meant, headers, wide.numbers, f"{source.path}:{line}")
+    _turn(table, {m for m, (c, _) in columns.items() if c in meant.opposite})
     for metric, c, unit in rivals:
         if metric not in table.columns:  # the one it says once more was something else after all
             continue
@@ -153,12 +158,14 @@ class _Meant:
     """What the headers of a table mean.
 
     columns: metric -> (place, unit). words: place -> what was recognised by its words alone. rivals: metric, place and unit
-    of those that say once more what another says. unmapped: headers that nothing is read of.
+    of those that say once more what another says. opposite: places of what metrics lack of one. unmapped: headers that
+    nothing is read of.
     """
 
     words: dict[int, tuple[str, str]]
     columns: dict[str, tuple[int, str]] = field(default_factory=dict)
     rivals: list[tuple[str, int, str]] = field(default_factory=list)
+    opposite: set[int] = field(default_factory=set)
     unmapped: list[str] = field(default_factory=list)
 
     def without_counts(self, headers: list[str], numbers: dict[int, Floats]) -> None:
@@ -188,6 +195,8 @@ def _meant(headers: list[str], taken: set[int], mapping: dict[str, str]) -> _Mea
     words = {i: found for i, found in words.items() if not known[i][0] or schema.get(found[0]).unit == "ratio"}
     words |= spoken.busy(["" if mine else h for h, mine in zip(headers, own, strict=True)], [words.get(i, k) for i, k in enumerate(known)])  # fmt: skip
     told = [words.get(i) or k for i, k in enumerate(known)]
+    here = spoken.of_table(told)
+    told = [(here.get(metric, metric), unit) if i in words else (metric, unit) for i, (metric, unit) in enumerate(told)]
     if any(metric == "sm.throughput" for metric, _ in told):
         told = [(_BESIDE_SM.get(metric, metric), unit) for metric, unit in told]
     told = [("sm.occupancy", f"/{slots:g}") if m == "sm.active_warps" and (slots := spoken.most(h)) else (m, unit) for h, (m, unit) in zip(headers, told, strict=True)]  # fmt: skip
@@ -196,29 +205,31 @@ def _meant(headers: list[str], taken: set[int], mapping: dict[str, str]) -> _Mea
         if i in taken or not header:
             continue
         metric, unit = told[i]
+        opposite, unit = unit.startswith(spoken.OPPOSITE), unit.removeprefix(spoken.OPPOSITE)
         if (
             not own[i] and not header.startswith(metric) and _foreign(metric, unit)
         ):  # `L2 (MB)`, `Time %`: something else of the same name
             metric = ""
         if metric and metric not in out.columns:
             out.columns[metric] = (i, unit)
+            out.opposite |= {i} if opposite else set()
         else:
             out.unmapped.append(header)
-            out.rivals += [(metric, i, unit)] if metric else []
+            out.rivals += [(metric, i, unit)] if metric and not opposite else []
     return out
 
 
-def _fill(
-    table: Table, columns: dict[str, tuple[int, str]], headers: list[str], numbers: dict[int, Floats], where: str
-) -> None:
+def _fill(table: Table, meant: _Meant, headers: list[str], numbers: dict[int, Floats], where: str) -> None:
     """Enter the columns in the units of their metrics, with remarks on what was decided by the values. where: of the header."""
+    columns = meant.columns
     # people write 0.47 or 47 for a share; a file does one of them throughout
     percent = _bare_ratios_are_percent(columns, numbers, headers, table.notes)
     bare = {m: c for m, (c, unit) in columns.items() if not unit and schema.get(m).unit == "ratio"}
     whole: Sequence[str] = ()
     if percent:
+        shares = {m: c for m, c in bare.items() if c not in meant.opposite}  # rates of misses may all be small
         whole, said = plausible.fractions(
-            {m: numbers[c] for m, c in bare.items()}, {m: headers[c] for m, c in bare.items()}
+            {m: numbers[c] for m, c in shares.items()}, {m: headers[c] for m, c in shares.items()}
         )
         table.quality += said
     signed = {m: c for m, (c, unit) in columns.items() if unit == "%" and schema.get(m).unit == "ratio"}
@@ -245,6 +256,15 @@ def _fill(
     table.quality += plausible.stated(table.columns)
 
 
+def _turn(table: Table, metrics: set[str]) -> None:
+    """Shares of the opposite, such as miss rates, become those of their metric."""
+    for metric in metrics:
+        raw = table.raw[table.columns[metric].header] = table.columns[metric]
+        table.columns[metric] = Column(
+            1 - raw.values, raw.header, unit=raw.unit, formula=f"1 - {raw.header}", inputs=(raw.header,)
+        )
+
+
 def _is_metric(header: str) -> bool:
     return bool(metric_of(header)[0])
 
@@ -252,7 +272,7 @@ def _is_metric(header: str) -> bool:
 def _doubted(known: tuple[str, str]) -> bool:
     """Is a header unknown, or one of shares where the metric of its name is none? `SM Occupancy [%]` counts no warps."""
     metric, unit = known
-    return not metric or (unit == "%" and schema.get(metric).unit != "ratio")
+    return not metric or (unit in ("%", "ratio") and schema.get(metric).unit != "ratio")
 
 
 def _occupancy(

@@ -29,8 +29,10 @@ _TIME = {
 _COUNTS = frozenset(
     "inst warp thread block register sector request sample sm tpc cluster pass branch issue wavefront wave sgpr vgpr "
     "count instruction transaction cu xcc workgroup group byte_count pixel primitive draw call event item lane cta "
-    "waves cus simd kib_count op".split()
+    "waves cus simd kib_count op fragment quad triangle prim tri polygon vertex vertice texel ray layer invocation "
+    "clk clock lane".split()
 )
+_MANY = {"k": 1e3, "K": 1e3, "thousand": 1e3, "M": 1e6, "million": 1e6, "millions": 1e6}  # of what is counted
 
 
 @lru_cache(16_384)
@@ -66,6 +68,8 @@ def unit(text: str) -> tuple[str, float]:
         return "cycle", _SI[low[0] if low[0] in "kmgt" else ""]
     if m := re.fullmatch(r"([kmgt]?)i?(?:bytes?|b)/\w+", low):  # Kbyte/block; rates matched above
         return "byte", 1024.0 if "ib" in low else _SI[m[1]]
+    if raw in _MANY:
+        return "count", _MANY[raw]
     words = re.split(r"[/\s]+", singular)
     if all(w in _COUNTS or w.rstrip("s") in _COUNTS or w.rstrip("es") in _COUNTS or w == "cycle" for w in words):
         return "count", 1.0
@@ -88,7 +92,7 @@ def factor(text: str, target: str) -> float:
     # Profilers print "" and "%" for figures that are plain numbers here, such as IPC or a compression ratio.
     if target == "count" and canonical in ("cycle", "ratio"):
         return f
-    if canonical == "count" and target != "ns":  # a bare number: already in the canonical unit
+    if canonical == "count" and f == 1.0 and target != "ns":  # a bare number: already in the canonical unit
         return 1.0
     raise UnknownUnit(f"a value in {text.strip()!r} is not a {target}")
 

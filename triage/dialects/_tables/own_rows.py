@@ -11,7 +11,7 @@ from triage.capture.arrays import Floats, Names
 from triage.capture.capture import KINDS, SEP, Column, Table
 from triage.capture.cells import cells
 from triage.capture.source import Source
-from triage.dialects._tables import spoken, tree_columns, wide_table
+from triage.dialects._tables import tree_columns, vocabulary, wide_table
 
 ROLES = {
     "name": (
@@ -78,7 +78,7 @@ def roles(source: Source, line: int, headers: list[str], is_metric: Callable[[st
     A second column of words that may name rows, `Pass` beside `Marker`, says where they stand, and so does one that has words
     where the names are blank; `GPU` over words names one. Numbers of events name nothing where a column of words does.
     """
-    spaced = [spoken.CAMEL.sub(" ", h) for h in headers]
+    spaced = [vocabulary.CAMEL.sub(" ", h) for h in headers]
     found = wide_table.roles(spaced, ROLES)
     below = [cells(text, source.delimiter, source.skip_space) for text in source.head_lines[line : line + 20]]
     below = [row for row in below if any(row)]
@@ -110,8 +110,8 @@ def roles(source: Source, line: int, headers: list[str], is_metric: Callable[[st
         if place >= 0 and not is_metric(headers[place]) and worded(place):
             found["name"] = place
     elif "name" in found and not {"path", "parent", "level"} & found.keys():
-        place = wide_table.find(headers, *OUTER)
-        if place >= 0 and place != found["name"] and worded(place):
+        place = wide_table.find(["" if i == found["name"] else h for i, h in enumerate(headers)], *OUTER)
+        if place >= 0 and worded(place):
             found["path"] = place
         elif heads := [i for i in free() if i < found["name"] and _heads(below, i, found["name"])]:
             found["path"] = heads[0]
