@@ -31,6 +31,7 @@ _COUNTED = {
     "prims.culled": "prims.thrown_away",
     "shared.conflict_share": "shared.bank_conflicts",
 }  # a share -> what the same words count
+LANES = 32  # of a warp: what a share of its lanes is one of
 UNITS_ALONE = 2  # columns that are called by a unit and nothing more: then a pipe may be, too
 # a phone's words, where the table is of a GPU with SMs
 _BESIDE_SM = {"texture_pipe.busy": "l1tex.throughput", "alu.utilization": "pipe.alu", "load_store.busy": "pipe.lsu"}
@@ -195,8 +196,7 @@ def _meant(headers: list[str], taken: set[int], mapping: dict[str, str]) -> _Mea
     words = {i: found for i, found in words.items() if not known[i][0] or schema.get(found[0]).unit == "ratio"}
     words |= spoken.busy(["" if mine else h for h, mine in zip(headers, own, strict=True)], [words.get(i, k) for i, k in enumerate(known)])  # fmt: skip
     told = [words.get(i) or k for i, k in enumerate(known)]
-    here = spoken.of_table(told)
-    told = [(here.get(metric, metric), unit) if i in words else (metric, unit) for i, (metric, unit) in enumerate(told)]
+    told = spoken.of_table(headers, told, words)
     if any(metric == "sm.throughput" for metric, _ in told):
         told = [(_BESIDE_SM.get(metric, metric), unit) for metric, unit in told]
     told = [("sm.occupancy", f"/{slots:g}") if m == "sm.active_warps" and (slots := spoken.most(h)) else (m, unit) for h, (m, unit) in zip(headers, told, strict=True)]  # fmt: skip
@@ -245,6 +245,8 @@ def _fill(table: Table, meant: _Meant, headers: list[str], numbers: dict[int, Fl
             table.quality += [remark] if remark else []
         if unit.startswith("/"):  # of so many
             factor = 1 / float(unit[1:])
+        elif metric == "warp.threads_per_inst" and c in meant.words:
+            factor = _of_lanes(unit, numbers[c])
         elif not unit:  # anything but a share is taken for canonical
             factor = 0.01 if target == "ratio" and percent and metric not in whole else 1.0
         else:
@@ -254,6 +256,14 @@ def _fill(table: Table, meant: _Meant, headers: list[str], numbers: dict[int, Fl
                 raise UnknownUnit(f"{where}: column {headers[c]!r}: {e.message}", e.hint) from e
         table.columns[metric] = Column(wide_table.scaled(numbers[c], factor), headers[c], c + 1, unit, factor)
     table.quality += plausible.stated(table.columns)
+
+
+def _of_lanes(unit: str, values: Floats) -> float:
+    """What lanes that work are multiplied by to be counted: they are written as a number, as a fraction or as a percentage."""
+    most = np.nanmax(values, initial=0)
+    if unit == "%" or (not unit and most > LANES):
+        return LANES / 100
+    return float(LANES) if unit == "ratio" or most <= 1 else 1.0
 
 
 def _turn(table: Table, metrics: set[str]) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from triage import schema
 from triage.dialects._tables import vocabulary, wide_table
@@ -40,7 +40,7 @@ _PER = re.compile(
     re.IGNORECASE,
 )
 _RATE = re.compile(r"\b(rate|ratio|share|fraction)\b", re.IGNORECASE)
-_SHARE = re.compile(r"\b(rate|ratio|share|fraction|efficiency)\b", re.IGNORECASE)
+_SHARE = re.compile(r"\b(rate|ratio|share|frac|fraction|efficiency)\b", re.IGNORECASE)
 _PERCENT = re.compile(r"\b(pct|percent|percentage)\b", re.IGNORECASE)
 # what a share is one of, where that says nothing of what has it; `of active cycles` does
 _WHOLE = re.compile(
@@ -63,6 +63,8 @@ _SAYS = {
     "pipe",
     "scoreboard",
 }  # whatever stands in brackets is no unit's share then
+_LANES = "valu.utilization"  # whoever's, a share of lanes is called so
+_OF_WAVES = {"valu", "salu", "lds", "mem_unit", "waves", "mfma"}  # families that only GPUs have whose ALU this is
 SORTED = 3  # columns that begin with the same word: it says which kind they are of
 # a column that is called by its unit alone
 _TIMES = re.compile(r"ns|us|µs|μs|ms|[mun]sec|(?:milli|micro|nano)s(?:ec(?:ond)?s?)?", re.IGNORECASE)
@@ -117,10 +119,27 @@ def _less(headers: Sequence[str], unread: Sequence[int]) -> dict[int, tuple[str,
     return found
 
 
-def of_table(told: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Metric by words -> what it is in a table of these metrics: `Memory stall` beside EUs is one of theirs."""
-    beside = {metric.partition(".")[0] for metric, _ in told}
-    return next((meant for family, meant in vocabulary.data()["in_tables_of"].items() if family in beside), {})
+def of_table(
+    headers: Sequence[str], told: Sequence[tuple[str, str]], by_words: Container[int]
+) -> list[tuple[str, str]]:
+    """(metric, unit text) of each header as they are meant beside each other: `Memory stall` beside EUs is one of theirs.
+
+    told: the same, each by itself. by_words: places of those that were read by their words.
+    """
+    beside = {metric.partition(".")[0] for metric, _ in told if metric != _LANES}
+    meant = next((meant for family, meant in vocabulary.data()["in_tables_of"].items() if family in beside), {})
+    if not beside & _OF_WAVES:
+        meant = {_LANES: "warp.threads_per_inst", **meant}
+    out = [
+        (meant.get(metric, metric) if i in by_words and "valu" not in words_of(headers[i]) else metric, unit)
+        for i, (metric, unit) in enumerate(told)
+    ]
+    lanes = [i for i, (metric, _) in enumerate(out) if metric == _LANES]
+    if len(lanes) > 1:  # AMD's name for lanes that work is other people's for a busy unit
+        for i in lanes:
+            if "thread" not in words_of(headers[i]):
+                out[i] = ("valu.busy", out[i][1])
+    return out
 
 
 def scaled(header: str) -> tuple[str, str]:
@@ -233,7 +252,7 @@ def _short(unit: str) -> str:
 
 
 def _fits(metric: str, unit: str, header: str) -> bool:
-    if unit == "%":
+    if unit in ("%", "ratio"):
         return schema.get(metric).unit == "ratio"
     if schema.get(metric).unit == "ratio" and _COUNTED.search(CAMEL.sub(" ", header)):
         return False  # `Tex count` counts textures
