@@ -6,7 +6,6 @@ below. No reader uses such rows: it raises `Misfit`, and the reader of captures 
 
 from __future__ import annotations
 
-import csv
 import itertools
 import mmap
 import re
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 from triage.capture.arrays import Names, numbered
 from triage.capture.cells import DELIMITERS
 from triage.capture.cells import cells as cut_cells
+from triage.capture.cut_rows import GOES_ON, Fits, begins_with_figures, cells_of, cut_within
 from triage.capture.source import LONGEST_RECORD, Source
 from triage.ground.errors import BadCapture
 
@@ -97,16 +97,21 @@ def check(
     if cut in open_ and cut not in inside:
         bad[cut] = "a quote is open at its end"
     most = MOST_CELLS // width
+    rests: dict[int, Sequence[str]] = {}
     for line, found in source.records([n for n in suspects[:most] if n not in inside], quotes=quotes).items():
         if len(found) < few and (other := _divided(found, source, fits)):
             bad[line] = f"its cells are divided by {other!r}"
         elif len(found) < few and line != cut:
             rows -= 1
+            if line > first:
+                rests[line] = found
         elif not fits(found) and any(map(str.strip, found)):
             bad[line] = f"{len(found)} cells where the header has {width}"
     if alone and alone not in inside:
         bad.setdefault(alone, "the file ends within the row")
     bad |= dict.fromkeys(broken, "a carriage return within the row")
+    for line in cut_within(source, rests, fits):
+        bad.setdefault(line, GOES_ON)
     bad = {line: why for line, why in sorted(bad.items()) if line not in skip}
     rows -= len(inside) + len(skip)
     if not bad:
@@ -121,11 +126,11 @@ def check(
     raise Misfit(source.path, bad, rows)
 
 
-def _divided(cells: Sequence[str], source: Source, fits: Callable[[Sequence[str]], bool]) -> str:
+def _divided(cells: Sequence[str], source: Source, fits: Fits) -> str:
     """The other delimiter by which a line is a row, "" where it is none."""
     text = source.delimiter.join(cells)
     others = (d for d in DELIMITERS if d != source.delimiter and d in text)
-    return next((d for d in others if fits(_cut(text, source, d))), "")
+    return next((d for d in others if fits(cells_of(text, source, d))), "")
 
 
 def goes_on(below: Iterable[str], width: int, separator: str) -> bool:
@@ -152,7 +157,13 @@ def regular(source: Source, cells: Mapping[int, int]) -> None:
     often = Counter(cells.values())
     enough = max(1, min(len(cells) // 10, 10))
     bad = {line: f"{n} cells, unlike the others" for line, n in cells.items() if often[n] <= enough and len(often) > 1}
-    if bad and 2 * len(bad) < len(cells):
+    below = [line for line, n in cells.items() if (n == 1 or line in bad) and cells.get(line - 1, 0) > 1]
+    if 2 * len(bad) >= len(cells):
+        bad = {}
+    for line, row in source.records(below, quotes=False).items():
+        if begins_with_figures(row):
+            bad |= {line - 1: GOES_ON, line: f"{len(row)} cells, the rest of the row above"}
+    if bad:
         raise Misfit(source.path, bad, len(cells))
 
 
@@ -246,9 +257,9 @@ def _open_records(
         record = "\n".join(text for _, text in parts) if closed else ""
         # a cell of several lines is no row after row: there two open quotes happened to pair
         rows = sum(
-            fits(_cut(t, source)) or fits(t.replace('"', "").split(source.delimiter)) for _, t in parts if closed
+            fits(cells_of(t, source)) or fits(t.replace('"', "").split(source.delimiter)) for _, t in parts if closed
         )
-        if closed and 2 * rows <= len(parts) and fits(_cut(record, source)):
+        if closed and 2 * rows <= len(parts) and fits(cells_of(record, source)):
             inside.update(n for n, _ in parts[1:])
         else:
             bad[number] = "a quote is open at its end"
@@ -256,13 +267,6 @@ def _open_records(
             if len(bad) > MOST_OPEN:
                 break
     return bad, inside
-
-
-def _cut(text: str, source: Source, by: str = "") -> list[str]:
-    try:
-        return next(csv.reader([text], delimiter=by or source.delimiter, skipinitialspace=source.skip_space), [])
-    except csv.Error:
-        return []
 
 
 def counts(source: Source, first: int, last: int | None, quotes: bool, held: Held | None = None) -> Iterator[_Piece]:

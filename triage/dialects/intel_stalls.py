@@ -6,8 +6,6 @@ The file holds no times; those of the same run stand in the report beside it (`o
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 
 from triage.capture.capture import Column, Quality, Table
@@ -126,20 +124,12 @@ def read(source: Source, options: Options) -> Table:
 
 def _blocks(source: Source) -> list[pti.Block]:
     """Headers with the rows below them; the application may print in between."""
-    out: list[pti.Block] = []
-    for number, line in enumerate(source.lines(), 1):
-        if "SbidStall" in line:
-            out.append(pti.Block("", pti.cut(line), number))
-        elif out and re.match(r"\s*={2,}", line):
-            out[-1].closed = True
-        elif out and not out[-1].closed and pti.has_cells(line, len(out[-1].headers)):
-            out[-1].lines.append(number)
-            out[-1].rows.append(line)
-    if not any(b.rows for b in out):
+    out = [b for b in pti.blocks(source, lambda line: "SbidStall" in line and "Kernel" in line) if b.rows]
+    if not out:
         raise BadCapture(
             f"{source.path}: a header but no samples", "let the kernels run for longer, or sample more often"
         )
-    return [b for b in out if b.rows]
+    return out
 
 
 def _times(table: Table, source: Source, options: Options) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,6 +13,8 @@ import numpy as np
 from triage.capture import shape
 from triage.capture.arrays import Floats, Indices, Names
 from triage.capture.capture import Quality
+from triage.capture.cells import DELIMITERS
+from triage.capture.cut_rows import GOES_ON, goes_on_in
 from triage.capture.odd import Odd
 from triage.capture.source import Source
 from triage.dialects._tables import number_cells
@@ -81,13 +83,14 @@ class Block:
     closed: bool = False
 
 
-def blocks(source: Source) -> list[Block]:
+def blocks(source: Source, header: Callable[[str], bool] = is_header) -> list[Block]:
     """Every header with the rows below it, up to the next section or header; lines that are no rows are passed over.
 
-    Raises BadCapture when there is no header.
+    Raises BadCapture when there is no header, and for one that is divided unlike the others, Misfit for rows in pieces.
     """
     out: list[Block] = []
     section = ""
+    bad: dict[int, str] = {}
     for number, line in enumerate(source.lines(), 1):
         if not line.strip():
             continue
@@ -96,15 +99,37 @@ def blocks(source: Source) -> list[Block]:
             if out:
                 out[-1].closed = True
             continue
-        if is_header(line) or (SPILLS in line and line.lstrip().startswith(_FIRST)):
+        if by := _other_delimiter(line, header):
+            raise BadCapture(f"{source.path}:{number}: a header that {by!r} divides, unlike its rows", "export again")
+        if header(line) or (SPILLS in line and line.lstrip().startswith(_FIRST)):
             out.append(Block(section, cut(line), number))
             continue
-        if out and not out[-1].closed and _is_row(line, len(out[-1].headers)):
-            out[-1].lines.append(number)
-            out[-1].rows.append(line)
+        if not out or out[-1].closed:
+            continue
+        block = out[-1]
+        if _is_row(line, len(block.headers)):
+            block.lines.append(number)
+            block.rows.append(line)
+        elif block.lines[-1:] == [number - 1] and _goes_on(block, line):
+            bad[number - 1] = GOES_ON
+    if bad:
+        raise shape.Misfit(source.path, bad, sum(len(b.rows) for b in out))
     if not out:
         raise BadCapture(f"{source.path}: no metric table in it", "profile again")
     return out
+
+
+def _goes_on(block: Block, line: str) -> bool:
+    """Is a line the rest of the row above it, which seems whole?"""
+    width = len(block.headers)
+    return goes_on_in(block.rows[-1], cut(block.rows[-1]), cut(line), lambda row: len(row) == width)
+
+
+def _other_delimiter(line: str, header: Callable[[str], bool]) -> str:
+    """What divides a line that would be a header with commas in its place, "" for any other line."""
+    if "," in line or not line.lstrip(' "').startswith(_FIRST):
+        return ""
+    return next((by for by in DELIMITERS if by in line and header(line.replace(by, ","))), "")
 
 
 def _is_row(line: str, width: int) -> bool:
@@ -116,7 +141,7 @@ def _is_row(line: str, width: int) -> bool:
 def has_cells(line: str, width: int) -> bool:
     """Has a line so many cells that it is a row, or was part of one, rather than text of the application?"""
     # a row that a spreadsheet wrote has another separator
-    return max(map(line.count, ",;\t")) + 1 >= max(2, (width + 1) // 2)
+    return max(map(line.count, DELIMITERS)) + 1 >= max(2, (width + 1) // 2)
 
 
 @dataclass(slots=True)
@@ -155,16 +180,13 @@ def load(source: Source, group: list[Block], name_at: int, numeric: list[int]) -
         raise BadCapture(f"{source.path}:{line}: {why}: no row can be trusted", "export again")
     if bad:
         raise shape.Misfit(source.path, bad, len(lines))
-    again = {
-        j: i for i in numeric for j, h in enumerate(group[0].headers) if h == group[0].headers[i] and j not in numeric
-    }
     block = np.concatenate([np.full(len(b.rows), b.line, dtype=np.float64) for b in group])
     try:
         frame = pd.read_csv(
             io.StringIO("\n".join(text)),
             header=None,
             names=list(range(width)),
-            usecols=sorted({name_at, *numeric, *again}),
+            usecols=sorted({name_at, *numeric}),
             index_col=False,
             dtype=dict.fromkeys(range(width), object),
             skipinitialspace=True,
@@ -175,15 +197,7 @@ def load(source: Source, group: list[Block], name_at: int, numeric: list[int]) -
     except (pd.errors.ParserError, ValueError, csv.Error) as e:
         raise BadCapture(f"{source.path}:{int(lines[0])}: damaged table ({str(e)[:80]})", "export again") from e
     odd = Odd()
-    numbers = {
-        c: _floats(frame[c].astype(str).to_numpy(object), group[0].headers[c], lines, odd) for c in (*numeric, *again)
-    }
-    remarks = odd.remarks()
-    for j, i in again.items():
-        differ = ~np.isclose(numbers[i], numbers.pop(j), rtol=1e-6, equal_nan=True)
-        if differ.any():
-            said = f"{group[0].headers[i][:60]!r} stands twice, and differs in {int(differ.sum())} rows (first: line {int(lines[np.argmax(differ)])}): the first was used"
-            remarks.append(Quality("columns-disagree", said))
+    numbers = {c: _floats(frame[c].astype(str).to_numpy(object), group[0].headers[c], lines, odd) for c in numeric}
     names = [str(n).strip() for n in frame[name_at]]
     instance = at(group[0].headers, "GlobalInstanceId")
     if instance in numbers:  # a row with another number is another kernel's
@@ -193,7 +207,7 @@ def load(source: Source, group: list[Block], name_at: int, numeric: list[int]) -
     aggregated = (
         "aggregat" in group[0].section.lower()
     )  # summed up by the tool, though the columns are those of samples
-    return Data(names, numbers, lines, block, bool(bare & set(_SAMPLED)) and not aggregated, remarks)
+    return Data(names, numbers, lines, block, bool(bare & set(_SAMPLED)) and not aggregated, odd.remarks())
 
 
 def _fit(row: str, width: int, name_at: int, ends: bool) -> str:

@@ -69,7 +69,7 @@ def find(source: Source) -> list[Found]:
         separator = delimiter(line)
         headers = [c.strip() for c in cells(line, separator)]
         kind = kind_of(headers)
-        if not kind or separator == "\t":
+        if not kind:
             continue
         source.delimiter = separator
         below = cells(lines[i + 1], separator) if i + 1 < len(lines) else []
