@@ -198,18 +198,30 @@ def _companions(table: Table, export: Export, main: Source) -> None:
             table.notes.append(f"sysinfo.csv does not state {' and '.join(lacking)}")
     else:
         table.notes.append("no sysinfo.csv beside the counters, which states the GPU's sizes: give the workload folder")
-    roof = main.sibling("roofline.csv")
-    if roof is not None and (peak := sizes.measured(roof, len(table.files), n)) is not None:
-        table.files.append(roof)
-        export.specs["hbm_bw"] = peak
-        table.notes.append(
-            f"shares of the memory's peak are of the {peak.values[0]:,.0f} GB/s measured on this GPU (roofline.csv)"
-        )
+    if (roof := main.sibling("roofline.csv")) is not None:
+        _peak(table, export, roof)
     if "gpu.time" not in table.columns and (times := main.sibling("timestamps.csv")) is not None:
         _join_times(table, export, times)
     levels = main.sibling("SQ_LEVEL_WAVES.csv")
     if levels is not None and levels.name != main.name:
         _join_levels(table, export, levels)
+
+
+def _peak(table: Table, export: Export, roof: Source) -> None:
+    """The measured peak of the GPU's memory; where it cannot be read, that is said, for the device's own takes its place."""
+    odd = Odd()
+    try:
+        peak = sizes.measured(roof, len(table.files), len(table), odd)
+    except BadCapture as e:
+        table.quality.append(_left_out(e))
+        return
+    table.quality += odd.remarks()
+    if peak is not None:
+        table.files.append(roof)
+        export.specs["hbm_bw"] = peak
+        table.notes.append(
+            f"shares of the memory's peak are of the {peak.values[0]:,.0f} GB/s measured on this GPU (roofline.csv)"
+        )
 
 
 def _places(table: Table, export: Export, other: Export, count: int) -> Indices | None:

@@ -6,7 +6,6 @@ device, named by the export or with --device, fills in what is missing.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 
 import numpy as np
@@ -20,7 +19,6 @@ from triage.devices import AmdLimits, Device
 from triage.dialects._amd import counter_names
 from triage.dialects._amd.rocm_export import Export
 from triage.dialects._tables import formulas, wide_table
-from triage.ground.errors import TriageError
 from triage.schema import normal
 
 # size -> its column in sysinfo.csv, in today's spelling and in that of Omniperf 1.x; clocks in MHz, bandwidth in GB/s
@@ -45,6 +43,7 @@ WORDS = {
     "max_sclk": "clock",
     "hbm_bw": "memory bandwidth",
 }
+MOST = 1e12  # of any size
 
 
 def stated(source: Source, file: int, n: int, odd: Odd) -> tuple[dict[str, Column], str, str]:
@@ -65,7 +64,7 @@ def stated(source: Source, file: int, n: int, odd: Odd) -> tuple[dict[str, Colum
         for spelling in spellings:
             key = normal(spelling)
             value = odd.number(texts.get(key, ""), "us", spelling, line + 1)
-            if value < 0 or value > 1e12:
+            if value < 0 or value > MOST:
                 odd.add("not-a-number", texts[key], spelling, line + 1)
             elif value > 0:
                 found[spec] = Column(
@@ -84,16 +83,19 @@ def _above_row(source: Source, header: int) -> int:
     )
 
 
-def measured(source: Source, file: int, n: int) -> Column | None:
-    """Peak memory bandwidth (GB/s) of the first GPU in a roofline.csv, None when it holds none."""
-    try:
-        line, headers = wide_table.header(source)
-        at, line = wide_table.find(headers, "HBMBw"), _above_row(source, line)
-        cells = source.records([line + 1]).get(line + 1, []) if line else []
-        value = float(cells[at]) if 0 <= at < len(cells) else 0.0
-    except (TriageError, csv.Error, ValueError):  # a companion that cannot be read takes nothing from the export itself
+def measured(source: Source, file: int, n: int, odd: Odd) -> Column | None:
+    """Peak memory bandwidth (GB/s) of the first GPU in a roofline.csv, None when it holds none; BadCapture for a damaged one."""
+    line, headers = wide_table.header(source)
+    at = wide_table.find(headers, "HBMBw")
+    if at < 0:
         return None
-    if not (value > 0 and np.isfinite(value)):
+    shape.check(source, line + 1, None, headers)
+    line = _above_row(source, line)
+    cells = source.records([line + 1]).get(line + 1, [])
+    value = odd.number(cells[at], "us", headers[at], line + 1) if at < len(cells) else np.nan
+    if value < 0 or value > MOST:
+        odd.add("not-a-number", cells[at], headers[at], line + 1)
+    if not 0 < value <= MOST:
         return None
     return Column(np.full(n, value), headers[at], at + 1, file=file, lines=np.full(n, line + 1))
 
