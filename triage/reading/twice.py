@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from triage.capture.arrays import Floats, Masks
 from triage.capture.capture import SEP, Quality, Table
 from triage.capture.cells import cells
 from triage.capture.source import Source
-from triage.ground.errors import BadCapture
+from triage.ground.errors import BadCapture, CaptureError
 
 TIMES = (2, 3, 4)  # a file that is so many times the same bytes was appended to itself
 HEADERS = 500  # lines of a file in which the header of its table is looked for
@@ -22,10 +23,11 @@ BEFORE = 64  # lines like the last one behind which a repetition may begin
 NUMBERS = 6  # different numbers, 0 and 1 aside, that a repetition must hold before it can be no chance
 DISTINCT = 4  # figures that rows and their repetition must hold before they can be no chance
 CLOSE = 0.02  # what rounding may take from a sum
-_WORD = re.compile(r"[A-Za-z]{2}")
+LEAST_NAMES = 3  # of a header that is known by nothing else
+_FIGURE = re.compile(r"[+-]?[\d.,]*\d%?")
 _TOTAL = re.compile(r"(?:(?:grand|sub|frame|gpu)[ _-]?)?(?:total|sum|average|avg|mean|overall)s?(?:[ _-](?:time|frame|gpu))?|whole frame", re.IGNORECASE)  # fmt: skip
 
-_NUMBER = re.compile(rb"(?<![\w.])\d+(?:\.\d+)?(?![\w.])")
+_NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])")
 
 
 def refuse(files: Iterable[Source]) -> None:
@@ -59,71 +61,100 @@ def _repeats(path: Path, times: int) -> bool:
 
 def remarks(table: Table) -> list[Quality]:
     """A remark where every row of a table stands several times, or its file ends with lines it has just held."""
-    return (_rows(table) or _ends([f for f in table.files if not f.is_folder])) + columns(table)
+    return (_rows(table) or _ends(table.files)) + columns(table)
 
 
 def columns(table: Table) -> list[Quality]:
-    """A remark for each file with a header that was used and stands there once more, over other values."""
+    """A remark for each text file of a table whose header has a name twice, over other values.
+
+    Also where no figure stands below it: a column of ids or names decides which rows there are.
+    """
     if any(q.check == "columns-disagree" for q in table.quality):  # by the dialect
         return []
     used: dict[int, dict[int, str]] = {}
     for c in (*table.columns.values(), *table.raw.values()):
         if c.column and c.header.strip():
             used.setdefault(c.file, {})[c.column - 1] = c.header.strip()
-    found = []
-    for file, headers in used.items():
-        source = table.files[file]
-        if not source.is_folder and source.record == "line" and b"\0" not in source.head:
-            found += _columns(source, headers)
-    return found
+    first = table.first_line if table.lines is None else int(table.lines.min()) if len(table.lines) else 0
+    texts = [(n, file) for n, file in enumerate(table.files) if _is_text(file)]
+    return [q for n, file in texts for q in _columns(file, *_near(file, 0 if n else first), used.get(n, {}))]
 
 
-def _above_values(source: Source, columns: Iterable[int]) -> tuple[int, dict[int, str]]:
-    """(line, header by 0-based column) of a long table, where a metric's name is no header: the first line with words there."""
-    for n, line in enumerate(source.head_lines[:HEADERS]):
-        row = cells(line, source.delimiter, source.skip_space)
-        if found := {at: row[at].strip() for at in columns if at < len(row) and _WORD.search(row[at])}:
-            return n, found
-    return -1, {}
+def _near(source: Source, first: int) -> tuple[int, list[str]]:
+    """(how many lines stand above them, lines) in which a header and rows below it stand. first: line of the table's first row, 0 where unknown.
+
+    The head of a file, for of a large one the rows there are enough; where much text stands before a table, the lines around its first row.
+    """
+    if first <= len(source.head_lines):
+        return 0, source.head_lines
+    above = max(first - HEADERS // 2, 1) - 1
+    near = itertools.takewhile(lambda at: at[0] <= above + HEADERS, source.numbered(above + 1))
+    return above, [text for number, text in near if number > above]
 
 
-def _columns(source: Source, headers: dict[int, str]) -> list[Quality]:
-    """headers: by 0-based column. Looked for in the head of the file; of a large one the rows there are enough."""
+def _is_text(source: Source) -> bool:
+    """Was it read as lines of text, rather than as a database, a report or a folder? Text may hold bytes of zero."""
+    if source.is_folder or source.record != "line" or source.find is not None:
+        return False
+    try:
+        return bool(source.encoding)
+    except CaptureError:  # binary
+        return False
+
+
+def _names_twice(source: Source, rows: Sequence[str]) -> int:
+    """The first of some lines that may be a header with a name twice, -1 for none: of a table whose figures stand under no name of theirs."""
+    for n, line in enumerate(rows[:HEADERS]):
+        names = [c.strip() for c in cells(line, source.delimiter, source.skip_space) if c.strip()]
+        if LEAST_NAMES <= len(names) != len(set(names)) and not any(_FIGURE.fullmatch(c[:60]) for c in names):
+            return n
+    return -1
+
+
+def _columns(source: Source, above: int, rows: Sequence[str], headers: dict[int, str]) -> list[Quality]:
+    """rows: lines of the file, of which so many stand above; headers: those in use, by 0-based column."""
 
     def agrees(row: list[str]) -> int:
         return sum(at < len(row) and row[at].strip() == h for at, h in headers.items())
 
-    rows = source.head_lines
     near = [n for n, line in enumerate(rows[:HEADERS]) if any(h in line for h in headers.values())]
     cut = {n: cells(rows[n], source.delimiter, source.skip_space) for n in near}
     top = max(near, key=lambda n: agrees(cut[n]), default=-1)
     if top < 0 or not agrees(cut[top]):
-        top, headers = _above_values(source, headers)
-        if top < 0:
-            return []
-        cut = {top: cells(rows[top], source.delimiter, source.skip_space)}
-    names = [h.strip() for h in cut[top]]
-    again = {
-        j: at
-        for at in headers
-        if at < len(names) and names[at]
-        for j, h in enumerate(names)
-        if j != at and h == names[at]
-    }
-    # of some tools every name stands once for each frame
-    if not again or len(set(again.values())) == agrees(cut[top]) > 1:
+        top = _names_twice(source, rows)
+    if top < 0:
         return []
-    for number, line in enumerate(rows[top + 1 :], top + 2):
-        row = cells(line, source.delimiter, source.skip_space)
+    names = [h.strip() for h in cells(rows[top], source.delimiter, source.skip_space)]
+    again = _again_in(names, headers)
+    for number, line in enumerate(rows[top + 1 :] if again else (), above + top + 2):
+        row = [c.strip() for c in cells(line, source.delimiter, source.skip_space)]
         for j, at in again.items():
             # what is left empty says nothing
-            if len(row) == len(names) and row[at].strip() != row[j].strip() and row[at].strip() and row[j].strip():
+            if max(j, at) < len(row) <= len(names) + 1 and row[at] != row[j] and row[at] and row[j]:
                 said = (
-                    f"{names[at][:60]!r} stands twice in line {top + 1} of {source.name}, and differs below (first: {row[at].strip()[:20]!r} "
-                    f"and {row[j].strip()[:20]!r}, line {number}): column {at + 1} was used"
+                    f"{names[at][:60]!r} stands twice in line {above + top + 1} of {source.name}, and differs below (first: {row[at][:20]!r} "
+                    f"and {row[j][:20]!r}, line {number}): "
                 )
-                return [Quality("columns-disagree", said)]
+                which = f"column {at + 1} was used" if at in headers else "which of them counts cannot be told"
+                return [Quality("columns-disagree", said + which)]
     return []
+
+
+def _again_in(names: Sequence[str], used: Collection[int]) -> dict[int, int]:
+    """Column -> the one before it, or in use, with its name; none where every name stands once for each frame."""
+    where: dict[str, list[int]] = {}
+    for j, name in enumerate(names):
+        if name:
+            where.setdefault(name, []).append(j)
+    often = [len(places) for places in where.values() if len(places) > 1]
+    # but the one column with what was measured, all stand there equally often
+    if len(often) > 1 and len(set(often)) == 1 and len(where) - len(often) <= 1:
+        return {}
+    again: dict[int, int] = {}
+    for places in where.values():
+        at = next((j for j in places if j in used), places[0])
+        again |= {j: at for j in places if j != at}
+    return again
 
 
 def _ends(files: Iterable[Source]) -> list[Quality]:
@@ -132,9 +163,9 @@ def _ends(files: Iterable[Source]) -> list[Quality]:
     Not every line becomes a row, and of a row not every cell becomes a figure: this looks at the text itself.
     """
     for file in files:
-        if file.plain_path and LEAST <= file.size <= SMALL and b"\0" not in file.head:
-            lines = Path(file.plain_path).read_bytes().rstrip(b"\r\n").split(b"\n")
-            if size := _again([line.rstrip(b"\r") for line in lines]):
+        if _is_text(file) and file.plain_path and LEAST <= file.size <= SMALL:
+            lines = file.text().rstrip("\n").split("\n")
+            if size := _again(lines):
                 said = (
                     f"from line {len(lines) - size + 1} to its end {file.name} repeats the lines before: if the export was "
                     "appended to itself, its figures count double"
@@ -143,7 +174,7 @@ def _ends(files: Iterable[Source]) -> list[Quality]:
     return []
 
 
-def _again(lines: list[bytes]) -> int:
+def _again(lines: list[str]) -> int:
     """How many lines at the end stand right before themselves as well, at least half of all together; 0 for none."""
     alike = [i for i, line in enumerate(lines[:-1]) if line == lines[-1]]
     for i in reversed(alike[-BEFORE:]):
@@ -153,11 +184,11 @@ def _again(lines: list[bytes]) -> int:
     return 0
 
 
-def _many(lines: Iterable[bytes]) -> bool:
-    found: set[bytes] = set()
+def _many(lines: Iterable[str]) -> bool:
+    found: set[str] = set()
     for line in lines:
         found.update(_NUMBER.findall(line))
-        if len(found - {b"0", b"1"}) >= NUMBERS:
+        if len(found - {"0", "1"}) >= NUMBERS:
             return True
     return False
 
