@@ -40,6 +40,7 @@ class Sheet:
     width: int
     head: int
     body: list[int]
+    encoding: str = "utf-8"
 
     def cells(self, line: int) -> list[str]:
         """The cells of a line as they stand."""
@@ -52,7 +53,7 @@ class Sheet:
 
     def bytes(self) -> bytes:
         """The whole file."""
-        return "\n".join(self.lines).encode("utf-8", "surrogateescape")
+        return "\n".join(self.lines).encode(self.encoding, "surrogateescape")
 
 
 def cut(line: str, sep: str) -> list[str]:
@@ -68,9 +69,10 @@ def _count(line: str, sep: str) -> int:
 
 def sheet(data: bytes) -> Sheet | None:
     """The table of an export; None where it is none, or binary."""
-    if b"\0" in data[:4096]:
+    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
+    if encoding == "utf-8" and b"\0" in data[:4096]:
         return None
-    lines = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape").split("\n")
+    lines = data.removeprefix(b"\xef\xbb\xbf").decode(encoding, "surrogateescape").split("\n")
     best: tuple[int, str, int] = (0, "", 0)
     for sep in ",;\t|":
         counts = Counter(_count(line, sep) for line in lines if line.strip())
@@ -84,7 +86,7 @@ def sheet(data: bytes) -> Sheet | None:
     fits = [i for i, line in enumerate(lines) if _count(line, sep) == width]
     body = [i for i in fits[1:] if any(_NUMBER.match(c) for c in cut(lines[i], sep))]
     table = 2 * len(fits) > sum(bool(line.strip()) for line in lines)  # else text that holds commas
-    return Sheet(lines, sep, width, fits[0], body) if body and table else None
+    return Sheet(lines, sep, width, fits[0], body, encoding) if body and table else None
 
 
 Damage = Callable[[Sheet, random.Random], bool]  # False: this export offers no place for it
@@ -273,8 +275,10 @@ def doubled_column(s: Sheet, r: random.Random) -> bool:
     line = r.choice(s.body)
     at = _numeric(s, r, line)
     head = [c.strip('" \r') for c in s.cells(s.head) if c.strip()]
-    # GPU Trace has a column of each name for each frame
-    if at < 0 or any(map(_NUMBER.match, s.cells(s.head))) or len(set(head)) < len(head):
+    if at < 0 or any(map(_NUMBER.match, s.cells(s.head))):
+        return False
+    # GPU Trace has a column of each name for each frame: once more is the layout of another number of them
+    if len(set(head)) == 2 < len(head):
         return False
     first = r.random() < 0.5
     for i in range(s.head, len(s.lines)):
@@ -301,7 +305,17 @@ def split_row(s: Sheet, r: random.Random) -> bool:
     return _in_cell(s, r, lambda t: t[:1] + end + t[1:], r"\d\d")
 
 
+def other_delimiter(s: Sheet, r: random.Random) -> bool:
+    """A row, or a header, that another delimiter divides, as one that was copied from a spreadsheet."""
+    line = r.choice([s.head, *s.body])
+    cells = [c if c.strip().startswith('"') or not set(c) & set(",;\t|") else f'"{c}"' for c in s.cells(line)]
+    by = r.choice([d for d in ",;\t|" if d != s.sep])
+    s.lines[line] = by.join(cells) + ("\r" if s.lines[line].endswith("\r") else "")
+    return True
+
+
 KINDS: tuple[Damage, ...] = (
+    other_delimiter,
     doubled_column,
     blank_line,
     split_row,
