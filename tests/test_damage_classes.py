@@ -141,9 +141,10 @@ def test_a_name_twice_is_remarked_where_text_holds_bytes_of_zero(tmp_path: Path)
     assert "columns-disagree" in checks(path)
 
 
-def test_a_name_twice_is_remarked_below_a_long_preamble(tmp_path: Path) -> None:
+@pytest.mark.parametrize("lines", [700, 6_000])
+def test_a_name_twice_is_remarked_below_a_long_preamble(tmp_path: Path, lines: int) -> None:
     path = doubled("ncu-raw/transpose.raw.csv", "Stream", tmp_path / "a.csv")
-    said = "".join(f'==PROF== Profiling "k" - {i}: 0%....50%....100% - 3 passes\n' for i in range(6_000))
+    said = "".join(f'==PROF== Profiling "k" - {i}: 0%....50%....100% - 3 passes\n' for i in range(lines))
     path.write_text(said + path.read_text("utf-8"), "utf-8")
     (remark,) = (q.message for q in reader.read(str(path)).quality if q.check == "columns-disagree")
     top = next(n for n, line in enumerate(rows(path), 1) if "Process ID" in line)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -77,19 +77,19 @@ def columns(table: Table) -> list[Quality]:
             used.setdefault(c.file, {})[c.column - 1] = c.header.strip()
     first = table.first_line if table.lines is None else int(table.lines.min()) if len(table.lines) else 0
     texts = [(n, file) for n, file in enumerate(table.files) if _is_text(file)]
-    return [q for n, file in texts for q in _columns(file, *_near(file, 0 if n else first), used.get(n, {}))]
+    return [q for n, file in texts for q in _columns(file, 0 if n else first, used.get(n, {}))]
 
 
-def _near(source: Source, first: int) -> tuple[int, list[str]]:
-    """(how many lines stand above them, lines) in which a header and rows below it stand. first: line of the table's first row, 0 where unknown.
+def _near(source: Source, first: int) -> Iterator[tuple[int, list[str]]]:
+    """(how many lines stand above them, lines) in which a header may stand, and rows below it.
 
-    The head of a file, for of a large one the rows there are enough; where much text stands before a table, the lines around its first row.
+    The lines around the first row, where much text stands before it; the head of the file, for of a large one the rows there are enough.
     """
-    if first <= len(source.head_lines):
-        return 0, source.head_lines
-    above = max(first - HEADERS // 2, 1) - 1
-    near = itertools.takewhile(lambda at: at[0] <= above + HEADERS, source.numbered(above + 1))
-    return above, [text for number, text in near if number > above]
+    if first > HEADERS:
+        above = first - 1 - HEADERS // 2
+        near = itertools.takewhile(lambda at: at[0] <= above + HEADERS, source.numbered(above + 1))
+        yield above, [text for number, text in near if number > above]
+    yield 0, source.head_lines
 
 
 def _is_text(source: Source) -> bool:
@@ -102,30 +102,39 @@ def _is_text(source: Source) -> bool:
         return False
 
 
-def _names_twice(source: Source, rows: Sequence[str]) -> int:
+def _names_twice(source: Source, above: Sequence[str]) -> int:
     """The first of some lines that may be a header with a name twice, -1 for none: of a table whose figures stand under no name of theirs."""
-    for n, line in enumerate(rows[:HEADERS]):
+    for n, line in enumerate(above):
         names = [c.strip() for c in cells(line, source.delimiter, source.skip_space) if c.strip()]
         if LEAST_NAMES <= len(names) != len(set(names)) and not any(_FIGURE.fullmatch(c[:60]) for c in names):
             return n
     return -1
 
 
-def _columns(source: Source, above: int, rows: Sequence[str], headers: dict[int, str]) -> list[Quality]:
-    """rows: lines of the file, of which so many stand above; headers: those in use, by 0-based column."""
+def _top(source: Source, rows: Sequence[str], before: int, headers: dict[int, str]) -> int:
+    """Which of some lines is the header with most of these, -1 for none. before: the table's first row, where it is known."""
 
     def agrees(row: list[str]) -> int:
         return sum(at < len(row) and row[at].strip() == h for at, h in headers.items())
 
     near = [n for n, line in enumerate(rows[:HEADERS]) if any(h in line for h in headers.values())]
-    cut = {n: cells(rows[n], source.delimiter, source.skip_space) for n in near}
-    top = max(near, key=lambda n: agrees(cut[n]), default=-1)
-    if top < 0 or not agrees(cut[top]):
-        top = _names_twice(source, rows)
-    if top < 0:
-        return []
+    often = {n: agrees(cells(rows[n], source.delimiter, source.skip_space)) for n in near}
+    top = max(near, key=often.__getitem__, default=-1)
+    return top if top >= 0 and often[top] else _names_twice(source, rows[: min(before, HEADERS)])
+
+
+def _columns(source: Source, first: int, headers: dict[int, str]) -> list[Quality]:
+    """first: line of the table's first row, 0 where unknown; headers: those in use, by 0-based column."""
+    for above, rows in _near(source, first):
+        if (top := _top(source, rows, first - above - 1 if first else HEADERS, headers)) >= 0:
+            return _differ(source, above, rows, top, headers)
+    return []
+
+
+def _differ(source: Source, above: int, rows: Sequence[str], top: int, used: Collection[int]) -> list[Quality]:
+    """The remark where a name stands twice in the line at `top` of some rows, and values below them differ."""
     names = [h.strip() for h in cells(rows[top], source.delimiter, source.skip_space)]
-    again = _again_in(names, headers)
+    again = _again_in(names, used)
     for number, line in enumerate(rows[top + 1 :] if again else (), above + top + 2):
         row = [c.strip() for c in cells(line, source.delimiter, source.skip_space)]
         for j, at in again.items():
@@ -135,7 +144,7 @@ def _columns(source: Source, above: int, rows: Sequence[str], headers: dict[int,
                     f"{names[at][:60]!r} stands twice in line {above + top + 1} of {source.name}, and differs below (first: {row[at][:20]!r} "
                     f"and {row[j][:20]!r}, line {number}): "
                 )
-                which = f"column {at + 1} was used" if at in headers else "which of them counts cannot be told"
+                which = f"column {at + 1} was used" if at in used else "which of them counts cannot be told"
                 return [Quality("columns-disagree", said + which)]
     return []
 
