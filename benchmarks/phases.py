@@ -19,7 +19,7 @@ import gc, json, sys, time
 marks = [("start", time.perf_counter())]
 def mark(name):
     marks.append((name, time.perf_counter()))
-gc.set_threshold(200_000, 20, 50)
+gc.set_threshold(1_000_000, 20, 50)
 import click
 from triage.commands import cli
 mark("click")

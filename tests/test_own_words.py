@@ -309,7 +309,7 @@ def test_a_lost_group_size_makes_no_frame_of_kernels(tmp_path: Path) -> None:
     rows = "\n".join(f"{name},800,9000,{'' if name == 'busy' else 128},{row}" for name, row in WAITING.items())
     path = tmp_path / "kernels.csv"
     path.write_text(f"Dispatch,Duration (us),Grid Size (groups),Block Size (threads),{WAITS}\n{rows}\n")
-    assert setting(api.read(path))["work"] == "compute"
+    assert setting(View(api.read(path)))["work"] == "compute"
 
 
 def test_copies_between_launches_make_no_frame_of_kernels(tmp_path: Path) -> None:
@@ -317,4 +317,4 @@ def test_copies_between_launches_make_no_frame_of_kernels(tmp_path: Path) -> Non
     copies = "\n".join(f"[CUDA memcpy HtoD] {i},90,,,,,,,,,," for i in range(4))
     path = tmp_path / "kernels.csv"
     path.write_text(f"Dispatch,Duration (us),Grid Size (groups),Block Size (threads),{WAITS}\n{kernels}\n{copies}\n")
-    assert setting(api.read(path))["work"] == "compute"
+    assert setting(View(api.read(path)))["work"] == "compute"

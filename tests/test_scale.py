@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import gc
 import io
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +28,9 @@ from triage.dialects._tables import csv_parser, wide_table
 from triage.document import columns, make
 from triage.ground import units
 from triage.ground.errors import TriageError
+from triage.inference.setting import about, setting
 from triage.reading import markers, reader
+from triage.rendering.result_json import write_json
 
 quick = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 WORDS = st.one_of(
@@ -286,3 +290,25 @@ def test_figures_are_made_ready_for_the_neighbours_of_what_is_shown(monkeypatch:
     asked.clear()
     assert works[len(works) - 1]["duration_ns"] is not None
     assert len(works) > 4 >= max(asked)
+
+
+@pytest.mark.parametrize("sample", ["generic", "ncu-raw", "nsys-sqlite"])
+def test_nothing_holds_a_capture_after_its_result(sample: str) -> None:
+    """Its arrays go at once, not when Python next looks for circles: a night's captures would pile up meanwhile."""
+    path = next(p for p in sorted((SAMPLES / sample).iterdir()) if p.suffix in (".csv", ".sqlite"))
+    gc.collect()
+    gc.disable()
+    try:
+        judged = doctor().diagnose([reader.read(str(path))])
+        write_json(make.bundle(judged, ways=False), lambda text: None)
+        held = weakref.ref(judged.parts[0].view)
+        del judged
+        assert held() is None
+    finally:
+        gc.enable()
+
+
+def test_what_the_blocks_of_a_capture_share_is_worked_out_once() -> None:
+    view = View(bare_capture({}, ["Draw", "vkCmdDraw"]))
+    assert setting(view.part(slice(0, 1))) is setting(view) is setting(view.part([1]))
+    assert about(view.part([1])) is about(view)

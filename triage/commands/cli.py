@@ -81,7 +81,7 @@ def triage() -> None:
 
 def main() -> None:
     """Entry point: every expected failure is one line on stderr and exit code 2."""
-    gc.set_threshold(200_000, 20, 50)  # results are trees of plain data: the default collects them over and over
+    gc.set_threshold(1_000_000, 20, 50)  # results are trees of plain data, and nothing in them goes round in circles
     # else NumPy starts threads for linear algebra, which none of this is
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if sys.stdout is None:  # started with stdout closed

@@ -71,21 +71,38 @@ def absent(metric: str, capture: Capture) -> bool:
     return bool(d.optional) and not d.inputs and not d.whole and all(absent(m, capture) for m in d.optional)
 
 
-class View:
+class Kept:
+    """What was worked out, by key."""
+
+    def __init__(self) -> None:
+        self._made: dict[Hashable, object] = {}
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What `make` gives, made when `key` is first asked for and remembered as long as this lives.
+
+        One key, one type: a key stands for one thing that is worked out, such as the clusters or a rule's `let`.
+        """
+        if key not in self._made:
+            self._made[key] = make()
+        return cast(T, self._made[key])
+
+
+class View(Kept):
     """Facts of some workloads of a capture, exported or derived, as float64 arrays or one NaN when nobody has them.
 
     rows: a slice, or positions of workloads. Results are remembered, so a condition used by ten rules is computed once.
     """
 
     def __init__(
-        self, capture: Capture, rows: slice | Indices | list[int] = slice(None), whole: View | None = None
+        self, capture: Capture, rows: slice | Indices | list[int] = slice(None), whole: Kept | None = None
     ) -> None:
+        super().__init__()
         self.capture = capture
         self.rows = rows
         self.size = len(capture.names[rows])
-        self.whole = whole or self  # keeps what does not depend on the rows
+        # keeps what does not depend on the rows; never a view: a circle would hold the capture after its diagnosis
+        self.whole = whole or Kept()
         self._memo: dict[str, Values] = {}
-        self._made: dict[Hashable, object] = {}
 
     def part(self, rows: slice | Indices | list[int]) -> View:
         """A view of other rows of the same capture, which shares what is known of the capture as a whole."""
@@ -97,15 +114,6 @@ class View:
             self._memo[metric] = self._load(metric)
         return self._memo[metric]
 
-    def once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What `make` gives, made when `key` is first asked for and remembered as long as this view lives.
-
-        One key, one type: a key stands for one thing that is worked out, such as the clusters or a rule's `let`.
-        """
-        if key not in self._made:
-            self._made[key] = make()
-        return cast(T, self._made[key])
-
     def lacks(self, metric: str) -> bool:
         """Is a metric missing in the whole capture (see absent)?"""
         return self.whole.once(("lacks", metric), lambda: absent(metric, self.capture))
@@ -115,10 +123,6 @@ class View:
         """Which of these workloads hold no other."""
         leaf: Masks = self.whole.once("leaf", lambda: self.capture.leaf)[self.rows]
         return leaf
-
-    def head(self, count: int) -> View:
-        """The first workloads of the same capture, whichever ones this view is about."""
-        return self.whole.once(("head", count), lambda: self.part(slice(0, count)))
 
     def _load(self, metric: str) -> Values:
         exported = self.capture.facts.get(metric)

@@ -169,12 +169,13 @@ def _sms(view: View) -> Values:
     total = view["device.sm_total"]
     if np.ndim(total):
         return total
-    sample = view.head(SAMPLE)
+    count = view.whole.once("sms", lambda: _counted(view.part(slice(0, SAMPLE))))
+    return full(count, view.size) if count == count else np.nan
+
+
+def _counted(sample: View) -> float:
     counted = np.round(full(sample["sm.cycles_elapsed_sum"] / sample["sm.cycles_elapsed"], sample.size))
-    for count in (_middle(counted), _fitting(sample), _by_peak(sample)):
-        if count == count:
-            return full(count, view.size)
-    return np.nan
+    return next((n for n in (_middle(counted), _fitting(sample), _by_peak(sample)) if n == n), np.nan)
 
 
 def _table_sms(view: View) -> Values:

@@ -83,7 +83,7 @@ class _Maker:
             rows = np.arange(len(capture)) if part.few else np.array(sorted(set(workloads)), dtype=np.int64)
             self.place, self.view = {w: i for i, w in enumerate(rows.tolist())}, part.look(rows)
         self.origins = Origins(capture, self.view)
-        self.here = about(capture)
+        self.here = about(self.view)
         self.lookups: dict[int, Lookup] = {}
         for index in set(rules):
             rule = d.book.rules[index]

@@ -63,7 +63,7 @@ class Outcomes:
         self._lookups: dict[int, Lookup] = {}
         self._asked: dict[int, list[Ask]] = {}
         self._dead: dict[int, Masks] = {}
-        self._here = setting(self.capture)
+        self._here = setting(self.view)
 
     def lookup(self, index: int) -> Lookup:
         """Names of a rule over the shown workloads."""

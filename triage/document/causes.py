@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from triage import schema
-from triage.capture.capture import Capture
 from triage.derive import View
 from triage.diagnosis.evidence import at, held
 from triage.diagnosis.identity import of_item, scope
@@ -130,7 +129,7 @@ def _entry(
 ) -> Entry:
     cause = d.book.cause(d.vocabulary.names[item.cause])
     share = item.saved_ns / total if total > 0 and item.saved_ns == item.saved_ns else None
-    advice = list(dict.fromkeys((*f.advice, *general(cause, d.parts[f.part].capture))))
+    advice = list(dict.fromkeys((*f.advice, *general(cause, d.parts[f.part].view))))
     ids = [d.parts[p].workload_id(w, d.many) for p, w in item.workloads]
     mine = set(item.workloads)
     return {
@@ -188,10 +187,9 @@ def _flag(metric: str) -> bool:
     return schema.known(metric) and schema.get(metric).is_flag
 
 
-def general(cause: Cause, capture: Capture) -> list[str]:
+def general(cause: Cause, view: View) -> list[str]:
     """A cause's advice for the GPU and API at hand; what holds everywhere comes first."""
-    here = about(capture)
-    return [said(a.text) for a in cause.advice if holds(a.where, here)]
+    return [said(a.text) for a in cause.advice if holds(a.where, about(view))]
 
 
 def _sides(view: View) -> list[str]:

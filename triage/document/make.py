@@ -47,7 +47,7 @@ def bundle(d: Diagnosis, found: Made | None = None, *, ways: bool = True) -> Bun
 
 def whose(d: Diagnosis) -> tuple[str, ...]:
     """Whose words fit all captures (voice.Voice.names); empty where their GPUs are of several vendors."""
-    found = {names_of(about(p.capture)) for p in d.parts}
+    found = {names_of(about(p.view)) for p in d.parts}
     return found.pop() if len(found) == 1 else ()
 
 

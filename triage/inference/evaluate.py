@@ -90,7 +90,7 @@ def infer(view: View, engine: Engine) -> Truth:
 def _infer(view: View, engine: Engine) -> Truth:
     program, truth = engine.program, Truth()
     memo: dict[str, Codes | int] = {}
-    size, here = view.size, setting(view.capture)
+    size, here = view.size, setting(view)
     nothing = np.zeros(size, dtype=bool)
     lacking = frozenset(filter(view.lacks, engine.needs))
     for group in program.groups:

@@ -38,7 +38,7 @@ class Candidates:
     def __init__(self, engine: Engine, view: View) -> None:
         self.engine = engine
         self.groups: list[tuple[Group, list[Candidate]]] = []
-        here, concluded = setting(view.capture), set[str]()
+        here, concluded = setting(view), set[str]()
         lacking = frozenset(filter(view.lacks, engine.needs))
         for group in engine.program.groups:
             chance = [i.name in concluded if i.kind == "given" else lacking.isdisjoint(i.needs) for i in group.inputs]

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from triage.capture.capture import Capture
-from triage.derive.api import api_of
+from triage.derive import View
+from triage.derive.api import api_known
 from triage.derive.vendor import drawn, of_a_frame, tiler_of, vendor_of
 
 
-def setting(capture: Capture) -> dict[str, str]:
-    """Facts of a capture: words of rulebook.applies.FACTS and `arch`; what nothing tells is left out.
+def setting(view: View) -> dict[str, str]:
+    """Facts of a view's capture: words of rulebook.applies.FACTS and `arch`; what nothing tells is left out.
 
     A device or counters that only one vendor has say the vendor; launches of a compute API say the kind of work.
     """
+    return view.whole.once("setting", lambda: _setting(view, view.capture))
+
+
+def _setting(view: View, capture: Capture) -> dict[str, str]:
     out = dict(capture.input.tells)
     # frame captures name their calls; a compute API has no draws
-    if out.get("work") == "graphics" and "api" not in out and (api := api_of(capture)):
+    if out.get("work") == "graphics" and "api" not in out and (api := api_known(view)):
         out["api"] = api
     # the same tool may have watched a frame
     of_frame = of_a_frame(capture)
@@ -35,14 +40,18 @@ def setting(capture: Capture) -> dict[str, str]:
     return out
 
 
-def about(capture: Capture) -> dict[str, str]:
-    """Facts that choose words and advice: those of `setting`, and what is likely enough to speak by, but not to judge by.
+def about(view: View) -> dict[str, str]:
+    """Facts of a view's capture that choose words and advice: those of `setting`, and what is likely enough to speak by, but not to judge by.
 
     What draws anything is a frame; a GPU without known limits is told by its name or by counters of one vendor's tool.
     """
-    out = setting(capture)
-    if drawn(capture):
+    return view.whole.once("about", lambda: _about(view))
+
+
+def _about(view: View) -> dict[str, str]:
+    out = dict(setting(view))
+    if drawn(view.capture):
         out.setdefault("work", "graphics")
-    if vendor := tiler_of(capture):
+    if vendor := tiler_of(view.capture):
         out.setdefault("vendor", vendor)
     return out

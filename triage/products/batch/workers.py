@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from triage.diagnosis.diagnose import Diagnostician
 
 LISTED = 100  # best findings of a capture that its reports and the table list, unless --top or --full says otherwise
-GARBAGE = (200_000, 20, 50)  # results are trees of plain data: by default they are collected over and over
+GARBAGE = (1_000_000, 20, 50)  # results are trees of plain data: by default they are collected over and over
 AHEAD = 4  # captures handed to each worker in advance; more would only hold results in memory
 _BUSY = threading.Lock()  # a Diagnostician remembers signatures; threads of one Dask worker take turns
 

@@ -50,7 +50,7 @@ def compare(
     Every capture of a Diagnosis is one repeat; diagnose both sides without `top`, so that no outcome is left out. Raises
     TriageError where the sides have no workload and no timeline in common.
     """
-    found = {names_of(about(p.capture)) for d in (before, after) for p in d.parts}
+    found = {names_of(about(p.view)) for d in (before, after) for p in d.parts}
     with speaking(names=found.pop() if len(found) == 1 else ()):
         return _compared(before, after, floor, threshold, margin, full)
 
@@ -264,7 +264,7 @@ def _inputs(d: Diagnosis) -> list[Input]:
             "path": p.capture.input.path,
             "sha256": p.capture.sha256,
             "dialect": p.capture.input.dialect,
-            "setting": setting(p.capture),
+            "setting": setting(p.view),
         }
         for p in d.parts
     ]
