@@ -25,7 +25,7 @@ from triage.diagnosis import diagnose, outcomes
 from triage.diagnosis.firings import Ledger
 from triage.diagnosis.gain import fractions
 from triage.dialects._tables import csv_parser, wide_table
-from triage.document import columns, make
+from triage.document import columns, make, workloads
 from triage.ground import units
 from triage.ground.errors import TriageError
 from triage.inference.setting import about, setting
@@ -159,7 +159,7 @@ def test_blocks_change_no_answer(path: Path, monkeypatch: pytest.MonkeyPatch) ->
     whole = make.bundle(doctor().diagnose([capture])).document
     monkeypatch.setattr(diagnose, "BLOCK", 3)
     monkeypatch.setattr(outcomes, "BLOCK", 5)
-    monkeypatch.setattr(columns, "NEAR", 4)
+    monkeypatch.setattr(workloads, "TOGETHER", 4)
     assert make.bundle(doctor().diagnose([capture])).document == whole
 
 
@@ -283,7 +283,7 @@ def test_figures_are_made_ready_for_the_neighbours_of_what_is_shown(monkeypatch:
     asked: list[int] = []
     ready = columns.numbers
     monkeypatch.setattr(columns, "numbers", lambda values, digits=6: asked.append(len(values)) or ready(values, digits))
-    monkeypatch.setattr(columns, "NEAR", 4)
+    monkeypatch.setattr(workloads, "TOGETHER", 4)
     capture = reader.read(str(SAMPLES / "gpu-trace" / "demo_frame"))
     works = make.bundle(doctor().diagnose([capture])).workloads
     works.field("calls")  # most are 1, which takes no memory

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -26,7 +25,6 @@ from triage.reading.markers import spread
 from triage.schema.derived import HARDWARE_UNITS
 
 _BANDS = tuple(BANDS)
-NEAR = 1_000  # workloads whose figures are made ready together: a page shows ten of a million
 # fields with figures -> column of Columns behind them, and digits that the result has
 FIGURES = {
     "duration_ns": ("time", 3),
@@ -35,22 +33,6 @@ FIGURES = {
     "saved_ns": ("saved", 1),
     "bound_speedup": ("speedup", 4),
 }
-
-
-@dataclass
-class _Near:
-    """Figures of neighbours as the result has them.
-
-    pct: shares of peak, per unit. ranked: per workload its measured units, busiest first. primary, secondary: per unit,
-    whether it limits first or second. figures: those of FIGURES.
-    """
-
-    block: int
-    pct: list[list[Any]]
-    ranked: list[list[int]]
-    primary: list[list[bool]]
-    secondary: list[list[bool]]
-    figures: dict[str, list[Any]]
 
 
 class Columns:
@@ -80,7 +62,6 @@ class Columns:
         self.name = list(map(str, c.names[rows].tolist()))
         self.causes = causes.names
         self.leader = d.parts[p].leaders.cause[rows]
-        self._near: _Near | None = None
         self.judged: list[bool] = d.parts[p].judged[rows].tolist()
 
     def __len__(self) -> int:
@@ -212,60 +193,53 @@ class Columns:
         """Do workloads stand for several rows?"""
         return self._capture.members is not None
 
-    def entry(self, i: int) -> Entry:
-        """One workload as the result has it."""
-        near, k = self._nearby(i // NEAR), i % NEAR
-        units, order, w = self.units, near.ranked[k], int(self.rows[i])
-        path, parent = self.paths[i], int(self._capture.parent[w])
-        return {
-            "id": self.id[i],
-            "capture": self.capture,
-            "name": self.name[i],
-            "path": str(path).split(SEP) if path else [],
-            "kind": self.kind[i] or None,
-            "parent": self._d.parts[self._p].workload_id(parent, self._d.many) if parent >= 0 else None,
-            "calls": self.calls[i],
-            "times": self.times(i),
-            "duration_ns": near.figures["duration_ns"][k],
-            "self_ns": near.figures["self_ns"][k],
-            "share": near.figures["share"][k],
-            "sol": [{"unit": units[u], "pct": near.pct[u][k]} for u in order],
-            "band": self.band[i],
-            "primary": [units[u] for u in order if near.primary[u][k]],
-            "secondary": [units[u] for u in order if near.secondary[u][k]],
-            "bound_speedup": near.figures["bound_speedup"][k],
-            "hit_grades": {c: GRADES[code - 1] for c, code in (("TEX", self.tex[i]), ("L2", self.l2[i])) if code},
-            "limiter_class": self.limiter_class[i],
-            "chain": self.chain_of(i),
-            "saved_ns": near.figures["saved_ns"][k],
-            "judged": self.judged[i],
-            "second_opinion": self.opinions.get(w, []),
-            "verdict": self.verdict[i],
+    def entries(self, some: slice) -> Iterator[Entry]:
+        """Neighbours as the result has them, field by field: a workload alone costs a hundred times what each of many does."""
+        part, rows, units, pct = self._d.parts[self._p], self.rows[some].tolist(), self.units, self.pct[:, some]
+        shares = list(zip(*(numbers(row, 4) for row in pct), strict=True)) or [()] * len(rows)
+        measured = np.isfinite(pct).sum(axis=0).tolist()
+        order = np.argsort(-pct, axis=0, kind="stable").T.tolist() if units else [[] for _ in rows]
+        ranked = [busiest[:n] for busiest, n in zip(order, measured, strict=True)]  # NaN came last
+
+        def named(which: Masks) -> list[list[str]]:
+            chosen = which[:, some].T.tolist()
+            return [[units[u] for u in us if so[u]] for us, so in zip(ranked, chosen, strict=True)]
+
+        fields = {
+            "id": self.id[some],
+            "capture": [self.capture] * len(rows),
+            "name": self.name[some],
+            "path": [str(path).split(SEP) if path else [] for path in self.paths[some]],
+            "kind": [kind or None for kind in self.kind[some]],
+            "parent": [
+                part.workload_id(w, self._d.many) if w >= 0 else None for w in part.capture.parent[rows].tolist()
+            ],
+            "calls": self.calls[some],
+            "times": map(self.times, range(len(self))[some]),
+            "duration_ns": self._figures("duration_ns", some),
+            "self_ns": self._figures("self_ns", some),
+            "share": self._figures("share", some),
+            "sol": [[{"unit": units[u], "pct": p[u]} for u in us] for us, p in zip(ranked, shares, strict=True)],
+            "band": self.band[some],
+            "primary": named(self.primary),
+            "secondary": named(self.secondary),
+            "bound_speedup": self._figures("bound_speedup", some),
+            "hit_grades": [
+                {c: GRADES[code - 1] for c, code in (("TEX", tex), ("L2", l2)) if code}
+                for tex, l2 in zip(self.tex[some].tolist(), self.l2[some].tolist(), strict=True)
+            ],
+            "limiter_class": self.limiter_class[some],
+            "chain": [self._causes.chain(self._p, w) for w in rows],
+            "saved_ns": self._figures("saved_ns", some),
+            "judged": self.judged[some],
+            "second_opinion": [self.opinions.get(w, []) for w in rows],
+            "verdict": self.verdict[some],
         }
+        return (dict(zip(fields, values, strict=True)) for values in zip(*fields.values(), strict=True))
 
     @property
     def _capture(self) -> Capture:
         return self._d.parts[self._p].capture
-
-    def _nearby(self, block: int) -> _Near:
-        """The NEAR workloads of a block; entries are nearly always made one after another, so that one is kept."""
-        if self._near is None or self._near.block != block:
-            self._near = self._made(block)
-        return self._near
-
-    def _made(self, block: int) -> _Near:
-        some = slice(block * NEAR, (block + 1) * NEAR)
-        pct = self.pct[:, some]
-        count = np.isfinite(pct).sum(axis=0).tolist()
-        order = np.argsort(-pct, axis=0, kind="stable").T.tolist() if self.units else [[] for _ in count]
-        return _Near(
-            block,
-            [numbers(row, 4) for row in pct],
-            [units[:n] for units, n in zip(order, count, strict=True)],  # NaN came last
-            self.primary[:, some].tolist(),
-            self.secondary[:, some].tolist(),
-            {name: self._figures(name, some) for name in FIGURES},
-        )
 
 
 def _grades(values: Values, size: int, method: str) -> Codes:

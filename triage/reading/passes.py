@@ -42,15 +42,15 @@ class Pass:
 @dataclass
 class _Node:
     levels: tuple[str, ...]
+    first: int  # of its ranges, for which it was made
     below: dict[str, _Node] = field(default_factory=dict)
     own: list[int] = field(default_factory=list)
     marker: int = -1
-    first: int = 1 << 60
     time: float = 0.0
 
-    def child(self, name: str) -> _Node:
+    def child(self, name: str, row: int) -> _Node:
         if name not in self.below:
-            self.below[name] = _Node((*self.levels, name))
+            self.below[name] = _Node((*self.levels, name), row)
         return self.below[name]
 
     def rows(self) -> list[int]:
@@ -95,32 +95,26 @@ def passes(capture: Capture) -> list[Pass]:
 
 
 def _tree(capture: Capture, own: Floats) -> _Node:
-    root = _Node(())
-    leaf = capture.leaf
+    root = _Node((), 0)
     nodes: dict[str, list[_Node]] = {}
-    for i in range(len(capture)):
-        path, name = str(capture.paths[i]), str(capture.names[i])
+    paths, names = map(str, capture.paths.tolist()), map(str, capture.names.tolist())
+    for i, (path, name, ns, leaf) in enumerate(zip(paths, names, own.tolist(), capture.leaf.tolist(), strict=True)):
         if path not in nodes:
             chain = [root]
             for level in path.split(SEP) if path else []:
-                chain.append(chain[-1].child(level))
+                chain.append(chain[-1].child(level, i))
             nodes[path] = chain
         chain = nodes[path]
         node = chain[-1]
         # a draw or dispatch has no name of its own: it belongs to the marker it stands in
-        if not (leaf[i] and _is_call(capture, i)):
-            node = node.child(name)
+        if not (leaf and (capture.table.leaf_time or CALL.match(name))):
+            node = node.child(name, i)
             chain = [*chain, node]
             node.marker = i
         node.own.append(i)
         for n in chain:
-            n.time += float(own[i])
-            n.first = min(n.first, i)
+            n.time += ns
     return root
-
-
-def _is_call(capture: Capture, i: int) -> bool:
-    return capture.table.leaf_time or bool(CALL.match(str(capture.names[i])))
 
 
 def _cut(node: _Node, total: float, own: Floats, found: list[tuple[int, Pass]]) -> None:
