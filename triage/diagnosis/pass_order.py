@@ -17,9 +17,13 @@ from triage.capture.capture import SEP
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """What passes of a kind are called and what they read. layer: how they draw, "opaque" or "blended"; "" where it differs."""
+    """What passes of a kind are called and what they read. layer: how they draw, "opaque" or "blended"; "" where it differs.
+
+    short: words that are found as whole words only, `ui` is no part of `build`; words: those that may be part of another.
+    """
 
     id: str
+    short: re.Pattern[str]
     words: tuple[str, ...]
     reads: frozenset[str]
     layer: str
@@ -38,8 +42,15 @@ def roles() -> tuple[Role, ...]:
     """All roles, in the order in which they are tried."""
     text = (resources.files("triage.diagnosis") / "pass_roles.toml").read_text(encoding="utf-8")
     return tuple(
-        Role(r["id"], tuple(r["words"]), frozenset(r["reads"]), r.get("layer", "")) for r in tomllib.loads(text)["role"]
+        Role(r["id"], *_words(r["words"]), frozenset(r["reads"]), r.get("layer", ""))
+        for r in tomllib.loads(text)["role"]
     )
+
+
+def _words(words: Sequence[str]) -> tuple[re.Pattern[str], tuple[str, ...]]:
+    short = [re.escape(word.strip()) for word in words if len(word.strip()) < 5]
+    found = re.compile(rf"\b(?:{'|'.join(short)})\b" if short else r"(?!)")
+    return found, tuple(word for word in words if len(word.strip()) >= 5)
 
 
 @lru_cache(16_384)
@@ -48,16 +59,8 @@ def role(name: str) -> Role | None:
     plain = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
     plain = re.sub(r"[^a-z0-9 -]+", " ", plain)
     tight = plain.replace(" ", "")
-    for r in roles():
-        for word in r.words:
-            # short words are whole words only: `ui` is no part of `build`
-            if (
-                re.search(rf"\b{re.escape(word.strip())}\b", plain)
-                if len(word.strip()) < 5
-                else word in plain or word in tight
-            ):
-                return r
-    return None
+    found = (r for r in roles() if r.short.search(plain) or any(w in plain or w in tight for w in r.words))
+    return next(found, None)
 
 
 def layer(path: str, name: str) -> str:
