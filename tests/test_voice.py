@@ -49,11 +49,12 @@ def written(b: Bundle, format: str) -> list[str]:
     if format == "html":
         from triage.rendering.html.packed import pack
         from triage.rendering.html.tree import tree
+        from triage.rendering.html.words import Words
 
         with speaking(b.item, b.whose):
             return [
                 re.sub(r"<script.*?</script>|<style.*?</style>|<[^>]+>", " ", text, flags=re.DOTALL),
-                *strings(pack(b, tree(b))),
+                *strings(pack(b, tree(b), Words())),
             ]
     return text.splitlines()
 

@@ -34,6 +34,7 @@ ROLES = {
     "queue": ("queue", "queue name", "queue type"),
     "limiter": (
         "occupancy limited by",
+        "limited by",
         "occupancy limiter",
         "occupancy limit reason",
         "occupancy limiting factor",

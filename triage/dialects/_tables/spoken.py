@@ -204,7 +204,7 @@ def _opposite(words: Words, unit: str, header: str, read: bool) -> str:
 def _named(words: Words, unit: str, header: str) -> str:
     """The metric of which these are all the words, and that fits the unit; where a rate is meant, a share before a count."""
     found = [m for m in vocabulary.metrics().get(words, ()) if _fits(m, unit, header)]
-    rate = len(found) > 1 and _RATE.search(CAMEL.sub(" ", header))
+    rate = len(found) > 1 and _RATE.search(CAMEL.sub(" ", header).replace("_", " "))
     return next((m for m in found if rate and schema.get(m).unit == "ratio"), found[0] if found else "")
 
 
