@@ -35,6 +35,8 @@ gives the events their names and markers:
 
     triage diagnose frame-counters.csv --events frame-events.txt
 """
+# what a frame overlaps is counted twice in the sum of such times
+_ISOLATED = "times are of single actions, replayed one after the other: their sum is longer than the frame where work overlaps"
 _HINT = (
     "in RenderDoc: Performance Counter Viewer > Capture counters (tick GPU Duration and vendor counters) > Save as CSV"
 )
@@ -117,6 +119,8 @@ def read(source: Source, options: Options) -> Table:
     for metric, (i, header, unit) in found.items():
         markers.column(table, metric, wide.numbers[i][rows], i, header, unit)
     _times(table, timed, wide, rows)
+    if "gpu.time" in table.columns:
+        table.notes.append(_ISOLATED)
     _per_thread(table, extra, wide, rows)
     tree, note = renderdoc_events.find(source, options.events, {int(e) for e in ids})
     if note:
