@@ -36,7 +36,9 @@ gives the events their names and markers:
     triage diagnose frame-counters.csv --events frame-events.txt
 """
 # what a frame overlaps is counted twice in the sum of such times
-_ISOLATED = "times are of single actions, replayed one after the other: their sum is longer than the frame where work overlaps"
+_ISOLATED = (
+    "times are of single actions, replayed one after the other: their sum is longer than the frame where work overlaps"
+)
 _HINT = (
     "in RenderDoc: Performance Counter Viewer > Capture counters (tick GPU Duration and vendor counters) > Save as CSV"
 )
