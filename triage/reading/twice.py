@@ -256,12 +256,13 @@ def totals(table: Table) -> dict[int, str]:
         return {}
     ends = {*range(3), *range(len(table) - 3, len(table))}  # where such rows stand
     named = [i for i in sorted(ends) if _TOTAL.fullmatch(str(table.names[i]).strip())]
-    flat = table.paths is None or not any(table.paths[i] for i in named)
+    if not named or (table.paths is not None and any(table.paths[i] for i in named)):
+        return {}
     others = _outermost(table)
     others[named] = False
     rest = column.values[others]
     rest = rest[np.isfinite(rest)]
-    if not named or not flat or len(rest) < 2:
+    if len(rest) < 2:
         return {}
     return {
         table.line(i): str(table.names[i]).strip()
