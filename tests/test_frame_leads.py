@@ -1,0 +1,58 @@
+"""Which cause leads a marker of a frame whose counters say it plainly, on tables of any vendor's words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import generic
+from triage import api
+
+NVIDIA = {"sm.throughput": 38, "sm.issue_per_active": 38, "l2.throughput": 24, "vram.throughput": 21, "sm.occupancy": 74}
+RADEON = {"valu.busy": 23, "valu.utilization": 92, "vram.throughput": 29, "sm.occupancy": 72}
+XE = {"eu.active": 27, "eu.stall": 69, "eu.idle": 4, "eu.occupancy": 90, "vram.throughput": 40}
+WAITS = {"stall.long_scoreboard": 20, "stall.wait": 10, "stall.not_selected": 3}
+DISPATCH = {"kind": "compute", "sm.throughput": 4, "sm.occupancy": 11, "l2.throughput": 2, "vram.throughput": 3, "draw.count": 0}
+
+LEADS: dict[str, tuple[str | None, dict[str, Any]]] = {
+    "the texture queue names the unit inside a full L1/TEX": (
+        "texture-queue",
+        NVIDIA | WAITS | {"l1tex.throughput": 94, "l1tex.hit_rate": 97, "stall.tex_throttle": 46},
+    ),
+    "the load/store queue names the pipe inside a full SM": (
+        "lsu-pressure",
+        NVIDIA | WAITS | {"sm.throughput": 92, "l1tex.throughput": 64, "l1tex.hit_rate": 93, "stall.lg_throttle": 47},
+    ),
+    "misses that L2 has at hand keep a Radeon's memory unit busy": (
+        "l1-locality",
+        RADEON | {"mem_unit.busy": 88, "mem_unit.stalled": 32, "l1tex.hit_rate": 35, "l2.hit_rate": 94},
+    ),
+    "a Radeon's colour block at its limit": ("crop-bound", RADEON | {"crop.throughput": 95}),
+    "a Radeon's depth block at its limit": ("zrop-bound", RADEON | {"valu.busy": 8, "zrop.throughput": 96}),
+    "a Radeon's vertex fetch at its limit": ("vertex-fetch", RADEON | {"vaf.throughput": 92}),
+    "waves of a Radeon wait for code": ("instruction-fetch", RADEON | WAITS | {"stall.no_instruction": 51}),
+    "Xe engines that stall and seldom execute": ("memory-latency", XE),
+    "Xe engines that stall as any pass does": (None, XE | {"eu.active": 66, "eu.stall": 31}),
+    "the colour unit of an Xe at its limit": ("crop-bound", XE | {"crop.throughput": 95}),
+    "TEX at half of its peak beside busier shaders": (
+        None,
+        {"shader.busy": 65, "l1tex.throughput": 50, "l1tex.hit_rate": 88, "l2.throughput": 45, "vram.throughput": 40},
+    ),
+    "eight groups for a whole GPU": ("small-grid", DISPATCH | {"launch.grid_size": 8, "sm.active": 12}),
+    "drains that were counted between small dispatches": (
+        "pipeline-drains",
+        DISPATCH | {"launch.grid_size": 8, "sm.active": 50, "gpu.idle": 1, "wfi.sync": 40, "dispatch.count": 30},
+    ),
+}  # fmt: skip
+OK = {"name": "Frame/Opaque/Terrain", "kind": "geometry", "gpu.time": 2.0, "crop.throughput": 20, "zrop.throughput": 20}
+
+
+@pytest.mark.parametrize("case", LEADS)
+def test_the_cause_that_the_counters_name_leads(case: str, tmp_path: Path) -> None:
+    cause, counters = LEADS[case]
+    row = {"name": "Frame/Post/Pass", "kind": "fullscreen", "gpu.time": 1.0, **counters}
+    doc = api.diagnose(generic(tmp_path / "f.csv", [OK, row])).to_dict()
+    chain = next(w["chain"] for w in doc["workloads"] if w["name"].endswith("Pass"))
+    assert (chain[0] if chain else None) == cause
