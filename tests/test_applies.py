@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import triage
-from tests.conftest import ROOT, run
+from tests.conftest import ROOT, generic, run
+from triage.derive.vendor import vendor_of
 from triage.diagnosis.outcomes import Outcomes
 from triage.ground.errors import RuleError
 from triage.inference.evaluate import NOT_APPLICABLE
@@ -264,17 +265,41 @@ def test_generations(arch: str, since: str, is_it: bool) -> None:
 
 
 def test_explain_and_list_say_where_a_rule_applies() -> None:
-    assert "applies to: graphics, nvidia" in run("explain", "crop-limited").stdout
+    assert "applies to: graphics, nvidia" in run("explain", "texture-queue-full").stdout
     listed = run("list", "rules").stdout
-    line = next(line for line in listed.splitlines() if "crop-limited" in line)
+    line = next(line for line in listed.splitlines() if "texture-queue-full" in line)
     assert "graphics, nvidia" in line and line.count("nvidia") == 1
 
 
 def test_explain_says_why_a_rule_is_not_about_a_capture() -> None:
-    said = run("explain", "crop-limited", "--on", ROOT / "sample_captures" / "rocprof" / "results.csv").stdout
+    said = run("explain", "texture-queue-full", "--on", ROOT / "sample_captures" / "rocprof" / "results.csv").stdout
     assert "not applicable: the rule is about graphics, nvidia, and this capture is not" in said
 
 
 def test_the_bundled_packs_are_all_described() -> None:
     folders = {Path(r.file).parent for r in packs.load().rules}
     assert [f.name for f in folders if not pack.read(f).applies] == []
+
+
+NVIDIAS = {"stall.barrier": 50, "stall.short_scoreboard": 7, "stall.mio_throttle": 5, "stall.lg_throttle": 2}
+INTELS = {"eu.active": 40, "eu.stall": 50, "eu.idle": 10, "eu.occupancy": 90}
+AMDS = {"valu.busy": 60, "valu.utilization": 90, "mem_unit.busy": 40, "stall.long_scoreboard": 30}
+
+
+@pytest.mark.parametrize(
+    ("counters", "vendor"),
+    [
+        (NVIDIAS, ""),
+        (NVIDIAS | {"lds.busy": 30}, ""),
+        (INTELS, "intel"),
+        (INTELS | {"lds.busy": 30}, "intel"),
+        (AMDS, "amd"),
+        (AMDS | {"slm.bank_conflicts": 3}, "amd"),
+        ({"lds.busy": 30, "eu.active": 40}, ""),
+    ],
+)
+def test_one_counter_of_a_stranger_does_not_change_the_vendor(
+    counters: dict[str, float], vendor: str, tmp_path: Path
+) -> None:
+    row = {"name": "Frame/Tile reduce", "kind": "compute", "gpu.time": 1.0, "sm.throughput": 30, "l2.throughput": 20}
+    assert vendor_of(triage.read(generic(tmp_path / "f.csv", [row | counters]))) == vendor

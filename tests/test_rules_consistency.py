@@ -111,14 +111,14 @@ def random_facts(book: Rulebook, n: int, seed: int, own: bool) -> Capture:
             facts[m][calm] *= 0.02
         if m.endswith(".throughput"):
             facts[m] *= quiet
+    others = OWN["intel"] if own else (*OWN["amd"], *OWN["intel"])
+    facts = {m: v for m, v in facts.items() if not m.startswith(others)}
     if own:
         idle = rng.random(n) < 0.6  # of so many units one is nearly always busy
         for m in facts:
             if schema.get(m).unit == "ratio" and m.startswith(UNITS):
                 facts[m] = np.where(idle, facts[m] * 0.3, facts[m])
         facts["launch.grid_size"] = 10 ** rng.uniform(0, 5, n).round()
-    else:
-        facts = {m: v for m, v in facts.items() if not m.startswith((*OWN["amd"], *OWN["intel"]))}
     return capture(facts, rng.choice(np.array([*KINDS[:6], ""], dtype=object), n))
 
 

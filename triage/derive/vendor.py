@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from triage.derive import View
 
 # counters that no other vendor's profiler exports; NVIDIA's are what this project's own are named after, so none decides
+# alone (_BESIDE)
 OWN: dict[str, tuple[str, ...]] = {
     "amd": (
         "sched.",
@@ -45,6 +46,12 @@ OWN: dict[str, tuple[str, ...]] = {
         "shader.barriers",
     ),
 }
+# the queues and schedulers of NVIDIA's SM, which tables of other GPUs have no words for: beside as many of these a counter
+# of AMD's or Intel's is a stranger's name for something else
+_BESIDE = (
+    *("stall.lg_throttle", "stall.mio_throttle", "stall.tex_throttle", "stall.math_pipe_throttle"),
+    *("stall.short_scoreboard", "stall.not_selected", "launch_stall."),
+)
 # GPUs of phones and Macs, of which no limits are known here: how their names begin, and counters that no other vendor's tool has
 _TILERS = (
     (
@@ -76,13 +83,17 @@ def of_kernels(tells: Mapping[str, str]) -> bool:
 
 
 def vendor_of(capture: Capture) -> str:
-    """Whose GPU a capture is about: "nvidia", "amd", "intel", or "" where neither device, counters nor tool tell."""
+    """Whose GPU a capture is about: "nvidia", "amd", "intel", or "" where neither device, tool nor counters tell.
+
+    Where a table has counters of two vendors, as names that somebody mapped make it, the majority decides.
+    """
     if capture.device is not None:
         return capture.device.vendor
-    for vendor, own in OWN.items():
-        if any(m.startswith(own) for m in capture.facts):
-            return vendor
-    return capture.input.tells.get("vendor", "")
+    if told := capture.input.tells.get("vendor", ""):
+        return told
+    votes = {vendor: sum(m.startswith(own) for m in capture.facts) for vendor, own in (*OWN.items(), ("", _BESIDE))}
+    first, *rest = (vendor for vendor, n in votes.items() if n == max(votes.values()))
+    return "" if rest else first
 
 
 def tiler_of(capture: Capture) -> str:
