@@ -25,7 +25,7 @@ Causes: TypeAlias = NDArray[np.int16]  # positions in Vocabulary.names; -1 = non
 Fired: TypeAlias = tuple[int, Indices, tuple[Floats, Floats, Floats]]
 
 COMPARABLE = 0.5  # house judgement: part of the consequence's gain that the explaining cause must have itself
-LEAST = 0.01  # house judgement: below 1 % of a workload nothing is worth an item
+LEAST = 0.02  # house judgement: two captures of one build differ by half of this, so that less could not be seen to come true
 # What a likely gain counts for when causes compete. Order by likely x sureness put the cured cause first most often on
 # kernels whose cure was measured; the bound or the middle of the interval did worse.
 SURENESS = dict(zip(CONFIDENCE, (0.5, 0.75, 1.0), strict=True))
