@@ -10,11 +10,24 @@ import pytest
 from tests.conftest import generic
 from triage import api
 
-NVIDIA = {"sm.throughput": 38, "sm.issue_per_active": 38, "l2.throughput": 24, "vram.throughput": 21, "sm.occupancy": 74}
+NVIDIA = {
+    "sm.throughput": 38,
+    "sm.issue_per_active": 38,
+    "l2.throughput": 24,
+    "vram.throughput": 21,
+    "sm.occupancy": 74,
+}
 RADEON = {"valu.busy": 23, "valu.utilization": 92, "vram.throughput": 29, "sm.occupancy": 72}
 XE = {"eu.active": 27, "eu.stall": 69, "eu.idle": 4, "eu.occupancy": 90, "vram.throughput": 40}
 WAITS = {"stall.long_scoreboard": 20, "stall.wait": 10, "stall.not_selected": 3}
-DISPATCH = {"kind": "compute", "sm.throughput": 4, "sm.occupancy": 11, "l2.throughput": 2, "vram.throughput": 3, "draw.count": 0}
+DISPATCH = {
+    "kind": "compute",
+    "sm.throughput": 4,
+    "sm.occupancy": 11,
+    "l2.throughput": 2,
+    "vram.throughput": 3,
+    "draw.count": 0,
+}
 
 LEADS: dict[str, tuple[str | None, dict[str, Any]]] = {
     "the texture queue names the unit inside a full L1/TEX": (
@@ -28,6 +41,10 @@ LEADS: dict[str, tuple[str | None, dict[str, Any]]] = {
     "misses that L2 has at hand keep a Radeon's memory unit busy": (
         "l1-locality",
         RADEON | {"mem_unit.busy": 88, "mem_unit.stalled": 32, "l1tex.hit_rate": 35, "l2.hit_rate": 94},
+    ),
+    "a phone's texture cache misses what the next one has": (
+        "l1-locality",
+        {"texture_pipe.stalled": 54, "texture_pipe.busy": 48, "alu.utilization": 22, "l1tex.hit_rate": 40, "vram.throughput": 29},
     ),
     "a Radeon's colour block at its limit": ("crop-bound", RADEON | {"crop.throughput": 95}),
     "a Radeon's depth block at its limit": ("zrop-bound", RADEON | {"valu.busy": 8, "zrop.throughput": 96}),
