@@ -25,9 +25,9 @@ ROLES = {
     ),
     "parent": (
         *("parent", "parent name", "parent marker", "parent id", "parent pass", "belongs to", "parent event"),
-        *("parent event id", "parent row", "parent index"),
+        *("parent event id", "parent row", "parent index", "inside", "part of", "under"),
     ),
-    "level": ("level", "depth", "nesting", "indent", "tree level"),
+    "level": ("level", "lvl", "depth", "nesting", "nesting level", "indent", "indentation", "tree level"),
     "id": ("id", "event id", "eid", "index"),
     "kind": ("kind", "type", "workload kind", "workload type", "pass kind", "pass type"),
     "device": ("device", "gpu name", "device name"),
@@ -107,16 +107,30 @@ def roles(source: Source, line: int, headers: list[str], is_metric: Callable[[st
             found["name"] = better[0]
     if not {"name", "path"} & found.keys():
         found.pop("frame", None)  # then it is what names the rows, or a figure
-        place = next((i for i in range(len(headers)) if i not in found.values()), -1)
-        if place >= 0 and not is_metric(headers[place]) and worded(place):
-            found["name"] = place
+        if words := free():
+            found["name"] = words[0]
+    if "name" not in found and "path" in found:
+        found |= next(({"name": i} for i in free() if _holders(below, found["path"], i)), {})
+    if "name" in found and "path" in found and "parent" not in found and _holders(below, found["path"], found["name"]):
+        found["parent"] = found.pop("path")  # `Frame` over `Lighting` over `SSR`: one level of each
     elif "name" in found and not {"path", "parent", "level"} & found.keys():
         place = wide_table.find(["" if i == found["name"] else h for i, h in enumerate(headers)], *OUTER)
         if place >= 0 and worded(place):
             found["path"] = place
+        elif inside := [i for i, h in enumerate(headers) if i not in found.values() and not is_metric(h) and _holders(below, i, found["name"])]:  # fmt: skip
+            found["parent"] = inside[0]
         elif heads := [i for i in free() if i < found["name"] and _heads(below, i, found["name"])]:
             found["path"] = heads[0]
     return found
+
+
+def _holders(rows: list[list[str]], place: int, name: int) -> bool:
+    """Does a column name, in every row that it says something in, another row of the table?"""
+    names = {row[name].strip() for row in rows if name < len(row)}
+    told = [
+        (row[place].strip(), row[name].strip()) for row in rows if max(place, name) < len(row) and row[place].strip()
+    ]
+    return len(told) > 1 and all(up in names and up != own for up, own in told)
 
 
 def _heads(rows: list[list[str]], place: int, name: int) -> bool:

@@ -44,9 +44,9 @@ _SHARE = re.compile(r"\b(rate|ratio|share|frac|fraction|efficiency)\b", re.IGNOR
 _PERCENT = re.compile(r"\b(pct|percent|percentage)\b", re.IGNORECASE)
 # what a share is one of, where that says nothing of what has it; `of active cycles` does
 _WHOLE = re.compile(
-    r"\bof (?:the |all |its )?(?:(?:frame|gpu|elapsed|warp|total|max|maximum|issue|l1|l2|tex|stalled|shared|input) )*"
+    r"\bof (?:the |all |its )?(?:(?:frame|gpu|elapsed|warp|total|max|maximum|issue|l1|l2|tex|stalled|shared|input|mem|memory|lane) )*"
     r"(?:time|slots|samples|cycles|frame|elapsed|max|maximum|total|all|wavefronts|requests|sectors|accesses|stalls|reasons|warps|pixels"
-    r"|fragments|primitives|prims|triangles|tests|capacity)\b|(?<=%) of (?:\w+ )?traffic\b|(?:/\s*|\bper )frame\b",
+    r"|fragments|primitives|prims|triangles|tests|capacity|ops|operations|lifetime)\b|(?<=%) of (?:\w+ )?traffic\b|(?:/\s*|\bper )frame\b",
     re.IGNORECASE,
 )
 _NAMESPACE = re.compile(r"\s*([A-Za-z][A-Za-z ]{1,15})(?:[.:|/]|::| - )\s*(\S.*)\Z")
