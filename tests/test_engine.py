@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -73,9 +74,12 @@ def plain(view: View, book: Rulebook, method: str, scope: str) -> tuple[dict[str
 
 
 @pytest.mark.parametrize("method", ["v1", "v2"])
-@pytest.mark.parametrize("scope", ["workload", "frame"])
-def test_engine_agrees_with_plain_evaluation(book: Rulebook, method: str, scope: str) -> None:
-    capture = random_capture(book, WORKLOADS if scope == "workload" else 2_000, seed=1)
+@pytest.mark.parametrize(
+    ("scope", "vendor"), [("workload", "nvidia"), ("workload", "amd"), ("workload", "intel"), ("frame", "nvidia")]
+)
+def test_engine_agrees_with_plain_evaluation(book: Rulebook, method: str, scope: str, vendor: str) -> None:
+    capture = random_capture(book, WORKLOADS if (scope, vendor) == ("workload", "nvidia") else 2_000, seed=1)
+    capture.input = replace(capture.input, tells={"vendor": vendor})
     engine = Engine(compile_program(book, method, scope))
     view = View(capture)
     truth = infer(view, engine)
@@ -91,7 +95,7 @@ def test_engine_agrees_with_plain_evaluation(book: Rulebook, method: str, scope:
         total += int(fired[rule.name].sum())
     # rules of another vendor, kind of work or scope are not asked at all
     asked = {book.rules[i].name for i in truth.possible}
-    assert asked <= set(fired) and len(asked) >= len(fired) / 4
+    assert asked <= set(fired) and len(asked) >= len(fired) / (2 if vendor == "nvidia" else 5)
     assert total > view.size / 10 or scope == "frame"  # the comparison must have had something to compare
 
 
