@@ -29,11 +29,11 @@ class Kinds(NamedTuple):
 
 
 def _gpu_idle(
-    active: Values, busy: Values, sm: Values, eu_idle: Values, eu: Values, valu: Values, kernels: Values
+    active: Values, busy: Values, sm: Values, load: Values, eu_idle: Values, eu: Values, valu: Values, kernels: Values
 ) -> Values:
     # replays of single draws count a busy time that is not theirs: PIX on Intel says 40 % of a dispatch whose engines execute
     # 99 % of it. And what a profiled kernel calls idle are its own start and end.
-    at_work = highest(sm, 1 - eu_idle, eu, valu)
+    at_work = highest(sm, load, 1 - eu_idle, eu, valu)
     told = np.where((busy >= at_work - _APART) & (kernels != 1), np.where(busy >= 1 - _APART, 1.0, busy), np.nan)
     return np.clip(1 - first(active, told), 0, 1)
 
@@ -144,7 +144,7 @@ DERIVATIONS = (
         (),
         "1 - GPU active, else 1 - GPU busy",
         _gpu_idle,
-        ("gpu.active", "gpu.busy", "sm.active", "eu.idle", "eu.active", "valu.busy", "work.kernels"),
+        ("gpu.active", "gpu.busy", "sm.active", "sm.throughput", "eu.idle", "eu.active", "valu.busy", "work.kernels"),
         ask=("gpu.active",),
     ),
     Derivation(

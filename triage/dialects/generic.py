@@ -78,9 +78,8 @@ def _own(metric: str) -> str:
 
 def _labelled(name: str) -> str:
     metric = _own(schema.by_label().get(schema.normal(name), ""))
-    return (
-        "" if metric.startswith(vocabulary.RARER) else metric
-    )  # `Stalled: barrier` is Intel's label, and anybody's words
+    # `Stalled: barrier` is Intel's label, and anybody's words
+    return "" if metric.startswith(vocabulary.RARER) else metric
 
 
 def recognise(source: Source) -> Match | None:

@@ -27,9 +27,8 @@ _UNIT = r"ns|us|µs|μs|ms|[mun]sec|(?:milli|micro|nano)s(?:ec(?:ond)?s?)?|[kmg]
 _LAST_UNIT = re.compile(rf"(?<=[,\s_])\(?({_UNIT})\)?\Z", re.IGNORECASE)
 _FIRST_UNIT = re.compile(r"\A(ns|us|µs|μs|ms|[mun]sec|[kmg]i?b)\b[\s_(]+(?=\w)", re.IGNORECASE)
 _PER_SECOND = re.compile(r"(?<=[\s_a-z])([KMGT]i?B)(?:ps|s|[_ ]?per[_ ]s(?:ec)?|[_ ]s|/sec)\Z", re.IGNORECASE)
-_SAID_OF = re.compile(
-    r"\A%.*\b(?:that|with|lost|which|are|is)\b", re.IGNORECASE
-)  # `% of L2 requests that hit`: what follows `of` matters
+# `% of L2 requests that hit`: what follows `of` matters
+_SAID_OF = re.compile(r"\A%.*\b(?:that|with|lost|which|are|is)\b", re.IGNORECASE)
 _SCALE = re.compile(
     r"[\[(]\s*(?:0(?:\.0)?\s*(?:-|–|\.\.\.?|to|…)\s*(1|100)(?:\.0)?\s*%?|norm(?:alized|alised)?)\s*[\])]", re.IGNORECASE
 )  # `(0-1)`
