@@ -90,9 +90,10 @@ def test_fingerprints_stay_under_five_percent_noise(tmp_path: Path) -> None:
 
 
 def test_a_value_at_its_threshold_opens_no_ticket_but_keeps_one(tmp_path: Path) -> None:
-    d = diagnosis(generic(tmp_path / "a.csv", [{"name": "Pass", "gpu.time": 1, "gpu.idle": 1.02}]))  # SOL003: above 1 %
+    row = {"name": "Pass", "gpu.time": 1, "copy.sync_active": 5.1}  # GFX020: above 5 %
+    d = diagnosis(generic(tmp_path / "a.csv", [row]))
     near = {f.rule.id for f in d.findings}
-    assert near == {"SOL003"}
+    assert near == {"GFX020"}
     fresh = {t.rule for t in tickets.make(d.bundle, least=0.001)}
     assert not near & fresh
     old = [{"fingerprint": of_item(f.rule.cause, "Pass"), "title": "x"} for f in d.findings]
