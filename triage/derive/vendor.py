@@ -133,9 +133,10 @@ def drawing_counted(capture: Capture) -> bool:
     return any(bool((capture.facts[m] > _STILL).any()) for m in _DRAWING if m in capture.facts)
 
 
-def drawn(capture: Capture) -> bool:
-    """Does a capture hold anything that is drawn, by its counters or the kinds of its work?"""
-    return of_a_frame(capture) or not _DRAWS.isdisjoint(capture.kinds.tolist())
+def drawn(view: View) -> bool:
+    """Does a view's capture hold anything that is drawn, by its counters or the kinds of its work? Looked for once."""
+    c = view.capture
+    return view.whole.once("drawn", lambda: of_a_frame(c) or not _DRAWS.isdisjoint(c.kinds.tolist()))
 
 
 def of_a_frame(capture: Capture) -> bool:
@@ -159,8 +160,7 @@ def _draws_beside_dispatches(capture: Capture) -> bool:
 
 
 def _drawn(view: View) -> Values:
-    found = view.whole.once("drawn", lambda: drawn(view.capture))  # asked by each block of a large capture
-    return full(1.0, view.size) if found else np.nan
+    return full(1.0, view.size) if drawn(view) else np.nan
 
 
 def _capability(view: View) -> Values:

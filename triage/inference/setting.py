@@ -50,7 +50,7 @@ def about(view: View) -> dict[str, str]:
 
 def _about(view: View) -> dict[str, str]:
     out = dict(setting(view))
-    if drawn(view.capture):
+    if drawn(view):
         out.setdefault("work", "graphics")
     if vendor := tiler_of(view.capture):
         out.setdefault("vendor", vendor)

@@ -39,7 +39,7 @@ _PER = re.compile(
     re.IGNORECASE,
 )
 _RATE = re.compile(r"\b(rate|ratio|share|fraction)\b", re.IGNORECASE)
-_SHARE = re.compile(r"\b(rate|ratio|share|frac|fraction|efficiency)\b", re.IGNORECASE)
+_SHARE = re.compile(rf"{_RATE.pattern}|\b(?:frac|efficiency)\b", re.IGNORECASE)
 _PERCENT = re.compile(r"\b(pct|percent|percentage)\b", re.IGNORECASE)
 # what a share is one of, where that says nothing of what has it; `of active cycles` does
 _WHOLE = re.compile(
@@ -105,10 +105,11 @@ def _less(headers: Sequence[str], unread: Sequence[int]) -> dict[int, tuple[str,
         parts = [m[2]] if m and sorts and "stall" not in words_of(m[1]) else []  # a reason to stall, not what causes it
         if (g := _GLOSS.search(header)) and "_" not in header:
             rest = _GLOSS.sub("", header)
+            words = _split(rest)[0]
             # `long scoreboard (L1TEX)` is said more closely; `SM SOL (before)` may be anything
-            parts += [rest] if _split(rest)[0] and words_of(g[1]) <= vocabulary.known_words() else []
-            parts += [f"{g[1]} %"] if _split(rest)[0].isdisjoint(_SAYS) else []
-            parts += [f"{g[1]} stall %"] if "stall" in _split(rest)[0] else []
+            parts += [rest] if words and words_of(g[1]) <= vocabulary.known_words() else []
+            parts += [f"{g[1]} %"] if words.isdisjoint(_SAYS) else []
+            parts += [f"{g[1]} stall %"] if "stall" in words else []
         for part in parts:
             words, unit = _split(part)
             metric = _meant(words, unit, part) or (alone.get(next(iter(words)), "") if len(words) == 1 else "")
@@ -193,7 +194,7 @@ def _opposite(words: Words, unit: str, header: str, read: bool) -> str:
     """The metric that a share lacks to one: of a miss rate the hit rate; "" for none. read: do its words mean a metric too?"""
     if unit not in ("", "%", "ratio"):
         return ""
-    rate = _SHARE.search(CAMEL.sub(" ", header).replace("_", " "))
+    rate = _SHARE.search(_spaced(header))
     if "miss" in words and (rate or (unit and not read)):
         metric = _meant(words - {"miss"} | {"hit"}, unit or "%", header)
         return metric if metric.endswith(".hit_rate") else ""
@@ -203,7 +204,7 @@ def _opposite(words: Words, unit: str, header: str, read: bool) -> str:
 def _named(words: Words, unit: str, header: str) -> str:
     """The metric of which these are all the words, and that fits the unit; where a rate is meant, a share before a count."""
     found = [m for m in vocabulary.metrics().get(words, ()) if _fits(m, unit, header)]
-    rate = len(found) > 1 and _RATE.search(CAMEL.sub(" ", header).replace("_", " "))
+    rate = len(found) > 1 and _RATE.search(_spaced(header))
     return next((m for m in found if rate and schema.get(m).unit == "ratio"), found[0] if found else "")
 
 
@@ -234,13 +235,18 @@ def _split(header: str) -> tuple[Words, str]:
         bare, unit = wide_table.split_suffix(CAMEL.sub("_", text).replace(".", "_"))
     if not unit and (m := _LAST_UNIT.search(text)):
         bare, unit = text[: m.start()], _short(m[1])
-    if not unit and ("%" in text or _PERCENT.search(CAMEL.sub(" ", text).replace("_", " "))):
+    if not unit and ("%" in text or _PERCENT.search(_spaced(text))):
         bare, unit = text, "%"  # `SM (%SOL)`, `L2 throughput, % of peak`: a sign anywhere
     if unit.startswith("%"):  # `SM [% of peak]`: what stands beside the sign says what it is a share of
         bare, unit = f"{bare} {unit[1:]}", "%"
     elif unit.lower() in ("pct", "percent", "percentage"):
         unit = "%"
     return words_of(bare, apart=True), unit
+
+
+def _spaced(text: str) -> str:
+    """Words of a name with blanks between them: `l2HitRate` and `l2_hit_rate` alike."""
+    return CAMEL.sub(" ", text).replace("_", " ")
 
 
 def _short(unit: str) -> str:
