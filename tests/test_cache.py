@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import ROOT, SAMPLES, run
+from triage.dialects._tables import vocabulary
 from triage.files import cache
 from triage.rulebook import pack, packs
 
@@ -105,6 +106,18 @@ def test_what_does_not_unpickle_is_made_again(place: Path) -> None:
     data = b"\x80\x05not a pickle"
     kept.write_bytes(hashlib.sha256(data).digest() + data)
     assert packs.load().sha256 == fresh.sha256
+
+
+@pytest.mark.parametrize("damage", [b"{}garbage", b"[]", b'{"busy sm": 3}'])
+def test_remembered_words_are_the_words(place: Path, monkeypatch: pytest.MonkeyPatch, damage: bytes) -> None:
+    fresh = vocabulary.metrics.__wrapped__()
+    (kept,) = files(place)
+    whole = kept.read_bytes()
+    kept.write_bytes(hashlib.sha256(damage).digest() + damage)
+    assert list(vocabulary.metrics.__wrapped__().items()) == list(fresh.items())
+    assert kept.read_bytes() == whole
+    monkeypatch.setattr(vocabulary, "_made", dict)
+    assert list(vocabulary.metrics.__wrapped__().items()) == list(fresh.items())
 
 
 @pytest.mark.skipif(os.name != "posix", reason="POSIX permissions")

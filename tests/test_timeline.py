@@ -18,7 +18,7 @@ from triage import api
 from triage.capture.timeline import build
 from triage.capture.timeline.nesting import Nest, folded
 from triage.capture.timeline.targets import targets
-from triage.capture.timeline.words import class_of, is_collective
+from triage.capture.timeline.words import class_of
 from triage.capture.trace import (
     ALLOC,
     API,
@@ -37,6 +37,7 @@ from triage.capture.trace import (
     Trace,
 )
 from triage.diagnosis.diagnose import diagnose
+from triage.ground.kernel_names import is_collective
 from triage.products.compare.compare import compare
 from triage.products.compare.timeline import timeline
 from triage.rulebook.packs import Rulebook

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from triage.capture.arrays import Values
-from triage.capture.timeline.words import COLLECTIVE
 from triage.derive._arrays import first, full, highest, over
 from triage.derive._derivation import Derivation
+from triage.ground.kernel_names import COLLECTIVE
 from triage.ground.method import RAISED
 from triage.ground.wording import whole_percent
 

@@ -6,7 +6,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +25,7 @@ FEATURES = ("mesh_shaders", "variable_rate", "sampler_feedback", "ray_reordering
 @cache
 def table() -> Mapping[str, Mapping[str, Any]]:
     """features.toml: feature -> its first generations and APIs."""
-    return tomllib.loads((resources.files("triage.derive") / "features.toml").read_text(encoding="utf-8"))
+    return tomllib.loads(Path(__file__).with_name("features.toml").read_text(encoding="utf-8"))
 
 
 def has(feature: str, arch: str, api: str) -> float:

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypedDict
 
 import numpy as np
 
-from triage.capture.arrays import Floats, Indices, Masks
+from triage.capture.arrays import Floats, Indices, Masks, distinct
 from triage.derive.sm import losses
 from triage.diagnosis.judged import Diagnosis
 from triage.diagnosis.outcomes import Outcomes
@@ -166,7 +166,7 @@ class Decisions:
         """A question whose answer the clusters are. Of these there may be hundreds: each workload looks its own up."""
         codes, clusters = self._clusters
         of = np.full(len(clusters), -1, dtype=np.int64)
-        for k in np.unique(codes[where]).tolist():
+        for k in distinct(codes[where]):
             metric, *words = told(*clusters[k])
             of[k] = self._known.setdefault(Shape(said(ask), metric, *map(said, words)), len(self._known))
         return Question(np.where(where, of[codes], -1), self._none)

@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib import resources
+from pathlib import Path
 
 from triage.capture.capture import SEP
 
@@ -40,7 +40,7 @@ class Fences:
 @cache
 def roles() -> tuple[Role, ...]:
     """All roles, in the order in which they are tried."""
-    text = (resources.files("triage.diagnosis") / "pass_roles.toml").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("pass_roles.toml").read_text(encoding="utf-8")
     return tuple(
         Role(r["id"], *_words(r["words"]), frozenset(r["reads"]), r.get("layer", ""))
         for r in tomllib.loads(text)["role"]

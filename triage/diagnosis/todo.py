@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from triage.capture.arrays import Floats, Indices
+from triage.capture.arrays import Floats, Indices, distinct
 from triage.diagnosis.judged import Item, Part
 from triage.diagnosis.roots import Vocabulary
 
@@ -61,7 +61,7 @@ def _of_workloads(parts: Sequence[Part]) -> dict[int, Item]:
         timed = part.capture.frame_ns > 0
         time: Floats = np.nan_to_num(part.capture.self_ns) if timed else np.ones(len(part.capture))
         saved = leaders.likely * time
-        for cause in np.unique(leaders.cause[leaders.cause >= 0]).tolist():
+        for cause in distinct(leaders.cause[leaders.cause >= 0]):
             where = np.flatnonzero(leaders.cause == cause)
             first = _worst(where, saved)
             nan = float("nan")
@@ -75,7 +75,7 @@ def _of_workloads(parts: Sequence[Part]) -> dict[int, Item]:
                 alone_ns=float(saved[where].sum()) if timed else nan,
                 fraction=float(leaders.likely[first[0]]),
                 workloads=tuple((p, int(w)) for w in first),
-                rules=frozenset(np.unique(leaders.rule[where]).tolist()),
+                rules=frozenset(distinct(leaders.rule[where])),
             )
             found[cause] = _join(found[cause], item, parts) if cause in found else item
     return found

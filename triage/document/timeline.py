@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from triage.capture.timeline.targets import targets
-from triage.capture.trace import DeviceTimeline, Gap
 from triage.diagnosis.judged import Part
 from triage.document.bundle import Entry
 from triage.document.numbers import number
+
+if TYPE_CHECKING:
+    from triage.capture.trace import DeviceTimeline, Gap
 
 
 def timelines(parts: Sequence[Part]) -> Entry | None:
@@ -24,6 +26,10 @@ def timelines(parts: Sequence[Part]) -> Entry | None:
 
 def kernels(parts: Sequence[Part]) -> list[Entry] | None:
     """The kernels of all traces by total time, each worth it with the command that profiles it; None without a trace."""
+    if not any(p.capture.timeline for p in parts):
+        return None
+    from triage.capture.timeline.targets import targets  # only traces need it
+
     out: list[Entry] = []
     for part in parts:
         trace = part.capture.table.trace
@@ -42,7 +48,7 @@ def kernels(parts: Sequence[Part]) -> list[Entry] | None:
             }
             for t in targets(trace)
         ]
-    return sorted(out, key=lambda k: -int(k["total_ns"])) if any(p.capture.timeline for p in parts) else None
+    return sorted(out, key=lambda k: -int(k["total_ns"]))
 
 
 def _device(d: DeviceTimeline, part: Part, many: bool) -> Entry:

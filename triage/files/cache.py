@@ -14,7 +14,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,6 +41,15 @@ def folder() -> Path | None:
         # older releases hand back a "~" they could not resolve: a folder of that name in the working directory
         return place if place.is_absolute() else None
     return None
+
+
+def stamp(files: Iterable[Path]) -> str:
+    """Names what is made from these files by this Python. They need not be read: editors and installations change size or time."""
+    h = hashlib.sha256(sys.version.encode())
+    for file in sorted(files):
+        found = file.stat()
+        h.update(f"{file.name} {found.st_size} {found.st_mtime_ns}\n".encode())
+    return h.hexdigest()
 
 
 def recall(name: str) -> bytes | None:

@@ -18,6 +18,14 @@ _PARAMETERS = r"\((?:[^()]*[*&][^()]*|(?:unsigned|const|int|float|double|long|ch
 # `tile<(int)128, (bool)0>`: demanglers write the type before each constant
 _CAST = re.compile(r"(?<=[<, ])\(\w[\w: ]*\)(?=-?\d)")
 _IS_CPP = re.compile(rf"\w::\w|^void |\w<.*>|\w{_PARAMETERS}")
+COLLECTIVE = re.compile(
+    r"\b(?:nccl|rccl)|nccl(?:Dev)?Kernel|rcclKernel|msccl|oneccl|nvshmem|rocshmem|cross_device_reduce", re.IGNORECASE
+)
+
+
+def is_collective(kernel: str) -> bool:
+    """Is a kernel one in which devices wait for each other (NCCL, RCCL and their like)?"""
+    return COLLECTIVE.search(kernel) is not None
 
 
 @lru_cache(maxsize=65_536)

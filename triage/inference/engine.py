@@ -17,6 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from triage.capture.arrays import distinct
 from triage.ground.errors import TriageError, out_of_memory
 from triage.inference.groups import RULES, Group, Program, Signatures, unsign, wanted
 from triage.rulebook.expression import FALSE, TRUE, UNKNOWN
@@ -223,8 +224,8 @@ class Engine:
         bits = table.take(codes)
         unseen = bits == UNSEEN
         if unseen.any():
-            for code in np.unique(codes[unseen]):
-                table[code] = self.ask(group, int(code))
+            for code in distinct(codes[unseen]):
+                table[code] = self.ask(group, code)
             bits = table.take(codes)
         return bits
 

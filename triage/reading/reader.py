@@ -5,19 +5,20 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from triage import devices, dialects
-from triage.capture import timeline
 from triage.capture.capture import SEP, Capture, Column, Derived, InputFile, Table
 from triage.capture.packed import BYTES
 from triage.capture.source import Source
-from triage.capture.timeline.targets import targets
-from triage.capture.trace import Timeline, Trace
 from triage.devices import Device
 from triage.ground.errors import BadCapture, CaptureError, TriageError
 from triage.reading import chains, fitting, frames, markers, passes, quality
+
+if TYPE_CHECKING:
+    from triage.capture.trace import Timeline, Trace
 
 
 def read(
@@ -134,6 +135,8 @@ def _timed(table: Table) -> Timeline | None:
     """Measure a table's trace; its span is the frame, and what limits what it can say is remarked upon."""
     if table.trace is None or not len(table.trace.operations):
         return None
+    from triage.capture import timeline  # only traces need it
+
     if len(table.trace.devices) > timeline.MOST_DEVICES:
         raise BadCapture(
             f"{table.files[0].path}: work on {len(table.trace.devices):,} devices, more than a machine has",
@@ -149,6 +152,8 @@ def _next_step(trace: Trace | None) -> Callable[[list[str]], str] | None:
     """How to collect counters, which a trace has none of: of the kernel that takes most time, with another tool."""
     if trace is None or trace.command is None:
         return None
+    from triage.capture.timeline.targets import targets
+
     first = next((t for t in targets(trace) if t.skip is not None), None)
     run = "" if first is None else trace.command(first.function, first.skip or 0)
     return (lambda _metrics: run) if run else None

@@ -11,7 +11,6 @@ import functools
 import hashlib
 import io
 import pickle
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass, replace
 from functools import cached_property
@@ -177,12 +176,8 @@ def _made_from(paths: Sequence[Path]) -> dict[str, str]:
 
 
 def _name(made_from: Mapping[str, str]) -> str:
-    h = hashlib.sha256(f"{sys.version}".encode())
     package = Path(__file__).parent.parent
-    for code in sorted(code for room in _COMPILED_BY for code in package.glob(f"{room}/*.py")):
-        # an editor and an installation both change size or time: the code itself need not be read
-        stat = code.stat()
-        h.update(f"{code.name} {stat.st_size} {stat.st_mtime_ns}\n".encode())
+    h = hashlib.sha256(cache.stamp(code for room in _COMPILED_BY for code in package.glob(f"{room}/*.py")).encode())
     for path, digest in made_from.items():
         # with the path, since a compiled rule knows its file
         h.update(f"{path}\0{digest}\n".encode("utf-8", "surrogateescape"))

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from triage.capture.timeline.words import is_collective
 from triage.capture.trace import KERNEL, DeviceTimeline, Trace
+from triage.ground.kernel_names import is_collective
 
 
 def enter(trace: Trace, devices: Sequence[DeviceTimeline]) -> None:

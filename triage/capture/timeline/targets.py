@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from triage.capture.timeline.words import is_collective
 from triage.capture.trace import KERNEL, Trace
+from triage.ground.kernel_names import is_collective
 
 NAMED = 10  # kernels listed
 WORTH = 0.05  # house judgement: below a twentieth of the kernel time, tuning a kernel is not the next step

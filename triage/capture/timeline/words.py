@@ -21,17 +21,9 @@ _PARTS: tuple[tuple[int, Sequence[str]], ...] = (
 )
 # a launch of a function that came from a module is a launch, not a load
 _LAUNCHES = re.compile(r"ModuleLaunch")
-COLLECTIVE = re.compile(
-    r"\b(?:nccl|rccl)|nccl(?:Dev)?Kernel|rcclKernel|msccl|oneccl|nvshmem|rocshmem|cross_device_reduce", re.IGNORECASE
-)
 
 
 def class_of(call: str) -> int:
     """The class of GAPS, up to API, of a call by its name: cudaMemcpyAsync_v3020 copies."""
     name = _LAUNCHES.sub("Launch", call)
     return next((kind for kind, parts in _PARTS if any(part in name for part in parts)), API)
-
-
-def is_collective(kernel: str) -> bool:
-    """Is a kernel one in which devices wait for each other (NCCL, RCCL and their like)?"""
-    return COLLECTIVE.search(kernel) is not None
