@@ -57,6 +57,20 @@ LEADS: dict[str, tuple[str | None, dict[str, Any]]] = {
         None,
         {"shader.busy": 65, "l1tex.throughput": 50, "l1tex.hit_rate": 88, "l2.throughput": 45, "vram.throughput": 40},
     ),
+    "a drawn pass fills the texture unit": (
+        "texture-queue",
+        {"sm.throughput": 38, "l1tex.throughput": 93, "l1tex.hit_rate": 95, "l2.throughput": 24, "vram.throughput": 21},
+    ),
+    "a dispatch fills L1, nobody knows with what": (
+        "l1-bandwidth",
+        {"kind": "compute", "draw.count": 0, "sm.throughput": 38, "l1tex.throughput": 93, "l1tex.hit_rate": 95, "l2.throughput": 24, "vram.throughput": 21},
+    ),
+    "a Radeon's texture unit at its limit": ("texture-queue", RADEON | {"l1tex.throughput": 92, "l1tex.hit_rate": 95}),
+    "the samplers of an Xe at their limit": ("texture-queue", XE | {"eu.active": 39, "eu.stall": 59, "sampler.busy": 91}),
+    "texture instructions alone fill their pipe": (
+        "texture-queue",
+        {"sm.issue_per_active": 41, "pipe.fma": 25, "pipe.alu": 21, "pipe.lsu": 19, "pipe.tex": 94, "vram.throughput": 21},
+    ),
     "eight groups for a whole GPU": ("small-grid", DISPATCH | {"launch.grid_size": 8, "sm.active": 12}),
     "drains that were counted between small dispatches": (
         "pipeline-drains",

@@ -72,7 +72,7 @@ FRAMES: dict[str, list[Marker]] = {
         _m("Film grain", "fullscreen", 0.5, "vram-bandwidth mergeable-passes", vram=82, l2=39, l1tex=24, sm=20, crop=43),
         _m("Volume lookup", "fullscreen", 0.8, "texture-format",
            _f(l1tex__filter=88, l1tex__hit_rate=94, l2__hit_rate=90), l1tex=88, sm=41, l2=20, vram=14),
-        _m("Material", "fullscreen", 0.8, "l1-bandwidth", _f(l1tex__hit_rate=93, l2__hit_rate=90), l1tex=84, sm=55, l2=30, vram=20),
+        _m("Material", "fullscreen", 0.8, "texture-queue", _f(l1tex__hit_rate=93, l2__hit_rate=90), l1tex=84, sm=55, l2=30, vram=20),
         _m("Motion blur early exit", "fullscreen", 1.0, "ordered-retirement",
            _f(sm__occupancy=52, launch_stall__ps_ooo_warp_completion=44, launch_stall__ps_register_allocation=1, sm__throughput_active=43,
               stall__long_scoreboard=30, sm__active=98, l1tex__hit_rate=85, l2__hit_rate=86), sm=41, l1tex=33, l2=30, vram=22, crop=18),

@@ -7,6 +7,7 @@ import numpy as np
 from triage.capture.arrays import Values
 from triage.derive._arrays import first, highest, over
 from triage.derive._derivation import Derivation
+from triage.derive.vendor import STILL
 from triage.ground.method import CHAIN
 
 L2_SOURCES = ("tex", "crop", "zrop", "raster", "pe", "gcc", "hub", "fbp")
@@ -40,6 +41,16 @@ def _sum(*values: Values) -> Values:
     return total
 
 
+def _draws(draw: Values, geometry: Values, screen: Values, draws: Values, *moved: Values) -> Values:
+    """1 where a range draws, 0 where not: by its kind, else its draws, else its primitives, pixels and targets.
+
+    moved: primitives and pixels, then shares of peak of the units that only drawing moves.
+    """
+    kind, counts, shares = highest(draw, geometry, screen), highest(*moved[:2]), highest(*moved[2:])
+    told = first(draws, highest(counts, np.where(np.isnan(shares), np.nan, shares > STILL)))
+    return first(kind, np.where(np.isnan(told), np.nan, told > 0))
+
+
 def _worst(*stalls: Values) -> Values:
     """The largest launch stall; missing where so few reasons were counted that another may be larger.
 
@@ -69,6 +80,17 @@ DERIVATIONS = (
         f"links of the chain >= {CHAIN}",
         lambda links: np.where(np.isnan(links), np.nan, np.asarray(links) >= CHAIN),
         ask=("gpu.time",),
+    ),
+    Derivation(
+        "range.draws",
+        (),
+        "its kind, else draws, else primitives, pixels or the traffic of targets",
+        _draws,
+        (
+            *("kind.draw", "kind.geometry", "kind.fullscreen", "draw.count", "prims.input"),
+            *("pixels.shaded", "crop.throughput", "zrop.throughput", "raster.throughput"),
+        ),
+        ask=("draw.count",),
     ),
     _per("range.drain_interval", "gpu.time", "wfi.go_idle", "GPU time / drains"),
     _per("range.barrier_interval", "gpu.time", "barrier.count", "GPU time / barriers"),

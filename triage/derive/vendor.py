@@ -71,7 +71,7 @@ _DRAWING = (  # units and counts that stand still, or next to it, where nothing 
 _FRAMES = ("launch_stall.", "sm.warps_cs", "sm.warps_ps", "sm.warps_vtg")
 _COPIES = re.compile(r"mem ?(?:cpy|copy|set)", re.IGNORECASE)  # rows between kernels that have no groups either
 LOST = 0.05  # of the rows of a table of kernels, those whose group size somebody may have lost
-_STILL = 0.02  # of a unit's peak: copies and clears by kernels leave such traces
+STILL = 0.02  # of a unit's peak: copies and clears by kernels leave such traces
 _DRAWS = frozenset(("draw", "geometry", "fullscreen"))  # kinds of work
 # gfx names count generations: gfx9 is both GCN5 and CDNA, RDNA begins at gfx10.
 _RDNA = ("gfx10", "gfx11", "gfx12")
@@ -130,7 +130,7 @@ def drawing_counted(capture: Capture) -> bool:
     """Do counters of a capture show that something is drawn?"""
     if any(m.startswith(_DRAWN) for m in capture.facts):
         return True
-    return any(bool((capture.facts[m] > _STILL).any()) for m in _DRAWING if m in capture.facts)
+    return any(bool((capture.facts[m] > STILL).any()) for m in _DRAWING if m in capture.facts)
 
 
 def drawn(view: View) -> bool:

@@ -14,6 +14,11 @@ METRICS = (
         bounded=False,
     ),
     flag("range.in_chain", "In a chain of tiny work", "1 where four or more ranges below 10 µs follow each other"),
+    flag(
+        "range.draws",
+        "Draws",
+        "1 where the range draws: by its kind, its draws, its primitives or pixels, or the traffic of its targets",
+    ),
     Metric(
         "range.drain_interval",
         "ns",
