@@ -9,7 +9,7 @@ import numpy as np
 from triage.capture.arrays import Floats, Indices, Values
 from triage.derive._arrays import full, highest, least, over
 from triage.derive._derivation import Derivation
-from triage.derive.vendor import vendor_of
+from triage.derive.vendor import tiler_of, vendor_of
 from triage.devices import AmdLimits, Device, IntelLimits, listing
 from triage.ground.errors import TriageError
 from triage.schema.kernel import LIMITERS
@@ -248,6 +248,14 @@ def _wave_size(view: View) -> Values:
     return full(device.warp_size, view.size)
 
 
+def _idle_lanes(view: View) -> Values:
+    threads, wave = view["launch.block_size"], view["launch.wave_size"]
+    # no GPU of NVIDIA or AMD has narrower warps, and in wider ones no fewer lanes stay empty; those of others may be narrower
+    if not np.ndim(wave) and wave != wave and vendor_of(view.capture) in ("", "amd") and not tiler_of(view.capture):
+        wave = 32.0
+    return 1 - threads / (np.ceil(threads / wave) * wave)
+
+
 def _per_call(view: View) -> Values:
     time = view["gpu.time"]
     return time / np.maximum(view.capture.calls[view.rows], 1) if np.ndim(time) else np.nan
@@ -290,9 +298,12 @@ DERIVATIONS = (
     ),
     Derivation(
         "launch.idle_lanes",
+        (),
+        "1 - threads / (warps x warp width), of 32 at least where the GPU is not known",
+        _idle_lanes,
         ("launch.block_size", "launch.wave_size"),
-        "1 - threads / (warps x warp width)",
-        lambda b, w: 1 - b / (np.ceil(b / w) * w),
+        whole=True,
+        ask=("launch.block_size",),
     ),
     Derivation("launch.time", ("gpu.time",), "GPU time / calls", _per_call, whole=True),
     Derivation(

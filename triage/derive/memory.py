@@ -256,9 +256,11 @@ DERIVATIONS = (
     ),
     Derivation(
         "l2.far_share",
-        _FAR,
-        "(system + peer misses) / all L2 misses",
-        lambda s, p, d: over(s + p, s + p + d),
+        (),
+        "(system + peer misses) / all L2 misses, else those to system memory",
+        lambda s, p, d, system: first(over(s + p, s + p + d), system),
+        (*_FAR, "l2.sysmem_share"),
+        ask=_FAR,
     ),
     Derivation(
         "l2.sysmem_share",

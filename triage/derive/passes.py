@@ -104,6 +104,12 @@ DERIVATIONS = (
         ask=("pixels.shaded",),
     ),
     _per("pixels.overdraw", "pixels.drawn", "target.pixels", "pixels drawn / pixels of the target"),
+    Derivation(
+        "pixels.late_fail_share",
+        ("pixels.failed_late", "pixels.drawn"),
+        "pixels that failed after shading / pixels drawn",
+        lambda failed, drawn: np.minimum(over(failed, drawn), 1.0),
+    ),
     _per("vertices.per_primitive", "invocations.vs", "prims.input", "VS invocations / primitives in"),
     Derivation("pixels.per_primitive", ("pixels.drawn", "prims.drawn"), "pixels drawn / primitives drawn", over),
     Derivation(

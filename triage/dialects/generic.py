@@ -31,6 +31,7 @@ _COUNTED = {
     "prims.culled": "prims.thrown_away",
     "shared.conflict_share": "shared.bank_conflicts",
 }  # a share -> what the same words count
+_IN_PERCENT = {"warp.threads_per_inst"}  # what people write as a share of all there can be
 LANES = 32  # of a warp: what a share of its lanes is one of
 UNITS_ALONE = 2  # columns that are called by a unit and nothing more: then a pipe may be, too
 # a phone's words, where the table is of a GPU with SMs
@@ -303,6 +304,8 @@ def _foreign(metric: str, unit: str) -> bool:
     """Is a unit understood, and none that the metric can be in? `/48`, of so many, is none of its own."""
     if unit.startswith("/"):
         return False
+    if unit in ("%", "ratio") and metric and schema.get(metric).unit == "count" and metric not in _IN_PERCENT:
+        return True  # a share of what is counted is another metric, or none
     try:
         return bool(metric and unit and units.unit(unit) and not units.factor(unit, schema.get(metric).unit))
     except UnknownUnit:

@@ -125,6 +125,13 @@ METRICS = (
         also=("Samples Passed",),
     ),
     count(
+        "pixels.failed_late",
+        "Pixels that failed after shading",
+        "low",
+        "Pixels whose alpha, stencil or depth test failed after the pixel shader",
+        also=("PixelsFailingPostPsTests", "Pixels Failing Post PS Tests"),
+    ),
+    count(
         "pixels.shaded",
         "Pixels from the rasteriser",
         "low",
@@ -151,6 +158,7 @@ METRICS = (
         "low",
         "Pixels sent to the colour ROPs",
         "prop__prop2crop_pixels",
+        also=("PSPixelsOut",),
     ),
     share(
         "pixels.late_z",
@@ -158,6 +166,13 @@ METRICS = (
         "low",
         "Depth ROP input spent on tests after the pixel shader, share of peak",
         "prop__prop2zrop_pixels_stage_latez",
+    ),
+    Metric(
+        "pixels.late_fail_share",
+        "ratio",
+        "Shaded pixels that fail",
+        "low",
+        "Pixels whose tests failed after the pixel shader, of those that the rasteriser drew",
     ),
     Metric(
         "pixels.per_primitive",

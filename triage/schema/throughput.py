@@ -71,6 +71,7 @@ METRICS = (
         *_pw("fbpa"),
         "fbpa__sol_pct",
         "dram__sol_pct",
+        "GPU % Bus Busy",
         "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
         "DRAM Throughput",
         "SOL DRAM",

@@ -1,0 +1,50 @@
+"""Counters under the names that vendors' tools print, in tables of one's own: the one ill marker's cause comes first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from triage import api
+
+ILL = {
+    # AMD, rocprof-compute's panel of the workgroup manager
+    "registers": ("occupancy-registers", {"Mean Duration (us)": 1461, "VALU Utilization %": 30, "VALU Active Threads %": 98, "Wavefront Occupancy %": 24, "Dependency Wait %": 66, "Issue Wait %": 5, "Not-scheduled Rate %": 21, "Insufficient SIMD VGPRs %": 84, "Insufficient CU LDS %": 0, "Insufficient CU Barriers %": 0, "Insufficient SIMD Waveslots %": 2}),
+    "tiles": ("occupancy-shared-memory", {"Mean Duration (us)": 1153, "VALU Utilization %": 27, "Wavefront Occupancy %": 24, "Dependency Wait %": 65, "Not-scheduled Rate %": 12, "Insufficient SIMD VGPRs %": 0, "Insufficient CU LDS %": 91}),
+    "waits": ("memory-latency", {"Mean Duration (us)": 951, "VALU Utilization %": 26, "VALU Active Threads %": 97, "Wavefront Occupancy %": 88, "Dependency Wait %": 76, "Issue Wait %": 4, "L2-Fabric Read BW (% of peak)": 27}),
+    # Intel, metrics discovery
+    "leaves": ("late-depth", {"GPU Duration (us)": 1681, "EU Active %": 67, "EU Stall %": 29, "EU Idle %": 4, "Rasterized Pixels": 6735102, "Pixels Failing Post PS Tests": 4002017}),
+    # Arm, Streamline
+    "ground": ("texture-format", {"GPU time (ms)": 3.4, "Arithmetic unit utilization %": 32, "Texture unit utilization %": 95, "Texture filtering cycles per instruction": 3.9, "Load/store unit utilization %": 14}),
+    "branches": ("divergence", {"GPU time (ms)": 1.5, "Arithmetic unit utilization %": 73, "Texture unit utilization %": 28, "Warp divergence percentage": 67}),
+    # Qualcomm, Snapdragon Profiler
+    "crowd": ("vertex-fetch", {"Time (us)": 1498, "% Shaders Busy": 34, "% Time ALUs Working": 22, "% Texture Pipes Busy": 12, "% Texture Fetch Stall": 2, "% Vertex Fetch Stall": 64}),
+    "targets": ("vram-bandwidth", {"Time (us)": 1498, "% Shaders Busy": 34, "% Time ALUs Working": 22, "% Texture Pipes Busy": 12, "GPU % Bus Busy": 88}),
+    # Apple, Xcode
+    "masks": ("integer-bound", {"GPU Time (ms)": 1.3, "ALU Limiter %": 95, "ALU Utilization %": 83, "F32 Limiter %": 30, "Integer and Conditional Limiter %": 96, "Texture Sample Limiter %": 12}),
+    "history": ("vram-bandwidth", {"GPU Time (ms)": 0.9, "ALU Limiter %": 27, "ALU Utilization %": 22, "Texture Sample Limiter %": 41, "Last Level Cache Limiter %": 47, "Device Memory Bandwidth %": 79}),
+    # NVIDIA
+    "polls": ("sleeping-warps", {"Duration [us]": 530, "SM Throughput %": 14, "L1/TEX Throughput %": 9, "L2 Throughput %": 12, "VRAM Throughput %": 8, "Stall Sleeping %": 71, "Stall Barrier %": 1, "Stall Wait %": 4}),
+    "odd groups": ("partial-warps", {"Duration [us]": 611, "SM Throughput %": 66, "L1/TEX Throughput %": 38, "L2 Throughput %": 26, "DRAM Throughput %": 21, "SM Active %": 99, "Issue Active %": 68, "Block Size": 72, "Grid Size": 40800, "Theoretical Occupancy %": 100, "Achieved Occupancy %": 88}),
+    "uploads": ("blocking-copy", {"GPU Time (ms)": 1.2, "GPU Idle %": 1.6, "SM Active %": 55, "Sync Copy Engine Active %": 42, "SM Throughput %": 26, "L1TEX Throughput %": 21, "L2 Throughput %": 19, "VRAM Throughput %": 15, "Achieved Occupancy %": 60}),
+    "props": ("small-triangles", {"GPU Duration (ms)": 1.9, "Input Primitives": 1721039, "Rasterized Primitives": 890891, "VS Invocations": 1275594, "PS Invocations": 1397079, "sm__throughput.avg.pct_of_peak_sustained_elapsed (%)": 37, "raster__throughput.avg.pct_of_peak_sustained_elapsed (%)": 67}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ILL)
+def test_the_cause_comes_first(name: str, tmp_path: Path) -> None:
+    cause, counters = ILL[name]
+    path = tmp_path / "frame.csv"
+    path.write_text(f"Path,{','.join(counters)}\nFrame/{name},{','.join(map(str, counters.values()))}\n", "utf-8")
+    found = api.diagnose(path).to_dict()
+    assert not found["captures"][0]["unmapped"]
+    assert found["todo"][0]["cause"] == cause
+    assert found["workloads"][-1]["chain"][0] == cause
+
+
+def test_a_share_of_misses_is_no_number_of_them(tmp_path: Path) -> None:
+    path = tmp_path / "frame.csv"
+    path.write_text("Path,ms,L2 Throughput %,L2 Misses to System Memory %,Late Vertices %\nA,3,60,81,4\n", "utf-8")
+    table = api.read(path).table
+    assert table.columns["l2.sysmem_share"].values[0] == 0.81 and "l2.sysmem_misses" not in table.columns
