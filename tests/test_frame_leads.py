@@ -71,6 +71,20 @@ LEADS: dict[str, tuple[str | None, dict[str, Any]]] = {
         "texture-queue",
         {"sm.issue_per_active": 41, "pipe.fma": 25, "pipe.alu": 21, "pipe.lsu": 19, "pipe.tex": 94, "vram.throughput": 21},
     ),
+    "a SM that works, with short waits and a fifth of its slots empty": (
+        None,
+        NVIDIA | {"sm.throughput": 57, "sm.issue_per_active": 54, "l1tex.throughput": 48, "stall.long_scoreboard": 23, "stall.barrier": 3, "sm.occupancy": 66},
+    ),
+    "a SM that works, with few empty slots and nothing told of waits": (
+        None,
+        NVIDIA | {"sm.throughput": 64, "sm.issue_per_active": 63, "l1tex.throughput": 31, "sm.occupancy": 68},
+    ),
+    "Xe engines that execute for longer than they stall": (
+        None,
+        XE | {"eu.active": 60, "eu.stall": 38, "eu.occupancy": 68, "eu.stall_sbid": 21, "eu.stall_barrier": 3},
+    ),
+    "full Xe engines that execute for longer than they stall": (None, XE | {"eu.active": 55, "eu.stall": 42}),
+    "a Radeon's colour block does less than its shaders": (None, RADEON | {"valu.busy": 52, "crop.throughput": 44}),
     "eight groups for a whole GPU": ("small-grid", DISPATCH | {"launch.grid_size": 8, "sm.active": 12}),
     "drains that were counted between small dispatches": (
         "pipeline-drains",

@@ -205,6 +205,17 @@ DERIVATIONS = (
         ask=("sm.throughput", "memory.throughput"),
     ),
     Derivation(
+        "unit.shading",
+        (),
+        "the highest of what was measured of the shaders' work, waits not counted",
+        highest,
+        (
+            *("sm.throughput", "sm.issue_per_active", "unit.math", "pipe.fma", "pipe.alu", "valu.busy", "eu.active"),
+            "alu.utilization",
+        ),
+        ask=("sm.throughput",),
+    ),
+    Derivation(
         "unit.shared_active",
         ("unit.shared", "sm.active"),
         "shared memory's part of L1's data stage / SM active",

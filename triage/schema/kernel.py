@@ -39,6 +39,12 @@ METRICS = (
         "",
         "The busiest part of L1's texture path: data stage, filter, write-back; share of peak over elapsed cycles",
     ),
+    _share(
+        "unit.shading",
+        "Busy: shaders",
+        "",
+        "The highest of what was measured of the shaders' work: SM, issue slots, math pipes, vector ALUs or engines",
+    ),
     _share("unit.matrix", "Busy: matrix unit", "", "The busier of the tensor pipes; share of peak over elapsed cycles"),
     _share(
         "copies.bulk_share",
