@@ -85,6 +85,19 @@ LEADS: dict[str, tuple[str | None, dict[str, Any]]] = {
     ),
     "full Xe engines that execute for longer than they stall": (None, XE | {"eu.active": 55, "eu.stall": 42}),
     "a Radeon's colour block does less than its shaders": (None, RADEON | {"valu.busy": 52, "crop.throughput": 44}),
+    "four waves on each SIMD of a Radeon that nobody named": (
+        "occupancy-registers",
+        {"valu.busy": 19, "waves.per_simd": 3.8, "launch.registers": 248, "waves.dependency_wait": 54, "vram.throughput": 11, "l1tex.hit_rate": 93},
+    ),
+    "a group that takes more than half of a Radeon's LDS": (
+        "occupancy-shared-memory",
+        {"kind": "compute", "valu.busy": 19, "sm.occupancy": 12, "launch.registers": 48, "launch.shared": 49152, "vram.throughput": 16},
+    ),
+    "half of a Radeon's vector memory traffic is scratch": (
+        "register-spills",
+        {"valu.busy": 17, "sm.occupancy": 86, "local.share": 48, "l2.throughput": 40, "vram.throughput": 9},
+    ),
+    "the math pipe of an Xe": ("special-function-bound", XE | {"eu.active": 97, "eu.stall": 1, "eu.pipe0": 44, "eu.math": 93}),
     "eight groups for a whole GPU": ("small-grid", DISPATCH | {"launch.grid_size": 8, "sm.active": 12}),
     "drains that were counted between small dispatches": (
         "pipeline-drains",

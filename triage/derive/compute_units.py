@@ -46,6 +46,13 @@ def _per_simd(view: View) -> Values:
     return over(waves, view["device.sm_count"] * simds)
 
 
+def _held(view: View) -> Values:
+    """Waves resident per compute unit, where the number of its SIMDs is known."""
+    device = view.capture.device
+    limits = None if device is None else device.limits
+    return view["waves.per_simd"] * limits.simds if isinstance(limits, AmdLimits) else np.nan
+
+
 def _conflict_time(stall: Values, rate: Values, busy: Values, per_access: Values, bandwidth: Values) -> Values:
     """Share of the time that bank conflicts take: measured, else their rate times how busy the LDS is."""
     rate = first(rate, per_access / (1 + per_access))
@@ -74,6 +81,7 @@ def _slm_conflicts(conflicts: Values, accesses: Values, read: Values, written: V
 
 
 _REASONS = ("sbid", "sendwr", "aluwr", "barrier", "control", "instfetch", "pipestall", "other")
+FEWEST_SLOTS = 8  # wave slots of a SIMD on Polaris, CDNA 2 and 3; all others have 10, 16 or 20 (devices/amd_limits.csv)
 LINE = 64.0  # bytes of a request to SLM and L3 (Intel)
 DERIVATIONS = (
     Derivation(
@@ -84,13 +92,22 @@ DERIVATIONS = (
         (*AMD_PIPES, *XE_PIPES),
     ),
     Derivation(
-        "waves.per_simd",
+        "launch.waves_per_simd",
         (),
         "waves launched, else groups x waves per group, over compute units x SIMDs",
         _per_simd,
         ("waves.launched", "launch.grid_size", "launch.group_warps", "device.sm_count"),
         whole=True,
         ask=("launch.grid_size", "launch.block_size"),
+    ),
+    Derivation("eu.pipe1", ("eu.math",), "the extended-math pipe, which is the second", lambda math: math),
+    Derivation("sm.active_warps", (), "waves resident per SIMD x SIMDs", _held, ("waves.per_simd",), whole=True),
+    Derivation(
+        "sm.occupancy_most",
+        ("waves.per_simd",),
+        f"waves resident per SIMD / {FEWEST_SLOTS}, the fewest slots of any AMD GPU; missing where they would fill them",
+        lambda held: np.where(held < FEWEST_SLOTS, held / FEWEST_SLOTS, np.nan),
+        ask=("sm.occupancy",),
     ),
     Derivation(
         "lds.conflict_time",

@@ -280,11 +280,19 @@ METRICS = (
         "waves.launched", "count", "Waves launched", "", "Waves of the whole launch", ("Wavefronts",), additive=True
     ),
     Metric(
+        "launch.waves_per_simd",
+        "count",
+        "Waves launched per SIMD",
+        "",
+        "Waves of the whole launch over the SIMDs of the GPU: below 1 some get nothing",
+        bounded=False,
+    ),
+    Metric(
         "waves.per_simd",
         "count",
         "Waves per SIMD",
         "",
-        "Waves of the whole launch over the SIMDs of the GPU: below 1 some get nothing",
+        "Waves that a SIMD holds at a time, on average",
         bounded=False,
     ),
     # rocprof-compute splits the waves' life in three: waiting, ready but not issued, executing

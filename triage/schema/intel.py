@@ -112,7 +112,15 @@ METRICS = (
         "Pipe 1 (EM/ALU1) active",
         "",
         "Time in which the second pipe executed",
-        ("Fpu1Active", "EmActive", "EM Pipe Active", "XVE_INST_EXECUTED_ALU1_ALL_UTILIZATION"),
+        ("Fpu1Active", "XVE_INST_EXECUTED_ALU1_ALL_UTILIZATION"),
+    ),
+    Metric(
+        "eu.math",
+        "ratio",
+        "Extended-math pipe active",
+        "",
+        "Time in which the pipe of divisions, roots and transcendentals executed",
+        ("EmActive", "EM Pipe Active"),
     ),
     Metric(
         "eu.pipe2",

@@ -237,6 +237,13 @@ METRICS = (
         ("sm__warps_active.avg.pct_of_peak_sustained_elapsed",),
     ),
     Metric(
+        "sm.occupancy_most",
+        "ratio",
+        "Occupancy at most",
+        "",
+        "Waves per SIMD as a share of the wave slots that the GPU with the fewest has: what they fill where nobody knows the GPU",
+    ),
+    Metric(
         "sm.warps_cs",
         "ratio",
         "CS warps resident",
