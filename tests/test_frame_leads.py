@@ -98,6 +98,11 @@ LEADS: dict[str, tuple[str | None, dict[str, Any]]] = {
         {"valu.busy": 17, "sm.occupancy": 86, "local.share": 48, "l2.throughput": 40, "vram.throughput": 9},
     ),
     "the math pipe of an Xe": ("special-function-bound", XE | {"eu.active": 97, "eu.stall": 1, "eu.pipe0": 44, "eu.math": 93}),
+    "waits for atomics that were counted apart": ("atomics-contention", NVIDIA | WAITS | {"l1tex.throughput": 30, "atomics.wait": 55}),
+    "quads that triangles leave half empty": (
+        "small-triangles",
+        NVIDIA | {"sm.throughput": 64, "sm.issue_per_active": 60, "l1tex.throughput": 30, "pixels.quad_lanes": 31, "raster.throughput": 70},
+    ),
     "eight groups for a whole GPU": ("small-grid", DISPATCH | {"launch.grid_size": 8, "sm.active": 12}),
     "drains that were counted between small dispatches": (
         "pipeline-drains",

@@ -87,6 +87,11 @@ def test_latency_by_warp_is_no_latency_by_instruction() -> None:
     assert value("stall.wait", both) == pytest.approx(0.25)
 
 
+def test_conflicts_may_be_told_in_ways() -> None:
+    assert value("shared.conflict_share", kernel(shared__conflict_ways=4.0)) == pytest.approx(0.75)
+    assert value("shared.conflict_share", kernel(shared__conflict_ways=1.0)) == 0.0
+
+
 def test_a_roll_up_counts_only_where_no_part_of_it_leads() -> None:
     parts = with_basic(l1tex__throughput=91.0, l1tex__lsu_requests=90.0, sm__throughput=90.0)
     assert value("unit.l1_data", parts) == pytest.approx(0.10)

@@ -100,6 +100,7 @@ DERIVATIONS = (
         whole=True,
         ask=("launch.grid_size", "launch.block_size"),
     ),
+    Derivation("lds.bank_conflict_rate", ("shared.conflict_ways",), "1 - 1 / ways", lambda ways: 1 - 1 / ways),
     Derivation("eu.pipe1", ("eu.math",), "the extended-math pipe, which is the second", lambda math: math),
     Derivation("sm.active_warps", (), "waves resident per SIMD x SIMDs", _held, ("waves.per_simd",), whole=True),
     Derivation(

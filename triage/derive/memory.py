@@ -78,12 +78,14 @@ def _conflicts(
     load_waves: Values,
     store_waves: Values,
     atomic: Values,
+    ways: Values,
 ) -> Values:
     # lanes that update one word take turns too: padding does not help them
     lost = first(np.maximum(total - np.nan_to_num(atomic), 0), load + store)
     work = first(waves, load_waves + store_waves)
     # Conflicts can exceed the wavefronts, since the two counters may come from different replay passes.
-    return np.clip(np.where(work > 0, over(lost, work), np.where(lost == 0, 0.0, np.nan)), 0.0, 1.0)
+    counted = np.where(work > 0, over(lost, work), np.where(lost == 0, 0.0, np.nan))
+    return np.clip(first(counted, 1 - over(1.0, ways)), 0.0, 1.0)
 
 
 def _local(local: Values, gl: Values, gs: Values) -> Values:
@@ -132,6 +134,7 @@ _CONFLICTS = (
     "shared.load_wavefronts",
     "shared.store_wavefronts",
     "atomics.shared_conflicts",
+    "shared.conflict_ways",
 )
 
 
@@ -193,7 +196,7 @@ DERIVATIONS = (
     Derivation(
         "shared.conflict_share",
         (),
-        "(bank conflicts - those of atomics) / wavefronts of shared memory",
+        "(bank conflicts - those of atomics) / wavefronts of shared memory, else 1 - 1 / ways",
         _conflicts,
         _CONFLICTS,
         ask=("shared.bank_conflicts", "shared.wavefronts"),

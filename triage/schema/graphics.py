@@ -168,6 +168,13 @@ METRICS = (
         "prop__prop2zrop_pixels_stage_latez",
     ),
     Metric(
+        "pixels.quad_lanes",
+        "ratio",
+        "Quad efficiency",
+        "high",
+        "Lanes of pixel quads that shade a pixel of the image, not helpers beside a triangle's edge",
+    ),
+    Metric(
         "pixels.late_fail_share",
         "ratio",
         "Shaded pixels that fail",

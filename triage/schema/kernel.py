@@ -152,6 +152,13 @@ METRICS = (
         "low",
         "Shared-memory wavefronts that only exist because of bank conflicts",
     ),
+    _number(
+        "shared.conflict_ways",
+        "Bank-conflict ways",
+        "low",
+        "Turns that an access to shared memory takes: 1 without conflicts",
+    ),
+    _share("atomics.wait", "Waiting for atomics", "low", "Share of the warps' time spent waiting for atomics"),
     _share(
         "shared.excess_share",
         "Excess shared wavefronts",
