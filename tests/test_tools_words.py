@@ -13,8 +13,13 @@ ILL = {
     "registers": ("occupancy-registers", {"Mean Duration (us)": 1461, "VALU Utilization %": 30, "VALU Active Threads %": 98, "Wavefront Occupancy %": 24, "Dependency Wait %": 66, "Issue Wait %": 5, "Not-scheduled Rate %": 21, "Insufficient SIMD VGPRs %": 84, "Insufficient CU LDS %": 0, "Insufficient CU Barriers %": 0, "Insufficient SIMD Waveslots %": 2}),
     "tiles": ("occupancy-shared-memory", {"Mean Duration (us)": 1153, "VALU Utilization %": 27, "Wavefront Occupancy %": 24, "Dependency Wait %": 65, "Not-scheduled Rate %": 12, "Insufficient SIMD VGPRs %": 0, "Insufficient CU LDS %": 91}),
     "waits": ("memory-latency", {"Mean Duration (us)": 951, "VALU Utilization %": 26, "VALU Active Threads %": 97, "Wavefront Occupancy %": 88, "Dependency Wait %": 76, "Issue Wait %": 4, "L2-Fabric Read BW (% of peak)": 27}),
+    # AMD, GPUPerfAPI's counters per stage: the dispatch's are read, whatever stands first
+    "tile lights": ("bank-conflicts", {"GPUTime (ms)": 0.8, "GPUBusy": 99, "PSVALUBusy": 0, "CSVALUBusy": 31, "MemUnitBusy": 33, "MemUnitStalled": 6, "CSLDSBankConflict": 43, "CSALUStalledByLDS": 48, "L2CacheHit": 88}),
+    "lighting": ("fp32-bound", {"GPUTime (ms)": 2, "GPUBusy": 99, "PSVALUBusy": 0, "CSVALUBusy": 96, "MemUnitBusy": 32, "MemUnitStalled": 5, "L2CacheHit": 87}),
+    "depth of field": ("l1-locality", {"us": 1203, "VALU busy %": 23, "LDS busy %": 4, "L0 hit %": 25, "L2 hit %": 88, "DRAM %": 28, "wave occupancy %": 74}),
     # Intel, metrics discovery
     "leaves": ("late-depth", {"GPU Duration (us)": 1681, "EU Active %": 67, "EU Stall %": 29, "EU Idle %": 4, "Rasterized Pixels": 6735102, "Pixels Failing Post PS Tests": 4002017}),
+    "march": ("memory-latency", {"GPU Duration (us)": 1580, "XVE Active %": 26, "XVE Stall %": 71, "XVE Idle %": 3, "XVE Threads Occupancy %": 79, "Sampler Busy %": 39, "Sampler Bottleneck %": 3, "L3 Hit %": 81, "GPU Memory Bandwidth Utilization %": 34}),
     # Arm, Streamline
     "ground": ("texture-format", {"GPU time (ms)": 3.4, "Arithmetic unit utilization %": 32, "Texture unit utilization %": 95, "Texture filtering cycles per instruction": 3.9, "Load/store unit utilization %": 14}),
     "branches": ("divergence", {"GPU time (ms)": 1.5, "Arithmetic unit utilization %": 73, "Texture unit utilization %": 28, "Warp divergence percentage": 67}),
@@ -28,6 +33,11 @@ ILL = {
     "polls": ("sleeping-warps", {"Duration [us]": 530, "SM Throughput %": 14, "L1/TEX Throughput %": 9, "L2 Throughput %": 12, "VRAM Throughput %": 8, "Stall Sleeping %": 71, "Stall Barrier %": 1, "Stall Wait %": 4}),
     "odd groups": ("partial-warps", {"Duration [us]": 611, "SM Throughput %": 66, "L1/TEX Throughput %": 38, "L2 Throughput %": 26, "DRAM Throughput %": 21, "SM Active %": 99, "Issue Active %": 68, "Block Size": 72, "Grid Size": 40800, "Theoretical Occupancy %": 100, "Achieved Occupancy %": 88}),
     "uploads": ("blocking-copy", {"GPU Time (ms)": 1.2, "GPU Idle %": 1.6, "SM Active %": 55, "Sync Copy Engine Active %": 42, "SM Throughput %": 26, "L1TEX Throughput %": 21, "L2 Throughput %": 19, "VRAM Throughput %": 15, "Achieved Occupancy %": 60}),
+    "bins": ("atomics-contention", {"gpu__time_duration.sum (us)": 1421, "sm__throughput.avg.pct_of_peak_sustained_elapsed": 6, "l1tex__throughput.avg.pct_of_peak_sustained_elapsed": 9, "lts__throughput.avg.pct_of_peak_sustained_elapsed": 21, "dram__throughput.avg.pct_of_peak_sustained_elapsed": 4, "smsp__issue_active.avg.pct_of_peak_sustained_active": 7, "sm__warps_active.avg.pct_of_peak_sustained_active": 72, "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum": 1168000, "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum": 4477300, "smsp__warp_issue_stalled_long_scoreboard_per_warp_active.pct": 44, "smsp__warp_issue_stalled_drain_per_warp_active.pct": 38}),
+    "contacts": ("divergence", {"Duration [us]": 1261, "Compute (SM) Throughput [%]": 70, "L1/TEX Cache Throughput [%]": 36, "L2 Cache Throughput [%]": 31, "DRAM Throughput [%]": 23, "Issue Slots Busy [%]": 75, "Achieved Occupancy [%]": 75, "Block Size": 256, "Waves Per SM": 5.2, "Avg. Active Threads Per Warp": 7.6}),
+    "scatter": ("uncoalesced-stores", {"Duration [us]": 1179, "Compute (SM) Throughput [%]": 24, "L1/TEX Cache Throughput [%]": 69, "L2 Cache Throughput [%]": 75, "DRAM Throughput [%]": 52, "Block Size": 256, "Waves Per SM": 8.3, "L1 Global Load Sectors/Req": 4.1, "L1 Global Store Sectors/Req": 27, "Stall LG Throttle [%]": 62}),
+    "gather": ("l1-locality", {"GPU time (us)": 1437, "SM %": 32, "L1 hit %": 28, "L2 hit %": 91, "VRAM %": 22, "Occupancy %": 78}),
+    "masked": ("late-depth", {"GPU (ms)": 2.2, "Draws": 620, "Late Z failed %": 53, "SM %": 67, "L1TEX %": 46, "VRAM %": 40, "CROP %": 41}),
     "props": ("small-triangles", {"GPU Duration (ms)": 1.9, "Input Primitives": 1721039, "Rasterized Primitives": 890891, "VS Invocations": 1275594, "PS Invocations": 1397079, "sm__throughput.avg.pct_of_peak_sustained_elapsed (%)": 37, "raster__throughput.avg.pct_of_peak_sustained_elapsed (%)": 67}),
 }  # fmt: skip
 
@@ -48,3 +58,28 @@ def test_a_share_of_misses_is_no_number_of_them(tmp_path: Path) -> None:
     path.write_text("Path,ms,L2 Throughput %,L2 Misses to System Memory %,Late Vertices %\nA,3,60,81,4\n", "utf-8")
     table = api.read(path).table
     assert table.columns["l2.sysmem_share"].values[0] == 0.81 and "l2.sysmem_misses" not in table.columns
+
+
+def test_counters_of_stages_are_one(tmp_path: Path) -> None:
+    path = tmp_path / "frame.csv"
+    path.write_text(
+        "Event,GPUTime (ms),PSVALUBusy,CSVALUBusy,PSBusy,CSBusy\nDraw,2,60,0,99,0\nDispatch,2,0,70,0,99\n", "utf-8"
+    )
+    table = api.read(path).table
+    assert table.columns["valu.busy"].values.tolist() == pytest.approx([0.6, 0.7])
+    assert table.columns["valu.busy"].inputs == ("PSVALUBusy", "CSVALUBusy") and set(table.unmapped) == {
+        "PSBusy",
+        "CSBusy",
+    }
+
+
+@pytest.mark.parametrize(
+    ("head", "dialect"),
+    [("Range\tgpu__time_duration.sum (us)", "generic"), ("Range Name\tgpu__time_duration.sum (us)", "nvperf")],
+)
+def test_a_time_with_its_unit_is_read(head: str, dialect: str, tmp_path: Path) -> None:
+    path = tmp_path / "ranges.tsv"
+    counters = "sm__throughput.avg.pct_of_peak_sustained_elapsed\tdram__throughput.avg.pct_of_peak_sustained_elapsed"
+    path.write_text(f"{head}\t{counters}\nShadows\t1421.5\t40\t30\n", "utf-8")
+    capture = api.read(path)
+    assert capture.input.dialect == dialect and capture.duration_ns.tolist() == [1_421_500]

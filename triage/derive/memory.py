@@ -113,7 +113,7 @@ def _atomics(
 ) -> Values:
     by_lines = over(_either(line_atomics, line_reductions), lines)
     ours = _either(asked, told)
-    by_requests = over(ours, loads + stores + ours)
+    by_requests = over(ours, _either(loads, stores) + ours)  # of those that were counted
     l3, reads, writes, messages, every, sends = xe
     on_xe = first(over(l3, reads + np.nan_to_num(writes) + l3), over(messages, first(every, sends)))
     return np.clip(first(over(_either(atomics, reductions), all_), by_lines, by_requests, on_xe), 0.0, 1.0)

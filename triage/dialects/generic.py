@@ -19,7 +19,7 @@ from triage.capture.capture import Column, Quality, Table
 from triage.capture.cells import cells
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects._tables import exported, own_rows, plausible, spoken, vocabulary, wide_table
+from triage.dialects._tables import exported, own_rows, plausible, spoken, stages, vocabulary, wide_table
 from triage.ground import units
 from triage.ground.errors import BadCapture, NotTriageable, UnknownUnit
 
@@ -114,7 +114,7 @@ def read(source: Source, options: Options) -> Table:
     columns, rivals = meant.columns, meant.rivals
     if not columns:
         raise _nothing_known(source, headers)
-    numeric = [*(c for c, _ in columns.values()), *(c for _, c, _ in rivals)]
+    numeric = [*(c for c, _ in columns.values()), *(c for _, c, _ in rivals), *(c for more in meant.stages.values() for c in more)]  # fmt: skip
     style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
     wide = wide_table.read(source, line, len(headers), numeric, list(roles.values()), style=style, skip=below)
     count = len(wide.numbers[numeric[0]])
@@ -139,6 +139,9 @@ def read(source: Source, options: Options) -> Table:
     table.notes += _by_words(headers, {i: m for i, (m, _) in meant.words.items() if columns.get(m, (-1,))[0] == i})
     _fill(table, meant, headers, wide.numbers, f"{source.path}:{line}")
     _turn(table, {m for m, (c, _) in columns.items() if c in meant.opposite})
+    for metric, places in meant.stages.items():
+        if metric in table.columns:
+            stages.highest(table, metric, [(headers[c], c, wide.numbers[c]) for c in places])
     for metric, c, unit in rivals:
         if metric not in table.columns:  # the one it says once more was something else after all
             continue
@@ -159,7 +162,8 @@ class _Meant:
     """What the headers of a table mean.
 
     columns: metric -> (place, unit). words: place -> what was recognised by its words alone. rivals: metric, place and unit
-    of those that say once more what another says. opposite: places of what metrics lack of one. unmapped: headers that
+    of those that say once more what another says. opposite: places of what metrics lack of one. stages: metric -> places of the
+    same counter of other shader stages. unmapped: headers that
     nothing is read of.
     """
 
@@ -167,6 +171,7 @@ class _Meant:
     columns: dict[str, tuple[int, str]] = field(default_factory=dict)
     rivals: list[tuple[str, int, str]] = field(default_factory=list)
     opposite: set[int] = field(default_factory=set)
+    stages: dict[str, list[int]] = field(default_factory=dict)
     unmapped: list[str] = field(default_factory=list)
 
     def without_counts(self, headers: list[str], numbers: dict[int, Floats]) -> None:
@@ -188,8 +193,10 @@ class _Meant:
 def _meant(headers: list[str], taken: set[int], mapping: dict[str, str]) -> _Meant:
     """taken: places of columns that tell of the rows. mapping: normal header -> metric, as the user says."""
     known = [metric_of(header, mapping) if header and i not in taken else ("", "") for i, header in enumerate(headers)]
+    staged = [stages.counter(h) if h and not k[0] and i not in taken else "" for i, (h, k) in enumerate(zip(headers, known, strict=True))]  # fmt: skip
+    known = [metric_of(bare) if bare else k for bare, k in zip(staged, known, strict=True)]
     own = [i in taken or schema.normal(h) in mapping for i, h in enumerate(headers)]  # what the user says stands
-    asked = ["" if mine or not _doubted(k) else h for h, k, mine in zip(headers, known, own, strict=True)]
+    asked = ["" if mine or not _doubted(k) else bare or h for h, bare, k, mine in zip(headers, staged, known, own, strict=True)]  # fmt: skip
     stalls = any(metric.startswith("stall.") for metric, _ in known)
     units_alone = sum(m.endswith(".throughput") and " " not in h.strip() for h, (m, _) in zip(headers, known, strict=True))  # fmt: skip
     words = spoken.read(asked, stalls=stalls, pipes=units_alone >= UNITS_ALONE)
@@ -213,6 +220,8 @@ def _meant(headers: list[str], taken: set[int], mapping: dict[str, str]) -> _Mea
         if metric and metric not in out.columns:
             out.columns[metric] = (i, unit)
             out.opposite |= {i} if opposite else set()
+        elif metric and staged[i] and staged[out.columns[metric][0]]:
+            out.stages.setdefault(metric, []).append(i)
         else:
             out.unmapped.append(header)
             out.rivals += [(metric, i, unit)] if metric and not opposite else []

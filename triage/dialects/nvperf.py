@@ -12,6 +12,7 @@ from triage.dialects import Match, Options
 from triage.dialects._graphics import markers
 from triage.dialects._nvidia import perfworks
 from triage.dialects._tables import wide_table
+from triage.ground import units
 from triage.ground.errors import BadCapture
 
 NAME = "nvperf"
@@ -28,6 +29,7 @@ then `StartCollectionOnNextFrame()`. Give `nvperf_metrics.csv` of the report fol
 
 
 _NAME = "Range Name"
+_TIMES = ("gpu__time_duration.sum", "gpu__time_duration.avg", "gpu__time_duration.max")
 
 
 def _header(source: Source) -> tuple[int, list[str]]:
@@ -61,14 +63,7 @@ def read(source: Source, options: Options) -> Table:
     name = max(wide_table.find(headers, _NAME), 0)
     counters = [(i, h) for i, h in enumerate(headers) if i != name and h]
     found, unmapped = markers.choose(counters, options.mapping)
-    time = next(
-        (
-            (i, h)
-            for i, h in counters
-            if perfworks.counter(h) in ("gpu__time_duration.sum", "gpu__time_duration.avg", "gpu__time_duration.max")
-        ),
-        None,
-    )
+    time = next(((i, h) for i, h in counters if perfworks.counter(wide_table.split_unit(h)[0]) in _TIMES), None)
     # shares of peak warp slots, from which perfworks computes stalls and occupancy
     raws = [(i, h) for i, h in counters if perfworks.stall_of(h) or perfworks.warps_of(h)]
     numeric = sorted({*(i for i, _, _ in found.values()), *(i for i, _ in raws), *([time[0]] if time else [])})
@@ -82,8 +77,12 @@ def read(source: Source, options: Options) -> Table:
     for metric, (i, header, unit) in found.items():
         markers.column(table, metric, wide.numbers[i], i, header, unit)
     if time:
-        # the report has no row of units: PerfWorks counts times in ns
-        table.columns["gpu.time"] = Column(wide.numbers[time[0]], time[1], time[0] + 1, "ns")
+        # the report has no row of units, and PerfWorks counts times in ns; who edits a header may say another
+        unit = wide_table.split_unit(time[1])[1] or "ns"
+        factor = units.factor(unit, "ns")
+        table.columns["gpu.time"] = Column(
+            wide_table.scaled(wide.numbers[time[0]], factor), time[1], time[0] + 1, unit, factor
+        )
     for i, h in raws:
         unit = perfworks.unit_of(h)
         table.raw[h] = Column(wide.numbers[i] * (0.01 if unit else 1.0), h, i + 1, unit, 0.01 if unit else 1.0)

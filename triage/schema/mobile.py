@@ -45,6 +45,7 @@ METRICS = (
         "Threadgroup memory limiter",
         "",
         "Time in which threadgroup or image-block memory worked or held work up",
+        ("Threadgroup/Imageblock Load Limiter",),
     ),
     Metric(
         "llc.limiter",

@@ -18,7 +18,7 @@ from triage.capture.cells import delimiter
 from triage.capture.odd import Odd
 from triage.capture.source import Source
 from triage.dialects._nvidia import perfworks
-from triage.dialects._tables import number_cells
+from triage.dialects._tables import number_cells, wide_table
 from triage.ground import units
 from triage.ground.errors import BadCapture
 
@@ -88,7 +88,8 @@ def what(source: Source) -> str:
     ):
         return "events"
     counters = sum(bool(perfworks.counter(c)) for c in rest)
-    timed = any(_TIME.search(c) and "__" not in c for c in rest)  # the exporter keeps times in a file of their own
+    # the exporter keeps times in a file of their own, and writes no units
+    timed = any((_TIME.search(c) and "__" not in c) or wide_table.split_unit(c)[1] for c in rest)
     if name_at([first, *rest]) or (
         low == "flattened_event_name"
         or (sep == "\t" and not timed and counters and counters >= len(rest) / 2 and _NAMES.fullmatch(low))

@@ -13,6 +13,7 @@ _SNAPDRAGON = {
     "shader.stalled": "% Shaders Stalled",
     "texture_pipe.busy": "% Texture Pipes Busy",
     "texture_pipe.stalled": "% Texture Fetch Stall",
+    "vertex_fetch.stalled": "% Vertex Fetch Stall",
     "vram.stalled": "% Stalled on System Memory",
 }
 _STREAMLINE = {
@@ -21,15 +22,29 @@ _STREAMLINE = {
     "texture_pipe.busy": "Texture unit utilization",
     "load_store.busy": "Load/store unit utilization",
     "varying.busy": "Varying unit utilization",
+    "texture_filter.cycles": "Texture filtering cycles per instruction",
+    "warp.diverged": "Warp divergence percentage",
     "vram.stalled": "External bus read stall rate",
 }
 # families that only some tools have: asked for where the table has one of them already
 _PHONES = (
     (
-        *("alu.limiter", "texture_sample.", "texture_write.", "buffer_read.", "buffer_write.", "threadgroup_memory."),
+        *(
+            "alu.limiter",
+            "integer.",
+            "complex.",
+            "texture_sample.",
+            "texture_write.",
+            "buffer_read.",
+            "buffer_write.",
+            "threadgroup_memory.",
+        ),
         *("llc.", "mmu.", "occupancy.compute", "occupancy.fragment", "occupancy.vertex"),
     ),
-    ("shader.busy", "shader.stalled", "texture_pipe.", "vram.stalled", "load_store.", "varying."),
+    (
+        *("shader.busy", "shader.stalled", "texture_pipe.", "vram.stalled", "load_store.", "varying."),
+        *("vertex_fetch.", "texture_filter.", "warp.diverged"),
+    ),
 )
 _FAMILIES = (("present.", "cpu."), *_PHONES)
 # what phones' tools tell beside their families; a table without any SOL has none to add
