@@ -103,6 +103,11 @@ LEADS: dict[str, tuple[str | None, dict[str, Any]]] = {
         "small-triangles",
         NVIDIA | {"sm.throughput": 64, "sm.issue_per_active": 60, "l1tex.throughput": 30, "pixels.quad_lanes": 31, "raster.throughput": 70},
     ),
+    "the caches of an Xe core miss what L3 has": (
+        "l1-locality",
+        XE | {"eu.active": 46, "eu.stall": 51, "l1tex.hit_rate": 41, "l3.hit_rate": 93, "l3.busy": 90, "eu.stall_sbid": 46},
+    ),
+    "the L3 of an Xe at its limit": ("l2-bandwidth", XE | {"eu.active": 42, "eu.stall": 40, "l1tex.hit_rate": 90, "l3.hit_rate": 90, "l3.busy": 93}),
     "eight groups for a whole GPU": ("small-grid", DISPATCH | {"launch.grid_size": 8, "sm.active": 12}),
     "drains that were counted between small dispatches": (
         "pipeline-drains",
