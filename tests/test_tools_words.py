@@ -83,3 +83,20 @@ def test_a_time_with_its_unit_is_read(head: str, dialect: str, tmp_path: Path) -
     path.write_text(f"{head}\t{counters}\nShadows\t1421.5\t40\t30\n", "utf-8")
     capture = api.read(path)
     assert capture.input.dialect == dialect and capture.duration_ns.tolist() == [1_421_500]
+
+
+def test_a_busy_pipe_of_a_phone_is_its_limiter(tmp_path: Path) -> None:
+    path = tmp_path / "frame.csv"
+    head = "Pass,GPU time (ms),Texture unit utilization (%),FMA pipe utilization (%),SFU pipe utilization (%),Diverged instructions (%),External bandwidth utilization (%)"
+    path.write_text(f"{head}\nSea,1.5,18,36,93,2,13\nOpaque,2,30,35,20,2,25\n", "utf-8")
+    found = api.diagnose(path).to_dict()
+    assert [w["limiter_class"] for w in found["workloads"]] == ["compute", "unknown"]
+    asked = {m for spot in found["blind_spots"] for m in spot["missing"]}
+    assert "texture_pipe.stalled" not in asked and not any(m.startswith("sm.") for m in asked)
+    assert all(
+        not spot["collect"]
+        or "utilization" in spot["collect"]
+        or "instruction" in spot["collect"]
+        or "stall" in spot["collect"]
+        for spot in found["blind_spots"]
+    )

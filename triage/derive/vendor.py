@@ -57,10 +57,17 @@ _TILERS = (
     (
         "apple",
         ("apple",),
-        ("alu.limiter", "texture_sample.limiter", "buffer_read.limiter", "llc.limiter", "mmu.limiter"),
+        (
+            "alu.limiter",
+            "integer.limiter",
+            "texture_sample.limiter",
+            "buffer_read.limiter",
+            "llc.limiter",
+            "mmu.limiter",
+        ),
     ),
-    ("arm", ("mali", "immortalis"), ("varying.busy",)),
-    ("qualcomm", ("adreno",), ("shader.stalled", "texture_pipe.stalled")),
+    ("arm", ("mali", "immortalis"), ("varying.busy", "warp.diverged", "texture_filter.cycles")),
+    ("qualcomm", ("adreno",), ("shader.stalled", "texture_pipe.stalled", "vertex_fetch.stalled")),
 )
 _DRAWN = ("bottleneck.", "pixels.", "prims.", "vertices.")  # counters that only drawing moves
 _DRAWING = (  # units and counts that stand still, or next to it, where nothing is drawn

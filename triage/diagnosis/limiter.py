@@ -56,7 +56,7 @@ _MEMORY = ("l1tex.throughput", "l2.throughput", "vram.throughput", "unit.l2", "u
 _COMPUTE = ("unit.math", "unit.issue")
 # phones export no share of peak: there a unit's own limiter, or the time in which it worked or held work up, tells.
 # High ones alone: units of a tiler take turns over vertices and fragments, so that low ones do not mean waiting.
-_TILER_CORES = ("alu.limiter", "alu.utilization", "varying.busy")
+_TILER_CORES = ("alu.limiter", "integer.limiter", "complex.limiter", "unit.shading", "pipe.xu", "varying.busy")
 _TILER_MEMORY = (
     "texture_sample.limiter",
     "texture_write.limiter",

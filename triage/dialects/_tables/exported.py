@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from triage import schema
+from triage.dialects._tables import wide_table
 
 # the tools' own names of what the schema reads; a table that has one of them came from that tool
 _SNAPDRAGON = {
@@ -53,7 +54,7 @@ _COMMON = ("gpu.", "alu.utilization", "pixels.", "primitives.", "vertices.", "dr
 
 def tool_of(headers: Iterable[str]) -> Mapping[str, str]:
     """metric -> header of the phone's tool that these headers come from; empty where they come from none."""
-    seen = {schema.normal(h.partition("[")[0]) for h in headers}
+    seen = {schema.normal(wide_table.split_unit(h)[0]) for h in headers}
     score = {id(t): len(seen & {schema.normal(n) for n in t.values()}) for t in (_SNAPDRAGON, _STREAMLINE)}
     best = max((_SNAPDRAGON, _STREAMLINE), key=lambda t: score[id(t)])
     return best if score[id(best)] else {}
@@ -67,7 +68,7 @@ def asking(headers: Iterable[str], known: Iterable[str]) -> Callable[[list[str]]
     tool, mine = tool_of(headers), set(known)
     foreign = tuple(p for family in _FAMILIES if not any(m.startswith(family) for m in mine) for p in family)
     phone = any(m.startswith(family) for family in _PHONES for m in mine) and not any(
-        m.endswith(".throughput") for m in mine
+        m.endswith(".throughput") and m != "vram.throughput" for m in mine
     )
     own = (*(p for family in _PHONES for p in family), *_COMMON) if phone else ("",)
 
