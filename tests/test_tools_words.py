@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from triage import api
+from triage.derive import View
 
 ILL = {
     # AMD, rocprof-compute's panel of the workgroup manager
@@ -23,9 +24,11 @@ ILL = {
     # Arm, Streamline
     "ground": ("texture-format", {"GPU time (ms)": 3.4, "Arithmetic unit utilization %": 32, "Texture unit utilization %": 95, "Texture filtering cycles per instruction": 3.9, "Load/store unit utilization %": 14}),
     "branches": ("divergence", {"GPU time (ms)": 1.5, "Arithmetic unit utilization %": 73, "Texture unit utilization %": 28, "Warp divergence percentage": 67}),
+    "cascade": ("raster-bound", {"GPU time (ms)": 1.6, "Tiler utilization (%)": 86, "Execution core utilization (%)": 33, "FMA pipe utilization (%)": 20, "Texture unit utilization (%)": 6, "External bandwidth utilization (%)": 30}),
     # Qualcomm, Snapdragon Profiler
     "crowd": ("vertex-fetch", {"Time (us)": 1498, "% Shaders Busy": 34, "% Time ALUs Working": 22, "% Texture Pipes Busy": 12, "% Texture Fetch Stall": 2, "% Vertex Fetch Stall": 64}),
     "targets": ("vram-bandwidth", {"Time (us)": 1498, "% Shaders Busy": 34, "% Time ALUs Working": 22, "% Texture Pipes Busy": 12, "GPU % Bus Busy": 88}),
+    "long shader": ("instruction-fetch", {"Time (us)": 620, "% Shaders Busy": 60, "% Shaders Stalled": 70, "% Time ALUs Working": 25, "% Texture Pipes Busy": 20, "% Texture Fetch Stall": 3, "% Instruction Cache Miss": 47}),
     # Apple, Xcode
     "masks": ("integer-bound", {"GPU Time (ms)": 1.3, "ALU Limiter %": 95, "ALU Utilization %": 83, "F32 Limiter %": 30, "Integer and Conditional Limiter %": 96, "Texture Sample Limiter %": 12}),
     "history": ("vram-bandwidth", {"GPU Time (ms)": 0.9, "ALU Limiter %": 27, "ALU Utilization %": 22, "Texture Sample Limiter %": 41, "Last Level Cache Limiter %": 47, "Device Memory Bandwidth %": 79}),
@@ -100,3 +103,33 @@ def test_a_busy_pipe_of_a_phone_is_its_limiter(tmp_path: Path) -> None:
         or "stall" in spot["collect"]
         for spot in found["blind_spots"]
     )
+
+
+def test_of_two_sources_the_sum_is_no_whole(tmp_path: Path) -> None:
+    """60.9 % of L2's traffic stays that where only the ROPs' columns stand in the table."""
+    path = tmp_path / "frame.csv"
+    head = "Pass,ms,CROP SOL %,SM SOL %,L1TEX SOL %,L2 SOL %,VRAM SOL %,L2 traffic from CROP %,L2 traffic from ZROP %"
+    path.write_text(f"{head}\nGBuffer,1.9,62,30,25,65,70,60.9,11.8\n", "utf-8")
+    said = [f["message"] for f in api.diagnose(path).to_dict()["findings"] if f["rule"] == "GFX006"]
+    assert said and all("60.9 %" in s for s in said)
+    view = View(api.read(path))
+    assert view["l2_share.crop"].tolist() == pytest.approx([0.609])
+
+
+def test_the_root_cause_tells_the_limiter_where_no_unit_does(tmp_path: Path) -> None:
+    path = tmp_path / "frame.csv"
+    head = "Surface,Time (us),% Shaders Busy,% Time ALUs Working,% Texture Pipes Busy,% Texture Fetch Stall,% Vertex Fetch Stall"
+    path.write_text(f"{head}\nCrowd,1498,34,22,12,2,64\nWalls,900,40,30,35,3,2\n", "utf-8")
+    found = api.diagnose(path).to_dict()
+    assert [w["limiter_class"] for w in found["workloads"]] == ["front-end", "unknown"]
+    assert found["workloads"][0]["verdict"].startswith("Limited by the graphics front end")
+    assert [part["limiter_class"] for part in found["frame"]["limiters"]] == ["front-end", "unknown"]
+
+
+def test_a_phones_bandwidth_is_its_systems(tmp_path: Path) -> None:
+    path = tmp_path / "frame.csv"
+    head = "Render pass,GPU time (ms),Execution core utilization (%),Texture unit utilization (%),External bandwidth utilization (%)"
+    path.write_text(f"{head}\nBloom,1.5,22,26,96\n", "utf-8")
+    item = api.diagnose(path).to_dict()["todo"][0]
+    assert (item["cause"], item["rule"]) == ("vram-bandwidth", "MOB021")
+    assert not any("shared memory" in advice for advice in item["advice"])

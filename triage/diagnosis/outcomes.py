@@ -86,6 +86,11 @@ class Outcomes:
         """Band, limiter class and clusters."""
         return judge(self.view)
 
+    @property
+    def limiter(self) -> Codes:
+        """Limiter classes, by the root cause where no unit tells (position in ground.limiters.LIMITERS)."""
+        return self.limits.limiter if self.capture is self.part.frame else self.part.limiter[self.rows]
+
     @cached_property
     def _concluding(self) -> dict[str, list[int]]:
         """Concept, or a rule's own name -> the rules that conclude it."""
@@ -367,7 +372,7 @@ class Outcomes:
 
     def sentence(self, i: int, best: str) -> str:
         """One-sentence verdict of the workload at position i; best: the title of its best finding, "" for none."""
-        phrase = said(LIMITERS[int(self.limits.limiter[i])].phrase)
+        phrase = said(LIMITERS[int(self.limiter[i])].phrase)
         if phrase.split()[:4] == best.split()[:4]:  # `the launch is too small ...` twice
             return f"{upper_first(best)}."
         return upper_first(phrase) + (f"; {best}" if best else "") + "."

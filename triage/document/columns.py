@@ -56,7 +56,7 @@ class Columns:
         self.secondary: Masks = clusters.secondary
         self.own: Floats = c.self_ns[rows]
         self.time: Floats = c.duration_ns[rows]
-        self.limiter: Codes = o.limits.limiter
+        self.limiter: Codes = o.limiter
         self.bands: Codes = o.limits.band
         self.paths: list[str] = c.paths[rows].tolist()  # levels joined with SEP
         self.name = list(map(str, c.names[rows].tolist()))

@@ -117,6 +117,14 @@ METRICS = (
         ("Varying unit utilization",),
     ),
     Metric(
+        "tiler.busy",
+        "ratio",
+        "Tiler busy",
+        "",
+        "Time in which the tiler worked, which culls primitives and sorts them into tiles",
+        ("Tiler utilization",),
+    ),
+    Metric(
         "texture_pipe.stalled",
         "ratio",
         "Texture fetch stalled",

@@ -25,6 +25,7 @@ _STREAMLINE = {
     "varying.busy": "Varying unit utilization",
     "texture_filter.cycles": "Texture filtering cycles per instruction",
     "warp.diverged": "Warp divergence percentage",
+    "tiler.busy": "Tiler utilization",
     "vram.stalled": "External bus read stall rate",
 }
 # families that only some tools have: asked for where the table has one of them already
@@ -44,7 +45,7 @@ _PHONES = (
     ),
     (
         *("shader.busy", "shader.stalled", "texture_pipe.", "vram.stalled", "load_store.", "varying."),
-        *("vertex_fetch.", "texture_filter.", "warp.diverged"),
+        *("vertex_fetch.", "texture_filter.", "warp.diverged", "tiler."),
     ),
 )
 _FAMILIES = (("present.", "cpu."), *_PHONES)
