@@ -170,10 +170,9 @@ class Outcomes:
 
     def outcome(self, index: int) -> Codes:
         """FIRED .. OVERRULED per workload for one rule (its index in the rulebook)."""
-        out = np.full(self.view.size, SILENT, dtype=np.int8)
         if not self.concerns(index):
-            out[:] = NOT_APPLICABLE
-            return out
+            return np.full(self.view.size, NOT_APPLICABLE, dtype=np.int8)
+        out = np.full(self.view.size, SILENT, dtype=np.int8)
         if index not in self.truth.fired:
             return out
         blind = self._blind_mask(index)
