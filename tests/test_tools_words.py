@@ -45,6 +45,13 @@ ILL = {
 }  # fmt: skip
 
 
+def _frame(folder: Path, *lines: str) -> Path:
+    """A table of these lines."""
+    path = folder / "frame.csv"
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    return path
+
+
 @pytest.mark.parametrize("name", ILL)
 def test_the_cause_comes_first(name: str, tmp_path: Path) -> None:
     cause, counters = ILL[name]
@@ -89,9 +96,8 @@ def test_a_time_with_its_unit_is_read(head: str, dialect: str, tmp_path: Path) -
 
 
 def test_a_busy_pipe_of_a_phone_is_its_limiter(tmp_path: Path) -> None:
-    path = tmp_path / "frame.csv"
     head = "Pass,GPU time (ms),Texture unit utilization (%),FMA pipe utilization (%),SFU pipe utilization (%),Diverged instructions (%),External bandwidth utilization (%)"
-    path.write_text(f"{head}\nSea,1.5,18,36,93,2,13\nOpaque,2,30,35,20,2,25\n", "utf-8")
+    path = _frame(tmp_path, head, "Sea,1.5,18,36,93,2,13", "Opaque,2,30,35,20,2,25")
     found = api.diagnose(path).to_dict()
     assert [w["limiter_class"] for w in found["workloads"]] == ["compute", "unknown"]
     asked = {m for spot in found["blind_spots"] for m in spot["missing"]}
@@ -107,9 +113,8 @@ def test_a_busy_pipe_of_a_phone_is_its_limiter(tmp_path: Path) -> None:
 
 def test_of_two_sources_the_sum_is_no_whole(tmp_path: Path) -> None:
     """60.9 % of L2's traffic stays that where only the ROPs' columns stand in the table."""
-    path = tmp_path / "frame.csv"
     head = "Pass,ms,CROP SOL %,SM SOL %,L1TEX SOL %,L2 SOL %,VRAM SOL %,L2 traffic from CROP %,L2 traffic from ZROP %"
-    path.write_text(f"{head}\nGBuffer,1.9,62,30,25,65,70,60.9,11.8\n", "utf-8")
+    path = _frame(tmp_path, head, "GBuffer,1.9,62,30,25,65,70,60.9,11.8")
     said = [f["message"] for f in api.diagnose(path).to_dict()["findings"] if f["rule"] == "GFX006"]
     assert said and all("60.9 %" in s for s in said)
     view = View(api.read(path))
@@ -117,9 +122,8 @@ def test_of_two_sources_the_sum_is_no_whole(tmp_path: Path) -> None:
 
 
 def test_the_root_cause_tells_the_limiter_where_no_unit_does(tmp_path: Path) -> None:
-    path = tmp_path / "frame.csv"
     head = "Surface,Time (us),% Shaders Busy,% Time ALUs Working,% Texture Pipes Busy,% Texture Fetch Stall,% Vertex Fetch Stall"
-    path.write_text(f"{head}\nCrowd,1498,34,22,12,2,64\nWalls,900,40,30,35,3,2\n", "utf-8")
+    path = _frame(tmp_path, head, "Crowd,1498,34,22,12,2,64", "Walls,900,40,30,35,3,2")
     found = api.diagnose(path).to_dict()
     assert [w["limiter_class"] for w in found["workloads"]] == ["front-end", "unknown"]
     assert found["workloads"][0]["verdict"].startswith("Limited by the graphics front end")
@@ -127,9 +131,8 @@ def test_the_root_cause_tells_the_limiter_where_no_unit_does(tmp_path: Path) -> 
 
 
 def test_a_phones_bandwidth_is_its_systems(tmp_path: Path) -> None:
-    path = tmp_path / "frame.csv"
     head = "Render pass,GPU time (ms),Execution core utilization (%),Texture unit utilization (%),External bandwidth utilization (%)"
-    path.write_text(f"{head}\nBloom,1.5,22,26,96\n", "utf-8")
+    path = _frame(tmp_path, head, "Bloom,1.5,22,26,96")
     item = api.diagnose(path).to_dict()["todo"][0]
     assert (item["cause"], item["rule"]) == ("vram-bandwidth", "MOB021")
     assert not any("shared memory" in advice for advice in item["advice"])

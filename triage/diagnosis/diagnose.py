@@ -105,7 +105,8 @@ class Diagnostician:
             found = self.vocabulary.known(view, fired)
             leaders.put(rows, self.vocabulary.lead(found, view.size))
             known = found if view is every else None
-        limiter = np.where((limiter == 0) & (leaders.cause >= 0), self.vocabulary.limiter[leaders.cause], limiter)
+        led = np.flatnonzero((limiter == 0) & (leaders.cause >= 0))
+        limiter[led] = self.vocabulary.limiter[leaders.cause[led]]
         time = np.nan_to_num(capture.self_ns)
         frame = frame_capture(capture, limiter, (leaders.likely * time, leaders.rule), self.book)
         alone, spoke = View(frame), list[Fired]()

@@ -81,8 +81,10 @@ _HELD = (
 # Where no unit tells at all, the root cause does. Shading layers that nobody sees may fill any unit: nothing is said there.
 _OF_FAMILY = {"host": "cpu", "occupancy": "latency", "latency": "latency", "compute": "compute", "memory": "memory"}
 _OF_CAUSE = {
-    **dict.fromkeys(("vertex-fetch", "index-fetch", "vertex-reuse", "culled-primitives"), "front-end"),
-    **dict.fromkeys(("raster-bound", "small-triangles"), "front-end"),
+    **dict.fromkeys(
+        ("vertex-fetch", "index-fetch", "vertex-reuse", "culled-primitives", "raster-bound", "small-triangles"),
+        "front-end",
+    ),
     **dict.fromkeys(("crop-bound", "zrop-bound", "render-target-traffic"), "rop"),
     **dict.fromkeys(("texture-queue", "texture-format", "mergeable-passes"), "memory"),
     **dict.fromkeys(("ray-traversal", "ray-divergence"), "compute"),
