@@ -516,5 +516,5 @@ def test_r12_json_is_bounded_in_depth(tmp_path: Path, text: str, good: bool) -> 
     if good:
         assert plain_json.load(path) == json.loads(text)
     else:
-        with pytest.raises(ValueError, match="nested more than 60"):
+        with pytest.raises(ValueError):
             plain_json.load(path)

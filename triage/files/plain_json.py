@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from triage.files import bounded
 
 DEEPEST = 60  # levels; what this project writes has a dozen
@@ -53,10 +55,13 @@ def plain(text: str) -> str:
 
 def load(path: Path) -> Any:
     """Value of a JSON file; raises OSError, and ValueError for what is no JSON, too large or nested too deeply."""
-    data = bounded.read(path, LARGEST)
-    if deep(data):
-        raise ValueError(f"nested more than {DEEPEST} levels deep, or not closed")
-    return json.loads(data.decode("utf-8"))
+    value = orjson.loads(bounded.read(path, LARGEST))  # gives up at 1,024 levels
+    level: list[Any] = [[value]]
+    for _ in range(DEEPEST + 1):
+        level = [x for v in level for x in (v.values() if isinstance(v, dict) else v) if isinstance(x, dict | list)]
+        if not level:
+            return value
+    raise ValueError(f"nested more than {DEEPEST} levels deep")
 
 
 def deep(data: bytes) -> bool:

@@ -14,11 +14,14 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
+
+import orjson
 
 from triage import __version__
 from triage.document.tables import COLUMNS, NUMBERS
@@ -234,22 +237,25 @@ def _parquet(out: Path) -> Iterator[Callable[[Sequence[Sequence[Cell]]], None]]:
     """Where findings go that become a Parquet table when the block ends; nowhere without pyarrow."""
     try:
         import pyarrow as pa
+        import pyarrow.json as pj
         import pyarrow.parquet as pq
     except ImportError:
         yield lambda found: None
         return
     kinds = {"rank": pa.int64(), **dict.fromkeys(NUMBERS, pa.float64())}
     schema = pa.schema([(name, kinds.get(name, pa.string())) for name in COLUMNS])
-    waiting: list[Sequence[Cell]] = []
+    parsing = pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error")
+    waiting: list[bytes] = []
 
     def group() -> None:
-        columns = list(zip(*waiting, strict=True)) or [()] * len(COLUMNS)
-        arrays = [pa.array(values, type=f.type) for f, values in zip(schema, columns, strict=True)]
-        writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
+        # by its own JSON parser: to make columns of lists it imports pandas first
+        lines = b"\n".join(waiting)
+        whole = pj.ReadOptions(use_threads=False, block_size=len(lines) + 1)
+        writer.write_table(pj.read_json(io.BytesIO(lines), whole, parsing))
         waiting.clear()
 
     def add(found: Sequence[Sequence[Cell]]) -> None:
-        waiting.extend(found)
+        waiting.extend(orjson.dumps(dict(zip(COLUMNS, row, strict=True))) for row in found)
         if len(waiting) >= GROUP:  # a night's findings need not fit in memory, nor what is known of a group per capture
             group()
 
@@ -258,7 +264,8 @@ def _parquet(out: Path) -> Iterator[Callable[[Sequence[Sequence[Cell]]], None]]:
     try:
         with pq.ParquetWriter(part, schema) as writer:
             yield add
-            group()
+            if waiting:
+                group()
         os.replace(part, out / "findings.parquet")
     except (OSError, pa.ArrowException) as e:
         raise ReportError(f"{out / 'findings.parquet'}: cannot be written ({e})", "check space and permissions") from e

@@ -177,9 +177,11 @@ def _pool(waiting: deque[Found], settings: Settings, jobs: int, lost: list[Found
     finally:
         workers = list((pool._processes or {}).values())
         pool.shutdown(wait=False, cancel_futures=True)
+        for (
+            process
+        ) in workers:  # all they had to tell is here, or nobody will read it; to leave by themselves takes longer
+            process.terminate()
         for process in workers:
-            if running or waiting:  # interrupted or broken: do not wait for work nobody will read
-                process.terminate()
             process.join(10)
 
 
