@@ -20,6 +20,7 @@ from triage.diagnosis.near import near
 from triage.diagnosis.nouns import Origin
 from triage.diagnosis.origins import Origins
 from triage.diagnosis.outcomes import Outcomes
+from triage.diagnosis.reasons import Reasons
 from triage.diagnosis.sentences import path_text, sentence
 from triage.document.make import whose
 from triage.ground.kernel_names import kernel, plain
@@ -86,7 +87,9 @@ class _One:
         fired = self.fired()
         close = near(self.o, self.i, self.origins)[:NEAREST]
         told = {self.rules[n.rule].id for n in close}
-        away = dict.fromkeys((rule, why) for rule, w, why in self.o.ruled_out() if w == self.w and rule not in told)
+        away = dict.fromkeys(
+            (rule, why) for rule, w, why in Reasons(self.o).ruled_out() if w == self.w and rule not in told
+        )
         return "\n".join(
             [
                 *self.head(),

@@ -16,6 +16,7 @@ import numpy as np
 from triage.capture.arrays import Codes
 from triage.diagnosis.decision_path import LIMITS, NOTED, OPEN, PASSES, Step
 from triage.diagnosis.outcomes import Outcomes
+from triage.diagnosis.reasons import Reasons
 from triage.diagnosis.sentences import sentence
 from triage.ground.wording import lower_first, plural
 from triage.inference.evaluate import BLIND, FIRED, NOT_APPLICABLE, OVERRULED, SILENT
@@ -74,7 +75,7 @@ class Guide:
     """Ways of the kernels that some outcomes are about."""
 
     def __init__(self, outcomes: Outcomes) -> None:
-        self.o = outcomes
+        self.o, self._reasons = outcomes, Reasons(outcomes)
         self.index = {r.name: i for i, r in enumerate(outcomes.d.book.rules)}
         self._codes: dict[int, Codes] = {}
 
@@ -140,8 +141,10 @@ class Guide:
             return _step(ask, said, text or said, LIMITS if spoken else NOTED)
         overruled = next((k for k, code in codes if code == OVERRULED), None)
         if overruled is not None:
-            return _step(ask, "", self.o.why_overruled(overruled, i), PASSES)
-        silent = [self.o.why_silent(k, i)[1] for k, code in codes if code == SILENT and not book.rules[k].is_concept]
+            return _step(ask, "", self._reasons.why_overruled(overruled, i), PASSES)
+        silent = [
+            self._reasons.why_silent(k, i)[1] for k, code in codes if code == SILENT and not book.rules[k].is_concept
+        ]
         if any(silent):
             return _step(ask, "", f"no: {next(s for s in silent if s)}", PASSES)
         blind = [k for k, code in codes if code == BLIND]

@@ -5,27 +5,25 @@ The one maker of outcomes: reports and `triage explain --on` both ask here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache, cached_property, partial
+from collections.abc import Iterator
+from functools import cached_property
 
 import numpy as np
 
 from triage import schema
-from triage.capture.arrays import Codes, Indices, Masks, Values
+from triage.capture.arrays import Codes, Indices, Masks
 from triage.derive import View
 from triage.diagnosis.blind_spots import Spots, Wait
-from triage.diagnosis.evidence import behind, guards, measures, title_of, unit_of
 from triage.diagnosis.gain import fractions
 from triage.diagnosis.judged import Diagnosis, Part
 from triage.diagnosis.limiter import Limits, judge
 from triage.diagnosis.nouns import BlindSpot
 from triage.diagnosis.obtainable import bare, could_decide
 from triage.diagnosis.roots import Fired, Known
-from triage.diagnosis.sentences import sentence
+from triage.ground.columns import anywhere
 from triage.ground.limiters import LIMITERS
-from triage.ground.units import show
 from triage.ground.voice import said
-from triage.ground.wording import FLIPPED, comparison, lower_first, upper_first
+from triage.ground.wording import upper_first
 from triage.inference.evaluate import (
     BLIND,
     FIRED,
@@ -40,11 +38,10 @@ from triage.inference.evaluate import (
 )
 from triage.inference.setting import setting
 from triage.rulebook.applies import FACTS, may_hold
-from triage.rulebook.expression import FALSE, UNKNOWN, Condition
-from triage.rulebook.rule import Rule
+from triage.rulebook.expression import UNKNOWN
 
 BLOCK = 25_000  # workloads whose outcomes are worked out together, where all are asked for: 2.6 KB each
-EXPLAINED = 2_000  # workloads up to which all get their `ruled out`; of more, those that a listed finding is about
+EXPLAINED = 2_000  # workloads up to which all are explained: ways through the guide, and `ruled out` where all findings are listed
 Ask = tuple[tuple[str, ...], Masks]  # (metrics to collect, where they are missing); no metrics: cannot be collected
 
 
@@ -111,13 +108,13 @@ class Outcomes:
             if self.capture.copying is not None:
                 none = bare(self.view)
                 parts = [part for ask, mask in own for part in ((ask, mask & ~none), ((), mask & none))]
-                own = [(ask, mask) for ask, mask in parts if mask.any()]
+                own = [(ask, mask) for ask, mask in parts if anywhere(mask)]
             for concept in rule.when[self.d.method].given:
                 unknown = self.truth.concept(concept) == UNKNOWN
                 for maker in self._concluding[concept]:
                     blind = unknown & self._blind_mask(maker)
-                    for ask, mask in self._asks(maker) if blind.any() else ():
-                        if np.count_nonzero(hit := mask & blind):  # a third of what any() takes
+                    for ask, mask in self._asks(maker) if anywhere(blind) else ():
+                        if anywhere(hit := mask & blind):
                             own.append((ask, hit))
             self._asked[index] = own
         return self._asked[index]
@@ -132,7 +129,7 @@ class Outcomes:
                 unknown, hope = self.truth.concept(concept) == UNKNOWN, np.zeros(self.view.size, dtype=bool)
                 for maker in self._concluding[concept]:
                     blind = unknown & self._blind_mask(maker)
-                    hope |= blind & ~self._hopeless(maker) if blind.any() else False
+                    hope |= blind & ~self._hopeless(maker) if anywhere(blind) else False
                 mask |= unknown & ~hope
             self._dead[index] = mask
         return self._dead[index]
@@ -175,23 +172,29 @@ class Outcomes:
         out = np.full(self.view.size, SILENT, dtype=np.int8)
         if index not in self.truth.fired:
             return out
-        blind = self._blind_mask(index)
-        if blind.any():
-            out[blind] = NOT_APPLICABLE if self.strange(index) else BLIND
-            if any(not ask for ask, _ in self._asks(index)):
-                out[blind & self._hopeless(index)] = NOT_APPLICABLE
+        out[self._blind_mask(index)] = NOT_APPLICABLE
+        out[self._waiting(index)] = BLIND
         out[self.truth.fired[index]] = FIRED
         for _, hit in self.truth.overruled.get(index, ()):
             out[hit] = OVERRULED
         return out
 
+    def _waiting(self, index: int) -> Masks:
+        """Where the outcome of a rule is BLIND: what it lacks could be collected, and would decide."""
+        blind = self._blind_mask(index)
+        if not anywhere(blind):
+            return blind
+        if self.strange(index):
+            return np.zeros_like(blind)
+        return blind & ~self._hopeless(index) if any(not ask for ask, _ in self._asks(index)) else blind
+
     def decided(self, index: int) -> tuple[Masks, Masks]:
         """Where the outcome of a rule is FIRED, and where it is SILENT or OVERRULED: what is known of it, without asking why."""
         hits = [hit for _, hit in self.truth.overruled.get(index, ())]
         fired = self.truth.fired.get(index, np.zeros(self.view.size, dtype=bool))
-        return fired, np.logical_or.reduce([self._silent(index), *hits])
+        return fired, np.logical_or.reduce([self.silent(index), *hits])
 
-    def _silent(self, index: int) -> Masks:
+    def silent(self, index: int) -> Masks:
         """Where the outcome of a rule is SILENT: it is about such work, and excluded."""
         here = np.full(self.view.size, self.concerns(index))
         return here & ~self.truth.possible[index] if index in self.truth.possible else here
@@ -203,26 +206,6 @@ class Outcomes:
     def overruled_by(self, index: int, i: int) -> str:
         """The rule or concept that overrules a rule at position i; "" for none."""
         return next((by for by, hit in self.truth.overruled.get(index, ()) if hit[i]), "")
-
-    def why_overruled(self, index: int, i: int) -> str:
-        """Title of an overruled rule at position i, and what speaks against it."""
-        return self._overruled(self.d.book.rules[index], self.overruled_by(index, i), i)
-
-    def why_silent(self, index: int, i: int) -> tuple[bool, str]:
-        """(is it a premise that does not hold, what fails first) of a silent rule at position i; "" when nothing does."""
-        rule = self.d.book.rules[index]
-        if self.d.method not in rule.when:
-            return True, ""
-        for concept in rule.when[self.d.method].given:
-            if int(np.broadcast_to(self.truth.concept(concept), (self.view.size,))[i]) == FALSE:
-                maker = next((r for r in self.d.book.rules if concept in (r.name, *r.concludes)), None)
-                return (
-                    True,
-                    f"it is asked only where this holds: {lower_first(said(maker.title)) if maker else concept}",
-                )
-        only = np.zeros(self.view.size, dtype=bool)
-        only[i] = True
-        return False, next((why for _, _, why in self._failing(rule, index, only)), "")
 
     @cached_property
     def blind_spots(self) -> list[BlindSpot]:
@@ -244,11 +227,10 @@ class Outcomes:
         """Every rule that is blind on some of the workloads, with what it waits for there."""
         for index in self.truth.possible:
             rule = self.d.book.rules[index]
-            if rule.is_concept or not self._blind_mask(index).any():
+            if rule.is_concept or not anywhere(blind := self._waiting(index)):
                 continue
-            blind = self.outcome(index) == BLIND
             for ask, mask in self._asks(index):
-                if ask and (hit := blind & mask).any():
+                if ask and anywhere(hit := blind & mask):
                     yield rule.id, ask, hit
 
     @cached_property
@@ -268,133 +250,9 @@ class Outcomes:
             return self.capture.collect(metrics)
         return f"add columns: {', '.join(metrics)}"
 
-    def ruled_out(self) -> list[tuple[str, int, str]]:
-        """(rule id, workload index, why) for overruled findings and for excluded causes worth naming."""
-        if self.view.size > EXPLAINED:
-            few = self.rows[np.isin(self.rows, list(self.d.concerned(self.part.number)))]
-            if len(few) < self.view.size:
-                return Outcomes(self.d, self.part, few).ruled_out()
-        out = []
-        for index in self.truth.fired:
-            rule = self.d.book.rules[index]
-            if rule.is_concept:
-                continue
-            for by, hit in self.truth.overruled.get(index, ()):
-                out += [(rule.id, int(self.rows[i]), self._overruled(rule, by, int(i))) for i in np.flatnonzero(hit)]
-            if rule.rules_out:
-                out += self._excluded(rule, index, self._silent(index) & self.view.leaf & self._relevant(rule))
-        # two causes that overrule a third may rest on one finding
-        return sorted(dict.fromkeys(out), key=lambda r: (r[1], r[0]))
-
-    def _relevant(self, rule: Rule) -> Masks:
-        """Where nothing the rule is given is known to be false: a cause out of the question needs no excluding."""
-        out = np.ones(self.view.size, dtype=bool)
-        for concept in rule.when[self.d.method].given:
-            out &= self.truth.concept(concept) != FALSE
-        return out
-
-    @cached_property
-    def _makers(self) -> dict[str, list[tuple[int, Masks]]]:
-        """concept -> (rule index, where that rule held, overruled or not)."""
-        out: dict[str, list[tuple[int, Masks]]] = {}
-        for index, fired in self.truth.fired.items():
-            held = np.logical_or.reduce([fired, *(hit for _, hit in self.truth.overruled.get(index, ()))])
-            rule = self.d.book.rules[index]
-            for name in (rule.name, *rule.concludes) if held.any() else ():
-                out.setdefault(name, []).append((index, held))
-        return out
-
-    def _overruled(self, rule: Rule, by: str, i: int) -> str:
-        index = next((k for k, held in self._makers.get(by, ()) if held[i]), None)
-        if index is None:
-            return f"{said(rule.title)}: overruled by {by}"
-        other = self.d.book.rules[index]
-        reason = sentence(other.finding, other, self.lookup(index), i) if other.finding else said(other.title)
-        return f"{said(rule.title)}: rather, {lower_first(reason).removesuffix('.')}"
-
-    def _excluded(self, rule: Rule, index: int, silent: Masks) -> Iterator[tuple[str, int, str]]:
-        """`CPU-bound: GPU idle 0.0 % ≤ 1.0 %`: the first comparison that failed, turned round.
-
-        A cause that this kind of work, device or API cannot have was never in question: nothing is said of it.
-        """
-        title = said(rule.rules_out)
-        return ((name, w, f"{title}: {why}") for name, w, why in self._failing(rule, index, silent, measured=True))
-
-    def _failing(self, rule: Rule, index: int, silent: Masks, measured: bool = False) -> Iterator[tuple[str, int, str]]:
-        """(rule id, workload, first comparison that failed) where a rule is silent.
-
-        measured: only where that rests on a value that was measured; `counter or 0` without the counter excludes nothing.
-        """
-        lookup, left = self.lookup(index), silent.copy()
-        for c in rule.when[self.d.method].conditions:
-            if not left.any():
-                return
-            if c.right is None:
-                continue
-            failed = left & (lookup.once(c) == FALSE)
-            where = np.flatnonzero(failed)
-            if not len(where):
-                continue
-            left &= ~failed
-            value, limit = lookup.once(c.left), lookup.once(c.right)
-            plain = schema.known(c.left.text)
-            names = () if plain else behind(rule, c)
-            guard = guards(names or [c.left.text])
-            said, gates = cache(partial(_failed, rule, c)), cache(partial(_is_gate, c, names))
-            places = self.rows[where].tolist()
-            if plain and not np.ndim(limit):  # nearly always: one metric against one number
-                told, gate = said("", float(limit)), measured and gates("", float(limit))
-                yield from (
-                    (rule.id, w, told(v))
-                    for w, v in zip(places, self._at(value, where), strict=True)
-                    if not (gate or (measured and guard and v == 0))
-                )
-                continue
-            inputs = [self._at(self.view[m], where) for m in names]
-            measure = [measures(m) for m in names]
-            rows = zip(places, self._at(value, where), self._at(limit, where), strict=True)
-            for i, (w, v, bound) in enumerate(rows):
-                chosen = next(
-                    (m for m, x, tells in zip(names, inputs, measure, strict=True) if tells and x[i] == v), ""
-                )
-                if measured and (
-                    gates(chosen, bound) or (v == 0 and guard) or (inputs and all(x[i] != x[i] for x in inputs))
-                ):
-                    continue
-                yield rule.id, w, said(chosen, bound)(v)
-
-    @staticmethod
-    def _at(values: Values, where: Indices) -> list[float]:
-        """Values at some positions; one that holds for all is repeated."""
-        out: list[float] = values[where].tolist() if np.ndim(values) else [float(values)] * len(where)
-        return out
-
     def sentence(self, i: int, best: str) -> str:
         """One-sentence verdict of the workload at position i; best: the title of its best finding, "" for none."""
         phrase = said(LIMITERS[int(self.limiter[i])].phrase)
         if phrase.split()[:4] == best.split()[:4]:  # `the launch is too small ...` twice
             return f"{upper_first(best)}."
         return upper_first(phrase) + (f"; {best}" if best else "") + "."
-
-
-def _is_gate(c: Condition, names: Sequence[str], chosen: str, limit: float) -> bool:
-    """Does a comparison ask what the work is, not how much of something there is?
-
-    It does where it reads flags alone, or asks that something be absent (`launch <= none`: no launch of a compute API).
-    """
-    read = [chosen or c.left.text] if chosen or schema.known(c.left.text) else names
-    return not any(measures(m) for m in read) or (limit == 0 and c.op in ("<", "<=", "=="))
-
-
-def _failed(rule: Rule, c: Condition, chosen: str, limit: float) -> Callable[[float], str]:
-    """What says of a value that a comparison did not hold: `GPU idle 0.0 % ≤ 1.0 %`, `Scratch per thread: none`.
-
-    The words around the value are the same for all workloads.
-    """
-    unit, title = unit_of(rule, c, chosen), upper_first(title_of(rule, c, chosen))
-    if schema.known(c.left.text) and schema.get(c.left.text).is_flag:
-        return lambda value: f"{title}: {'yes' if value else 'no'}"
-    shown = show(limit, unit)
-    return lambda value: (
-        f"{title}: none" if value == limit == 0 else comparison(title, show(value, unit), FLIPPED[c.op], shown)
-    )

@@ -14,6 +14,7 @@ import numpy as np
 
 from triage.capture.capture import Opinion
 from triage.diagnosis.outcomes import Outcomes
+from triage.diagnosis.reasons import Reasons
 from triage.ground.wording import whole_percent
 from triage.inference.evaluate import BLIND, OVERRULED, SILENT
 
@@ -84,6 +85,7 @@ class SecondOpinion:
 
     def __init__(self, outcomes: Outcomes) -> None:
         self.o, self.names = outcomes, outcomes.d.vocabulary.names
+        self._reasons = Reasons(outcomes)
         self.code = {name: i for i, name in enumerate(self.names)}
         self.rules: dict[str, list[int]] = {}
         for index, rule in enumerate(outcomes.d.book.rules):
@@ -151,12 +153,12 @@ class SecondOpinion:
         for index in (*mine, *rest):
             name, code = book.rules[index].name, int(self.o.outcome(index)[i])
             if code == OVERRULED:
-                return RULED_OUT, self.o.why_overruled(index, i)
+                return RULED_OUT, self._reasons.why_overruled(index, i)
             if code == BLIND:
                 asked = ", ".join(self.o.waits_for(index, i)[:3])
                 blind = blind or f"{name} waits for {asked or 'a premise'}"
             elif code == SILENT and not blind:
-                given, why = self.o.why_silent(index, i)
+                given, why = self._reasons.why_silent(index, i)
                 if why and not given:  # a comparison says more than a premise that does not hold
                     return RULED_OUT, f"{name}: {why}"
                 premise = premise or (f"{name}: {why}" if why else "")

@@ -18,6 +18,7 @@ from triage.diagnosis.findings import findings
 from triage.diagnosis.judged import Diagnosis, Part
 from triage.diagnosis.nouns import Check, Finding, Origin
 from triage.diagnosis.outcomes import Outcomes
+from triage.diagnosis.reasons import ruled_out
 from triage.diagnosis.roofline import Roofline, placed, roofline
 from triage.document import passes
 from triage.document.bundle import SCHEMA, Bundle, Entry
@@ -56,7 +57,7 @@ def _bundle(d: Diagnosis, objects: list[Finding], speak: list[Finding], ways: bo
     causes = Causes(d, outcomes, [*objects, *speak])
     lists = todo_lists(d, objects, speak, causes)
     listed = [_finding(f, causes) for f in objects]
-    ruled_out = _ruled_out(outcomes)
+    excluded = _ruled_out(outcomes)
     blind_spots = _blind_spots(d, outcomes)
     head = {
         "schema": SCHEMA,
@@ -71,13 +72,13 @@ def _bundle(d: Diagnosis, objects: list[Finding], speak: list[Finding], ways: bo
         todo=lists[0][2],
         scopes=lists[1:],
         passes=passes.entries(d),
-        ruled_out=ruled_out,
+        ruled_out=excluded,
         blind_spots=blind_spots,
         quality=_quality(d),
         rows=[_row(f, d) for f in objects],
         ways=Ways(d, outcomes) if ways else None,
         rooflines=_rooflines(outcomes) if ways else {},
-        rules=_rules(d, {r["rule"] for r in (*listed, *ruled_out)}),
+        rules=_rules(d, {r["rule"] for r in (*listed, *excluded)}),
         causes=known_causes(d, {f["cause"] for f in listed} | {i["cause"] for i in lists[0][2]}),
         chosen=d.top is not None,
         item=dialects.noun(p.capture.input.dialect for p in d.parts),
@@ -290,7 +291,7 @@ def origin(o: Origin) -> Entry:
 
 
 def _ruled_out(outcomes: Sequence[Outcomes]) -> list[Entry]:
-    return [{"rule": r, "workload": o.ids[w], "why": why} for o in outcomes for r, w, why in o.ruled_out()]
+    return [{"rule": r, "workload": o.ids[w], "why": why} for o in outcomes for r, w, why in ruled_out(o)]
 
 
 def _blind_spots(d: Diagnosis, outcomes: Sequence[Outcomes]) -> list[Entry]:
