@@ -9,7 +9,7 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Hashable
 from functools import cache
-from typing import TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from triage.capture.capture import Capture
 from triage.derive._arrays import full
 from triage.derive._derivation import Derivation
 from triage.devices import Device
+from triage.ground.columns import anywhere, is_column
 
 T = TypeVar("T")
 
@@ -75,7 +76,7 @@ class Kept:
     """What was worked out, by key."""
 
     def __init__(self) -> None:
-        self._made: dict[Hashable, object] = {}
+        self._made: dict[Hashable, Any] = {}
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
         """What `make` gives, made when `key` is first asked for and remembered as long as this lives.
@@ -84,7 +85,8 @@ class Kept:
         """
         if key not in self._made:
             self._made[key] = make()
-        return cast(T, self._made[key])
+        made: T = self._made[key]
+        return made
 
 
 class View(Kept):
@@ -130,7 +132,7 @@ class View(Kept):
         d = derivations().get(metric)
         if d is None:
             return values if exported is not None else self._device(metric)
-        if exported is not None and not np.isnan(values).any():
+        if exported is not None and not anywhere(np.isnan(values)):
             return values
         computed = self._compute(d)
         if exported is None:
@@ -142,17 +144,17 @@ class View(Kept):
         inputs = [self[m] for m in (*d.inputs, *d.optional)]
         # A scalar NaN says that nobody has the metric: with a needed one missing there is nothing to compute, and
         # with none of the optional ones there is nothing to compute from.
-        if any(np.ndim(v) == 0 and np.isnan(v) for v in inputs[: len(d.inputs)]):
+        if any(not is_column(v) and np.isnan(v) for v in inputs[: len(d.inputs)]):
             return np.nan
-        if d.optional and not d.inputs and not d.whole and all(np.ndim(v) == 0 and np.isnan(v) for v in inputs):
+        if d.optional and not d.inputs and not d.whole and all(not is_column(v) and np.isnan(v) for v in inputs):
             return np.nan
         with np.errstate(all="ignore"):
             out = d.function(self) if d.whole else d.function(*inputs)
-        if np.ndim(out) == 0:
+        if not is_column(out):
             return out
         # Something over zero is no figure: infinity would pass every "more than" condition.
         infinite = np.isinf(out)
-        return np.where(infinite, np.nan, out) if infinite.any() else out
+        return np.where(infinite, np.nan, out) if anywhere(infinite) else out
 
     def _device(self, metric: str) -> Values:
         if not metric.startswith("device."):

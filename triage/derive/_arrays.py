@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from triage.capture.arrays import Floats, Values
+from triage.ground.columns import is_column
 
 
 def first(*values: Values) -> Values:
@@ -38,7 +39,7 @@ def least(*values: Values) -> Values:
 
 def _there(values: Sequence[Values]) -> Sequence[Values]:
     """Those that a capture has: of a dozen most are one NaN, and each would be a pass over the column."""
-    return [v for v in values if np.ndim(v) or v == v] or values[:1]
+    return [v for v in values if is_column(v) or v == v] or values[:1]
 
 
 def over(part: Values, whole: Values) -> Values:
@@ -48,5 +49,5 @@ def over(part: Values, whole: Values) -> Values:
 
 def full(value: Values, size: int) -> Floats:
     """A column of `size` values to read, whether `value` is one already or one number for all, which is held once."""
-    column: Floats = value if np.ndim(value) else np.broadcast_to(np.float64(value), (size,))
+    column: Floats = value if is_column(value) else np.broadcast_to(np.float64(value), (size,))
     return column

@@ -11,6 +11,7 @@ import numpy as np
 from triage.capture.arrays import Values
 from triage.derive._arrays import first, full, highest, over
 from triage.derive._derivation import Derivation
+from triage.ground.columns import is_column
 from triage.ground.kernel_names import COLLECTIVE
 from triage.ground.method import RAISED
 from triage.ground.wording import whole_percent
@@ -129,7 +130,7 @@ def _vram_peak(view: View) -> Values:
 
 def _matrix(view: View) -> Values:
     matrix_unit = ("pipe.tensor_use", "inst.tensor", "mfma.busy", "mfma.inst_share", "eu.xmx", "eu.xmx_share")
-    if not any(np.ndim(view[m]) for m in matrix_unit):
+    if not any(is_column(view[m]) for m in matrix_unit):
         return np.nan  # nothing to compare the name with
     return _named(view, _MATRIX)
 

@@ -11,6 +11,7 @@ from triage.derive._arrays import full, highest, least, over
 from triage.derive._derivation import Derivation
 from triage.derive.vendor import tiler_of, vendor_of
 from triage.devices import AmdLimits, Device, IntelLimits, listing
+from triage.ground.columns import is_column
 from triage.ground.errors import TriageError
 from triage.schema.kernel import LIMITERS
 
@@ -123,7 +124,7 @@ def _by_registers(view: View) -> Values:
     device = view.capture.device
     model = model_of(device) if device is not None and device.vendor == "nvidia" else None
     held = highest(*(view[m] for m in _PER_THREAD))
-    if model is None or not np.ndim(held):
+    if model is None or not is_column(held):
         return np.nan
     asked = np.ceil(np.clip(np.nan_to_num(held, nan=1.0), 1, model.cap("registers"))).astype(np.int64)
     # of groups of one warp, as the stages of the graphics pipeline launch them
@@ -167,7 +168,7 @@ def _sms(view: View) -> Values:
     such a peak bandwidth. One number per capture, from its first rows, whichever rows are looked at.
     """
     total = view["device.sm_total"]
-    if np.ndim(total):
+    if is_column(total):
         return total
     count = view.whole.once("sms", lambda: _counted(view.part(slice(0, SAMPLE))))
     return full(count, view.size) if count == count else np.nan
@@ -251,14 +252,14 @@ def _wave_size(view: View) -> Values:
 def _idle_lanes(view: View) -> Values:
     threads, wave = view["launch.block_size"], view["launch.wave_size"]
     # no GPU of NVIDIA or AMD has narrower warps, and in wider ones no fewer lanes stay empty; those of others may be narrower
-    if not np.ndim(wave) and wave != wave and vendor_of(view.capture) in ("", "amd") and not tiler_of(view.capture):
+    if not is_column(wave) and wave != wave and vendor_of(view.capture) in ("", "amd") and not tiler_of(view.capture):
         wave = 32.0
     return 1 - threads / (np.ceil(threads / wave) * wave)
 
 
 def _per_call(view: View) -> Values:
     time = view["gpu.time"]
-    return time / np.maximum(view.capture.calls[view.rows], 1) if np.ndim(time) else np.nan
+    return time / np.maximum(view.capture.calls[view.rows], 1) if is_column(time) else np.nan
 
 
 def _tail(waves: Values) -> Values:

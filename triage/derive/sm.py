@@ -9,6 +9,7 @@ import numpy as np
 from triage.capture.arrays import Floats, Masks, Names, Values
 from triage.derive._arrays import first, highest, over
 from triage.derive._derivation import Derivation
+from triage.ground.columns import is_column
 from triage.ground.stalls import STALLS
 
 if TYPE_CHECKING:
@@ -64,8 +65,8 @@ def _total(view: View, kind: str) -> Values:
         found: Values = np.nan
         for r in STALLS:
             v = view[f"{kind}.{r}"]
-            if np.ndim(v):
-                found = np.nan_to_num(v) + (found if np.ndim(found) else 0.0)
+            if is_column(v):
+                found = np.nan_to_num(v) + (found if is_column(found) else 0.0)
         return found
 
     return view.once(("total", kind), total)
@@ -77,7 +78,7 @@ def losses(view: View) -> tuple[list[str], Floats]:
 
 
 def _stack(view: View) -> tuple[list[str], Floats]:
-    have = [r for r in REASONS if np.ndim(view[f"stall.{r}"])]
+    have = [r for r in REASONS if is_column(view[f"stall.{r}"])]
     if not have:
         return have, np.zeros((0, view.size))
     # -1 instead of NaN: a maximum over the reasons then needs no mask.

@@ -17,6 +17,7 @@ from triage.capture.arrays import Codes, Floats, Masks, Values
 from triage.derive._arrays import highest
 from triage.derive._derivation import Derivation
 from triage.derive.vendor import vendor_of
+from triage.ground.columns import is_column
 from triage.ground.method import CLUSTER, HIGH, LOW, RAISED
 from triage.ground.wording import points, whole_percent
 from triage.schema.derived import HARDWARE_UNITS
@@ -71,7 +72,7 @@ def clusters(view: View) -> Clusters:
 
 
 def _clusters(view: View) -> Clusters:
-    have = [u for u in HARDWARE_UNITS if np.ndim(view[f"{u}.throughput"])]
+    have = [u for u in HARDWARE_UNITS if is_column(view[f"{u}.throughput"])]
     if not have:
         none, no = np.zeros((0, view.size), dtype=bool), np.zeros(view.size, dtype=bool)
         unknown, nowhere = np.full(view.size, np.nan), np.full(view.size, -1.0)

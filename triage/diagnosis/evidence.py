@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
 from triage import schema
 from triage.capture.arrays import Values
 from triage.diagnosis.nouns import Check, Origin
+from triage.ground.columns import is_column
 from triage.ground.units import display, show
 from triage.ground.voice import said
 from triage.ground.wording import comparison, upper_first
@@ -22,7 +21,7 @@ _PIECES = ("draw.count", "dispatch.count", "prims.input", "prims.drawn", "prims.
 
 def at(values: Values, i: int) -> float:
     """The i-th of many values, or the one that holds for all."""
-    return float(values[i] if np.ndim(values) else values)
+    return float(values[i] if is_column(values) else values)
 
 
 def check(rule: Rule, c: Condition, lookup: Lookup, i: int, origin: Callable[[str], Origin], op: str = "") -> Check:

@@ -16,6 +16,7 @@ from triage.derive import View
 from triage.diagnosis import frame_barriers, frame_copies, pass_order
 from triage.diagnosis.pass_facts import pass_facts
 from triage.diagnosis.pass_order import Fences
+from triage.ground.columns import is_column
 from triage.ground.limiters import CLASSES
 from triage.ground.method import BANDWIDTH, MATTERS, RAISED, TINY_NS
 from triage.ground.units import show
@@ -120,7 +121,7 @@ def _weighted(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts
     out: Facts = {}
     for fact, metric in (("frame.idle", "gpu.idle"), ("frame.drain_time", "wfi.sync")):
         values = View(capture)[metric]
-        if np.ndim(values):
+        if is_column(values):
             out[fact] = (
                 float(np.nansum(np.where(leaf, values * own, 0.0)) / total),
                 f"{metric} x time over leaf ranges / frame time",
@@ -185,7 +186,7 @@ def _intermediate(capture: Capture, own: Floats, part: Masks, joined: Masks, tot
     """Bytes that those passes move, and what of it one writes and the next reads again at most."""
     view = View(capture)
     read, written = view["vram.bytes_read"], view["vram.bytes_written"]
-    if not np.ndim(read) or not np.ndim(written):
+    if not is_column(read) or not is_column(written):
         return {}
     moved = (read + written)[part]
     if not np.isfinite(moved).all() or moved.sum() <= 0:
@@ -213,7 +214,7 @@ def _pairs(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
     if len(rows) > LONGEST:
         rows = np.sort(rows[np.argpartition(-own[rows], LONGEST)[:LONGEST]])
     view = View(capture, rows)
-    units = [u for u in HARDWARE_UNITS if u != "memory" and np.ndim(view[f"{u}.throughput"])]
+    units = [u for u in HARDWARE_UNITS if u != "memory" and is_column(view[f"{u}.throughput"])]
     # two units are too few to say of a pair that they share none
     if len(units) < 3:
         return {}
@@ -230,7 +231,7 @@ def _pairs(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
         axis=0
     ) / RAISED  # no unit gives more in practice, alone or shared
     slots = view["sm.occupancy"]
-    if np.ndim(slots):  # warp slots are one more thing to share, not the only one
+    if is_column(slots):  # warp slots are one more thing to share, not the only one
         held = np.nan_to_num(slots) * time
         together = np.maximum(together, held[:, None] + held[None, :])
     longest = np.maximum(time[:, None], time[None, :])
@@ -282,7 +283,7 @@ def _on_own_queue(view: View) -> Masks:
     out = np.zeros(view.size, dtype=bool)
     for metric, least in (("queue.async", 0.5), ("compute.async_active", 0.5)):
         values = view[metric]
-        if np.ndim(values):
+        if is_column(values):
             out |= values > least
     return out
 

@@ -18,6 +18,7 @@ import numpy as np
 from triage.capture.arrays import Floats, Indices, Values
 from triage.derive import View
 from triage.derive._arrays import highest
+from triage.ground.columns import anywhere, is_column
 from triage.ground.parts import EVERY, ROLLUPS, UNITS
 from triage.inference.evaluate import Lookup
 from triage.rulebook.rule import GainModel, Rule
@@ -65,9 +66,9 @@ def fractions(rule: Rule, lookup: Lookup, where: Indices, model: Model | None = 
     bound, saves = _rounded(most), _rounded(saves)
     # fmin takes the bound where the likely value is missing: put back below, since an unknown gain is no large one
     likely, missing = np.fmin(saves, bound), np.isnan(saves)
-    if missing.any():
+    if anywhere(missing):
         likely = np.where(missing, np.nan, likely)
-    likely = likely if np.ndim(likely) else np.full(len(where), likely)
+    likely = likely if is_column(likely) else np.full(len(where), likely)
     low = _rounded(likely * min(1.0, g.sure * model.safe))
     # low <= likely <= bound whatever the formulas say
     return np.fmin(np.fmax(low, 0.0), likely), likely, np.fmax(bound, likely)
@@ -117,11 +118,11 @@ def _parts(view: View, freed: frozenset[str]) -> dict[str, Values]:
     standing = []
     for metric, units in ROLLUPS.items():
         seen = highest(*(found[u] for u in units))
-        if np.isnan(seen).any():
+        if anywhere(np.isnan(seen)):
             standing.append((next((u for u in units if u in freed), OTHERS), np.where(np.isnan(seen), view[metric], np.nan)))  # fmt: skip
     out: dict[str, Values] = {}
     for unit, busy in (*standing, *((u if u in freed else OTHERS, busy) for u, busy in found.items())):
-        if np.ndim(busy) or not np.isnan(busy):
+        if is_column(busy) or not np.isnan(busy):
             out[unit] = np.fmax(out[unit], busy) if unit in out else busy
     return out
 
@@ -137,7 +138,7 @@ class _Chosen:
 
     def of(self, values: Values) -> Values:
         """The chosen ones of a view's values."""
-        return values.take(self.where) if np.ndim(values) else values
+        return values.take(self.where) if is_column(values) else values
 
 
 def _rounded(values: Values) -> Values:

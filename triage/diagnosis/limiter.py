@@ -11,6 +11,7 @@ from triage.capture.arrays import Codes, Floats, Masks
 from triage.derive import View
 from triage.derive.sm import STALL_NAMED
 from triage.derive.speed_of_light import Clusters, clusters
+from triage.ground.columns import is_column
 from triage.ground.limiters import BANDS, code
 from triage.ground.method import BALANCED, HIGH, IDLE_LIMITS, LOW
 from triage.rulebook.cause import Cause
@@ -48,7 +49,7 @@ def _judge(view: View) -> Limits:
 
 def _array(view: View, metric: str) -> Floats:
     v = view[metric]
-    return v if np.ndim(v) else np.full(view.size, v)
+    return v if is_column(v) else np.full(view.size, v)
 
 
 # What stands for a side whose shares of peak were not exported: the parts it is made of. A class is better than none,
@@ -162,7 +163,7 @@ def _limiter(view: View) -> Codes:
 
 def _tilers(view: View, out: Codes) -> Codes:
     """The classes, with those of a phone's units where no share of peak told."""
-    sides = [[view[m] for m in side if np.ndim(view[m])] for side in (_TILER_CORES, _TILER_MEMORY)]
+    sides = [[view[m] for m in side if is_column(view[m])] for side in (_TILER_CORES, _TILER_MEMORY)]
     if not any(sides):
         return out
     cores, memory = (reduce(np.fmax, found, np.full(view.size, np.nan)) for found in sides)
@@ -178,7 +179,7 @@ def _held(view: View, out: Codes) -> Codes:
     longest = np.full(view.size, HELD_UP)
     chosen = np.array(out)
     for word, metrics in _HELD:
-        for share in (view[m] for m in metrics if np.ndim(view[m])):
+        for share in (view[m] for m in metrics if is_column(view[m])):
             with np.errstate(invalid="ignore"):
                 ahead = (out == code("unknown")) & (share >= longest)
             chosen[ahead], longest = code(word), np.where(ahead, share, longest)

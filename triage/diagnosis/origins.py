@@ -16,6 +16,7 @@ from triage.capture.arrays import Indices
 from triage.capture.capture import Capture, Column, Derived
 from triage.derive import View, derivations
 from triage.diagnosis.nouns import Origin
+from triage.ground.columns import is_column
 from triage.ground.errors import BadCapture
 
 QUOTED = 3  # cells named of a value averaged over many
@@ -151,7 +152,7 @@ class Origins:
 
     def _value(self, metric: str, position: int) -> float:
         values = self.view[metric]
-        return float(values[position]) if np.ndim(values) else float(values)
+        return float(values[position]) if is_column(values) else float(values)
 
     def _present(self, metric: str, position: int) -> bool:
         return not np.isnan(self._value(metric, position))

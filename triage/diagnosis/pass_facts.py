@@ -7,6 +7,7 @@ import numpy as np
 from triage.capture.arrays import Floats, Masks, Values
 from triage.capture.capture import Capture
 from triage.derive import View
+from triage.ground.columns import is_column
 from triage.reading.passes import Pass, passes
 
 Facts = dict[str, tuple[float, str]]  # metric -> (value, formula)
@@ -43,7 +44,7 @@ def pass_facts(capture: Capture, total: float) -> Facts:
 def column(view: View, metric: str) -> Floats:
     """A metric of every workload, NaN where the whole capture lacks it."""
     values: Values = view[metric]
-    return values if np.ndim(values) else np.full(view.size, np.nan)
+    return values if is_column(values) else np.full(view.size, np.nan)
 
 
 def geometry(p: Pass, prims: Floats, pixels: Floats, leaf: Masks) -> tuple[float, float]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from triage.capture.arrays import Indices
 from triage.derive import View
+from triage.ground.columns import is_column
 
 _METRICS = {
     "intensity": "roofline.intensity",
@@ -41,7 +42,7 @@ def roofline(view: View, i: int) -> Roofline | None:
     row = {}
     for name, metric in _METRICS.items():
         values = view[metric]
-        row[name] = float(values[i]) if np.ndim(values) else float(values)
+        row[name] = float(values[i]) if is_column(values) else float(values)
     # a precision that was not exported counts as not used
     rate = float(np.nansum([row["fp32"], row["fp64"]]))
     # without counts: two rates over the same time have the same quotient

@@ -8,8 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-import numpy as np
-
 from triage import schema
 from triage.capture.capture import SEP, Derived
 from triage.derive import View
@@ -17,6 +15,7 @@ from triage.derive.sm import losses
 from triage.derive.speed_of_light import clusters
 from triage.diagnosis import launch_words
 from triage.diagnosis.limiter import unit_names
+from triage.ground.columns import is_column
 from triage.ground.units import show
 from triage.ground.voice import said
 from triage.inference.evaluate import Lookup
@@ -96,7 +95,7 @@ def sentence(template: str, rule: Rule, lookup: Lookup, i: int) -> str:
             word = FIELDS[name](lookup.view, i)
             return word if name in QUOTED else said(word)
         values = lookup(name)
-        value = float(values[i]) if np.ndim(values) else float(values)
+        value = float(values[i]) if is_column(values) else float(values)
         # an advice that would say this is dropped, a finding says it
         if value != value:
             return NOT_MEASURED

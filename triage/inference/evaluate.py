@@ -13,6 +13,7 @@ import numpy as np
 
 from triage.capture.arrays import Codes, Masks, Values
 from triage.derive import View, leaves
+from triage.ground.columns import anywhere, is_column
 from triage.inference.engine import Engine
 from triage.inference.groups import RULES, Input, sign
 from triage.inference.setting import setting
@@ -102,7 +103,7 @@ def _infer(view: View, engine: Engine) -> Truth:
             for i, item in enumerate(group.inputs)
         ]
         # over metrics that a capture does not have a whole block is one signature
-        alike = size > 1 and not any(map(np.ndim, digits))
+        alike = size > 1 and not any(map(is_column, digits))
         bits = engine.infer(group, sign(digits, 1 if alike else size))
         seen = int(np.bitwise_or.reduce(bits)) if size else 0
         if alike and seen:
@@ -133,7 +134,7 @@ def _leaves_only(view: View, truth: Truth) -> None:
         return
     for masks in (truth.fired, truth.possible):
         for index, mask in masks.items():
-            if mask.any():
+            if anywhere(mask):
                 masks[index] = mask & leaf
     for index, vetoes in truth.overruled.items():
         truth.overruled[index] = [(by, hit & leaf) for by, hit in vetoes]
@@ -152,7 +153,7 @@ def _truth_of(
             values = view[item.name]
             memo[item.key] = (
                 np.where(np.isnan(values), UNKNOWN, TRUE).astype(np.int8)
-                if np.ndim(values)
+                if is_column(values)
                 else (UNKNOWN if np.isnan(values) else TRUE)
             )
         else:
@@ -167,10 +168,10 @@ def _veto(engine: Engine, truth: Truth) -> None:
     vetoes = []
     for index, fired in truth.fired.items():
         rule = engine.program.book.rules[index]
-        if rule.overruled_by and fired.any():
+        if rule.overruled_by and anywhere(fired):
             for by in rule.overruled_by:
                 hit = fired & truth.holds(by)
-                if hit.any():
+                if anywhere(hit):
                     vetoes.append((index, by, hit))
     for index, by, hit in vetoes:
         truth.overruled.setdefault(index, []).append((by, hit))
@@ -189,8 +190,8 @@ def _absent(metric: str, view: View) -> Masks | None:
     def look() -> Masks | None:
         values = view[metric]
         # one NaN stands for a metric that the whole capture lacks
-        mask = np.isnan(values) if np.ndim(values) else np.full(view.size, bool(np.isnan(values)))
-        return mask if mask.any() else None
+        mask = np.isnan(values) if is_column(values) else np.full(view.size, bool(np.isnan(values)))
+        return mask if anywhere(mask) else None
 
     return view.once(("absent", metric), look)
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from triage.capture.arrays import Codes, Masks
+from triage.ground.columns import is_column
 from triage.ground.errors import RuleError
 from triage.rulebook.expression import Condition
 from triage.rulebook.packs import Rulebook, layers
@@ -178,9 +179,18 @@ def compile_program(book: Rulebook, method: str, scope: str) -> Program:
 def sign(truths: Sequence[Codes | Masks | np.bool_ | int], size: int) -> Signatures:
     """Signature per workload: three-valued inputs as the digits of a base-3 number."""
     code: Signatures = np.zeros(size, np.int16) if len(truths) <= SHORT else np.zeros(size, np.int32)
+    # what all workloads share is added up as one number; columns move up when the next one comes
+    same, places = 0, 1
     for truth in truths:
-        code *= 3
-        code += truth
+        same, places = 3 * same, 3 * places
+        if is_column(truth):
+            code *= places
+            code += truth
+            places = 1
+        else:
+            same += int(truth)
+    code *= places
+    code += same
     return code
 
 

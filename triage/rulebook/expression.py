@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from triage.ground.columns import anywhere, is_column
+
 # rules may come from strangers: what is parsed, walked and compiled recursively is bounded first
 MAX_CHARS, MAX_NODES, MAX_DEPTH = 400, 120, 24
 # so that a product of several is still a number
@@ -34,14 +36,14 @@ def _divide(a: Any, b: Any) -> Any:
     # a rate over no time or sectors over no requests is not known; as infinity it would pass every `>`
     infinite = np.isinf(out)
     # choosing by a mask costs more than the division, and is nearly never needed
-    return np.where(infinite, np.nan, out) if infinite.any() else out
+    return np.where(infinite, np.nan, out) if anywhere(infinite) else out
 
 
 def _or(a: Any, b: Any) -> Any:
     missing = np.isnan(a)
-    if np.ndim(missing) == 0:
+    if not is_column(missing):
         return b if missing else a
-    return np.where(missing, b, a) if missing.any() else a
+    return np.where(missing, b, a) if anywhere(missing) else a
 
 
 FUNCTIONS: dict[str, tuple[int, int, Callable[..., Any]]] = {
@@ -149,16 +151,16 @@ class Condition:
             right = self.right.run(lookup) if self.right else 0.0
             truth = _COMPARE[self.op](left, right)
         # comparing with NaN gives False, and with != True: neither may be mistaken for an answer
-        if np.ndim(truth) == 0:
+        if not is_column(truth):
             return int(truth) if left == left and right == right else UNKNOWN
         # a boolean array already holds FALSE and TRUE as bytes: nothing is copied
         out = truth.view(np.int8)
         # side by side: NumPy's `or` of many truths and a single one takes four times as long as the comparison
         for side in (left, right):
-            if not np.ndim(side):
+            if not is_column(side):
                 if side != side:
                     out[...] = UNKNOWN
-            elif np.count_nonzero(missing := np.isnan(side)):  # a third of what any() takes of few
+            elif anywhere(missing := np.isnan(side)):
                 out[missing] = UNKNOWN
         return out
 

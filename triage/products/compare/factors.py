@@ -16,6 +16,7 @@ import numpy as np
 from triage import schema
 from triage.derive import View
 from triage.derive.sm import losses
+from triage.ground.columns import is_column
 from triage.ground.units import show
 from triage.ground.voice import said
 from triage.ground.wording import lower_first
@@ -38,7 +39,7 @@ def enter(items: Sequence[Item], view: View) -> None:
     reasons, shares = losses(view)
     found |= {f"stall.{r}": np.where(row < 0, np.nan, row) for r, row in zip(reasons, shares, strict=True)}
     for metric, values in found.items():
-        if np.ndim(values):
+        if is_column(values):
             for item, value in zip(items, values.tolist(), strict=True):
                 if value == value:
                     item.factors.setdefault(metric, []).append(value)

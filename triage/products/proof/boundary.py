@@ -18,6 +18,7 @@ import numpy as np
 from triage import schema
 from triage.capture.arrays import Codes, Floats, Indices, Masks, Values
 from triage.derive import View, derivations
+from triage.ground.columns import is_column
 from triage.ground.errors import TriageError
 from triage.inference.evaluate import Lookup
 from triage.inference.groups import reads
@@ -46,7 +47,7 @@ class Start:
     def moved(self, metric: str, value: Values) -> dict[str, Values]:
         """The facts with one of them set; NaN takes it away."""
         facts: dict[str, Values] = {**self.facts, metric: value}
-        return facts if np.ndim(value) or not np.isnan(value) else {k: v for k, v in facts.items() if k != metric}
+        return facts if is_column(value) or not np.isnan(value) else {k: v for k, v in facts.items() if k != metric}
 
     def with_(self, metric: str, value: float) -> Start:
         """The start after one more move."""

@@ -17,6 +17,7 @@ from triage.capture.arrays import Codes, Values
 from triage.capture.capture import Capture, InputFile, Table
 from triage.derive import View
 from triage.diagnosis import gain
+from triage.ground.columns import is_column
 from triage.ground.errors import UnknownUnit
 from triage.ground.method import REVISIONS
 from triage.ground.wording import plural
@@ -90,7 +91,7 @@ def outcomes(rule: Rule, view: View, given: Mapping[str, int], method: str) -> C
 
 
 def _one(truth: Any) -> int:
-    return int(truth[0] if np.ndim(truth) else truth)
+    return int(truth[0] if is_column(truth) else truth)
 
 
 def check(rules: Sequence[Rule]) -> list[Failure]:
