@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from tests.conftest import SAMPLES
+from tests.conftest import SAMPLES, diagnose
 from tests.helpers.dialects import check_provenance, read
 from triage.capture.capture import SEP
 from triage.ground.errors import BadCapture, NotTriageable
@@ -68,3 +70,15 @@ def test_times_of_xcode_are_read_by_their_unit_or_their_size(header: str, cells:
     assert (None if column is None else column.values[0]) == (first if first is None else pytest.approx(first))
     assert not remark or any(remark in q.message for q in table.quality)
     assert (column is None) == ("no-times" in [q.check for q in table.quality])
+
+
+def test_a_phones_units_stand_beside_those_with_a_share_of_peak(tmp_path: Path) -> None:
+    path = tmp_path / "frame.csv"
+    path.write_text(
+        "Pass,GPU time (ms),FMA pipe utilization (%),Texture unit utilization (%),External bandwidth utilization (%)\n"
+        "Clouds,2.1,21,97,24\nBlur,1.4,17,26,96\n"
+    )
+    clouds, blur = diagnose(path)["workloads"]
+    assert [(u["unit"], u["pct"]) for u in clouds["sol"]] == [("TEXTURE", 97.0), ("VRAM", 24.0), ("FMA", 21.0)]
+    assert not clouds["primary"]  # no share of peak: in no cluster
+    assert blur["sol"][0] == {"unit": "VRAM", "pct": 96.0} and blur["primary"] == ["VRAM"]

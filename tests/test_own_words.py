@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import run
 from triage import api, schema
 from triage.derive import View
 from triage.dialects import generic
@@ -318,3 +319,16 @@ def test_copies_between_launches_make_no_frame_of_kernels(tmp_path: Path) -> Non
     path = tmp_path / "kernels.csv"
     path.write_text(f"Dispatch,Duration (us),Grid Size (groups),Block Size (threads),{WAITS}\n{kernels}\n{copies}\n")
     assert setting(View(api.read(path)))["work"] == "compute"
+
+
+@pytest.mark.parametrize(
+    ("header", "rows", "noun"),
+    [
+        ("kernel,time us,block size,SM %,DRAM %", "a,12,256,40,20\nb,15,128,30,20\n", "2 kernels"),
+        ("pass,time us,SM %,DRAM %,primitives", "a,12,40,20,5000\nb,15,30,20,300\n", "2 markers"),
+    ],
+)
+def test_rows_of_an_own_table_are_called_what_they_are(tmp_path: Path, header: str, rows: str, noun: str) -> None:
+    path = tmp_path / "own.csv"
+    path.write_text(f"{header}\n{rows}")
+    assert f" in {noun}" in run("diagnose", path, "-f", "markdown").stdout

@@ -10,6 +10,7 @@ import numpy as np
 
 from triage.capture.arrays import Codes, Floats, Masks, Values
 from triage.capture.capture import SEP, Capture
+from triage.derive.vendor import tiler_of
 from triage.diagnosis.judged import Diagnosis
 from triage.diagnosis.nouns import Finding
 from triage.diagnosis.outcomes import Outcomes
@@ -17,12 +18,13 @@ from triage.diagnosis.second_opinion import SecondOpinion
 from triage.document.bundle import Entry
 from triage.document.causes import Causes
 from triage.document.numbers import number, numbers
+from triage.ground.columns import is_column
 from triage.ground.limiters import BANDS, CLASSES, GRADES
 from triage.ground.method import GOOD_HIT_RATE, GREAT_HIT_RATE, HIGH, RAISED
 from triage.ground.voice import said
 from triage.ground.wording import lower_first
 from triage.reading.markers import spread
-from triage.schema.derived import HARDWARE_UNITS
+from triage.schema.derived import HARDWARE_UNITS, TILER_UNITS
 
 _BANDS = tuple(BANDS)
 # fields with figures -> column of Columns behind them, and digits that the result has
@@ -50,10 +52,13 @@ class Columns:
         c, rows = d.parts[p].capture, o.rows
         clusters = o.limits.clusters
         self.rows, self.capture = rows, c.input.path
-        self.units = [HARDWARE_UNITS[u] for u in clusters.names]
-        self.pct: Floats = clusters.sol * 100
-        self.primary: Masks = clusters.primary
-        self.secondary: Masks = clusters.secondary
+        # a phone's units stand beside those with a share of peak, in no cluster
+        more = {m: o.view[m] for m in TILER_UNITS if is_column(o.view[m])} if tiler_of(c) else {}
+        none = np.zeros((len(more), len(rows)), dtype=bool)
+        self.units = [*(HARDWARE_UNITS[u] for u in clusters.names), *(TILER_UNITS[m] for m in more)]
+        self.pct: Floats = np.vstack([clusters.sol, *more.values()]) * 100
+        self.primary: Masks = np.vstack([clusters.primary, none])
+        self.secondary: Masks = np.vstack([clusters.secondary, none])
         self.own: Floats = c.self_ns[rows]
         self.time: Floats = c.duration_ns[rows]
         self.limiter: Codes = o.limiter

@@ -52,6 +52,12 @@ def whose(d: Diagnosis) -> tuple[str, ...]:
     return found.pop() if len(found) == 1 else ()
 
 
+def _item(d: Diagnosis) -> str:
+    """What a row of all captures is called: as their dialects say, and a kernel in tables of people's own that hold nothing else."""
+    named = dialects.noun(p.capture.input.dialect for p in d.parts)
+    return "kernel" if named == "marker" and all(about(p.view).get("work") == "compute" for p in d.parts) else named
+
+
 def _bundle(d: Diagnosis, objects: list[Finding], speak: list[Finding], ways: bool) -> Bundle:
     outcomes = [Outcomes(d, part) for part in d.parts]
     causes = Causes(d, outcomes, [*objects, *speak])
@@ -81,7 +87,7 @@ def _bundle(d: Diagnosis, objects: list[Finding], speak: list[Finding], ways: bo
         rules=_rules(d, {r["rule"] for r in (*listed, *excluded)}),
         causes=known_causes(d, {f["cause"] for f in listed} | {i["cause"] for i in lists[0][2]}),
         chosen=d.top is not None,
-        item=dialects.noun(p.capture.input.dialect for p in d.parts),
+        item=_item(d),
         whose=whose(d),
     )
 

@@ -7,6 +7,15 @@ HARDWARE_UNITS: dict[str, str] = {
     "sm": "SM", "l1tex": "TEX", "l2": "L2", "vram": "VRAM", "crop": "CROP", "zrop": "ZROP", "pd": "PD", "vaf": "VAF",
     "vpc": "VPC", "pes": "PES", "raster": "RASTER", "prop": "PROP", "rtcore": "RTCORE", "pcie": "PCIe", "memory": "MEM",
 }  # fmt: skip
+# A phone's tools give no share of peak for most of its units, but how busy they were or how long they held work up:
+# metric -> name shown beside the others
+TILER_UNITS: dict[str, str] = {
+    "alu.limiter": "ALU", "alu.utilization": "ALU", "pipe.fma": "FMA", "pipe.xu": "SFU", "integer.limiter": "INT",
+    "complex.limiter": "COMPLEX", "texture_pipe.busy": "TEXTURE", "texture_sample.limiter": "TEXTURE",
+    "texture_write.limiter": "TEXTURE WRITE", "load_store.busy": "LOAD/STORE", "buffer_read.limiter": "BUFFER READ",
+    "buffer_write.limiter": "BUFFER WRITE", "threadgroup_memory.limiter": "TILE MEMORY", "varying.busy": "VARYING",
+    "tiler.busy": "TILER", "llc.limiter": "LLC", "mmu.limiter": "MMU",
+}  # fmt: skip
 
 
 METRICS = (
