@@ -10,7 +10,6 @@ import numpy as np
 
 from triage.capture.arrays import Codes, Floats, Masks, Values
 from triage.capture.capture import SEP, Capture
-from triage.derive.vendor import tiler_of
 from triage.diagnosis.judged import Diagnosis
 from triage.diagnosis.nouns import Finding
 from triage.diagnosis.outcomes import Outcomes
@@ -24,7 +23,7 @@ from triage.ground.method import GOOD_HIT_RATE, GREAT_HIT_RATE, HIGH, RAISED
 from triage.ground.voice import said
 from triage.ground.wording import lower_first
 from triage.reading.markers import spread
-from triage.schema.derived import HARDWARE_UNITS, TILER_UNITS
+from triage.schema.derived import HARDWARE_UNITS, SHADER_PIPES, TILER_UNITS
 
 _BANDS = tuple(BANDS)
 # fields with figures -> column of Columns behind them, and digits that the result has
@@ -53,9 +52,10 @@ class Columns:
         clusters = o.limits.clusters
         self.rows, self.capture = rows, c.input.path
         # a phone's units stand beside those with a share of peak, in no cluster
-        more = {m: o.view[m] for m in TILER_UNITS if is_column(o.view[m])} if tiler_of(c) else {}
+        more = {m: o.view[m] for m in TILER_UNITS if is_column(o.view[m])}
+        more |= {m: o.view[m] for m in SHADER_PIPES if more and is_column(o.view[m])}
         none = np.zeros((len(more), len(rows)), dtype=bool)
-        self.units = [*(HARDWARE_UNITS[u] for u in clusters.names), *(TILER_UNITS[m] for m in more)]
+        self.units = [*(HARDWARE_UNITS[u] for u in clusters.names), *((TILER_UNITS | SHADER_PIPES)[m] for m in more)]
         self.pct: Floats = np.vstack([clusters.sol, *more.values()]) * 100
         self.primary: Masks = np.vstack([clusters.primary, none])
         self.secondary: Masks = np.vstack([clusters.secondary, none])

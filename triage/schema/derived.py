@@ -10,12 +10,12 @@ HARDWARE_UNITS: dict[str, str] = {
 # A phone's tools give no share of peak for most of its units, but how busy they were or how long they held work up:
 # metric -> name shown beside the others
 TILER_UNITS: dict[str, str] = {
-    "alu.limiter": "ALU", "alu.utilization": "ALU", "pipe.fma": "FMA", "pipe.xu": "SFU", "integer.limiter": "INT",
-    "complex.limiter": "COMPLEX", "texture_pipe.busy": "TEXTURE", "texture_sample.limiter": "TEXTURE",
-    "texture_write.limiter": "TEXTURE WRITE", "load_store.busy": "LOAD/STORE", "buffer_read.limiter": "BUFFER READ",
-    "buffer_write.limiter": "BUFFER WRITE", "threadgroup_memory.limiter": "TILE MEMORY", "varying.busy": "VARYING",
-    "tiler.busy": "TILER", "llc.limiter": "LLC", "mmu.limiter": "MMU",
+    "texture_pipe.busy": "TEXTURE", "texture_sample.limiter": "TEXTURE", "texture_write.limiter": "TEXTURE WRITE",
+    "load_store.busy": "LOAD/STORE", "buffer_read.limiter": "BUFFER READ", "buffer_write.limiter": "BUFFER WRITE",
+    "threadgroup_memory.limiter": "TILE MEMORY", "varying.busy": "VARYING", "tiler.busy": "TILER", "llc.limiter": "LLC",
+    "mmu.limiter": "MMU", "alu.limiter": "ALU", "integer.limiter": "INT", "complex.limiter": "COMPLEX",
 }  # fmt: skip
+SHADER_PIPES: dict[str, str] = {"alu.utilization": "ALU", "pipe.fma": "FMA", "pipe.xu": "SFU"}  # beside any of those
 
 
 METRICS = (

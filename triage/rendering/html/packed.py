@@ -30,7 +30,7 @@ from triage.rendering.escape import clean, short
 from triage.rendering.html.cells import Cells
 from triage.rendering.html.tree import Nodes
 from triage.rendering.html.words import STATES, Strings, Words, rounded, significant, tenths
-from triage.schema.derived import HARDWARE_UNITS, TILER_UNITS
+from triage.schema.derived import HARDWARE_UNITS, SHADER_PIPES, TILER_UNITS
 
 LONG = 2_000  # characters of a name the page keeps
 LEVEL = 5  # of compression: the highest takes four times as long for a twenty-fifth of the size
@@ -316,7 +316,7 @@ def _column(values: list[Any] | Indices) -> Column:
 
 def _unit_meaning(shown: str) -> str:
     """What a unit's speed of light measures."""
-    units = {f"{prefix}.throughput": name for prefix, name in HARDWARE_UNITS.items()} | TILER_UNITS
+    units = {f"{prefix}.throughput": name for prefix, name in HARDWARE_UNITS.items()} | TILER_UNITS | SHADER_PIPES
     metric = next((metric for metric, name in units.items() if name == shown), "")
     return schema.get(metric).meaning if schema.known(metric) else ""
 
