@@ -30,6 +30,7 @@ CAPTURE = "Write a CSV with a `name` column and one column per metric; headers a
 _COUNTED = {
     "prims.culled": "prims.thrown_away",
     "shared.conflict_share": "shared.bank_conflicts",
+    "atomics.share": "atomics.requests",
 }  # a share -> what the same words count
 _IN_PERCENT = {"warp.threads_per_inst"}  # what people write as a share of all there can be
 LANES = 32  # of a warp: what a share of its lanes is one of
@@ -129,8 +130,13 @@ def read(source: Source, options: Options) -> Table:
     )
     table.quality += wide.quality
     if "device" in roles:
-        table.device = next((d for d in wide.texts[roles["device"]] if d), "")
+        own_rows.of_device(table, wide.texts[roles["device"]])
     table.quality += _occupancy(columns, headers, wide.numbers, table.device)
+    if waits := plausible.cycles_of_waits(columns, wide.numbers):
+        columns |= {f"stall_cycles.{reason}": columns.pop(f"stall.{reason}") for reason in waits}
+        table.notes.append(
+            f"{len(waits)} columns of stall reasons have no unit and were read as cycles per issued instruction, not as shares"
+        )
     if waits := plausible.shares_of_waits(columns, wide.numbers, headers):
         columns |= {f"stall.{reason}": columns.pop(f"stall_cycles.{reason}") for reason in waits}
         table.notes.append(

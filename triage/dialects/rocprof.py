@@ -47,11 +47,11 @@ LAUNCH_NAMES = {
 
 
 def recognise(source: Source) -> Match | None:
-    """The launch columns of rocprof, in either spelling."""
+    """The launch columns of rocprof, in either spelling; a name and a size of the grid alone are anybody's."""
     if source.is_folder:
         return None
     line, headers = wide_table.header(source)
-    if not line or not wide.is_wide(headers):
+    if not line or not wide.is_wide(headers) or not wide.is_amd(headers):
         return None
     # v2 spells its columns as rocprof-compute does, which then recognises joined passes with a higher score
     v1 = wide_table.find(headers, "KernelName") >= 0 and wide_table.find(headers, "grd") >= 0

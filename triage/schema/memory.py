@@ -65,7 +65,7 @@ METRICS = (
         "VRAM bytes",
         "low",
         "Bytes moved to and from video memory",
-        ("dram__bytes.sum",),
+        ("dram__bytes.sum", "DRAM bytes"),
         additive=True,
     ),
     Metric(

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from triage import devices
 from triage.capture.arrays import Floats, Names
 from triage.capture.capture import KINDS, SEP, Column, Table
 from triage.capture.cells import cells
@@ -192,6 +193,19 @@ def place(table: Table, roles: dict[str, int], texts: dict[int, Names], headers:
         place = roles["limiter"]
         for metric, told in _limits(texts[place]).items():
             table.columns.setdefault(metric, Column(told, headers[place], place + 1))
+
+
+def of_device(table: Table, texts: Names) -> None:
+    """Say of the table which GPU its rows ran on. Of several none: each one's limits would be wrong for the others' rows."""
+    told = [t for t in dict.fromkeys(texts) if t]
+    known = {found.name if (found := devices.find(t)) else t: t for t in told}
+    if len(known) == 1:
+        table.device = told[0]
+    elif known:
+        some = ", ".join(repr(str(t)[:40]) for t in list(known.values())[:3])
+        table.notes.append(
+            f"the rows are of {len(known)} GPUs ({some}): limits of none were used; keep one GPU's rows, or name it with --device"
+        )
 
 
 def _frames(texts: Names) -> list[int]:

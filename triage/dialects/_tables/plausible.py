@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from triage import schema
-from triage.capture.arrays import Floats
+from triage.capture.arrays import Floats, Masks
 from triage.capture.capture import Column, Quality
 from triage.capture.cells import cells
 from triage.capture.source import Source
@@ -22,6 +22,7 @@ ALIKE = 0.02  # of the larger: two figures that tools rounded in their own way
 FROM_PERCENT = 0.01
 OVER = 110.0  # per cent: what passes of a profiler that ran one after another may add up to
 ABSURD = 1_000.0  # per cent: no profiler's rounding or passes come there; hundreds do occur (RenderDoc's hit rates)
+MANY_REASONS = 4  # of fewer stall reasons nobody knows what they add up to
 ALL_REASONS = 8  # stall reasons in a table: of so many the sum is close to all, whatever they are counted in
 SLOTS = 64  # warps that any NVIDIA SM holds at most (compute capability 3.0 to 8.0, 9.0 and 10.0)
 ABOVE_THEORY = 0.05  # what an achieved occupancy may exceed the theoretical one by, for all that was rounded
@@ -157,6 +158,32 @@ def shares_of_waits(
     if cycles or added.max(initial=0) > 100 * (1 + ALIKE):
         return []
     return [reason for reason in bare if f"stall.{reason}" not in columns]
+
+
+def cycles_of_waits(columns: Mapping[str, tuple[int, str]], numbers: Mapping[int, Floats]) -> list[str]:
+    """Reasons whose bare column of a share, `stall_long_scoreboard`, holds cycles per issued instruction.
+
+    Of these an issued warp's own is one by definition, in every row, and all of them add up to the cycles that an instruction
+    takes; shares of several rows do neither.
+    """
+    kind = "stall."
+    bare = {m.removeprefix(kind): c for m, (c, unit) in columns.items() if m.startswith(kind) and not unit}
+    if len(bare) < MANY_REASONS or any(f"stall_cycles.{reason}" in columns for reason in bare):
+        return []
+    added = np.nansum([numbers[c] for c in bare.values()], axis=0)
+    one = numbers[bare["selected"]] if "selected" in bare else np.array([])
+    all_, unit = columns.get("warp.cycles_per_issue", (-1, ""))
+    whole = numbers[all_] if all_ >= 0 and not unit else np.array([])
+    return list(bare) if _always(one, 1.0, added > 1) or _always(added, whole, added > 0) else []
+
+
+def _always(values: Floats, expected: Floats | float, told: Masks) -> bool:
+    """Are values the expected ones in all of the rows in which something is told, and in two at least?"""
+    if not len(values) or not np.size(expected):
+        return False
+    with np.errstate(invalid="ignore"):
+        same = np.abs(values - expected) <= ALIKE * np.abs(expected)
+    return bool(told.sum() > 1 and same[told].all())
 
 
 def no_share(metric: str, unit: str, values: Floats, named: bool = False) -> bool:

@@ -65,6 +65,7 @@ _SAYS = {
 _LANES = "valu.utilization"  # whoever's, a share of lanes is called so
 _OF_WAVES = {"valu", "salu", "lds", "mem_unit", "waves", "mfma"}  # families that only GPUs have whose ALU this is
 SORTED = 3  # columns that begin with the same word: it says which kind they are of
+_LAUNCHES = ("launch.registers", "launch.shared", "launch.waves", "occupancy.limit_")  # what only launches have
 # a column that is called by its unit alone
 _TIMES = re.compile(r"ns|us|µs|μs|ms|[mun]sec|(?:milli|micro|nano)s(?:ec(?:ond)?s?)?", re.IGNORECASE)
 OPPOSITE = "1 - "  # before the unit of a column that holds what its metric lacks of one: a miss rate
@@ -85,6 +86,12 @@ def read(headers: Sequence[str], stalls: bool = False, pipes: bool = False) -> d
     if said and (stalls or any(m.startswith("stall.") for m, _ in found.values())):
         short = {words_of(k): v for k, v in vocabulary.data()["among_stalls"].items()}
         found |= {i: (short[words], unit) for i, (words, unit) in said.items() if words in short and _fits(short[words], unit, headers[i])}  # fmt: skip
+    sizes = {words_of(k): v for k, v in vocabulary.data()["among_launches"].items()}
+    shapes = {
+        i: (sizes[words], unit) for i, (words, unit) in said.items() if i not in found and words in sizes and not unit
+    }
+    if len(shapes) > 1 or any(m.startswith(_LAUNCHES) for m, _ in found.values()):
+        found |= shapes
     if pipes:
         alone = {words_of(k): v for k, v in vocabulary.data()["among_units"].items()}
         found |= {i: (alone[words], unit) for i, (words, unit) in said.items() if i not in found and words in alone and _fits(alone[words], unit, headers[i])}  # fmt: skip

@@ -51,6 +51,7 @@ class Data(TypedDict):
     in_tables_of: dict[str, dict[str, str]]
     units: dict[str, str]
     among_stalls: dict[str, str]
+    among_launches: dict[str, str]
     among_units: dict[str, str]
 
 

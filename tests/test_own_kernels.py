@@ -1,0 +1,107 @@
+"""Tables of kernels from people's own scripts: whose they are, what their words mean, and which causes come first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from triage import api, dialects
+from triage.capture.source import Source
+from triage.dialects._tables import spoken
+
+
+def _table(folder: Path, *lines: str) -> Path:
+    path = folder / "kernels.csv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("header", "dialect"),
+    [
+        ("kernel_name,grid_size,duration_us,sm_throughput_pct", "generic"),  # a name and a grid are anybody's
+        ("Kernel Name,Grid Size,Time (us),SM %,DRAM %", "generic"),
+        ("Kernel_Name,Grid_Size,Workgroup_Size,SGPR_Count", "rocprof"),
+        ("Kernel_Name,Grid_Size,SQ_WAVES,GRBM_GUI_ACTIVE", "rocprof"),
+        ("Dispatch_ID,Kernel_Name,Grid_Size,SQ_WAVES", "rocprof"),
+    ],
+)
+def test_a_name_and_a_grid_make_no_table_of_rocprof(header: str, dialect: str, tmp_path: Path) -> None:
+    cells = ",".join("saxpy" if "name" in h.lower() else "64" for h in header.split(","))
+    found, _ = dialects.pick(Source(_table(tmp_path, header, cells)))
+    assert found.NAME == dialect
+
+
+@pytest.mark.parametrize(
+    ("header", "metric"),
+    [
+        ("limit_regs", "occupancy.limit_registers"),
+        ("Block limit (shared mem)", "occupancy.limit_shared"),
+        ("limit_warps", "occupancy.limit_warps"),
+        ("occupancy limit blocks", "occupancy.limit_groups"),
+        ("Register limited %", ""),
+        ("warp_cycles_per_inst", "warp.cycles_per_issue"),
+        ("avg_not_pred_off_threads", "warp.unpredicated_threads_per_inst"),
+        ("ld_sectors_per_request", "global_load.sectors_per_request"),
+        ("sectors per req (st)", "global_store.sectors_per_request"),
+        ("st_long_scoreboard", "stall.long_scoreboard"),  # `st` is a stall elsewhere
+        ("Bytes/sector store", "global_store.bytes_per_sector"),
+        ("Host memory read [MB]", "pcie.read_bytes"),
+        ("Zeit / time [ms]", "gpu.time"),
+        ("grid", ""),  # of what?
+        ("block", ""),
+    ],
+)
+def test_words_of_kernels(header: str, metric: str) -> None:
+    assert spoken.read([header]).get(0, ("", ""))[0] == metric
+
+
+def test_sizes_of_a_launch_are_called_so_beside_each_other_or_its_registers() -> None:
+    sizes = {0: ("launch.grid_size", ""), 1: ("launch.block_size", "")}
+    assert spoken.read(["grid", "block"]) == sizes
+    assert spoken.read(["regs/thread", "block"])[1] == sizes[1]
+
+
+def test_counts_of_atomics_are_no_share_of_them(tmp_path: Path) -> None:
+    found = api.read(_table(tmp_path, "kernel,ms,grid,block,L2 %,Atomic requests", "a,1,9,64,9,0", "b,1,9,64,9,50000"))
+    assert found.facts["atomics.requests"].tolist() == [0, 50_000]
+    assert "atomics.share" not in found.facts
+
+
+REASONS = "stall_barrier,stall_long_scoreboard,stall_wait,stall_selected"
+
+
+@pytest.mark.parametrize(
+    ("more", "rows", "cycles"),
+    [
+        ("", ("0.2,7.1,1.5,1.0", "3.0,0.4,2.5,1.0"), True),  # an issued warp's own cycle in every row
+        ("warp_cycles_per_inst,", ("9.75,0.2,7.1,1.5,0.95", "7.0,3.0,0.4,2.5,1.1"), True),  # they add up to all
+        ("", ("2,71,15,12", "30,4,25,41"), False),
+        ("", ("0.02,0.71,0.15,0.12", "0.3,0.04,0.25,0.41"), False),
+    ],
+)
+def test_reasons_that_count_cycles_are_no_shares(
+    more: str, rows: tuple[str, ...], cycles: bool, tmp_path: Path
+) -> None:
+    lines = [f"k{i},1,{row}" for i, row in enumerate(rows)]
+    found = api.read(_table(tmp_path, f"kernel,ms,{more}{REASONS}", *lines))
+    assert ("stall_cycles.long_scoreboard" in found.facts) == cycles
+    assert not any(remark.check == "impossible-value" for remark in found.quality)
+
+
+def test_rows_of_several_gpus_have_the_limits_of_none(tmp_path: Path) -> None:
+    head = "GPU,kernel,ms,grid,block,SM %"
+    mixed = api.read(_table(tmp_path, head, "Tesla T4,a,1,90,256,20", "GeForce RTX 4090,b,1,90,256,20"))
+    assert mixed.device is None
+    assert any("2 GPUs" in note for note in mixed.notes)
+    same = api.read(_table(tmp_path, head, "Tesla T4,a,1,90,256,20", "NVIDIA Tesla T4,b,1,90,256,20"))
+    assert same.device is not None
+    assert same.device.name == "Tesla T4"
+
+
+def test_kernels_with_a_grid_and_a_block_are_no_frame(tmp_path: Path) -> None:
+    head = "kernel,ms,grid,block,SM %,L1 %,L1 hit %,L2 hit %,DRAM %,tensor pipe %"
+    path = _table(tmp_path, head, "tile,0.6,16384,256,93,93,0,81,5,0", "mma,0.45,1080,256,33,64,0,82,39,33")
+    rules = {f["rule"] for f in api.diagnose(path).to_dict()["findings"]}
+    assert not [r for r in rules if r.startswith(("GFX", "MOB"))]
