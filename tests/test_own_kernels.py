@@ -29,8 +29,8 @@ def _table(folder: Path, *lines: str) -> Path:
 )
 def test_a_name_and_a_grid_make_no_table_of_rocprof(header: str, dialect: str, tmp_path: Path) -> None:
     cells = ",".join("saxpy" if "name" in h.lower() else "64" for h in header.split(","))
-    found, _ = dialects.pick(Source(_table(tmp_path, header, cells)))
-    assert found.NAME == dialect
+    picked, _ = dialects.pick(Source(_table(tmp_path, header, cells)))
+    assert dialect == picked.NAME
 
 
 @pytest.mark.parametrize(
