@@ -114,8 +114,9 @@ def _atomics(
     by_lines = over(_either(line_atomics, line_reductions), lines)
     ours = _either(asked, told)
     by_requests = over(ours, _either(loads, stores) + ours)  # of those that were counted
-    l3, reads, writes, messages, every, sends = xe
-    on_xe = first(over(l3, reads + np.nan_to_num(writes) + l3), over(messages, first(every, sends)))
+    l3, reads, writes, messages, every, sends, lines_l1 = xe
+    # a message takes one access of the load/store cache or several, so that the share comes out low, never high
+    on_xe = first(over(l3, reads + np.nan_to_num(writes) + l3), over(messages, first(every, sends, lines_l1)))
     return np.clip(first(over(_either(atomics, reductions), all_), by_lines, by_requests, on_xe), 0.0, 1.0)
 
 
@@ -254,6 +255,7 @@ DERIVATIONS = (
             "shader.atomics",
             "shader.accesses",
             "eu.inst_send",
+            "lsc.accesses",
         ),
         ask=("l2.sectors", "atomics.l2_sectors", "atomics.l2_red_sectors"),
     ),

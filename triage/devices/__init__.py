@@ -46,6 +46,7 @@ __all__ = [
     "is_family",
     "limits_of",
     "listing",
+    "named",
     "require",
 ]
 
@@ -122,6 +123,37 @@ def find(name_or_arch: str) -> Device | None:
         if words in names and (memory is None or not sizes or memory in sizes):
             return device
     return None
+
+
+def named(text: str, vendor: str) -> Device | None:
+    """The one product of a vendor that a file's name or a line of a log names ("run3_mi210.csv"), else its architecture.
+
+    None where none or several are named: a guess would be worse than blind rules.
+    """
+    words = _words(text)[0]
+    runs = {"".join(words[i:j]) for i in range(len(words)) for j in range(i + 1, min(i + 5, len(words)) + 1)}
+    hits = {hit: device for names, _, device in _index() if device.vendor == vendor for hit in _tells(names) & runs}
+    # "rx9070xt" holds "rx9070", which is another product
+    products = {d.name: d for hit, d in hits.items() if not any(hit != h and hit in h for h in hits)}
+    if products:
+        return next(iter(products.values())) if len(products) == 1 else None
+    archs = {d.arch: d for word in words if (d := _of_word(word)) is not None and d.vendor == vendor}
+    return next(iter(archs.values())) if len(archs) == 1 else None
+
+
+def _tells(names: frozenset[tuple[str, ...]]) -> set[str]:
+    """Spellings without gaps that nothing but a product has: with its family's word, and without where letters remain."""
+    whole = {"".join(words) for words in names}
+    bare = {"".join(words[1:]) for words in names}
+    return {w for w in whole if re.search(r"\d", w)} | {w for w in bare if re.search(r"[a-z]\d|\d[a-z]", w)}
+
+
+def _of_word(word: str) -> Device | None:
+    try:
+        arch = architecture(word)
+    except TriageError:  # a family of several
+        return None
+    return None if arch is None else _bare(arch)
 
 
 def require(name_or_arch: str) -> Device:

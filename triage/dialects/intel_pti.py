@@ -13,13 +13,13 @@ from typing import NoReturn
 
 import numpy as np
 
-from triage import schema
+from triage import devices, schema
 from triage.capture.arrays import Floats
 from triage.capture.capture import Column, Quality, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects._intel import properties, pti, sets
-from triage.dialects._tables import extents
+from triage.dialects._tables import device_name, extents
 from triage.ground.errors import BadCapture, NotTriageable, UnknownUnit
 
 NAME = "intel-pti"
@@ -85,6 +85,7 @@ _FLAGS = {
     "ReportWithoutWorkload": "reports without a workload",
     "CoreFrequencyChanged": "changes of the core clock",
 }
+MOST_TALK = 200  # lines of the application above its table in which a GPU's name is looked for
 _RATES = ("GPU_MEMORY_BYTE_READ_RATE", "GPU_MEMORY_BYTE_WRITE_RATE")  # GB/s
 # `GEMM[SIMD32 {4; 1024; 1} {256; 1; 1}]`: width, groups, threads per group; each may be left out
 _KEY = re.compile(r"\s*\[\s*(?:SIMD\s*(\d+))?\s*(?:\{([\d; ]+)\})?\s*(?:\{([\d; ]+)\})?\s*\]\s*\Z")
@@ -206,6 +207,8 @@ def read(source: Source, options: Options) -> Table:
     )
     plan = _plan(best[0].headers, source.path)
     table = _table(source, best, plan, compiled)
+    if not options.device:
+        _device(table, source, best[0].line)
     left = sum(len(g) for g in groups.values()) - len(best)
     if left:
         said = f"{left} other kernel tables of this file hold other columns and were left out"
@@ -255,6 +258,16 @@ def _table(source: Source, blocks: list[pti.Block], plan: _Plan, compiled: list[
             )
     table.unmapped = plan.unmapped
     return table
+
+
+def _device(table: Table, source: Source, line: int) -> None:
+    """The GPU that the application named before the table ("Running on Intel(R) Arc(TM) ..."), else the file's name."""
+    said = (devices.named(text, TELLS["vendor"]) for text in source.head_lines[: min(line - 1, MOST_TALK)])
+    found = {device.name for device in said if device is not None and device.sm_count is not None}
+    if len(found) == 1:
+        table.device = found.pop()
+    elif not found:  # of several nobody knows which one ran
+        device_name.by_path(table, source, TELLS["vendor"])
 
 
 def _name(key: str) -> str:

@@ -16,7 +16,7 @@ from triage.capture.cells import cells, delimiter
 from triage.capture.odd import Odd
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects._tables import extents, wide_table
+from triage.dialects._tables import device_name, extents, wide_table
 from triage.ground.errors import BadCapture, NotTriageable
 
 NAME = "vtune"
@@ -41,6 +41,19 @@ _METRICS: dict[str, tuple[str, float]] = {
     "XVE Pipelines:ALU1 active": ("eu.pipe1", 0.01),
     "XVE Pipelines:ALU0 and ALU1 active": ("eu.both_pipes", 0.01),
     "XVE Pipelines:XMX active": ("eu.xmx", 0.01),
+    "XVE Pipelines:Send active": ("eu.send_active", 0.01),
+    # shares of the whole time, as in the metric set VectorEngineStalls; they may add up to more than "stalled"
+    "XVE Stall Reasons:SBID": ("eu.stall_sbid", 0.01),
+    "XVE Stall Reasons:Send": ("eu.stall_sendwr", 0.01),
+    "XVE Stall Reasons:Dist or Acc": ("eu.stall_aluwr", 0.01),
+    "XVE Stall Reasons:Barrier": ("eu.stall_barrier", 0.01),
+    "XVE Stall Reasons:Control": ("eu.stall_control", 0.01),
+    "XVE Stall Reasons:Instruction Fetch": ("eu.stall_instfetch", 0.01),
+    "XVE Stall Reasons:Pipe": ("eu.stall_pipestall", 0.01),
+    "XVE Stall Reasons:Other": ("eu.stall_other", 0.01),
+    "XVE Instructions:ALU0 Instructions": ("eu.inst_alu0", 1.0),
+    "XVE Instructions:ALU1 Instructions": ("eu.inst_alu1", 1.0),
+    "XVE Instructions:XMX instructions": ("eu.inst_xmx", 1.0),
     "XVE Instructions:2 or more ALUs active": ("eu.both_pipes", 0.01),
     "GPU L3:Busy": ("l3.busy", 0.01),
     "GPU L3:Stalled": ("l3.stall", 0.01),
@@ -57,6 +70,12 @@ _METRICS: dict[str, tuple[str, float]] = {
 }
 _RATIOS = {"GPU L3:Miss Ratio": "l3.hit_rate", "GPU Load Store Cache:Miss Ratio": "lsc.hit_rate"}  # of hits: 1 - it
 _READ, _WRITTEN = "GPU Memory Bandwidth, GB/sec:Read", "GPU Memory Bandwidth, GB/sec:Write"
+# GB/s of the tasks' own time -> (canonical id, bytes that one of it stands for)
+_RATES = {
+    "GPU Shared Local Memory:Average Bandwidth, GB/sec:Read": ("slm.bytes_read", 1.0),
+    "GPU Shared Local Memory:Average Bandwidth, GB/sec:Write": ("slm.bytes_written", 1.0),
+    "GPU Shared Local Memory:Average Bandwidth, GB/s": ("slm.accesses", 64.0),
+}
 _GLOBAL, _LOCAL = "Work Size:Global", "Work Size:Local"
 _COPY = re.compile(r"zeCommandListAppend(?:Memory|Image)|clEnqueue(?:Read|Write|Copy|Fill)")
 _OUTSIDE = "[Outside any task]"
@@ -67,6 +86,8 @@ def names() -> dict[str, list[str]]:
     """The columns of the presets for Xe."""
     out = {"gpu.time": list(_TIMES), "launch.grid_size": [_GLOBAL], "launch.block_size": [_LOCAL]}
     for name, (metric, _) in _METRICS.items():
+        out.setdefault(metric, []).append(name)
+    for name, (metric, _) in _RATES.items():
         out.setdefault(metric, []).append(name)
     return out | {m: [n] for n, m in _RATIOS.items()} | {"vram.bandwidth": [_READ, _WRITTEN]}
 
@@ -118,7 +139,7 @@ def read(source: Source, options: Options) -> Table:
         )
     task = next(at[t] for t in _TASKS if t in at)
     texts = [task, *(at[n] for n in (_GLOBAL, _LOCAL) if n in at)]
-    used = {n: at[n] for n in (*_METRICS, *_RATIOS, _READ, _WRITTEN) if n in at}
+    used = {n: at[n] for n in (*_METRICS, *_RATIOS, *_RATES, _READ, _WRITTEN) if n in at}
     numeric = sorted({time, *used.values()})
     style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
     wide = wide_table.read(source, line, len(headers), numeric, texts, style=style)
@@ -147,6 +168,12 @@ def read(source: Source, options: Options) -> Table:
             table.raw[name] = Column(wide.numbers[used[name]], headers[used[name]], used[name] + 1)
             hits = 1 - table.raw[name].values / 100
             table.columns[metric] = Column(hits, f"1 - {name} / 100", formula=f"1 - {name} / 100", inputs=(name,))
+    for name, (metric, each) in _RATES.items():
+        if name in used:
+            table.raw[name] = Column(wide.numbers[used[name]], headers[used[name]], used[name] + 1)
+            formula = f"{name} * gpu.time" + (f" / {each:g}" if each != 1 else "")  # GB/s times ns is bytes
+            values = table.raw[name].values * table.columns["gpu.time"].values / each
+            table.columns[metric] = Column(values, formula, formula=formula, inputs=(name, "gpu.time"))
     if _READ in used and _WRITTEN in used:
         parts = {n: Column(wide.numbers[used[n]], headers[used[n]], used[n] + 1) for n in (_READ, _WRITTEN)}
         table.raw |= parts
@@ -154,6 +181,8 @@ def read(source: Source, options: Options) -> Table:
         both = (parts[_READ].values + parts[_WRITTEN].values) * 1e9
         table.columns["vram.bandwidth"] = Column(both, formula, formula=formula, inputs=(_READ, _WRITTEN))
     _shape(table, wide, at)
+    if not options.device:
+        device_name.by_path(table, source, TELLS["vendor"])
     if outside.any():
         table.notes.append("the row of what the GPU did outside any computing task is no kernel and was left out")
     table.unmapped = [h for i, h in enumerate(headers) if i not in {*numeric, *texts}]

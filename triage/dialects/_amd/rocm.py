@@ -47,6 +47,7 @@ LAUNCH = {
 }
 # a counter of one L2 channel or texture unit, `TCC_HIT[17]`, where the tool wrote no sum
 CHANNEL = re.compile(r"(.+)\[(\d+)\]\Z")
+MOST_WAVES = 40  # slots of a compute unit before RDNA: four SIMDs of ten
 _LEVEL = re.compile(r"SQ\w*_LEVEL")
 _KD = ("[clone .kd]", "(.kd)", ".kd")
 
@@ -194,6 +195,7 @@ def finish(table: Table, export: Export, options: Options, names: Iterable[str] 
             )
     if "cu_per_gpu" in export.specs:
         table.columns["device.sm_count"] = export.specs["cu_per_gpu"]
+    _busy_in_cycles(table, export)
     find = _Lookup(table, export)
     for metric, formula in counter_names.formulas_of(export.arch, export.counters):
         if metric not in table.columns:
@@ -223,6 +225,26 @@ def finish(table: Table, export: Export, options: Options, names: Iterable[str] 
     table.unmapped = [u for u in table.unmapped if u not in used]
     table.unmapped += [name for name, c in export.counters.items() if c.column and c.header not in used]
     return table
+
+
+def _busy_in_cycles(table: Table, export: Export) -> None:
+    """The cycles of busy compute units as cycles: AMD documents quad-cycles, and measured exports hold cycles.
+
+    Quad-cycles where plain cycles would make more waves resident, over all kernels, than a compute unit has slots.
+    """
+    busy, waves = export.counters.get("SQ_BUSY_CU_CYCLES"), export.counters.get("SQ_WAVE_CYCLES")
+    if busy is None or waves is None:
+        return
+    both = np.isfinite(busy.values) & np.isfinite(waves.values)
+    slots = export.specs["max_waves_per_cu"].values.max() if "max_waves_per_cu" in export.specs else MOST_WAVES
+    if 4 * waves.values[both].sum() > 1.25 * slots * busy.values[both].sum() > 0:  # two passes differ by less
+        export.counters["SQ_BUSY_CU_QUADS"], formula = busy, "4 * SQ_BUSY_CU_QUADS"
+        export.counters["SQ_BUSY_CU_CYCLES"] = Column(
+            4 * busy.values, formula, formula=formula, inputs=("SQ_BUSY_CU_QUADS",)
+        )
+        table.notes.append(
+            f"SQ_BUSY_CU_CYCLES was read as quad-cycles: as cycles more than {slots:.0f} waves would share a CU"
+        )
 
 
 def _collectable(names: Iterable[str], export: Export) -> frozenset[str] | None:

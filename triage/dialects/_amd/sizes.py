@@ -18,7 +18,7 @@ from triage.capture.source import Source
 from triage.devices import AmdLimits, Device
 from triage.dialects._amd import counter_names
 from triage.dialects._amd.rocm_export import Export
-from triage.dialects._tables import formulas, wide_table
+from triage.dialects._tables import device_name, formulas, wide_table
 from triage.schema import normal
 
 # size -> its column in sysinfo.csv, in today's spelling and in that of Omniperf 1.x; clocks in MHz, bandwidth in GB/s
@@ -135,11 +135,11 @@ def lacking(export: Export, have: set[str], names: set[str]) -> list[str]:
 
 
 def _device(table: Table, export: Export, wanted: str) -> Device | None:
-    for text in (wanted, table.device, export.arch):
-        found = devices.find(text) if text else None
-        if found is not None and found.vendor == "amd":
-            return found
-    return None
+    stated = (devices.find(text) for text in (wanted, table.device, export.arch) if text)
+    found = next((device for device in stated if device is not None and device.vendor == "amd"), None)
+    if found is not None and (wanted or found.sm_count is not None):
+        return found
+    return device_name.by_path(table, export.source, "amd", export.arch) or found
 
 
 def _of(device: Device) -> dict[str, float | None]:
