@@ -63,6 +63,18 @@ def timeline_facts(t: Timeline, frame_ns: float) -> Facts:
             1 - least / busiest if busiest else 0.0,
             _each(devices, lambda d: d.busy_ns, "busy"),
         )
+        pace = max(devices, key=lambda d: d.busy_ns)
+        out["timeline.uneven"] = (
+            (len(devices) * busiest - total(lambda d: d.busy_ns)) / frame_ns,
+            _each(devices, lambda d: d.busy_ns, "busy"),
+        )
+        out["timeline.pace"] = (pace.busy_ns / max(pace.span_ns, 1), f"device {pace.key}: busy / span")
+        fewest, most_kernels = (f(d.kernels + d.graph_launches for d in devices) for f in (min, max))
+        if most_kernels:
+            out["timeline.fewest_kernels"] = (
+                fewest / most_kernels,
+                "kernels of the device with the fewest / with the most",
+            )
         if any(d.collective_ns for d in devices):
             out["timeline.collectives"] = (
                 total(lambda d: d.collective_ns) / frame_ns,

@@ -101,4 +101,21 @@ METRICS = (
         "low",
         "By how much the least busy device is busy less than the busiest",
     ),
+    Metric(
+        "timeline.uneven",
+        "ratio",
+        "Waiting for the busiest device",
+        "low",
+        "Share of the devices' span by which the busiest device is busy longer than the average one",
+    ),
+    Metric(
+        "timeline.pace", "ratio", "Busiest device's load", "", "Share of its own span in which the busiest device works"
+    ),
+    Metric(
+        "timeline.fewest_kernels",
+        "ratio",
+        "Kernels of the least used device",
+        "",
+        "Kernels and graph launches of the device with the fewest, as a share of those of the device with the most",
+    ),
 )
