@@ -10,6 +10,7 @@ from hypothesis import given
 from tests.conftest import SAMPLES
 from tests.helpers.dialects import damaged, read, read_or_refuse, values
 from triage import schema
+from triage.capture.trace import COPY, KERNEL, TO_DEVICE
 from triage.dialects import nsys_kernels, nsys_trace
 from triage.ground.errors import CaptureError, NotTriageable
 
@@ -46,7 +47,14 @@ def test_trace_sample() -> None:
     ]
     assert got["launch.shared_static"][2] == 4000 and table.columns["launch.grid_size"].formula == "GrdX x GrdY x GrdZ"
     assert table.raw["GrdX"].values[1] == 128
-    assert table.frame_ns == 818264900 + 3296 - 812004113
+    assert table.trace is not None
+    ran = table.trace.operations
+    assert (ran.end.max() - ran.start.min(), ran.way[0], ran.kind.tolist()) == (
+        818264900 + 3296 - 812004113,
+        TO_DEVICE,
+        [COPY, *[KERNEL] * 4],
+    )
+    assert table.trace.devices == [("0", "NVIDIA RTX A5500")]
 
 
 @pytest.mark.parametrize("path", FOUND, ids=["kernels", "trace"])

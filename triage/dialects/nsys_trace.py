@@ -10,7 +10,7 @@ from triage.capture.arrays import Names
 from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects._nvidia import nsys
+from triage.dialects._nvidia import listed_trace, nsys
 from triage.ground import units
 
 NAME = "nsys-trace"
@@ -23,6 +23,21 @@ _PLAIN = {
     "launch.shared_static": ("stcsmem",),
     "launch.shared_dynamic": ("dymsmem",),
 }
+_NUMBERS = (
+    "start",
+    "duration",
+    "grdx",
+    "grdy",
+    "grdz",
+    "blkx",
+    "blky",
+    "blkz",
+    "reg/trd",
+    "stcsmem",
+    "dymsmem",
+    "bytes",
+    "strm",
+)
 _SHAPES = {"launch.grid_size": ("grdx", "grdy", "grdz"), "launch.block_size": ("blkx", "blky", "blkz")}
 collect = nsys.collect
 
@@ -53,12 +68,8 @@ def read(source: Source, options: Options) -> Table:
     """One row per record in file order; memory operations have kind copy. Raises BadCapture without records."""
     found = next(f for f in nsys.find(source) if f.report == "cuda_gpu_trace")
     low = [nsys.bare(h) for h in found.headers]
-    text = [low.index("name"), *([low.index("device")] if "device" in low else [])]
-    numeric = [
-        i
-        for i, h in enumerate(low)
-        if h in ("start", "duration", "grdx", "grdy", "grdz", "blkx", "blky", "blkz", "reg/trd", "stcsmem", "dymsmem")
-    ]
+    text = [i for i, h in enumerate(low) if h in ("name", "device", "srcmemkd", "dstmemkd")]
+    numeric = [i for i, h in enumerate(low) if h in _NUMBERS]
     grid = nsys.read(source, found, numeric, text)
     table = Table(NAME, [source], grid.texts[low.index("name")], {}, first_line=grid.first_line, lines=grid.lines)
     table.quality += grid.quality
@@ -86,7 +97,7 @@ def read(source: Source, options: Options) -> Table:
                 values = np.where(launched, values, np.nan)
             table.columns[metric] = Column(values, found.headers[c], at(c), unit, factor)
     table.kinds = kinds(table.names)
-    _span(table, source, grid, found, low)
+    _timeline(table, source, grid, found, low)
     if "device" in low:
         devices = list(dict.fromkeys(str(d) for d in grid.texts[low.index("device")] if d))
         table.device = re.sub(r"\s*\(\d+\)\s*$", "", devices[0]) if devices else ""
@@ -106,10 +117,23 @@ def kinds(labels: Names) -> Names:
     return np.array([known[n] for n in labels], dtype=object)
 
 
-def _span(table: Table, source: Source, grid: nsys.Grid, found: nsys.Found, low: list[str]) -> None:
-    """The frame is the span from the first start to the last end: the rest of it the GPU had nothing to do."""
+def _timeline(table: Table, source: Source, grid: nsys.Grid, found: nsys.Found, low: list[str]) -> None:
+    """What ran when. A table without starts, or with one that is none, is a list: its frame is what its rows add up to."""
     if "start" not in low:
         return
-    began = nsys.time(source, grid, found, low.index("start"))
+    began, lasted = nsys.time(source, grid, found, low.index("start")), table.columns["gpu.time"].values
     table.raw[began.header] = began
-    table.frame_ns = nsys.span(began.values, table.columns["gpu.time"].values)
+    size = None
+    if "bytes" in low and (unit := nsys.unit_of(found.headers[low.index("bytes")])):
+        size = grid.numbers[low.index("bytes")] * units.factor(unit, "byte")
+    table.trace = listed_trace.trace(
+        began.values,
+        lasted,
+        table.names,
+        grid.texts[low.index("device")] if "device" in low else None,
+        grid.numbers[low.index("strm")] if "strm" in low else None,
+        size,
+        [grid.texts[low.index(h)] for h in ("srcmemkd", "dstmemkd") if h in low],
+    )
+    if table.trace is None:
+        table.frame_ns = nsys.span(began.values, lasted)

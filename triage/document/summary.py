@@ -330,7 +330,16 @@ def _span(frame: Entry, item: str) -> str:
         if count > 1
         else show(t["span_ns"], "ns")
     )
-    return f"{over}, busy {t['busy'] * 100:.0f} % of it" if t["busy"] < 0.995 else f"{over}, always busy"
+    if t["busy"] >= 0.995:
+        return f"{over}, always busy"
+    # of these no part of the program can be blamed, so that nothing below speaks of them
+    told = {"unknown": "the capture does not say why", "profiler": "the profiler itself was at work"}
+    dark = [
+        f"; for {percent(i['share'])} {told[i['cause']]}"
+        for i in t["idle"]
+        if i["cause"] in told and i["share"] >= DARK
+    ]
+    return f"{over}, busy {t['busy'] * 100:.0f} % of it{''.join(dark)}"
 
 
 def _place(c: Entry) -> str:

@@ -30,6 +30,7 @@ DAMAGE = frozenset(
      "repeated-rows", "total-row", "tables-left-out", "calls-by-table", "columns-disagree")
 )  # fmt: skip
 FEW, SHORT = 20, 1_000_000  # operations, ns: a timeline with less says little of the program
+OWN = 0.1  # of the span, from which on the profiler is part of what it shows
 MOST = 20  # remarks of one kind that name their row; the rest is counted
 
 
@@ -169,7 +170,12 @@ def timeline(t: Timeline) -> list[Quality]:
     if t.host is None:
         text = "no calls of the host were recorded: what the devices waited for cannot be told"
         out.append(Quality("no-host-calls", text))
-    elif t.sliced:
+        return out
+    own = sum(d.gap("profiler").blamed_ns for d in t.devices) / max(sum(d.span_ns for d in t.devices), 1)
+    if own >= OWN:
+        text = f"the profiler itself was at work in {show(own, 'ratio')} of the span: without it the program has not these gaps; record less at a time"
+        out.append(Quality("profiler-overhead", text))
+    if t.sliced:
         text = "for many operations the call that started them is missing: the capture was cut from a longer run"
         out.append(Quality("sliced-timeline", text))
     return out
