@@ -26,7 +26,6 @@ LOUD = ("medium", "high", "critical")
 KNOWN = {
     # busy LDS and one large group per CU: the traffic promises more than the next group
     ("2/03_basalt_wave_stats.csv", "Frame 311/Async Compute/BitonicSortTiles"): "shared-memory-traffic",
-    ("2/22_upscaler_and_compute.csv", "Frame/Simulation/FFT Ocean Rows"): "memory-latency",
     ("3/03_kestrel_devkit_timing.csv", "Frame/Lighting CS/Denoise B"): "uncoalesced-loads",
     ("3/09_compute_kernel_review.csv", "Simulation/Cloth Solve"): "lsu-pressure",
     # a busy L2 stands before the misses that go to system memory

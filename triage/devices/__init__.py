@@ -39,6 +39,7 @@ __all__ = [
     "Limits",
     "NvidiaLimits",
     "Peaks",
+    "Vendor",
     "architecture",
     "architectures",
     "cluster_layouts",

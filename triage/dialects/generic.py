@@ -13,13 +13,23 @@ from functools import lru_cache
 
 import numpy as np
 
-from triage import devices, schema
+from triage import schema
 from triage.capture.arrays import Floats
-from triage.capture.capture import Column, Quality, Table
+from triage.capture.capture import Column, Table
 from triage.capture.cells import cells
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects._tables import exported, own_rows, plausible, spoken, stages, vocabulary, wide_table
+from triage.dialects._tables import (
+    device_name,
+    exported,
+    own_remarks,
+    own_rows,
+    plausible,
+    spoken,
+    stages,
+    vocabulary,
+    wide_table,
+)
 from triage.ground import units
 from triage.ground.errors import BadCapture, NotTriageable, UnknownUnit
 
@@ -60,7 +70,7 @@ def _known(header: str) -> tuple[str, str]:
     header, scale = spoken.scaled(header)
     bare, unit = (header, scale) if scale else wide_table.split_unit(header)
     if not scale and bare == header.strip() and (m := re.fullmatch(r"(.+?)\s*\[([^\[\]]+)\]", header.strip())):
-        bare, unit = m[1], m[2]  # an unknown unit on a known metric must be refused, not passed over
+        bare, unit = m[1], m[2]  # an unknown unit on a known metric must be told, not passed over
     # as it stands, without its unit, without a tool's prefixes, without a unit behind `_`: the first that is known
     for name, u in ((header, scale), (bare, unit), (schema.perfworks(bare), unit), wide_table.split_suffix(bare)):
         if name and (found := _own(schema.identified(name)) or table.get(schema.normal(name)) or _labelled(name)):
@@ -131,7 +141,9 @@ def read(source: Source, options: Options) -> Table:
     table.quality += wide.quality
     if "device" in roles:
         own_rows.of_device(table, wide.texts[roles["device"]])
-    table.quality += _occupancy(columns, headers, wide.numbers, table.device)
+    else:
+        device_name.by_comment(table, source.head_lines[: line - 1])
+    table.quality += plausible.occupancy(columns, headers, wide.numbers, table.device)
     if waits := plausible.cycles_of_waits(columns, wide.numbers):
         columns |= {f"stall_cycles.{reason}": columns.pop(f"stall.{reason}") for reason in waits}
         table.notes.append(
@@ -142,7 +154,9 @@ def read(source: Source, options: Options) -> Table:
         table.notes.append(
             f"{len(waits)} columns of stall reasons have no unit and were read as shares of the time, not as cycles"
         )
-    table.notes += _by_words(headers, {i: m for i, (m, _) in meant.words.items() if columns.get(m, (-1,))[0] == i})
+    table.notes += own_remarks.by_words(
+        headers, {i: m for i, (m, _) in meant.words.items() if columns.get(m, (-1,))[0] == i}
+    )
     _fill(table, meant, headers, wide.numbers, f"{source.path}:{line}")
     _turn(table, {m for m, (c, _) in columns.items() if c in meant.opposite})
     for metric, places in meant.stages.items():
@@ -156,7 +170,7 @@ def read(source: Source, options: Options) -> Table:
         )
     own_rows.place(table, roles, wide.texts, headers)
     table.unmapped = meant.unmapped
-    table.quality += _unread(meant.unmapped)
+    table.quality += own_remarks.unread(meant.unmapped) + own_remarks.strange(f"{source.path}:{line}", meant.strange)
     table.collect = exported.asking(headers, columns)
     if not exported.tool_of(headers):
         table.collectable = frozenset(m for m in names() if m in columns or table.collect([m]))
@@ -170,7 +184,7 @@ class _Meant:
     columns: metric -> (place, unit). words: place -> what was recognised by its words alone. rivals: metric, place and unit
     of those that say once more what another says. opposite: places of what metrics lack of one. stages: metric -> places of the
     same counter of other shader stages. unmapped: headers that
-    nothing is read of.
+    nothing is read of. strange: those of a metric in a unit that nobody knows -> both.
     """
 
     words: dict[int, tuple[str, str]]
@@ -179,6 +193,7 @@ class _Meant:
     opposite: set[int] = field(default_factory=set)
     stages: dict[str, list[int]] = field(default_factory=dict)
     unmapped: list[str] = field(default_factory=list)
+    strange: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def without_counts(self, headers: list[str], numbers: dict[int, Floats]) -> None:
         """Columns that are called like a share and count something are that count, where it is a metric, else not read."""
@@ -208,12 +223,17 @@ def _meant(headers: list[str], taken: set[int], mapping: dict[str, str]) -> _Mea
     words = spoken.read(asked, stalls=stalls, pipes=units_alone >= UNITS_ALONE)
     words = {i: found for i, found in words.items() if not known[i][0] or schema.get(found[0]).unit == "ratio"}
     words |= spoken.busy(["" if mine else h for h, mine in zip(headers, own, strict=True)], [words.get(i, k) for i, k in enumerate(known)])  # fmt: skip
-    told = [words.get(i) or k for i, k in enumerate(known)]
+    strange = {
+        i: k
+        for i, k in enumerate(known)
+        if not own[i] and i not in words and not headers[i].startswith(k[0]) and _unknown_unit(k)
+    }
+    told = [("", "") if i in strange else words.get(i) or k for i, k in enumerate(known)]
     told = spoken.of_table(headers, told, words)
     if any(metric == "sm.throughput" for metric, _ in told):
         told = [(_BESIDE_SM.get(metric, metric), unit) for metric, unit in told]
     told = [("sm.occupancy", f"/{slots:g}") if m == "sm.active_warps" and (slots := spoken.most(h)) else (m, unit) for h, (m, unit) in zip(headers, told, strict=True)]  # fmt: skip
-    out = _Meant(words)
+    out = _Meant(words, strange={headers[i]: k for i, k in strange.items()})
     for i, header in enumerate(headers):
         if i in taken or not header:
             continue
@@ -295,24 +315,15 @@ def _is_metric(header: str) -> bool:
 
 
 def _doubted(known: tuple[str, str]) -> bool:
-    """Is a header unknown, or one of shares where the metric of its name is none? `SM Occupancy [%]` counts no warps."""
+    """Is a header unknown, in an unknown unit, or one of shares where its metric is none? `SM Occupancy [%]` counts no warps."""
     metric, unit = known
-    return not metric or (unit in ("%", "ratio") and schema.get(metric).unit != "ratio")
+    return not metric or _unknown_unit(known) or (unit in ("%", "ratio") and schema.get(metric).unit != "ratio")
 
 
-def _occupancy(
-    columns: dict[str, tuple[int, str]], headers: list[str], numbers: dict[int, Floats], device: str
-) -> list[Quality]:
-    """What is said of a column `SM Occupancy` that states no unit; where it is no count of warps, its metric is changed."""
-    place, unit = columns.get("sm.active_warps", (-1, ""))
-    if place < 0 or unit or "sm.occupancy" in columns or schema.normal(headers[place]) != "sm occupancy":
-        return []
-    found = devices.find(device) if device else None
-    warps, said = plausible.counted_warps(columns, numbers, headers[place], found.max_warps_per_sm if found else plausible.SLOTS)  # fmt: skip
-    if not warps:
-        del columns["sm.active_warps"]
-        columns["sm.occupancy"] = (place, "" if np.nanmax(numbers[place], initial=0) <= 1 else "%")
-    return [said]
+def _unknown_unit(known: tuple[str, str]) -> bool:
+    """Is a metric in a unit that nobody understands?"""
+    metric, unit = known
+    return bool(metric and unit) and not units.known(unit)
 
 
 def _foreign(metric: str, unit: str) -> bool:
@@ -325,26 +336,6 @@ def _foreign(metric: str, unit: str) -> bool:
         return bool(metric and unit and units.unit(unit) and not units.factor(unit, schema.get(metric).unit))
     except UnknownUnit:
         return units.known(unit)
-
-
-def _by_words(headers: list[str], said: dict[int, str]) -> list[str]:
-    """What to say of columns that were recognised by their words."""
-    if not said:
-        return []
-    some = ", ".join(f"{headers[i][:40]!r} as {metric}" for i, metric in list(said.items())[:3])
-    return [f"{len(said)} columns were recognised by their words, {some}; to read one otherwise: --map"]
-
-
-def _unread(unmapped: list[str]) -> list[Quality]:
-    """A remark on the columns that nobody understood, and what to do about it."""
-    if not unmapped:
-        return []
-    some, rest = ", ".join(repr(h[:40]) for h in unmapped[:6]), f" and {len(unmapped) - 6} more" * (len(unmapped) > 6)
-    which = "1 column was" if len(unmapped) == 1 else f"{len(unmapped)} columns were"
-    said = (
-        f'{which} not read: {some}{rest}; to read one: --map "{unmapped[0][:40]}=metric" (triage facts suggests which)'
-    )
-    return [Quality("columns-unread", said)]
 
 
 def _bare_ratios_are_percent(

@@ -276,6 +276,7 @@ METRICS = (
         "SLM conflict share",
         "low",
         "Bank conflicts per access to shared local memory, of 64 bytes where accesses were not counted",
+        bounded=False,  # an access may collide with many
     ),
     _count("shader.accesses", "Memory messages", "Messages of shaders to memory", "ShaderMemoryAccesses"),
     _count(

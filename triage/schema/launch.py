@@ -75,7 +75,7 @@ METRICS = (
         ("launch__waves_per_multiprocessor", "Waves Per SM"),
         bounded=False,
     ),
-    Metric("launch.wave_size", "count", "Warp width", "", "Threads per warp (wave)"),
+    Metric("launch.wave_size", "count", "Warp width", "", "Threads per warp (wave)", ("Wave size", "Wavefront size")),
     # Static and dynamic are what the kernel asks for, driver is a fixed reserve (1 KiB from 8.0 on); allocated has all
     # three, in whole granules.
     Metric(

@@ -1,13 +1,15 @@
-"""The GPU where an export states none, as those of rocprof and VTune do: people and tools name files and folders after it."""
+"""The GPU where an export has no field for it: people name files and folders after it, or write it above their tables."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import get_args
 
 from triage import devices
 from triage.capture.capture import Table
 from triage.capture.source import Source
-from triage.devices import Device
+from triage.devices import Device, Vendor
 
 
 def by_path(table: Table, source: Source, vendor: str, arch: str = "") -> Device | None:
@@ -26,3 +28,13 @@ def by_path(table: Table, source: Source, vendor: str, arch: str = "") -> Device
         )
         return found
     return None
+
+
+def by_comment(table: Table, lines: Sequence[str]) -> None:
+    """The one product that the comments above a table name (`# Tesla T4, driver 550`); enters and remarks it."""
+    for line in () if table.device else lines:
+        found = [d for vendor in get_args(Vendor) if (d := devices.named(line, vendor))]
+        if len(found) == 1:
+            table.device = found[0].name
+            table.notes.append(f"the comment {line.strip()[:60]!r} tells the GPU: {table.device} (--device overrules)")
+            return

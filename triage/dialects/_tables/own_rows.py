@@ -31,7 +31,10 @@ ROLES = {
     "level": ("level", "lvl", "depth", "nesting", "nesting level", "indent", "indentation", "tree level"),
     "id": ("id", "event id", "eid", "index"),
     "kind": ("kind", "type", "workload kind", "workload type", "pass kind", "pass type"),
-    "device": ("device", "gpu name", "device name"),
+    "device": (
+        *("device", "gpu name", "device name", "gpu model", "gpu type", "graphics card", "video card", "accelerator"),
+        *("grafikkarte", "gerät", "carte graphique"),
+    ),
     "queue": ("queue", "queue name", "queue type"),
     "limiter": (
         "occupancy limited by",

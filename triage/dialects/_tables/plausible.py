@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from triage import schema
+from triage import devices, schema
 from triage.capture.arrays import Floats, Masks
 from triage.capture.capture import Column, Quality
 from triage.capture.cells import cells
@@ -24,6 +25,10 @@ OVER = 110.0  # per cent: what passes of a profiler that ran one after another m
 ABSURD = 1_000.0  # per cent: no profiler's rounding or passes come there; hundreds do occur (RenderDoc's hit rates)
 MANY_REASONS = 4  # of fewer stall reasons nobody knows what they add up to
 ALL_REASONS = 8  # stall reasons in a table: of so many the sum is close to all, whatever they are counted in
+# counts of warps -> the shares that columns may hold that are called so: the article's `SM Occupancy`, and what PerfWorks calls
+# them, without what would say which
+_WARPS = {"occupancy.theoretical_warps": "occupancy.theoretical", "sm.active_warps": "sm.occupancy"}
+_OPEN = re.compile(r"sm occupancy|sm (?:warps active|max warps|maximum warps)")
 SLOTS = 64  # warps that any NVIDIA SM holds at most (compute capability 3.0 to 8.0, 9.0 and 10.0)
 ABOVE_THEORY = 0.05  # what an achieved occupancy may exceed the theoretical one by, for all that was rounded
 SMALL = 0.5  # of a share that stands beside percentages: so little is no percentage of these
@@ -112,8 +117,26 @@ def called_percent(columns: Mapping[str, Floats], headers: Mapping[str, str]) ->
     return [Quality("mixed-shares", said)]
 
 
-def counted_warps(
-    columns: Mapping[str, tuple[int, str]], numbers: Mapping[int, Floats], header: str, slots: int
+def occupancy(
+    columns: dict[str, tuple[int, str]], headers: Sequence[str], numbers: Mapping[int, Floats], device: str
+) -> list[Quality]:
+    """What is said of columns such as `SM Occupancy` that state no unit; where they are no counts of warps, their metric is changed."""
+    found = devices.find(device) if device else None
+    slots, remarks = found.max_warps_per_sm if found else SLOTS, []
+    for count, share in _WARPS.items():
+        place, unit = columns.get(count, (-1, ""))
+        if place < 0 or unit or share in columns or not _OPEN.fullmatch(schema.normal(headers[place])):
+            continue
+        warps, said = _counted_warps(columns, numbers, place, headers[place], slots)
+        remarks.append(said)
+        if not warps:
+            del columns[count]
+            columns[share] = (place, "" if np.nanmax(numbers[place], initial=0) <= 1 else "%")
+    return remarks
+
+
+def _counted_warps(
+    columns: Mapping[str, tuple[int, str]], numbers: Mapping[int, Floats], place: int, header: str, slots: int
 ) -> tuple[bool, Quality]:
     """(is a column `SM Occupancy` without a unit one of warps?, what to say of it).
 
@@ -121,7 +144,7 @@ def counted_warps(
     (slots: of the GPU that the table names, else of any), nor fill a larger part of them than is possible in theory. Where
     neither tells, the other shares do: people who write a sign at each of them would have written it here.
     """
-    values = numbers[columns["sm.active_warps"][0]]
+    values = numbers[place]
     c, _ = columns.get("occupancy.theoretical", (-1, ""))
     possible = numbers[c] * (1.0 if np.nanmax(numbers[c], initial=0) <= 1 else FROM_PERCENT) if c >= 0 else np.inf
     known = values[np.isfinite(values)]

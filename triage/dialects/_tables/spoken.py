@@ -39,7 +39,7 @@ _PER = re.compile(
     re.IGNORECASE,
 )
 _RATE = re.compile(r"\b(rate|ratio|share|fraction)\b", re.IGNORECASE)
-_SHARE = re.compile(rf"{_RATE.pattern}|\b(?:frac|efficiency)\b", re.IGNORECASE)
+_SHARE = re.compile(rf"{_RATE.pattern}|\b(?:frac|eff|efficiency)\b", re.IGNORECASE)
 _PERCENT = re.compile(r"\b(pct|percent|percentage)\b", re.IGNORECASE)
 # what a share is one of, where that says nothing of what has it; `of active cycles` does
 _WHOLE = re.compile(
@@ -62,6 +62,13 @@ _SAYS = {
     "pipe",
     "scoreboard",
 }  # whatever stands in brackets is no unit's share then
+_CUT = re.compile(
+    r"[a-z0-9]+__\w+(?:\s*[\[(][^\])]*[\])])?\Z", re.IGNORECASE
+)  # a PerfWorks name without what stands behind its dot
+_EACH = re.compile(r"[\[(]\s*(?:per |/\s*)\w+\s*[\])]\Z", re.IGNORECASE)  # `[per access]`
+_BLOCKS = re.compile(
+    r"(?:#|n|num|number of|launch_)?[\W_]*(?:blocks|blks|ctas)", re.IGNORECASE
+)  # `block` is a size, these are many
 _LANES = "valu.utilization"  # whoever's, a share of lanes is called so
 _OF_WAVES = {"valu", "salu", "lds", "mem_unit", "waves", "mfma"}  # families that only GPUs have whose ALU this is
 SORTED = 3  # columns that begin with the same word: it says which kind they are of
@@ -78,24 +85,42 @@ def read(headers: Sequence[str], stalls: bool = False, pipes: bool = False) -> d
     stalls: does the table tell reasons to stall under other names? Then `barrier` alone is one too. pipes: does it call units
     by their names alone? Then `FMA` is a pipe's share.
     """
-    said = {i: _split(h) for i, h in enumerate(headers) if 0 < len(h) <= LONGEST and "__" not in h}
+    said = {i: _split(h) for i, h in enumerate(headers) if 0 < len(h) <= LONGEST and ("__" not in h or _CUT.match(h))}
     found = {i: (m, unit) for i, (words, unit) in said.items() if (m := _meant(words, unit, headers[i]))}
     found |= {i: (m, OPPOSITE + unit) for i, (words, unit) in said.items() if (m := _opposite(words, unit, headers[i], i in found))}  # fmt: skip
     found |= _less(headers, [i for i in said if i not in found])
     found = {i: (m, unit) for i, (m, unit) in found.items() if unit or m != "gpu.time" or len(headers[i]) > 1}
+    found = {i: (m, unit or _each(headers[i], m)) for i, (m, unit) in found.items()}
+    found = {i: told for i in said if (told := _cut(headers[i], said[i][1], found.get(i)))}
     if said and (stalls or any(m.startswith("stall.") for m, _ in found.values())):
         short = {words_of(k): v for k, v in vocabulary.data()["among_stalls"].items()}
         found |= {i: (short[words], unit) for i, (words, unit) in said.items() if words in short and _fits(short[words], unit, headers[i])}  # fmt: skip
     sizes = {words_of(k): v for k, v in vocabulary.data()["among_launches"].items()}
-    shapes = {
-        i: (sizes[words], unit) for i, (words, unit) in said.items() if i not in found and words in sizes and not unit
-    }
+    shapes = {i: (sizes[words], unit) for i, (words, unit) in said.items() if words in sizes and not unit}
+    shapes |= {i: ("launch.grid_size", "") for i in shapes if _BLOCKS.fullmatch(headers[i])}
+    shapes = {i: told for i, told in shapes.items() if i not in found or found[i][0] == _LANES}
     if len(shapes) > 1 or any(m.startswith(_LAUNCHES) for m, _ in found.values()):
         found |= shapes
     if pipes:
         alone = {words_of(k): v for k, v in vocabulary.data()["among_units"].items()}
         found |= {i: (alone[words], unit) for i, (words, unit) in said.items() if i not in found and words in alone and _fits(alone[words], unit, headers[i])}  # fmt: skip
     return found
+
+
+def _cut(header: str, unit: str, told: tuple[str, str] | None) -> tuple[str, str] | None:
+    """What a PerfWorks counter without its end may be: what its words say, where the counter is that, else its one share."""
+    base = wide_table.split_unit(header)[0].lower()
+    counted = vocabulary.perfworks().get(base) if "__" in header else None
+    if not counted or (told and told[0] in counted and schema.get(told[0]).unit != "cycle"):  # a sum, or of one unit
+        return told
+    shares = [m for m in counted if schema.get(m).unit == "ratio" and _fits(m, unit, header)]
+    return (shares[0], unit) if len(counted) == len(shares) == 1 else None
+
+
+def _each(header: str, metric: str) -> str:
+    """`ratio` where a header says that a figure which may exceed one is one for each of something; "" where not."""
+    known = schema.get(metric)
+    return "ratio" if known.unit == "ratio" and not known.bounded and _EACH.search(header) else ""
 
 
 def _less(headers: Sequence[str], unread: Sequence[int]) -> dict[int, tuple[str, str]]:
@@ -224,7 +249,8 @@ def _may_stand(gone: Sequence[str], metric: str) -> bool:
 
 def _split(header: str) -> tuple[Words, str]:
     """Words and unit text of a header."""
-    text = header.strip() if " " in header.strip() else header.strip().replace("_", " ")
+    text = header.strip().removeprefix("launch__")
+    text = text if " " in text else text.replace("__", " ").replace("_", " ")
     text = _MOST.sub("", _AGGREGATE.sub("", text))
     text = text if _SAID_OF.match(text) else _WHOLE.sub("", text)
     text, scale = scaled(text)

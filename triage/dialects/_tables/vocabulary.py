@@ -7,6 +7,7 @@ import itertools
 import json
 import re
 import tomllib
+import unicodedata
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TypedDict, cast
@@ -43,6 +44,7 @@ class Data(TypedDict):
     drop_of_launches: list[str]
     drop_of_hits: list[str]
     stalls_of_launches: list[str]
+    glossary: dict[str, str]
     same: dict[str, str]
     joined: dict[str, list[str]]
     phrases: dict[str, list[str]]
@@ -58,9 +60,11 @@ class Data(TypedDict):
 def words_of(text: str, apart: bool = False) -> Words:
     """The words that say what is meant. apart: are words that stand without a joint taken apart, `l2hit`, `drambw`?"""
     said = data()
-    low = text if text.islower() else CAMEL.sub(" ", SEVERAL.sub(r"\1", text)).lower()
+    plain = text if text.isascii() else _plain(text)
+    low = plain if plain.islower() else CAMEL.sub(" ", SEVERAL.sub(r"\1", plain)).lower()
     found = _WORD.findall(low)
-    joined = _united(" ".join([_apart(w) for w in found] if apart else found))
+    told = " ".join([_apart(w) for w in found] if apart else found)
+    joined = _united(" ".join(_glossary().get(w, w) for w in told.split()))
     kept = frozenset(filter(None, map(_sense, joined.split())))
     if "launch" in kept and (held := kept.intersection(said["stalls_of_launches"])):
         kept = kept.difference(held) | {"stall"}
@@ -69,6 +73,11 @@ def words_of(text: str, apart: bool = False) -> Words:
     if "launch" not in kept:
         return kept.difference(said["drop_of_stalls"])
     return kept.difference(said["drop_of_launches"], (w for w in said["drop_of_stalls"] if w != "warp"))
+
+
+def _plain(text: str) -> str:
+    """A text without the marks above its letters: `Blöcke`, `durée` -> `Blocke`, `duree`."""
+    return "".join(c for c in unicodedata.normalize("NFKD", text.replace("ß", "ss")) if not unicodedata.combining(c))
 
 
 def _united(text: str) -> str:
@@ -128,6 +137,7 @@ def _pieces() -> frozenset[str]:
         *(p for many in said["joined"].values() for p in many),
         *said["same"],
         *said["same"].values(),
+        *said["glossary"].values(),
     ]
     texts += [*said["drop"], *said["beside"], *said["units"], "draws", "shaded"]
     return frozenset(w for text in texts for w in re.findall(r"[a-z0-9]{2,}", text)).difference(said["never_within"])
@@ -168,6 +178,17 @@ def _made() -> dict[Words, tuple[str, ...]]:
 
 
 @cache
+def perfworks() -> dict[str, frozenset[str]]:
+    """A PerfWorks counter's name up to its dot -> the metrics that it is, by what may stand behind the dot."""
+    found: dict[str, set[str]] = {}
+    for metric in schema.all_metrics().values():
+        for alias in metric.aliases:
+            if "__" in alias and "." in alias:
+                found.setdefault(alias.partition(".")[0].lower(), set()).add(metric.id)
+    return {base: frozenset(ids) for base, ids in found.items()}
+
+
+@cache
 def known_words() -> Words:
     """Every word that stands in what a metric is called."""
     return frozenset().union(*metrics())
@@ -189,6 +210,12 @@ def never() -> frozenset[Words]:
     return frozenset(
         words_of(way) for phrases in data()["never"].values() for phrase in phrases for way in _ways(phrase)
     )
+
+
+@cache
+def _glossary() -> dict[str, str]:
+    """Written -> meant, of single words of other languages."""
+    return {written: meant for meant, many in data()["glossary"].items() for written in many.split()}
 
 
 @cache
