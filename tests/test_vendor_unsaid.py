@@ -103,42 +103,25 @@ VTUNE = [
     "XVE Array:Active(%)", "XVE Array:Stalled(%)", "XVE Array:Idle(%)", "XVE Threads Occupancy(%)", "XVE Stall Reasons:SBID(%)",
     "XVE Stall Reasons:Barrier(%)", "XVE Stall Reasons:Instruction Fetch(%)", "XVE Stall Reasons:Send(%)",
     "GPU Memory Bandwidth, GB/sec:Read", "GPU Memory Bandwidth, GB/sec:Write", "GPU Shared Local Memory:Bank Conflicts",
-    "GPU Shared Local Memory:Average Bandwidth, GB/s",
+    "GPU Shared Local Memory:Average Bandwidth, GB/s", "GPU L3:Average Bandwidth, GB/s:Read", "TLB Misses",
 ]  # fmt: skip
-TASKS = [
-    ["merge_tree", "8388608", "512", "0.2", "10", "22", "77", "1", "95", "14", "58", "0", "1", "40", "30", "0", "700"],
-    [
-        "tile_columns",
-        "8388608",
-        "256",
-        "0.1",
-        "10",
-        "11",
-        "88",
-        "1",
-        "95",
-        "70",
-        "3",
-        "0",
-        "10",
-        "60",
-        "60",
-        "2000000000",
-        "300",
-    ],
-    ["big_switch", "8388608", "256", "0.1", "10", "30", "69", "1", "95", "12", "0", "50", "1", "40", "20", "0", "0"],
-    ["chase", "8388608", "256", "0.1", "10", "9", "90", "1", "95", "84", "0", "0", "1", "40", "20", "0", "0"],
-    ["touch", "131072", "256", "0.00003", "10", "5", "75", "20", "70", "25", "0", "5", "40", "1", "90", "0", "0"],
-]
+TASKS = """
+merge_tree 8388608 512 0.2 10 22 77 1 95 14 58 0 1 40 30 0 700 100 1000
+tile_columns 8388608 256 0.1 10 11 88 1 95 70 3 0 10 60 60 2000000000 300 100 1000
+big_switch 8388608 256 0.1 10 30 69 1 95 12 0 50 1 40 20 0 0 100 1000
+chase 8388608 256 0.1 10 9 90 1 95 84 0 0 1 40 20 0 0 100 1000
+touch 131072 256 0.00003 10 5 75 20 70 25 0 5 40 1 90 0 0 100 1000
+"""
 
 
 def test_what_vtune_says_threads_wait_for(tmp_path: Path) -> None:
     """Stalls with their reasons are no latency of memory only; conflicts count per access of the task's own bandwidth."""
     path = tmp_path / "kernels.csv"
-    path.write_text("\n".join("\t".join(row) for row in (VTUNE, *TASKS)) + "\n")
+    path.write_text("\t".join(VTUNE) + TASKS.replace(" ", "\t"))
     table = read(path, "vtune")
     assert table.columns["eu.stall_barrier"].values[0] == pytest.approx(0.58)
     assert table.columns["slm.accesses"].values[0] == pytest.approx(700e9 * 0.2 / 64)
+    assert table.columns["l3.reads"].values[0] == pytest.approx(100e9 * 0.2 / 64)
     assert not table.unmapped
     check_provenance(table)
     causes = _first(path)

@@ -75,6 +75,8 @@ _RATES = {
     "GPU Shared Local Memory:Average Bandwidth, GB/sec:Read": ("slm.bytes_read", 1.0),
     "GPU Shared Local Memory:Average Bandwidth, GB/sec:Write": ("slm.bytes_written", 1.0),
     "GPU Shared Local Memory:Average Bandwidth, GB/s": ("slm.accesses", 64.0),
+    "GPU L3:Average Bandwidth, GB/sec:Read": ("l3.reads", 64.0),
+    "GPU L3:Average Bandwidth, GB/sec:Write": ("l3.writes", 64.0),
 }
 _GLOBAL, _LOCAL = "Work Size:Global", "Work Size:Local"
 _COPY = re.compile(r"zeCommandListAppend(?:Memory|Image)|clEnqueue(?:Read|Write|Copy|Fill)")
