@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from triage.derive import View
 
 _MATRIX = re.compile(
-    r"gemm|matmul|mat_mul|mmul|conv\dd?|convolution|attention|flash|wgmma|cutlass|xmma|winograd|fprop|dgrad|wgrad",
+    r"gemm|matmul|mat_mul|mmul|\bcijk_|conv\dd?|convolution|attention|flash|wgmma|cutlass|xmma|winograd|fprop|dgrad|wgrad",
     re.IGNORECASE | re.ASCII,
 )
 # how libraries name kernels that run on tensor pipes: by generation and instruction
@@ -31,7 +31,7 @@ _TENSOR = re.compile(
 )
 # what a match of either pattern cannot do without, in small letters and with 0 for every digit
 _NEEDLES = {
-    _MATRIX: ("mm", "mat", "conv", "attention", "flash", "cutlass", "winograd", "fprop", "grad"),
+    _MATRIX: ("mm", "mat", "cijk", "conv", "attention", "flash", "cutlass", "winograd", "fprop", "grad"),
     _TENSOR: ("mma", "tensor", "tcgen00", "nvjet", "s000"),
     COLLECTIVE: ("ccl", "shmem", "cross_device_reduce"),
 }
@@ -257,7 +257,13 @@ DERIVATIONS = (
         lambda view: _named(view, COLLECTIVE),
         whole=True,
     ),
-    Derivation("name.matrix_like", (), "the name holds gemm, conv, attention or the like", _matrix, whole=True),
+    Derivation(
+        "name.matrix_like",
+        (),
+        "the name holds gemm, conv, attention or the like, or is Tensile's for a product (Cijk_...)",
+        _matrix,
+        whole=True,
+    ),
     # roofline
     Derivation(
         "roofline.intensity", ("flop.fp32", "vram.bytes"), "operations / bytes of VRAM", _intensity, ("flop.fp64",)
