@@ -148,6 +148,12 @@ def test_a_run_without_work_is_refused_in_one_line(tmp_path: Path) -> None:
         reader.read(str(path))
 
 
+def test_one_of_two_stamps_is_no_time(tmp_path: Path) -> None:
+    data = database(tmp_path / "r.db", True).read_bytes()
+    with pytest.raises(TriageError):
+        rocpd.read(Source("x.db", data.replace(b"end_id", b"enx_id")), Options())
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.binary(min_size=1, max_size=30), min_size=1, max_size=4),

@@ -106,6 +106,9 @@ def test_busy_units_counted_in_cycles_or_in_fours(busy: int, active: float, tmp_
     assert table.columns["sm.active_warps"].values[0] <= 32
     assert any("quad-cycles" in note for note in table.notes) == (busy == 25_250_000)
     check_provenance(table)
+    few = tmp_path / "few_mi210_pmc_perf.csv"  # waves that wait are resident too
+    few.write_text(path.read_text().replace("SQ_WAVE_CYCLES", "SQ_INSTS_GDS"))
+    assert read(few, "rocprof-compute").columns["sm.active"].values[0] == pytest.approx(active, abs=0.001)
 
 
 VTUNE = [

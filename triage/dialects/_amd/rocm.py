@@ -232,7 +232,9 @@ def _busy_in_cycles(table: Table, export: Export) -> None:
 
     Quad-cycles where plain cycles would make more waves resident, over all kernels, than a compute unit has slots.
     """
-    busy, waves = export.counters.get("SQ_BUSY_CU_CYCLES"), export.counters.get("SQ_WAVE_CYCLES")
+    busy = export.counters.get("SQ_BUSY_CU_CYCLES")
+    # waves that wait are resident too; both count in fours
+    waves = next((c for name in ("SQ_WAVE_CYCLES", "SQ_WAIT_ANY") if (c := export.counters.get(name))), None)
     if busy is None or waves is None:
         return
     both = np.isfinite(busy.values) & np.isfinite(waves.values)

@@ -95,7 +95,7 @@ class Run:
         if not len(found):
             return pd.DataFrame({c: np.zeros(0, dtype=np.int64) for c in (*wanted, *columns, "row", "stream", "key")})
         found["row"] = np.arange(len(found))
-        if "start" not in found and self._stamps is not None and "start_id" in found:
+        if "start" not in found and self._stamps is not None and {"start_id", "end_id"} <= set(found):
             for side in ("start", "end"):
                 found[side] = found[f"{side}_id"].map(self._stamps).fillna(MISSING).astype(np.int64)
         for c in ("agent_id", "queue_id", "stream_id", "pid", "tid"):
