@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -25,7 +26,13 @@ from triage.inference.evaluate import Lookup
 from triage.inference.groups import reads
 from triage.inference.setting import about
 from triage.rulebook.applies import LANGUAGES, may_hold
-from triage.rulebook.rule import Rule
+from triage.rulebook.rule import Advice, Cite, Rule
+
+_CUDA = re.compile(r"\bcuda([A-Z]\w*)")
+_HIP = {
+    "cudaMallocHost": "hipHostMalloc",
+    "cudaFreeHost": "hipHostFree",
+}  # all others differ in their first letters alone
 
 
 def findings(d: Diagnosis, items: Sequence[Item] = ()) -> tuple[list[Finding], list[Finding]]:
@@ -130,10 +137,10 @@ class _Maker:
             evidence=checks,
             advice=tuple(text for _, text in advice),
             code=tuple(
-                (a.language, a.code) for a, _ in advice if a.code and may_hold(LANGUAGES.get(a.language, {}), here)
+                _written(a, here) for a, _ in advice if a.code and may_hold(LANGUAGES.get(a.language, {}), here)
             ),
             caveats=tuple(caveats),
-            cites=rule.cites,
+            cites=tuple(sorted(rule.cites, key=lambda c: _foreign(c, here))),
             fingerprint=fingerprint(rule, identity(self.part.capture, workload)),
             locations=locations(self.part.capture, workload, self.d.book.causes.get(rule.cause), checks),
         )
@@ -176,3 +183,15 @@ class _Maker:
                     f"\u201c{said(title)}\u201d would look the same; {said(schema.get(t.by).label)} ({t.by}) decides: {said(t.how)}"
                 )
         return out
+
+
+def _foreign(cite: Cite, here: Mapping[str, str]) -> bool:
+    """Is a source about other vendors' GPUs? Those come last."""
+    return bool(cite.vendors) and here.get("vendor", "") not in cite.vendors
+
+
+def _written(advice: Advice, here: Mapping[str, str]) -> tuple[str, str]:
+    """(language, code); CUDA's calls as HIP names them."""
+    if advice.language == "cuda" and here.get("api") == "hip":
+        return "hip", _CUDA.sub(lambda m: _HIP.get(m[0], f"hip{m[1]}"), advice.code)
+    return advice.language, advice.code

@@ -86,7 +86,8 @@ def _tiny(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
     """Ranges shorter than 10 µs; kernel launches apart from markers, because their remedies differ."""
     # a workload may be a hundred launches of one kernel: what is short is each of them
     calls = np.maximum(capture.calls, 1)
-    timed = leaf & (own > 0)
+    # copies are short for reasons of their own, and no launch that a graph would save
+    timed = leaf & (own > 0) & (capture.kinds != "copy")
     if not timed.any():
         return {}
     tiny = timed & (own / calls < TINY_NS)

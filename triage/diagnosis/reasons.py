@@ -19,6 +19,11 @@ from triage.ground.wording import FLIPPED, comparison, lower_first, upper_first
 from triage.rulebook.expression import FALSE, Condition
 from triage.rulebook.rule import Rule
 
+SETTINGS = (
+    "cuda-kernel",
+    "kernel-launch",
+)  # say what the work is: rules that leave it to others were never in question
+
 
 class Reasons:
     """Why rules do not speak, on the workloads of some outcomes."""
@@ -56,9 +61,8 @@ class Reasons:
             if rule.is_concept:
                 continue
             for by, hit in o.truth.overruled.get(index, ()):
-                out += [
-                    (rule.id, int(o.rows[i]), self._overruled(rule, by, int(i))) for i in np.flatnonzero(hit & asked)
-                ]
+                where = np.flatnonzero(hit & asked) if by not in SETTINGS else ()
+                out += [(rule.id, int(o.rows[i]), self._overruled(rule, by, int(i))) for i in where]
             if rule.rules_out:
                 out += self._excluded(rule, index, o.silent(index) & asked & self._relevant(rule))
         # two causes that overrule a third may rest on one finding
@@ -135,8 +139,12 @@ class Reasons:
                 chosen = next(
                     (m for m, x, tells in zip(names, inputs, measure, strict=True) if tells and x[i] == v), ""
                 )
+                # the highest of several, asked whether it is lower than itself, is no reason
                 if measured and (
-                    gates(chosen, bound) or (v == 0 and guard) or (inputs and all(x[i] != x[i] for x in inputs))
+                    v == bound
+                    or gates(chosen, bound)
+                    or (v == 0 and guard)
+                    or (inputs and all(x[i] != x[i] for x in inputs))
                 ):
                     continue
                 yield rule.id, w, said(chosen, bound)(v)
