@@ -16,6 +16,10 @@ SECTOR = 32.0  # bytes; L1, L2 and DRAM move whole sectors
 DENSE = 4.0  # sectors of a warp's perfectly coalesced 4-byte access
 WIDEST = 16.0  # sectors of a warp's perfectly coalesced 16-byte access: more is waste whatever the type
 EXCUSED = 0.25  # what the rules of both kinds tolerate: from there on the other kind is at fault
+# Bytes per second of 16 lanes and one direction, as NVIDIA's data sheets give them: V100 and T4 have PCI Express 3.0, A100 and
+# all of 8.x have 4.0, H100 and later 5.0. Before which compute capability -> peak.
+_LINKS = ((8.0, 16e9), (9.0, 32e9))
+_FASTEST = 64e9
 _EPS = 0.05  # sectors: an average of 4.02 is still dense
 
 
@@ -118,6 +122,13 @@ def _atomics(
     # a message takes one access of the load/store cache or several, so that the share comes out low, never high
     on_xe = first(over(l3, reads + np.nan_to_num(writes) + l3), over(messages, first(every, sends, lines_l1)))
     return np.clip(first(over(_either(atomics, reductions), all_), by_lines, by_requests, on_xe), 0.0, 1.0)
+
+
+def _on_the_bus(time_ns: Values, read: Values, written: Values, capability: Values) -> Values:
+    """Of a GPU that nobody knows the fastest link is assumed; more than such a link can move came over another one."""
+    peak = np.select([capability < generation for generation, _ in _LINKS], [peak for _, peak in _LINKS], _FASTEST)
+    share = over(np.fmax(read, written), time_ns * 1e-9 * peak)  # both directions at a time
+    return np.where(share <= 1, share, np.nan)
 
 
 def _of(part: Values, *rest: Values) -> Values:
@@ -272,6 +283,14 @@ DERIVATIONS = (
         _FAR,
         "system misses / all L2 misses",
         lambda s, p, d: over(s, s + p + d),
+    ),
+    Derivation(
+        "pcie.least_share",
+        ("gpu.time",),
+        "the larger of bytes read and written / time / the peak of 16 lanes of the fastest PCI Express its GPU can have",
+        _on_the_bus,
+        ("pcie.read_bytes", "pcie.write_bytes", "device.capability"),
+        ask=("pcie.read_bytes",),
     ),
     # video memory
     Derivation(

@@ -178,6 +178,12 @@ METRICS = (
         "L2 misses served from system or peer memory, of all L2 misses",
     ),
     _share(
+        "pcie.least_share",
+        "Time on the bus, at least",
+        "low",
+        "Share of the time that the bytes counted on PCI Express take on the widest and fastest link its GPU can have",
+    ),
+    _share(
         "l2.sysmem_share",
         "L2 misses to system memory, share",
         "low",
