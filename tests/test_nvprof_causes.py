@@ -25,6 +25,8 @@ ILL: dict[str, dict[str, str]] = {
     "uncoalesced-loads": {"gld_efficiency": "12.50%", "dram_utilization": "High (8)", "stall_memory_dependency": "70.00%", "issue_slot_utilization": "8.00%"},
     "uncoalesced-stores": {"gst_efficiency": "12.50%", "dram_utilization": "High (8)", "stall_memory_throttle": "50.00%", "issue_slot_utilization": "8.00%"},
     "bank-conflicts": {"shared_efficiency": "3.20%", "shared_utilization": "High (9)", "stall_memory_throttle": "45.00%", "issue_slot_utilization": "12.00%"},
+    "bus-traffic": {"sysmem_utilization": "High (8)", "dram_utilization": "Low (1)", "l2_utilization": "Low (1)", "stall_memory_dependency": "90.00%", "issue_slot_utilization": "2.00%"},
+    "idle-sms": {"sm_efficiency": "9.00%", "dram_utilization": "Low (1)", "stall_memory_dependency": "68.00%", "issue_slot_utilization": "20.00%"},
     "divergence": {"warp_execution_efficiency": "31.00%", "warp_nonpred_execution_efficiency": "28.00%", "branch_efficiency": "72.00%", "issue_slot_utilization": "70.00%"},
     "memory-latency": {"stall_memory_dependency": "82.00%", "issue_slot_utilization": "6.00%"},
     "barrier-waits": {"stall_sync": "55.00%", "issue_slot_utilization": "18.00%"},
@@ -91,3 +93,9 @@ def test_occupancy_alone_is_told_but_promises_nothing(tmp_path: Path) -> None:
     assert said.gain is None
     assert found.todo == []
     assert "24.0 %" in said.message
+
+
+def test_conflicts_lead_though_the_texture_side_of_l1_idles(tmp_path: Path) -> None:
+    """Shared memory's own utilisation says that it is busy; L1's does not count it."""
+    ill = {**WELL, **ILL["bank-conflicts"], "tex_utilization": "Low (1)"}
+    assert diagnosed(tmp_path / "metrics.csv", ill)[0] == "bank-conflicts"

@@ -105,3 +105,54 @@ def test_kernels_with_a_grid_and_a_block_are_no_frame(tmp_path: Path) -> None:
     path = _table(tmp_path, head, "tile,0.6,16384,256,93,93,0,81,5,0", "mma,0.45,1080,256,33,64,0,82,39,33")
     rules = {f["rule"] for f in api.diagnose(path).to_dict()["findings"]}
     assert not [r for r in rules if r.startswith(("GFX", "MOB"))]
+
+
+HEAD = (
+    "kernel,us,grid,block,regs/thread,SM %,DRAM %,L2 %,L1 %,L1 hit %,L2 hit %,theor. occ %,achieved occ %,issue slots busy %,"
+    "threads/warp,sectors/req load,LSU pipe %,TEX pipe %,tensor pipe %,smem bank conflicts %,smem atomics,host memory read [MB],"
+    "stall long scoreboard %,stall short scoreboard %,stall lg throttle %,stall mio throttle %,stall tex throttle %,"
+    "stall math pipe throttle %,stall not selected %,stall no instruction %,stall barrier %,stall wait %"
+)
+WELL = "k,600,20000,256,32,30,30,25,20,40,60,100,90,30,32,4,12,0,0,0,0,0,28,4,2,2,0,5,8,2,0,20"
+ILL = {
+    "the bus is busier than the GPU": ("bus-traffic", {"SM %": 1, "DRAM %": 2, "L2 %": 2, "L1 %": 1, "LSU pipe %": 1,
+        "host memory read [MB]": 9, "issue slots busy %": 1, "stall long scoreboard %": 96, "stall wait %": 0}),
+    "a full queue before idle L1 and L2": ("atomics-contention", {"SM %": 2, "DRAM %": 24, "L2 %": 7, "L1 %": 2, "LSU pipe %": 2,
+        "issue slots busy %": 2, "stall long scoreboard %": 30, "stall lg throttle %": 61, "stall wait %": 0}),
+    "few atomics keep shared memory busy": ("atomics-contention", {"L1 %": 86, "LSU pipe %": 5, "SM %": 8, "L1 hit %": 0,
+        "smem atomics": 3_000_000, "issue slots busy %": 8, "stall long scoreboard %": 6, "stall short scoreboard %": 48,
+        "stall mio throttle %": 42, "stall wait %": 1}),
+    "the texture pipe leads the SM": ("texture-queue", {"SM %": 87, "TEX pipe %": 87, "L1 hit %": 88, "L1 %": 34,
+        "stall tex throttle %": 50, "stall wait %": 6}),
+    "registers, but code that does not arrive": ("instruction-fetch", {"regs/thread": 100, "theor. occ %": 31, "achieved occ %": 30,
+        "SM %": 24, "DRAM %": 4, "L2 %": 4, "L1 %": 3, "issue slots busy %": 22, "stall no instruction %": 62, "stall long scoreboard %": 9}),
+    "barriers and loads beside a half-busy L1": ("barrier-waits", {"L1 %": 64, "L2 %": 63, "LSU pipe %": 24, "tensor pipe %": 33, "SM %": 33,
+        "L1 hit %": 0, "issue slots busy %": 15, "stall barrier %": 55, "stall long scoreboard %": 24, "stall wait %": 5}),
+}  # fmt: skip
+
+
+def _lead(folder: Path, changes: dict[str, object]) -> str:
+    """The cause that leads the first of two kernels, the second of which is well."""
+    row = dict(zip(HEAD.split(","), WELL.split(","), strict=True)) | {name: str(v) for name, v in changes.items()}
+    found = api.diagnose(_table(folder, HEAD, ",".join(row.values()), "well" + WELL[1:])).to_dict()
+    return next(str(w["chain"][0]) for w in found["workloads"] if w["name"] == "k")
+
+
+@pytest.mark.parametrize("name", ILL)
+def test_the_cause_that_the_figures_prove_comes_first(name: str, tmp_path: Path) -> None:
+    expected, changes = ILL[name]
+    assert _lead(tmp_path, changes) == expected
+
+
+TRACE = "Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Reg/Trd,StcSMem (MB),DymSMem (MB),Bytes (MB),Throughput (MB/s),SrcMemKd,DstMemKd,Device,Ctx,Strm,Name"
+
+
+@pytest.mark.parametrize(("us", "told"), [(1_900, True), (3, False)])
+def test_a_timeline_names_launches_of_a_few_groups_that_last(us: int, told: bool, tmp_path: Path) -> None:
+    """No unit's share is known there: half of the SMs without a group are enough, but not in a launch that is over at once."""
+    ends = [
+        f"{i * (us + 1) * 1000},{us * 1000},{i},4,1,1,256,1,1,40,0,0,,,,,NVIDIA A100-SXM4-80GB (0),1,7,merge(float*)"
+        for i in range(3)
+    ]
+    found = api.diagnose(_table(tmp_path, TRACE, *ends)).to_dict()
+    assert ("CMP001" in {f["rule"] for f in found["findings"]}) == told

@@ -52,12 +52,21 @@ def _pipe(view: View, pipe: str) -> Values:
     return first(view[f"pipe_elapsed.{pipe}"], while_active * view["sm.active"])
 
 
+def _texture_pipe(view: View) -> Values:
+    """Share of peak of the texture pipe; over active cycles where nobody knows how long the SM was."""
+    return first(_pipe(view, "tex"), view["pipe.tex"])
+
+
+def _texture(view: View) -> Values:
+    return highest(*(view[f"l1tex.{part}"] for part in _TEXTURE), _texture_pipe(view))
+
+
 def _math(view: View) -> Values:
     pipes = highest(*(_pipe(view, p) for p in _MATH))
     # what L1 writes back the SM takes in: the same transfers count in both roll-ups
     back = view["l1tex.lsu_writeback"]
     # and where the memory pipes are as busy as the SM, one of them leads
-    others = (view["unit.issue"], view["unit.lsu"], back, view["memory.pipes_busy"])
+    others = (view["unit.issue"], view["unit.lsu"], _texture_pipe(view), back, view["memory.pipes_busy"])
     return highest(pipes, _led(view["sm.throughput"], pipes, *others))
 
 
@@ -147,9 +156,10 @@ DERIVATIONS = (
     Derivation(
         "unit.texture",
         (),
-        "the highest of L1's data stage, filter and write-back for textures",
-        highest,
-        tuple(f"l1tex.{p}" for p in _TEXTURE),
+        "the highest of L1's data stage, filter and write-back for textures, and of the pipe that fills them",
+        _texture,
+        (*(f"l1tex.{p}" for p in _TEXTURE), "pipe_elapsed.tex", "pipe.tex"),
+        whole=True,
         ask=("l1tex.filter", "l1tex.tex_data"),
     ),
     Derivation(

@@ -52,6 +52,7 @@ _BESIDE = (
     *("stall.lg_throttle", "stall.mio_throttle", "stall.tex_throttle", "stall.math_pipe_throttle"),
     *("stall.short_scoreboard", "stall.not_selected", "launch_stall."),
 )
+SEVERAL = 3  # of these beside sizes of launches: a frame's table may have borrowed NVIDIA's words, one of kernels has its counters
 # GPUs of phones and Macs, of which no limits are known here: how their names begin, and counters that no other vendor's tool has
 _TILERS = (
     (
@@ -100,7 +101,16 @@ def vendor_of(capture: Capture) -> str:
         return told
     votes = {vendor: sum(m.startswith(own) for m in capture.facts) for vendor, own in (*OWN.items(), ("", _BESIDE))}
     first, *rest = (vendor for vendor, n in votes.items() if n == max(votes.values()))
-    return "" if rest else first
+    if not rest and first:
+        return first
+    strangers = any(votes[vendor] for vendor in OWN)
+    return "nvidia" if not strangers and _launched_by_cuda(capture) else ""
+
+
+def _launched_by_cuda(capture: Capture) -> bool:
+    """Does a table of launches, which no tool signed, tell several reasons to wait that only NVIDIA's SMs have?"""
+    reasons = {m.partition(".")[2] for m in capture.facts if m.replace("_cycles", "").startswith(_BESIDE)}
+    return len(reasons) >= SEVERAL and "launch.block_size" in capture.facts and not of_a_frame(capture)
 
 
 def tiler_of(capture: Capture) -> str:

@@ -52,6 +52,8 @@ _MAP: dict[str, tuple[str, float]] = {
     "dram_utilization": ("vram.throughput", 0.1),
     "l2_utilization": ("l2.throughput", 0.1),
     "tex_utilization": ("l1tex.throughput", 0.1),
+    "shared_utilization": ("l1tex.shared_data", 0.1),
+    "sysmem_utilization": ("pcie.throughput", 0.1),
     "tex_cache_hit_rate": ("l1tex.hit_rate", 1.0),
     "l2_tex_hit_rate": ("l2.hit_rate", 1.0),
     "flop_count_sp_add": ("inst.fadd", 1.0),
