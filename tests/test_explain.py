@@ -167,7 +167,6 @@ def test_explain_says_of_every_rule_what_the_report_says(sample: str, book: Any)
         ):
             key = (rule.id, workload)
             if by in SETTINGS:  # left to other rules by what the work is: never in question
-                assert key not in overruled
                 continue
             # a blind spot names its rules and its workloads, not the pairs: only a missing entry contradicts
             agree = {"fires": key in fired, "overruled": key in overruled, "blind": key in blind}
