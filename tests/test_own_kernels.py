@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from triage import api, dialects
 from triage.capture.source import Source
+from triage.derive import View
 from triage.dialects._tables import spoken
 
 
@@ -156,3 +158,73 @@ def test_a_timeline_names_launches_of_a_few_groups_that_last(us: int, told: bool
     ]
     found = api.diagnose(_table(tmp_path, TRACE, *ends)).to_dict()
     assert ("CMP001" in {f["rule"] for f in found["findings"]}) == told
+
+
+QUEUES = "kernel,us,grid,block,SM %,DRAM %,L2 %,L1 %,L1 hit %,iss %,stall long sb %,stall lg throttle %,stall mio throttle %,stall tex throttle %"
+
+
+def first_causes(path: Path) -> dict[str, str]:
+    """Kernel -> the cause of its first finding that is a root."""
+    told = api.diagnose(path).to_dict()
+    names = {w["id"]: w["name"] for w in told["workloads"]}
+    found: dict[str, str] = {}
+    for f in told["findings"]:
+        if f["root"] and f["cause"] not in ("near-limit", "low-throughput"):
+            found.setdefault(names[f["workload"]], f["cause"])
+    return found
+
+
+def test_queues_of_an_sm_tell_whose_gpu_a_table_of_kernels_is_of(tmp_path: Path) -> None:
+    """The article's words for textures are not said of a kernel whose full queue is known."""
+    rows = ("resample,264,10200,256,32,22,9,67,54,33,16,1,1,62", "triad,530,65536,256,16,92,30,6,0,16,79,0,1,0")
+    path = _table(tmp_path, QUEUES, *rows)
+    assert first_causes(path)["resample"] == "texture-queue"
+    view = View(api.read(path))
+    assert view["device.is_nvidia"].tolist() == [1, 1]
+    frame = api.read(_table(tmp_path, QUEUES.replace("block", "CROP %"), *rows))  # a frame may call anything so
+    assert np.isnan(View(frame)["device.is_nvidia"]).all()
+
+
+def test_a_figure_that_is_no_share_contradicts_none(tmp_path: Path) -> None:
+    found = api.read(_table(tmp_path, "kernel,ms,SM %,DRAM %,DRAM BW", "a,1,20,81,622", "b,1,30,79,603"))
+    assert not [q for q in found.quality if q.check == "columns-disagree"]
+
+
+def test_what_was_stated_tells_which_resource_holds_warps_back_without_shared_memory(tmp_path: Path) -> None:
+    head = "kernel,us,grid,block,regs,SM %,DRAM %,occupancy theoretical %"
+    rows = ("explained,910,1600,128,232,34,9,25", "something else,910,1600,128,40,34,9,25")
+    view = View(api.read(_table(tmp_path, "# Tesla T4", head, *rows)))
+    assert view["limited_by.registers"][0] == 1
+    assert np.isnan(view["limited_by.registers"][1])  # 40 registers fill every slot: what holds them back is not told
+
+
+def test_what_l1_moves_is_no_math_although_the_sm_counts_it_too(tmp_path: Path) -> None:
+    head = "kernel,us,SM %,L1 %,L2 %,DRAM %,issue active %,FMA pipe %"
+    view = View(
+        api.read(_table(tmp_path, head, "stencil,733,90.4,90.4,31,67,72,49", "product,733,90.4,60,31,67,72,49"))
+    )
+    assert view["unit.math"].tolist()[1] == pytest.approx(0.904)
+    assert not view["unit.math"][0] > 0.5
+
+
+def test_loads_that_wait_for_the_host_are_its_and_few_conflicts_are_no_wait(tmp_path: Path) -> None:
+    head = f"{QUEUES},L2 hit %,sysmem share of L2 misses %,shared wavefronts per access,stall short sb %"
+    rows = (
+        "host table,3900,4320,256,2,1,1,1,7,2,83,1,0,0,68,91,1.0,0",
+        "device table,3900,4320,256,2,40,20,10,7,2,83,1,0,0,68,1,1.0,0",
+        "lookups,197,10200,256,40,13,6,45,20,37,0,1,21,0,71,0,1.12,51",
+        "columns,197,10200,256,20,13,6,45,20,15,0,1,31,0,71,0,9.0,51",
+    )
+    assert first_causes(_table(tmp_path, head, *rows)) == {
+        "host table": "far-memory",
+        "device table": "memory-latency",
+        "lookups": "shared-memory-latency",
+        "columns": "bank-conflicts",
+    }
+
+
+def test_a_full_pipe_of_double_precision_has_no_matrix_engine_to_go_to(tmp_path: Path) -> None:
+    head = "kernel,ms,XVE Active [%],XVE Stalled [%],FP64 Pipe [%],XMX Active [%],HBM Bandwidth Utilization [%]"
+    rows = ("dgemm_blocked,5,94,4,89,0,12", "sgemm_naive,5,94,4,0,0,12")
+    found = first_causes(_table(tmp_path, "# Intel Data Center GPU Max 1550", head, *rows))
+    assert found == {"dgemm_blocked": "fp64-bound", "sgemm_naive": "matrix-unused"}

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 HALF_TIME = 0.5
 START_NS = 2000.0  # public captures of kernels that do next to nothing last 1.6 to 2.6 µs
 SAME_PEAK = 0.06  # products of one generation whose bandwidths differ by less are not told apart
+SAME = 0.005  # an occupancy that is printed in whole percent
 SAMPLE = 4096  # rows of a capture that are asked what the device is
 HALF = 0.0051  # waves are printed with two decimals: half of the last one, and a little for binary fractions
 # word in occupancy.limit_* -> name of the limiter in triage.occupancy
@@ -65,11 +66,14 @@ def model_of(device: Device | None, wave: float = np.nan) -> Model | None:
         return None
 
 
-def arguments(view: View) -> tuple[Indices, dict[str, Indices]] | None:
-    """(positions with a complete launch, arguments of the occupancy model there); None when there are none."""
+def arguments(view: View, shared_too: bool = True) -> tuple[Indices, dict[str, Indices]] | None:
+    """(positions with a complete launch, arguments of the occupancy model there); None when there are none.
+
+    shared_too: else launches are taken for complete without their shared memory, as if they had none.
+    """
     # An average over launches that differ is a fraction: no launch asked for that many, so there is nothing to answer.
     threads, registers = (full(view[m], view.size) for m in _ASKED)
-    shared = np.floor(full(shared_asked(view), view.size))
+    shared = np.floor(full(shared_asked(view), view.size)) if shared_too else np.zeros(view.size)
     whole = (threads == np.floor(threads)) & (registers == np.floor(registers))
     at = np.flatnonzero((threads >= 1) & (registers >= 0) & (shared >= 0) & whole)
     if not len(at):
@@ -96,13 +100,22 @@ def _theory(view: View) -> dict[str, Floats]:
 def _calculate(view: View) -> dict[str, Floats]:
     wave = view.capture.facts.get("launch.wave_size", np.full(1, np.nan))
     width = float(np.nanmax(wave)) if np.isfinite(wave).any() else np.nan  # of the whole capture
-    model, asked = model_of(view.capture.device, width), arguments(view)
+    model, asked, stated = model_of(view.capture.device, width), arguments(view), None
+    if model is not None and asked is None and np.isnan(shared_asked(view)).all():
+        stated = view.capture.facts.get("occupancy.theoretical")
+        asked = None if stated is None else arguments(view, shared_too=False)
     if model is None or asked is None:
         return {}
     from triage.occupancy.core import UNLIMITED
 
     at, launch = asked
     core = model.run(**launch)
+    if stated is not None:  # shared memory that nobody tells holds nothing back where the rest explains what was stated
+        explained = (
+            np.abs(core.groups * np.minimum(core.waves, model.slots) / model.slots - stated[view.rows][at]) <= SAME
+        )
+        at = at[explained]
+        core = model.run(**{name: values[explained] for name, values in launch.items()})
     out: dict[str, Floats] = {}
     for metric, name in LIMITS.items():
         if name in core.limits:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 MOST = 0.5  # a bound that leaves both answers open is no answer
 BEYOND = 0.03  # a roll-up and its highest part come from two passes: that far apart they are still one number
+ROUNDED = 0.001  # one figure of one pass, printed twice
 # LSU requests L1 takes in per turn of its data stage, both at peak; measured per generation. On sm_120 (public captures of a
 # transposition and of a matrix product) that is the rate of loads and of shared memory, a global store takes as long as three.
 # sm_100 and sm_103 are left out: public captures of theirs hold the pipe's share of peak beside no count of requests.
@@ -67,7 +68,15 @@ def _math(view: View) -> Values:
     back = view["l1tex.lsu_writeback"]
     # and where the memory pipes are as busy as the SM, one of them leads
     others = (view["unit.issue"], view["unit.lsu"], _texture_pipe(view), back, view["memory.pipes_busy"])
-    return highest(pipes, _led(view["sm.throughput"], pipes, *others))
+    return highest(pipes, _led(view["sm.throughput"], pipes, *others, _twin(view)))
+
+
+def _twin(view: View) -> Values:
+    """L1's share of peak where it is the SM's too, and issue and pipes are below even while active: what both count are L1's transfers; else missing."""
+    sm, l1, issue = view["sm.throughput"], view["l1tex.throughput"], view["sm.issue_per_active"]
+    below = highest(issue, *(view[f"{kind}.{p}"] for kind in ("pipe", "pipe_busy") for p in _MATH))
+    known = ~np.isnan(issue) & ~np.isnan(view["pipe.fma"])
+    return np.where(known & (np.abs(sm - l1) <= ROUNDED) & (below < sm - BEYOND), l1, np.nan)
 
 
 def _l1_data(whole: Values, lsu: Values, fill: Values, out: Values, *parts: Values) -> Values:
@@ -191,7 +200,13 @@ DERIVATIONS = (
         (),
         "the busiest math pipe; SM SOL where nothing of the SM that was measured leads",
         _math,
-        ("sm.throughput", *(f"pipe_elapsed.{p}" for p in _MATH), *(f"pipe.{p}" for p in _MATH)),
+        (
+            "sm.throughput",
+            "l1tex.throughput",
+            "sm.issue_per_active",
+            *(f"pipe_elapsed.{p}" for p in _MATH),
+            *(f"pipe.{p}" for p in _MATH),
+        ),
         whole=True,
         ask=("sm.throughput",),
     ),

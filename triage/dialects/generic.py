@@ -163,7 +163,8 @@ def read(source: Source, options: Options) -> Table:
         if metric in table.columns:
             stages.highest(table, metric, [(headers[c], c, wide.numbers[c]) for c in places])
     for metric, c, unit in rivals:
-        if metric not in table.columns:  # the one it says once more was something else after all
+        # the one it says once more was something else after all, or this is: `DRAM BW` of 622
+        if metric not in table.columns or plausible.no_share(metric, unit, wide.numbers[c]):
             continue
         table.quality += plausible.disagree(
             metric, table.columns[metric], headers[c], unit, wide.numbers[c], table.line
