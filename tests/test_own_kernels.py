@@ -228,3 +228,13 @@ def test_a_full_pipe_of_double_precision_has_no_matrix_engine_to_go_to(tmp_path:
     rows = ("dgemm_blocked,5,94,4,89,0,12", "sgemm_naive,5,94,4,0,0,12")
     found = first_causes(_table(tmp_path, "# Intel Data Center GPU Max 1550", head, *rows))
     assert found == {"dgemm_blocked": "fp64-bound", "sgemm_naive": "matrix-unused"}
+
+
+@pytest.mark.parametrize(("threads", "size"), [(("256", "128"), [256, 128]), (("40960", "128"), None)])
+def test_fewer_threads_than_blocks_are_one_blocks(
+    threads: tuple[str, str], size: list[int] | None, tmp_path: Path
+) -> None:
+    rows = (f"k{i},1,{160 * 10**i},{n},40" for i, n in enumerate(threads))
+    found = api.read(_table(tmp_path, "kernel,ms,blocks,threads,registers per thread", *rows))
+    told = found.facts.get("launch.block_size")
+    assert (None if told is None else told.tolist()) == size

@@ -36,7 +36,12 @@ def _table(folder: Path, *lines: str) -> Path:
         ("Débit DRAM (%)", "vram.throughput"),
         ("Occupation théorique (%)", "occupancy.theoretical"),
         ("Registres par thread", "launch.registers"),
-        ("Mémoire partagée par bloc (Ko)", ""),  # octets are not known
+        ("Mémoire partagée par bloc (Ko)", "launch.shared"),  # octets
+        ("Bande passante DRAM (Go/s)", "vram.bandwidth"),
+        ("Conflits de banques (%)", "shared.conflict_share"),
+        ("Taux d'occupation (%)", "sm.occupancy"),
+        ("Taille de bloc", "launch.block_size"),
+        ("Tensorkerne (%)", "pipe.tensor"),
         ("Mémoire partagée par bloc (KiB)", "launch.shared"),
         ("Last (%)", ""),  # load, or the one before
         ("occ th. [%]", "occupancy.theoretical"),

@@ -67,10 +67,7 @@ def model_of(device: Device | None, wave: float = np.nan) -> Model | None:
 
 
 def arguments(view: View, shared_too: bool = True) -> tuple[Indices, dict[str, Indices]] | None:
-    """(positions with a complete launch, arguments of the occupancy model there); None when there are none.
-
-    shared_too: else launches are taken for complete without their shared memory, as if they had none.
-    """
+    """(positions with a complete launch, arguments of the occupancy model there); None for none. shared_too: else as if none asked for any."""
     # An average over launches that differ is a fraction: no launch asked for that many, so there is nothing to answer.
     threads, registers = (full(view[m], view.size) for m in _ASKED)
     shared = np.floor(full(shared_asked(view), view.size)) if shared_too else np.zeros(view.size)
@@ -78,11 +75,7 @@ def arguments(view: View, shared_too: bool = True) -> tuple[Indices, dict[str, I
     at = np.flatnonzero((threads >= 1) & (registers >= 0) & (shared >= 0) & whole)
     if not len(at):
         return None
-    found = {
-        "threads": threads[at],
-        "registers": registers[at],
-        "shared": shared[at],
-    }
+    found = {"threads": threads[at], "registers": registers[at], "shared": shared[at]}
     if view.capture.device is not None and view.capture.device.vendor == "amd":
         for metric, name in (("launch.scalar_registers", "sgprs"), ("launch.accum_registers", "agprs")):
             column = view.capture.facts.get(metric)

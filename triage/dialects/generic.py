@@ -143,6 +143,7 @@ def read(source: Source, options: Options) -> Table:
         own_rows.of_device(table, wide.texts[roles["device"]])
     else:
         device_name.by_comment(table, source.head_lines[: line - 1])
+    plausible.threads_of_a_block(columns, wide.numbers)
     table.quality += plausible.occupancy(columns, headers, wide.numbers, table.device)
     if waits := plausible.cycles_of_waits(columns, wide.numbers):
         columns |= {f"stall_cycles.{reason}": columns.pop(f"stall.{reason}") for reason in waits}
@@ -221,7 +222,8 @@ def _meant(headers: list[str], taken: set[int], mapping: dict[str, str]) -> _Mea
     asked = ["" if mine or not _doubted(k) else bare or h for h, bare, k, mine in zip(headers, staged, known, own, strict=True)]  # fmt: skip
     stalls = any(metric.startswith("stall.") for metric, _ in known)
     units_alone = sum(m.endswith(".throughput") and " " not in h.strip() for h, (m, _) in zip(headers, known, strict=True))  # fmt: skip
-    words = spoken.read(asked, stalls=stalls, pipes=units_alone >= UNITS_ALONE)
+    launches = any(metric.startswith(("launch.", "occupancy.limit_")) for metric, _ in known)
+    words = spoken.read(asked, stalls=stalls, pipes=units_alone >= UNITS_ALONE, launches=launches)
     words = {i: found for i, found in words.items() if not known[i][0] or schema.get(found[0]).unit == "ratio"}
     words |= spoken.busy(["" if mine else h for h, mine in zip(headers, own, strict=True)], [words.get(i, k) for i, k in enumerate(known)])  # fmt: skip
     strange = {

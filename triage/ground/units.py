@@ -46,6 +46,8 @@ def unit(text: str) -> tuple[str, float]:
         return "ratio", 0.01
     if low in ("ratio", "fraction"):
         return "ratio", 1.0
+    if m := re.fullmatch(r"([kmgt]i?)o(?:ctets?)?((?:/|\s*par\s*)s)?", low):  # French: `Go/s`
+        low = f"{m[1]}b{'/s' if m[2] else ''}"
     singular = low[:-1] if low.endswith("s") and not low.endswith("ss") and low not in _TIME and len(low) > 2 else low
     for name in (low, singular):
         if name in _TIME:

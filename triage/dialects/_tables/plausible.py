@@ -31,6 +31,7 @@ _WARPS = {"occupancy.theoretical_warps": "occupancy.theoretical", "sm.active_war
 _OPEN = re.compile(r"sm occupancy|sm (?:warps active|max warps|maximum warps)")
 SLOTS = 64  # warps that any NVIDIA SM holds at most (compute capability 3.0 to 8.0, 9.0 and 10.0)
 ABOVE_THEORY = 0.05  # what an achieved occupancy may exceed the theoretical one by, for all that was rounded
+LARGEST_BLOCK = 1024  # threads
 SMALL = 0.5  # of a share that stands beside percentages: so little is no percentage of these
 # shares that are a good part of one in any work that runs: all of them below 1 % would be absurd
 _NEVER_TINY = ("l1tex.hit_rate", "l2.hit_rate", "l3.hit_rate", "llc.hit_rate", "sm.active", "gpu.active", "sm.occupancy", "occupancy.theoretical",
@@ -207,6 +208,16 @@ def _always(values: Floats, expected: Floats | float, told: Masks) -> bool:
     with np.errstate(invalid="ignore"):
         same = np.abs(values - expected) <= ALIKE * np.abs(expected)
     return bool(told.sum() > 1 and same[told].all())
+
+
+def threads_of_a_block(columns: dict[str, tuple[int, str]], numbers: Mapping[int, Floats]) -> None:
+    """`Threads` beside `Blocks` are a block's where a launch has fewer than blocks: all of them cannot be."""
+    if not {"launch.threads", "launch.grid_size"} <= columns.keys() or "launch.block_size" in columns:
+        return
+    threads, groups = (numbers[columns[m][0]] for m in ("launch.threads", "launch.grid_size"))
+    with np.errstate(invalid="ignore"):
+        if (threads < groups).any() and not (threads > LARGEST_BLOCK).any():
+            columns["launch.block_size"] = columns.pop("launch.threads")
 
 
 def no_share(metric: str, unit: str, values: Floats, named: bool = False) -> bool:

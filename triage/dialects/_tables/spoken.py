@@ -79,11 +79,13 @@ OPPOSITE = "1 - "  # before the unit of a column that holds what its metric lack
 _BUSY_UNITS = {"sm.busy", "l1tex.busy", "l2.busy", "vram.throughput"}  # of no tool two of them are called so
 
 
-def read(headers: Sequence[str], stalls: bool = False, pipes: bool = False) -> dict[int, tuple[str, str]]:
+def read(
+    headers: Sequence[str], stalls: bool = False, pipes: bool = False, launches: bool = False
+) -> dict[int, tuple[str, str]]:
     """Position -> (metric, unit text) of the headers whose words are a metric's.
 
     stalls: does the table tell reasons to stall under other names? Then `barrier` alone is one too. pipes: does it call units
-    by their names alone? Then `FMA` is a pipe's share.
+    by their names alone? Then `FMA` is a pipe's share. launches: does it tell what only launches have? Then `block` is a size.
     """
     said = {i: _split(h) for i, h in enumerate(headers) if 0 < len(h) <= LONGEST and ("__" not in h or _CUT.match(h))}
     found = {i: (m, unit) for i, (words, unit) in said.items() if (m := _meant(words, unit, headers[i]))}
@@ -99,7 +101,7 @@ def read(headers: Sequence[str], stalls: bool = False, pipes: bool = False) -> d
     shapes = {i: (sizes[words], unit) for i, (words, unit) in said.items() if words in sizes and not unit}
     shapes |= {i: ("launch.grid_size", "") for i in shapes if _BLOCKS.fullmatch(headers[i])}
     shapes = {i: told for i, told in shapes.items() if i not in found or found[i][0] == _LANES}
-    if len(shapes) > 1 or any(m.startswith(_LAUNCHES) for m, _ in found.values()):
+    if launches or len(shapes) > 1 or any(m.startswith(_LAUNCHES) for m, _ in found.values()):
         found |= shapes
     if pipes:
         alone = {words_of(k): v for k, v in vocabulary.data()["among_units"].items()}

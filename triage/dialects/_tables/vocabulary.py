@@ -26,6 +26,7 @@ OURS = (
 )
 # of the same words as others, which people mean more often
 RARER = ("stall_cycles.", "eu.stall_", "idle.", "vram.stalled")
+LONG_PIECE = 6  # letters: shorter words of other languages stand within English ones too
 MOST_PIECES = 4  # words of a name without joints
 Words = frozenset[str]
 
@@ -64,7 +65,7 @@ def words_of(text: str, apart: bool = False) -> Words:
     low = plain if plain.islower() else CAMEL.sub(" ", SEVERAL.sub(r"\1", plain)).lower()
     found = _WORD.findall(low)
     told = " ".join([_apart(w) for w in found] if apart else found)
-    joined = _united(" ".join(_glossary().get(w, w) for w in told.split()))
+    joined = _united(" ".join(filter(None, (_glossary().get(w, w) for w in told.split()))))
     kept = frozenset(filter(None, map(_sense, joined.split())))
     if "launch" in kept and (held := kept.intersection(said["stalls_of_launches"])):
         kept = kept.difference(held) | {"stall"}
@@ -137,7 +138,7 @@ def _pieces() -> frozenset[str]:
         *(p for many in said["joined"].values() for p in many),
         *said["same"],
         *said["same"].values(),
-        *said["glossary"].values(),
+        *(w for many in said["glossary"].values() for w in many.split() if len(w) >= LONG_PIECE),
     ]
     texts += [*said["drop"], *said["beside"], *said["units"], "draws", "shaded"]
     return frozenset(w for text in texts for w in re.findall(r"[a-z0-9]{2,}", text)).difference(said["never_within"])
