@@ -22,7 +22,7 @@ def command(paths: tuple[str, ...], coverage: bool) -> int:
     pack is checked.
     """
     from triage.ground.errors import RuleError
-    from triage.products.proof import check, published
+    from triage.products.rule_checks import published, rule_tests
     from triage.rulebook import packs, rulefile
 
     failures: list[str] = []
@@ -41,7 +41,7 @@ def command(paths: tuple[str, ...], coverage: bool) -> int:
         failures.append(str(e))
         book = packs.Rulebook(tuple(rules))
     chosen = [r for r in book.rules if not asked or Path(r.file).resolve() in asked]
-    failures += [str(f) for f in check.check(chosen)]
+    failures += [str(f) for f in rule_tests.check(chosen)]
     ran = 0
     if published.applicable(book):
         for case, wrong in published.run(book):
@@ -49,9 +49,9 @@ def command(paths: tuple[str, ...], coverage: bool) -> int:
             failures += [f"{case.label} ({case.method}): {w}" for w in wrong]
     for line in failures:
         say(line)
-    say(check.summary(chosen, failures, ran))
+    say(rule_tests.summary(chosen, failures, ran))
     if coverage:
-        from triage.products.proof.coverage import report
+        from triage.products.rule_checks.coverage import report
 
         say(report(book))
     return 1 if failures else 0

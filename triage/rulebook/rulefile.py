@@ -19,7 +19,7 @@ from triage.rulebook import pack
 from triage.rulebook.applies import KEYS, Applies
 from triage.rulebook.applies import read as read_facts
 from triage.rulebook.expression import Condition, Expression, ExpressionError, condition, value
-from triage.rulebook.gainfile import Wrong, gain_model
+from triage.rulebook.gain_parser import Wrong, gain_model
 from triage.rulebook.rule import (
     PUBLISHERS,
     TEXT_FIELDS,
