@@ -54,7 +54,7 @@ def write(folder: Path, text: str, name: str = "one-cause") -> Path:
 
 @pytest.fixture(scope="module")
 def vocabulary() -> dict[str, Cause]:
-    return cause_reader.bundled()
+    return cause_reader.load(packs.cause_files())
 
 
 def test_the_vocabulary_loads_by_family_and_id(vocabulary: dict[str, Cause]) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +18,10 @@ from triage.ground.errors import RuleError
 from triage.rulebook import applies
 from triage.rulebook.cause import FAMILIES, Cause, Confused, Cure, Explains
 from triage.rulebook.expression import ExpressionError, condition
-from triage.rulebook.packs import cause_files
 from triage.rulebook.rule import Cite
 
 _KEYS = {"id", "family", "title", "meaning", "explains", "decides", "confused_with", "advice", "cites"}
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
-
-
-@cache
-def bundled() -> dict[str, Cause]:
-    """id -> cause of the bundled vocabulary, checked as a whole. Raises RuleError for the first mistake."""
-    return load(cause_files())
 
 
 def load(paths: Iterable[Path]) -> dict[str, Cause]:
