@@ -18,39 +18,30 @@ GRAPHICS_APIS, COMPUTE_APIS = ("d3d12", "vulkan"), ("cuda", "hip")
 
 def rule_references(rules: Sequence[Rule], known: Sequence[str]) -> Iterator[RuleError]:
     """Mistakes in what rules name: the cause, and the prefix of the pack in the id. known: ids of all cause files."""
-    prefixes = _prefixes(rules)
+    bundled = share("rules").resolve()
     for rule in rules:
-        bundled = Path(rule.file).resolve().is_relative_to(share("rules").resolve())
         # a rule of a user's own pack may stand for itself
-        if rule.cause and rule.cause not in known and (bundled or rule.cause != rule.name):
+        own = rule.cause == rule.name and not Path(rule.file).resolve().is_relative_to(bundled)
+        if rule.cause and rule.cause not in known and not own:
             hint = meant(rule.cause, known) or f"add rules/causes/{rule.cause}.yaml, or see: triage list causes"
             yield RuleError(rule.file, line_of(rule.file, "cause", rule.cause), f"unknown cause {rule.cause!r}", hint)
+    counts = Counter((Path(rule.file).parent, _prefix(rule)) for rule in rules)
+    for rule in rules:
         here, prefix = Path(rule.file).parent, _prefix(rule)
-        own = prefixes[here]
-        elsewhere = sorted(p.name for p, other in prefixes.items() if other == prefix and p != here)
-        if prefix != own or elsewhere:
-            used = f"pack {rule.pack!r} uses {own}" if prefix != own else f"pack {elsewhere[0]!r} uses it"
-            hint = f"the next free id is {_next_free(rules, here, own)}" if prefix != own else "choose another prefix"
-            yield RuleError(
-                rule.file, line_of(rule.file, "id", rule.id), f"id {rule.id}: prefix {prefix}, {used}", hint
-            )
+        # the prefix that most rules of the pack have, and the pack in which most rules with the prefix lie
+        mine = max((p for folder, p in counts if folder == here), key=lambda p: counts[here, p])
+        home = max((folder for folder, p in counts if p == prefix), key=lambda folder: counts[folder, prefix])
+        line, problem = line_of(rule.file, "id", rule.id), f"id {rule.id}: prefix {prefix}, pack "
+        if mine != prefix:
+            free = 1 + max(int(r.id[len(mine) :]) for r in rules if _prefix(r) == mine)
+            hint = f"the next free id is {mine}{free:03d}"
+            yield RuleError(rule.file, line, f"{problem}{rule.pack!r} uses {mine}", hint)
+        elif home != here:
+            yield RuleError(rule.file, line, f"{problem}{home.name!r} uses it", "choose another prefix")
 
 
 def _prefix(rule: Rule) -> str:
     return rule.id.rstrip("0123456789")
-
-
-def _prefixes(rules: Sequence[Rule]) -> dict[Path, str]:
-    """Folder -> the prefix that most of its rules have; of equally many the first by name."""
-    counts: dict[Path, Counter[str]] = {}
-    for rule in rules:
-        counts.setdefault(Path(rule.file).parent, Counter())[_prefix(rule)] += 1
-    return {folder: min(c, key=lambda prefix: (-c[prefix], prefix)) for folder, c in counts.items()}
-
-
-def _next_free(rules: Sequence[Rule], folder: Path, prefix: str) -> str:
-    taken = [int(r.id[len(prefix) :]) for r in rules if Path(r.file).parent == folder and _prefix(r) == prefix]
-    return f"{prefix}{max(taken) + 1:03d}"
 
 
 def cause_references(causes: Mapping[str, Cause], rules: Sequence[Rule]) -> Iterator[RuleError]:
