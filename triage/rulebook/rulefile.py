@@ -13,7 +13,7 @@ from typing import Any
 from triage import schema
 from triage.files import strict_yaml
 from triage.ground.errors import RuleError, UnknownUnit
-from triage.ground.method import NUMBERS, REVISIONS
+from triage.ground.method import HEURISTICS, NUMBERS, REVISIONS
 from triage.rulebook import pack
 from triage.rulebook.applies import KEYS, Applies
 from triage.rulebook.applies import read as read_facts
@@ -232,9 +232,10 @@ class _Reader:
 
     def methods_own(self, name: str, m: strict_yaml.Mapping) -> Threshold:
         """`{method: high}`: a number of the method itself, kept in ground/method.py."""
-        number = NUMBERS.get(str(m["method"]))
+        known = {**NUMBERS, **HEURISTICS}
+        number = known.get(str(m["method"]))
         if number is None:
-            hint = meant(str(m["method"]), NUMBERS) or f"known: {', '.join(NUMBERS)}"
+            hint = meant(str(m["method"]), known) or f"known: {', '.join(known)}"
             raise self.fail("method", f"threshold {name!r}: the method has no number {m['method']!r}", hint, m)
         values = {revision: number.of(revision) for revision in REVISIONS}
         return Threshold(name, values, "ratio", str(m.get("why") or ""), str(m.get("cite") or ""))
