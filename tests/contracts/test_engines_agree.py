@@ -14,7 +14,7 @@ import pytest
 from tests.conftest import CORPUS, SAMPLES, needs_corpus
 from triage.diagnosis.diagnosing import Diagnostician
 from triage.ground.errors import TriageError
-from triage.inference.engine import Engine
+from triage.inference.engine import UNSEEN, Engine
 from triage.inference.groups import compile_program
 from triage.rulebook.packs import Rulebook
 
@@ -125,7 +125,8 @@ def test_memory_and_threads_stay_flat_over_many_captures(book: Rulebook, name: s
             doctor.diagnose([reader.read(path)], top=5)
             for engine in (doctor.workload, doctor.frame):
                 if engine:
-                    engine.forget()  # so that every capture goes through the engine again
+                    for table in engine._table:
+                        table[:] = UNSEEN  # so that every capture goes through the engine again
         gc.collect()
 
     burn(10)

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import FORMATS, ROOT, SAMPLES, run
+from tests.conftest import FORMATS, ROOT, SAMPLES, diagnosis_of, run
 from triage import diagnose
 from triage.dialects.tables import csv_parser
 from triage.ground.errors import out_of_memory
@@ -190,7 +190,6 @@ def change(path: Path, how: str) -> None:
 @pytest.mark.parametrize("how", ["cut", "replaced", "removed"])
 def test_file_changes_between_reading_and_quoting(tmp_path: Path, book: Any, how: str) -> None:
     """Cells are quoted from the file when the report is made: never from another file than the one that was read."""
-    from triage.diagnosis import diagnosing
     from triage.document import assembling
     from triage.ground.errors import TriageError
     from triage.reading import reader
@@ -198,7 +197,7 @@ def test_file_changes_between_reading_and_quoting(tmp_path: Path, book: Any, how
 
     path = tmp_path / "a.csv"
     shutil.copy(SAMPLE, path)
-    found = diagnosing.diagnose(reader.read(str(path)), book)
+    found = diagnosis_of(reader.read(str(path)), book)
     change(path, how)
     with pytest.raises(TriageError, match="chang"):
         formats.render(assembling.bundle(found), "json", [].append)

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import ROOT, SAMPLES, generic, run
+from tests.conftest import ROOT, SAMPLES, diagnosis_of, generic, run
 from tests.helpers.serving import Quiet, serving
 from triage.ground.errors import ReportError, RuleError, TriageError
 
@@ -253,12 +253,11 @@ ENDLESS = [
 
 @pytest.fixture(scope="module")
 def bundle() -> Any:
-    from triage.diagnosis import diagnosing
     from triage.document import assembling
     from triage.reading import reader
     from triage.rulebook import packs
 
-    return assembling.bundle(diagnosing.diagnose(reader.read(str(SAMPLE)), packs.select(packs.load())))
+    return assembling.bundle(diagnosis_of(reader.read(str(SAMPLE)), packs.select(packs.load())))
 
 
 @pytest.mark.parametrize("text", ENDLESS)

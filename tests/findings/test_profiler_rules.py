@@ -14,7 +14,7 @@ from triage.capture.capture import Opinion
 from triage.findings import profiler_rules
 from triage.findings.profiler_rules import Heard, best, topic
 from triage.products import agreement
-from triage.rulebook import cause_reader
+from triage.rulebook import packs
 
 HEADER = '"ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size","Grid Size","Device","CC","Section Name","Metric Name","Metric Unit","Metric Value","Rule Name","Rule Type","Rule Description","Estimated Speedup Type","Estimated Speedup"'
 FIRST = '"0","1","app","127.0.0.1","k(float *)","1","7","(256, 1, 1)","({grid}, 1, 1)","0","9.0"'
@@ -42,7 +42,7 @@ def sol(sm: float, memory: float) -> dict[tuple[str, str, str], str]:
 
 
 def test_topics_name_causes_of_the_vocabulary() -> None:
-    known = set(cause_reader.bundled())
+    known = set(packs.load().causes)
     for t in profiler_rules.topics():
         assert t.causes, t
         assert set(t.causes) <= known, t

@@ -15,6 +15,7 @@ from triage.document.bundle import Bundle
 from triage.ground.phrasing import upper_first
 from triage.ground.terminology import names_of, said, speaking
 from triage.products.tickets import compose
+from triage.products.tickets import text as ticket_text
 from triage.rendering.formats import render
 
 AMD, CDNA, RDNA = ("AMD",), ("AMD",), ("RDNA", "AMD")
@@ -64,7 +65,7 @@ def test_every_sentence_of_every_sample(sample: str) -> None:
     d = api.diagnose(ROOT / "sample_captures" / sample)
     read = {f: [s for s in written(d.bundle, f) if FOREIGN.search(s) and not ID.fullmatch(s)] for f in FORMATS}
     assert not any(read.values()), read
-    bodies = [t.body(m, 30_000) for t in compose.make(d.bundle) for m in ("markdown", "jira")]
+    bodies = [ticket_text.body(t, m, 30_000) for t in compose.make(d.bundle) for m in ("markdown", "jira")]
     assert not [b for b in bodies if FOREIGN.search(b)]
 
 

@@ -19,6 +19,7 @@ from triage.findings import blind_spots
 from triage.findings.identity import of_item
 from triage.ground.errors import TriageError
 from triage.products.tickets import compose, ticket_folder
+from triage.products.tickets import text as ticket_text
 
 
 def file(*args: object) -> Result:
@@ -295,7 +296,7 @@ def test_trackers_render_one_screen_and_nothing_of_the_capture_is_live(which: st
     found = compose.make(diagnosis(path).bundle)
     assert found
     for t in found:
-        body, wiki = t.body("markdown", 65_536), t.body("jira", 32_767)
+        body, wiki = ticket_text.body(t, "markdown", 65_536), ticket_text.body(t, "jira", 32_767)
         outside = re.sub(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", "", body)
         assert "@everyone" not in outside and "\u202e" not in body + wiki + t.title
         assert "\n" not in t.title and len(t.title) <= 200
@@ -320,7 +321,7 @@ def test_trackers_render_one_screen_and_nothing_of_the_capture_is_live(which: st
 
 def test_what_was_left_out_is_said(tmp_path: Path) -> None:
     t = compose.make(diagnosis(frame(tmp_path / "a.csv")).bundle)[0]
-    whole, cut = t.body("markdown", 65_536), t.body("markdown", 1_900)
+    whole, cut = ticket_text.body(t, "markdown", 65_536), ticket_text.body(t, "markdown", 1_900)
     assert "Shortened" in cut and "Shortened" not in whole
 
 
@@ -332,7 +333,7 @@ def test_bodies_fit_by_folding_whole_rows(tmp_path: Path, limit: int) -> None:
     ]
     for t in compose.make(diagnosis(generic(tmp_path / "a.csv", rows)).bundle):
         for markup in ("markdown", "jira"):
-            body = t.body(markup, limit)
+            body = ticket_text.body(t, markup, limit)
             assert len(body) <= limit
             assert t.fingerprint in body
             for line in body.splitlines():
@@ -346,7 +347,7 @@ def test_bodies_fit_by_folding_whole_rows(tmp_path: Path, limit: int) -> None:
 def test_bodies_that_cannot_fit_are_an_error(tmp_path: Path) -> None:
     t = compose.make(diagnosis(frame(tmp_path / "a.csv")).bundle)[0]
     with pytest.raises(TriageError, match="does not fit"):
-        t.body("markdown", 100)
+        ticket_text.body(t, "markdown", 100)
 
 
 @pytest.mark.parametrize(
@@ -385,4 +386,4 @@ def test_captures_without_times_still_give_tickets(tmp_path: Path) -> None:
     found = compose.make(diagnosis(path).bundle)
     assert found
     assert all(t.saved_ns is None for t in found)
-    assert "None" not in "".join(t.body("markdown", 65_536) + t.title for t in found)
+    assert "None" not in "".join(ticket_text.body(t, "markdown", 65_536) + t.title for t in found)

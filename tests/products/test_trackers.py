@@ -23,6 +23,7 @@ from tests.conftest import ROOT, diagnosis
 from tests.helpers.trackers import TOKEN, Store, serve
 from triage.ground.errors import TriageError
 from triage.products.tickets import compose, ticket_folder, trackers
+from triage.products.tickets.ticket import Ticket
 
 NAMES = ("github", "gitlab", "jira", "redmine")
 PROJECTS = {"github": "o/r", "gitlab": "g/p", "jira": "GPU", "redmine": "frames"}
@@ -77,7 +78,7 @@ def test_posting_twice_leaves_one_ticket_updated(tmp_path: Path, fake: tuple[str
         assert all({"evidence.json"} <= set(i["attachments"]) for i in store.issues.values())
 
 
-def one(tmp_path: Path) -> compose.Ticket:
+def one(tmp_path: Path) -> Ticket:
     return compose.make(diagnosis(capture(tmp_path / "a.csv")).bundle)[0]
 
 

@@ -16,7 +16,7 @@ import jsonschema
 import pytest
 from markdown_it import MarkdownIt
 
-from tests.conftest import FORMATS, ROOT, SAMPLES, generic, run
+from tests.conftest import FORMATS, ROOT, SAMPLES, diagnosis_of, generic, run
 from tests.helpers.reports import DEMO, HOSTILE, diagnosed, frame, hostile, jira_faults, text
 from tests.regolden import opened
 
@@ -51,13 +51,12 @@ def test_same_bytes_twice_and_with_shuffled_rule_files(ordinary: str) -> None:
     import random
 
     from triage import api
-    from triage.diagnosis import diagnosing
     from triage.rulebook import packs
 
     order = packs.files()
     shuffled = random.Random(3).sample(order, len(order))
     books = [packs.select(packs.load(only=paths)) for paths in (order, order, shuffled)]
-    made = [api.Diagnosis.of(diagnosing.diagnose(api.read(ordinary), book)) for book in books]
+    made = [api.Diagnosis.of(diagnosis_of(api.read(ordinary), book)) for book in books]
     for format in FORMATS:
         first, again, other = (text(d, format) for d in made)
         assert first == again, f"{format}: two runs differ"

@@ -129,7 +129,7 @@ def test_a_dry_run_prints_and_sends_nothing(tmp_path: Path, monkeypatch: pytest.
 
 def test_a_long_comment_is_cut_at_a_whole_line() -> None:
     text = comments.body("".join(f"| row {n} | größer |\n" for n in range(9_000)), "k")
-    assert len(text.encode()) <= comments.MOST < 65_536
+    assert len(text.encode()) <= comments.MAX_COMMENT_BYTES < 65_536
     *rows, _, said = text.rstrip("\n").split("\n")
     assert said.startswith("(cut here")
     assert all(r.endswith("|") for r in rows[1:-1])

@@ -15,7 +15,7 @@ from triage.ground.errors import TriageError
 if TYPE_CHECKING:
     from triage.document.bundle import Entry
     from triage.products.settings import Settings
-    from triage.products.tickets.compose import Ticket
+    from triage.products.tickets.ticket import Ticket
 
 TRACKERS = ("github", "gitlab", "jira", "redmine")
 
@@ -80,7 +80,7 @@ def command(
     from triage.document import assembling
     from triage.products import accepted
     from triage.products.tickets import compose, ticket_folder
-    from triage.products.tickets.states import FIXED
+    from triage.products.tickets.ticket import FIXED
     from triage.reading import join
     from triage.rendering.phrases import time
 

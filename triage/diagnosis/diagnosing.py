@@ -136,17 +136,3 @@ class Diagnostician:
 def _untimed(capture: Capture) -> Masks | None:
     """Workloads without a time, where the capture has times."""
     return np.isnan(capture.self_ns) if capture.frame_ns > 0 else None
-
-
-def diagnose(
-    captures: Sequence[Capture] | Capture,
-    book: Rulebook,
-    *,
-    method: str = LATEST,
-    engine: str = "",
-    top: int | None = None,
-    min_gain: float = 0.0,
-) -> Diagnosis:
-    """One-shot form of Diagnostician."""
-    found = [captures] if isinstance(captures, Capture) else list(captures)
-    return Diagnostician(book, method, engine).diagnose(found, top, min_gain)

@@ -1,7 +1,7 @@
 """The way a workload took through the method's tree: each question, the number on the edge, the branch taken.
 
-The rules decide; this retells, for people, the questions they asked in the order of the P3 method. Every limit on an
-edge is a rule's own (--set included), so the edges never disagree with the findings.
+The rules decide; this lists their questions in the order of the P3 method. Every threshold on the way belongs to a rule,
+which names its step under `path:` (--set included), so the way never disagrees with the findings.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Decisions:
         self.d, self.view = d, outcomes.view
         self.clusters = outcomes.limits.clusters
         self.v1 = d.method == "v1"
-        self.high, self.low = self.limit("high-sol", "high"), self.limit("busy-top-unit", "busy")
+        self.high, self.low = self.limit("high"), self.limit("low")
         self._known: dict[Shape, int] = {}
 
     def at(self, metric: str) -> Floats:
@@ -84,14 +84,13 @@ class Decisions:
         out: Floats = np.broadcast_to(self.view[metric], self.view.size)
         return out
 
-    def limit(self, rule: str, name: str) -> float:
-        """A rule's threshold in force. A rule that is not reported (--select, --ignore) still holds it.
+    def limit(self, step: str) -> float:
+        """The threshold in force of the rule that owns a step of PATH; one that is not reported (--select) still owns it.
 
-        NaN, which no value crosses, in a rulebook that lacks the rule altogether. Raises KeyError where the rule has no
-        threshold of that name.
+        NaN, which no value crosses, in a rulebook without such a rule.
         """
-        found = self.d.book.by_name.get(rule)
-        return float("nan") if found is None else found.threshold(name, self.d.method)
+        rule = self.d.book.path.get(step)
+        return float("nan") if rule is None else rule.threshold(rule.path[step], self.d.method)
 
     def steps(self, i: int) -> list[Step]:
         """The way of the i-th workload."""
@@ -213,9 +212,9 @@ class Decisions:
 
     def _pathologies(self, where: Masks) -> list[Question]:
         strict = (self.at("kind.fullscreen") == 1) | (self.at("kind.compute") == 1)
-        idle = self.limit("cpu-bound-workload", "idle")
+        idle = self.limit("gpu-idle")
         yes, no = "SMs idle: imbalance, small dispatches or drains", "SMs have work"
-        screen, geometry = self.limit("idle-sms", "screen_floor"), self.limit("idle-sms", "geometry_floor")
+        screen, geometry = self.limit("sm-active-screen"), self.limit("sm-active-geometry")
         return [
             self._ask("GPU idle?", self.at("gpu.idle"), self._told(where, "gpu.idle", ">", idle, "the CPU does not feed it", "not CPU-bound")),
             self._ask("SMs active?", self.at("sm.active"), [
@@ -227,7 +226,7 @@ class Decisions:
     def _sm(self, where: Masks, open_: Masks) -> list[Question]:
         pair = ("sm.throughput_active", "sm.issue_per_active")  # the second revision's metric, then the first's
         order = pair[::-1] if self.v1 else pair
-        saturated = self.limit("issue-saturated", "saturated")
+        saturated = self.limit("issue")
         blind = "not measured: case C and D cannot be told apart"
         branches: list[Branch] = []
         value = self._none
@@ -243,7 +242,7 @@ class Decisions:
         branches.append((where, order[0], "", "", blind, OPEN))
         full = where & (value > saturated)
         waits = where & np.isfinite(value) & ~full
-        low = self.limit("low-occupancy-sm", "full")
+        low = self.limit("occupancy")
         slots = self._told(
             waits & open_, "sm.occupancy", "<", low, "too few warps to hide latency", "occupancy is not it"
         )
@@ -256,7 +255,7 @@ class Decisions:
 
     def _interface(self, where: Masks) -> Question:
         """Equal SOL of SM and TEX means the path between them, but only where both are high."""
-        gap, equal = self.at("sol.sm_tex_gap"), self.limit("sm-tex-interface", "equal")
+        gap, equal = self.at("sol.sm_tex_gap"), self.limit("sm-tex-gap")
         both = np.minimum(self.at("sm.throughput"), self.at("l1tex.throughput"))
         asked = where & np.isfinite(gap) & ~(both <= self.high)
         return self._ask(
@@ -269,7 +268,7 @@ class Decisions:
         )  # fmt: skip
 
     def _stalls(self, where: Masks) -> Question:
-        share, notable = self.at("stall.top_share"), self.limit("issue-stalls", "notable")
+        share, notable = self.at("stall.top_share"), self.limit("stall")
         have, stack = losses(self.view)
         top = stack.argmax(axis=0) if have else np.zeros(self.view.size, dtype=np.int64)
         some = stack.max(axis=0) >= 0 if have else np.zeros(self.view.size, dtype=bool)

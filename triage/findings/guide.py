@@ -51,7 +51,8 @@ class Decision:
         return tuple(dict.fromkeys(name for c in self.checks for name in c.rules))
 
 
-def _check(data: dict[str, Any]) -> Check:
+def check_from(data: dict[str, Any]) -> Check:
+    """A check or symptom page of the file."""
     return Check(data["id"], data["ask"], tuple(data.get("rules", ())), data.get("instead", ""))
 
 
@@ -60,15 +61,15 @@ def decisions() -> tuple[Decision, ...]:
     """The guide's decisions in its order."""
     data = tomllib.loads(_FILE.read_text("utf-8"))
     return tuple(
-        Decision(d["id"], d["ask"], tuple(_check(c) for c in d["check"]), tuple(d.get("unless", ())))
+        Decision(d["id"], d["ask"], tuple(check_from(c) for c in d["check"]), tuple(d.get("unless", ())))
         for d in data["decision"]
     )
 
 
 @cache
-def symptoms() -> tuple[Check, ...]:
-    """The guide's symptom pages."""
-    return tuple(_check(c) for c in tomllib.loads(_FILE.read_text("utf-8"))["symptom"])
+def concerns() -> str:
+    """The derived fact of the kernels that the guide is about."""
+    return str(tomllib.loads(_FILE.read_text("utf-8"))["concerns"])
 
 
 class Guide:
@@ -81,7 +82,7 @@ class Guide:
 
     def concerns(self, i: int) -> bool:
         """Is the i-th workload a kernel on an NVIDIA GPU?"""
-        return self._holds("cuda-kernel", i)
+        return self._holds(concerns(), i)
 
     def _holds(self, concept: str, i: int) -> bool:
         return int(np.broadcast_to(self.o.truth.concept(concept), (self.o.view.size,))[i]) == TRUE

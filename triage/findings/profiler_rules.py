@@ -167,17 +167,6 @@ class SecondOpinion:
         return (RULED_OUT, premise) if premise else (UNSEEN, "no rule gives evidence of it here")
 
 
-def note(heard: Heard) -> str:
-    """One line for reports: what we say to it."""
-    if heard.verdict == NO_CAUSE:
-        return ""
-    if heard.verdict == ROOT:
-        return f"the same root cause here, {heard.cause}" + (f": {heard.why}" if heard.why else "")
-    if heard.verdict == NAMED:
-        return f"named here too, {heard.cause}" + (f": {heard.why}" if heard.why else "")
-    return f"{heard.verdict} here: {heard.why}"
-
-
 def best(opinions: list[Heard]) -> Heard | None:
     """The most promising one that names a cause: the largest estimate of the whole workload, else of a part of it."""
     named = [h for h in opinions if h.causes and h.opinion.speedup is not None and np.isfinite(h.opinion.speedup)]

@@ -19,11 +19,6 @@ from triage.ground.units import show
 from triage.rulebook.expression import FALSE, Condition
 from triage.rulebook.rule import Rule
 
-SETTINGS = (
-    "cuda-kernel",
-    "kernel-launch",
-)  # say what the work is: rules that leave it to others were never in question
-
 
 class Reasons:
     """Why rules do not speak, on the workloads of some outcomes."""
@@ -61,7 +56,7 @@ class Reasons:
             if rule.is_concept:
                 continue
             for by, hit in o.truth.overruled.get(index, ()):
-                where = np.flatnonzero(hit & asked) if by not in SETTINGS else ()
+                where = np.flatnonzero(hit & asked) if by not in o.d.book.settings else ()
                 out += [(rule.id, int(o.rows[i]), self._overruled(rule, by, int(i))) for i in where]
             if rule.rules_out:
                 out += self._excluded(rule, index, o.silent(index) & asked & self._relevant(rule))

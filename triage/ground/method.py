@@ -66,3 +66,9 @@ TINY_NS = 10_000.0
 CLOCK_NS = 1e-3
 # House judgement: up to three short ranges in a row are not worth merging.
 CHAIN = 4
+
+# What the article does not state and both a rule and the code use; rules take it by name, too.
+HEURISTICS: dict[str, Number] = {
+    "target_share": _both(0.40, "", "with so much of L2's traffic the colour targets are its largest source"),
+}
+TARGET_SHARE = HEURISTICS["target_share"].v2

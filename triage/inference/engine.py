@@ -211,7 +211,6 @@ class Engine:
         self.backend, self.note = backend(choice, definitions(program))
         # a place for every signature there can be, at most 6 MB: looking a million up is one gather
         self._table = [np.full(3 ** len(g.inputs), UNSEEN, dtype=np.uint32) for g in program.groups]
-        self.signatures = 0
         # metrics without which some condition is unknown
         self.needs = frozenset[str]().union(*(i.needs for g in program.groups for i in g.inputs))
         self._wanted: dict[int, tuple[str, ...]] = {}
@@ -235,14 +234,8 @@ class Engine:
             self._wanted[index] = wanted(self.program.book.rules[index], self.program.method)
         return self._wanted[index]
 
-    def forget(self) -> None:
-        """Ask about every signature anew."""
-        for table in self._table:
-            table[:] = UNSEEN
-
     def ask(self, group: Group, code: int) -> int:
         """What the engine itself says of one signature, as the bits that `infer` gives."""
-        self.signatures += 1
         digits = unsign(code, len(group.inputs))
         certain = UNKNOWN not in digits  # then what fires and what cannot be excluded are the same: ask once
         literals = [f"{group.number}.{i}T" for i, truth in enumerate(digits) if truth == TRUE]

@@ -22,7 +22,6 @@ from triage.rulebook.expression import FALSE, TRUE, UNKNOWN, Condition, Expressi
 from triage.rulebook.rule import Rule
 
 FIRED, SILENT, BLIND, NOT_APPLICABLE, OVERRULED = range(5)
-OUTCOMES = ("fired", "silent", "blind", "not applicable", "overruled")
 
 
 @dataclass(slots=True)

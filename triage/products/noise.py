@@ -135,13 +135,6 @@ def unknown(needs: int | None) -> str:
     )
 
 
-def difference(
-    before: Sequence[float], after: Sequence[float], *, tests: int = 1, floor: float = FLOOR, margin: float = MARGIN
-) -> Difference:
-    """Compare positive times of one workload, at least one a side; see `differences`."""
-    return differences(Repeats.one(before), Repeats.one(after), tests=tests, floor=floor, margin=margin).at(0)
-
-
 def differences(
     before: Repeats,
     after: Repeats,

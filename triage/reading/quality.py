@@ -24,11 +24,6 @@ ABSURD = 1e20  # 64-bit counters end at 1.8e19
 MOST_OF = {"ns": 3.2e16, "hz": 1e12, "byte/s": 1e17}  # a year; a hundred times what any memory or clock reaches
 ROUNDING = 0.005  # of a share: what the tools round to whole percent, and no more
 TINY = 1e-9
-DAMAGE = frozenset(
-    ("rows-set-aside", "rows-left-out", "not-a-number", "not-finite", "foreign-unit", "impossible-value", "damaged-timestamps", "no-last-line-end",
-     "unit-not-understood", "own-unit", "no-duration", "companion-left-out", "ambiguous-counter",
-     "repeated-rows", "total-row", "tables-left-out", "calls-by-table", "columns-disagree")
-)  # fmt: skip
 FEW, SHORT = 20, 1_000_000  # operations, ns: a timeline with less says little of the program
 OWN = 0.1  # of the span, from which on the profiler is part of what it shows
 MOST = 20  # remarks of one kind that name their row; the rest is counted

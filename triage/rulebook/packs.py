@@ -6,7 +6,6 @@ What only the whole can show is checked here: unique names, concepts that somebo
 from __future__ import annotations
 
 import contextlib
-import difflib
 import functools
 import hashlib
 import io
@@ -25,6 +24,7 @@ from triage.rulebook import pack
 from triage.rulebook.applies import FACTS
 from triage.rulebook.cause import FAMILIES, Cause
 from triage.rulebook.expression import restored
+from triage.rulebook.reference import line_of, meant
 from triage.rulebook.rule import Rule, quantity
 
 CAUSES = "causes"  # a folder of this name holds no rules, but what they give evidence for (rulebook.causes)
@@ -45,12 +45,24 @@ class Rulebook:
         if name in self.causes:
             return self.causes[name]
         rule = next(r for r in self.rules if r.cause == name)
-        return Cause(name, FAMILIES[0], rule.title, rule.summary or rule.title, (), rule.needs, (), (), rule.cites)
+        return Cause(
+            name, next(iter(FAMILIES)), rule.title, rule.summary or rule.title, (), rule.needs, (), (), rule.cites
+        )
 
     @cached_property
     def by_name(self) -> dict[str, Rule]:
         """name -> rule."""
         return {r.name: r for r in self.rules}
+
+    @cached_property
+    def path(self) -> dict[str, Rule]:
+        """Step of the decision path (a word of PATH) -> the rule whose threshold it compares with."""
+        return {step: r for r in self.rules for step in r.path}
+
+    @cached_property
+    def settings(self) -> frozenset[str]:
+        """Derived facts that say what the work is: a rule overruled by one was never in question."""
+        return frozenset(c for r in self.rules if r.setting for c in (r.name, *r.concludes))
 
     @cached_property
     def sha256(self) -> str:
@@ -113,7 +125,7 @@ def files(folders: Sequence[Path] = ()) -> list[Path]:
 def below(base: Path) -> list[Path]:
     """A rule file itself, or the rule files of a folder in alphabetical order. Raises TriageError for a whole file system."""
     if base.is_file():
-        return [base]
+        return [base] if base.resolve().parent.name != CAUSES else []
     try:
         folders = tree.walk(str(base), tree.MOST)
     except tree.TooMany as e:
@@ -193,14 +205,19 @@ def build(
     _unique(ordered)
     # a rule's own name is a concept too, so that another can build on it or be overruled by it
     concepts = {c for r in ordered for c in (r.name, *r.concludes)}
+    taken: dict[str, Rule] = {}
     for rule in ordered:
         for w in rule.when.values():
             for concept in w.given:
                 _declared(rule, concept, concepts, "given")
         for concept in rule.overruled_by:
             _declared(rule, concept, concepts, "overruled_by")
-        for other in rule.tell_apart:
-            _declared(rule, other.rule, {r.name for r in ordered}, "tell_apart")
+        for alike in rule.tell_apart:
+            _declared(rule, alike.rule, {r.name for r in ordered}, "tell_apart")
+        for step in rule.path:
+            if (other := taken.setdefault(step, rule)) is not rule:
+                line = line_of(rule.file, "path", step)
+                raise RuleError(rule.file, line, f"path: {step!r} is taken by {other.file}", "keep one of them")
     # for both revisions: a circle that only one of them has must not wait for its first user
     layers(ordered, REVISIONS[0])
     layers(ordered, REVISIONS[1])
@@ -295,7 +312,5 @@ def _unique(rules: Sequence[Rule]) -> None:
 
 def _declared(rule: Rule, name: str, known: set[str], where: str) -> None:
     if name not in known:
-        close = difflib.get_close_matches(name, known, 1)
-        raise RuleError(
-            rule.file, rule.line, f"{where}: nothing concludes {name!r}", f"did you mean {close[0]!r}?" if close else ""
-        )
+        line = line_of(rule.file, where if where != "given" else "when", name)
+        raise RuleError(rule.file, line, f"{where}: unknown derived fact {name!r}", meant(name, known))

@@ -5,7 +5,6 @@ Whatever an author can get wrong is caught when the file is read, with file:line
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -14,13 +13,15 @@ from typing import Any
 from triage import schema
 from triage.files import strict_yaml
 from triage.ground.errors import RuleError, UnknownUnit
-from triage.ground.method import NUMBERS, REVISIONS
+from triage.ground.method import HEURISTICS, NUMBERS, REVISIONS
 from triage.rulebook import pack
 from triage.rulebook.applies import KEYS, Applies
 from triage.rulebook.applies import read as read_facts
 from triage.rulebook.expression import Condition, Expression, ExpressionError, condition, value
 from triage.rulebook.gain_parser import Wrong, gain_model
+from triage.rulebook.reference import meant
 from triage.rulebook.rule import (
+    PATH,
     PUBLISHERS,
     TEXT_FIELDS,
     Advice,
@@ -37,7 +38,7 @@ from triage.rulebook.rule import (
 _KEYS = frozenset(
     """
     id name title summary status since scope methods cites needs uses thresholds let when concludes overruled_by
-    rules_out finding gain advice verify caveats tell_apart tests umbrella cause applies
+    rules_out finding gain advice verify caveats tell_apart tests umbrella cause applies setting path
     """.split()
 )
 _STATUS = ("experimental", "stable", "deprecated")
@@ -90,8 +91,7 @@ class _Reader:
     def rule(self) -> Rule:
         for key in self.d:
             if key not in _KEYS:
-                close = difflib.get_close_matches(key, _KEYS, 1)
-                raise self.fail(key, f"unknown key {key!r}", f"did you mean {close[0]!r}?" if close else "")
+                raise self.fail(key, f"unknown key {key!r}", meant(key, sorted(_KEYS)))
         # the folder is the pack, so that a rule cannot claim to belong to another
         name, pack = self.text("name"), self.path.parent.name
         if name != self.path.stem:
@@ -149,6 +149,8 @@ class _Reader:
             line=self.d.line,
             summary=self.text("summary", ""),
             umbrella=self.flag("umbrella"),
+            setting=self.flag("setting"),
+            path=self.path_steps(thresholds),
             # a concept reports nothing, so it is evidence for nothing
             cause=self.text("cause", "" if not self.d.get("finding") else name),
             applies=self.applies(cites),
@@ -230,13 +232,26 @@ class _Reader:
 
     def methods_own(self, name: str, m: strict_yaml.Mapping) -> Threshold:
         """`{method: high}`: a number of the method itself, kept in ground/method.py."""
-        number = NUMBERS.get(str(m["method"]))
+        known = {**NUMBERS, **HEURISTICS}
+        number = known.get(str(m["method"]))
         if number is None:
-            close = difflib.get_close_matches(str(m["method"]), NUMBERS, 1)
-            hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(NUMBERS)}"
+            hint = meant(str(m["method"]), known) or f"known: {', '.join(known)}"
             raise self.fail("method", f"threshold {name!r}: the method has no number {m['method']!r}", hint, m)
         values = {revision: number.of(revision) for revision in REVISIONS}
         return Threshold(name, values, "ratio", str(m.get("why") or ""), str(m.get("cite") or ""))
+
+    def path_steps(self, thresholds: Iterable[str]) -> dict[str, str]:
+        """`path: {high: high}`: step of the decision path -> the threshold that it compares with."""
+        steps = self.d.get("path") or {}
+        if not isinstance(steps, dict):
+            raise self.fail("path", "`path` is a mapping of a step of the decision path to a threshold of this rule")
+        for step, name in steps.items():
+            if step not in PATH:
+                hint = meant(step, PATH) or f"known: {', '.join(PATH)}"
+                raise self.fail("path", f"path: unknown step {step!r}", hint)
+            if name not in thresholds:
+                raise self.fail("path", f"path: unknown threshold {name!r}", meant(str(name), thresholds))
+        return dict(steps)
 
     def expression(self, key: str, text: Any) -> Expression:
         try:
@@ -274,12 +289,8 @@ class _Reader:
     def resolve(self, key: str, names: Iterable[str], known: set[str], what: str = "") -> None:
         for n in names:
             if n not in known:
-                close = difflib.get_close_matches(n, known, 1)
-                raise self.fail(
-                    key,
-                    f"{what or key}: {n!r} is neither a need, a use, a threshold nor a let",
-                    f"did you mean {close[0]!r}?" if close else "declare it",
-                )
+                problem = f"{what or key}: {n!r} is neither a need, a use, a threshold nor a let"
+                raise self.fail(key, problem, meant(n, sorted(known)) or "declare it")
 
     def condition(self, text: Any) -> Condition:
         try:

@@ -14,7 +14,7 @@ from triage.products.tickets import http_client
 from triage.products.tickets.trackers import TOKENS, client, errors, home_of
 
 SERVICES = ("github", "gitlab")
-MOST = 64_000  # bytes; GitHub takes 65,536 characters
+MAX_COMMENT_BYTES = 64_000  # bytes; GitHub takes 65,536 characters
 _CUT = "\n\n(cut here; the whole report is with the run)\n"
 
 
@@ -26,11 +26,11 @@ def first_line(key: str) -> str:
 
 
 def body(text: str, key: str) -> str:
-    """What is posted: the line, the text, at most MOST bytes; tables end with a whole row."""
+    """What is posted: the line, the text, at most MAX_COMMENT_BYTES bytes; tables end with a whole row."""
     whole = f"{first_line(key)}\n{text}"
-    if len(whole.encode()) <= MOST:
+    if len(whole.encode()) <= MAX_COMMENT_BYTES:
         return whole
-    kept = whole.encode()[: MOST - len(_CUT.encode())].decode("utf-8", "ignore")
+    kept = whole.encode()[: MAX_COMMENT_BYTES - len(_CUT.encode())].decode("utf-8", "ignore")
     return kept.rpartition("\n")[0] + _CUT
 
 

@@ -17,15 +17,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 from urllib.parse import quote, quote_plus
 
 from triage.ground.errors import TriageError
 from triage.products.tickets import http_client
-from triage.products.tickets.states import REOPENED
-
-if TYPE_CHECKING:
-    from triage.products.tickets.compose import Ticket
+from triage.products.tickets.text import body
+from triage.products.tickets.ticket import REOPENED, Ticket
 
 TOKENS = {"github": "GITHUB_TOKEN", "gitlab": "GITLAB_TOKEN", "jira": "JIRA_TOKEN", "redmine": "REDMINE_API_KEY"}
 MARKUP = {"github": "markdown", "gitlab": "markdown", "jira": "jira", "redmine": "markdown"}
@@ -133,21 +131,21 @@ def _hidden(text: str) -> str:
 
 def preview(t: Ticket, name: str, project: str, markup: str | None = None) -> str:
     """What would be sent, as text."""
-    body = t.body(markup or MARKUP[name], LIMITS[name])
+    text = body(t, markup or MARKUP[name], LIMITS[name])
     head = f"--- {name} {project or '(no --project)'}: create, or update the ticket marked {marker(t.fingerprint)}"
     return (
-        f"{head}\ntitle: {t.title}\nlabels: {LABEL}, {marker(t.fingerprint)}\nbody: {len(body):,} characters\n\n{body}"
+        f"{head}\ntitle: {t.title}\nlabels: {LABEL}, {marker(t.fingerprint)}\nbody: {len(text):,} characters\n\n{text}"
     )
 
 
 def sync(tracker: Tracker, t: Ticket, out: Path) -> str:
     """File or update one ticket; returns what was done, in words. Raises TriageError for whatever the tracker says."""
-    body = t.body(tracker.markup, LIMITS[tracker.name], tracker.attaches)
+    text = body(t, tracker.markup, LIMITS[tracker.name], tracker.attaches)
     with errors(tracker.name, tracker.home):
         found = _found(tracker, t.fingerprint)
         word = "updated" if found else "created"
         if not found:
-            (mine,) = _keys(tracker, [tracker.create(t.fingerprint, t.title, body)])
+            (mine,) = _keys(tracker, [tracker.create(t.fingerprint, t.title, text)])
             # without the right to set labels GitHub files the issue and drops them without a word;
             # left unmarked it would be filed again by every run
             if not tracker.carries(mine, t.fingerprint):
@@ -160,7 +158,7 @@ def sync(tracker: Tracker, t: Ticket, out: Path) -> str:
         key, *younger = found
         # what was created a moment ago says all of it already
         if word == "updated" or younger:
-            tracker.update(key, t.fingerprint, t.title, body)
+            tracker.update(key, t.fingerprint, t.title, text)
         for other in younger:  # two runs filed it at one time
             tracker.duplicate(other, key)
             word = f"updated ({other} was its duplicate)"
