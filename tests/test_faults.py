@@ -191,7 +191,7 @@ def change(path: Path, how: str) -> None:
 def test_file_changes_between_reading_and_quoting(tmp_path: Path, book: Any, how: str) -> None:
     """Cells are quoted from the file when the report is made: never from another file than the one that was read."""
     from triage.diagnosis import diagnosing
-    from triage.document import assembling
+    from triage.findings import assembling
     from triage.ground.errors import TriageError
     from triage.reading import reader
     from triage.rendering import formats

@@ -15,7 +15,7 @@ from tests.conftest import SAMPLES, run
 from tests.guide_patients import PATIENTS, write
 from tests.kernel_patients import OTHERS
 from triage import diagnose, read
-from triage.document import assembling
+from triage.findings import assembling
 from triage.ground.errors import CaptureError
 from triage.rendering.formats import render
 

@@ -47,7 +47,7 @@ class Diagnosis(diagnosis_result.Diagnosis):
 
     @cached_property
     def _made(self) -> tuple[list[Finding], list[Finding]]:
-        from triage.document.assembling import made
+        from triage.findings.assembling import made
 
         return made(self)
 
@@ -59,7 +59,7 @@ class Diagnosis(diagnosis_result.Diagnosis):
     @cached_property
     def bundle(self) -> Bundle:
         """All a report may say, as plain data: what `triage.rendering` takes. Raises what `findings` raises."""
-        from triage.document.assembling import bundle
+        from triage.findings.assembling import bundle
 
         return bundle(self, self._made)
 

@@ -61,7 +61,7 @@ class Tools:
     def _diagnosed(self, path: str, device: str, marker: str) -> Any:
         from dataclasses import replace
 
-        from triage.document import assembling
+        from triage.findings import assembling
         from triage.products import accepted
 
         settings = replace(self.settings, device=device, marker=marker)

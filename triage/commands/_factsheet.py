@@ -127,8 +127,8 @@ def unknown(path: str) -> str:
 
 def as_json(capture: Capture, metrics: Sequence[str]) -> dict[str, object]:
     """Everything as plain data, every workload and every unmapped column."""
-    from triage.document.assembling import origin
     from triage.document.numbers import number
+    from triage.findings.assembling import origin
 
     c = capture
     rows: list[dict[str, object]] = []

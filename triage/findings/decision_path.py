@@ -16,7 +16,7 @@ import numpy as np
 from triage.capture.arrays import Floats, Indices, Masks, distinct
 from triage.derive.sm_activity import losses
 from triage.diagnosis.diagnosis_result import Diagnosis
-from triage.findings.outcomes import Outcomes
+from triage.diagnosis.outcomes import Outcomes
 from triage.ground.method import CLUSTER, GOOD_HIT_RATE, GREAT_HIT_RATE
 from triage.ground.phrasing import points, whole_percent
 from triage.ground.terminology import said

@@ -6,12 +6,9 @@ The arrays behind them are in `judged`; these objects are made only for what a r
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 from triage.capture.location import Location
 from triage.rulebook.rule import Cite, Rule
-
-Outcome = Literal["fired", "silent", "blind", "not applicable", "overruled"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,20 +63,6 @@ class Gain:
     speedup: float
     because: str
     scope: str = "workload"
-
-
-@dataclass(frozen=True, slots=True)
-class BlindSpot:
-    """Metrics nobody collected, the rules that wait for them, and the command that would collect them.
-
-    workloads: the first of those concerned; count: how many there are.
-    """
-
-    missing: tuple[str, ...]
-    rules: tuple[str, ...]
-    workloads: tuple[int, ...]
-    count: int
-    collect: str
 
 
 @dataclass(frozen=True, slots=True, repr=False)

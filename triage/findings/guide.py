@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from triage.capture.arrays import Codes
+from triage.diagnosis.outcomes import Outcomes
 from triage.findings.decision_path import LIMITS, NOTED, OPEN, PASSES, Step
-from triage.findings.outcomes import Outcomes
 from triage.findings.reasons import Reasons
 from triage.findings.text_fields import sentence
 from triage.ground.phrasing import lower_first, plural

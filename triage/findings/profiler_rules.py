@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from triage.capture.capture import Opinion
-from triage.findings.outcomes import Outcomes
+from triage.diagnosis.outcomes import Outcomes
 from triage.findings.reasons import Reasons
 from triage.ground.phrasing import whole_percent
 from triage.inference.evaluate import BLIND, OVERRULED, SILENT

@@ -15,8 +15,8 @@ from typing import Any
 
 from triage.diagnosis.diagnosing import Diagnostician
 from triage.dialects import Options
-from triage.document import assembling
 from triage.files.bundled import share
+from triage.findings import assembling
 from triage.reading import reader
 from triage.rulebook.packs import Rulebook
 

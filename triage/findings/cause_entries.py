@@ -9,6 +9,7 @@ import numpy as np
 from triage import schema
 from triage.derive import View
 from triage.diagnosis.diagnosis_result import Diagnosis, Item
+from triage.diagnosis.outcomes import Outcomes
 from triage.diagnosis.root_causes import Known
 from triage.diagnosis.todo import todo
 from triage.document.bundle import Entry
@@ -16,7 +17,6 @@ from triage.document.numbers import number
 from triage.findings.evidence import at, held
 from triage.findings.finding_types import Check, Finding, Origin
 from triage.findings.identity import of_item, scope
-from triage.findings.outcomes import Outcomes
 from triage.ground.limiters import level
 from triage.ground.terminology import said
 from triage.inference.evaluate import Lookup

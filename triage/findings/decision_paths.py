@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from triage.diagnosis.diagnosis_result import Diagnosis
+from triage.diagnosis.outcomes import EXPLAINED, Outcomes
 from triage.findings.decision_path import Decisions, Step
 from triage.findings.guide import Guide
-from triage.findings.outcomes import EXPLAINED, Outcomes
 
 
 class Ways(Mapping[str, list[Step]]):

@@ -7,11 +7,11 @@ from functools import cached_property
 from typing import Any, overload
 
 from triage.diagnosis.diagnosis_result import Diagnosis
+from triage.diagnosis.outcomes import Outcomes
 from triage.document.bundle import Entry
-from triage.document.cause_entries import Causes
-from triage.document.workload_columns import Columns
+from triage.findings.cause_entries import Causes
 from triage.findings.finding_types import Finding
-from triage.findings.outcomes import Outcomes
+from triage.findings.workload_columns import Columns
 
 TOGETHER = 100  # entries made ready at once: of a thousand, what was made first has left the cache when it is written
 

@@ -15,18 +15,18 @@ from triage import dialects
 from triage.capture.capture import SEP, Capture
 from triage.capture.location import Location
 from triage.diagnosis.diagnosis_result import Diagnosis, Part
-from triage.document import pass_entries
+from triage.diagnosis.outcomes import Outcomes
 from triage.document.bundle import SCHEMA, Bundle, Entry
-from triage.document.cause_entries import Causes, groups, known_causes, todo_lists, unjudged
-from triage.document.decision_paths import Ways
 from triage.document.numbers import number
-from triage.document.timeline_entries import kernels, timelines
-from triage.document.workloads import Workloads
+from triage.findings import pass_entries
+from triage.findings.cause_entries import Causes, groups, known_causes, todo_lists, unjudged
+from triage.findings.decision_paths import Ways
 from triage.findings.finding_types import Check, Finding, Origin
-from triage.findings.outcomes import Outcomes
 from triage.findings.reasons import ruled_out
 from triage.findings.roofline import Roofline, placed, roofline
 from triage.findings.shown_findings import findings
+from triage.findings.timeline_entries import kernels, timelines
+from triage.findings.workloads import Workloads
 from triage.ground.limiters import CLASSES
 from triage.ground.terminology import names_of, said, speaking
 from triage.ground.units import display

@@ -11,12 +11,13 @@ import numpy as np
 from triage.capture.arrays import Codes, Floats, Masks, Values
 from triage.capture.capture import SEP, Capture
 from triage.diagnosis.diagnosis_result import Diagnosis
+from triage.diagnosis.outcomes import Outcomes
 from triage.document.bundle import Entry
-from triage.document.cause_entries import Causes
 from triage.document.numbers import number, numbers
+from triage.findings.cause_entries import Causes
 from triage.findings.finding_types import Finding
-from triage.findings.outcomes import Outcomes
 from triage.findings.profiler_rules import SecondOpinion
+from triage.findings.text_fields import verdict_text
 from triage.ground.columns import is_column
 from triage.ground.limiters import BANDS, CLASSES, GRADES
 from triage.ground.method import GOOD_HIT_RATE, GREAT_HIT_RATE, HIGH, RAISED
@@ -168,7 +169,7 @@ class Columns:
             lead, top = int(self.leader[i]), self._best.get((self._p, w))
             key = (limiter, book.cause(causes[lead]).title if lead >= 0 else top.rule.title if top else "")
             if key not in made:
-                made[key] = self._o.sentence(i, lower_first(said(key[1])))
+                made[key] = verdict_text(limiter, lower_first(said(key[1])))
             out.append(made[key])
         return out
 
