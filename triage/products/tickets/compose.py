@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from triage.document import summary
 from triage.document.bundle import Bundle, ById
+from triage.document.entries import FindingEntry, Result
+from triage.document.todo_items import TodoItem, todo_items
 from triage.findings.identity import of_item
 from triage.ground.terminology import speaking
 from triage.products.settings import matches
@@ -26,7 +27,7 @@ UNTIMED = 0.05  # without times: the fraction of a workload that its best findin
 
 @dataclass(slots=True)
 class Ticket:
-    """One root cause. cause: as summary.causes gives it. saved_ns: None without times. files: relative to the folder.
+    """One root cause. cause: its item of the to-do list. saved_ns: None without times. files: relative to the folder.
 
     scope: what was captured. whose: in whose words (voice.Voice.names), item: what a workload is called. state: one of states.STATES; was_ns: what the last run said, where that was much else.
     """
@@ -36,8 +37,8 @@ class Ticket:
     rule: str
     workloads: list[str]
     saved_ns: float | None
-    cause: dict[str, Any]
-    doc: dict[str, Any]
+    cause: TodoItem
+    doc: Result
     scope: str = ""
     state: str = NEW
     was_ns: float | None = None
@@ -103,7 +104,7 @@ def make(
     for root, numbers, todo in b.scopes:
         part = _cut(b.view, numbers) if len(b.scopes) > 1 else b.view
         by_id = ById(part["workloads"])
-        for c in summary.causes(todo, part):
+        for c in todo_items(todo, part):
             mark = of_item(c["cause"], scope or root)
             # under --scope several roots share a fingerprint: one ticket is filed
             if mark in out or not _worth(c, part, least, mark in known):
@@ -117,7 +118,7 @@ def make(
     return sorted(out.values(), key=lambda t: (-(t.saved_ns or 0.0), t.rule, t.fingerprint))
 
 
-def _cut(doc: dict[str, Any], numbers: Sequence[int]) -> dict[str, Any]:
+def _cut(doc: Result, numbers: Sequence[int]) -> Result:
     """The document of some of its captures (numbered from 1)."""
     mine = tuple(f"{n}:" for n in numbers)
     workloads = [w for w in doc["workloads"] if w["id"].startswith(mine)]
@@ -131,7 +132,7 @@ def _cut(doc: dict[str, Any], numbers: Sequence[int]) -> dict[str, Any]:
     }
 
 
-def _worth(c: dict[str, Any], doc: dict[str, Any], least: float, known: bool) -> bool:
+def _worth(c: TodoItem, doc: Result, least: float, known: bool) -> bool:
     """Does a root cause deserve a ticket? A new one must stand clear of its thresholds, a known one may waver."""
     ranks = set(c["findings"])
     found = [f for f in doc["findings"] if f["rank"] in ranks and (known or _clear_cut(f))]
@@ -146,7 +147,7 @@ def _worth(c: dict[str, Any], doc: dict[str, Any], least: float, known: bool) ->
     return bool(min(sum(g["saved_ns"] or 0.0 for g in gains), c["saved_ns"] or 0.0) >= least * total)
 
 
-def _clear_cut(f: dict[str, Any]) -> bool:
+def _clear_cut(f: FindingEntry) -> bool:
     return all(
         # a threshold of 0 has no part of itself to be clear of
         e["margin"] is None or not e["threshold"] or abs(e["margin"]) >= CLEAR * abs(e["threshold"])
