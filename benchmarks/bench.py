@@ -47,7 +47,7 @@ SQLITE = (
 AFTER = """
 import sys, time
 from triage.diagnosis.diagnosing import Diagnostician
-from triage.document.assembling import bundle
+from triage.findings.assembling import bundle
 from triage.reading import reader
 from triage.rendering.result_json import write_json
 from triage.rulebook.packs import load, select

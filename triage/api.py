@@ -16,6 +16,7 @@ from triage.capture.capture import Capture
 from triage.diagnosis import diagnosis_result
 from triage.dialects import Options
 from triage.document.bundle import Bundle
+from triage.document.entries import ItemEntry, Result
 from triage.findings.finding_types import Finding
 from triage.ground.method import LATEST
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from triage.diagnosis.diagnosing import Diagnostician
+    from triage.findings.assembling import Listing
 
 MOST_DOCTORS = 4  # compiled rulebooks that are kept for the next call
 _DOCTORS: dict[tuple[str, str, bytes], Diagnostician] = {}
@@ -43,27 +45,27 @@ class Diagnosis(diagnosis_result.Diagnosis):
     @property
     def findings(self) -> list[Finding]:
         """Findings in rank order; raises BadCapture when an input changed since it was read."""
-        return self._made[0]
+        return self._listing.findings
 
     @cached_property
-    def _made(self) -> tuple[list[Finding], list[Finding]]:
-        from triage.document.assembling import made
+    def _listing(self) -> Listing:
+        from triage.findings.assembling import listing
 
-        return made(self)
+        return listing(self)
 
     @property
-    def todo(self) -> list[dict[str, Any]]:
-        """What to do, first things first: one entry per root cause, as the JSON result has it."""
+    def todo(self) -> list[ItemEntry]:
+        """The to-do list: one item per root cause, largest saving first, as the JSON result has it."""
         return self.bundle.todo
 
     @cached_property
     def bundle(self) -> Bundle:
         """All a report may say, as plain data: what `triage.rendering` takes. Raises what `findings` raises."""
-        from triage.document.assembling import bundle
+        from triage.findings.assembling import bundle
 
-        return bundle(self, self._made)
+        return bundle(self, self._listing)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Result:
         """The JSON result (schema triage/1) as plain data."""
         return self.bundle.document
 

@@ -32,7 +32,7 @@ def exports(*roots: Path) -> Iterator[Path]:
 
 def compare_captures(book: Rulebook, paths: Iterator[Path]) -> tuple[int, list[str]]:
     """(how many exports both engines diagnosed, those on which they differ)."""
-    from triage.document import assembling
+    from triage.findings import assembling
     from triage.reading import reader
 
     doctors = [Diagnostician(book, "v2", name) for name in ("durable", "clips")]

@@ -190,7 +190,7 @@ def change(path: Path, how: str) -> None:
 @pytest.mark.parametrize("how", ["cut", "replaced", "removed"])
 def test_file_changes_between_reading_and_quoting(tmp_path: Path, book: Any, how: str) -> None:
     """Cells are quoted from the file when the report is made: never from another file than the one that was read."""
-    from triage.document import assembling
+    from triage.findings import assembling
     from triage.ground.errors import TriageError
     from triage.reading import reader
     from triage.rendering import formats

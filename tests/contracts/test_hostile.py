@@ -316,7 +316,7 @@ def test_templates_stay_in_the_sandbox(tmp_path: Path, text: str) -> None:
 
 
 def test_templates_cannot_be_huge_or_missing(tmp_path: Path, book: Any) -> None:
-    from triage.document import assembling
+    from triage.findings import assembling
     from triage.reading import reader
     from triage.rendering import formats
 

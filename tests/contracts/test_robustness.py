@@ -253,7 +253,7 @@ ENDLESS = [
 
 @pytest.fixture(scope="module")
 def bundle() -> Any:
-    from triage.document import assembling
+    from triage.findings import assembling
     from triage.reading import reader
     from triage.rulebook import packs
 

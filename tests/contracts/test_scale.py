@@ -21,12 +21,11 @@ from triage.capture.capture import Table
 from triage.capture.source import Source
 from triage.derive import View, absent, derivations
 from triage.derive.speed_of_light import clusters
-from triage.diagnosis import diagnosing
+from triage.diagnosis import diagnosing, outcomes
 from triage.diagnosis.firings import Ledger
 from triage.diagnosis.gain import fractions
 from triage.dialects.tables import csv_parser, wide_table
-from triage.document import assembling, workload_columns, workloads
-from triage.findings import outcomes
+from triage.findings import assembling, workload_columns, workloads
 from triage.ground import units
 from triage.ground.errors import TriageError
 from triage.inference.rule_context import about, setting

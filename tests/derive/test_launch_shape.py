@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import generic
 from triage import diagnose, occupancy, read
 from triage.derive import View
-from triage.diagnosis import occupancy_text
+from triage.findings import occupancy_text
 
 WAITING = {"sm.issue_per_active": 8, "sm.throughput": 8, "memory.throughput": 12, "stall.long_scoreboard": 80}
 

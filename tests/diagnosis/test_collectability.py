@@ -14,7 +14,7 @@ from triage.diagnosis import collectability
 from triage.diagnosis.collectability import could_be_known, could_decide
 from triage.diagnosis.diagnosing import Diagnostician
 from triage.diagnosis.diagnosis_result import Diagnosis
-from triage.findings.outcomes import Outcomes
+from triage.diagnosis.outcomes import Outcomes
 from triage.inference.evaluate import BLIND, NOT_APPLICABLE, askable
 from triage.rulebook import packs
 

@@ -10,7 +10,8 @@ import pytest
 import triage
 from tests.conftest import FORMATS, SAMPLES, diagnose, generic
 from tests.helpers.reports import diagnosed, frame, text
-from triage.document import summary
+from triage.document.missing_counters import missing_counters
+from triage.document.summary import summarise
 from triage.ground import phrasing
 from triage.ground.limiters import level
 
@@ -34,7 +35,7 @@ def test_blind_spots_of_one_command_are_one_step() -> None:
         {"missing": ["b.x"], "rules": ["R1"], **spot},
         {"missing": ["a.y"], "rules": ["R2", "R1"], **spot},
     ]
-    assert summary.blind(doc) == [
+    assert missing_counters(doc) == [
         {"collect": "do this", "missing": ["a.y", "b.x"], "rules": ["R1", "R2"], "workloads": 1}
     ]
 
@@ -101,7 +102,7 @@ def test_a_frame_without_times_still_reports(tmp_path: Path) -> None:
         for i in range(3)
     ]
     d = diagnosed(str(generic(tmp_path / "untimed.csv", rows)))
-    assert "without times" in summary.summarise(d.bundle)["headline"]
+    assert "without times" in summarise(d.bundle)["headline"]
     assert all(text(d, f, full=full) for f in FORMATS for full in (False, True))
 
 
@@ -119,7 +120,7 @@ def test_an_empty_selection_still_reports(tmp_path: Path) -> None:
 
 def test_time_that_was_not_judged_is_said_first() -> None:
     d = triage.diagnose(SAMPLES / "nsys-kernels" / "render_cuda_gpu_kern_sum.csv")
-    dark = summary.summarise(d.bundle)["unjudged"]
+    dark = summarise(d.bundle)["unjudged"]
     assert dark["share"] > 0.9  # all but one kernel, one call of which takes many times the others
     assert "sm__throughput" in dark["collect"]
     for name in ("terminal", "markdown", "jira", "html"):
@@ -131,7 +132,7 @@ def test_time_that_was_not_judged_is_said_first() -> None:
 
 def test_little_that_was_not_judged_is_not_worth_a_line() -> None:
     d = triage.diagnose(SAMPLES / "gpu-trace" / "demo_frame")
-    assert summary.summarise(d.bundle)["unjudged"] is None
+    assert summarise(d.bundle)["unjudged"] is None
     assert "Not judged" not in text(d, "markdown")
 
 

@@ -438,7 +438,7 @@ class Judge:
 
     def one(self, path: Path, dialect: str = "") -> str:
         """ "report", or the text of the TriageError. Anything else that is raised is a fault."""
-        from triage.document import assembling
+        from triage.findings import assembling
         from triage.ground.errors import TriageError
         from triage.reading import reader
         from triage.rendering import formats

@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 
 from tests.conftest import SAMPLES, diagnosis, generic
 from tests.helpers.reports import jira_faults
-from triage.findings import blind_spots
+from triage.diagnosis import blind_spots
 from triage.findings.identity import of_item
 from triage.ground.errors import TriageError
 from triage.products.tickets import compose, ticket_folder

@@ -347,7 +347,7 @@ def test_json_imports_no_template_engine() -> None:
     import subprocess
     import sys
 
-    code = "import sys; from triage.rendering import formats; from triage.document import make; print([m for m in ('jinja2', 'rich', 'click') if m in sys.modules])"
+    code = "import sys; from triage.rendering import formats; from triage.findings import assembling; print([m for m in ('jinja2', 'rich', 'click') if m in sys.modules])"
     assert (
         subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True

@@ -9,7 +9,7 @@ import fnmatch
 import json
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -61,7 +61,7 @@ class Tools:
     def _diagnosed(self, path: str, device: str, marker: str) -> Any:
         from dataclasses import replace
 
-        from triage.document import assembling
+        from triage.findings import assembling
         from triage.products import accepted
 
         settings = replace(self.settings, device=device, marker=marker)
@@ -176,10 +176,10 @@ class Tools:
 
     def next_capture(self, path: str, device: str = "") -> dict[str, Any]:
         """Which counters are missing, which command collects them, and what could then be judged."""
-        from triage.document import summary
+        from triage.document.missing_counters import missing_counters
 
         b = self._diagnosed(path, device, "")
-        spots = summary.blind(b.view)
+        spots = missing_counters(b.view)
         listed = [
             {
                 "collect": _cut(g["collect"]),
@@ -193,7 +193,7 @@ class Tools:
         return _fit({**dark, "captures": listed}, "captures", len(spots))
 
 
-def _item(i: dict[str, Any]) -> dict[str, Any]:
+def _item(i: Mapping[str, Any]) -> dict[str, Any]:
     kept = (
         "rank",
         "cause",

@@ -127,9 +127,6 @@ def unknown(path: str) -> str:
 
 def as_json(capture: Capture, metrics: Sequence[str]) -> dict[str, object]:
     """Everything as plain data, every workload and every unmapped column."""
-    from triage.document.assembling import origin
-    from triage.document.numbers import number
-
     c = capture
     rows: list[dict[str, object]] = []
     facts: list[dict[str, object]] = []
@@ -139,8 +136,7 @@ def as_json(capture: Capture, metrics: Sequence[str]) -> dict[str, object]:
             last, facts = w, []
             path = str(c.paths[w]).split(SEP) if c.paths[w] else []
             rows.append({"id": f"w{w + 1}", "name": str(c.names[w]), "path": path, "facts": facts})
-        value, unit = display(o.value, o.unit)
-        facts.append({"metric": o.metric, "value": number(value), "unit": unit, "source": origin(o)})
+        facts.append({**o.as_input})
     columns = {
         m: {"header": s.header, "unit": s.unit, "factor": s.factor}
         for m, s in c.sources.items()

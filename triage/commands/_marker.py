@@ -15,14 +15,14 @@ from triage.commands._describe import block, wrap
 from triage.diagnosis.diagnosing import Diagnostician
 from triage.diagnosis.diagnosis_result import Diagnosis
 from triage.diagnosis.gain import fractions
-from triage.document.assembling import whose
+from triage.diagnosis.outcomes import Outcomes
+from triage.findings.assembling import whose
 from triage.findings.evidence import held
 from triage.findings.finding_types import Origin
 from triage.findings.near_misses import near
 from triage.findings.origins import Origins
-from triage.findings.outcomes import Outcomes
 from triage.findings.reasons import Reasons
-from triage.findings.text_fields import path_text, sentence
+from triage.findings.text_fields import path_text, sentence, verdict_text
 from triage.ground.kernel_names import kernel, plain
 from triage.ground.phrasing import plural, whole_percent
 from triage.ground.terminology import said, speaking
@@ -113,7 +113,7 @@ class _One:
         time = f" ({show(self.own, 'ns')} own time{share})" if self.own == self.own else " (no time)"
         leaders, names = self.d.parts[0].leaders, self.d.vocabulary.names
         leader = int(leaders.cause[self.w])
-        out = [wrap(f"w{self.w + 1} {name}{time}"), wrap(self.o.sentence(self.i, ""), "  ")]
+        out = [wrap(f"w{self.w + 1} {name}{time}"), wrap(verdict_text(int(self.o.limiter[self.i]), ""), "  ")]
         if leader >= 0:
             title = self.title(names[leader])
             likely = float(leaders.likely[self.w])

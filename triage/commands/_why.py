@@ -11,10 +11,10 @@ from triage.capture.capture import Capture
 from triage.commands._describe import wrap
 from triage.derive import derivations
 from triage.diagnosis.diagnosing import Diagnostician
+from triage.diagnosis.outcomes import Outcomes
 from triage.findings.evidence import check
 from triage.findings.finding_types import Origin
 from triage.findings.origins import Origins
-from triage.findings.outcomes import Outcomes
 from triage.findings.text_fields import path_text
 from triage.ground.phrasing import FLIPPED
 from triage.ground.units import show

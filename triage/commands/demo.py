@@ -16,9 +16,9 @@ FRAME = ("gpu-trace", "demo_frame")
 @click.option("--open", "show", is_flag=True, help="Open the page in the browser.")
 def command(output: str | None, show: bool) -> int:
     """Diagnose the bundled demo frame, a synthetic one: here in the terminal, or with -o or --open as a page."""
-    from triage.document import assembling
     from triage.files import writing
     from triage.files.bundled import share
+    from triage.findings import assembling
     from triage.products.settings import Settings
     from triage.rendering import formats
 

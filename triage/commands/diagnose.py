@@ -62,8 +62,8 @@ def command(
     """
     from triage.commands._progress import progress
     from triage.commands._stderr import complain
-    from triage.document import assembling
     from triage.files import writing as out
+    from triage.findings import assembling
     from triage.products import accepted
     from triage.reading import join
 

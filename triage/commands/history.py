@@ -58,7 +58,7 @@ def add(
 ) -> int:  # fmt: skip
     """Diagnose captures and keep them as runs of one build. FILE is one run; the same file twice is one run."""
     from triage.commands._stderr import complain
-    from triage.document import assembling
+    from triage.findings import assembling
     from triage.findings.identity import scope as scope_of
     from triage.products.history import origin, store
     from triage.products.history.record import Key, record

@@ -77,7 +77,7 @@ def command(
     only: GITHUB_TOKEN, GITLAB_TOKEN, JIRA_TOKEN (with JIRA_USER for Jira Cloud), REDMINE_API_KEY.
     """
     from triage.commands._stderr import complain
-    from triage.document import assembling
+    from triage.findings import assembling
     from triage.products import accepted
     from triage.products.tickets import compose, ticket_folder
     from triage.products.tickets.ticket import FIXED

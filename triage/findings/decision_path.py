@@ -9,36 +9,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple
 
 import numpy as np
 
 from triage.capture.arrays import Floats, Indices, Masks, distinct
 from triage.derive.sm_activity import losses
 from triage.diagnosis.diagnosis_result import Diagnosis
-from triage.findings.outcomes import Outcomes
+from triage.diagnosis.outcomes import Outcomes
+from triage.document.entries import STATES, StepEntry
 from triage.ground.method import CLUSTER, GOOD_HIT_RATE, GREAT_HIT_RATE
 from triage.ground.phrasing import points, whole_percent
 from triage.ground.terminology import said
 from triage.ground.units import show
 from triage.schema.derived import HARDWARE_UNITS
 
-# state of a step: what the number says about the workload
-LIMITS, PASSES, OPEN, NOTED = STATES = ("limits", "passes", "not measured", "noted")
+LIMITS, PASSES, OPEN, NOTED = STATES
 _WORKING = ("sm", "l1tex", "l2", "vram")
 _MEANS = {"long scoreboard": "data from L1/TEX", "barrier": "their group at barriers"}  # stalls with a plainer name
 _FLIP = {">": "≤", "<": "≥"}
-
-
-class Step(TypedDict):
-    """One question of the way: the metric asked about ("" for none), its value and the edge in words, the answer."""
-
-    ask: str
-    metric: str
-    value: str
-    edge: str
-    answer: str
-    state: str
+HOLE = "{}"
 
 
 class Shape(NamedTuple):
@@ -51,8 +41,16 @@ class Shape(NamedTuple):
     answer: str
     state: str
 
-
-HOLE = "{}"
+    def step(self, number: str = HOLE) -> StepEntry:
+        """The step with its number written in."""
+        return {
+            "ask": self.ask,
+            "metric": self.metric,
+            "value": self.value.replace(HOLE, number),
+            "edge": self.edge,
+            "answer": self.answer,
+            "state": self.state,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +90,7 @@ class Decisions:
         rule = self.d.book.path.get(step)
         return float("nan") if rule is None else rule.threshold(rule.path[step], self.d.method)
 
-    def steps(self, i: int) -> list[Step]:
+    def steps(self, i: int) -> list[StepEntry]:
         """The way of the i-th workload."""
         asked = [(q.shape[i], q.number[i]) for q in self.questions if q.shape[i] >= 0]
         return [_step(self.shapes[k], float(n)) for k, n in asked]
@@ -102,6 +100,11 @@ class Decisions:
         """The steps that occur."""
         self.questions  # noqa: B018  asking makes them
         return list(self._known)
+
+    @property
+    def templates(self) -> list[StepEntry]:
+        """The steps that occur, HOLE where each has its number."""
+        return [s.step() for s in self.shapes]
 
     @cached_property
     def questions(self) -> list[Question]:
@@ -303,6 +306,5 @@ class Decisions:
         return out
 
 
-def _step(s: Shape, number: float) -> Step:
-    written = f"{number * 100:.1f}" if s.value.endswith("points") else show(number, "ratio")
-    return {**s._asdict(), "value": s.value.replace(HOLE, written)}  # type: ignore[typeddict-item]
+def _step(s: Shape, number: float) -> StepEntry:
+    return s.step(f"{number * 100:.1f}" if s.value.endswith("points") else show(number, "ratio"))

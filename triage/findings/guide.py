@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from triage.capture.arrays import Codes
-from triage.findings.decision_path import LIMITS, NOTED, OPEN, PASSES, Step
-from triage.findings.outcomes import Outcomes
+from triage.diagnosis.outcomes import Outcomes
+from triage.document.entries import StepEntry
+from triage.findings.decision_path import LIMITS, NOTED, OPEN, PASSES
 from triage.findings.reasons import Reasons
 from triage.findings.text_fields import sentence
 from triage.ground.phrasing import lower_first, plural
@@ -92,18 +93,18 @@ class Guide:
             self._codes[index] = self.o.outcome(index)
         return int(self._codes[index][i])
 
-    def steps(self, i: int) -> list[Step]:
+    def steps(self, i: int) -> list[StepEntry]:
         """One step per decision: what fired, what nobody measured, else that nothing speaks for it. Empty for no kernel."""
         return [self._decision(d, i) for d in decisions() if self._asked(d)] if self.concerns(i) else []
 
-    def checks(self, i: int) -> list[tuple[Decision, list[Step]]]:
+    def checks(self, i: int) -> list[tuple[Decision, list[StepEntry]]]:
         """Every check of every decision with its answer."""
         return [(d, [self._answer(c, i) for c in d.checks]) for d in decisions()]
 
     def _asked(self, d: Decision) -> bool:
         return any(name in self.index for name in d.rules)
 
-    def _decision(self, d: Decision, i: int) -> Step:
+    def _decision(self, d: Decision, i: int) -> StepEntry:
         veto = next((v for v in d.unless if self._holds(v, i)), "")
         if veto and not any(self._fired(name, i) for name in d.rules):
             return _step(f"{d.id}: {d.ask}", "", f"no question here: {self._title(veto)}", PASSES)
@@ -127,7 +128,7 @@ class Guide:
         index = self.index.get(name, -1)
         return index >= 0 and not self.o.d.book.rules[index].is_concept and self._code(index, i) == FIRED
 
-    def _answer(self, c: Check, i: int) -> Step:
+    def _answer(self, c: Check, i: int) -> StepEntry:
         """What the rules of a check answer: the first that fired, else overruled, silent with a reason, blind."""
         ask = f"{c.id} {c.ask}?"
         known = [self.index[name] for name in c.rules if name in self.index]
@@ -160,5 +161,5 @@ class Guide:
         return lower_first(maker.title) if maker else concept
 
 
-def _step(ask: str, value: str, answer: str, state: str) -> Step:
+def _step(ask: str, value: str, answer: str, state: str) -> StepEntry:
     return {"ask": ask, "metric": "", "value": value, "edge": "", "answer": answer, "state": state}

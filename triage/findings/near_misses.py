@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from triage.diagnosis.outcomes import Outcomes
 from triage.findings.evidence import at, behind, check, measures
 from triage.findings.origins import Origins
-from triage.findings.outcomes import Outcomes
 from triage.ground.phrasing import FLIPPED
 from triage.inference.evaluate import SILENT
 from triage.inference.groups import reads

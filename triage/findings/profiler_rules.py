@@ -13,21 +13,15 @@ from pathlib import Path
 import numpy as np
 
 from triage.capture.capture import Opinion
-from triage.findings.outcomes import Outcomes
+from triage.diagnosis.outcomes import Outcomes
+from triage.document.entries import VERDICTS
 from triage.findings.reasons import Reasons
 from triage.ground.phrasing import whole_percent
 from triage.inference.evaluate import BLIND, OVERRULED, SILENT
 
 _FILE = Path(__file__).resolve().parent / "nvidia_rules.toml"
 # what we say of a cause that the profiler named, from agreement to silence
-ROOT, NAMED, RULED_OUT, BLIND_TO, UNSEEN, NO_CAUSE = VERDICTS = (
-    "root",
-    "named",
-    "ruled out",
-    "blind",
-    "not seen",
-    "no cause",
-)
+ROOT, NAMED, RULED_OUT, BLIND_TO, UNSEEN, NO_CAUSE = VERDICTS
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ import numpy as np
 
 from triage import schema
 from triage.capture.arrays import Indices, Masks, Values
+from triage.diagnosis.outcomes import EXPLAINED, Outcomes
 from triage.findings.evidence import behind, guards, measures, title_of, unit_of
-from triage.findings.outcomes import EXPLAINED, Outcomes
 from triage.findings.text_fields import sentence
 from triage.ground.columns import anywhere, is_column
 from triage.ground.phrasing import FLIPPED, comparison, lower_first, upper_first

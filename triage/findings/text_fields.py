@@ -13,9 +13,11 @@ from triage.capture.capture import SEP, Derived
 from triage.derive import View
 from triage.derive.sm_activity import losses
 from triage.derive.speed_of_light import clusters
-from triage.diagnosis import occupancy_text
 from triage.diagnosis.limiter import unit_names
+from triage.findings import occupancy_text
 from triage.ground.columns import is_column
+from triage.ground.limiters import LIMITERS
+from triage.ground.phrasing import upper_first
 from triage.ground.terminology import said
 from triage.ground.units import show
 from triage.inference.evaluate import Lookup
@@ -121,6 +123,14 @@ def _detail(rule: Rule, lookup: Lookup) -> str:
     """The workloads behind the first fact that a frame rule needs; "" for any other rule."""
     source = lookup.view.capture.sources.get(rule.needs[0]) if rule.needs else None
     return source.detail if isinstance(source, Derived) else ""
+
+
+def verdict_text(limiter: int, best: str) -> str:
+    """One sentence on a workload: its limiter (a position in LIMITERS), then `best`, the title of its best finding ("" for none)."""
+    phrase = said(LIMITERS[limiter].phrase)
+    if phrase.split()[:4] == best.split()[:4]:  # `the launch is too small ...` twice
+        return f"{upper_first(best)}."
+    return upper_first(phrase) + (f"; {best}" if best else "") + "."
 
 
 def path_text(path: str, name: str) -> str:

@@ -10,8 +10,8 @@ import numpy as np
 
 from triage.capture.capture import Opinion
 from triage.diagnosis.diagnosis_result import Diagnosis
+from triage.diagnosis.outcomes import Outcomes
 from triage.files import plain_json
-from triage.findings.outcomes import Outcomes
 from triage.findings.profiler_rules import BLIND_TO, NAMED, ROOT, RULED_OUT, Heard, SecondOpinion, best
 from triage.ground.phrasing import plural, whole_percent
 from triage.ground.units import show

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from triage.capture.capture import SEP
-from triage.document.bundle import Bundle, Entry
+from triage.document.bundle import Bundle
+from triage.document.entries import FindingEntry, ItemEntry
+from triage.document.todo_items import is_accepted
 from triage.ground.limiters import LEVELS
 from triage.ground.phrasing import plural
 from triage.rendering import phrases
@@ -19,16 +21,12 @@ LONG = 1_000  # characters of a name; whole 20 kB C++ names make test viewers un
 
 def junit(b: Bundle, write: Write, fail_on: str = "") -> None:
     """Write one suite per capture. Without fail_on nothing fails; findings then stand in system-out."""
-    by: dict[str, list[Entry]] = {}
+    by: dict[str, list[FindingEntry]] = {}
     for f in b.findings:
         by.setdefault(f["workload"], []).append(f)
     # beyond the last level: no finding reaches it
     least = LEVELS.index(fail_on) if fail_on else len(LEVELS)
-    bad = {
-        i["cause"]: i
-        for i in b.todo
-        if i.get("accepted", {}).get("state") != "accepted" and LEVELS.index(i["level"]) >= least
-    }
+    bad = {i["cause"]: i for i in b.todo if not is_accepted(i) and LEVELS.index(i["level"]) >= least}
     captures = b.head["captures"]
     works = [_Work(*fields) for fields in zip(*map(b.workloads.field, _Work._fields), strict=True)]
     suites = []
@@ -71,7 +69,7 @@ def _names(works: Sequence[_Work]) -> Iterator[str]:
         yield short(w.name, LONG) + (f" #{nth}" if nth > 1 else "")
 
 
-def _case(w: _Work, name: str, found: Sequence[Entry], items: Sequence[Entry]) -> Case:
+def _case(w: _Work, name: str, found: Sequence[FindingEntry], items: Sequence[ItemEntry]) -> Case:
     causes = {i["cause"] for i in items}
     bad = [f for f in found if f["cause"] in causes]
     failure = None
@@ -89,7 +87,7 @@ def _case(w: _Work, name: str, found: Sequence[Entry], items: Sequence[Entry]) -
     )
 
 
-def _lines(found: Sequence[Entry]) -> Iterator[str]:
+def _lines(found: Sequence[FindingEntry]) -> Iterator[str]:
     for f in found:
         yield f"{f['level']}: {f['rule']} {f['title']}: {f['message']} Gives back {phrases.gain(f)}."
         for e in f["evidence"]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from triage.document.bundle import Entry
+from triage.document.entries import PassEntry
 from triage.ground.limiters import BY_ID
 from triage.ground.phrasing import percent
 from triage.ground.terminology import said
@@ -13,7 +13,7 @@ from triage.ground.units import show
 from triage.rendering import phrases
 
 SHORT = 12  # passes a short report lists, the longest
-Cell = Callable[[Entry], str]
+Cell = Callable[[PassEntry], str]
 
 
 @dataclass(frozen=True)
@@ -41,24 +41,24 @@ def _ratio(value: float | None) -> str:
     return "" if value is None else f"{value:.1f}" if value < 100 else count(round(value))
 
 
-def _moved(p: Entry) -> str:
+def _moved(p: PassEntry) -> str:
     read, written = p["read_bytes"], p["written_bytes"]
     if read is None or written is None:
         return ""
     return show(read + written, "byte")
 
 
-def _read_share(p: Entry) -> str:
+def _read_share(p: PassEntry) -> str:
     read, written = p["read_bytes"], p["written_bytes"]
     return f"{read / written:.1f}:1" if read is not None and written else ""
 
 
-def _per_pixel(p: Entry) -> str:
+def _per_pixel(p: PassEntry) -> str:
     bytes_, least = p["bytes_per_pixel"], p["least_bytes_per_pixel"]
     return "" if bytes_ is None else _ratio(bytes_) + (f" (least {_ratio(least)})" if least else "")
 
 
-def name(p: Entry) -> str:
+def name(p: PassEntry) -> str:
     """A pass by its marker; what a wrapper holds beside its markers by the wrapper."""
     own = p["name"] or "(no marker)"
     return f"(rest of {own})" if p["rest"] and p["name"] else own
@@ -88,7 +88,9 @@ NARROW = 72
 _ALWAYS = ("Pass", "Time", "Share", "Limiter", "Root cause", "Saves")
 
 
-def pass_table(passes: Sequence[Entry], *, full: bool = False, wide: int = 0, most: int = SHORT) -> PassTable | None:
+def pass_table(
+    passes: Sequence[PassEntry], *, full: bool = False, wide: int = 0, most: int = SHORT
+) -> PassTable | None:
     """The table of the `most` longest passes; None where there are none. full: all of them; wide: columns of a terminal."""
     if not passes:
         return None

@@ -9,7 +9,20 @@ import re
 from collections.abc import Iterable
 
 from triage import schema
-from triage.document.bundle import Entry
+from triage.document.entries import (
+    CellEntry,
+    EvidenceEntry,
+    FindingEntry,
+    FrameEntry,
+    LocationEntry,
+    SourceEntry,
+    WorkloadEntry,
+)
+from triage.document.markers_by_time import MarkerRow
+from triage.document.missing_counters import CollectEntry
+from triage.document.summary import Summary
+from triage.document.time_shares import UndiagnosedEntry
+from triage.document.todo_items import TodoItem
 from triage.ground.limiters import BY_ID
 from triage.ground.phrasing import comparison, lower_first, percent, plural
 from triage.ground.terminology import said, voice
@@ -34,13 +47,13 @@ def number(value: float | None, unit: str) -> str:
     return show(value, unit)
 
 
-def total(s: Entry, frame: Entry) -> str:
+def total(s: Summary, frame: FrameEntry) -> str:
     """`14.2 ms in 79 markers`."""
     count = plural(frame["workloads"], voice().item)
     return f"{time(s['duration_ns'])} in {count}" if s["duration_ns"] else f"{count}, no times"
 
 
-def recoverable(s: Entry) -> str:
+def recoverable(s: Summary) -> str:
     """`about 2.24 ms (16 %), surely 91 µs, at most 5.44 ms`."""
     r = s["recoverable"]
     if not s["duration_ns"]:
@@ -51,7 +64,7 @@ def recoverable(s: Entry) -> str:
     return f"about {time(r['likely']['ns'])} ({percent(r['likely']['share'])}); {low}, at most {time(r['bound']['ns'])}"
 
 
-def unjudged(s: Entry) -> str:
+def unjudged(s: Summary) -> str:
     """`Not judged: 668 ms (100 %), because the counters that tell were not collected.`; empty where that is little."""
     u = s["unjudged"]
     if u is None:
@@ -60,7 +73,7 @@ def unjudged(s: Entry) -> str:
     return f"{what} Collect first:" if u["collect"] else what
 
 
-def dark(u: Entry) -> str:
+def dark(u: UndiagnosedEntry) -> str:
     """`61 µs in Upload Constants the counters ... were not collected. 117 µs lie under no marker ...`: why, and what decides."""
     said = []
     left = u["ns"] - u["uncovered_ns"]
@@ -78,20 +91,20 @@ def dark(u: Entry) -> str:
     return " ".join(said)
 
 
-def shares(c: Entry) -> str:
+def shares(c: TodoItem) -> str:
     """`It would save 293 µs alone; 19.5 µs of that are counted with items above.`; "" where nothing is shared."""
     if not c["saved_ns"] or not c["alone_ns"] or c["alone_ns"] <= 1.02 * c["saved_ns"]:
         return ""
     return f"It would save {time(c['alone_ns'])} alone; {time(c['alone_ns'] - c['saved_ns'])} of that are counted with the items above it."
 
 
-def limiters(s: Entry, most: int = 9) -> str:
+def limiters(s: Summary, most: int = 9) -> str:
     """`ROP 25 %, latency 23 %`."""
     known = [f"{said(BY_ID[x['limiter_class']].name)} {percent(x['share'])}" for x in s["limiters"] if x["share"]]
     return ", ".join(known[:most])
 
 
-def cause(c: Entry, brief: bool = False) -> str:
+def cause(c: TodoItem, brief: bool = False) -> str:
     """`43 markers, 1.19 ms together (8.3 %)`: what a root cause concerns and gives back; brief: where the gain stands beside it."""
     where = "the whole capture" if set(c["workloads"]) == {"frame"} else plural(c["count"], voice().item)
     if c["saved_ns"] is None:
@@ -99,12 +112,12 @@ def cause(c: Entry, brief: bool = False) -> str:
     text = where if brief else f"{where}, {time(c['saved_ns'])}{' together' if c['count'] > 1 else ''}"
     if c["share"] and not brief:
         text += f" ({percent(c['share'])} of the time)"
-    if c["saved_ns"] and c["alone_ns"] > 1.05 * c["saved_ns"]:
+    if c["saved_ns"] and (c["alone_ns"] or 0.0) > 1.05 * c["saved_ns"]:
         text += f"; {time(c['alone_ns'])} if it stood alone"
     return text
 
 
-def chain(c: Entry) -> str:
+def chain(c: TodoItem) -> str:
     """`Wave slots used 40.1 % → warps wait for loads (Stall: 66.0 %)`: root first, one number per link; "" for one.
 
     The root is the item's title, which stands above: of it only the number is said.
@@ -117,7 +130,7 @@ def chain(c: Entry) -> str:
     return " → ".join([root, *said[1:]] if root else said)
 
 
-def where(c: Entry, most: int = 3, long: int = 40) -> list[str]:
+def where(c: TodoItem, most: int = 3, long: int = 40) -> list[str]:
     """Names of the workloads a cause concerns, largest saving first, and how many more."""
     # in several captures the frames are called 1:frame, 2:frame ...
     if all(w.endswith("frame") for w in c["workloads"]):
@@ -128,7 +141,7 @@ def where(c: Entry, most: int = 3, long: int = 40) -> list[str]:
     return names
 
 
-def to_explain(s: Entry) -> str:
+def to_explain(s: Summary) -> str:
     """How to see why the first item stands there: its worst marker, by name where that is one word, else by id."""
     if not s["first"]:
         return ""
@@ -141,7 +154,7 @@ def to_explain(s: Entry) -> str:
     return f"Why, value by value: triage explain {word} --on FILE. "
 
 
-def only_small(s: Entry) -> str:
+def only_small(s: Summary) -> str:
     """`Nothing is worth doing first. Small: the working set does not fit L2 (94.5 ns).`; "" where something is, or nothing at all."""
     if s["first"] or not s["causes"]:
         return ""
@@ -150,7 +163,7 @@ def only_small(s: Entry) -> str:
     return f"Nothing is worth doing first. Small: {', '.join(items)}{more}."
 
 
-def gain(f: Entry) -> str:
+def gain(f: FindingEntry) -> str:
     """`232 µs (1.6 % of the time; 26 % of the marker, 1.35x), at most 464 µs`."""
     g = f["gain"]
     if not g:
@@ -169,7 +182,7 @@ def gain(f: Entry) -> str:
     return f"{time(g['saved_ns'])} ({frame}{own})"
 
 
-def saves(f: Entry) -> str:
+def saves(f: FindingEntry) -> str:
     """The short form for tables: time where known, else the fraction."""
     g = f["gain"]
     if not g:
@@ -177,7 +190,7 @@ def saves(f: Entry) -> str:
     return time(g["saved_ns"]) if g["saved_ns"] is not None else percent(g["fraction"])
 
 
-def back(m: Entry) -> str:
+def back(m: MarkerRow) -> str:
     """What a row of the worst gives back; a dash where only the umbrella of all causes speaks, which is in no sum."""
     return saves(m["best"]) if m["best"] and m["workload"]["chain"] else "–"
 
@@ -189,7 +202,7 @@ def label(metric: str) -> str:
     return clean(metric) if "." in metric else clean(metric).replace("_", " ")  # a dotted name is a column's
 
 
-def check(e: Entry) -> str:
+def check(e: EvidenceEntry) -> str:
     """`TEX hit rate 57.0 % < 70.0 %`."""
     name = label(e["metric"])
     if e["op"] == "is":
@@ -197,7 +210,7 @@ def check(e: Entry) -> str:
     return comparison(name, number(e["value"], e["unit"]), e["op"], number(e["threshold"], e["unit"]))
 
 
-def source(o: Entry, most: int = 2) -> str:
+def source(o: SourceEntry, most: int = 2) -> str:
     """`export.csv:30, column hit_rate, cell 57`, or a formula over such cells."""
     if "formula" in o:
         parts = [f"{label(i['metric'])} = {cell(i['source'])}" for i in o["inputs"][:most]]
@@ -215,7 +228,7 @@ def spoken(formula: str) -> str:
 _ID = re.compile(r"\b([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+)\b( or )?")  # and the choice behind it
 
 
-def cell(o: Entry) -> str:
+def cell(o: SourceEntry) -> str:
     """Where a value stands, in one phrase."""
     if "formula" in o:
         # a part of a sum that is 0 shows nothing: the first that counts
@@ -228,10 +241,10 @@ def cell(o: Entry) -> str:
 _NOT_ZERO = re.compile("[^0., ]")
 
 
-def location(place: Entry) -> str:
+def location(place: LocationEntry) -> str:
     """`62 % of the waiting at kernel.cu:41 (global load), 8.0 times the accesses needed`."""
     if place["line"]:
-        at = f"{tail(place['file'])}:{place['line']}"
+        at = f"{tail(place['file'] or '')}:{place['line']}"
     else:
         at = f"{short(place['function'], 60) or 'address'}+{place['offset']:#x}"
     out = f"{percent(place['share'])} of {place['what']} at {at}"
@@ -244,15 +257,16 @@ def location(place: Entry) -> str:
     return out + (f": {short(place['source'], 100)}" if place["source"] else "")
 
 
-def origin_of(e: Entry) -> str:
+def origin_of(e: EvidenceEntry) -> str:
     """The cell that decided a comparison, line and column whole: of a highest or lowest value the input it came from."""
-    for i in e["source"].get("inputs", ()):
+    source = e["source"]
+    for i in source["inputs"] if "formula" in source else ():
         if i["value"] == e["value"]:
             return f"{label(i['metric'])}: {cell(i['source'])}"
-    return cell(e["source"])
+    return cell(source)
 
 
-def leaves(o: Entry) -> Iterable[Entry]:
+def leaves(o: SourceEntry) -> Iterable[CellEntry]:
     """The cells under a formula."""
     if "formula" not in o:
         yield o
@@ -273,12 +287,12 @@ def tail(path: str) -> str:
     return short(path.replace("\\", "/").rstrip("/").rpartition("/")[2] or path, 60)
 
 
-def collect(b: Entry) -> str:
+def collect(b: CollectEntry) -> str:
     """`7 checks could then judge 3 markers`."""
     return f"{plural(len(b['rules']), 'check')} could then judge {plural(b['workloads'], voice().item)}"
 
 
-def missing(b: Entry, most: int = 8) -> str:
+def missing(b: CollectEntry, most: int = 8) -> str:
     """The metrics to collect, as people call them."""
     # several ids may share what people call them
     names = list(dict.fromkeys(label(m) for m in b["missing"]))
@@ -286,11 +300,11 @@ def missing(b: Entry, most: int = 8) -> str:
     return ", ".join(names[:most]) + more
 
 
-def sol(w: Entry, most: int = 3) -> str:
+def sol(w: WorkloadEntry, most: int = 3) -> str:
     """`TEX 43 %, SM 39 %`: the busiest units."""
     return ", ".join(f"{said(s['unit'])} {s['pct']:.0f} %" for s in w["sol"][:most]) or "not measured"
 
 
-def path(w: Entry, long: int = 80) -> str:
+def path(w: WorkloadEntry, long: int = 80) -> str:
     """Levels and name, shortened in the middle."""
     return short(" / ".join([*w["path"], w["name"]]), long)

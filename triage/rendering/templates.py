@@ -6,7 +6,7 @@ Bundle: no template infers or opens an input. A user's template runs in a sandbo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,8 @@ import jinja2
 from markupsafe import Markup
 
 from triage.document import summary
-from triage.document.bundle import Bundle, ById, Entry
+from triage.document.bundle import Bundle, ById, Ways, whole_capture
+from triage.document.entries import RuledOutEntry
 from triage.files import cache as kept
 from triage.files.bundled import share
 from triage.ground import phrasing, units
@@ -93,7 +94,7 @@ def _html_name(text: object, most: int = 60) -> Markup:
 
 
 # way of escaping -> (filter `prose` for sentences, filter `name` for names from other people's files)
-_ESCAPING: dict[str, tuple[Callable[[Any], str], Callable[..., str]]] = {
+_ESCAPING: dict[str, tuple[Callable[[object], str], Callable[..., str]]] = {
     "html": (_html, _html_name),
     "markdown": (escape.markdown, escape.markdown_code),
     "jira": (escape.jira, escape.jira_name),
@@ -101,7 +102,7 @@ _ESCAPING: dict[str, tuple[Callable[[Any], str], Callable[..., str]]] = {
 }
 
 
-def filters(how: str) -> dict[str, Callable[..., Any]]:
+def filters(how: str) -> dict[str, Callable[..., object]]:
     """Filters of every template; `prose` and `name` escape the way the template declares (one of declared.ESCAPES)."""
     prose, name = _ESCAPING[how]
     return {
@@ -123,18 +124,20 @@ def filters(how: str) -> dict[str, Callable[..., Any]]:
     }
 
 
-def context(b: Bundle, full: bool, *, ours: bool = False) -> dict[str, Any]:
-    """Variables of every template. ours: a template that needs few workloads one by one: only those are made."""
+def context(b: Bundle, s: summary.Summary, full: bool, *, ours: bool = False) -> dict[str, object]:
+    """Variables of every template. s: summary of the bundle. ours: a template that needs few workloads one by one: only those are made."""
     doc = b.view if ours else b.document
-    out: dict[str, list[Entry]] = {}
+    out: dict[str, list[RuledOutEntry]] = {}
     for r in doc["ruled_out"]:
         out.setdefault(r["workload"], []).append(r)
     count = len(doc["findings"])
-    by_id = ById(doc["workloads"], _frames(doc))
+    # findings about whole captures have a stand-in: a template can ask for any finding's workload
+    whole = dict.fromkeys(f["workload"] for f in doc["findings"] if f["workload"].endswith("frame"))
+    by_id = ById(doc["workloads"], [whole_capture(i, doc["frame"]["duration_ns"]) for i in whole])
     return {
         **{k: v for k, v in doc.items() if k != "schema"},
         "result": doc,
-        "summary": summary.summarise(b),
+        "summary": s,
         "say": Phrases(),
         "noun": voice(),
         "pass_table": pass_table(doc["passes"], full=full),
@@ -148,30 +151,9 @@ def context(b: Bundle, full: bool, *, ours: bool = False) -> dict[str, Any]:
     }
 
 
-def _getter(table: Any) -> Callable[[str], Any]:
+def _getter(table: Ways | Mapping[str, object]) -> Callable[[str], object]:
     # a function rather than the mapping: what a template calls must not depend on how it is kept
     return lambda workload: table.get(workload)
-
-
-def _frames(doc: Entry) -> list[Entry]:
-    """Stand-ins for the whole frame, which findings may concern: a template can ask for any finding's workload."""
-    ids = dict.fromkeys(f["workload"] for f in doc["findings"] if f["workload"].endswith("frame"))
-    blank = {
-        "name": "frame",
-        "path": [],
-        "kind": "frame",
-        "calls": 1,
-        "sol": [],
-        "band": "unknown",
-        "primary": [],
-        "secondary": [],
-        "hit_grades": {},
-        "limiter_class": "unknown",
-        "duration_ns": doc["frame"]["duration_ns"],
-        "self_ns": None,
-        "share": None,
-    }
-    return [{"id": i, **blank} for i in ids]
 
 
 class Phrases:
@@ -216,12 +198,13 @@ def report(
     brief: our own page without script and packed data, for a notebook.
     """
     env = environment(path, trusted)
-    names = context(b, full, ours=trusted)
+    s = summary.summarise(b)
+    names = context(b, s, full, ours=trusted)
     # only our own page reads it, and packing a large frame takes a while
     if trusted and declared.read(path).escape == "html":
         from triage.rendering.html import page
 
-        names["page"] = page.page(b, names, brief)
+        names["page"] = page.page(b, s, brief)
     written = 0
     try:
         for chunk in env.get_template(path.name).generate(names):
@@ -254,12 +237,12 @@ def _line(e: BaseException, path: Path) -> int:
     return line
 
 
-def render(path: Path, **names: Any) -> str:
+def render(path: Path, **names: object) -> str:
     """One of the project's own templates with these variables."""
     return environment(path, trusted=True).get_template(path.name).render(names)
 
 
-def pieces(path: Path, **names: Any) -> Iterator[str]:
+def pieces(path: Path, **names: object) -> Iterator[str]:
     """The same in pieces, for what is too long to be one text."""
     stream = environment(path, trusted=True).get_template(path.name).stream(names)
     stream.enable_buffering(TOGETHER)

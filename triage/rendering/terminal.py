@@ -5,15 +5,18 @@ from __future__ import annotations
 import io
 import os
 import textwrap
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from triage.document import summary
-from triage.document.bundle import Bundle, Entry
+from triage.document.bundle import Bundle, column
 from triage.document.disambiguate import apart
+from triage.document.entries import LocationEntry, Result
+from triage.document.summary import Summary
+from triage.document.time_shares import UndiagnosedEntry
+from triage.document.todo_items import TodoItem
 from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.limiters import BY_ID
 from triage.ground.phrasing import percent, plural
@@ -57,10 +60,9 @@ def terminal(b: Bundle, write: Write, *, full: bool = False, width: int = 80, co
 
 
 class _Page:
-    def __init__(self, console: Console, doc: Entry, s: Entry, wide: int, full: bool, listed: int) -> None:
+    def __init__(self, console: Console, doc: Result, s: Summary, wide: int, full: bool, listed: int) -> None:
         self.console, self.doc, self.s, self.wide, self.full, self.listed = console, doc, s, wide, full, listed
-        ids, names = summary.fields(doc["workloads"], "id", "name")
-        self.names = dict(zip(ids, names, strict=True))
+        self.names = dict(zip(column(doc["workloads"], "id"), column(doc["workloads"], "name"), strict=True))
 
     def all(self) -> None:
         """Summary first, then markers worst first, findings, and what is missing."""
@@ -77,7 +79,7 @@ class _Page:
         """A wrapped paragraph."""
         self.console.print(self._indented(text, style, indent) if indent else Text(text, style))
 
-    def _indented(self, text: str, style: str, indent: int) -> Any:
+    def _indented(self, text: str, style: str, indent: int) -> Table:
         grid = Table.grid(padding=0)
         # a grid rather than leading blanks: the second line of a wrapped text keeps the indentation
         grid.add_column(width=indent)
@@ -123,7 +125,7 @@ class _Page:
         for note in self.doc["frame"]["notes"]:
             self.say(f"note: {clean(note)}", "yellow")
 
-    def _unjudged(self, dark: Entry) -> str:
+    def _unjudged(self, dark: UndiagnosedEntry) -> str:
         under = f", {phrases.time(dark['uncovered_ns'])} of it under no marker" if dark["uncovered_ns"] else ""
         if dark["uncovered_ns"] == dark["ns"]:
             under = " under no marker"
@@ -163,7 +165,7 @@ class _Page:
             together = f", {phrases.time(ns)} together" if ns else ""
             self.say(f"{len(rest)} more{' small' if self.s['small'] else ''}{together}: --full", "bright_black", 4)
 
-    def _line(self, item: Entry) -> Entry | None:
+    def _line(self, item: TodoItem) -> LocationEntry | None:
         """The source line that most of an item is about, where its findings know lines."""
         mine = (f for f in self.doc["findings"] if f["rank"] in item["findings"])
         return next((place for f in mine for place in f["locations"][:1]), None)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from triage.document.bundle import Entry
+from triage.document.entries import LimiterEntry
+from triage.document.summary import Summary
 from triage.ground.limiters import BY_ID
 from triage.ground.phrasing import percent
 from triage.ground.terminology import said
@@ -23,10 +24,10 @@ LOOKS = {
 }
 
 
-def budget(s: Entry, cells: int) -> tuple[Text, Text]:
+def budget(s: Summary, cells: int) -> tuple[Text, Text]:
     """The whole time as one bar: items of the list by their number, what is at a limit, judged, not judged."""
-    total = s["duration_ns"]
-    saved = [(n, c["saved_ns"]) for n, c in enumerate(s["causes"], 1) if c["saved_ns"]]
+    total = s["duration_ns"] or 1.0
+    saved = [(n, ns) for n, c in enumerate(s["causes"], 1) if (ns := c["saved_ns"])]
     listed = len(s["first"])
     parts = [(str(n), ns, "green") for n, ns in saved if n <= listed]
     parts.append(("+", sum(ns for n, ns in saved if n > listed), "green"))
@@ -45,19 +46,19 @@ def budget(s: Entry, cells: int) -> tuple[Text, Text]:
     return text, Text(", ".join(filter(None, [items, *seen])))
 
 
-def bar(known: list[Entry], cells: int) -> Text:
+def bar(known: list[LimiterEntry], cells: int) -> Text:
     """Shares of the time by limiter class, each with its fill."""
     text, used = Text(), 0
     for x in known:
         # rounded shares may add up to a cell more than the bar has
-        n = min(cells - used, round(x["share"] * cells))
+        n = min(cells - used, round((x["share"] or 0.0) * cells))
         fill, style = LOOKS[x["limiter_class"]]
         text.append(fill * n, style)
         used += n
     return text
 
 
-def legend(known: list[Entry]) -> Text:
+def legend(known: list[LimiterEntry]) -> Text:
     """What each fill of the bar means."""
     text = Text()
     for k, x in enumerate(known):

@@ -18,7 +18,7 @@ from triage.capture.arrays import Names
 from triage.capture.capture import Table
 from triage.dialects.custom import generic as own_tables
 from triage.dialects.custom import header_words, tree_columns, vocabulary
-from triage.document import summary
+from triage.document.missing_counters import missing_counters
 from triage.ground.errors import BadCapture
 
 LITTLE = 0.05  # of a healthy marker's time: what may be promised as a note
@@ -174,7 +174,7 @@ def test_a_phone_is_asked_for_what_its_own_tool_exports(tool: str, tmp_path: Pat
     file = tmp_path / "phone.csv"
     file.write_text(f"name,kind,gpu.time [ms],{heads}\nOpaque,geometry,5,{values[0]},{values[1]}\n")
     found = api.diagnose(file)
-    commands = [b["collect"] for b in summary.blind(found.to_dict())]
+    commands = [b["collect"] for b in missing_counters(found.to_dict())]
     assert len(commands) == 1 and asked in commands[0]  # one sentence, in the tool's own words
     missing = {m for b in found.to_dict()["blind_spots"] for m in b["missing"]}
     assert missing and not any(m.endswith(".limiter") or m.startswith(("present.", "sm.", "stall.")) for m in missing)
@@ -191,7 +191,7 @@ def test_a_table_of_limiters_is_asked_for_limiters(tmp_path: Path) -> None:
 
 def test_columns_are_asked_for_in_one_sentence(tmp_path: Path) -> None:
     file = generic(tmp_path / "t.csv", [{"name": "A", "gpu.time": 4, "sm.throughput": 40, "vram.throughput": 30}])
-    spots = summary.blind(api.diagnose(file).to_dict())
+    spots = missing_counters(api.diagnose(file).to_dict())
     (columns,) = (b["collect"] for b in spots if b["collect"].startswith("add columns: "))
     assert columns.endswith(" more (triage list metrics)") and columns.count(",") == 9
 

@@ -73,7 +73,7 @@ def work(found: Found, settings: Settings) -> Outcome:
 
 def _work(found: Found, settings: Settings) -> Outcome:
     from triage.diagnosis.diagnosing import ALL
-    from triage.document import assembling
+    from triage.findings import assembling
     from triage.products import accepted
     from triage.reading import duplicate_captures
     from triage.rendering import formats

@@ -15,8 +15,10 @@ from typing import Any
 
 from triage.diagnosis.diagnosing import Diagnostician
 from triage.dialects import Options
-from triage.document import assembling
+from triage.document.bundle import Entry
+from triage.document.entries import Result
 from triage.files.bundled import share
+from triage.findings import assembling
 from triage.reading import reader
 from triage.rulebook.packs import Rulebook
 
@@ -60,7 +62,7 @@ def applicable(book: Rulebook) -> bool:
 def run(book: Rulebook, engine: str = "") -> Iterator[tuple[Case, list[str]]]:
     """(case, what differs from the article) for every case; an empty list where it agrees."""
     experts: dict[str, Diagnostician] = {}
-    results: dict[tuple[str, str], dict[str, Any]] = {}
+    results: dict[tuple[str, str], Result] = {}
     for case in cases():
         key = (case.file, case.method)
         if key not in results:
@@ -72,9 +74,9 @@ def run(book: Rulebook, engine: str = "") -> Iterator[tuple[Case, list[str]]]:
         yield case, differences(case.want, results[key], case.workload)
 
 
-def differences(want: dict[str, Any], result: dict[str, Any], name: str) -> list[str]:
+def differences(want: dict[str, Any], result: Result, name: str) -> list[str]:
     """Where a JSON result departs from what a case wants of one workload."""
-    got = next((w for w in result["workloads"] if w["name"] == name), None)
+    got: Entry | None = next((w for w in result["workloads"] if w["name"] == name), None)
     if got is None:
         return ["the workload is missing"]
     out = [

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from triage.document import summary
 from triage.document.bundle import Bundle, ById
+from triage.document.entries import Result
+from triage.document.todo_items import todo_items
 from triage.findings.identity import of_item
 from triage.products.settings import matches
 from triage.products.tickets.text import full_names, title
@@ -40,7 +41,7 @@ def make(
     for root, numbers, todo in b.scopes:
         part = _cut(b.view, numbers) if len(b.scopes) > 1 else b.view
         by_id = ById(part["workloads"])
-        for c in summary.causes(todo, part):
+        for c in todo_items(todo, part):
             mark = of_item(c["cause"], scope or root)
             # under --scope several roots share a fingerprint: one ticket is filed
             if mark in out or not _worth(c, part, least, mark in known):
@@ -54,7 +55,7 @@ def make(
     return sorted(out.values(), key=lambda t: (-(t.saved_ns or 0.0), t.rule, t.fingerprint))
 
 
-def _cut(doc: dict[str, Any], numbers: Sequence[int]) -> dict[str, Any]:
+def _cut(doc: Result, numbers: Sequence[int]) -> Result:
     """The document of some of its captures (numbered from 1)."""
     mine = tuple(f"{n}:" for n in numbers)
     workloads = [w for w in doc["workloads"] if w["id"].startswith(mine)]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from triage.document.bundle import ById
+from triage.document.entries import FindingEntry, Result
+from triage.document.todo_items import TodoItem
 from triage.ground.errors import TriageError
 from triage.ground.phrasing import lower_first, percent
 from triage.ground.terminology import speaking, voice
@@ -20,7 +21,7 @@ WHOLE = "the whole capture"
 SIZES = ((3, 4, 3, 2, 3), (3, 2, 1, 1, 1), (2, 1, 0, 0, 0), (1, 0, 0, 0, 0), (0, 0, 0, 0, 0))
 
 
-def title(c: dict[str, Any]) -> str:
+def title(c: TodoItem) -> str:
     """`Triangles cover only a few pixels: Cascade 2 and 5 more, about 487 µs (3.4 %)`."""
     names = list(dict.fromkeys(c["names"]))
     if set(names) == {"frame"}:
@@ -32,7 +33,7 @@ def title(c: dict[str, Any]) -> str:
     return short(f"{c['title']}: {where}{gain}", MAX_TITLE_CHARS)
 
 
-def full_names(c: dict[str, Any], doc: dict[str, Any]) -> list[str]:
+def full_names(c: TodoItem, doc: Result) -> list[str]:
     """Path and name of each workload, worst first."""
     by_id = ById(doc["workloads"])
     return [phrases.path(by_id[w], 120) if w in by_id else "frame" for w in c["workloads"]]
@@ -110,12 +111,12 @@ def _reasons(why: list[str]) -> list[str]:
     return [f"{', '.join([names[0], *map(lower_first, names[1:])])}: {reason}" for reason, names in by.items()]
 
 
-def _place(workload: str, by_id: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+def _place(workload: str, by_id: ById) -> dict[str, Any]:
     w = by_id.get(workload)
-    return {"name": phrases.path(w, 60) if w else WHOLE, "saved_ns": w.get("saved_ns") if w else None}
+    return {"name": phrases.path(w, 60) if w else WHOLE, "saved_ns": w["saved_ns"] if w else None}
 
 
-def _row(f: dict[str, Any], by_id: Mapping[str, dict[str, Any]], total_ns: float | None) -> dict[str, Any]:
+def _row(f: FindingEntry, by_id: ById, total_ns: float | None) -> dict[str, Any]:
     """One line of evidence: the comparison with a number that decides, and its cell with line and column."""
     w = by_id.get(f["workload"])
     numbers = [e for e in f["evidence"] if e["op"] != "is"] or f["evidence"]

@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from triage.document.entries import Result
+from triage.document.todo_items import TodoItem
+
 SCHEMA = "triage-tickets/1"
 STATES = NEW, OPEN, CHANGED, REOPENED, FIXED, UNSEEN = "new", "open", "changed", "reopened", "fixed", "not seen"
 
 
 @dataclass(slots=True)
 class Ticket:
-    """One root cause. cause: as summary.causes gives it. saved_ns: None without times. files: relative to the folder.
+    """One root cause. cause: its item of the to-do list. saved_ns: None without times. files: relative to the folder.
 
     scope: what was captured. whose: whose terms the text uses (terminology), item: what a workload is called. state: one
     of STATES. was_ns: saving that the last run stated, where it differed by more than CHANGED_SHARE.
@@ -22,8 +25,8 @@ class Ticket:
     rule: str
     workloads: list[str]
     saved_ns: float | None
-    cause: dict[str, Any]
-    doc: dict[str, Any]
+    cause: TodoItem
+    doc: Result
     scope: str = ""
     state: str = NEW
     was_ns: float | None = None

@@ -6,11 +6,13 @@ Places and widths are percentages, so that a bar follows the width of the window
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
 
 from markupsafe import Markup, escape
 
-from triage.document.bundle import Entry
+from triage.document.entries import LimiterEntry
+from triage.document.summary import Summary
+from triage.document.todo_items import TodoItem
 from triage.ground.limiters import BY_ID
 from triage.ground.phrasing import percent
 from triage.ground.terminology import said
@@ -65,31 +67,30 @@ def swatch(limiter: str) -> Markup:
     )
 
 
-def strip(limiters: list[Entry], high: int = 20) -> Markup:
+def strip(limiters: Sequence[LimiterEntry], high: int = 20) -> Markup:
     """Shares of the time by limiter as one bar."""
     # a class without time would be a line of its own between two others
-    known = [x for x in limiters if x["share"]]
+    known = [(x["limiter_class"], share) for x in limiters if (share := x["share"])]
     if not known:
         return Markup("")
-    told = ", ".join(f"{said(BY_ID[x['limiter_class']].name)} {percent(x['share'])}" for x in known)
+    told = ", ".join(f"{said(BY_ID[name].name)} {percent(share)}" for name, share in known)
     out, x = [], 0.0
-    for part in known:
-        at = f'x="{number(x * 100)}%" width="{number(part["share"] * 100)}%" height="{high}"'
-        name = part["limiter_class"]
+    for name, share in known:
+        at = f'x="{number(x * 100)}%" width="{number(share * 100)}%" height="{high}"'
         hatch = f'<rect {at} fill="url(#h-{name})"/>' if hatched(name) else ""
         out.append(f'<g class="seg"><rect class="c-{name}" {at}/>{hatch}</g>')
-        x += part["share"]
+        x += share
     return Markup(
         f'<svg class="strip" width="100%" height="{high}" role="img" aria-label="{escape(f"Time by limiter: {told}")}">{"".join(out)}</svg>'
     )
 
 
-def budgeted(s: Entry) -> list[tuple[str, float, str]]:
+def budgeted(s: Summary) -> list[tuple[str, float, str]]:
     """Parts of the whole time: (item, rest, done, none or dark; ns; number of an item)."""
-    saved = [(n, c) for n, c in enumerate(s["causes"], 1) if c["saved_ns"]]
-    parts = [("item", c["saved_ns"], str(n)) for n, c in saved[:NUMBERED]]
+    saved = [(n, ns) for n, c in enumerate(s["causes"], 1) if (ns := c["saved_ns"])]
+    parts = [("item", ns, str(n)) for n, ns in saved[:NUMBERED]]
     parts += [
-        ("rest", sum(c["saved_ns"] for _, c in saved[NUMBERED:]), ""),
+        ("rest", sum(ns for _, ns in saved[NUMBERED:]), ""),
         ("done", s["finished"]["ns"], ""),
     ]
     dark = s["dark"]["ns"] if s["dark"] else 0.0
@@ -100,7 +101,7 @@ def budgeted(s: Entry) -> list[tuple[str, float, str]]:
     ]
 
 
-def sums(s: Entry) -> dict[str, float]:
+def sums(s: Summary) -> dict[str, float]:
     """Kind of part -> time, ns, for the legend of `budget`; of a kind that is nowhere, 0."""
     out = {"item": 0.0}  # the others always stand in the parts
     for kind, ns, _ in budgeted(s):
@@ -108,7 +109,7 @@ def sums(s: Entry) -> dict[str, float]:
     return out
 
 
-def budget(s: Entry) -> Markup:
+def budget(s: Summary) -> Markup:
     """The whole time as one bar: what comes back item by item, what is at a limit, what nobody can judge."""
     total = s["duration_ns"]
     if not total:
@@ -156,7 +157,7 @@ def ruler(total: float | None) -> Markup:
     )
 
 
-def interval(c: Entry, most: float | None) -> Markup:
+def interval(c: TodoItem, most: float | None) -> Markup:
     """One item: sure, likely and at most, on the scale that all items share (most: its end, in ns)."""
     if not most or c["saved_ns"] is None:
         return Markup("")
@@ -171,6 +172,6 @@ def interval(c: Entry, most: float | None) -> Markup:
     )
 
 
-def number(value: Any) -> str:
+def number(value: float) -> str:
     """At most two decimals, no zeros at the end."""
     return f"{value:.2f}".rstrip("0").rstrip(".")

@@ -6,16 +6,17 @@ import base64
 import hashlib
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Any
 
 from markupsafe import Markup
 
-from triage.document.bundle import MOST_PASSES, Bundle, Entry
+from triage.document.bundle import MOST_PASSES, Bundle
+from triage.document.entries import CiteEntry, RuleEntry
+from triage.document.summary import Summary
 from triage.files.bundled import share
 from triage.ground import glossary as words
 from triage.rendering import phrases
 from triage.rendering.html import bars, drawings, lanes, page_data
-from triage.rendering.html.string_table import Words, web
+from triage.rendering.html.string_table import Json, Words, web
 from triage.rendering.html.tree_data import Nodes, tree
 from triage.rendering.pass_table import pass_table
 
@@ -31,13 +32,12 @@ REPORT_SCRIPTS = (
 )  # fmt: skip
 
 
-def page(b: Bundle, names: dict[str, Any], brief: bool = False) -> dict[str, Any]:
+def page(b: Bundle, summary: Summary, brief: bool = False) -> dict[str, object]:
     """Variables under `page`. Style and script are allowed by hash, so nothing injected could run.
 
     brief: no script, no packed data and only the beginning of long lists, so that a notebook stays small.
     """
     nodes = tree(b)
-    summary = names["summary"]
     views = parts_named("view", ".html.j2")
     bounds = [c["bound_ns"] or 0.0 for c in summary["causes"]]
     return {
@@ -67,7 +67,7 @@ def page(b: Bundle, names: dict[str, Any], brief: bool = False) -> dict[str, Any
     }
 
 
-def shell(styles: Sequence[str] = STYLES, scripts: Sequence[str] = SCRIPTS) -> dict[str, Any]:
+def shell(styles: Sequence[str] = STYLES, scripts: Sequence[str] = SCRIPTS) -> dict[str, object]:
     """What every page of the product has: style, script, the policy that allows these two and nothing else, hatches."""
     style, script = joined(tuple(styles)), joined(tuple(scripts))
     # img-src: the page's icon is a data: address, all it ever loads
@@ -104,13 +104,13 @@ def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _parts(b: Bundle, nodes: Nodes) -> Iterator[tuple[str, Any]]:
+def _parts(b: Bundle, nodes: Nodes) -> Iterator[tuple[str, Json]]:
     words = Words()
     yield from page_data.pack(b, nodes, words)
     yield "words", reference(b, words.metric_rows)
 
 
-def reference(b: Bundle, metrics: Sequence[Sequence[str]]) -> dict[str, Any]:
+def reference(b: Bundle, metrics: Sequence[Sequence[str]]) -> dict[str, Json]:
     """The pages behind links: rules that spoke or were ruled out, causes, and the glossary with the metrics named."""
     return {
         "rules": [_rule(r) for r in b.rules.values()],
@@ -137,11 +137,11 @@ def glossary(metrics: Sequence[Sequence[str]]) -> list[dict[str, str]]:
     return sorted(terms.values(), key=lambda t: (t["term"].lower(), t["id"]))
 
 
-def _rule(r: Entry) -> Entry:
+def _rule(r: RuleEntry) -> dict[str, object]:
     """A rule that spoke, with its limits in force and links that can be followed."""
     limits = [{**t, "value": phrases.number(t["value"], t["unit"])} for t in r["thresholds"]]
     return {**r, "thresholds": limits, "cites": _cites(r["cites"])}
 
 
-def _cites(found: Sequence[Entry]) -> list[Entry]:
+def _cites(found: Sequence[CiteEntry]) -> list[Json]:
     return [{"text": c["text"], "url": c["url"] if web(c["url"]) else ""} for c in found]

@@ -99,7 +99,7 @@ def _times(b: Bundle, nodes: Nodes) -> None:
             below[nodes.parent[k]] += ns
     # time under no marker belongs to the frame too and stays empty in the drawing
     nodes.ns[0] = max(nodes.ns[0], b.frame["duration_ns"] or 0)
-    nodes.ns[0] = significant(np.array([nodes.ns[0]]), 8)[0]
+    nodes.ns[0] = significant(np.array([nodes.ns[0]]), 8)[0] or 0
 
 
 def leaders(b: Bundle, nodes: Nodes) -> list[str]:

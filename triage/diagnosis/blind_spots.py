@@ -7,15 +7,29 @@ the same mask once: of 200,000 workloads without counters 79 blind spots are one
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
 from triage.capture.arrays import Indices, Masks
-from triage.findings.finding_types import BlindSpot
 
 NAMED = 1_000  # workloads named per blind spot; beyond that only the count is given
 Wait = tuple[str, tuple[str, ...], Masks]  # (rule id, metrics it waits for, on which workloads of the block)
 _Bits = tuple[tuple[int, bytes], ...]  # per block in which somebody waits: its number, who
+
+
+@dataclass(frozen=True, slots=True)
+class BlindSpot:
+    """Metrics nobody collected, the rules that wait for them, and the command that would collect them.
+
+    workloads: the first of those concerned; count: how many there are.
+    """
+
+    missing: tuple[str, ...]
+    rules: tuple[str, ...]
+    workloads: tuple[int, ...]
+    count: int
+    collect: str
 
 
 class Spots:

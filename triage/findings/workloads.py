@@ -7,16 +7,17 @@ from functools import cached_property
 from typing import Any, overload
 
 from triage.diagnosis.diagnosis_result import Diagnosis
-from triage.document.bundle import Entry
-from triage.document.cause_entries import Causes
-from triage.document.workload_columns import Columns
+from triage.diagnosis.outcomes import Outcomes
+from triage.document.bundle import Workloads
+from triage.document.entries import WorkloadEntry
+from triage.findings.cause_chains import Causes
 from triage.findings.finding_types import Finding
-from triage.findings.outcomes import Outcomes
+from triage.findings.workload_columns import Columns
 
 TOGETHER = 100  # entries made ready at once: of a thousand, what was made first has left the cache when it is written
 
 
-class Workloads(Sequence[Entry]):
+class ShownWorkloads(Workloads):
     """The shown workloads in capture order, entries made afresh each time: a million are never in memory at once."""
 
     def __init__(self, d: Diagnosis, outcomes: Sequence[Outcomes], found: Sequence[Finding], causes: Causes) -> None:
@@ -28,16 +29,16 @@ class Workloads(Sequence[Entry]):
     def __len__(self) -> int:
         return sum(len(o.rows) for o in self._outcomes)
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[WorkloadEntry]:
         for c in self.columns:
             for start in range(0, len(c), TOGETHER):
                 yield from c.entries(slice(start, start + TOGETHER))
 
     @overload
-    def __getitem__(self, i: int) -> Entry: ...
+    def __getitem__(self, i: int) -> WorkloadEntry: ...
     @overload
-    def __getitem__(self, i: slice) -> list[Entry]: ...
-    def __getitem__(self, i: int | slice) -> Entry | list[Entry]:
+    def __getitem__(self, i: slice) -> list[WorkloadEntry]: ...
+    def __getitem__(self, i: int | slice) -> WorkloadEntry | list[WorkloadEntry]:
         if isinstance(i, slice):
             return [self[k] for k in range(*i.indices(len(self)))]
         if i < 0:

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from triage.diagnosis.diagnosis_result import Diagnosis
-from triage.findings.decision_path import Decisions, Step
+from triage.diagnosis.outcomes import EXPLAINED, Outcomes
+from triage.document.entries import StepEntry
+from triage.findings.decision_path import Decisions
 from triage.findings.guide import Guide
-from triage.findings.outcomes import EXPLAINED, Outcomes
 
 
-class Ways(Mapping[str, list[Step]]):
+class Ways(Mapping[str, list[StepEntry]]):
     """Workload id -> steps, made when they are asked for.
 
     decisions: per capture, the questions of the tree over its shown workloads. guides: per capture, the further steps of
@@ -23,7 +24,7 @@ class Ways(Mapping[str, list[Step]]):
         self.decisions = [Decisions(d, o) for o in outcomes]
         self.guides = [Guide(o) if len(o.rows) <= EXPLAINED else None for o in outcomes]
 
-    def __getitem__(self, workload: str) -> list[Step]:
+    def __getitem__(self, workload: str) -> list[StepEntry]:
         part, i = self._places[workload]
         return self.decisions[part].steps(i) + self.guided(part, i)
 
@@ -33,7 +34,7 @@ class Ways(Mapping[str, list[Step]]):
     def __len__(self) -> int:
         return sum(len(o.rows) for o in self._outcomes)
 
-    def guided(self, part: int, i: int) -> list[Step]:
+    def guided(self, part: int, i: int) -> list[StepEntry]:
         """Steps of the i-th workload of a capture through NVIDIA's guide; none for other work."""
         guide = self.guides[part]
         return guide.steps(i) if guide else []

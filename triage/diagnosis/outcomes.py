@@ -13,17 +13,13 @@ import numpy as np
 from triage import schema
 from triage.capture.arrays import Codes, Indices, Masks
 from triage.derive import View
+from triage.diagnosis.blind_spots import BlindSpot, Spots, Wait
 from triage.diagnosis.collectability import bare, could_decide
 from triage.diagnosis.diagnosis_result import Diagnosis, Part
 from triage.diagnosis.gain import fractions
 from triage.diagnosis.limiter import Limits, judge
 from triage.diagnosis.root_causes import Fired, Known
-from triage.findings.blind_spots import Spots, Wait
-from triage.findings.finding_types import BlindSpot
 from triage.ground.columns import anywhere
-from triage.ground.limiters import LIMITERS
-from triage.ground.phrasing import upper_first
-from triage.ground.terminology import said
 from triage.inference.evaluate import (
     BLIND,
     FIRED,
@@ -249,10 +245,3 @@ class Outcomes:
         if self.capture.collect is not None:
             return self.capture.collect(metrics)
         return f"add columns: {', '.join(metrics)}"
-
-    def sentence(self, i: int, best: str) -> str:
-        """One-sentence verdict of the workload at position i; best: the title of its best finding, "" for none."""
-        phrase = said(LIMITERS[int(self.limiter[i])].phrase)
-        if phrase.split()[:4] == best.split()[:4]:  # `the launch is too small ...` twice
-            return f"{upper_first(best)}."
-        return upper_first(phrase) + (f"; {best}" if best else "") + "."

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from triage.capture.arrays import Codes, Floats, Masks, Values
 from triage.capture.capture import SEP, Capture
 from triage.diagnosis.diagnosis_result import Diagnosis
-from triage.document.bundle import Entry
-from triage.document.cause_entries import Causes
+from triage.diagnosis.outcomes import Outcomes
+from triage.document.entries import OpinionEntry, TimesEntry, WorkloadEntry
 from triage.document.numbers import number, numbers
+from triage.findings.cause_chains import Causes
 from triage.findings.finding_types import Finding
-from triage.findings.outcomes import Outcomes
 from triage.findings.profiler_rules import SecondOpinion
+from triage.findings.text_fields import verdict_text
 from triage.ground.columns import is_column
 from triage.ground.limiters import BANDS, CLASSES, GRADES
 from triage.ground.method import GOOD_HIT_RATE, GREAT_HIT_RATE, HIGH, RAISED
@@ -168,12 +169,12 @@ class Columns:
             lead, top = int(self.leader[i]), self._best.get((self._p, w))
             key = (limiter, book.cause(causes[lead]).title if lead >= 0 else top.rule.title if top else "")
             if key not in made:
-                made[key] = self._o.sentence(i, lower_first(said(key[1])))
+                made[key] = verdict_text(limiter, lower_first(said(key[1])))
             out.append(made[key])
         return out
 
     @cached_property
-    def opinions(self) -> dict[int, list[Entry]]:
+    def opinions(self) -> dict[int, list[OpinionEntry]]:
         """What the profiler's own rules said, by position in the capture."""
         return _opinions(self._o)
 
@@ -186,19 +187,20 @@ class Columns:
             floor = np.fmax(np.fmax(view["unit.issue"], view["unit.math"]), view["unit.lsu"])
             return np.where(top > HIGH, np.nan, np.where(np.isnan(top), 1 / floor, RAISED / top))
 
-    def times(self, i: int) -> Entry | None:
+    def times(self, i: int) -> TimesEntry | None:
         """Shortest, median and longest repeat in ns; None for a workload seen once."""
         c, w = self._capture, int(self.rows[i])
         if c.members is None or len(c.rows_of(w)) < 2 or (found := spread(np.asarray(c.times(w)))) is None:
             return None
-        return dict(zip(("min", "median", "max"), (number(ns, 3) for ns in found), strict=True))
+        least, median, most = (number(ns, 3) for ns in found)
+        return {"min": least, "median": median, "max": most}
 
     @property
     def repeated(self) -> bool:
         """Do workloads stand for several rows?"""
         return self._capture.members is not None
 
-    def entries(self, some: slice) -> Iterator[Entry]:
+    def entries(self, some: slice) -> Iterator[WorkloadEntry]:
         """Neighbours as the result has them, field by field: a workload alone costs a hundred times what each of many does."""
         part, rows, units, pct = self._d.parts[self._p], self.rows[some].tolist(), self.units, self.pct[:, some]
         shares = list(zip(*(numbers(row, 4) for row in pct), strict=True)) or [()] * len(rows)
@@ -210,7 +212,7 @@ class Columns:
             chosen = which[:, some].T.tolist()
             return [[units[u] for u in us if so[u]] for us, so in zip(ranked, chosen, strict=True)]
 
-        fields = {
+        fields: dict[str, Iterable[object]] = {
             "id": self.id[some],
             "capture": [self.capture] * len(rows),
             "name": self.name[some],
@@ -240,7 +242,8 @@ class Columns:
             "second_opinion": [self.opinions.get(w, []) for w in rows],
             "verdict": self.verdict[some],
         }
-        return (dict(zip(fields, values, strict=True)) for values in zip(*fields.values(), strict=True))
+        rows_of_fields = zip(*fields.values(), strict=True)
+        return (cast(WorkloadEntry, dict(zip(fields, values, strict=True))) for values in rows_of_fields)
 
     @property
     def _capture(self) -> Capture:
@@ -257,12 +260,12 @@ def _grades(values: Values, size: int, method: str) -> Codes:
         )
 
 
-def _opinions(o: Outcomes) -> dict[int, list[Entry]]:
+def _opinions(o: Outcomes) -> dict[int, list[OpinionEntry]]:
     """What the profiler's own rules said, per workload, repeats once; and what is said here to the same."""
     c = o.capture
     if not c.table.opinions:
         return {}
-    out: dict[int, list[Entry]] = {}
+    out: dict[int, list[OpinionEntry]] = {}
     ours = SecondOpinion(o)
     told: set[tuple[int, str, str, str, float | None]] = set()
     for x, w in zip(c.table.opinions, map(int, c.owners([x.row for x in c.table.opinions])), strict=True):

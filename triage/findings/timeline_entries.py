@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from triage.diagnosis.diagnosis_result import Part
-from triage.document.bundle import Entry
+from triage.document.entries import DeviceEntry, GapEntry, KernelEntry
 from triage.document.numbers import number
 
 if TYPE_CHECKING:
     from triage.capture.trace_nouns import DeviceTimeline, Gap
 
 
-def timelines(parts: Sequence[Part]) -> Entry | None:
+def timelines(parts: Sequence[Part]) -> dict[str, DeviceEntry] | None:
     """Device -> its timeline; of several captures the device's key follows the capture's number. None where no part has one."""
     many = len(parts) > 1
-    out: Entry = {}
+    out: dict[str, DeviceEntry] = {}
     for part in parts:
         found = part.capture.timeline
         for d in found.devices if found else ():
@@ -24,13 +24,13 @@ def timelines(parts: Sequence[Part]) -> Entry | None:
     return out or None
 
 
-def kernels(parts: Sequence[Part]) -> list[Entry] | None:
+def kernels(parts: Sequence[Part]) -> list[KernelEntry] | None:
     """The kernels of all traces by total time, each worth it with the command that profiles it; None without a trace."""
     if not any(p.capture.timeline for p in parts):
         return None
     from triage.capture.timeline.targets import targets  # only traces need it
 
-    out: list[Entry] = []
+    out: list[KernelEntry] = []
     for part in parts:
         trace = part.capture.table.trace
         if trace is None or part.capture.timeline is None:
@@ -48,10 +48,10 @@ def kernels(parts: Sequence[Part]) -> list[Entry] | None:
             }
             for t in targets(trace)
         ]
-    return sorted(out, key=lambda k: -int(k["total_ns"]))
+    return sorted(out, key=lambda k: -k["total_ns"])
 
 
-def _device(d: DeviceTimeline, part: Part, many: bool) -> Entry:
+def _device(d: DeviceTimeline, part: Part, many: bool) -> DeviceEntry:
     capture = part.capture
     assert capture.timeline is not None
     start, end = capture.timeline.start, capture.timeline.end
@@ -92,7 +92,7 @@ def _device(d: DeviceTimeline, part: Part, many: bool) -> Entry:
     }
 
 
-def _gap(g: Gap, part: Part, many: bool, start: int) -> Entry:
+def _gap(g: Gap, part: Part, many: bool, start: int) -> GapEntry:
     table, trace = part.capture.table, part.capture.table.trace
     assert trace is not None
     ids = [
