@@ -1,6 +1,6 @@
-"""The frame at a glance: root causes across markers, what to do first, shares by limiter, worst markers.
+"""Summary of a result: headline, to-do items, shares by limiter, markers by self time, undiagnosed time.
 
-Pure functions over the result document (schema triage/1), so that single reports, batches and tickets say the same.
+Pure functions over the result document (schema triage/1), shared by single reports, batches and tickets.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from triage.ground.phrasing import lower_first, percent, plural
 from triage.ground.terminology import said
 from triage.ground.units import show
 
-FIRST = 5  # things to do first
+FIRST = 5  # to-do items that a short report lists
 GAPS_SHOWN = 10
-SPOKEN = 8  # names of an item that a report may say; no report lists more
+SPOKEN = 8  # names of an item that are told apart; no report lists more
 RIVALS = 64  # workloads of one name that are told apart from it
-TOGETHER = 10  # metrics of one command; more is unreadable and takes the profiler many passes
-DARK = 0.2  # house judgement: with more of the time unjudged, that is the first thing to say
+TOGETHER = 10  # metrics of one command; more is unreadable and takes many profiler passes
+DARK = 0.2  # heuristic: a larger undiagnosed share of the time comes before everything else
 
 
 def summarise(b: Bundle) -> Entry:
-    """What stands on top of every report. Every number in it is a sum over listed findings or workloads."""
+    """Return what every report begins with; each number in it is a sum over listed findings or workloads."""
     doc = b.view
     frame, found = doc["frame"], causes(b.todo, doc)
     total = frame["duration_ns"]
@@ -62,7 +62,7 @@ def summarise(b: Bundle) -> Entry:
 
 
 def unjudged(frame: Entry) -> Entry | None:
-    """`ns`, `share` and `collect` (the command that would judge most of it) of unjudged time; None where it is little."""
+    """`ns`, `share` and `collect` (the command that covers most of it) of undiagnosed time; None below DARK."""
     total, ns = frame["duration_ns"], frame["unjudged_ns"]
     if not total or not ns or ns < DARK * total:
         return None
@@ -70,7 +70,7 @@ def unjudged(frame: Entry) -> Entry | None:
 
 
 def timeline(frame: Entry) -> Entry | None:
-    """A trace at a glance: span, busy and idle time of all devices, idle time by what is to blame, the longest gaps."""
+    """Summary of a trace: span, busy and idle time of all devices, idle time by reason, longest gaps; None without one."""
     devices = frame.get("timeline")
     if not devices:
         return None
@@ -96,8 +96,8 @@ def timeline(frame: Entry) -> Entry | None:
 
 
 def dark(doc: Entry) -> Entry | None:
-    """Time nothing is known of, however little: `ns` and `share` in all, `uncovered_ns` of it under no marker, the largest
-    workloads of the rest (`names`, `count`), `collect`; None where everything was judged.
+    """Undiagnosed time, however little: `ns` and `share` in all, `uncovered_ns` of it outside all markers, the largest
+    workloads of the rest (`names`, `count`), `collect`; None where everything was diagnosed.
     """
     frame = doc["frame"]
     total, uncovered = frame["duration_ns"], frame["uncovered_ns"] or 0
@@ -118,21 +118,17 @@ def dark(doc: Entry) -> Entry | None:
 
 
 def finished(doc: Entry) -> Entry:
-    """Time of workloads close to a unit's peak in which no cause leads: `ns`, `share`, `count`."""
+    """Time of workloads at a hardware limit without a root cause: `ns`, `share`, `count`."""
     total = doc["frame"]["duration_ns"]
-    # a marker that only holds others has no time to finish
     judged, band, led, own = fields(doc["workloads"], "judged", "band", "led", "self_ns")
-    # at a hardware limit, with nothing that shows waste
+    # a marker that only holds others has no self time
     full = [j and b == "high" and not c for j, b, c in zip(judged, band, led, strict=True)]
     mine = [ns or 0 for ns, at_limit in zip(own, full, strict=True) if at_limit and (ns or not total)]
     return {"ns": sum(mine), "share": sum(mine) / total if total else None, "count": len(mine)}
 
 
 def causes(todo: Sequence[Entry], doc: Entry) -> list[Entry]:
-    """The to-do list with what reports show beside each item: which limiter classes it concerns, its names told apart.
-
-    Accepted ones are left out.
-    """
+    """Return the to-do list without accepted items; each has its limiter classes and its names told apart."""
     ids, classes, names = fields(doc["workloads"], "id", "limiter_class", "name")
     at = {w: i for i, w in enumerate(ids)}
     found = [item for item in todo if item.get("accepted", {}).get("state") != "accepted"]
@@ -162,7 +158,7 @@ def causes(todo: Sequence[Entry], doc: Entry) -> list[Entry]:
 
 
 def small(c: Entry) -> bool:
-    """Does an item give back too little of the time to be called first?"""
+    """True if an item saves too little of the time to be among the first."""
     return c["share"] is not None and c["share"] < SMALL
 
 
@@ -172,9 +168,9 @@ def _saved(f: Entry) -> float:
 
 
 def fields(workloads: Any, *names: str) -> list[list[Any]]:
-    """Fields of all workloads, each as a column: of a finished document, or of one whose entries are not made yet.
+    """Return fields of all workloads, each as a column, of a finished document or of one whose entries are made lazily.
 
-    `led`, which is no field: does a cause lead it?
+    `led` is no field: True where the workload has a root cause.
     """
     if (field := getattr(workloads, "field", None)) is not None:
         return [field(name) for name in names]
@@ -182,9 +178,9 @@ def fields(workloads: Any, *names: str) -> list[list[Any]]:
 
 
 class Worst(Sequence[Entry]):
-    """Workloads by exclusive time, worst first, each with its findings, the one that speaks for its root, its title and gain.
+    """Workloads by self time, longest first, each with its findings, that of its root cause, its title and saving.
 
-    Made when asked for: of 100,000 a report shows ten.
+    Entries are made on access: of 100,000 workloads a report shows ten.
     """
 
     def __init__(self, doc: Entry, titles: Mapping[str, str]) -> None:
@@ -207,7 +203,7 @@ class Worst(Sequence[Entry]):
         return [self._entry(k) for k in self._order[i]] if isinstance(i, slice) else self._entry(self._order[i])
 
     def spoken(self) -> Iterator[Entry]:
-        """What speaks best for each workload that a finding is listed of."""
+        """Yield the finding of the root cause of each workload with listed findings."""
         (ids,) = fields(self._works, "id")
         return (m["best"] for m in map(self._entry, (i for i in self._order if ids[i] in self._by)) if m["best"])
 
@@ -221,24 +217,24 @@ class Worst(Sequence[Entry]):
             "workload": w,
             "findings": mine,
             "best": best,
-            # what the to-do list calls it; of what nothing leads, what is said of it
+            # to-do title; without a root cause, the best finding's title
             "title": self._titles.get(root or "") or (best["title"] if best else ""),
-            # what only the umbrella of all causes speaks of is in no sum and no list, so it saves nothing here either
+            # without a root cause a finding is in no sum and no list, so it saves nothing here either
             "saved_ns": _saved(best) if root and best and best["gain"] else None,
         }
 
 
 def blind(doc: Entry) -> list[Entry]:
-    """Blind spots that one command or step fills, together: `missing`, `rules` that could then speak, `collect`.
+    """Blind spots by the command or step that fills them: `missing`, `rules` that it enables, `collect`.
 
-    Commands that differ only in the metrics they ask for are one, of at most TOGETHER: what lets most rules speak first.
+    Commands that differ only in their metrics are merged, up to TOGETHER metrics each; those of most rules come first.
     """
     groups: dict[tuple[str, str, int], Entry] = {}
     turn: Counter[tuple[str, str]] = Counter()
     for spot in sorted(doc["blind_spots"], key=lambda spot: -len(spot["rules"])):
         asks = _ASKS.fullmatch(spot["collect"]) or _COLUMNS.fullmatch(spot["collect"])
         same = (asks[1], asks[3]) if asks else (spot["collect"], "")
-        # columns are no command: they are asked for in one sentence, however many
+        # columns are no command: one sentence lists them, however many
         if asks and asks.re is _ASKS and len(groups.get((*same, turn[same]), {"asks": ()})["asks"]) >= TOGETHER:
             turn[same] += 1
         key = (*same, turn[same])
@@ -259,7 +255,7 @@ def blind(doc: Entry) -> list[Entry]:
     return sorted(out, key=lambda g: (-len(g["rules"]), -g["workloads"], g["collect"]))
 
 
-# `ncu --metrics a,b --csv ...`: what stands before the metrics, the metrics, what stands behind them
+# `ncu --metrics a,b --csv ...`: text before the metrics, the metrics, text after them
 _ASKS = re.compile(r"(.*--metrics )(\S+)(| .*)")
 
 
@@ -267,92 +263,88 @@ _COLUMNS = re.compile(r"(add columns: )(.+)()")
 
 
 def _asked(before: str, asks: list[str]) -> str:
-    """A command with its metrics, or the columns that most checks wait for and how many more there are."""
+    """A command with its metrics, or the columns that most checks need and how many more there are."""
     if not _COLUMNS.fullmatch(before + "x"):
         return before + ",".join(asks)
-    more = f" and {len(asks) - TOGETHER} more (triage list metrics)" if len(asks) > TOGETHER else ""
+    more = f" + {len(asks) - TOGETHER} more (triage list metrics)" if len(asks) > TOGETHER else ""
     return before + ", ".join(asks[:TOGETHER]) + more
 
 
 def headline(doc: Entry, found: Sequence[Entry], item: str = "workload", *, accepted: bool = False) -> str:
-    """One sentence: how long it takes, what could come back, what to do first and where.
+    """Total time, recoverable time, first item and its place, in one or two sentences.
 
-    item: what the report calls a workload. accepted: the project has accepted something.
+    item: what the report calls a workload. accepted: the project has accepted some findings.
     """
     frame = doc["frame"]
     total = frame["duration_ns"]
     if not doc["workloads"] and not doc["findings"]:
-        return f"Nothing to report: no {item} is listed."
+        return f"No {item}s in this capture."
     if not total:
-        what = f"; most often: {lower_first(found[0]['title'])}" if found else ""
-        ranked = (
-            ", so findings are ranked by the share of their own time" if doc["findings"] else "; no rule found anything"
-        )
-        return f"{plural(frame['workloads'], item)} without times{ranked}{what}."
+        count = f"{plural(frame['workloads'], item)} without durations"
+        if not doc["findings"]:
+            return f"{count}; no findings."
+        most = f" Most frequent: {lower_first(found[0]['title'])}." if found else ""
+        return f"{count}: findings ranked by share of each {item}.{most}"
     text = _span(frame, item)
     several = [c["frames"] for c in doc["captures"] if c.get("frames")]
     if several:
-        text += f" over {plural(sum(f['count'] for f in several), 'frame')}, {show(several[0]['median_ns'], 'ns')} each"
+        text += f" over {plural(sum(f['count'] for f in several), 'frame')} (median {show(several[0]['median_ns'], 'ns')})"
     saved = frame["recoverable_ns"] or 0
     if found and saved:
         first = found[0]
+        share = f"{show(saved, 'ns')} ({percent(saved / total)})"
         if small(first):
-            return f"{text}. Nothing is worth doing first: small things could give back {show(saved, 'ns')} ({percent(saved / total)})."
-        return (
-            f"{text}. About {show(saved, 'ns')} ({percent(saved / total)}) could come back; "
-            f"first: {lower_first(first['title'])}{_place(first)}."
-        )
+            return f"{text}. Nothing significant to fix; small items: {share}."
+        return f"{text}, ~{share} recoverable. Start with {lower_first(first['title'])}{_place(first)}."
     lead = next((s for s in frame["limiters"] if s["share"]), None)
     if lead and lead["limiter_class"] != "unknown":
-        text += f"; {lead['share'] * 100:.0f} % of it {said(BY_ID[lead['limiter_class']].limited)}"
+        text += f", {lead['share'] * 100:.0f} % {said(BY_ID[lead['limiter_class']].limited)}"
     if not found:
-        text += ". What was found is accepted" if accepted else f". {_standing(doc)}"
+        text += ". All findings are accepted" if accepted else f". {_without_items(doc)}"
     return text + "."
 
 
-def _standing(doc: Entry) -> str:
-    """What is to be said where nothing is to be done: who sets the pace, or that it was not measured."""
+def _without_items(doc: Entry) -> str:
+    """The headline's second sentence without to-do items: the finding of the longest workload, or what was not measured."""
     named = Worst(doc, {}).spoken()
-    said = next((best["title"] for best in named if best["cause"] != "low-throughput"), "")
+    title = next((best["title"] for best in named if best["cause"] != "low-throughput"), "")
     if unjudged(doc["frame"]):
-        return f"{said}; what it works at was not measured" if said else "What limits it was not measured"
-    return f"{said}; nothing that was measured would give GPU time back" if said else "No rule found anything to fix"
+        return f"{title}; its utilisation was not measured" if title else "Limiter not measured"
+    return f"{title}; no recoverable GPU time found" if title else "No findings"
 
 
 def _span(frame: Entry, item: str) -> str:
-    """`14.2 ms in 76 markers`; of a timeline `220 ms on 2 devices, busy for 64 % of it`."""
+    """`14.2 ms in 76 markers`; of a trace `2 devices, 246 ms total span, 64 % busy`."""
     t = timeline(frame)
     if t is None:
         return f"{show(frame['duration_ns'], 'ns')} in {plural(frame['workloads'], item)}"
     count = len(t["devices"])
     over = (
-        f"{plural(count, 'device')} for {show(frame['duration_ns'], 'ns')} together"
+        f"{plural(count, 'device')}, {show(frame['duration_ns'], 'ns')} total span"
         if count > 1
-        else show(t["span_ns"], "ns")
+        else f"{show(t['span_ns'], 'ns')} span"
     )
-    if t["busy"] >= 0.995:
-        return f"{over}, always busy"
-    # of these no part of the program can be blamed, so that nothing below speaks of them
-    told = {"unknown": "the capture does not say why", "profiler": "the profiler itself was at work"}
+    # idle time without a cause in the program: no item below covers it
+    reasons = {"unknown": "idle, reason not in the capture", "profiler": GAP_WORDS["profiler"].name}
     dark = [
-        f"; for {percent(i['share'])} {told[i['cause']]}"
+        f", {percent(i['share'])} {reasons[i['cause']]}"
         for i in t["idle"]
-        if i["cause"] in told and i["share"] >= DARK
+        if i["cause"] in reasons and i["share"] >= DARK
     ]
-    return f"{over}, busy {t['busy'] * 100:.0f} % of it{''.join(dark)}"
+    return f"{over}, {t['busy'] * 100:.0f} % busy{''.join(dark)}"
 
 
 def _place(c: Entry) -> str:
-    """`, in Cascade 2 and 5 more (487 µs)`."""
-    saved = f" ({show(c['saved_ns'], 'ns')})" if c["saved_ns"] else ""
-    if c["scope"] == "frame" or all(w.endswith("frame") for w in c["workloads"]):
-        return saved
-    more = f" and {c['count'] - 1:,} more" if c["count"] > 1 else ""
-    return f", in {middle(c['names'][0], 60)}{more}{saved}"
+    """`: Cascade 2 + 5 more, 487 µs`."""
+    parts = [show(c["saved_ns"], "ns")] if c["saved_ns"] else []
+    if c["scope"] != "frame" and not all(w.endswith("frame") for w in c["workloads"]):
+        more = f" + {c['count'] - 1:,} more" if c["count"] > 1 else ""
+        parts.insert(0, f"{shorten_middle(c['names'][0], 60)}{more}")
+    return f": {', '.join(parts)}" if parts else ""
 
 
-def middle(name: str, most: int) -> str:
-    """A name that is short enough: C++ gives way first, then the middle; what tells names apart stands at the ends."""
+def shorten_middle(name: str, most: int) -> str:
+    """Shorten a name: C++ parameters and namespaces go first, then the middle, since the ends tell names apart."""
     name = plain(name)
     if len(name) > most:
         name = kernel(name)

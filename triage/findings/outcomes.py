@@ -22,6 +22,7 @@ from triage.findings.blind_spots import Spots, Wait
 from triage.findings.finding_types import BlindSpot
 from triage.ground.columns import anywhere
 from triage.ground.limiters import LIMITERS
+from triage.ground.method import LOW
 from triage.ground.phrasing import upper_first
 from triage.ground.terminology import said
 from triage.inference.evaluate import (
@@ -252,7 +253,12 @@ class Outcomes:
 
     def sentence(self, i: int, best: str) -> str:
         """One-sentence verdict of the workload at position i; best: the title of its best finding, "" for none."""
-        phrase = said(LIMITERS[int(self.limiter[i])].phrase)
-        if phrase.split()[:4] == best.split()[:4]:  # `the launch is too small ...` twice
-            return f"{upper_first(best)}."
-        return upper_first(phrase) + (f"; {best}" if best else "") + "."
+        limiter, clusters = LIMITERS[int(self.limiter[i])], self.limits.clusters
+        phrase = limiter.phrase
+        # waits alone make it latency-bound where no unit was measured: nothing is claimed about units then
+        if limiter.id == "latency" and not (clusters.names and clusters.top[i] < LOW):
+            phrase = limiter.limited
+        phrase = said(phrase)
+        if not best or phrase.partition(":")[0].casefold() == best.casefold():  # `memory-bound; memory-bound`
+            return f"{upper_first(phrase)}."
+        return f"{upper_first(phrase)}; {best}."

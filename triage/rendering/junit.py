@@ -1,4 +1,4 @@
-"""JUnit XML: one test case per workload, a failure where its item of the to-do list reaches the level asked for."""
+"""JUnit XML: one test case per workload, a failure where its to-do item reaches the priority asked for."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from triage.ground.phrasing import plural
 from triage.rendering import phrases
 from triage.rendering.escape import short
 from triage.rendering.findings_csv import Write
+from triage.rendering.labels import HEADS
 from triage.rendering.junit_xml import Case, Failure, Suite, junit_xml
 
-LONG = 1_000  # characters of a name; whole 20 kB C++ names make test viewers unusable
+LONG = 1_000  # characters of a name: whole C++ names of 20 kB make test viewers unusable
 
 
 def junit(b: Bundle, write: Write, fail_on: str = "") -> None:
-    """Write one suite per capture. Without fail_on nothing fails; findings then stand in system-out."""
+    """Write one suite per capture. Without fail_on nothing fails, and findings go to system-out."""
     by: dict[str, list[Entry]] = {}
     for f in b.findings:
         by.setdefault(f["workload"], []).append(f)
@@ -52,7 +53,7 @@ def junit(b: Bundle, write: Write, fail_on: str = "") -> None:
 
 
 class _Work(NamedTuple):
-    """What a case says of a workload. paths: its levels joined with SEP."""
+    """Fields of a workload that its case shows. paths: its levels joined with SEP."""
 
     id: str
     name: str
@@ -91,7 +92,7 @@ def _case(w: _Work, name: str, found: Sequence[Entry], items: Sequence[Entry]) -
 
 def _lines(found: Sequence[Entry]) -> Iterator[str]:
     for f in found:
-        yield f"{f['level']}: {f['rule']} {f['title']}: {f['message']} Gives back {phrases.gain(f)}."
+        yield f"{f['level']}: {f['rule']} {f['title']}: {f['message']} {HEADS.saves} {phrases.gain(f)}."
         for e in f["evidence"]:
             yield f"  {phrases.check(e)}: {phrases.source(e['source'])}"
-        yield from (f"  try: {a}" for a in f["advice"][:1])
+        yield from (f"  {HEADS.fix.lower()}: {a}" for a in f["advice"][:1])
