@@ -227,16 +227,16 @@ class _Page:
             return
         self.title(f"{voice().items} by {HEADS.self_time.lower()}")
         table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
-        name = max(14, self.wide * 22 // 80)
+        name = max(14, self.wide * 21 // 80)
         narrow = self.wide < NARROW  # no share, and of the limiter its fill alone
-        best = max(8, self.wide - name - 9 - (1 + 4 if narrow else 6 + 12 + 5) - 8)
+        best = max(8, self.wide - name - 9 - (1 + 4 if narrow else 6 + 12 + 5) - 7)
         for header, size, side in (
             (voice().item.capitalize(), name, "left"),
             (HEADS.self_time, 9, "right"),
             *(() if narrow else ((HEADS.share, 6, "right"),)),
             ("" if narrow else HEADS.limiter, 1 if narrow else 12, "left"),
             (HEADS.root_cause, best, "left"),
-            (HEADS.saves, 8, "right"),
+            (HEADS.saves, 7, "right"),
         ):
             table.add_column(
                 header,

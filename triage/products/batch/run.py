@@ -211,7 +211,7 @@ def _finish(found: Sequence[Found], errors: dict[str, str], settings: Settings, 
             if first is not f:
                 batch.same.append({"path": f.path, "first": first.path, "reports": reports})
                 continue
-            batch.captures.append(index.listed(f, summary, reports, drawn=len(batch.captures) < index.MANY))
+            batch.captures.append(index.listed(f, summary, reports, drawn=len(batch.captures) < index.MAX_DRAWN_CAPTURES))
             batch.findings += summary["findings_total"]
             batch.limiters |= {x["limiter_class"] for x in summary["limiters"] if x["share"]}
             recur(causes, summary, reports[0])
@@ -219,7 +219,7 @@ def _finish(found: Sequence[Found], errors: dict[str, str], settings: Settings, 
             group(note["rows"])
     batch.captures.sort(key=lambda c: (-(c.recoverable_ns or 0), -(c.duration_ns or 0), c.path))
     batch.causes = ranked(causes)
-    largest = {c.path for c in batch.captures[: index.WIDE]}
+    largest = {c.path for c in batch.captures[: index.MATRIX_COLUMNS]}
     for f, note in _notes([f for f in counted.values() if f.path in largest], out):
         batch.drawn[f.path] = {c["cause"]: c["saved_ns"] or 0.0 for c in note["summary"]["causes"]}
     with writing.atomic(out / "errors.csv") as write:

@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 TITLE = 200  # every tracker takes 255 characters, and the fingerprint may have to fit too
 WHOLE = "the whole capture"
-# (rows of evidence, other ways, ruled out, caveats, sources): the first that fits the tracker's limit is used
+# (rows of evidence, alternatives, ruled out, caveats, references): the first that fits the tracker's limit is used
 SIZES = ((3, 4, 3, 2, 3), (3, 2, 1, 1, 1), (2, 1, 0, 0, 0), (1, 0, 0, 0, 0), (0, 0, 0, 0, 0))
 
 
 def title(c: dict[str, Any]) -> str:
-    """`Triangles cover only a few pixels: Cascade 2 and 5 more, about 487 µs (3.4 %)`."""
+    """`Small triangles: Cascade 2 + 5 more, 487 µs (3.4 %)`."""
     names = list(dict.fromkeys(c["names"]))
     if set(names) == {"frame"}:
         where = WHOLE
     else:
-        more = f" and {c['count'] - 1} more" if c["count"] > 1 else ""
+        more = f" + {c['count'] - 1} more" if c["count"] > 1 else ""
         where = f"{short(names[0], 60)}{more}"
-    gain = f", about {phrases.time(c['saved_ns'])} ({percent(c['share'])})" if c["saved_ns"] else ""
+    gain = f", {phrases.time(c['saved_ns'])} ({percent(c['share'])})" if c["saved_ns"] else ""
     return short(f"{c['title']}: {where}{gain}", TITLE)
 
 
@@ -91,7 +91,7 @@ def _words(t: Ticket, size: tuple[int, int, int, int, int], attached: bool, cut:
         "ruled_out": [short(w, 200) for w in _reasons(list(why.values()))[:out]],
         "caveats": [short(x, 400) for x in c["caveats"][:caveats]],
         "cites": c["cites"][:cites],
-        "verify": c["verify"],
+        "spread": phrases.range_(c["low_ns"], c["bound_ns"]) if c["saved_ns"] is not None else "",
     }
 
 
@@ -113,6 +113,8 @@ def _row(f: dict[str, Any], by_id: Mapping[str, dict[str, Any]], total_ns: float
     """One line of evidence: the comparison with a number that decides, and its cell with line and column."""
     w = by_id.get(f["workload"])
     numbers = [e for e in f["evidence"] if e["op"] != "is"] or f["evidence"]
+    # two limits of one metric: the last one, which the rule asks after what it applies to
+    numbers = list({(e["metric"], e["op"]): e for e in numbers}.values())
     return {
         "name": phrases.path(w, 60) if w else WHOLE,
         "own_ns": w["self_ns"] if w else total_ns,
