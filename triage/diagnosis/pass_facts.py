@@ -34,7 +34,9 @@ def pass_facts(capture: Capture, total: float) -> Facts:
     dense.sort(key=lambda d: -d[0].time_ns)
     time = sum(p.time_ns for p, _, _ in dense)
     text = ", ".join(
-        f"“{p.levels[-1]}” ({n / 1e6:.1f} M primitives, {px:.1f} pixels each)" for p, n, px in dense[:MAX_LISTED_PASSES] if p.levels
+        f"“{p.levels[-1]}” ({n / 1e6:.1f} M primitives, {px:.1f} pixels each)"
+        for p, n, px in dense[:MAX_LISTED_PASSES]
+        if p.levels
     )
     text += f" + {len(dense) - MAX_LISTED_PASSES} more" if len(dense) > MAX_LISTED_PASSES else ""
     excess = sum(p.time_ns * (1 - px / TINY) for p, _, px in dense) / time

@@ -97,9 +97,7 @@ def _of_host(t: Timeline, frame_ns: float, kernels: float) -> Facts:
     def late(d: DeviceTimeline) -> float:
         return blamed("load", "alloc")(d) - start(d)
 
-    parts: dict[str, Callable[[DeviceTimeline], float]] = {
-        metric: blamed(*causes) for metric, causes in _IDLE.items()
-    }
+    parts: dict[str, Callable[[DeviceTimeline], float]] = {metric: blamed(*causes) for metric, causes in _IDLE.items()}
 
     def transition(d: DeviceTimeline) -> float:
         return float(d.transition_ns)

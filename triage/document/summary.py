@@ -288,7 +288,9 @@ def headline(doc: Entry, found: Sequence[Entry], item: str = "workload", *, acce
     text = _span(frame, item)
     several = [c["frames"] for c in doc["captures"] if c.get("frames")]
     if several:
-        text += f" over {plural(sum(f['count'] for f in several), 'frame')} (median {show(several[0]['median_ns'], 'ns')})"
+        text += (
+            f" over {plural(sum(f['count'] for f in several), 'frame')} (median {show(several[0]['median_ns'], 'ns')})"
+        )
     saved = frame["recoverable_ns"] or 0
     if found and saved:
         first = found[0]

@@ -149,7 +149,9 @@ class Guide:
             return _step(ask, "", f"no: {next(s for s in silent if s)}", PASSES)
         blind = [k for k, code in codes if code == BLIND]
         if blind:
-            return _step(ask, "", f"not measured: {', '.join(self.o.waits_for(blind[0], i)[:3]) or 'a derived fact'}", OPEN)
+            return _step(
+                ask, "", f"not measured: {', '.join(self.o.waits_for(blind[0], i)[:3]) or 'a derived fact'}", OPEN
+            )
         if codes and all(code == NOT_APPLICABLE for _, code in codes):
             return _step(ask, "", "needs counters this profiler lacks", OPEN)
         return _step(ask, "", "no" if codes else c.instead, PASSES if codes else OPEN)

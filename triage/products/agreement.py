@@ -44,7 +44,7 @@ _KIND = {ROOT: SAME, NAMED: BOTH, RULED_OUT: EXCUSED, BLIND_TO: UNMEASURED}
 @dataclass(frozen=True, slots=True)
 class Launch:
     """One workload: theirs is the most promising rule result that names a cause, None without one; lead: our root, ""
-    for none, likely: what it would give back, a fraction."""
+    for none, likely: its saving, a fraction."""
 
     id: str
     name: str
@@ -137,7 +137,11 @@ def _lines(x: Launch) -> list[str]:
     lines.append(f"    triage    {ours}")
     if x.theirs is not None and x.theirs.why:
         lines += textwrap.wrap(
-            f"why       {x.theirs.why}", WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 14, break_long_words=False
+            f"why       {x.theirs.why}",
+            WIDTH,
+            initial_indent=" " * 4,
+            subsequent_indent=" " * 14,
+            break_long_words=False,
         )
     return lines
 

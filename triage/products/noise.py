@@ -130,13 +130,16 @@ def verdict_word(verdict: str) -> str:
     return _SHOWN.get(verdict, verdict)
 
 
-def inconclusive(needs: int | None, many: bool = False) -> str:
-    """`inconclusive (3 more runs should decide it)`. needs: further runs, None where no number would do. many: of several."""
+def inconclusive(needs: int | None, each: str = "", many: bool = False) -> str:
+    """`inconclusive (3 more runs per side should decide it)`.
+
+    needs: further runs, None where no number would do. each: ` per side`. many: of several workloads.
+    """
     what = "half of them" if many else "it"
     if needs is None:
         return f"inconclusive (more runs would not decide {what})"
     runs = f"over {MOST} more runs" if needs > MOST else plural(needs, "more run")
-    return f"inconclusive ({runs} should decide {what})"
+    return f"inconclusive ({runs}{each} should decide {what})"
 
 
 def difference(

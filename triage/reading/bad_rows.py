@@ -61,9 +61,7 @@ def _remark(e: Misfit, alone: bool) -> Quality:
     rows = f"{count} of {e.rows} {'row was' if count == 1 else 'rows were'}"
     file = "" if alone else f" of {Path(e.path).name}"
     more = f" + {count - NAMED} more" if count > NAMED else ""
-    return Quality(
-        "rows-set-aside", f"{rows} excluded{file}, not matching the header: {_where(e)}{more}", doubt=True
-    )
+    return Quality("rows-set-aside", f"{rows} excluded{file}, not matching the header: {_where(e)}{more}", doubt=True)
 
 
 def _where(e: Misfit) -> str:

@@ -72,7 +72,9 @@ def _impossible(table: Table) -> list[Quality]:
             at = f"{str(table.names[first])[:80]}, line {_line(table, column, first)}"
             out.append(
                 Quality(
-                    "impossible-value", f"{label[:80]}: {figures} {why} (first: {shown}, {at}); treated as missing", first
+                    "impossible-value",
+                    f"{label[:80]}: {figures} {why} (first: {shown}, {at}); treated as missing",
+                    first,
                 )
             )
         column.values = np.where(bad, np.nan, column.values)

@@ -12,8 +12,8 @@ from triage.ground.phrasing import plural
 from triage.rendering import phrases
 from triage.rendering.escape import short
 from triage.rendering.findings_csv import Write
-from triage.rendering.labels import HEADS
 from triage.rendering.junit_xml import Case, Failure, Suite, junit_xml
+from triage.rendering.labels import HEADS
 
 LONG = 1_000  # characters of a name: whole C++ names of 20 kB make test viewers unusable
 

@@ -92,7 +92,9 @@ NARROW = 72
 _FIXED_COLUMNS = ("Pass", HEADS.time, HEADS.share, HEADS.limiter, HEADS.root_cause, HEADS.saves)
 
 
-def pass_table(passes: Sequence[Entry], *, full: bool = False, wide: int = 0, most: int = DEFAULT_PASSES) -> PassTable | None:
+def pass_table(
+    passes: Sequence[Entry], *, full: bool = False, wide: int = 0, most: int = DEFAULT_PASSES
+) -> PassTable | None:
     """The table of the `most` longest passes; None without passes. full: all of them; wide: columns of a terminal."""
     if not passes:
         return None

@@ -199,7 +199,9 @@ def check(e: Entry) -> str:
     if e["op"] == "is":
         return f"{name}: {'yes' if e['value'] else 'no'}"
     # a threshold has the digits its author wrote, a measured value has three
-    return comparison(name, number(e["value"], e["unit"]), e["op"], number(e["threshold"], e["unit"]).replace(".0 %", " %"))
+    return comparison(
+        name, number(e["value"], e["unit"]), e["op"], number(e["threshold"], e["unit"]).replace(".0 %", " %")
+    )
 
 
 def source(o: Entry, most: int = 2) -> str:

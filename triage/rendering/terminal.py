@@ -206,7 +206,9 @@ class _Page:
                 indent=2,
             )
         if t["idle"]:
-            self.say("idle by reason: " + ", ".join(f"{i['name']} {phrases.time(i['ns'])}" for i in t["idle"]), indent=2)
+            self.say(
+                "idle by reason: " + ", ".join(f"{i['name']} {phrases.time(i['ns'])}" for i in t["idle"]), indent=2
+            )
         gaps = t["gaps"] if self.full else t["gaps"][:3]
         for g in gaps:
             call = f" ({clean(g['call'])})" if g["call"] else ""
@@ -332,7 +334,8 @@ class _Page:
         self.title(HEADS.collect_next)
         if not self.full and everything and len(everything) <= MAX_COMMAND_CHARS:
             self.say(
-                f"{plural(self.s['waiting'], 'check')} not evaluated (missing counters). One run collects them all:", indent=2
+                f"{plural(self.s['waiting'], 'check')} not evaluated (missing counters). One run collects them all:",
+                indent=2,
             )
             self.say(everything, "cyan", 4)
             return

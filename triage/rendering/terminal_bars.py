@@ -40,7 +40,12 @@ def time_bar(s: Entry, cells: int) -> tuple[Text, Text]:
         n = max(0, min(cells, round(at * cells)) - used)
         text.append(sign * n, style)
         used += n
-    names = {"+": "smaller items", "=": HEADS.at_limit.lower(), ".": "no saving found", "~": HEADS.not_diagnosed.lower()}
+    names = {
+        "+": "smaller items",
+        "=": HEADS.at_limit.lower(),
+        ".": "no saving found",
+        "~": HEADS.not_diagnosed.lower(),
+    }
     seen = [f"{sign} {name}" for sign, name in names.items() if sign in text.plain]
     items = f"1-{listed} to-do items" if listed > 1 else "1 to-do item" if listed and saved else ""
     return text, Text(", ".join(filter(None, [items, *seen])))

@@ -277,7 +277,9 @@ METRICS = (
         "Math pipes are low",
         "1 when the profiler says that no FMA, ALU, FP64 or tensor pipe reaches 20 % of its peak",
     ),
-    flag("pipe.xu_leads", "XU pipe is top", "1 when the profiler itself names the special-function pipe as the highest"),
+    flag(
+        "pipe.xu_leads", "XU pipe is top", "1 when the profiler itself names the special-function pipe as the highest"
+    ),
     flag(
         "name.matrix_like",
         "Matrix-like name",

@@ -27,14 +27,12 @@ METRICS = (
         "gaps that began in a host wait, without loading or allocation in them",
     ),
     _idle("copy", "Idle: copy calls", "gaps that began in a host copy call, and copy calls before copies"),
+    _idle("allocation", "Idle: allocation", "the host allocated or freed memory, after the first tenth of the span"),
     _idle(
-        "allocation", "Idle: allocation", "the host allocated or freed memory, after the first tenth of the span"
+        "start", "Idle: module loading", "the host loaded or compiled code, or allocated in the first tenth of the span"
     ),
-    _idle("start", "Idle: module loading", "the host loaded or compiled code, or allocated in the first tenth of the span"),
     _idle("launch", "Idle: launch latency", "a launch call was in progress, or the launch had not started yet"),
-    _idle(
-        "host", "Idle: host code", "the launching thread was outside the API, or in a call that submits no work"
-    ),
+    _idle("host", "Idle: host code", "the launching thread was outside the API, or in a call that submits no work"),
     _idle("transition", "Idle between queued kernels", "gaps below 20 µs with the next work already submitted"),
     _idle("queued", "Idle: queued work", "gaps from 20 µs on with the next work already submitted"),
     _idle("profiler", "Idle: profiler overhead", "the profiler flushed buffers or instrumented code"),
@@ -108,9 +106,7 @@ METRICS = (
         "low",
         "Share of the devices' span by which the busiest device is busy longer than the average",
     ),
-    Metric(
-        "timeline.pace", "ratio", "Busiest device's load", "", "Busy share of the busiest device's own span"
-    ),
+    Metric("timeline.pace", "ratio", "Busiest device's load", "", "Busy share of the busiest device's own span"),
     Metric(
         "timeline.fewest_kernels",
         "ratio",

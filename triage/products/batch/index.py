@@ -140,9 +140,7 @@ def _capture(c: Listed, label: str, most: float, drawn: bool) -> dict[str, objec
         "recoverable_ns": c.recoverable_ns,
         "folder": folder(c.path, label),
         "recoverable": time(c.recoverable_ns) if c.recoverable_ns else "–",
-        "range": range_(c.recoverable_low_ns, c.recoverable_bound_ns)
-        if c.recoverable_ns
-        else "",
+        "range": range_(c.recoverable_low_ns, c.recoverable_bound_ns) if c.recoverable_ns else "",
         "first": c.first,
         "links": _links(c.reports),
         "strip": bars.strip([{**x} for x in c.limiters], 12) if drawn else "",

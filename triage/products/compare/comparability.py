@@ -36,7 +36,7 @@ def refuse(sides: tuple[Side, Side], pairs: Pairs, noun: str) -> None:
 def warnings(
     sides: tuple[Side, Side], pairs: Pairs, alone: tuple[Sequence[int], Sequence[int]], noun: str
 ) -> list[str]:
-    """Warnings about a comparison, the worst first. alone: unmatched workloads of each side."""
+    """Warnings about a comparison, most important first. alone: unmatched workloads of each side."""
     return [
         *_devices(sides[0].d, sides[1].d),
         *_partners(sides, alone, noun),
@@ -52,9 +52,7 @@ def _devices(before: Diagnosis, after: Diagnosis) -> list[str]:
     )
     if not first or not second or first == second:
         return []
-    return [
-        f"different GPUs ({', '.join(first)} before, {', '.join(second)} after): the change includes the hardware"
-    ]
+    return [f"different GPUs ({', '.join(first)} before, {', '.join(second)} after): the change includes the hardware"]
 
 
 def _partners(sides: tuple[Side, Side], alone: tuple[Sequence[int], Sequence[int]], noun: str) -> list[str]:

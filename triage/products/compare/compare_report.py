@@ -209,12 +209,10 @@ def headline(doc: Comparison) -> str:
     frame, of = doc["frame"], doc["totals"]
     counts = [f"{n:,} {verdict_word(v)}" for v, n in of["verdicts"].items()]
     if open_ := of["verdicts"].get(UNKNOWN):
-        counts[-1] = f"{open_:,} {inconclusive(of['needs'], many=open_ > 1)}"
+        counts[-1] = f"{open_:,} {inconclusive(of['needs'], ' per side', open_ > 1)}"
     noun = _noun(doc)
     told = (
-        f"{plural(of['pairs'], f'matched {noun}')}: {', '.join(counts)}"
-        if of["pairs"]
-        else f"no {noun} on both sides"
+        f"{plural(of['pairs'], f'matched {noun}')}: {', '.join(counts)}" if of["pairs"] else f"no {noun} on both sides"
     )
     if frame["speedup"] is None:
         return f"{told[0].upper()}{told[1:]}; no durations to compare."
@@ -267,7 +265,9 @@ def _pair(p: Paired, full: bool) -> dict[str, Any]:
 def _why(p: Paired, moved: Sequence[Change]) -> str:
     """Explanation of a pair in a cell: the factors of its time, else the counters that changed most."""
     factors = next((r for r in p["remarks"] if r.startswith("time x ")), "")
-    counters = [f"{c['label']} {number(c['before'], c['unit'])} \u2192 {number(c['after'], c['unit'])}" for c in moved[:2]]
+    counters = [
+        f"{c['label']} {number(c['before'], c['unit'])} \u2192 {number(c['after'], c['unit'])}" for c in moved[:2]
+    ]
     return factors or ", ".join(counters) or ("no counter changed" if p["verdict"] == SAME else "")
 
 

@@ -68,9 +68,7 @@ def reading(move: Move, noise: float = 0.0) -> tuple[str, Sense]:
 
 
 def _time(m: Move) -> tuple[str, Sense]:
-    return {FASTER: ("less time", "good"), SLOWER: ("more time", "bad")}.get(
-        m.verdict, ("within noise", "")
-    )
+    return {FASTER: ("less time", "good"), SLOWER: ("more time", "bad")}.get(m.verdict, ("within noise", ""))
 
 
 def _occupancy(m: Move) -> tuple[str, Sense]:
@@ -136,7 +134,9 @@ def _stall(m: Move) -> tuple[str, Sense]:
             return "larger share of fewer stalls: other reasons shrank more", ""
         return "more stalls for this reason", "bad"
     return (
-        ("fewer stalls for this reason", "good") if m.verdict != SLOWER else ("smaller share: other reasons grew more", "")
+        ("fewer stalls for this reason", "good")
+        if m.verdict != SLOWER
+        else ("smaller share: other reasons grew more", "")
     )
 
 

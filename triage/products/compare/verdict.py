@@ -13,7 +13,18 @@ from triage.document.numbers import number
 from triage.ground.method import CLOCK_NS
 from triage.ground.phrasing import plural
 from triage.products.compare.compare_result import Judged
-from triage.products.noise import FLOOR, MARGIN, SAME, SLOWER, UNKNOWN, VERDICTS, Repeats, differences, inconclusive, remarks
+from triage.products.noise import (
+    FLOOR,
+    MARGIN,
+    SAME,
+    SLOWER,
+    UNKNOWN,
+    VERDICTS,
+    Repeats,
+    differences,
+    inconclusive,
+    remarks,
+)
 from triage.rendering.phrases import time
 
 
@@ -103,12 +114,12 @@ def middle(values: Sequence[float]) -> float | int | None:
 def change(judged: Judged) -> str:
     """`time −15.8 % (−17.4 to −14.1 %)`, `time +621.4 % (7.2x)`: relative to the time before."""
     if judged["verdict"] == SAME:
-        return f"unchanged within noise of {(judged['noise'] or 0) * 100:.1f} %"
+        return f"within noise of {(judged['noise'] or 0) * 100:.1f} %"
     times = longer(judged)
     text = f"time {signed(times - 1)}"
     low, high = (end or 0.0 for end in judged["interval"] or (0.0, 0.0))
     if judged["verdict"] == UNKNOWN:
-        return f"{text} so far ({spread(low, high)}): {inconclusive(judged['needs'])}"
+        return f"{text} so far ({spread(low, high)}): {inconclusive(judged['needs'], ' per side')}"
     more = [f"{times:,.{0 if times >= 100 else 1}f}x"] if times >= 2 else []
     if judged["measured"]:
         more.append(spread(low, high))

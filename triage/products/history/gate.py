@@ -280,9 +280,7 @@ def _notes(order: Sequence[Build], trend: Trend, level: Levels, slower: Sequence
 
 
 def _failed(doc: Gate) -> list[str]:
-    over = [
-        f"{o['budget']}: {time(o['ns'])}, over its budget of {time(o['allowed_ns'])}" for o in doc["over_budget"]
-    ]
+    over = [f"{o['budget']}: {time(o['ns'])}, over its budget of {time(o['allowed_ns'])}" for o in doc["over_budget"]]
     return [line(m) for m in doc["slower"] if m["failing"]] + over
 
 

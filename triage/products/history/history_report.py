@@ -85,7 +85,7 @@ def _held(doc: Gate) -> str:
         return builds
     return (
         f"{builds} Smallest change detectable now in a typical marker: {percent(doc['visible'])}; smaller ones need "
-        "more builds. False alarms: at most 1 build in 100."
+        "more builds. False alarms: about 1 build in 100."
     )
 
 

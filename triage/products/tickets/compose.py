@@ -94,7 +94,7 @@ def make(
 ) -> list[Ticket]:
     """Tickets of a diagnosis, largest saving first. scope: replaces the captured root. old: last run's entries.
 
-    least: share of the frame (0-1) a root cause must give back, counting only what stands clear of its thresholds; one
+    least: share of the frame (0-1) a root cause must save, counting only what stands clear of its thresholds; one
     that had a ticket keeps it down to half of that. owners: (glob over markers, owner); a ticket belongs to the owner of
     the workload that matters most.
     """
@@ -142,7 +142,7 @@ def _worth(c: dict[str, Any], doc: dict[str, Any], least: float, known: bool) ->
     if not gains or not total:
         # `least` is a share of the frame; without times it scales the fraction that is asked for instead
         return any((g["fraction"] or 0.0) >= UNTIMED * least / LEAST for g in gains)
-    # what the item itself gives back, too: alone a finding may promise what items above it have taken already
+    # the item's own saving too: on its own a finding may include savings of items above it
     return bool(min(sum(g["saved_ns"] or 0.0 for g in gains), c["saved_ns"] or 0.0) >= least * total)
 
 

@@ -35,7 +35,7 @@ def title(c: dict[str, Any]) -> str:
 
 
 def full_names(c: dict[str, Any], doc: dict[str, Any]) -> list[str]:
-    """Path and name of each workload, worst first."""
+    """Path and name of each workload, largest saving first."""
     by_id = ById(doc["workloads"])
     return [phrases.path(by_id[w], 120) if w in by_id else "frame" for w in c["workloads"]]
 
@@ -113,8 +113,8 @@ def _row(f: dict[str, Any], by_id: Mapping[str, dict[str, Any]], total_ns: float
     """One line of evidence: the comparison with a number that decides, and its cell with line and column."""
     w = by_id.get(f["workload"])
     numbers = [e for e in f["evidence"] if e["op"] != "is"] or f["evidence"]
-    # two limits of one metric: the last one, which the rule asks after what it applies to
-    numbers = list({(e["metric"], e["op"]): e for e in numbers}.values())
+    # of two thresholds on one metric, the last: the first is where the rule applies at all
+    numbers = list({(e["metric"], e["op"]): e for e in numbers[:2]}.values())
     return {
         "name": phrases.path(w, 60) if w else WHOLE,
         "own_ns": w["self_ns"] if w else total_ns,

@@ -130,7 +130,8 @@ def budget(s: Entry) -> Markup:
             )
         x += w
     told = f"{show(total, 'ns')}: {phrases.time(s['recoverable']['likely']['ns'])} recoverable in {plural(len(saved), 'to-do item')}"
-    told += f"; {phrases.time(s['finished']['ns'])} {HEADS.at_limit.lower()}; {phrases.time(dark)} {HEADS.not_diagnosed.lower()}"
+    for ns, label in ((s["finished"]["ns"], HEADS.at_limit), (dark, HEADS.not_diagnosed)):
+        told += f", {phrases.time(ns)} {label.lower()}" if ns else ""
     return Markup(
         f'<svg class="bar-budget" width="100%" height="26" role="img" aria-label="{escape(told)}">{"".join(out)}</svg>'
     )
