@@ -51,12 +51,12 @@ def test_a_better_issue_rate_names_the_wait_that_went(doctor: Diagnostician, tmp
 
 def test_what_the_factors_leave_is_said(doctor: Diagnostician, tmp_path: Path) -> None:
     (text,), _ = remarks(doctor, tmp_path, a(), a(time=100_000))
-    assert "what these do not explain x 0.50" in text
+    assert "unexplained x 0.50" in text
 
 
 def test_another_shape_and_another_gpu_are_said(doctor: Diagnostician, tmp_path: Path) -> None:
     pair, whole = remarks(doctor, tmp_path, a(), a("H100", grid=10_000, time=150_000))
-    assert any(r.startswith("launched in another shape") for r in pair)
+    assert any(r.startswith("launch shape (groups, threads):") for r in pair)
     assert whole[0] == (
         "measured on A100 SXM4 80GB before and on H100 SXM5 80GB after: the difference is the GPUs' as well"
     )

@@ -78,8 +78,8 @@ def test_the_gate_names_the_build_and_the_cause(farm: Path) -> None:
     done = verbs("gate", "--history", farm)
     assert done.return_value == 1
     (said,) = done.stderr.splitlines()
-    assert re.match(r"triage: failed on history: c008 made Frame # / Light [78]\.\d % slower \(", said)
-    assert "(new there)" in said
+    assert re.match(r"triage: failed on history: c008: Frame # / Light [78]\.\d % slower \(", said)
+    assert "New top cause: " in said
     doc = json.loads(verbs("gate", "--history", farm, "-f", "json").stdout)
     assert doc["schema"] == "triage-history/1"
     by = {tuple(m["marker"]): m for m in doc["slower"]}
@@ -93,7 +93,7 @@ def test_the_gate_names_the_build_and_the_cause(farm: Path) -> None:
 def test_a_build_before_it_passes(farm: Path) -> None:
     done = verbs("gate", "--history", farm, "--build", "c007")
     assert (done.return_value, done.stderr) == (0, "")
-    assert "nothing moved" in done.stdout
+    assert "no change against the previous 7 builds" in done.stdout
     assert verbs("gate", "--history", farm, "--fail-on-regression", "20%").return_value == 0
 
 
@@ -167,18 +167,18 @@ def test_another_branch_is_held_against_the_main_one(tmp_path: Path) -> None:
     )
     done = verbs("gate", "--history", file, "--branch", "topic", "--against", "main")
     assert done.return_value == 1
-    assert "feature1 made Frame # / Light" in done.stderr
+    assert "feature1: Frame # / Light" in done.stderr
     alone = verbs("gate", "--history", file, "--branch", "topic")
     assert alone.return_value == 0
-    assert "nothing to compare with" in alone.stdout
+    assert "no earlier build to compare with" in alone.stdout
 
 
 def test_single_runs_have_an_assumed_noise(tmp_path: Path) -> None:
     file = builds(tmp_path, 2, slow_from=1, factor=1.2, runs=1)
     done = verbs("gate", "--history", file)
     assert done.return_value == 1
-    assert "c001 made Frame # / Light" in done.stderr
-    assert "noise was not measured" in " ".join(done.stdout.split())
+    assert "c001: Frame # / Light" in done.stderr
+    assert "noise not measured" in " ".join(done.stdout.split())
     (tmp_path / "b").mkdir()
     assert verbs("gate", "--history", builds(tmp_path / "b", 2, slow_from=1, factor=1.02, runs=1)).return_value == 0
 

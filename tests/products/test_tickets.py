@@ -130,7 +130,7 @@ def test_the_contract_and_the_files(tmp_path: Path) -> None:
         body = (tmp_path / "out" / next(f for f in t["files"] if f.endswith("ticket.md"))).read_text()
         assert t["fingerprint"] in body
         assert len(body.splitlines()) <= 40
-        for part in ("**Do:**", "**Gives:**", "**Where:**", "**Done when**", "| Marker |", "<details>"):
+        for part in ("**Fix:**", "**Saves:**", "**In:**", "**Verify:**", "| Marker |", "<details>"):
             assert part in body
         evidence = json.loads(
             (tmp_path / "out" / next(f for f in t["files"] if f.endswith("evidence.json"))).read_text()
@@ -185,7 +185,7 @@ def test_states_from_run_to_run(tmp_path: Path) -> None:
     # what was fixed and comes back is reopened, and says so
     back = run(ill, "t3", "t2")
     assert {back[f] for f in first} == {"reopened"}
-    assert all("It is back" in p.read_text() for p in (tmp_path / "t3").glob("*/ticket.md"))
+    assert all("Reopened" in p.read_text() for p in (tmp_path / "t3").glob("*/ticket.md"))
     # three times the time of one pass is another number worth saying
     rows = ill.read_text().splitlines()
     place = (
@@ -209,22 +209,22 @@ def test_another_capture_fixes_nothing(tmp_path: Path, monkeypatch: pytest.Monke
         tmp_path / "other.csv", [{"name": "Menu", "gpu.time": 1, "sm.throughput": 94, "vram.throughput": 20}]
     )
     # another scope, or the same without the workloads
-    for out, scope, why in (("u0", "tool", "another scope"), ("u1", "game", "none of its workloads")):
+    for out, scope, why in (("u0", "tool", "different scope"), ("u1", "game", "workloads not in this capture")):
         result = file(other, "-o", tmp_path / out, "--scope", scope, *since)
         listing = json.loads((tmp_path / out / "tickets.json").read_text())
-        assert listing["gone"] == [] and {m["state"] for m in listing["missing"]} == {"not seen"}
+        assert listing["gone"] == [] and {m["state"] for m in listing["missing"]} == {"not checked"}
         assert why in result.stdout and "fixed" not in result.stdout
     # the same workloads without the counters that would show it
     names = generic(tmp_path / "bare.csv", [{"name": p["name"], "gpu.time": 1.0} for p in PASSES])
     file(names, "-o", tmp_path / "u2", "--scope", "game", *since)
     listing = json.loads((tmp_path / "u2" / "tickets.json").read_text())
-    assert {m["state"] for m in listing["missing"]} == {"not seen"}
+    assert {m["state"] for m in listing["missing"]} == {"not checked"}
     # nor are they fixed where so many wait that only the first are named
     monkeypatch.setattr(blind_spots, "NAMED", 1)
     file(names, "-o", tmp_path / "u4", "--scope", "game", *since)
     listing = json.loads((tmp_path / "u4" / "tickets.json").read_text())
-    assert {m["state"] for m in listing["missing"]} == {"not seen"}
-    # what was not seen is still known to the next run
+    assert {m["state"] for m in listing["missing"]} == {"not checked"}
+    # what was not checked is still known to the next run
     file(ill, "-o", tmp_path / "u3", "--scope", "game", "--since", tmp_path / "u2" / "tickets.json")
     assert set(states(tmp_path / "u3").values()) == {"open"}
 
@@ -313,7 +313,7 @@ def test_trackers_render_one_screen_and_nothing_of_the_capture_is_live(which: st
         assert all(named)
         screen = body.partition("<details>")[0]
         assert len(screen.splitlines()) <= 25 and len(body.splitlines()) <= 40
-        assert all(word in screen for word in ("**Do:**", "**Gives:**", "**Where:**", "**Done when**"))
+        assert all(word in screen for word in ("**Fix:**", "**Saves:**", "**In:**", "**Verify:**"))
         # the cell of each row keeps line and column
         lines = [r for r in body.splitlines() if r.startswith("| `") and not r.startswith("| `the whole capture`")]
         assert (lines or t.cause["scope"] == "frame") and all(re.search(r":\d+, column ", r) for r in lines)

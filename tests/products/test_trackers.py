@@ -128,7 +128,7 @@ def test_a_problem_that_is_gone_is_said_in_its_ticket(tmp_path: Path, fake: tupl
     done = file(calm, "-o", tmp_path / "u", "--since", tmp_path / "t" / "tickets.json", *options)
     assert done.exit_code == 0, done.exception
     assert "fixed" in done.stdout
-    assert any("does not show this any more" in c for i in store.issues.values() for c in i["comments"])
+    assert any("no longer shows this cause" in c for i in store.issues.values() for c in i["comments"])
 
 
 def test_a_wrong_token_is_one_line_without_the_token(

@@ -113,7 +113,10 @@ class _One:
         time = f" ({show(self.own, 'ns')} own time{share})" if self.own == self.own else " (no time)"
         leaders, names = self.d.parts[0].leaders, self.d.vocabulary.names
         leader = int(leaders.cause[self.w])
-        out = [wrap(f"w{self.w + 1} {name}{time}"), wrap(verdict_text(int(self.o.limiter[self.i]), ""), "  ")]
+        out = [
+            wrap(f"w{self.w + 1} {name}{time}"),
+            wrap(verdict_text(int(self.o.limiter[self.i]), "", measured=bool(self.o.units_measured[self.i])), "  "),
+        ]
         if leader >= 0:
             title = self.title(names[leader])
             likely = float(leaders.likely[self.w])

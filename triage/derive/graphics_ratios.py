@@ -66,7 +66,7 @@ def _worst(*stalls: Values) -> Values:
 # The counters are shares of L2's sector peak; over their sum they become shares of the traffic there was.
 def _l2_share(unit: str) -> Derivation:
     rest = tuple(f"l2_from.{u}" for u in L2_SOURCES if u != unit)
-    formula = f"L2 traffic from {unit.upper()} / L2 traffic from all sources; where TEX's was not counted itself, which is less, from {whole_percent(TARGET_SHARE)} on"
+    formula = f"L2 traffic from {unit.upper()} / L2 traffic from all sources; from {whole_percent(TARGET_SHARE)} on where TEX was not counted"
     main = rest.index("l2_from.tex") if unit != "tex" else -1
 
     def share(own: Values, *other: Values) -> Values:
@@ -90,7 +90,7 @@ DERIVATIONS = (
     Derivation(
         "range.draws",
         (),
-        "its kind, else draws, else primitives, pixels or the traffic of targets",
+        "kind, else draws, else primitives, pixels or render-target traffic",
         _draws,
         (
             *("kind.draw", "kind.geometry", "kind.fullscreen", "draw.count", "prims.input"),
@@ -121,7 +121,7 @@ DERIVATIONS = (
     Derivation(
         "prims.drawn",
         (),
-        "primitives rasterised, else primitives in less those thrown away",
+        "primitives rasterised, else primitives in minus culled ones",
         lambda drawn, into, thrown: first(_some(drawn), _some(into - np.nan_to_num(thrown)), into),
         ("prims.rasterized", "prims.input", "prims.thrown_away"),
         ask=("prims.rasterized",),
@@ -145,7 +145,7 @@ DERIVATIONS = (
     Derivation(
         "launch_stall.register_allocation",
         (),
-        "the largest of the stages'",
+        "highest stall of all shader stages",
         highest,
         optional=tuple(f"launch_stall.{stage}_register_allocation" for stage in _STAGES),
         ask=("launch_stall.ps_register_allocation", "launch_stall.cs_register_allocation"),
@@ -163,7 +163,7 @@ DERIVATIONS = (
     Derivation(
         "ray.stalls",
         ("stall.rtcore",),
-        "waiting for the core + waiting for its queue",
+        "stalled on the core + stalled on its queue",
         _sum,
         ("stall.rtcore_throttle",),
     ),

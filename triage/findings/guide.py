@@ -107,7 +107,7 @@ class Guide:
     def _decision(self, d: Decision, i: int) -> StepEntry:
         veto = next((v for v in d.unless if self._holds(v, i)), "")
         if veto and not any(self._fired(name, i) for name in d.rules):
-            return _step(f"{d.id}: {d.ask}", "", f"no question here: {self._title(veto)}", PASSES)
+            return _step(f"{d.id}: {d.ask}", "", f"not applicable: {self._title(veto)}", PASSES)
         codes = [(k, self._code(k, i)) for name in d.rules if (k := self.index.get(name, -1)) >= 0]
         book, ask = self.o.d.book, f"{d.id}: {d.ask}"
         fired = [book.rules[k] for k, code in codes if code == FIRED]
@@ -121,7 +121,7 @@ class Guide:
         if 2 * unknown > len(asked):  # what most checks could not tell is no all-clear
             return _step(ask, "", f"{unknown} of {plural(len(asked), 'check')} not measured", OPEN)
         rest = f"; {plural(unknown, 'check')} not measured" if unknown else ""
-        return _step(ask, "", f"nothing found{rest}", PASSES)
+        return _step(ask, "", f"no findings{rest}", PASSES)
 
     def _fired(self, name: str, i: int) -> bool:
         """Does a rule that reports something speak here?"""
@@ -151,9 +151,11 @@ class Guide:
             return _step(ask, "", f"no: {next(s for s in silent if s)}", PASSES)
         blind = [k for k, code in codes if code == BLIND]
         if blind:
-            return _step(ask, "", f"not measured: {', '.join(self.o.waits_for(blind[0], i)[:3]) or 'a premise'}", OPEN)
+            return _step(
+                ask, "", f"not measured: {', '.join(self.o.waits_for(blind[0], i)[:3]) or 'a derived fact'}", OPEN
+            )
         if codes and all(code == NOT_APPLICABLE for _, code in codes):
-            return _step(ask, "", "this profiler cannot tell", OPEN)
+            return _step(ask, "", "needs counters this profiler lacks", OPEN)
         return _step(ask, "", "no" if codes else c.instead, PASSES if codes else OPEN)
 
     def _title(self, concept: str) -> str:

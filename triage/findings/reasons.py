@@ -1,4 +1,4 @@
-"""Why rules do not speak: what overrules them, which premise does not hold, which comparison failed first."""
+"""Why rules did not fire: the finding that covers them, a derived fact that does not hold, the first failed comparison."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Reasons:
             if int(np.broadcast_to(self.o.truth.concept(concept), (self.o.view.size,))[i]) == FALSE:
                 maker = next((r for r in self.o.d.book.rules if concept in (r.name, *r.concludes)), None)
                 needed = lower_first(said(maker.title)) if maker else concept
-                return True, f"it is asked only where this holds: {needed}"
+                return True, f"applies only with {needed}"
         only = np.zeros(self.o.view.size, dtype=bool)
         only[i] = True
         return False, next((why for _, _, why in self._failing(rule, index, only)), "")
@@ -84,10 +84,10 @@ class Reasons:
     def _overruled(self, rule: Rule, by: str, i: int) -> str:
         index = next((k for k, held in self._makers.get(by, ()) if held[i]), None)
         if index is None:
-            return f"{said(rule.title)}: overruled by {by}"
+            return f"{said(rule.title)}: covered by {by}"
         other = self.o.d.book.rules[index]
         reason = sentence(other.finding, other, self.o.lookup(index), i) if other.finding else said(other.title)
-        return f"{said(rule.title)}: rather, {lower_first(reason).removesuffix('.')}"
+        return f"{said(rule.title)}: covered by {other.id}: {lower_first(reason).removesuffix('.')}"
 
     def _excluded(self, rule: Rule, index: int, silent: Masks) -> Iterator[tuple[str, int, str]]:
         """`CPU-bound: GPU idle 0.0 % ≤ 1.0 %`: the first comparison that failed, turned round.

@@ -125,12 +125,17 @@ def _detail(rule: Rule, lookup: Lookup) -> str:
     return source.detail if isinstance(source, Derived) else ""
 
 
-def verdict_text(limiter: int, best: str) -> str:
-    """One sentence on a workload: its limiter (a position in LIMITERS), then `best`, the title of its best finding ("" for none)."""
-    phrase = said(LIMITERS[limiter].phrase)
-    if phrase.split()[:4] == best.split()[:4]:  # `the launch is too small ...` twice
-        return f"{upper_first(best)}."
-    return upper_first(phrase) + (f"; {best}" if best else "") + "."
+def verdict_text(limiter: int, best: str, *, measured: bool = True) -> str:
+    """One sentence on a workload: its limiter, then `best`, the title of its best finding ("" for none).
+
+    limiter: a position in LIMITERS. measured: False where waits alone make it latency-bound, and no unit was measured:
+    nothing is claimed of units then.
+    """
+    words = LIMITERS[limiter]
+    phrase = said(words.limited if words.id == "latency" and not measured else words.phrase)
+    if not best or phrase.partition(":")[0].casefold() == best.casefold():  # `memory-bound; memory-bound`
+        return f"{upper_first(phrase)}."
+    return f"{upper_first(phrase)}; {best}."
 
 
 def path_text(path: str, name: str) -> str:

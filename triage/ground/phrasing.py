@@ -13,8 +13,9 @@ def plural(n: int, word: str) -> str:
 
 
 def lower_first(text: str) -> str:
-    """Lower-case the first letter, unless the first word is an abbreviation (SMs, L2, TEX)."""
-    return text if len(text) < 2 or text[1].isupper() or text[1].isdigit() else text[0].lower() + text[1:]
+    """Lower-case the first letter, unless the first word is an abbreviation (SMs, L2, TEX, HiZ)."""
+    word = text.partition(" ")[0].partition("-")[0][1:]
+    return text if len(text) < 2 or word[:1].isdigit() or word.lower() != word else text[:1].lower() + text[1:]
 
 
 def upper_first(text: str) -> str:

@@ -1,4 +1,4 @@
-"""How far the profiler's own rules and this diagnosis agree, launch by launch."""
+"""Agreement between the profiler's rule results and triage, launch by launch."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from triage.diagnosis.diagnosis_result import Diagnosis
 from triage.diagnosis.outcomes import Outcomes
 from triage.files import plain_json
 from triage.findings.profiler_rules import BLIND_TO, NAMED, ROOT, RULED_OUT, Heard, SecondOpinion, best
-from triage.ground.phrasing import plural, whole_percent
+from triage.ground.phrasing import plural, upper_first, whole_percent
 from triage.ground.units import show
 
 LEAST = 0.05  # an estimate up to which nobody would act
 WIDTH = 100
 SHOWN = 5  # launches listed per row unless all are asked for
-# rows of the answer, from agreement to silence
+# rows of the answer, from agreement to neither; ids in JSON, TITLES in text
 SAME, BOTH, EXCUSED, UNMEASURED, THEIRS, OURS, NEITHER = KINDS = (
     "same root",
     "both named",
@@ -29,13 +29,22 @@ SAME, BOTH, EXCUSED, UNMEASURED, THEIRS, OURS, NEITHER = KINDS = (
     "only ours",
     "neither",
 )
+TITLES = {
+    SAME: "same root cause",
+    BOTH: "both found",
+    EXCUSED: "profiler only, ruled out by triage",
+    UNMEASURED: "profiler only, not measured",
+    THEIRS: "profiler only",
+    OURS: "triage only",
+    NEITHER: "neither",
+}
 _KIND = {ROOT: SAME, NAMED: BOTH, RULED_OUT: EXCUSED, BLIND_TO: UNMEASURED}
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
     """One workload: theirs is the most promising rule result that names a cause, None without one; lead: our root, ""
-    for none, likely: what it would give back, a fraction."""
+    for none, likely: its saving, a fraction."""
 
     id: str
     name: str
@@ -96,22 +105,22 @@ def _launch(d: Diagnosis, number: int, w: int, heard: list[Heard], least: float)
 def text(launches: Sequence[Launch], every: bool = False) -> str:
     """The answer for people: counts, then the launches of each row with both figures and why they differ."""
     if not launches:
-        return "The profiler's own rules said nothing about any workload of this export.\n"
+        return "No rule results of the profiler in this export.\n"
     mine = {kind: [x for x in launches if x.kind == kind] for kind in KINDS}
-    out = [f"{plural(len(launches), 'workload')} with results of the profiler's own rules", ""]
-    out += [f"{len(found):6}  {kind}" for kind, found in mine.items() if found]
+    out = [f"{plural(len(launches), 'workload')} with rule results of the profiler", ""]
+    out += [f"{len(found):6}  {TITLES[kind]}" for kind, found in mine.items() if found]
     judged = [x for x in launches if x.theirs is not None]
     if judged:
         answered = sum(x.kind in (SAME, BOTH, EXCUSED) for x in judged)
-        out.append(f"\nTheir most promising cause is named or ruled out here in {answered} of {len(judged)}.")
+        out.append(f"\nThe profiler's top result is found or ruled out by triage in {answered} of {len(judged)}.")
     for kind, found in mine.items():
         if kind in (NEITHER,) or not found:
             continue
-        out += ["", kind[0].upper() + kind[1:]]
+        out += ["", upper_first(TITLES[kind])]
         for x in found if every else found[:SHOWN]:
             out += _lines(x)
         if len(found) > SHOWN and not every:
-            out.append(f"  {len(found) - SHOWN} more; --all lists them")
+            out.append(f"  {len(found) - SHOWN} more: --all")
     return "\n".join(out) + "\n"
 
 
@@ -121,14 +130,18 @@ def _lines(x: Launch) -> list[str]:
     if x.theirs is not None:
         o = x.theirs.opinion
         figure = f" {whole_percent(o.speedup)}{' ' + o.scope if o.scope else ''}" if o.speedup is not None else ""
-        lines.append(f"    theirs  {o.rule}{figure}")
-    ours = f"{x.lead} {whole_percent(x.likely)}" if x.lead else "nothing leads"
+        lines.append(f"    profiler  {o.rule}{figure}")
+    ours = f"{x.lead} {whole_percent(x.likely)}" if x.lead else "no root cause"
     if x.theirs is not None and x.theirs.cause and x.theirs.cause != x.lead:
         ours += f", and {x.theirs.cause}" + (f" {whole_percent(x.theirs.ours)}" if x.theirs.ours else "")
-    lines.append(f"    ours    {ours}")
+    lines.append(f"    triage    {ours}")
     if x.theirs is not None and x.theirs.why:
         lines += textwrap.wrap(
-            f"why     {x.theirs.why}", WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 12, break_long_words=False
+            f"why       {x.theirs.why}",
+            WIDTH,
+            initial_indent=" " * 4,
+            subsequent_indent=" " * 14,
+            break_long_words=False,
         )
     return lines
 

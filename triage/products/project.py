@@ -14,7 +14,7 @@
     reason = "waits for the new compiler"
     owner = "ann"
     expires = 2027-03-31
-    saves_ms = 0.3                      # optional: comes back when it would give back a quarter more
+    saves_ms = 0.3                      # optional: listed again when it saves a quarter more
 
 What the command line says goes before. The file is looked for here and in the folders above, up to the repository's
 root; TRIAGE_CONFIG names another one, TRIAGE_CONFIG=off none.

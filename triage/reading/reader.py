@@ -189,5 +189,7 @@ def _device(wanted: str, table: Table) -> Device | None:
         if text and (found := devices.find(text)) is not None:
             return found
     if table.device:
-        table.notes.append(f"device {table.device!r} is not in the device table; rules that need its limits stay blind")
+        table.notes.append(
+            f"device {table.device!r} is not in the device table; rules that need its limits are not evaluated"
+        )
     return None

@@ -63,7 +63,7 @@ METRICS = (
     Metric(
         "frame.drains",
         "count",
-        "Drains in the frame",
+        "Pipeline drains in the frame",
         "low",
         "Commands that drain the graphics queue, leaf ranges only",
         bounded=False,
@@ -71,17 +71,17 @@ METRICS = (
     Metric(
         "frame.drain_time",
         "ratio",
-        "Time in drains",
+        "Time in pipeline drains",
         "low",
-        "Share of the frame in which the front end waited for a drain",
+        "Share of the frame in which the front end waited for idle",
     ),
-    # what several passes together could give back
+    # savings of several passes together
     Metric(
         "frame.merge_share",
         "ratio",
         "Time in mergeable passes",
         "low",
-        "Share of the frame in runs of neighbouring fullscreen or compute passes that all lead with VRAM",
+        "Share of the frame in runs of neighbouring fullscreen or compute passes with VRAM as top unit",
     ),
     Metric("frame.merge_passes", "count", "Mergeable passes", "low", "Passes in those runs", bounded=False),
     Metric(
@@ -92,21 +92,21 @@ METRICS = (
         "ratio",
         "Bytes handed on",
         "",
-        "Share of those bytes that one pass writes and the next one reads again, at most",
+        "Share of those bytes that one pass writes and the next reads again, upper bound",
     ),
     Metric(
         "frame.pair_share",
         "ratio",
-        "Time that pairs could hide",
+        "Time hidden by overlapping pairs",
         "",
-        "Share of the frame that the best pairs of complementary passes would hide if they overlapped perfectly",
+        "Share of the frame that the best pairs of complementary passes hide if they overlap perfectly",
     ),
     Metric(
         "frame.pairs",
         "count",
         "Complementary pairs",
         "",
-        "Pairs of passes behind that share (three at most)",
+        "Pairs of passes behind that share (up to three)",
         bounded=False,
     ),
     Metric(
@@ -119,7 +119,7 @@ METRICS = (
     Metric(
         "frame.dense_excess",
         "ratio",
-        "Excess of the geometry",
+        "Excess geometry",
         "low",
         "How far the pixels per primitive of those passes lie below four, weighted by their time",
     ),
@@ -128,7 +128,7 @@ METRICS = (
         "ratio",
         "Time behind one cause",
         "",
-        "Share of the frame that the most frequent best finding would give back, over all workloads it concerns",
+        "Saving of the most frequent best finding over all its workloads, as a share of the frame",
     ),
     Metric(
         "frame.common_workloads",

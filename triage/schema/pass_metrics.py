@@ -22,7 +22,7 @@ METRICS = (
     Metric(
         "range.drain_interval",
         "ns",
-        "Time between drains",
+        "Time between pipeline drains",
         "high",
         "GPU time of the range over the commands that drain the queue",
     ),
@@ -93,7 +93,7 @@ METRICS = (
         "byte",
         "Bytes of a target pixel",
         "",
-        "Bytes that one pixel of all render targets together takes; what a pass writes at least",
+        "Bytes per pixel of all render targets together; the least a pass writes",
         ("Target Bytes per Pixel",),
     ),
     Metric(

@@ -39,7 +39,7 @@ def test_reasons_are_shares_of_all_samples(tmp_path: Path) -> None:
     assert t.columns["eu.stall_sbid"].values[at] == pytest.approx(0.875)
     assert t.columns["gpu.time"].values[at] == 1_000_000
     assert t.columns["frame.calls"].values[at] == 10
-    assert any("reduce: 80 % of the waiting is at the instruction 000001a0" in n for n in t.notes)
+    assert any("reduce: 80 % of stalls at instruction 000001a0" in n for n in t.notes)
 
 
 @pytest.mark.parametrize("times", [True, False])

@@ -113,7 +113,7 @@ def read(source: Source, options: Options) -> Table:
         waits = total[name] - kernels[name].get(_ACTIVE, 0.0)
         if waits and i < 3:
             most, where = hottest[name]
-            table.notes.append(f"{name}: {100 * most / waits:.0f} % of the waiting is at the instruction {where}")
+            table.notes.append(f"{name}: {100 * most / waits:.0f} % of stalls at instruction {where}")
         if total[name] < FEW:
             said = f"{name} was found {total[name]:.0f} times: too seldom to tell its reasons apart"
             table.quality.append(Quality("few-samples", said, i))

@@ -36,12 +36,11 @@ class Batch:
         ns = sum(c.recoverable_ns or 0 for c in self.captures)
         parts = [plural(len(self.captures), "capture"), plural(self.findings, "finding"), f"{time(ns)} recoverable"]
         if self.same:
-            parts.append(f"{plural(len(self.same), 'more file')} with the rows of one of them")
+            parts.append(plural(len(self.same), "duplicate"))
         if self.kept:
             parts.append(f"{self.kept} kept from before")
-        if self.errors:
-            parts.append(f"{plural(len(self.errors), 'warning')}: could not be read, see errors.csv")
-        return ", ".join(parts)
+        skipped = f"; {plural(len(self.errors), 'file')} skipped (errors.csv)" if self.errors else ""
+        return f"{', '.join(parts)}{skipped}"
 
 
 def recur(found: dict[str, Recurring], c: Overview, report: str) -> None:

@@ -242,11 +242,11 @@ def _weight(c: Change) -> float:
 
 def _sentence(judged: Judged, changes: Sequence[Change], b: Item, a: Item) -> str:
     if judged["speedup"] is None:
-        return "No duration on both sides: no verdict."
+        return "No duration on both sides, no verdict."
     word = change(judged)
     if median(b.calls) != median(a.calls):
-        word += f"; {median(b.calls):g} calls before, {median(a.calls):g} after, totals are compared"
-    # excused only where the time fell: a counter that fell with it is nothing to worry about
+        word += f"; {median(b.calls):g} calls before, {median(a.calls):g} after (totals compared)"
+    # excused only where it got faster
     told = [c for c in changes if c["moved"] and c["metric"] != "gpu.time" and "not a regression" in c["reading"]]
     if judged["verdict"] == FASTER and told:
         names = " and ".join(f"{_moved(c)} {c['label']}" for c in told[:2])

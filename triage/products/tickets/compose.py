@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from triage.document.bundle import Bundle, ById
-from triage.document.entries import Result
-from triage.document.todo_items import todo_items
+from triage.document.entries import FindingEntry, Result
+from triage.document.todo_items import TodoItem, todo_items
 from triage.findings.identity import of_item
 from triage.products.settings import matches
 from triage.products.tickets.text import full_names, title
@@ -69,7 +69,7 @@ def _cut(doc: Result, numbers: Sequence[int]) -> Result:
     }
 
 
-def _worth(c: dict[str, Any], doc: dict[str, Any], least: float, known: bool) -> bool:
+def _worth(c: TodoItem, doc: Result, least: float, known: bool) -> bool:
     """True if a root cause saves enough for a ticket. Findings of a new one need a margin to their thresholds."""
     ranks = set(c["findings"])
     found = [f for f in doc["findings"] if f["rank"] in ranks and (known or _has_margin(f))]
@@ -84,7 +84,7 @@ def _worth(c: dict[str, Any], doc: dict[str, Any], least: float, known: bool) ->
     return bool(min(sum(g["saved_ns"] or 0.0 for g in gains), c["saved_ns"] or 0.0) >= least * total)
 
 
-def _has_margin(f: dict[str, Any]) -> bool:
+def _has_margin(f: FindingEntry) -> bool:
     return all(
         # a share of a threshold of 0 is 0: it has no margin
         e["margin"] is None or not e["threshold"] or abs(e["margin"]) >= MIN_MARGIN * abs(e["threshold"])

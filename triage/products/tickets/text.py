@@ -17,24 +17,24 @@ from triage.rendering.escape import short
 
 MAX_TITLE_CHARS = 200  # every tracker takes 255 characters, and Redmine's subject also holds the fingerprint
 WHOLE = "the whole capture"
-# (rows of evidence, other ways, ruled out, caveats, sources): the first that fits the tracker's limit is used
+# (rows of evidence, alternatives, ruled out, caveats, references): the first that fits the tracker's limit is used
 SIZES = ((3, 4, 3, 2, 3), (3, 2, 1, 1, 1), (2, 1, 0, 0, 0), (1, 0, 0, 0, 0), (0, 0, 0, 0, 0))
 
 
 def title(c: TodoItem) -> str:
-    """`Triangles cover only a few pixels: Cascade 2 and 5 more, about 487 µs (3.4 %)`."""
+    """`Small triangles: Cascade 2 + 5 more, 487 µs (3.4 %)`."""
     names = list(dict.fromkeys(c["names"]))
     if set(names) == {"frame"}:
         where = WHOLE
     else:
-        more = f" and {c['count'] - 1} more" if c["count"] > 1 else ""
+        more = f" + {c['count'] - 1} more" if c["count"] > 1 else ""
         where = f"{short(names[0], 60)}{more}"
-    gain = f", about {phrases.time(c['saved_ns'])} ({percent(c['share'])})" if c["saved_ns"] else ""
+    gain = f", {phrases.time(c['saved_ns'])} ({percent(c['share'])})" if c["saved_ns"] else ""
     return short(f"{c['title']}: {where}{gain}", MAX_TITLE_CHARS)
 
 
 def full_names(c: TodoItem, doc: Result) -> list[str]:
-    """Path and name of each workload, worst first."""
+    """Path and name of each workload, largest saving first."""
     by_id = ById(doc["workloads"])
     return [phrases.path(by_id[w], 120) if w in by_id else "frame" for w in c["workloads"]]
 
@@ -98,7 +98,7 @@ def _words(t: Ticket, size: tuple[int, int, int, int, int], attached: bool, cut:
         "ruled_out": [short(w, 200) for w in _reasons(list(why.values()))[:out]],
         "caveats": [short(x, 400) for x in c["caveats"][:caveats]],
         "cites": c["cites"][:cites],
-        "verify": c["verify"],
+        "spread": phrases.range_(c["low_ns"], c["bound_ns"]) if c["saved_ns"] is not None else "",
     }
 
 
@@ -120,6 +120,8 @@ def _row(f: FindingEntry, by_id: ById, total_ns: float | None) -> dict[str, Any]
     """One line of evidence: the comparison with a number that decides, and its cell with line and column."""
     w = by_id.get(f["workload"])
     numbers = [e for e in f["evidence"] if e["op"] != "is"] or f["evidence"]
+    # of two thresholds on one metric, the last: the first is where the rule applies at all
+    numbers = list({(e["metric"], e["op"]): e for e in numbers[:2]}.values())
     return {
         "name": phrases.path(w, 60) if w else WHOLE,
         "own_ns": w["self_ns"] if w else total_ns,

@@ -9,7 +9,7 @@ from triage.document.entries import Result
 from triage.document.todo_items import TodoItem
 
 SCHEMA = "triage-tickets/1"
-STATES = NEW, OPEN, CHANGED, REOPENED, FIXED, UNSEEN = "new", "open", "changed", "reopened", "fixed", "not seen"
+STATES = NEW, OPEN, CHANGED, REOPENED, FIXED, UNSEEN = "new", "open", "changed", "reopened", "fixed", "not checked"
 
 
 @dataclass(slots=True)

@@ -163,8 +163,8 @@ def sync(tracker: Tracker, t: Ticket, out: Path) -> str:
             tracker.duplicate(other, key)
             word = f"updated ({other} was its duplicate)"
         if word == "updated" and t.state == REOPENED:
-            tracker.comment(key, "It is back in the latest capture. Open it again where it was closed.")
-            word = "updated and said to be back:"
+            tracker.comment(key, "Reopened: found again in the latest capture. Reopen this ticket if it is closed.")
+            word = "updated and reopened"
         # what people open: the page, and the cells behind this ticket
         if tracker.attaches:
             tracker.attach(key, [out / name for name in t.files if name.endswith((".html", "evidence.json"))])
@@ -194,7 +194,7 @@ def farewell(tracker: Tracker, fingerprint: str) -> str:
             return ""
         tracker.comment(
             found[0],
-            "Fixed: the latest capture of the same holds these workloads and does not show this any more. Close it when that was intended.",
+            "Fixed: the latest capture of this scope holds these workloads and no longer shows this cause. Close it if that was intended.",
         )
     return f"commented {found[0]}: fixed"
 
