@@ -18,6 +18,7 @@ from triage.diagnosis.decision_path import LIMITS, NOTED, OPEN, PASSES, Step
 from triage.diagnosis.outcomes import Outcomes
 from triage.diagnosis.reasons import Reasons
 from triage.diagnosis.sentences import sentence
+from triage.ground.method import stated
 from triage.ground.wording import lower_first, plural
 from triage.inference.evaluate import BLIND, FIRED, NOT_APPLICABLE, OVERRULED, SILENT
 from triage.rulebook.expression import TRUE
@@ -52,7 +53,7 @@ class Decision:
 
 
 def _check(data: dict[str, Any]) -> Check:
-    return Check(data["id"], data["ask"], tuple(data.get("rules", ())), data.get("instead", ""))
+    return Check(data["id"], stated(data["ask"]), tuple(data.get("rules", ())), data.get("instead", ""))
 
 
 @cache
@@ -60,7 +61,7 @@ def decisions() -> tuple[Decision, ...]:
     """The guide's decisions in its order."""
     data = tomllib.loads(_FILE.read_text("utf-8"))
     return tuple(
-        Decision(d["id"], d["ask"], tuple(_check(c) for c in d["check"]), tuple(d.get("unless", ())))
+        Decision(d["id"], stated(d["ask"]), tuple(_check(c) for c in d["check"]), tuple(d.get("unless", ())))
         for d in data["decision"]
     )
 

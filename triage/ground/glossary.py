@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TypedDict
 
+from triage.ground.method import stated
 from triage.ground.stalls import STALLS
 
 __all__ = ["Entry", "close", "entries", "find"]
@@ -55,7 +56,7 @@ def _read() -> tuple[Entry, ...]:
 def _entry(term: str, v: _Term, sources: dict[str, tuple[str, str]]) -> Entry:
     return Entry(
         term,
-        " ".join(v["is"].split()),
+        stated(" ".join(v["is"].split())),
         tuple(v.get("also", ())),
         tuple(v.get("names", {}).items()),
         tuple(v.get("heard", ())),

@@ -147,7 +147,8 @@ class Rule:
 
     umbrella: true of almost any workload (P3 cases A and B), so never a cause by name: it is listed last. cause: what the
     rule gives evidence for, an id of rulebook.causes; a rule of a user's own may leave it to its name. applies: where it
-    speaks, silent on a capture that says otherwise; a rule of vendors' own sources speaks of their GPUs only.
+    speaks, silent on a capture that says otherwise; a rule of vendors' own sources speaks of their GPUs only. written: the
+    rule as its file has it, with the names of numbers in its texts (rulebook.texts).
     """
 
     id: str
@@ -182,6 +183,7 @@ class Rule:
     applies: Applies = field(default_factory=dict)
     labels: dict[str, str] = field(default_factory=dict)  # let -> what people read in its place
     overrides: dict[str, float] = field(default_factory=dict)
+    written: Rule | None = None
 
     def threshold(self, name: str, method: str) -> float:
         """A threshold in force: --set wins over the file."""

@@ -24,6 +24,7 @@ from triage.ground.wording import plural
 from triage.inference.evaluate import Lookup
 from triage.rulebook.expression import FALSE, TRUE, UNKNOWN, Condition
 from triage.rulebook.rule import Rule, quantity
+from triage.rulebook.texts import texts
 
 OUTCOMES = ("fires", "silent", "blind")
 
@@ -123,7 +124,7 @@ def _house(rule: Rule) -> Iterator[str]:
     if rule.gain:
         todo += [n for e in rule.gain.expressions for n in e.names]
     todo += [n for a in rule.advice if a.only_if for n in a.only_if.names]
-    text = " ".join([rule.finding, *(a.text for a in rule.advice)])
+    text = " ".join(text for _, text in texts(rule))
     for name in (*rule.thresholds, *rule.let):
         # without the closing brace: a field may carry a format, `{wasted:.0%}`
         if name not in todo and f"{{{name}" not in text:
