@@ -52,7 +52,7 @@ def quantity(t: Threshold) -> str:
 def source(rule: Rule, t: Threshold) -> str:
     """Why a threshold is what it is."""
     cite = next((c.text for c in rule.cites if c.key == t.cite), "")
-    return "; ".join(x for x in (t.why, f"source: {cite}" if cite else "heuristic") if x)
+    return "; ".join(x for x in (t.why, f"source: {cite}") if x) if cite else f"heuristic: {t.why}"
 
 
 def conditions(when: When) -> list[str]:

@@ -17,6 +17,7 @@ def mapped(rule: Rule, change: Callable[[str, str], str]) -> Rule:
         rule,
         title=change("title", rule.title),
         summary=change("summary", rule.summary),
+        thresholds={n: replace(t, why=change("thresholds", t.why)) for n, t in rule.thresholds.items()},
         labels={name: change("let", label) for name, label in rule.labels.items()},
         finding=change("finding", rule.finding),
         rules_out=change("rules_out", rule.rules_out),

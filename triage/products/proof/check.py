@@ -124,7 +124,7 @@ def _house(rule: Rule) -> Iterator[str]:
     if rule.gain:
         todo += [n for e in rule.gain.expressions for n in e.names]
     todo += [n for a in rule.advice if a.only_if for n in a.only_if.names]
-    text = " ".join(text for _, text in texts(rule))
+    text = " ".join(text for key, text in texts(rule) if key != "thresholds")
     for name in (*rule.thresholds, *rule.let):
         # without the closing brace: a field may carry a format, `{wasted:.0%}`
         if name not in todo and f"{{{name}" not in text:
