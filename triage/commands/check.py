@@ -22,8 +22,8 @@ def command(paths: tuple[str, ...], coverage: bool) -> int:
     pack is checked.
     """
     from triage.ground.errors import RuleError
-    from triage.products.proof import check, published
-    from triage.rulebook import packs, rulefile
+    from triage.products.proof import check, published, wording_check
+    from triage.rulebook import causes, packs, rulefile
 
     failures: list[str] = []
     rules = []
@@ -42,6 +42,8 @@ def command(paths: tuple[str, ...], coverage: bool) -> int:
         book = packs.Rulebook(tuple(rules))
     chosen = [r for r in book.rules if not asked or Path(r.file).resolve() in asked]
     failures += [str(f) for f in check.check(chosen)]
+    vocabulary = () if asked else causes.load(packs.cause_files()).values()
+    failures += [str(f) for f in wording_check.check(chosen, vocabulary)]
     ran = 0
     if published.applicable(book):
         for case, wrong in published.run(book):
