@@ -96,7 +96,10 @@ def _tiny(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
     for name, mask in (("tiny", tiny), ("tiny_marker", tiny & ~kernel)):
         where = np.flatnonzero(mask)
         out[f"frame.{name}_count"] = (float(calls[where].sum()), stated("leaf ranges below {tiny}"))
-        out[f"frame.{name}_share"] = (float(own[where].sum() / total), stated("time in leaf ranges below {tiny} / frame time"))
+        out[f"frame.{name}_share"] = (
+            float(own[where].sum() / total),
+            stated("time in leaf ranges below {tiny} / frame time"),
+        )
     shown = np.flatnonzero(tiny & ~kernel)
     if 0 < len(shown) <= MOST:
         drawn = np.array([bool(DRAW.match(str(n))) for n in capture.names[shown]])

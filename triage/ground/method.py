@@ -79,7 +79,7 @@ CHAIN = int(HEURISTICS["chain"].v2)
 @cache
 def in_words(revision: str = LATEST) -> Mapping[str, str]:
     """name -> number as sentences print it, under a revision; `name.v1` and `name.v2` for one of them by name."""
-    out = {}
+    out: dict[str, str] = {}
     for name, n in {**NUMBERS, **HEURISTICS}.items():
         out |= {f"{name}.{r}": as_written(n.of(r), n.unit) for r in REVISIONS}
         out[name] = out[f"{name}.{revision}"]

@@ -153,7 +153,9 @@ class _Reader:
         if not isinstance(item, dict) or set(item) != {"cause", "by", "how"}:
             raise self.fail("confused_with", "confused_with items need `cause`, `by` and `how`")
         return Confused(
-            str(item["cause"]), self.metric("confused_with", str(item["by"])), self.stated("confused_with", str(item["how"]))
+            str(item["cause"]),
+            self.metric("confused_with", str(item["by"])),
+            self.stated("confused_with", str(item["how"])),
         )
 
     def cure(self, item: Any) -> Cure:

@@ -377,6 +377,8 @@ METRICS = (
         "latency.reach",
         "Reach of hiding latency",
         "",
-        stated("Share of the time that goes if nothing waited any more: issue slots and top unit are the bounds, {raised} of peak is as far as it gets"),
+        stated(
+            "Share of the time that goes if nothing waited any more: issue slots and top unit are the bounds, {raised} of peak is as far as it gets"
+        ),
     ),
 )

@@ -11,10 +11,16 @@ METRICS = (
         "count",
         "Links of the chain",
         "low",
-        stated("Ranges below {tiny} that follow each other under one marker, this one among them; computed when a capture is read"),
+        stated(
+            "Ranges below {tiny} that follow each other under one marker, this one among them; computed when a capture is read"
+        ),
         bounded=False,
     ),
-    flag("range.in_chain", "In a chain of tiny work", stated("1 where {chain} or more ranges below {tiny} follow each other")),
+    flag(
+        "range.in_chain",
+        "In a chain of tiny work",
+        stated("1 where {chain} or more ranges below {tiny} follow each other"),
+    ),
     flag(
         "range.draws",
         "Draws",

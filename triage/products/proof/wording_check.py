@@ -52,8 +52,8 @@ def _texts(cause: Cause) -> list[tuple[str, str]]:
 def _wrong(found: Iterable[tuple[str, str]], longest: int) -> Iterator[tuple[str, str, str]]:
     """(key, what is wrong, what to write instead)."""
     for key, text in found:
-        for words, instead in retired(_FIELD.sub("0", text)):
-            yield key, words, instead
+        for word, instead in retired(_FIELD.sub("0", text)):
+            yield key, word, instead
         if key == "title":
             words = text.split()
             if len(words) > longest:
