@@ -133,7 +133,7 @@ TITLES: list[tuple[dict[str, str], dict[str, str]]] = [
     ({"vendor": "nvidia", "api": "cuda", "work": "compute"}, {"bus-traffic": "PCIe-transfer-bound", "vram-bandwidth": "DRAM bandwidth-bound", "occupancy-shared-memory": "Shared-memory-limited occupancy", "tiny-groups": "Block-slot-limited occupancy"}),
     ({"vendor": "nvidia", "work": "graphics"}, {"vram-bandwidth": "VRAM bandwidth-bound", "launch-rate": "Warp-launch-bound"}),
     ({"vendor": "nvidia", "api": "cuda", "link": "NVLink-C2C"}, {"bus-traffic": "NVLink-C2C-transfer-bound"}),
-    ({"vendor": "amd", "arch": "gfx942", "api": "hip", "link": "Infinity Fabric"}, {"bus-traffic": "Infinity Fabric-transfer-bound", "launch-rate": "Wave-launch-bound", "fp32-bound": "VALU-bound", "vram-bandwidth": "DRAM bandwidth-bound"}),
+    ({"vendor": "amd", "arch": "gfx942", "api": "hip", "link": "Infinity Fabric"}, {"bus-traffic": "Infinity-Fabric-transfer-bound", "launch-rate": "Wave-launch-bound", "fp32-bound": "VALU-bound", "vram-bandwidth": "DRAM bandwidth-bound"}),
     ({"vendor": "amd", "arch": "gfx1100", "work": "graphics"}, {"matrix-underfed": "Starved WMMA units", "vram-bandwidth": "DRAM bandwidth-bound"}),
     ({"vendor": "intel", "arch": "xe-hpg"}, {"launch-rate": "Thread-dispatch-bound", "ordered-retirement": "In-order pixel-thread retirement", "fp32-bound": "Vector-engine-bound", "matrix-bound": "XMX-bound"}),
     ({"vendor": "intel", "arch": "gen12"}, {"sm-tex-interface": "Subslice-sampler interface saturated"}),
