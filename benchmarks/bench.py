@@ -46,8 +46,8 @@ SQLITE = (
 # inside the process, none folded, from the capture to the written JSON: milliseconds per launch
 AFTER = """
 import sys, time
-from triage.diagnosis.diagnose import Diagnostician
-from triage.document.make import bundle
+from triage.diagnosis.diagnosing import Diagnostician
+from triage.document.assembling import bundle
 from triage.reading import reader
 from triage.rendering.result_json import write_json
 from triage.rulebook.packs import load, select
@@ -61,7 +61,7 @@ FITTING = """
 import os, sys, time
 from statistics import median
 from triage.capture import shape
-from triage.dialects._tables.csv_parser import _Range
+from triage.dialects.tables.csv_parser import _Range
 from triage.reading import reader
 def seconds(work, *args, **more):
     a = time.process_time(); work(*args, **more); return time.process_time() - a

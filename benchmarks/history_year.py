@@ -23,9 +23,9 @@ from pathlib import Path
 import numpy as np
 
 from triage.products.history import store
+from triage.products.history.changepoints import levels, shifts
 from triage.products.history.gate import gate
 from triage.products.history.record import Key, Run, Todo
-from triage.products.history.shifts import levels, shifts
 
 BUILDS, RUNS, MARKERS, HIDDEN = 365, 3, 200, 50
 NAMES = [f"Frame\x1fPass {m // 10}\x1fMarker {m}" for m in range(MARKERS)]

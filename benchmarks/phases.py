@@ -27,8 +27,8 @@ import pandas
 mark("import pandas")
 from concurrent.futures import ThreadPoolExecutor
 from triage import dialects
-from triage.diagnosis.diagnose import Diagnostician
-from triage.document.make import bundle
+from triage.diagnosis.diagnosing import Diagnostician
+from triage.document.assembling import bundle
 from triage.reading import reader
 from triage.rendering.result_json import write_json
 from triage.rulebook.packs import load, select

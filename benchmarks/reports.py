@@ -21,8 +21,8 @@ sys.path.insert(0, str(ROOT))
 
 from tests.helpers import ncu_reports as w  # noqa: E402
 from tests.helpers.ncu_pages import LAUNCH  # noqa: E402
-from triage.dialects._nvidia import ncu_names  # noqa: E402
-from triage.dialects._nvidia.report.units import unit  # noqa: E402
+from triage.dialects.nvidia import ncu_names  # noqa: E402
+from triage.dialects.nvidia.report.report_units import unit  # noqa: E402
 
 KINDS = 50  # launches that differ; the others repeat them
 READ = """

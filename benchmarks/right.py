@@ -31,7 +31,7 @@ def right(path: Path, sample: int = 10_000) -> None:
     sys.path.insert(0, str(HERE.parent))
     from tests.test_engine import plain
     from triage.derive import View
-    from triage.diagnosis.diagnose import Diagnostician
+    from triage.diagnosis.diagnosing import Diagnostician
     from triage.inference.evaluate import infer
     from triage.reading import reader
     from triage.rulebook.packs import load, select

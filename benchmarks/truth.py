@@ -20,8 +20,8 @@ from typing import Any
 import triage
 from triage.capture.capture import Capture
 from triage.diagnosis import gain
-from triage.diagnosis.diagnose import Diagnostician
-from triage.diagnosis.nouns import Gain
+from triage.diagnosis.diagnosing import Diagnostician
+from triage.findings.finding_types import Gain
 from triage.rulebook import packs
 
 ROOT = Path(__file__).resolve().parent.parent

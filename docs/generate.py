@@ -14,7 +14,7 @@ from triage import dialects, schema
 from triage.commands import cli
 from triage.commands._describe import better, exported_as, quantity, source
 from triage.derive import derivations
-from triage.diagnosis import guide
+from triage.findings import guide
 from triage.ground import glossary
 from triage.ground.method import NUMBERS, REVISIONS, stated
 from triage.rulebook import packs

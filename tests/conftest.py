@@ -114,7 +114,7 @@ def book() -> Any:
 @cache
 def doctor() -> Any:
     """The bundled rules, compiled once for all tests that diagnose in this process."""
-    from triage.diagnosis.diagnose import Diagnostician
+    from triage.diagnosis.diagnosing import Diagnostician
     from triage.rulebook import packs
 
     return Diagnostician(packs.select(packs.load()))

@@ -119,7 +119,7 @@ def _spread(packed: str) -> str:
 
 def thresholds() -> str:
     """Where every threshold turns its rule, a line each: tests.test_boundaries holds the rules to it."""
-    from triage.products.proof import boundary
+    from triage.products.rule_checks import boundary
     from triage.rulebook import packs
 
     lines: dict[tuple[str, ...], list[str]] = {}

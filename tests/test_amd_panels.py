@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.dialects import check_provenance, read
-from triage.diagnosis.diagnose import diagnose
+from triage.diagnosis.diagnosing import diagnose
 from triage.reading import reader
 from triage.rulebook import packs
 

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers.dialects import check_provenance, read
-from triage.dialects import rocprof, rocprofv3_counters
-from triage.dialects._amd import counter_names, passes
+from triage.dialects.amd import counter_names, counter_passes, rocprof, rocprofv3_counters
 from triage.ground.errors import BadCapture
 
 METRICS = sorted(counter_names.exported())
@@ -19,20 +18,24 @@ METRICS = sorted(counter_names.exported())
 @given(st.lists(st.sampled_from(METRICS), max_size=25))
 def test_every_pass_fits_and_nothing_is_lost(metrics: list[str]) -> None:
     wanted = list(dict.fromkeys(c for m in metrics for c in counter_names.counters(m)))
-    runs = passes.split(wanted)
+    runs = counter_passes.split(wanted)
     assert sorted(c for run in runs for c in run) == sorted(wanted)
     for run in runs:
         used: dict[str, set[str]] = {}
         for name in run:
-            for counter in passes.behind(name):
-                used.setdefault(passes.block(counter), set()).add(counter)
+            for counter in counter_passes.behind(name):
+                used.setdefault(counter_passes.block(counter), set()).add(counter)
         if len(run) > 1:  # one derived metric alone is the tool's own affair
-            assert all(len(c) <= passes.limits().get(b, 2) for b, c in used.items()), used
+            assert all(len(c) <= counter_passes.limits().get(b, 2) for b, c in used.items()), used
 
 
 def test_limits_have_a_source() -> None:
-    assert passes.limits()["SPI"] == 2 and passes.limits()["TCP"] == 4 and passes.limits()["SQ"] == 8
-    assert passes.block("SQC_ICACHE_HITS") == "SQ"  # both take the registers of SQ
+    assert (
+        counter_passes.limits()["SPI"] == 2
+        and counter_passes.limits()["TCP"] == 4
+        and counter_passes.limits()["SQ"] == 8
+    )
+    assert counter_passes.block("SQC_ICACHE_HITS") == "SQ"  # both take the registers of SQ
 
 
 def test_more_than_one_pass_is_one_input_file() -> None:

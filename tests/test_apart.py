@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.conftest import generic
 from tests.helpers.reports import text
 from triage import api
-from triage.document.apart import apart
+from triage.document.disambiguate import apart
 
 _NAMES = st.lists(st.tuples(st.sampled_from(["Draw(3)", "Dispatch", "A"]), st.lists(st.sampled_from("pqr"), max_size=3)), max_size=8)  # fmt: skip
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import triage
 from tests.conftest import ROOT, generic, run
 from triage.derive.vendor import vendor_of
-from triage.diagnosis.outcomes import Outcomes
+from triage.findings.outcomes import Outcomes
 from triage.ground.errors import RuleError
 from triage.inference.evaluate import NOT_APPLICABLE
 from triage.rulebook import applies, pack, packs, rulefile

@@ -10,7 +10,7 @@ import pytest
 from tests.conftest import SAMPLES
 from triage import api
 from triage.diagnosis.pass_order import Fences, movable
-from triage.dialects._graphics import barriers
+from triage.dialects.graphics import barriers
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ import filelock
 import pytest
 from click.testing import CliRunner
 
-from triage.document.tables import COLUMNS
+from triage.document.finding_rows import COLUMNS
 from triage.ground.errors import ReportError, TriageError
 from triage.products.batch import find, run, workers
 from triage.products.settings import Settings

@@ -12,7 +12,7 @@ from tests.conftest import ROOT
 from tests.regolden import samples
 from triage.derive import View
 from triage.diagnosis.gain import fractions
-from triage.diagnosis.roots import Leaders, Vocabulary
+from triage.diagnosis.root_causes import Leaders, Vocabulary
 from triage.inference.engine import Engine
 from triage.inference.evaluate import Lookup, Truth, infer
 from triage.inference.groups import compile_program

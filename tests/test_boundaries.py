@@ -18,8 +18,8 @@ from tests.regolden import THRESHOLDS
 from triage.inference.engine import BACKENDS, Engine
 from triage.inference.evaluate import Lookup
 from triage.inference.groups import RULES, Group, Input, compile_program, sign
-from triage.products.proof import boundary, check
-from triage.products.proof.boundary import Boundary
+from triage.products.rule_checks import boundary, rule_tests
+from triage.products.rule_checks.boundary import Boundary
 from triage.rulebook import packs
 from triage.rulebook.expression import TRUE, UNKNOWN
 
@@ -114,7 +114,7 @@ def test_the_engine_says_the_same(backend: str) -> None:
 
 
 def _signature(group: Group, b: Boundary, value: float) -> Any:
-    view = check.facts_view(b.start.moved(b.metric, value), kind=b.start.kind)
+    view = rule_tests.facts_view(b.start.moved(b.metric, value), kind=b.start.kind)
 
     def truth(i: Input) -> Any:
         if i.kind == "given":

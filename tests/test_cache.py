@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import ROOT, SAMPLES, run
-from triage.dialects._tables import vocabulary
+from triage.dialects.custom import vocabulary
 from triage.files import cache
 from triage.rulebook import pack, packs
 

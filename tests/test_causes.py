@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from triage.ground.errors import RuleError
-from triage.rulebook import causes, packs
-from triage.rulebook.causes import Cause, Cure
+from triage.rulebook import cause_reader, packs
+from triage.rulebook.cause_reader import Cause, Cure
 from triage.rulebook.packs import Rulebook
 
 # Causes that no rule gives evidence for yet, and what it needs.
@@ -54,13 +54,13 @@ def write(folder: Path, text: str, name: str = "one-cause") -> Path:
 
 @pytest.fixture(scope="module")
 def vocabulary() -> dict[str, Cause]:
-    return causes.bundled()
+    return cause_reader.bundled()
 
 
 def test_the_vocabulary_loads_by_family_and_id(vocabulary: dict[str, Cause]) -> None:
-    keys = [(causes.FAMILIES.index(c.family), c.id) for c in vocabulary.values()]
+    keys = [(cause_reader.FAMILIES.index(c.family), c.id) for c in vocabulary.values()]
     assert keys == sorted(keys)
-    assert {c.family for c in vocabulary.values()} == set(causes.FAMILIES)
+    assert {c.family for c in vocabulary.values()} == set(cause_reader.FAMILIES)
     assert len(vocabulary) == len(packs.cause_files())
 
 
@@ -78,7 +78,7 @@ def test_every_cause_has_a_rule_or_waits_for_one(book: Rulebook, vocabulary: dic
 
 
 def test_every_cause_stands_before_what_it_explains(vocabulary: dict[str, Cause]) -> None:
-    place = {name: i for i, name in enumerate(causes.order(vocabulary))}
+    place = {name: i for i, name in enumerate(cause_reader.order(vocabulary))}
     assert len(place) == len(vocabulary)
     links = [(c.id, e.cause) for c in vocabulary.values() for e in c.explains]
     assert [f"{a} > {b}" for a, b in links if place[a] >= place[b]] == []
@@ -155,7 +155,7 @@ def test_advice_uses_the_words_of_its_reader(vocabulary: dict[str, Cause]) -> No
 
 
 def test_a_good_file_becomes_a_cause(tmp_path: Path) -> None:
-    c = causes.load([write(tmp_path, GOOD)])["one-cause"]
+    c = cause_reader.load([write(tmp_path, GOOD)])["one-cause"]
     assert c.advice == (Cure("Do something.", {}), Cure("Do it there", {"api": ("cuda",), "since": ("sm_80",)}))
     assert (c.explains, c.decides, c.cites[0].url) == ((), ("sm.throughput",), "https://example.com/a")
 
@@ -191,7 +191,7 @@ def test_mistakes_name_file_line_and_next_step(tmp_path: Path, old: str, new: st
     path = tmp_path / "one-cause.yaml"
     path.write_text(GOOD.replace(old, new, 1), "utf-8")
     with pytest.raises(RuleError) as e:
-        causes.load([path])
+        cause_reader.load([path])
     assert says in str(e.value)
     assert (e.value.line, e.value.file) == (line, str(path))
 
@@ -205,5 +205,5 @@ def test_circles_are_named_link_by_link(tmp_path: Path) -> None:
     )
     three = write(tmp_path, GOOD.replace("explains: []", "explains: [two-cause]"), "three-cause")
     with pytest.raises(RuleError, match="circle: two-cause -> three-cause -> two-cause") as e:
-        causes.load([one, two, three])
+        cause_reader.load([one, two, three])
     assert Path(e.value.file).name in ("one-cause.yaml", "two-cause.yaml", "three-cause.yaml")

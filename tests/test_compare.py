@@ -16,12 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import SAMPLES, diagnosis
-from triage.products.compare import report, verdict
-from triage.products.compare.compare import compare
+from triage.products.compare import compare_report, verdict
+from triage.products.compare.compare_result import Comparison
+from triage.products.compare.comparing import compare
+from triage.products.compare.explanations import Move, reading
 from triage.products.compare.item import Item, Who
 from triage.products.compare.match import Pairs, likeness, match
-from triage.products.compare.meanings import Move, reading
-from triage.products.compare.result import Comparison
 
 TABLES = SAMPLES / "compare"
 # the method needs every main unit; L2 and CROP stay out of the way here
@@ -264,7 +264,7 @@ def test_one_run_a_side_has_an_assumed_noise(tmp_path: Path) -> None:
     tiny = both(times(tmp_path, "e", [1.0]), times(tmp_path, "f", [1.005]))
     assert tiny["pairs"][0]["verdict"] == "same"
     assert not tiny["pairs"][0]["measured"]
-    assert "the noise was not measured" in " ".join(report.render(tiny, "terminal").split())
+    assert "the noise was not measured" in " ".join(compare_report.render(tiny, "terminal").split())
     assert (
         both(times(tmp_path, "e", [1.0]), times(tmp_path, "f", [1.005]), floor=0.001)["pairs"][0]["verdict"] == "slower"
     )
@@ -292,7 +292,7 @@ def test_two_modes_and_outliers_are_said(tmp_path: Path) -> None:
     (said,) = modes["pairs"][0]["remarks"]
     assert said.startswith("before: two kinds of runs, 3 runs near 1.0")
     for name in ("terminal", "markdown", "html"):
-        assert "two kinds of runs" in " ".join(report.render(modes, name).split())
+        assert "two kinds of runs" in " ".join(compare_report.render(modes, name).split())
     far = both(times(tmp_path, "c", [1, 1.01, 1.02, 1.0, 1.7]), times(tmp_path, "d", [1.1, 1.11, 1.12, 1.1, 1.105]))
     assert far["pairs"][0]["verdict"] == "slower"  # one outlier of five does not hide it
     assert "1 outlier among 5 runs (1.7 ms)" in far["pairs"][0]["remarks"][0]
@@ -349,10 +349,10 @@ def test_time_under_no_marker_is_told_apart_from_the_markers(tmp_path: Path) -> 
     for side in ("before", "after"):
         inside = apart["workloads"][f"{side}_ns"] or 0  # type: ignore[literal-required]
         assert inside + apart[f"{side}_ns"] == pytest.approx(doc["frame"][f"{side}_ns"])  # type: ignore[literal-required]
-    assert "The workloads took" in report.headline(doc)
-    assert "no difference" in report.headline(doc)
-    assert "As long" not in report.headline(doc)
-    page = report.render(doc, "html")
+    assert "The workloads took" in compare_report.headline(doc)
+    assert "no difference" in compare_report.headline(doc)
+    assert "As long" not in compare_report.headline(doc)
+    page = compare_report.render(doc, "html")
     assert "Slower</span>" not in page
     assert "under no marker" in page
     # the gate on the whole frame stays
@@ -380,13 +380,13 @@ def test_every_format_says_the_verdict(tmp_path: Path) -> None:
     a = table(tmp_path / "a.csv", [",P|<b>&`x`,fullscreen,2,40,30,20,30"])
     b = table(tmp_path / "b.csv", [",P|<b>&`x`,fullscreen,1,90,30,20,30"])
     doc = both(a, b)
-    for name in report.FORMATS:
-        text = report.render(doc, name)
+    for name in compare_report.FORMATS:
+        text = compare_report.render(doc, name)
         assert "faster" in text or "Time \u221250.0 %" in text
-        assert text == report.render(both(a, b), name)
-    assert "<b>&`" not in report.render(doc, "html")  # a name is text, whatever it holds
-    assert max(map(len, report.render(doc, "terminal").splitlines())) <= 80
-    ElementTree.fromstring(report.render(doc, "junit"))
+        assert text == compare_report.render(both(a, b), name)
+    assert "<b>&`" not in compare_report.render(doc, "html")  # a name is text, whatever it holds
+    assert max(map(len, compare_report.render(doc, "terminal").splitlines())) <= 80
+    ElementTree.fromstring(compare_report.render(doc, "junit"))
 
 
 def test_a_millionfold_regression_divides_by_nothing(tmp_path: Path) -> None:
@@ -395,7 +395,7 @@ def test_a_millionfold_regression_divides_by_nothing(tmp_path: Path) -> None:
     doc = both(a, b)
     assert doc["pairs"][0]["speedup"] == 0
     assert "1e+10x as long" in doc["pairs"][0]["reading"]
-    assert 'failures="1"' in report.render(doc, "junit")
+    assert 'failures="1"' in compare_report.render(doc, "junit")
 
 
 def test_without_times_there_is_no_verdict(tmp_path: Path) -> None:
@@ -404,8 +404,8 @@ def test_without_times_there_is_no_verdict(tmp_path: Path) -> None:
     doc = both(path, path)
     assert doc["pairs"][0]["speedup"] is None
     assert "no verdict" in doc["pairs"][0]["reading"].lower()
-    for name in report.FORMATS:
-        report.render(doc, name)
+    for name in compare_report.FORMATS:
+        compare_report.render(doc, name)
 
 
 @pytest.mark.parametrize(

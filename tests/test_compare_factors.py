@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.guide_patients import Patient, patient, write
-from triage.diagnosis.diagnose import Diagnostician
-from triage.products.compare.compare import compare
+from triage.diagnosis.diagnosing import Diagnostician
+from triage.products.compare.comparing import compare
 from triage.products.settings import Settings
 
 BASE = {"time": 200_000, "executed": 6e7, "issue": 40, "sm_cycles": 396_000, "cycles": 400_000, "grid": 20_000}

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from tests.conftest import SAMPLES, diagnosis, run
 from triage.ground.errors import TriageError
-from triage.products.compare import report
-from triage.products.compare.compare import compare
+from triage.products.compare import compare_report
+from triage.products.compare.compare_result import Comparison
+from triage.products.compare.comparing import compare
 from triage.products.compare.item import Item, Who
-from triage.products.compare.promise import REACHES_NOTHING, TOO_WIDE, UNSURE, UNTRIED, WIDEST, promised
-from triage.products.compare.result import Comparison
+from triage.products.compare.predictions import REACHES_NOTHING, TOO_WIDE, UNSURE, UNTRIED, WIDEST, promised
 from triage.products.compare.verdict import Limits, judge
 
 HEAD = "path,name,kind,gpu.time [ms],gpu.idle [%],launch.grid_size,launch.block_size"
@@ -53,9 +53,9 @@ def test_one_in_common_is_compared_with_a_warning(tmp_path: Path) -> None:
     (text,) = doc["warnings"]
     assert text.startswith("90 % of the time before is in 1 workload without a partner (histogram)")
     assert "88 % of the time after is in 2 workloads without a partner (fft_radix4, qr)" in text
-    assert "WARNING: 90 % of the" in report.render(doc, "terminal")
+    assert "WARNING: 90 % of the" in compare_report.render(doc, "terminal")
     for form in ("markdown", "html"):
-        assert "WARNING: 90 %" in report.render(doc, form)
+        assert "WARNING: 90 %" in compare_report.render(doc, form)
 
 
 def test_what_most_of_the_time_is_in_decides(tmp_path: Path) -> None:
@@ -142,9 +142,9 @@ def test_every_form_says_the_change_alike(tmp_path: Path) -> None:
     assert pair["change"] == pytest.approx(1.2 / 2 - 1)
     promise = pair["predicted"]
     assert promise is not None and promise["interval"] == [pytest.approx(-0.45), pytest.approx(-0.225, abs=1e-3)]
-    assert json.loads(report.render(doc, "json"))["pairs"][0]["change"] == pytest.approx(-0.4)
+    assert json.loads(compare_report.render(doc, "json"))["pairs"][0]["change"] == pytest.approx(-0.4)
     for form in ("terminal", "markdown", "html", "junit"):
-        text = re.sub(r"\s+", " ", report.render(doc, form))
+        text = re.sub(r"\s+", " ", compare_report.render(doc, form))
         assert "ime \u221240.0 %" in text, form
         # neither speed-ups nor gains beside it
         assert not re.search(r"% gain|% longer|1\.67 ?[x×]|[Ss]peed-up", text), form
@@ -161,10 +161,10 @@ def test_kernels_are_called_kernels(tmp_path: Path) -> None:
     capture = SAMPLES / "ncu-raw" / "transpose.raw.csv"
     doc = compare(diagnosis(capture), diagnosis(capture))
     for form in ("terminal", "markdown"):
-        text = report.render(doc, form)
+        text = compare_report.render(doc, form)
         assert "3 matched kernels" in " ".join(text.split())
         assert not re.search(r"\b(frame|marker)", text, re.IGNORECASE)
-    seen = re.sub(r"<(script|style).*?</\1>|<[^>]*>", " ", report.render(doc, "html"), flags=re.DOTALL)
+    seen = re.sub(r"<(script|style).*?</\1>|<[^>]*>", " ", compare_report.render(doc, "html"), flags=re.DOTALL)
     assert "Kernels" in seen and not re.search(r"\bmarker", seen, re.IGNORECASE)
 
 

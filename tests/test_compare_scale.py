@@ -16,9 +16,9 @@ import pytest
 
 from tests.conftest import ROOT, diagnosis
 from triage.files import plain_json
-from triage.products.compare import compare as comparing
-from triage.products.compare import listing, match, report, side
-from triage.products.compare.result import Comparison
+from triage.products.compare import compare_report, listing, match, side
+from triage.products.compare import comparing as comparing
+from triage.products.compare.compare_result import Comparison
 
 HEAD = "path,name,gpu.time [us],gpu.idle [%],sm.throughput [%],vram.throughput [%]"
 ALL, LISTED = 40, 12
@@ -78,8 +78,11 @@ def test_of_very_many_pairs_all_are_counted_and_the_worst_are_listed(sides: tupl
     # more regressions than are listed: those that cost most
     worst = sorted((p for p in full["pairs"] if p["verdict"] == "slower"), key=lambda p: p["before_ns"] - p["after_ns"])  # type: ignore[operator]
     assert set(map(key, few["pairs"])) == set(map(key, worst[:LISTED]))
-    assert report.headline(few) == report.headline(full)
-    assert report.failed(few) and report.failed(few).partition(" and ")[2] == report.failed(full).partition(" and ")[2]
+    assert compare_report.headline(few) == compare_report.headline(full)
+    assert (
+        compare_report.failed(few)
+        and compare_report.failed(few).partition(" and ")[2] == compare_report.failed(full).partition(" and ")[2]
+    )
 
 
 def test_what_rules_say_comes_before_what_cannot_be_told(
@@ -93,18 +96,18 @@ def test_what_rules_say_comes_before_what_cannot_be_told(
     assert told | changed <= set(map(key, doc["pairs"]))
 
 
-@pytest.mark.parametrize("form", report.FORMATS)
+@pytest.mark.parametrize("form", compare_report.FORMATS)
 def test_every_report_says_how_many_are_not_listed(sides: tuple[Path, Path], bounded: None, form: str) -> None:
     doc = compared(sides, threshold=0.05)
-    text = " ".join(report.render(doc, form).split())
+    text = " ".join(compare_report.render(doc, form).split())
     if form == "json":
         assert json.loads(text)["totals"]["pairs"] == 200
-        assert "totals" not in json.loads(report.render(compared(sides, full=True), form))
+        assert "totals" not in json.loads(compare_report.render(compared(sides, full=True), form))
         return
     assert f"{200 - LISTED} pairs of 200 judged and counted, but not listed" in text
-    assert "not listed: of so many" not in report.render(compared(sides, full=True), form)
+    assert "not listed: of so many" not in compare_report.render(compared(sides, full=True), form)
     if form == "junit":
-        suite = ElementTree.fromstring(report.render(doc, form)).find("testsuite")
+        suite = ElementTree.fromstring(compare_report.render(doc, form)).find("testsuite")
         assert suite is not None
         assert (suite.get("tests"), suite.get("failures")) == (str(LISTED + 1), str(LISTED + 1))
         (rest,) = (c for c in suite if c.get("name") == "what is not listed")
@@ -118,9 +121,13 @@ def test_the_gate_sees_what_is_not_listed(sides: tuple[Path, Path], monkeypatch:
     doc = compared(sides, threshold=0.05)
     assert doc["pairs"] == []
     assert len(doc["regressions"]) >= 20
-    for form in report.FORMATS:
-        report.render(doc, form)
-    assert "more" in report.failed(doc) or "together" in report.failed(doc) or "frame" in report.failed(doc)
+    for form in compare_report.FORMATS:
+        compare_report.render(doc, form)
+    assert (
+        "more" in compare_report.failed(doc)
+        or "together" in compare_report.failed(doc)
+        or "frame" in compare_report.failed(doc)
+    )
 
 
 def test_of_very_many_without_a_partner_the_longest_are_listed(tmp_path: Path, bounded: None) -> None:
@@ -132,7 +139,7 @@ def test_of_very_many_without_a_partner_the_longest_are_listed(tmp_path: Path, b
     assert len(doc["unmatched"]) == LISTED
     assert min(u["duration_ns"] or 0 for u in doc["unmatched"]) >= 48_000
     for form in ("terminal", "markdown", "html"):
-        text = " ".join(report.render(doc, form).split())
+        text = " ".join(compare_report.render(doc, form).split())
         assert f"{200 - LISTED} markers of 200 without a counterpart not listed" in text
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from tests.conftest import run
-from triage.products.proof import coverage
+from triage.products.rule_checks import coverage
 
 
 def test_report_of_the_bundled_rules(book: Any) -> None:

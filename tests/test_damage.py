@@ -13,7 +13,7 @@ import pytest
 from tests.conftest import SAMPLES, generic
 from tests.helpers import damage
 from triage import api
-from triage.dialects._tables import extents
+from triage.dialects.tables import extents
 from triage.ground.errors import TriageError
 from triage.reading import reader
 

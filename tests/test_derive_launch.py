@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import generic
 from triage import diagnose, occupancy, read
 from triage.derive import View
-from triage.diagnosis import launch_words
+from triage.diagnosis import occupancy_text
 
 WAITING = {"sm.issue_per_active": 8, "sm.throughput": 8, "memory.throughput": 12, "stall.long_scoreboard": 80}
 
@@ -35,8 +35,8 @@ def test_occupancy_is_the_calculators(device: str, registers: int, shared: int, 
     assert float(v["occupancy.theoretical"][0]) == pytest.approx(exact.occupancy)
     assert float(v["launch.resident_groups"][0]) == exact.groups
     words = {"waves": "warp slots", "registers": "registers", "shared": "shared memory", "groups": "group slots"}
-    assert all(words[name] in launch_words.limiter(v, 0) for name in exact.limiters if name in words)
-    assert launch_words.next_step(v, 0) == (exact.best_step.words if exact.best_step else "(not measured)")
+    assert all(words[name] in occupancy_text.limiter(v, 0) for name in exact.limiters if name in words)
+    assert occupancy_text.next_step(v, 0) == (exact.best_step.words if exact.best_step else "(not measured)")
 
 
 def test_article_example_is_named_in_the_advice(tmp_path: Path) -> None:
@@ -88,4 +88,4 @@ def test_nothing_known_nothing_derived(tmp_path: Path) -> None:
     v = view(tmp_path / "k.csv", "", **{"launch.block_size": 256, "launch.grid_size": 100, "sm.throughput": 20})
     for metric in ("occupancy.theoretical", "launch.waves", "device.sm_count", "launch.waves_estimate"):
         assert np.isnan(v[metric]).all(), metric
-    assert launch_words.limiter(v, 0) == launch_words.next_step(v, 0) == "(not measured)"
+    assert occupancy_text.limiter(v, 0) == occupancy_text.next_step(v, 0) == "(not measured)"

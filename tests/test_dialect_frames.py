@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.conftest import SAMPLES
 from tests.helpers.dialects import check_cells, read, read_as
 from triage import schema
-from triage.dialects import presentmon, unreal
+from triage.dialects.frames import presentmon, unreal
 from triage.ground.errors import BadCapture, NotTriageable, TriageError
 from triage.reading import reader
 

@@ -16,8 +16,7 @@ from tests.helpers.dialects import check_cells, read, read_as, refusal
 from triage import schema
 from triage.capture.capture import SEP
 from triage.capture.source import Source
-from triage.dialects import gpu_trace
-from triage.dialects._nvidia import gpu_trace_folder, perfworks
+from triage.dialects.graphics import gpu_trace, gpu_trace_folder, perfworks
 from triage.ground.errors import BadCapture
 from triage.reading import reader
 

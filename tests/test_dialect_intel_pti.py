@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import SAMPLES
 from tests.helpers.dialects import check_provenance, read
-from triage.dialects import intel_pti
-from triage.dialects._intel import pti
+from triage.dialects.intel import intel_pti, pti
 from triage.ground.errors import BadCapture, NotTriageable, TriageError, UnknownUnit
 
 QUERY = SAMPLES / "intel-pti" / "metrics.4711.csv"

@@ -16,9 +16,9 @@ from tests.conftest import SAMPLES
 from tests.helpers.dialects import damaged, line_of, read, read_or_refuse, refusal, values
 from triage import schema
 from triage.capture.capture import SEP, Table
-from triage.dialects import native_files, ncu_details, ncu_gui, ncu_raw, ncu_text
-from triage.dialects._nvidia import ncu_long, ncu_names
-from triage.dialects._tables import extents
+from triage.dialects import native_files
+from triage.dialects.nvidia import ncu_details, ncu_gui, ncu_long, ncu_names, ncu_raw, ncu_text
+from triage.dialects.tables import extents
 from triage.ground.errors import UnknownUnit
 
 DETAILS = SAMPLES / "ncu-details" / "transpose.details.csv"

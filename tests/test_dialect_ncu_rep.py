@@ -20,9 +20,9 @@ from tests.helpers import ncu_reports as w
 from tests.helpers.dialects import line_of, read, read_as, read_or_refuse, refusal, text_of, values
 from triage.capture.capture import Table
 from triage.capture.source import Source
-from triage.dialects import ncu_rep
-from triage.dialects._nvidia.report import code, container, elf, line_table, opinions, wire
-from triage.dialects._nvidia.report.units import unit
+from triage.dialects.nvidia import ncu_rep
+from triage.dialects.nvidia.report import code, container, elf, line_table, opinions, wire
+from triage.dialects.nvidia.report.report_units import unit
 from triage.ground.errors import CaptureError
 
 PAGE = (SAMPLES / "ncu-raw" / "transpose.raw.csv").read_text()

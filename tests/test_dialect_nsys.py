@@ -10,8 +10,8 @@ from hypothesis import given
 from tests.conftest import SAMPLES
 from tests.helpers.dialects import damaged, read, read_or_refuse, values
 from triage import schema
-from triage.capture.trace import COPY, KERNEL, TO_DEVICE
-from triage.dialects import nsys_kernels, nsys_trace
+from triage.capture.trace_nouns import COPY, KERNEL, TO_DEVICE
+from triage.dialects.traces import nsys_kernels, nsys_trace
 from triage.ground.errors import CaptureError, NotTriageable
 
 KERNELS = SAMPLES / "nsys-kernels" / "render_cuda_gpu_kern_sum.csv"

@@ -18,7 +18,8 @@ from tests.helpers import nsys
 from tests.helpers.nsys import MS, SAMPLE, US
 from triage.capture.capture import Capture
 from triage.capture.source import Source
-from triage.dialects import Options, nsys_sqlite
+from triage.dialects import Options
+from triage.dialects.traces import nsys_sqlite
 from triage.ground.errors import BadCapture, CaptureError, NotTriageable, TriageError
 from triage.reading import reader
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.conftest import SAMPLES
 from tests.helpers.dialects import check_cells, read, read_as, refusal
 from triage import schema
-from triage.dialects import nvperf
+from triage.dialects.graphics import nvperf
 from triage.ground.errors import TriageError
 
 FILE = SAMPLES / "nvperf" / "nvperf_metrics.csv"

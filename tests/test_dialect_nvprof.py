@@ -10,7 +10,7 @@ from hypothesis import given
 from tests.conftest import SAMPLES
 from tests.helpers.dialects import damaged, read, read_or_refuse, values
 from triage import schema
-from triage.dialects import nvprof_metrics, nvprof_summary, nvprof_trace
+from triage.dialects.nvidia import nvprof_metrics, nvprof_summary, nvprof_trace
 from triage.ground.errors import CaptureError, NotTriageable, UnknownUnit
 
 SUMMARY = SAMPLES / "nvprof-summary" / "summary.csv"

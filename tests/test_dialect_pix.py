@@ -13,8 +13,7 @@ from tests.conftest import SAMPLES
 from tests.helpers.dialects import check_cells, read, read_as, refusal
 from triage import schema
 from triage.capture.capture import SEP
-from triage.dialects import pix_gui, pix_tool
-from triage.dialects._graphics import markers
+from triage.dialects.graphics import markers, pix_gui, pix_tool
 from triage.ground.errors import NotTriageable, TriageError, UnknownUnit
 
 TOOL = SAMPLES / "pix-tool" / "nvidia-events.csv"

@@ -16,8 +16,7 @@ from tests.helpers.dialects import check_cells, read, read_as, refusal
 from triage import api, schema
 from triage.capture.capture import SEP
 from triage.capture.source import Source
-from triage.dialects import renderdoc
-from triage.dialects._graphics import renderdoc_events
+from triage.dialects.graphics import renderdoc, renderdoc_events
 from triage.ground.errors import BadCapture, TriageError, UnknownDialect
 from triage.reading import reader
 

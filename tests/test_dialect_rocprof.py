@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from tests.conftest import SAMPLES
 from tests.helpers.dialects import check_provenance, read
 from triage.capture.source import Source
-from triage.dialects import rocprof, rocprofv3_counters
-from triage.dialects._amd import counter_names, rocm
-from triage.dialects._tables import formulas
+from triage.dialects.amd import counter_names, rocm, rocprof, rocprofv3_counters
+from triage.dialects.tables import formulas
 from triage.ground.errors import BadCapture, NotTriageable, UnknownUnit
 
 V1 = SAMPLES / "rocprof" / "results.csv"

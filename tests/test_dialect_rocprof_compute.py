@@ -9,7 +9,8 @@ import pytest
 from tests.conftest import SAMPLES
 from tests.helpers.dialects import check_provenance, read
 from triage.capture.source import Source
-from triage.dialects import Options, rocprof_compute, rocprof_compute_panel
+from triage.dialects import Options
+from triage.dialects.amd import rocprof_compute, rocprof_compute_panel
 from triage.ground.errors import BadCapture, NotTriageable
 from triage.reading import quality
 

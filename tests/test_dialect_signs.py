@@ -61,17 +61,17 @@ import sys
 from triage import dialects
 from triage.capture.source import Source
 print(dialects.pick(Source("sample_captures/generic/frame_handmade.csv"))[0].NAME, *sorted(
-    m.rpartition(".")[2] for m in sys.modules if m.startswith("triage.dialects.") and "._" not in m))
+    module.NAME for name, module in sys.modules.items() if name.startswith("triage.dialects.") and hasattr(module, "NAME")))
 """
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True).stdout
-    assert said.split() == ["generic", "generic", "native_files"]
+    assert said.split() == ["generic", "generic", "native-files"]
 
 
 def test_no_other_is_imported_for_what_a_row_is_called() -> None:
     code = """
 import sys
 from triage import dialects
-print(dialects.noun(["presentmon"]), dialects.noun(["ncu-raw"]), "triage.dialects.rga" in sys.modules)
+print(dialects.noun(["presentmon"]), dialects.noun(["ncu-raw"]), "triage.dialects.amd.rga" in sys.modules)
 """
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True).stdout
     assert said.split() == ["application", "kernel", "False"]
@@ -80,11 +80,11 @@ print(dialects.noun(["presentmon"]), dialects.noun(["ncu-raw"]), "triage.dialect
 def test_a_dialect_is_known_by_its_name_alone() -> None:
     every = dialects.dialects()
     assert [name for name, module in every.items() if dialects.named(name) is not module] == []
-    assert every["unreal-csv"].__name__ == "triage.dialects.unreal"  # a module may be called otherwise
+    assert every["unreal-csv"].__name__ == "triage.dialects.frames.unreal"  # a module may be called otherwise
     assert dialects.named("unreal") is dialects.named("ncu_raw") is dialects.named("") is None
 
 
 def test_signs_are_words_in_lower_case() -> None:
-    signs = {name: sign for name, (sign, _) in dialects._signs().items() if sign is not None}
+    signs = {m.name: m.sign for m in dialects._modules() if m.sign is not None}
     assert len(signs) > 30
     assert [name for name, sign in signs.items() if [w for w in sign if not w or w != w.lower()]] == []

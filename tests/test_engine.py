@@ -183,12 +183,12 @@ def test_unknown_engine_is_one_clear_line() -> None:
 
 
 def test_blocks_do_not_change_results(book: Rulebook, monkeypatch: pytest.MonkeyPatch) -> None:
-    from triage.diagnosis import diagnose
+    from triage.diagnosis import diagnosing
 
     capture = random_capture(book, 3_000, seed=5)
-    whole = diagnose.diagnose(capture, book, top=50)
-    monkeypatch.setattr(diagnose, "BLOCK", 257)
-    parts = diagnose.diagnose(capture, book, top=50)
+    whole = diagnosing.diagnose(capture, book, top=50)
+    monkeypatch.setattr(diagnosing, "BLOCK", 257)
+    parts = diagnosing.diagnose(capture, book, top=50)
     a, b = (
         ([(d.parts[p].firings.rule[k], d.parts[p].firings.workload[k]) for p, k in d.order], d.total)
         for d in (whole, parts)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import CORPUS, SAMPLES, needs_corpus
-from triage.diagnosis.diagnose import Diagnostician
+from triage.diagnosis.diagnosing import Diagnostician
 from triage.ground.errors import TriageError
 from triage.inference.engine import Engine
 from triage.inference.groups import compile_program
@@ -32,7 +32,7 @@ def exports(*roots: Path) -> Iterator[Path]:
 
 def compare_captures(book: Rulebook, paths: Iterator[Path]) -> tuple[int, list[str]]:
     """(how many exports both engines diagnosed, those on which they differ)."""
-    from triage.document import make
+    from triage.document import assembling
     from triage.reading import reader
 
     doctors = [Diagnostician(book, "v2", name) for name in ("durable", "clips")]
@@ -42,7 +42,7 @@ def compare_captures(book: Rulebook, paths: Iterator[Path]) -> tuple[int, list[s
             capture = reader.read(str(path))
         except TriageError:
             continue
-        one, two = (make.bundle(doctor.diagnose([capture], top=500), ways=False).document for doctor in doctors)
+        one, two = (assembling.bundle(doctor.diagnose([capture], top=500), ways=False).document for doctor in doctors)
         count += 1
         if one != two:
             differ.append(str(path))

@@ -146,7 +146,7 @@ def test_list(what: str) -> None:
 def test_explain_says_of_every_rule_what_the_report_says(sample: str, book: Any) -> None:
     """Fires where the report lists a finding, blind where it counts a blind spot, overruled where it rules out."""
     from triage.commands._why import why
-    from triage.diagnosis.reasons import SETTINGS
+    from triage.findings.reasons import SETTINGS
 
     path = SAMPLES / sample
     path = next(p for p in sorted(path.iterdir()) if p.suffix == ".csv") if sample == "ncu-raw" else path

@@ -19,7 +19,7 @@ import pytest
 
 from tests.conftest import FORMATS, ROOT, SAMPLES, run
 from triage import diagnose
-from triage.dialects._tables import csv_parser
+from triage.dialects.tables import csv_parser
 from triage.ground.errors import out_of_memory
 
 SAMPLE = SAMPLES / "generic" / "p3_workloads_v2.csv"
@@ -190,18 +190,18 @@ def change(path: Path, how: str) -> None:
 @pytest.mark.parametrize("how", ["cut", "replaced", "removed"])
 def test_file_changes_between_reading_and_quoting(tmp_path: Path, book: Any, how: str) -> None:
     """Cells are quoted from the file when the report is made: never from another file than the one that was read."""
-    from triage.diagnosis import diagnose
-    from triage.document import make
+    from triage.diagnosis import diagnosing
+    from triage.document import assembling
     from triage.ground.errors import TriageError
     from triage.reading import reader
     from triage.rendering import formats
 
     path = tmp_path / "a.csv"
     shutil.copy(SAMPLE, path)
-    found = diagnose.diagnose(reader.read(str(path)), book)
+    found = diagnosing.diagnose(reader.read(str(path)), book)
     change(path, how)
     with pytest.raises(TriageError, match="chang"):
-        formats.render(make.bundle(found), "json", [].append)
+        formats.render(assembling.bundle(found), "json", [].append)
 
 
 @posix

@@ -145,14 +145,14 @@ def test_r5_tokens_follow_no_redirect_to_another_host(
 
 @pytest.mark.parametrize("url", ["http://tracker.example.org", "ftp://x", "tracker.example.org"])
 def test_r5_plain_http_is_refused(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
-    from triage.products.tickets import guarded
+    from triage.products.tickets import http_client
 
     with pytest.raises(TriageError):
-        guarded.check_address(url)
-    guarded.check_address("http://127.0.0.1:8080")
-    guarded.check_address("https://tracker.example.org")
-    monkeypatch.setenv(guarded.ALLOW, "1")
-    guarded.check_address("http://tracker.example.org")
+        http_client.check_address(url)
+    http_client.check_address("http://127.0.0.1:8080")
+    http_client.check_address("https://tracker.example.org")
+    monkeypatch.setenv(http_client.ALLOW, "1")
+    http_client.check_address("http://tracker.example.org")
 
 
 def test_r6_compare_divides_by_nothing(tmp_path: Path) -> None:
@@ -253,12 +253,12 @@ ENDLESS = [
 
 @pytest.fixture(scope="module")
 def bundle() -> Any:
-    from triage.diagnosis import diagnose
-    from triage.document import make
+    from triage.diagnosis import diagnosing
+    from triage.document import assembling
     from triage.reading import reader
     from triage.rulebook import packs
 
-    return make.bundle(diagnose.diagnose(reader.read(str(SAMPLE)), packs.select(packs.load())))
+    return assembling.bundle(diagnosing.diagnose(reader.read(str(SAMPLE)), packs.select(packs.load())))
 
 
 @pytest.mark.parametrize("text", ENDLESS)

@@ -10,7 +10,7 @@ from triage.rulebook.rule import Rule
 
 # rules whose own number is missing on purpose, and what keeps them from speaking of trifles
 EXEMPT = {
-    "chain-of-tiny-work": "the flag it asks stands for four ranges of at most 10 us in a row (reading/chains.py)",
+    "chain-of-tiny-work": "the flag it asks stands for four ranges of at most 10 us in a row (reading/tiny_work.py)",
     "spilling-waves": "a compiler spills registers only when it runs out of them; the gain goes with the bytes per lane",
     "spilled-registers": "a compiler spills registers only when it runs out of them; the gain goes with the bytes per thread",
 }

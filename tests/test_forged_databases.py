@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from triage.capture.source import Source
-from triage.dialects._tables import database as module
-from triage.dialects._tables.database import Database
+from triage.dialects.tables import database as module
+from triage.dialects.tables.database import Database
 from triage.ground.errors import BadCapture
 from triage.reading import reader
 

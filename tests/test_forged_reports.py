@@ -11,7 +11,7 @@ from tests.helpers import cubins
 from tests.helpers import ncu_reports as w
 from triage.capture import timeline
 from triage.capture.source import Source
-from triage.dialects._nvidia.report import code, container, elf, launches, line_table
+from triage.dialects.nvidia.report import code, container, elf, launches, line_table
 from triage.ground.errors import BadCapture, TriageError
 from triage.reading import reader
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tests.conftest import CORPUS, diagnosis, doctor, needs_corpus
 from triage.capture.capture import SEP
-from triage.document import make
-from triage.reading import markers, reader
+from triage.document import assembling
+from triage.reading import marker_tree, reader
 
 REAL = [
     CORPUS / "nsight_graphics" / "scan-tile-throughput" / "BASE",
@@ -45,9 +45,9 @@ def test_exclusive_times_add_up_to_the_roots(
     tree: tuple[list[str], list[str], np.ndarray, list[int]],
 ) -> None:
     names, paths, inclusive, parents = tree
-    parent, depth, _ = markers.tree(np.array(names, object), np.array(paths, object))
+    parent, depth, _ = marker_tree.tree(np.array(names, object), np.array(paths, object))
     assert parent.tolist() == parents
-    total, own = markers.exclusive(inclusive, parent, depth, False)
+    total, own = marker_tree.exclusive(inclusive, parent, depth, False)
     roots = sum(inclusive[i] for i in range(len(names)) if parents[i] < 0)
     assert np.nansum(own) == pytest.approx(roots, rel=1e-9, abs=1e-3)
     assert (np.nan_to_num(own) <= np.nan_to_num(total) + 1e-6).all()
@@ -59,8 +59,8 @@ def test_leaf_times_are_summed_into_their_parents(
     tree: tuple[list[str], list[str], np.ndarray, list[int]],
 ) -> None:
     names, paths, times, parents = tree
-    parent, depth, _ = markers.tree(np.array(names, object), np.array(paths, object))
-    total, own = markers.exclusive(times, parent, depth, True)
+    parent, depth, _ = marker_tree.tree(np.array(names, object), np.array(paths, object))
+    total, own = marker_tree.exclusive(times, parent, depth, True)
     assert np.nansum(own) == pytest.approx(times.sum())
     roots = [i for i in range(len(names)) if parents[i] < 0]
     assert np.nansum(total[roots]) == pytest.approx(times.sum(), rel=1e-9, abs=1e-3)
@@ -78,7 +78,7 @@ def test_recoverable_time_never_exceeds_the_frame(
     d = diagnosis(path)
     low, likely, bound = d.recoverable_ns
     assert 0 <= low <= likely <= bound <= d.frame_ns * (1 + 1e-9)
-    f = make.bundle(d, ways=False).frame
+    f = assembling.bundle(d, ways=False).frame
     assert sum(s["self_ns"] for s in f["limiters"]) + f["uncovered_ns"] == pytest.approx(d.frame_ns, rel=1e-6, abs=1)
 
 
@@ -156,11 +156,11 @@ def test_unfolded_repeats_keep_their_own_children(tmp_path: Path) -> None:
 
 def test_children_listed_before_their_parent_find_the_next_one() -> None:
     names = np.array(["Draw", "Pass", "Draw", "Pass"], object)
-    parent, _, _ = markers.tree(names, np.array(["Pass", "", "Pass", ""], object))
+    parent, _, _ = marker_tree.tree(names, np.array(["Pass", "", "Pass", ""], object))
     assert parent.tolist() == [1, -1, 3, -1]
 
 
 def test_a_child_longer_than_its_parent_makes_no_negative_time() -> None:
     parent, depth = np.array([-1, 0]), np.array([0, 1])
-    _, own = markers.exclusive(np.array([10.0, 12.0]), parent, depth, False)
+    _, own = marker_tree.exclusive(np.array([10.0, 12.0]), parent, depth, False)
     assert own.tolist() == [0.0, 12.0]

@@ -9,7 +9,7 @@ import pytest
 
 from triage import api
 from triage.capture.capture import Capture
-from triage.dialects._graphics.pacing import pacing
+from triage.dialects.frames.pacing import pacing
 from triage.ground.errors import BadCapture
 
 PASSES = (("Shadows", "geometry", 1.0), ("GBuffer", "geometry", 4.0), ("Lighting", "compute", 3.0))

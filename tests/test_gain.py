@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from tests.conftest import bare_capture
 from triage.derive import View
 from triage.diagnosis.gain import CAP, MODEL, fractions
-from triage.ground.parts import EVERY, ROLLUPS, UNITS
+from triage.ground.gpu_units import EVERY, ROLLUPS, UNITS
 from triage.inference.evaluate import Lookup
-from triage.products.proof.check import facts_view
+from triage.products.rule_checks.rule_tests import facts_view
 from triage.rulebook.expression import value
-from triage.rulebook.gainfile import Wrong, gain_model
+from triage.rulebook.gain_parser import Wrong, gain_model
 from triage.rulebook.packs import Rulebook
 from triage.rulebook.rule import Rule
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from tests.conftest import run
 from tests.guide_patients import PATIENTS, write
 from triage import diagnose, read
-from triage.diagnosis import guide
-from triage.diagnosis.decision_path import LIMITS, STATES
+from triage.findings import guide
+from triage.findings.decision_path import LIMITS, STATES
 from triage.rulebook.packs import Rulebook
 
 

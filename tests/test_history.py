@@ -22,9 +22,9 @@ from tests.conftest import ROOT
 from tests.test_forged_databases import forge
 from triage.ground.errors import TriageError
 from triage.products.history import schema, store, trend
+from triage.products.history.changepoints import levels, shifts
 from triage.products.history.gate import gate, matches
 from triage.products.history.record import Key, Run, Todo
-from triage.products.history.shifts import levels, shifts
 
 HEAD = "path,name,kind,gpu.time [ms],sm.throughput [%],l1tex.throughput [%],vram.throughput [%],sm.active_warps"
 DAY = 86_400

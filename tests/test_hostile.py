@@ -316,15 +316,15 @@ def test_templates_stay_in_the_sandbox(tmp_path: Path, text: str) -> None:
 
 
 def test_templates_cannot_be_huge_or_missing(tmp_path: Path, book: Any) -> None:
-    from triage.diagnosis import diagnose
-    from triage.document import make
+    from triage.diagnosis import diagnosing
+    from triage.document import assembling
     from triage.reading import reader
     from triage.rendering import formats
 
-    d = diagnose.diagnose(reader.read(str(generic(tmp_path / "a.csv", [{"name": "m", **ROW}]))), book)
+    d = diagnosing.diagnose(reader.read(str(generic(tmp_path / "a.csv", [{"name": "m", **ROW}]))), book)
     for path in (tmp_path / "none.j2", tmp_path):
         with pytest.raises(ReportError):
-            formats.render(make.bundle(d), f"{path}/x.j2", [].append)
+            formats.render(assembling.bundle(d), f"{path}/x.j2", [].append)
 
 
 # --- packed and odd input ---------------------------------------------------------------------------------------------

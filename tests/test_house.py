@@ -117,7 +117,8 @@ def test_a_metric_is_one_entry(home: Path) -> None:
 DIALECT = '''"""A profiler that nobody else has."""
 
 from triage.capture.arrays import Names
-from triage.dialects import Match, generic
+from triage.dialects import Match
+from triage.dialects.custom import generic
 
 NAME = "own-tool"
 TITLE = "Our own profiler"
@@ -184,7 +185,7 @@ def test_nothing_is_written_before_everything_is_known(tmp_path: Path) -> None:
     capture.write_text("name,gpu.time [ms],sm.throughput [%],vram.throughput [%]\nPass,1,50,20\n", "utf-8")
     code = (
         "import sys, triage; from triage.rendering.formats import render\n"
-        "from triage.document.make import bundle; from triage.diagnosis.diagnose import Diagnostician\n"
+        "from triage.document.assembling import bundle; from triage.diagnosis.diagnosing import Diagnostician\n"
         "from triage.rulebook import packs; from pathlib import Path\n"
         "d = Diagnostician(packs.select(packs.load())).diagnose([triage.read(sys.argv[1])])\n"
         "Path(sys.argv[1]).write_text('gone')\n"

@@ -11,7 +11,7 @@ import pytest
 
 from tests.helpers.ill_frames import ILLNESSES, LAYOUTS, VENDORS, markers, vendor_pix, vendor_renderdoc
 from triage import api
-from triage.dialects._nvidia import perfworks
+from triage.dialects.graphics import perfworks
 
 Layout: TypeAlias = Callable[[str, str, Path], Path]
 LITTLE = 0.05  # of a healthy marker's time: what may be promised as a note

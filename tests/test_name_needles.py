@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from triage.derive import View, compute
+from triage.derive import View, compute_work
 
-PATTERNS = list(compute._NEEDLES)
+PATTERNS = list(compute_work._NEEDLES)
 NAMES = st.text("smx_01689tTenorIiMhHgqadnvjecfkw ſKİ\n", max_size=24)
 
 
@@ -25,5 +25,5 @@ def test_needles_change_no_answer(pattern: re.Pattern[str], data: st.DataObject)
     names = data.draw(st.lists(st.one_of(NAMES, hit, hit.map(str.upper)), max_size=6))
     column = np.array([*names, None], dtype=object)[:-1]
     view = SimpleNamespace(capture=SimpleNamespace(names=column), rows=slice(None), size=len(names))
-    found = compute._named(cast(View, view), pattern)
+    found = compute_work._named(cast(View, view), pattern)
     assert found.tolist() == [float(bool(pattern.search(n[:2000]))) for n in names]

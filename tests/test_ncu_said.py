@@ -6,7 +6,7 @@ import pytest
 
 from tests.conftest import CORPUS, needs_corpus
 from triage import read
-from triage.dialects._nvidia.ncu_said import figures
+from triage.dialects.nvidia.ncu_opinions import figures
 
 STALL = (
     "{start} each warp of this {what} spends {cycles} cycles being stalled waiting for {reason}. Some more words. "

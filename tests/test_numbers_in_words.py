@@ -21,9 +21,9 @@ sys.path.insert(0, "docs")
 import generate
 from triage import schema
 from triage.derive import derivations
-from triage.diagnosis import guide
+from triage.findings import guide
 from triage.ground import glossary, limiters, method
-from triage.ground.wording import as_written, fill
+from triage.ground.phrasing import as_written, fill
 from triage.rulebook import packs
 from triage.rulebook.texts import mapped
 

@@ -10,11 +10,11 @@ import pytest
 from tests.conftest import SAMPLES, generic
 from triage import api
 from triage.derive import View
-from triage.diagnosis import obtainable
-from triage.diagnosis.diagnose import Diagnostician
-from triage.diagnosis.judged import Diagnosis
-from triage.diagnosis.obtainable import could_be_known, could_decide
-from triage.diagnosis.outcomes import Outcomes
+from triage.diagnosis import collectability
+from triage.diagnosis.collectability import could_be_known, could_decide
+from triage.diagnosis.diagnosing import Diagnostician
+from triage.diagnosis.diagnosis_result import Diagnosis
+from triage.findings.outcomes import Outcomes
 from triage.inference.evaluate import BLIND, NOT_APPLICABLE, askable
 from triage.rulebook import packs
 
@@ -74,7 +74,7 @@ def test_dispatches_of_a_frame_are_not_asked_for_the_shape_of_a_kernel(tmp_path:
 
 
 def test_what_is_remembered_of_captures_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(obtainable, "REMEMBERED", 40)
+    monkeypatch.setattr(collectability, "REMEMBERED", 40)
     doctor = Diagnostician(packs.load())
     expected = []
     for again in range(2):

@@ -17,7 +17,7 @@ from triage.rendering.html import bars
 from triage.rulebook import packs
 
 PACKAGE = ROOT / "triage"
-HOMES = {"ground/method.py", "ground/limiters.py", "ground/wording.py"}
+HOMES = {"ground/method.py", "ground/limiters.py", "ground/phrasing.py"}
 # Rooms that speak of a workload's SOL; elsewhere a 0.8 is some other number.
 ROOMS = ("derive", "inference", "diagnosis", "document", "rendering", "products", "rulebook")
 # What looks like a figure of the method and is another one.
@@ -27,8 +27,8 @@ OTHERS = {
     ("rendering/phrases.py", 0.95): "share of a saving that goes without saying",
     ("rulebook/packs.py", "write a number with its unit, such as 80%"): "an example of a unit",
     ("rulebook/rule.py", "a number with a unit, such as 80% or 32 byte"): "an example of a unit",
-    ("products/compare/drawings.py", 0.9): "nine in ten intervals fit the drawing",
-    ("rulebook/gainfile.py", "90%"): "the bound of a gain model that states none",
+    ("products/compare/charts.py", 0.9): "nine in ten intervals fit the drawing",
+    ("rulebook/gain_parser.py", "90%"): "the bound of a gain model that states none",
 }
 # Thresholds that cite the article, have the value of one of its numbers, and mean something else.
 ELSEWHERE = {
@@ -127,7 +127,7 @@ def test_every_class_and_level_has_its_look() -> None:
 
 
 def test_text_fields_of_rules_are_those_that_sentences_fill() -> None:
-    from triage.diagnosis.sentences import FIELDS
+    from triage.findings.text_fields import FIELDS
     from triage.rulebook.rule import TEXT_FIELDS
 
     assert {*FIELDS, "detail"} == TEXT_FIELDS
@@ -136,7 +136,7 @@ def test_text_fields_of_rules_are_those_that_sentences_fill() -> None:
 def test_the_way_through_the_tree_asks_for_limits_that_rules_have() -> None:
     """A question whose rule lost its threshold would have no edge."""
     book = packs.load()
-    tree = ast.parse((PACKAGE / "diagnosis" / "decision_path.py").read_text("utf-8"))
+    tree = ast.parse((PACKAGE / "findings" / "decision_path.py").read_text("utf-8"))
     asked = [
         n.args
         for n in ast.walk(tree)

@@ -10,7 +10,7 @@ import pytest
 from triage import api, dialects
 from triage.capture.source import Source
 from triage.derive import View
-from triage.dialects._tables import spoken
+from triage.dialects.custom import header_words
 
 
 def _table(folder: Path, *lines: str) -> Path:
@@ -56,13 +56,13 @@ def test_a_name_and_a_grid_make_no_table_of_rocprof(header: str, dialect: str, t
     ],
 )
 def test_words_of_kernels(header: str, metric: str) -> None:
-    assert spoken.read([header]).get(0, ("", ""))[0] == metric
+    assert header_words.read([header]).get(0, ("", ""))[0] == metric
 
 
 def test_sizes_of_a_launch_are_called_so_beside_each_other_or_its_registers() -> None:
     sizes = {0: ("launch.grid_size", ""), 1: ("launch.block_size", "")}
-    assert spoken.read(["grid", "block"]) == sizes
-    assert spoken.read(["regs/thread", "block"])[1] == sizes[1]
+    assert header_words.read(["grid", "block"]) == sizes
+    assert header_words.read(["regs/thread", "block"])[1] == sizes[1]
 
 
 def test_counts_of_atomics_are_no_share_of_them(tmp_path: Path) -> None:

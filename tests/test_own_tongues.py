@@ -8,8 +8,7 @@ import pytest
 
 from tests.conftest import run
 from triage import api
-from triage.dialects import generic
-from triage.dialects._tables import spoken
+from triage.dialects.custom import generic, header_words
 
 
 def _table(folder: Path, *lines: str) -> Path:
@@ -65,18 +64,21 @@ def _table(folder: Path, *lines: str) -> Path:
     ],
 )
 def test_words_of_other_languages_and_short_ones(header: str, metric: str) -> None:
-    assert spoken.read([header]).get(0, ("", ""))[0] == metric
+    assert header_words.read([header]).get(0, ("", ""))[0] == metric
 
 
 def test_many_blocks_are_a_grid_and_one_is_a_size() -> None:
-    found = spoken.read(["regs/thread", "blocks", "blk"])
+    found = header_words.read(["regs/thread", "blocks", "blk"])
     assert {i: m for i, (m, _) in found.items()} == {
         0: "launch.registers",
         1: "launch.grid_size",
         2: "launch.block_size",
     }
-    assert spoken.read(["launch__grid", "launch__block"]) == {0: ("launch.grid_size", ""), 1: ("launch.block_size", "")}
-    assert spoken.read(["n_blocks", "threads"])[0] == ("launch.grid_size", "")
+    assert header_words.read(["launch__grid", "launch__block"]) == {
+        0: ("launch.grid_size", ""),
+        1: ("launch.block_size", ""),
+    }
+    assert header_words.read(["n_blocks", "threads"])[0] == ("launch.grid_size", "")
 
 
 def test_conflicts_of_each_access_are_no_share(tmp_path: Path) -> None:

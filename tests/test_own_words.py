@@ -11,9 +11,8 @@ import pytest
 from tests.conftest import run
 from triage import api, schema
 from triage.derive import View
-from triage.dialects import generic
-from triage.dialects._tables import spoken, vocabulary
-from triage.inference.setting import setting
+from triage.dialects.custom import generic, header_words, vocabulary
+from triage.inference.rule_context import setting
 
 HEAD = "SM SOL%,TEX SOL%,L2 SOL%,DRAM SOL%,CROP SOL%"
 FIGURES = "35,28,22,18,{crop}"
@@ -61,7 +60,7 @@ def chains(text: str, tmp_path: Path) -> dict[str, list[str]]:
     ],
 )
 def test_further_words_of_frames(header: str, metric: str) -> None:
-    assert spoken.read([header]).get(0, ("", ""))[0] == metric
+    assert header_words.read([header]).get(0, ("", ""))[0] == metric
 
 
 def test_several_words_are_united_as_if_each_phrase_were_looked_for() -> None:
@@ -76,13 +75,13 @@ def test_several_words_are_united_as_if_each_phrase_were_looked_for() -> None:
 
 
 def test_a_pipe_is_called_by_its_name_only_beside_units_that_are() -> None:
-    assert spoken.read(["FMA"]) == {}
-    assert spoken.read(["", "FMA"], pipes=True) == {1: ("pipe.fma", "")}
+    assert header_words.read(["FMA"]) == {}
+    assert header_words.read(["", "FMA"], pipes=True) == {1: ("pipe.fma", "")}
 
 
 def test_a_word_that_several_columns_begin_with_sorts_them() -> None:
     headers = ["units.sm", "units.tex", "units.dram", "pipes.fma", "fps.sm"]
-    assert [spoken.read(headers).get(i, ("", ""))[0] for i in range(5)] == ["sm.throughput", "l1tex.throughput", "vram.throughput", "pipe.fma", ""]  # fmt: skip
+    assert [header_words.read(headers).get(i, ("", ""))[0] for i in range(5)] == ["sm.throughput", "l1tex.throughput", "vram.throughput", "pipe.fma", ""]  # fmt: skip
 
 
 ROWS = {

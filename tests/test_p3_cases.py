@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from triage.files.bundled import share
-from triage.products.proof import published
+from triage.products.rule_checks import published
 from triage.rulebook import packs
 
 CASES = published.cases()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from triage import api
 from triage.diagnosis.pass_order import movable, role, roles
-from triage.reading.passes import passes
+from triage.reading.pass_tree import passes
 from triage.rendering.pass_table import count, pass_table
 
 FRAME = """name,path,kind,gpu.time [ms],prims.input,prims.rasterized,pixels.shaded,vram.bytes_read,vram.bytes_written,draw.count

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from triage.capture.arrays import numbered
 from triage.capture.source import Source
-from triage.dialects._tables import plain_table, wide_table
+from triage.dialects.tables import plain_table, wide_table
 from triage.ground.errors import TriageError
 
 PLAIN = st.one_of(

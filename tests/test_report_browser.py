@@ -131,7 +131,7 @@ def test_the_page_writes_numbers_as_every_other_report() -> None:
     """Times, shares and values of the script and of Python, ties and the borders between units included."""
     if not NODE:
         pytest.skip("node is not installed")
-    from triage.ground.wording import percent
+    from triage.ground.phrasing import percent
     from triage.rendering import phrases
 
     random = np.random.default_rng(1)

@@ -11,7 +11,7 @@ import triage
 from tests.conftest import FORMATS, SAMPLES, diagnose, generic
 from tests.helpers.reports import diagnosed, frame, text
 from triage.document import summary
-from triage.ground import wording
+from triage.ground import phrasing
 from triage.ground.limiters import level
 
 
@@ -50,7 +50,7 @@ def test_blind_spots_of_one_command_are_one_step() -> None:
     ],
 )
 def test_titles_within_sentences(title: str, low: str) -> None:
-    assert wording.lower_first(title) == low
+    assert phrasing.lower_first(title) == low
 
 
 def steps(tmp_path: Path, **facts: float) -> dict[str, dict[str, Any]]:
@@ -136,7 +136,7 @@ def test_little_that_was_not_judged_is_not_worth_a_line() -> None:
 
 
 def test_a_small_gain_is_no_gain_of_nothing() -> None:
-    from triage.ground.wording import percent
+    from triage.ground.phrasing import percent
 
     assert [percent(s) for s in (0.19, 0.0096, 0.003, 0.00001, 0)] == ["19 %", "1.0 %", "0.3 %", "<0.1 %", "0 %"]
 

@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import run
 from triage.files import strict_yaml
 from triage.ground.errors import RuleError, TriageError
-from triage.products.proof import check
+from triage.products.rule_checks import rule_tests
 from triage.rulebook import packs, rulefile
 
 GOOD = """\
@@ -69,7 +69,7 @@ def test_a_let_with_a_label_is_written_in_full(tmp_path: Path, let: str) -> None
 
 def test_a_good_rule_passes(tmp_path: Path) -> None:
     book = packs.build([rulefile.read(write(tmp_path, GOOD))])
-    assert check.check(book.rules) == []
+    assert rule_tests.check(book.rules) == []
 
 
 @pytest.mark.parametrize(
@@ -106,18 +106,19 @@ def test_mistakes_name_file_line_and_next_step(tmp_path: Path, old: str, new: st
 
 def test_wrong_expectation_is_a_failure(tmp_path: Path) -> None:
     book = packs.build([rulefile.read(write(tmp_path, GOOD.replace("expect: silent", "expect: fires")))])
-    assert any("expected fires, got silent" in str(f) for f in check.check(book.rules))
+    assert any("expected fires, got silent" in str(f) for f in rule_tests.check(book.rules))
 
 
 def test_missing_blind_case_is_a_failure(tmp_path: Path) -> None:
     text = GOOD.replace("  - {name: none, given: {}, expect: blind}\n", "")
-    assert any("blind" in str(f) for f in check.check([rulefile.read(write(tmp_path, text))]))
+    assert any("blind" in str(f) for f in rule_tests.check([rulefile.read(write(tmp_path, text))]))
 
 
 def test_unit_mismatch_is_a_failure(tmp_path: Path) -> None:
     text = GOOD.replace("value: 60%", "value: 60 byte").replace(", gain: 50%", "")
     assert any(
-        "sm.throughput is a ratio, low a byte" in str(f) for f in check.check([rulefile.read(write(tmp_path, text))])
+        "sm.throughput is a ratio, low a byte" in str(f)
+        for f in rule_tests.check([rulefile.read(write(tmp_path, text))])
     )
 
 
@@ -155,7 +156,7 @@ def test_alias_bombs_and_huge_files_are_refused(tmp_path: Path) -> None:
 
 
 def test_bundled_rules_prove_themselves(book: packs.Rulebook) -> None:
-    assert [str(f) for f in check.check(book.rules)] == []
+    assert [str(f) for f in rule_tests.check(book.rules)] == []
 
 
 def test_shuffled_files_give_the_same_book(book: packs.Rulebook) -> None:

@@ -21,15 +21,16 @@ from triage.capture.capture import Table
 from triage.capture.source import Source
 from triage.derive import View, absent, derivations
 from triage.derive.speed_of_light import clusters
-from triage.diagnosis import diagnose, outcomes
+from triage.diagnosis import diagnosing
 from triage.diagnosis.firings import Ledger
 from triage.diagnosis.gain import fractions
-from triage.dialects._tables import csv_parser, wide_table
-from triage.document import columns, make, workloads
+from triage.dialects.tables import csv_parser, wide_table
+from triage.document import assembling, workload_columns, workloads
+from triage.findings import outcomes
 from triage.ground import units
 from triage.ground.errors import TriageError
-from triage.inference.setting import about, setting
-from triage.reading import markers, reader
+from triage.inference.rule_context import about, setting
+from triage.reading import marker_tree, reader
 from triage.rendering.result_json import write_json
 
 quick = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -139,8 +140,8 @@ def test_records_come_back_whatever_the_size_of_the_blocks(
 def test_rows_of_one_name_are_one_workload(names: list[str], sample: int) -> None:
     """However few names the first look covers."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(markers, "SAMPLE", sample)
-        codes, members = markers.group(Table("test", [], np.array(names, dtype=object), {}))
+        patch.setattr(marker_tree, "SAMPLE", sample)
+        codes, members = marker_tree.group(Table("test", [], np.array(names, dtype=object), {}))
     assert (members is None) == (len(set(names)) == len(names))
     assert codes.tolist() == [list(dict.fromkeys(names)).index(n) for n in names]
 
@@ -156,11 +157,11 @@ def test_blocks_change_no_answer(path: Path, monkeypatch: pytest.MonkeyPatch) ->
         capture = reader.read(str(path))
     except TriageError as e:
         pytest.skip(f"not triageable by itself: {e}")
-    whole = make.bundle(doctor().diagnose([capture])).document
-    monkeypatch.setattr(diagnose, "BLOCK", 3)
+    whole = assembling.bundle(doctor().diagnose([capture])).document
+    monkeypatch.setattr(diagnosing, "BLOCK", 3)
     monkeypatch.setattr(outcomes, "BLOCK", 5)
     monkeypatch.setattr(workloads, "TOGETHER", 4)
-    assert make.bundle(doctor().diagnose([capture])).document == whole
+    assert assembling.bundle(doctor().diagnose([capture])).document == whole
 
 
 @pytest.mark.parametrize("path", sample_files(), ids=lambda p: p.stem)
@@ -281,11 +282,13 @@ def test_names_without_counters_take_little_memory(form: str, tmp_path: Path) ->
 def test_figures_are_made_ready_for_the_neighbours_of_what_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     """For the ten workloads that a page shows, figures of all were: 60 MB beside an export of 200,000."""
     asked: list[int] = []
-    ready = columns.numbers
-    monkeypatch.setattr(columns, "numbers", lambda values, digits=6: asked.append(len(values)) or ready(values, digits))
+    ready = workload_columns.numbers
+    monkeypatch.setattr(
+        workload_columns, "numbers", lambda values, digits=6: asked.append(len(values)) or ready(values, digits)
+    )
     monkeypatch.setattr(workloads, "TOGETHER", 4)
     capture = reader.read(str(SAMPLES / "gpu-trace" / "demo_frame"))
-    works = make.bundle(doctor().diagnose([capture])).workloads
+    works = assembling.bundle(doctor().diagnose([capture])).workloads
     works.field("calls")  # most are 1, which takes no memory
     asked.clear()
     assert works[len(works) - 1]["duration_ns"] is not None
@@ -300,7 +303,7 @@ def test_nothing_holds_a_capture_after_its_result(sample: str) -> None:
     gc.disable()
     try:
         judged = doctor().diagnose([reader.read(str(path))])
-        write_json(make.bundle(judged, ways=False), lambda text: None)
+        write_json(assembling.bundle(judged, ways=False), lambda text: None)
         held = weakref.ref(judged.parts[0].view)
         del judged
         assert held() is None

@@ -11,10 +11,10 @@ from benchmarks import agreement as judged
 from tests.conftest import CORPUS, needs_corpus, run
 from triage import diagnose, read
 from triage.capture.capture import Opinion
-from triage.diagnosis import second_opinion
-from triage.diagnosis.second_opinion import Heard, best, topic
+from triage.findings import profiler_rules
+from triage.findings.profiler_rules import Heard, best, topic
 from triage.products import agreement
-from triage.rulebook import causes
+from triage.rulebook import cause_reader
 
 HEADER = '"ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size","Grid Size","Device","CC","Section Name","Metric Name","Metric Unit","Metric Value","Rule Name","Rule Type","Rule Description","Estimated Speedup Type","Estimated Speedup"'
 FIRST = '"0","1","app","127.0.0.1","k(float *)","1","7","(256, 1, 1)","({grid}, 1, 1)","0","9.0"'
@@ -42,8 +42,8 @@ def sol(sm: float, memory: float) -> dict[tuple[str, str, str], str]:
 
 
 def test_topics_name_causes_of_the_vocabulary() -> None:
-    known = set(causes.bundled())
-    for t in second_opinion.topics():
+    known = set(cause_reader.bundled())
+    for t in profiler_rules.topics():
         assert t.causes, t
         assert set(t.causes) <= known, t
         assert all(piece == piece.lower() for piece in t.says)

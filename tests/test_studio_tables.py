@@ -16,8 +16,8 @@ from tests.helpers.studio_tables import STUDIOS, table
 from triage import api, schema
 from triage.capture.arrays import Names
 from triage.capture.capture import Table
-from triage.dialects import generic as own_tables
-from triage.dialects._tables import spoken, tree_columns, vocabulary
+from triage.dialects.custom import generic as own_tables
+from triage.dialects.custom import header_words, tree_columns, vocabulary
 from triage.document import summary
 from triage.ground.errors import BadCapture
 
@@ -74,18 +74,18 @@ def test_every_column_of_a_studio_is_what_it_says(name: str, tmp_path: Path) -> 
     ],
 )
 def test_words_mean_one_metric_or_none(header: str, metric: str) -> None:
-    assert spoken.read([header]).get(0, ("", ""))[0] == metric
+    assert header_words.read([header]).get(0, ("", ""))[0] == metric
 
 
 def test_short_names_are_stalls_among_stalls_only() -> None:
-    assert set(spoken.read(["Barrier [%]", "Wait [%]"])) == set()
-    found = spoken.read(["Barrier [%]", "Wait [%]", "Long Scoreboard [%]"])
+    assert set(header_words.read(["Barrier [%]", "Wait [%]"])) == set()
+    found = header_words.read(["Barrier [%]", "Wait [%]", "Long Scoreboard [%]"])
     assert [m for m, _ in found.values()] and {m for m, _ in found.values()} == {"stall.barrier", "stall.wait", "stall.long_scoreboard"}  # fmt: skip
 
 
 @given(st.lists(st.text(max_size=90), max_size=8))
 def test_any_header_is_read_or_left(headers: list[str]) -> None:
-    for i, (metric, _) in spoken.read(headers).items():
+    for i, (metric, _) in header_words.read(headers).items():
         assert headers[i] and schema.known(metric)
 
 
@@ -165,7 +165,7 @@ PHONES = {
     ],
 )
 def test_words_of_the_third_blind_set(header: str, metric: str) -> None:
-    assert {m for m, _ in spoken.read(["pass", header]).values()} == {metric}
+    assert {m for m, _ in header_words.read(["pass", header]).values()} == {metric}
 
 
 @pytest.mark.parametrize("tool", PHONES)
@@ -225,7 +225,7 @@ def test_columns_are_asked_for_in_one_sentence(tmp_path: Path) -> None:
     ],
 )
 def test_words_beside_a_unit_say_nothing_more(header: str, metric: str, unit: str) -> None:
-    assert spoken.read([header]).get(0, ("", "")) == (metric, "%" if unit == "percent" else unit)
+    assert header_words.read([header]).get(0, ("", "")) == (metric, "%" if unit == "percent" else unit)
 
 
 def _read(tmp_path: Path, *lines: str) -> Table:
@@ -302,7 +302,7 @@ def test_where_every_unit_is_busy_so_is_the_sm(tmp_path: Path) -> None:
     ],
 )
 def test_words_of_the_sixth_blind_set(header: str, metric: str) -> None:
-    assert spoken.read([header])[0][0] == metric
+    assert header_words.read([header])[0][0] == metric
 
 
 @pytest.mark.parametrize(

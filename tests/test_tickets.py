@@ -15,10 +15,10 @@ from markdown_it import MarkdownIt
 
 from tests.conftest import SAMPLES, diagnosis, generic
 from tests.helpers.reports import jira_faults
-from triage.diagnosis import blind_spots
-from triage.diagnosis.identity import of_item
+from triage.findings import blind_spots
+from triage.findings.identity import of_item
 from triage.ground.errors import TriageError
-from triage.products.tickets import folder, tickets
+from triage.products.tickets import compose, ticket_folder
 
 
 def file(*args: object) -> Result:
@@ -77,7 +77,7 @@ def frame(path: Path, noise: float = 0.0, seed: int = 0) -> Path:
 
 
 def prints(path: Path, **options: Any) -> list[str]:
-    return [t.fingerprint for t in tickets.make(diagnosis(path).bundle, **options)]
+    return [t.fingerprint for t in compose.make(diagnosis(path).bundle, **options)]
 
 
 def test_fingerprints_stay_under_five_percent_noise(tmp_path: Path) -> None:
@@ -94,21 +94,21 @@ def test_a_value_at_its_threshold_opens_no_ticket_but_keeps_one(tmp_path: Path) 
     d = diagnosis(generic(tmp_path / "a.csv", [row]))
     near = {f.rule.id for f in d.findings}
     assert near == {"GFX020"}
-    fresh = {t.rule for t in tickets.make(d.bundle, least=0.001)}
+    fresh = {t.rule for t in compose.make(d.bundle, least=0.001)}
     assert not near & fresh
     old = [{"fingerprint": of_item(f.rule.cause, "Pass"), "title": "x"} for f in d.findings]
-    assert near & {t.rule for t in tickets.make(d.bundle, least=0.001, old=old)}
+    assert near & {t.rule for t in compose.make(d.bundle, least=0.001, old=old)}
 
 
 def test_with_since_what_only_wavers_stays(tmp_path: Path) -> None:
     first = file(frame(tmp_path / "a.csv"), "-o", tmp_path / "t0")
     assert first.exit_code == 0, first.exception
-    listed = folder.read_old(tmp_path / "t0" / "tickets.json")
+    listed = ticket_folder.read_old(tmp_path / "t0" / "tickets.json")
     edge = sorted(t["share"] for t in listed)[0]
     d = diagnosis(frame(tmp_path / "a.csv"))
     above = edge * 1.5
-    assert len(tickets.make(d.bundle, least=above)) < len(listed)
-    assert {t.fingerprint for t in tickets.make(d.bundle, least=above, old=listed)} >= {
+    assert len(compose.make(d.bundle, least=above)) < len(listed)
+    assert {t.fingerprint for t in compose.make(d.bundle, least=above, old=listed)} >= {
         t["fingerprint"] for t in listed if t["share"] >= above / 2
     }
 
@@ -246,9 +246,9 @@ def test_scope_and_root_keep_projects_apart(tmp_path: Path) -> None:
 
 def test_several_captures_of_one_frame_make_one_ticket_per_cause(tmp_path: Path) -> None:
     paths = [frame(tmp_path / f"{i}.csv", 0.01, i) for i in range(3)]
-    found = tickets.make(diagnosis(*paths).bundle)
+    found = compose.make(diagnosis(*paths).bundle)
     assert {t.fingerprint for t in found} == set(prints(paths[0]))
-    one = {t.fingerprint: len(t.workloads) for t in tickets.make(diagnosis(paths[0]).bundle)}
+    one = {t.fingerprint: len(t.workloads) for t in compose.make(diagnosis(paths[0]).bundle)}
     assert all(len(t.workloads) > one[t.fingerprint] for t in found)
 
 
@@ -292,7 +292,7 @@ def test_trackers_render_one_screen_and_nothing_of_the_capture_is_live(which: st
     }[which]
     if which in ("hostile", "untimed"):
         generic(path, rows if which == "hostile" else [bare])
-    found = tickets.make(diagnosis(path).bundle)
+    found = compose.make(diagnosis(path).bundle)
     assert found
     for t in found:
         body, wiki = t.body("markdown", 65_536), t.body("jira", 32_767)
@@ -319,7 +319,7 @@ def test_trackers_render_one_screen_and_nothing_of_the_capture_is_live(which: st
 
 
 def test_what_was_left_out_is_said(tmp_path: Path) -> None:
-    t = tickets.make(diagnosis(frame(tmp_path / "a.csv")).bundle)[0]
+    t = compose.make(diagnosis(frame(tmp_path / "a.csv")).bundle)[0]
     whole, cut = t.body("markdown", 65_536), t.body("markdown", 1_900)
     assert "Shortened" in cut and "Shortened" not in whole
 
@@ -330,7 +330,7 @@ def test_bodies_fit_by_folding_whole_rows(tmp_path: Path, limit: int) -> None:
         {**PASSES[i % len(PASSES)], "name": f"{'very long pass name ' * 8}{i}", "gpu.time": 1.0, "crop.throughput": 5}
         for i in range(60)
     ]
-    for t in tickets.make(diagnosis(generic(tmp_path / "a.csv", rows)).bundle):
+    for t in compose.make(diagnosis(generic(tmp_path / "a.csv", rows)).bundle):
         for markup in ("markdown", "jira"):
             body = t.body(markup, limit)
             assert len(body) <= limit
@@ -344,7 +344,7 @@ def test_bodies_fit_by_folding_whole_rows(tmp_path: Path, limit: int) -> None:
 
 
 def test_bodies_that_cannot_fit_are_an_error(tmp_path: Path) -> None:
-    t = tickets.make(diagnosis(frame(tmp_path / "a.csv")).bundle)[0]
+    t = compose.make(diagnosis(frame(tmp_path / "a.csv")).bundle)[0]
     with pytest.raises(TriageError, match="does not fit"):
         t.body("markdown", 100)
 
@@ -377,12 +377,12 @@ def test_a_bad_file_is_said_and_the_others_are_filed(tmp_path: Path) -> None:
     (tmp_path / "bad.csv").write_bytes(b"\0\1\2" * 99)
     result = file(frame(tmp_path / "a.csv"), tmp_path / "bad.csv", "-o", tmp_path / "t")
     assert result.return_value == 2
-    assert folder.read_old(tmp_path / "t" / "tickets.json")
+    assert ticket_folder.read_old(tmp_path / "t" / "tickets.json")
 
 
 def test_captures_without_times_still_give_tickets(tmp_path: Path) -> None:
     path = generic(tmp_path / "a.csv", [{"name": "k", "sm.throughput": 20, "vram.throughput": 15, "gpu.idle": 40}])
-    found = tickets.make(diagnosis(path).bundle)
+    found = compose.make(diagnosis(path).bundle)
     assert found
     assert all(t.saved_ns is None for t in found)
     assert "None" not in "".join(t.body("markdown", 65_536) + t.title for t in found)

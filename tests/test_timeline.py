@@ -16,10 +16,10 @@ from tests.helpers import nsys
 from tests.helpers.nsys import MS, US
 from triage import api
 from triage.capture.timeline import build
+from triage.capture.timeline.call_classes import class_of
 from triage.capture.timeline.nesting import Nest, folded
 from triage.capture.timeline.targets import targets
-from triage.capture.timeline.words import class_of
-from triage.capture.trace import (
+from triage.capture.trace_nouns import (
     ALLOC,
     API,
     COPY,
@@ -36,10 +36,10 @@ from triage.capture.trace import (
     Timeline,
     Trace,
 )
-from triage.diagnosis.diagnose import diagnose
+from triage.diagnosis.diagnosing import diagnose
 from triage.ground.kernel_names import is_collective
-from triage.products.compare.compare import compare
-from triage.products.compare.timeline import timeline
+from triage.products.compare.comparing import compare
+from triage.products.compare.timeline_changes import timeline
 from triage.rulebook.packs import Rulebook
 
 

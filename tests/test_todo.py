@@ -14,7 +14,7 @@ from tests.conftest import SAMPLES, bare_capture, diagnosis, generic, run
 from tests.helpers.reports import text
 from triage import api
 from triage.derive import View
-from triage.diagnosis.roots import COMPARABLE, LEAST, Vocabulary
+from triage.diagnosis.root_causes import COMPARABLE, LEAST, Vocabulary
 from triage.ground.limiters import LEVELS, level
 from triage.ground.units import show
 from triage.rulebook import packs

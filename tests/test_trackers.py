@@ -22,7 +22,7 @@ from click.testing import CliRunner, Result
 from tests.conftest import diagnosis
 from tests.helpers.trackers import TOKEN, Store, serve
 from triage.ground.errors import TriageError
-from triage.products.tickets import folder, tickets, trackers
+from triage.products.tickets import compose, ticket_folder, trackers
 
 NAMES = ("github", "gitlab", "jira", "redmine")
 PROJECTS = {"github": "o/r", "gitlab": "g/p", "jira": "GPU", "redmine": "frames"}
@@ -62,7 +62,7 @@ def test_posting_twice_leaves_one_ticket_updated(tmp_path: Path, fake: tuple[str
     first = file(capture(tmp_path / "a.csv"), "-o", tmp_path / "t", *options)
     assert first.exit_code == 0, first.exception
     count = len(store.issues)
-    assert count == len(folder.read_old(tmp_path / "t" / "tickets.json")) > 0
+    assert count == len(ticket_folder.read_old(tmp_path / "t" / "tickets.json")) > 0
     before = {n: i["body"] for n, i in store.issues.items()}
     second = file(capture(tmp_path / "b.csv", 0.5), "-o", tmp_path / "t", *options)
     assert second.exit_code == 0, second.exception
@@ -77,8 +77,8 @@ def test_posting_twice_leaves_one_ticket_updated(tmp_path: Path, fake: tuple[str
         assert all({"evidence.json"} <= set(i["attachments"]) for i in store.issues.values())
 
 
-def one(tmp_path: Path) -> tickets.Ticket:
-    return tickets.make(diagnosis(capture(tmp_path / "a.csv")).bundle)[0]
+def one(tmp_path: Path) -> compose.Ticket:
+    return compose.make(diagnosis(capture(tmp_path / "a.csv")).bundle)[0]
 
 
 def test_two_runs_that_file_at_one_time_leave_one_ticket(tmp_path: Path, fake: tuple[str, str, Store]) -> None:
@@ -103,7 +103,7 @@ def test_jira_cloud_whose_search_lags_behind(tmp_path: Path, monkeypatch: pytest
     pytest.importorskip("jira")
     monkeypatch.setenv("JIRA_TOKEN", TOKEN)
     monkeypatch.setenv("JIRA_USER", "me@example.org")
-    found = tickets.make(diagnosis(capture(tmp_path / "a.csv")).bundle)
+    found = compose.make(diagnosis(capture(tmp_path / "a.csv")).bundle)
     for t in found:
         t.files = []
     with serve("jira") as (url, store):
@@ -178,7 +178,7 @@ def test_dry_run_sends_nothing_and_needs_no_token(tmp_path: Path, name: str, mon
         PROJECTS[name],
     )
     assert result.exit_code == 0, result.exception
-    for t in folder.read_old(tmp_path / "t" / "tickets.json"):
+    for t in ticket_folder.read_old(tmp_path / "t" / "tickets.json"):
         assert f"triage-{t['fingerprint']}" in result.stdout
         assert f"title: {t['title']}" in result.stdout
 
@@ -258,7 +258,7 @@ def test_a_real_redmine_ends_up_with_one_updated_ticket_each(
     assert "created" in first.stdout
     assert "created" not in second.stdout
     server = redminelib.Redmine(url, key=key)
-    listed = folder.read_old(tmp_path / "u" / "tickets.json")
+    listed = ticket_folder.read_old(tmp_path / "u" / "tickets.json")
     assert listed
     for t in listed:
         found = list(server.issue.filter(project_id="frames", status_id="*", subject=f"~triage-{t['fingerprint']}"))

@@ -12,7 +12,7 @@ from tests.conftest import diagnosis, generic, run
 from tests.helpers.liars import LIES, lying, said
 from tests.helpers.trackers import TOKEN, serve
 from triage.ground.errors import TriageError
-from triage.products.tickets import comments, guarded, tickets, trackers
+from triage.products.tickets import comments, compose, http_client, trackers
 
 PROJECTS = {"github": "o/r", "gitlab": "g/p", "jira": "GPU", "redmine": "frames"}
 LIBRARIES = {"github": "github", "gitlab": "gitlab", "jira": "jira", "redmine": "redminelib"}
@@ -21,8 +21,8 @@ OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 @pytest.fixture(scope="module")
-def ticket(tmp_path_factory: pytest.TempPathFactory) -> tickets.Ticket:
-    return tickets.make(diagnosis(capture(tmp_path_factory.mktemp("in") / "a.csv")).bundle)[0]
+def ticket(tmp_path_factory: pytest.TempPathFactory) -> compose.Ticket:
+    return compose.make(diagnosis(capture(tmp_path_factory.mktemp("in") / "a.csv")).bundle)[0]
 
 
 def capture(path: Path) -> Path:
@@ -34,7 +34,7 @@ def capture(path: Path) -> Path:
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Bounds that a test can wait for."""
     for name, value in (("TIMEOUT", 1), ("SECONDS", 0.5), ("LARGEST", 1 << 20), ("MOST", 20)):
-        monkeypatch.setattr(guarded, name, value)
+        monkeypatch.setattr(http_client, name, value)
     for variable in trackers.TOKENS.values():
         monkeypatch.setenv(variable, TOKEN)
     monkeypatch.delenv("JIRA_USER", raising=False)
@@ -42,14 +42,14 @@ def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("lie", LIES)
 @pytest.mark.parametrize("name", PROJECTS)
-def test_a_lie_is_one_line(name: str, lie: str, hurry: None, ticket: tickets.Ticket, tmp_path: Path) -> None:
+def test_a_lie_is_one_line(name: str, lie: str, hurry: None, ticket: compose.Ticket, tmp_path: Path) -> None:
     pytest.importorskip(LIBRARIES[name])
     with lying(LIES[lie]) as (url, heard), pytest.raises(TriageError) as e:
         trackers.sync(trackers.connect(name, PROJECTS[name], url), ticket, tmp_path)
     text = str(e.value)
     assert "\n" not in text and TOKEN not in text and len(text) < 1_000
     # one attempt to file, whatever came back; and an end to every list
-    assert heard.methods.count("POST") <= 1 and 0 < len(heard.methods) <= guarded.MOST + 1, heard.methods
+    assert heard.methods.count("POST") <= 1 and 0 < len(heard.methods) <= http_client.MOST + 1, heard.methods
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "[" * 900 + "]" * 900])
@@ -62,7 +62,7 @@ def test_no_parser_sees_a_deep_answer(text: str, charset: str, told: bool, hurry
     response.encoding = charset if told else None
     response._content, response._content_consumed = body, True
     with pytest.raises(TriageError, match="nested more than 60"):
-        guarded._flat(response, "here")
+        http_client._flat(response, "here")
 
 
 @pytest.mark.parametrize("lie", ["silent", "dripping", "half a JSON", "error", "wait"])
@@ -72,13 +72,13 @@ def test_a_lie_about_comments_is_one_line(name: str, lie: str, hurry: None) -> N
     with lying(LIES[lie]) as (url, heard), pytest.raises(TriageError) as e:
         comments.post(name, PROJECTS[name], 7, "k", "text", url)
     assert "\n" not in str(e.value) and TOKEN not in str(e.value)
-    assert heard.methods.count("POST") <= 1 and 0 < len(heard.methods) <= guarded.MOST + 1, heard.methods
+    assert heard.methods.count("POST") <= 1 and 0 < len(heard.methods) <= http_client.MOST + 1, heard.methods
 
 
 @pytest.mark.parametrize("name", PROJECTS)
 @pytest.mark.parametrize("code", [200, 301, 302, 307, 308])
 def test_the_token_goes_to_one_address(
-    name: str, code: int, hurry: None, ticket: tickets.Ticket, tmp_path: Path
+    name: str, code: int, hurry: None, ticket: compose.Ticket, tmp_path: Path
 ) -> None:
     pytest.importorskip(LIBRARIES[name])
     with lying(LIES["nothing"]) as (elsewhere, heard):
@@ -92,7 +92,7 @@ def test_the_token_goes_to_one_address(
 
 @pytest.mark.parametrize("name", PROJECTS)
 def test_no_proxy_hears_what_is_for_this_machine(
-    name: str, hurry: None, ticket: tickets.Ticket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, hurry: None, ticket: compose.Ticket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip(LIBRARIES[name])
     for variable in ("no_proxy", "NO_PROXY"):
@@ -123,7 +123,7 @@ def test_addresses_that_pretend_are_refused(url: str, hurry: None) -> None:
 
 
 def test_no_form_of_a_token_is_shown(
-    hurry: None, ticket: tickets.Ticket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hurry: None, ticket: compose.Ticket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("jira")
     monkeypatch.setenv("JIRA_USER", "me@example.org")
@@ -136,7 +136,7 @@ def test_no_form_of_a_token_is_shown(
 
 @pytest.mark.parametrize("name", PROJECTS)
 def test_a_ticket_whose_answer_is_lost_is_not_filed_twice(
-    name: str, hurry: None, ticket: tickets.Ticket, tmp_path: Path
+    name: str, hurry: None, ticket: compose.Ticket, tmp_path: Path
 ) -> None:
     pytest.importorskip(LIBRARIES[name])
     with serve(name) as (url, store):

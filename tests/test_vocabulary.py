@@ -15,7 +15,7 @@ from tests.conftest import SAMPLES, run
 from tests.guide_patients import PATIENTS, write
 from tests.kernel_patients import OTHERS
 from triage import diagnose, read
-from triage.document import make
+from triage.document import assembling
 from triage.ground.errors import CaptureError
 from triage.rendering.formats import render
 
@@ -84,7 +84,7 @@ COUNTER = re.compile(r"Stall: dispatch stall|Dispatch waits for resources")  # n
 def shown(path: Path, form: str) -> str:
     """What a reader of one format sees of a file, without the file's own name."""
     out: list[str] = []
-    render(make.bundle(diagnose([read(path)])), form, out.append)
+    render(assembling.bundle(diagnose([read(path)])), form, out.append)
     text = "".join(out).replace(path.name, "").replace(str(path), "")
     return COUNTER.sub("", html.unescape(TAGS.sub(" ", text)) if form == "html" else text)
 

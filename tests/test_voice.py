@@ -12,9 +12,9 @@ import pytest
 from tests.conftest import ROOT, generic
 from triage import api, dialects
 from triage.document.bundle import Bundle
-from triage.ground.voice import names_of, said, speaking
-from triage.ground.wording import upper_first
-from triage.products.tickets import tickets
+from triage.ground.phrasing import upper_first
+from triage.ground.terminology import names_of, said, speaking
+from triage.products.tickets import compose
 from triage.rendering.formats import render
 from triage.rulebook import packs
 
@@ -48,9 +48,9 @@ def written(b: Bundle, format: str) -> list[str]:
     if format == "json":
         return strings(json.loads(text))
     if format == "html":
-        from triage.rendering.html.packed import pack
-        from triage.rendering.html.tree import tree
-        from triage.rendering.html.words import Words
+        from triage.rendering.html.page_data import pack
+        from triage.rendering.html.string_table import Words
+        from triage.rendering.html.tree_data import tree
 
         with speaking(b.item, b.whose):
             return [
@@ -65,7 +65,7 @@ def test_every_sentence_of_every_sample(sample: str) -> None:
     d = api.diagnose(ROOT / "sample_captures" / sample)
     read = {f: [s for s in written(d.bundle, f) if FOREIGN.search(s) and not ID.fullmatch(s)] for f in FORMATS}
     assert not any(read.values()), read
-    bodies = [t.body(m, 30_000) for t in tickets.make(d.bundle) for m in ("markdown", "jira")]
+    bodies = [t.body(m, 30_000) for t in compose.make(d.bundle) for m in ("markdown", "jira")]
     assert not [b for b in bodies if FOREIGN.search(b)]
 
 

@@ -10,9 +10,9 @@ from click.testing import CliRunner
 
 from tests.test_mcp import table
 from triage.ground.errors import TriageError
-from triage.products.batch.batch import Batch
+from triage.products.batch.batch_contents import Batch
+from triage.products.folder_watch import watch
 from triage.products.settings import Settings
-from triage.products.watch import watch
 
 
 class Farm:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import checkout, run
-from triage.products.proof import wording_check
-from triage.rulebook import causes, packs
+from triage.products.rule_checks import wording_check
+from triage.rulebook import cause_reader, packs
 from triage.rulebook.packs import Rulebook
 
 
@@ -44,7 +44,7 @@ def test_names_of_fields_are_no_words(book: Rulebook) -> None:
 
 
 def test_causes_are_read_too() -> None:
-    every = causes.load(packs.cause_files())
+    every = cause_reader.load(packs.cause_files())
     wrong = replace(every["overdraw"], title="Far too many layers of pixels", meaning="It stands in the way.")
     said = [str(f) for f in wording_check.check([], [wrong])]
     assert len(said) == 2

@@ -21,7 +21,7 @@ _FRONT_DOOR = {
     "occupancy": "triage.occupancy",
     "Capture": "triage.capture.capture",
     "Diagnosis": "triage.api",
-    "Finding": "triage.diagnosis.nouns",
+    "Finding": "triage.findings.finding_types",
     "Rule": "triage.rulebook.rule",
     "TriageError": "triage.ground.errors",
 }

@@ -13,30 +13,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from triage.capture.capture import Capture
-from triage.diagnosis import judged
-from triage.diagnosis.nouns import Finding
+from triage.diagnosis import diagnosis_result
 from triage.dialects import Options
 from triage.document.bundle import Bundle
+from triage.findings.finding_types import Finding
 from triage.ground.method import LATEST
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from triage.diagnosis.diagnose import Diagnostician
+    from triage.diagnosis.diagnosing import Diagnostician
 
 MOST_DOCTORS = 4  # compiled rulebooks that are kept for the next call
 _DOCTORS: dict[tuple[str, str, bytes], Diagnostician] = {}
 _TURN = threading.Lock()
 
 
-class Diagnosis(judged.Diagnosis):
+class Diagnosis(diagnosis_result.Diagnosis):
     """What triage found, with conveniences for people at a prompt or in a notebook.
 
     Iterate `findings`; `to_dict()` is the JSON result, `to_frame()` a pandas table; a notebook shows the page.
     """
 
     @classmethod
-    def of(cls, judged: judged.Diagnosis) -> Diagnosis:
+    def of(cls, judged: diagnosis_result.Diagnosis) -> Diagnosis:
         """The same judgement, with the conveniences."""
         return cls(**{f.name: getattr(judged, f.name) for f in fields(judged)})
 
@@ -47,7 +47,7 @@ class Diagnosis(judged.Diagnosis):
 
     @cached_property
     def _made(self) -> tuple[list[Finding], list[Finding]]:
-        from triage.document.make import made
+        from triage.document.assembling import made
 
         return made(self)
 
@@ -59,7 +59,7 @@ class Diagnosis(judged.Diagnosis):
     @cached_property
     def bundle(self) -> Bundle:
         """All a report may say, as plain data: what `triage.rendering` takes. Raises what `findings` raises."""
-        from triage.document.make import bundle
+        from triage.document.assembling import bundle
 
         return bundle(self, self._made)
 
@@ -71,14 +71,14 @@ class Diagnosis(judged.Diagnosis):
         """One row per finding under document.tables.COLUMNS."""
         import pandas as pd
 
-        from triage.document.tables import COLUMNS
+        from triage.document.finding_rows import COLUMNS
 
         return pd.DataFrame(self.bundle.rows, columns=list(COLUMNS))
 
     def _repr_html_(self) -> str:
         """The head of the HTML report in a frame of its own, without script; the whole page: `triage diagnose -o x.html`."""
         # imported where it is used: who only asks for findings loads no report
-        from triage.ground.voice import speaking
+        from triage.ground.terminology import speaking
         from triage.rendering import declared, templates
 
         parts: list[str] = []
@@ -120,8 +120,8 @@ def diagnose(
     keep. min_gain: least share of the frame (0-1) that a finding must give back. rules: further rule files or folders.
     Raises CaptureError for an input, RuleError for a rule, TriageError for an engine that cannot be used.
     """
-    from triage.diagnosis.diagnose import Diagnostician
-    from triage.reading import join, same
+    from triage.diagnosis.diagnosing import Diagnostician
+    from triage.reading import duplicate_captures, join
     from triage.rulebook import packs
 
     given = [captures] if isinstance(captures, str | Path | Capture) else list(captures)
@@ -138,7 +138,7 @@ def diagnose(
         _DOCTORS[key] = doctor
         while len(_DOCTORS) > MOST_DOCTORS:
             del _DOCTORS[next(iter(_DOCTORS))]
-        return Diagnosis.of(doctor.diagnose(join.joined(same.distinct(read_all)), top, min_gain))
+        return Diagnosis.of(doctor.diagnose(join.joined(duplicate_captures.distinct(read_all)), top, min_gain))
 
 
 def explain(name: str) -> dict[str, Any]:

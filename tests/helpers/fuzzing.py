@@ -419,7 +419,7 @@ class Judge:
     """Reader, diagnosis and every renderer over one case after another, and what was wrong with how they took it."""
 
     def __init__(self, book: Any = None, seconds: float = 20.0, wanted: list[str] | None = None) -> None:
-        from triage.diagnosis.diagnose import Diagnostician
+        from triage.diagnosis.diagnosing import Diagnostician
         from triage.rendering import formats
         from triage.rulebook import packs
 
@@ -438,7 +438,7 @@ class Judge:
 
     def one(self, path: Path, dialect: str = "") -> str:
         """ "report", or the text of the TriageError. Anything else that is raised is a fault."""
-        from triage.document import make
+        from triage.document import assembling
         from triage.ground.errors import TriageError
         from triage.reading import reader
         from triage.rendering import formats
@@ -450,7 +450,7 @@ class Judge:
             assert len(line.splitlines()) == 1, f"an error of {len(line.splitlines())} lines: {line[:200]!r}"
             assert len(line) <= MOST_LINE, f"an error of {len(line)} characters: {line[:200]!r}"
             return line
-        bundle = make.bundle(self.doctor.diagnose([capture], top=50))
+        bundle = assembling.bundle(self.doctor.diagnose([capture], top=50))
         for name in self.formats:
             text: list[str] = []
             formats.render(bundle, name, text.append)

@@ -7,7 +7,7 @@ import select
 import stat
 import sys
 
-from triage.capture.packed import bounded
+from triage.capture.compression import bounded
 from triage.ground.errors import BadCapture, CaptureError
 
 MOST_PIPED = 1 << 30

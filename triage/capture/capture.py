@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from triage.capture.arrays import Floats, Indices, Masks, Names
     from triage.capture.location import Locate
     from triage.capture.source import Source
-    from triage.capture.trace import Timeline, Trace
+    from triage.capture.trace_nouns import Timeline, Trace
     from triage.devices import Device
 
 SEP = "\x1f"  # joins path levels inside; marker names hold '/' and ':' but never this

@@ -24,9 +24,9 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from triage.capture import encoding, folder, packed
+from triage.capture import compression, encoding, folder
 from triage.capture.bounds import special, standard_input
-from triage.capture.packed import BYTES, bounded
+from triage.capture.compression import BYTES, bounded
 from triage.ground.errors import BadCapture, CaptureError
 
 HEAD = 1 << 18  # bytes that decide dialect and encoding; the text of a log before the table can be long
@@ -90,13 +90,13 @@ class Source:
     def _packing(self) -> str:
         """`gz`, `zst` or "": how the file is packed. What was piped is unpacked once, here."""
         if self._data is not None:
-            if how := packed.kind(self._data):
-                self._data = packed.unpack(self._data, how, self.path, self._max)
+            if how := compression.kind(self._data):
+                self._data = compression.unpack(self._data, how, self.path, self._max)
             return ""
         if self.is_folder:
             return ""
         with Path(self.path).open("rb") as f:
-            return packed.kind(f.read(4))
+            return compression.kind(f.read(4))
 
     def open(self) -> BinaryIO:
         """The bytes from the start, unpacked; raises CaptureError, and BadCapture while a damaged gz is read."""
@@ -110,7 +110,7 @@ class Source:
             return io.BytesIO(self._data)
         try:
             if how:
-                return packed.open_file(self.path, how, self._stat.st_size, self._max)
+                return compression.open_file(self.path, how, self._stat.st_size, self._max)
             return Path(self.path).open("rb", buffering=1 << 20)
         except OSError as e:
             raise CaptureError(f"{self.path}: cannot be read ({e.strerror or e})", "check its permissions") from e

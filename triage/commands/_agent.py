@@ -61,7 +61,7 @@ class Tools:
     def _diagnosed(self, path: str, device: str, marker: str) -> Any:
         from dataclasses import replace
 
-        from triage.document import make
+        from triage.document import assembling
         from triage.products import accepted
 
         settings = replace(self.settings, device=device, marker=marker)
@@ -69,7 +69,7 @@ class Tools:
             if self._doctor is None:
                 self._doctor = self.settings.diagnostician()
             d = self._doctor.diagnose([settings.read(self.allowed(path))])
-            return accepted.apply(make.bundle(d, ways=False), settings.accepted)
+            return accepted.apply(assembling.bundle(d, ways=False), settings.accepted)
 
     def diagnose(self, path: str, start: int = 1, count: int = 5, device: str = "", marker: str = "") -> dict[str, Any]:
         """The to-do list of a capture: what to fix first, what it gives back, why, and how to verify it.
@@ -77,7 +77,7 @@ class Tools:
         start, count: which items, from 1. device: GPU for exports that do not say. marker: glob, only these workloads.
         """
         from triage.document import summary
-        from triage.ground.voice import speaking
+        from triage.ground.terminology import speaking
 
         b = self._diagnosed(path, device, marker)
         with speaking(b.item, b.whose):
@@ -111,7 +111,7 @@ class Tools:
 
     def compare(self, before: list[str], after: list[str], count: int = 10) -> dict[str, Any]:
         """Did a change help? Captures before and after (several a side are repeats): verdicts with their intervals."""
-        from triage.products.compare import compare, report
+        from triage.products.compare import compare_report, comparing
 
         if not before or not after:
             raise TriageError("a comparison needs captures on both sides", "name before and after")
@@ -119,7 +119,7 @@ class Tools:
         with self._busy:
             if self._doctor is None:
                 self._doctor = self.settings.diagnostician()
-            doc = compare.compare(*(self._doctor.diagnose(side) for side in sides))
+            doc = comparing.compare(*(self._doctor.diagnose(side) for side in sides))
         frame = {k: doc["frame"][k] for k in ("before_ns", "after_ns", "verdict", "interval", "needs", "remarks")}
         pairs = sorted(doc["pairs"], key=lambda p: -abs((p["before_ns"] or 0) - (p["after_ns"] or 0)))
         listed = [
@@ -132,7 +132,7 @@ class Tools:
             for p in pairs[: max(1, min(count, 50))]
         ]
         head = {
-            "headline": report.headline(doc),
+            "headline": compare_report.headline(doc),
             "warnings": doc["warnings"],
             "frame": frame,
             "unmatched": doc["totals"]["unmatched"],

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from triage.ground.wording import as_written
+from triage.ground.phrasing import as_written
 from triage.rulebook.applies import said
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ import numpy as np
 from triage import schema
 from triage.capture.capture import SEP, Capture, Column
 from triage.derive import View
-from triage.diagnosis.nouns import Origin
-from triage.diagnosis.origins import Origins
-from triage.diagnosis.sentences import path_text
+from triage.findings.finding_types import Origin
+from triage.findings.origins import Origins
+from triage.findings.text_fields import path_text
 from triage.ground.units import display, show
-from triage.rendering.tables import inert
+from triage.rendering.findings_csv import inert
 
 LISTED = 60  # unmapped columns named in the table
 
@@ -102,8 +102,8 @@ def unknown(path: str) -> str:
     """
     from triage.capture.cells import cells, delimiter
     from triage.capture.source import Source
-    from triage.dialects import generic
-    from triage.dialects._tables import wide_table
+    from triage.dialects.custom import generic
+    from triage.dialects.tables import wide_table
 
     source = Source(path)
     if path == "-" or source.is_folder:
@@ -127,7 +127,7 @@ def unknown(path: str) -> str:
 
 def as_json(capture: Capture, metrics: Sequence[str]) -> dict[str, object]:
     """Everything as plain data, every workload and every unmapped column."""
-    from triage.document.make import origin
+    from triage.document.assembling import origin
     from triage.document.numbers import number
 
     c = capture

@@ -6,11 +6,11 @@ import numpy as np
 
 from triage.capture.capture import Capture
 from triage.commands._describe import wrap
-from triage.diagnosis import guide
-from triage.diagnosis.decision_path import LIMITS, NOTED, OPEN
-from triage.diagnosis.diagnose import Diagnostician
-from triage.diagnosis.outcomes import Outcomes
-from triage.diagnosis.sentences import path_text
+from triage.diagnosis.diagnosing import Diagnostician
+from triage.findings import guide
+from triage.findings.decision_path import LIMITS, NOTED, OPEN
+from triage.findings.outcomes import Outcomes
+from triage.findings.text_fields import path_text
 from triage.ground.units import show
 from triage.rulebook.packs import Rulebook
 

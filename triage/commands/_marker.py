@@ -12,21 +12,21 @@ from triage import schema
 from triage.capture.arrays import Indices
 from triage.capture.capture import SEP, Capture
 from triage.commands._describe import block, wrap
-from triage.diagnosis.diagnose import Diagnostician
-from triage.diagnosis.evidence import held
+from triage.diagnosis.diagnosing import Diagnostician
+from triage.diagnosis.diagnosis_result import Diagnosis
 from triage.diagnosis.gain import fractions
-from triage.diagnosis.judged import Diagnosis
-from triage.diagnosis.near import near
-from triage.diagnosis.nouns import Origin
-from triage.diagnosis.origins import Origins
-from triage.diagnosis.outcomes import Outcomes
-from triage.diagnosis.reasons import Reasons
-from triage.diagnosis.sentences import path_text, sentence
-from triage.document.make import whose
+from triage.document.assembling import whose
+from triage.findings.evidence import held
+from triage.findings.finding_types import Origin
+from triage.findings.near_misses import near
+from triage.findings.origins import Origins
+from triage.findings.outcomes import Outcomes
+from triage.findings.reasons import Reasons
+from triage.findings.text_fields import path_text, sentence
 from triage.ground.kernel_names import kernel, plain
+from triage.ground.phrasing import plural, whole_percent
+from triage.ground.terminology import said, speaking
 from triage.ground.units import show
-from triage.ground.voice import said, speaking
-from triage.ground.wording import plural, whole_percent
 from triage.inference.evaluate import BLIND, FIRED, NOT_APPLICABLE
 from triage.inference.groups import reads
 from triage.rendering.escape import clean, short

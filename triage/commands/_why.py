@@ -10,12 +10,12 @@ import numpy as np
 from triage.capture.capture import Capture
 from triage.commands._describe import wrap
 from triage.derive import derivations
-from triage.diagnosis.diagnose import Diagnostician
-from triage.diagnosis.evidence import check
-from triage.diagnosis.nouns import Origin
-from triage.diagnosis.origins import Origins
-from triage.diagnosis.outcomes import Outcomes
-from triage.diagnosis.sentences import path_text
+from triage.diagnosis.diagnosing import Diagnostician
+from triage.findings.evidence import check
+from triage.findings.finding_types import Origin
+from triage.findings.origins import Origins
+from triage.findings.outcomes import Outcomes
+from triage.findings.text_fields import path_text
 from triage.ground.units import show
 from triage.inference.evaluate import BLIND, FIRED, NOT_APPLICABLE, OVERRULED, missing
 from triage.inference.groups import reads, wanted

@@ -70,7 +70,7 @@ def command(
     workload and the whole to-do list are reported, and its 100 best findings; --full lists them all.
     """
     from triage.commands._stderr import complain
-    from triage.products.batch import batch, find, run
+    from triage.products.batch import batch_contents, find, run
 
     found = find.gather(paths, output)
     if found.other:
@@ -90,7 +90,7 @@ def command(
             found.captures, settings, Path(output), jobs=jobs or cores, resume=resume, dask=dask, progress=progress
         )
     complain(f"{done.line()} -> {output}")
-    batch.refuse(done)
+    batch_contents.refuse(done)
     return 2 if strict and done.errors else 0
 
 

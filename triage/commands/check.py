@@ -22,8 +22,8 @@ def command(paths: tuple[str, ...], coverage: bool) -> int:
     pack is checked.
     """
     from triage.ground.errors import RuleError
-    from triage.products.proof import check, published, wording_check
-    from triage.rulebook import causes, packs, rulefile
+    from triage.products.rule_checks import published, rule_tests, wording_check
+    from triage.rulebook import cause_reader, packs, rulefile
 
     failures: list[str] = []
     rules = []
@@ -41,8 +41,8 @@ def command(paths: tuple[str, ...], coverage: bool) -> int:
         failures.append(str(e))
         book = packs.Rulebook(tuple(rules))
     chosen = [r for r in book.rules if not asked or Path(r.file).resolve() in asked]
-    failures += [str(f) for f in check.check(chosen)]
-    vocabulary = () if asked else causes.load(packs.cause_files()).values()
+    failures += [str(f) for f in rule_tests.check(chosen)]
+    vocabulary = () if asked else cause_reader.load(packs.cause_files()).values()
     failures += [str(f) for f in wording_check.check(chosen, vocabulary)]
     ran = 0
     if published.applicable(book):
@@ -51,9 +51,9 @@ def command(paths: tuple[str, ...], coverage: bool) -> int:
             failures += [f"{case.label} ({case.method}): {w}" for w in wrong]
     for line in failures:
         say(line)
-    say(check.summary(chosen, failures, ran))
+    say(rule_tests.summary(chosen, failures, ran))
     if coverage:
-        from triage.products.proof.coverage import report
+        from triage.products.rule_checks.coverage import report
 
         say(report(book))
     return 1 if failures else 0

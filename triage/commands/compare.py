@@ -12,8 +12,8 @@ from triage.commands import _common, _places, _types
 from triage.ground.errors import TriageError
 
 if TYPE_CHECKING:
-    from triage.diagnosis.diagnose import Diagnostician
-    from triage.diagnosis.judged import Diagnosis
+    from triage.diagnosis.diagnosing import Diagnostician
+    from triage.diagnosis.diagnosis_result import Diagnosis
     from triage.products.settings import Settings
 
 FORMATS = ("terminal", "markdown", "html", "json", "junit")
@@ -99,18 +99,18 @@ def command(
     """
     from triage.commands._stderr import complain
     from triage.files import writing as out
-    from triage.products.compare import compare, report
+    from triage.products.compare import compare_report, comparing
 
     before, after = _named(sides, first, second)
     form = _common.implied(format, output, FORMATS)
     doctor = settings.diagnostician()
     old, new = (_side(texts, doctor, settings) for texts in (before, after))
-    doc = compare.compare(old, new, noise, threshold, margin, settings.full)
+    doc = comparing.compare(old, new, noise, threshold, margin, settings.full)
     with out.sink(output) as write:
-        write(report.render(doc, form, settings.full))
+        write(compare_report.render(doc, form, settings.full))
     # the terminal's report begins with the warnings
     warned = doc["warnings"] if output or form != "terminal" else []
-    for said in (*warned, report.failed(doc), report.open_questions(doc)):
+    for said in (*warned, compare_report.failed(doc), compare_report.open_questions(doc)):
         if said:
             complain(said)
     return 1 if doc["regressions"] else 0

@@ -16,7 +16,7 @@ FRAME = ("gpu-trace", "demo_frame")
 @click.option("--open", "show", is_flag=True, help="Open the page in the browser.")
 def command(output: str | None, show: bool) -> int:
     """Diagnose the bundled demo frame, a synthetic one: here in the terminal, or with -o or --open as a page."""
-    from triage.document import make
+    from triage.document import assembling
     from triage.files import writing
     from triage.files.bundled import share
     from triage.products.settings import Settings
@@ -27,7 +27,7 @@ def command(output: str | None, show: bool) -> int:
     diagnosis = settings.diagnostician().diagnose([settings.read(str(capture))])
     target = output or (_page() if show else None)
     format = _common.implied(None, target) if output else "html" if show else "terminal"
-    bundle = make.bundle(diagnosis, ways=formats.shows_ways(format))
+    bundle = assembling.bundle(diagnosis, ways=formats.shows_ways(format))
     with writing.sink(target) as write:
         formats.render(bundle, format, write, **_common.window(target))
     if target:

@@ -11,7 +11,7 @@ import click
 from triage.commands import _common, _types
 from triage.ground.errors import TriageError
 from triage.ground.limiters import LEVELS
-from triage.ground.wording import plural
+from triage.ground.phrasing import plural
 from triage.rendering import formats
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def command(
     """
     from triage.commands._progress import progress
     from triage.commands._stderr import complain
-    from triage.document import make
+    from triage.document import assembling
     from triage.files import writing as out
     from triage.products import accepted
     from triage.reading import join
@@ -84,14 +84,14 @@ def command(
             if not captures:
                 return 2
             if len(captures) > 1:
-                from triage.reading import same
+                from triage.reading import duplicate_captures
 
-                captures = same.distinct(captures)
+                captures = duplicate_captures.distinct(captures)
             captures = join.joined(captures, settings.marker)
             at.say(f"judging {plural(sum(map(len, captures)), 'workload')}")
             diagnosis = doctor.diagnose(captures, top=settings.top, min_gain=settings.min_gain)
         at.say("looking up the evidence")
-        bundle = accepted.apply(make.bundle(diagnosis, ways=formats.shows_ways(form)), settings.accepted)
+        bundle = accepted.apply(assembling.bundle(diagnosis, ways=formats.shows_ways(form)), settings.accepted)
         if output not in (None, "-"):
             at.say(f"writing {output}")
             with out.sink(output) as write:

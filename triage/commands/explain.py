@@ -42,7 +42,7 @@ def command(name: str, on: str | None, settings: Settings) -> int:
     with writing.sink(None) as write:
         if name.lower() == "guide":
             from triage.commands import _guide
-            from triage.diagnosis.diagnose import Diagnostician
+            from triage.diagnosis.diagnosing import Diagnostician
 
             doctor = Diagnostician(book, settings.method, settings.engine)
             write(_guide.way(settings.read(on), doctor) if on else _guide.listing(book))
@@ -57,7 +57,7 @@ def text_on(name: str, capture: Capture, path: str, settings: Settings, book: Ru
     """Why a rule speaks on a capture, or what is known of a marker there, as text; raises TriageError for neither."""
     from triage import schema
     from triage.commands import _marker, _why
-    from triage.diagnosis.diagnose import Diagnostician
+    from triage.diagnosis.diagnosing import Diagnostician
     from triage.ground import glossary
 
     doctor = Diagnostician(book, settings.method, settings.engine)

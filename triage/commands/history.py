@@ -58,8 +58,8 @@ def add(
 ) -> int:  # fmt: skip
     """Diagnose captures and keep them as runs of one build. FILE is one run; the same file twice is one run."""
     from triage.commands._stderr import complain
-    from triage.diagnosis.identity import scope as scope_of
-    from triage.document import make
+    from triage.document import assembling
+    from triage.findings.identity import scope as scope_of
     from triage.products.history import origin, store
     from triage.products.history.record import Key, record
 
@@ -72,7 +72,7 @@ def add(
             try:
                 capture = settings.read(path)
                 d = doctor.diagnose([capture])
-                run = record(d, make.bundle(d, ways=False))
+                run = record(d, assembling.bundle(d, ways=False))
             except TriageError as e:
                 complain(str(e))
                 bad += 1
@@ -90,9 +90,9 @@ def list_(history: str, branch: str, scope: str | None, device: str | None) -> i
     """List builds, oldest first: date, branch, runs, frame time."""
     import numpy as np
 
-    from triage.ground.wording import plural
+    from triage.ground.phrasing import plural
     from triage.products.history import store
-    from triage.products.history.report import date
+    from triage.products.history.history_report import date
     from triage.rendering.phrases import time as shown
 
     with store.opened(history) as db:
@@ -138,14 +138,14 @@ def show(
 ) -> int:  # fmt: skip
     """Draw the trend of the frame, of markers (a glob: their sum) or of a cause, with the builds that moved it."""
     from triage.files import writing as out
-    from triage.products.history import line, report, store
+    from triage.products.history import history_report, store, trend_series
 
     with store.opened(history) as db:
         alike, newest = _builds(db, branch, scope, device)
         order = [b for b in alike if b.key.branch == newest.key.branch][-last:]
-        doc = line.trend_of(db, order, what)
+        doc = trend_series.trend_of(db, order, what)
     with out.sink(output) as write:
-        write(report.trend(doc, _common.implied(format, output, ("terminal", "html", "json")), full))
+        write(history_report.trend(doc, _common.implied(format, output, ("terminal", "html", "json")), full))
     return 0
 
 
@@ -177,7 +177,7 @@ def gate(
     from triage.commands._stderr import complain
     from triage.files import writing as out
     from triage.products import project
-    from triage.products.history import report, store
+    from triage.products.history import history_report, store
     from triage.products.history.gate import choose
     from triage.products.history.gate import gate as judge
 
@@ -187,7 +187,7 @@ def gate(
         budgets = dict(project.load(datetime.now(UTC).date()).budgets)
         doc = judge(db, alike, judged, against=against, baseline=baseline, threshold=threshold, budgets=budgets)
     with out.sink(output) as write:
-        write(report.gate(doc, format, full))
+        write(history_report.gate(doc, format, full))
     if not doc["failed"]:
         return 0
     more = len(doc["failed"]) - 1

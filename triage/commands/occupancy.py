@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from triage.occupancy import Model, Occupancy
     from triage.occupancy.clusters import Clusters
     from triage.occupancy.grid import Shape
-    from triage.occupancy.report import Report
+    from triage.occupancy.occupancy_report import Report
 
 
 @click.command("occupancy")
@@ -82,7 +82,7 @@ def command(
     triage occupancy --device H100 --threads 384 --regs 168 --shared 200K --cluster 4
     """
     from triage.occupancy import launch_shape, occupancy
-    from triage.occupancy.report import Report, latency_of
+    from triage.occupancy.occupancy_report import Report, latency_of
 
     form = _common.implied(form, output, ("terminal", "markdown", "json", "html"))
     found = _device(arch, device)
@@ -278,7 +278,7 @@ def _markdown(report: Report) -> str:
 
 
 def _html(report: Report) -> str:
-    from triage.occupancy.report import plots
+    from triage.occupancy.occupancy_report import plots
     from triage.rendering import declared, templates
     from triage.rendering.html.page import STYLES, shell
 

@@ -15,7 +15,7 @@ from triage.ground.errors import TriageError
 if TYPE_CHECKING:
     from triage.document.bundle import Entry
     from triage.products.settings import Settings
-    from triage.products.tickets.tickets import Ticket
+    from triage.products.tickets.compose import Ticket
 
 TRACKERS = ("github", "gitlab", "jira", "redmine")
 
@@ -77,9 +77,9 @@ def command(
     only: GITHUB_TOKEN, GITLAB_TOKEN, JIRA_TOKEN (with JIRA_USER for Jira Cloud), REDMINE_API_KEY.
     """
     from triage.commands._stderr import complain
-    from triage.document import make
+    from triage.document import assembling
     from triage.products import accepted
-    from triage.products.tickets import folder, tickets
+    from triage.products.tickets import compose, ticket_folder
     from triage.products.tickets.states import FIXED
     from triage.reading import join
     from triage.rendering.phrases import time
@@ -92,7 +92,7 @@ def command(
     if send and not post:
         raise TriageError("--send needs --post", "say which tracker: --post github|gitlab|jira|redmine")
     # before any work: a wrong file is said at once
-    old = folder.read_old(Path(since)) if since else []
+    old = ticket_folder.read_old(Path(since)) if since else []
     doctor = settings.diagnostician()
     captures, bad = [], 0
     for path in files:
@@ -106,9 +106,9 @@ def command(
     d = doctor.diagnose(join.joined(captures, settings.marker))
     for note in d.notes:
         complain(f"note: {note}")
-    bundle = accepted.apply(make.bundle(d), settings.accepted)
-    found = tickets.make(bundle, settings.scope, min_saving, old, settings.owners)
-    missing = folder.write(found, bundle, Path(output), old, settings.scope)
+    bundle = accepted.apply(assembling.bundle(d), settings.accepted)
+    found = compose.make(bundle, settings.scope, min_saving, old, settings.owners)
+    missing = ticket_folder.write(found, bundle, Path(output), old, settings.scope)
     for t in found:
         was = f" (was {time(t.was_ns)})" if t.was_ns else ""
         say(f"{t.fingerprint}  {t.state:8}  {t.title}{was}")

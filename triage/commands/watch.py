@@ -11,7 +11,7 @@ from triage.commands import _common, _types
 from triage.ground.errors import TriageError
 
 if TYPE_CHECKING:
-    from triage.products.batch.batch import Batch
+    from triage.products.batch.batch_contents import Batch
     from triage.products.batch.workers import Outcome
     from triage.products.settings import Settings
 
@@ -37,7 +37,7 @@ def command(folders: tuple[str, ...], output: str, every: float, jobs: int, once
     Runs until it is interrupted; started again, it goes on where it was.
     """
     from triage.commands._stderr import complain
-    from triage.products import watch
+    from triage.products import folder_watch
 
     for folder in folders:
         if not Path(folder).is_dir():
@@ -54,7 +54,7 @@ def command(folders: tuple[str, ...], output: str, every: float, jobs: int, once
     def told(batch: Batch) -> None:
         complain(f"{batch.line()} -> {output}")
 
-    watch.watch(
+    folder_watch.watch(
         folders, settings, Path(output), every=every, jobs=jobs, progress=done, told=told, rounds=2 if once else None
     )
     return 0

@@ -14,7 +14,7 @@ import numpy as np
 from triage.capture.arrays import Values
 from triage.derive._arrays import full
 from triage.derive._derivation import Derivation
-from triage.derive.api import api_known
+from triage.derive.api_kind import api_known
 
 if TYPE_CHECKING:
     from triage.derive import View

@@ -19,7 +19,7 @@ from triage.derive._derivation import Derivation
 from triage.derive.vendor import vendor_of
 from triage.ground.columns import is_column
 from triage.ground.method import CLUSTER, HIGH, LOW, RAISED
-from triage.ground.wording import points, whole_percent
+from triage.ground.phrasing import points, whole_percent
 from triage.schema.derived import HARDWARE_UNITS
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from triage.devices.limits import AmdLimits, ClusterLayout, Disagreement, IntelLimits, Limits, NvidiaLimits
-from triage.devices.tables import (
+from triage.devices.limit_tables import (
     amd_names,
     amd_rows,
     cluster_layouts,
@@ -28,6 +27,7 @@ from triage.devices.tables import (
     read,
     scaled,
 )
+from triage.devices.limits import AmdLimits, ClusterLayout, Disagreement, IntelLimits, Limits, NvidiaLimits
 from triage.ground.errors import TriageError
 
 __all__ = [

@@ -1,1 +1,1 @@
-"""Capture + rules -> what is wrong, what it costs, and why: arrays first, objects for what is shown."""
+"""Capture + rules -> what fired, what it saves, which cause is the root: arrays over all workloads."""

@@ -20,7 +20,7 @@ from triage.ground.columns import is_column
 from triage.ground.limiters import CLASSES
 from triage.ground.method import BANDWIDTH, MATTERS, RAISED, TINY_NS, stated
 from triage.ground.units import show
-from triage.reading.passes import DRAW, MOST
+from triage.reading.pass_tree import DRAW, MOST
 from triage.rulebook.packs import Rulebook
 from triage.schema.derived import HARDWARE_UNITS
 

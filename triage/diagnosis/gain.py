@@ -19,7 +19,7 @@ from triage.capture.arrays import Floats, Indices, Values
 from triage.derive import View
 from triage.derive._arrays import highest
 from triage.ground.columns import anywhere, is_column
-from triage.ground.parts import EVERY, ROLLUPS, UNITS
+from triage.ground.gpu_units import EVERY, ROLLUPS, UNITS
 from triage.inference.evaluate import Lookup
 from triage.rulebook.rule import GainModel, Rule
 

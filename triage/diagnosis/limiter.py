@@ -9,7 +9,7 @@ import numpy as np
 
 from triage.capture.arrays import Codes, Floats, Masks
 from triage.derive import View
-from triage.derive.sm import STALL_NAMED
+from triage.derive.sm_activity import STALL_NAMED
 from triage.derive.speed_of_light import Clusters, clusters
 from triage.ground.columns import is_column
 from triage.ground.limiters import BANDS, code

@@ -8,7 +8,7 @@ from triage.capture.arrays import Floats, Masks, Values
 from triage.capture.capture import Capture
 from triage.derive import View
 from triage.ground.columns import is_column
-from triage.reading.passes import Pass, passes
+from triage.reading.pass_tree import Pass, passes
 
 Facts = dict[str, tuple[float, str]]  # metric -> (value, formula)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from triage.capture.trace import DeviceTimeline, Timeline
-from triage.ground.gaps import GAP_WORDS
+from triage.capture.trace_nouns import DeviceTimeline, Timeline
+from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.units import show
 
 Facts = dict[str, tuple[float, str]]  # metric -> (value, formula)

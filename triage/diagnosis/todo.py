@@ -14,8 +14,8 @@ from dataclasses import replace
 import numpy as np
 
 from triage.capture.arrays import Floats, Indices, distinct
-from triage.diagnosis.judged import Item, Part
-from triage.diagnosis.roots import Vocabulary
+from triage.diagnosis.diagnosis_result import Item, Part
+from triage.diagnosis.root_causes import Vocabulary
 
 NAMED = 50  # workloads named per item; beyond that only the count is given
 

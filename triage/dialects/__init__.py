@@ -13,13 +13,12 @@ and, where it can, `SIGN`: words in lower case of which one at least stands in t
 recognises, () where it recognises no text; beside it `FOLDERS = True` where it recognises folders, too. Only where one is
 found is the module imported and asked, so both are read as text: one literal on one line. Other bytes are shown to all.
 
-To add one, put a module into this folder; nothing else lists it. What several dialects share lives in the underscore
-packages, by vendor (`_nvidia`, `_amd`, `_intel`), by kind of tool (`_graphics`) and for any table (`_tables`). Three
-things stand elsewhere:
+To add one, put a module into any folder below this one; nothing else lists it. Folders are named after who writes the
+exports; a dialect lies beside what it alone uses, and `tables/` holds what all share. Three things stand elsewhere:
 
 - Files that lie beside an export and belong to it are found by the reader itself, but a batch must not take them for
   captures of their own: declare them in `_FAMILIES` of triage/products/batch/find.py.
-- What Nsight Compute calls a metric, which spelling wins and how to collect it is `_nvidia/ncu_names.py`, for all its
+- What Nsight Compute calls a metric, which spelling wins and how to collect it is `nvidia/ncu_names.py`, for all its
   pages together.
 - A counter whose meaning no tool disputes is an alias in triage/schema, not a table of a dialect.
 """
@@ -27,7 +26,6 @@ things stand elsewhere:
 from __future__ import annotations
 
 import importlib
-import pkgutil
 from ast import literal_eval
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -36,7 +34,7 @@ from functools import cache, partial
 from inspect import signature
 from pathlib import Path
 from types import ModuleType
-from typing import Protocol, cast, runtime_checkable
+from typing import NamedTuple, Protocol, cast, runtime_checkable
 
 from triage.capture.capture import Table
 from triage.capture.cells import cells
@@ -98,34 +96,45 @@ _FUNCTIONS = ("recognise", "read", "names")
 
 def dialects() -> dict[str, Dialect]:
     """name -> dialect module, from the files of this folder; raises TypeError for a module that is none."""
-    return {dialect.NAME: dialect for dialect in map(_dialect, _signs())}
+    return {m.dialect: _dialect(m.name) for m in _modules()}
 
 
 def named(name: str) -> Dialect | None:
-    """The dialect of a name, None for an unknown one; no other is imported where its module is called like it."""
-    module = name.replace("-", "_")
-    if module in _signs() and name == (found := _dialect(module)).NAME:
-        return found
-    return dialects().get(name)
+    """The dialect of a name, None for an unknown one; no other is imported."""
+    return next((_dialect(m.name) for m in _modules() if m.dialect == name), None)
+
+
+class _Module(NamedTuple):
+    """A dialect as its text declares it: module below this package, NAME, SIGN (None without one), FOLDERS."""
+
+    name: str
+    dialect: str
+    sign: tuple[str, ...] | None
+    folders: bool
 
 
 @cache
-def _signs() -> dict[str, tuple[tuple[str, ...] | None, bool]]:
-    """Module -> its SIGN, None where it has none, and whether it may know a folder.
+def _modules() -> tuple[_Module, ...]:
+    """All modules below this folder that declare a NAME, by name.
 
     Nothing is imported for it: that would cost as much as a small diagnosis.
     """
-    names = sorted(i.name for i in pkgutil.iter_modules(__path__) if not i.name.startswith("_"))
-    return {name: _sign(Path(__file__).with_name(f"{name}.py")) for name in names}
+    home = Path(__file__).parent
+    paths = ((".".join(p.relative_to(home).with_suffix("").parts), p) for p in home.rglob("*.py"))
+    found = (_declared(name, path.read_text("utf-8")) for name, path in sorted(paths))
+    return tuple(m for m in found if m is not None)
 
 
-def _sign(module: Path) -> tuple[tuple[str, ...] | None, bool]:
-    try:
-        text = module.read_text("utf-8")
-    except OSError:  # installed without its text
-        return None, True
-    said = text.partition("\nSIGN = ")[2].partition("\n")[0]
-    return (tuple(literal_eval(said)), "\nFOLDERS = True\n" in text) if said else (None, True)
+def _declared(module: str, text: str) -> _Module | None:
+    def value(word: str) -> str:
+        return text.partition(f"\n{word} = ")[2].partition("\n")[0]
+
+    if module == "__init__" or not (name := value("NAME")):
+        return None
+    sign = value("SIGN")
+    return _Module(
+        module, literal_eval(name), literal_eval(sign) if sign else None, not sign or value("FOLDERS") == "True"
+    )
 
 
 @cache
@@ -136,9 +145,9 @@ def _dialect(module: str) -> Dialect:
 def _asked(source: Source) -> Iterator[Dialect]:
     """The dialects that may know a source."""
     text = _plain_text(source)
-    for module, (sign, folders) in _signs().items():
-        if folders if source.is_folder else text is None or sign is None or any(word in text for word in sign):
-            yield _dialect(module)
+    for m in _modules():
+        if m.folders if source.is_folder else text is None or m.sign is None or any(word in text for word in m.sign):
+            yield _dialect(m.name)
 
 
 def _plain_text(source: Source) -> str | None:
@@ -206,7 +215,7 @@ def pick(source: Source, wanted: str = "", mapped: bool = False) -> tuple[Dialec
         if not source.is_folder and not source.head_text.strip():
             raise NotTriageable(f"{source.path}: the file is empty", "export again")
         if mapped and not source.is_folder:
-            return _dialect("generic"), "columns mapped with --map"
+            return _dialect("custom.generic"), "columns mapped with --map"
         if offered := _offered(source):
             raise UnknownDialect(f"{source.path}: the folder as a whole is no export", offered)
         raise UnknownDialect(

@@ -10,14 +10,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, overload
 
-from triage.document.apart import apart
 from triage.document.bundle import Bundle, Entry
-from triage.ground.gaps import GAP_WORDS
+from triage.document.disambiguate import apart
+from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.kernel_names import kernel, plain
 from triage.ground.limiters import BY_ID, SMALL
+from triage.ground.phrasing import lower_first, percent, plural
+from triage.ground.terminology import said
 from triage.ground.units import show
-from triage.ground.voice import said
-from triage.ground.wording import lower_first, percent, plural
 
 FIRST = 5  # things to do first
 GAPS_SHOWN = 10

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, overload
 
-from triage.diagnosis.judged import Diagnosis
-from triage.diagnosis.nouns import Finding
-from triage.diagnosis.outcomes import Outcomes
+from triage.diagnosis.diagnosis_result import Diagnosis
 from triage.document.bundle import Entry
-from triage.document.causes import Causes
-from triage.document.columns import Columns
+from triage.document.cause_entries import Causes
+from triage.document.workload_columns import Columns
+from triage.findings.finding_types import Finding
+from triage.findings.outcomes import Outcomes
 
 TOGETHER = 100  # entries made ready at once: of a thousand, what was made first has left the cache when it is written
 

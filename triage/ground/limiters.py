@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from triage.ground.method import CLUSTER, HIGH, LOW
-from triage.ground.wording import points, whole_percent
+from triage.ground.phrasing import points, whole_percent
 
 _HIGH, _LOW = whole_percent(HIGH), whole_percent(LOW)
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from triage.ground.wording import as_written, fill
+from triage.ground.phrasing import as_written, fill
 
 REVISIONS = ("v1", "v2")
 LATEST = "v2"

@@ -16,7 +16,7 @@ from triage.derive import View, leaves
 from triage.ground.columns import anywhere, is_column
 from triage.inference.engine import Engine
 from triage.inference.groups import RULES, Input, sign
-from triage.inference.setting import setting
+from triage.inference.rule_context import setting
 from triage.rulebook.applies import may_hold
 from triage.rulebook.expression import FALSE, TRUE, UNKNOWN, Condition, Expression
 from triage.rulebook.rule import Rule

@@ -17,7 +17,7 @@ from triage.derive import View
 from triage.inference.engine import Engine
 from triage.inference.evaluate import Lookup, Truth, settle
 from triage.inference.groups import Group, Input, Member, sign
-from triage.inference.setting import setting
+from triage.inference.rule_context import setting
 from triage.rulebook.applies import may_hold
 
 Holding: TypeAlias = Masks | bool | np.bool_  # where a condition holds, or one truth for all

@@ -23,7 +23,7 @@ from triage.occupancy.core import LIMITERS, UNLIMITED, Numbers
 from triage.occupancy.cuda import CudaOptions
 from triage.occupancy.grid import LaunchShape, flat_index, launch_shape, warps_needed
 from triage.occupancy.model import Launch, Model, model_for
-from triage.occupancy.result import Occupancy, OccupancyArray, single
+from triage.occupancy.occupancy_result import Occupancy, OccupancyArray, single
 from triage.occupancy.steps import Change, Plateau, Step
 from triage.occupancy.tile import Tile, tile
 from triage.occupancy.waste import Waste

@@ -10,8 +10,8 @@ import numpy as np
 
 from triage.devices import AmdLimits, Limits, NvidiaLimits
 from triage.ground.errors import TriageError
-from triage.occupancy import amd, cuda
-from triage.occupancy.amd import AmdOptions
+from triage.occupancy import amd_model, cuda
+from triage.occupancy.amd_model import AmdOptions
 from triage.occupancy.core import Bits, Core, Ints, Numbers
 from triage.occupancy.cuda import CudaOptions
 
@@ -75,7 +75,7 @@ class Model:
         """Most warps or waves resident on one unit."""
         if isinstance(self.limits, NvidiaLimits):
             return self.limits.max_warps
-        return self.limits.waves_per_simd * amd.simds(self.limits, self._amd())
+        return self.limits.waves_per_simd * amd_model.simds(self.limits, self._amd())
 
     @property
     def words(self) -> dict[str, str]:
@@ -92,7 +92,11 @@ class Model:
         if isinstance(limits, NvidiaLimits):
             caps = {"registers": limits.registers_per_thread, "shared": cuda.shared_cap(limits, self.cuda)}
         else:
-            caps = {"registers": limits.vgprs_per_wave, "shared": limits.lds_per_group, "sgprs": amd.sgpr_cap(limits)}
+            caps = {
+                "registers": limits.vgprs_per_wave,
+                "shared": limits.lds_per_group,
+                "sgprs": amd_model.sgpr_cap(limits),
+            }
         return caps[resource]
 
     def run(self, **arguments: object) -> Core:
@@ -121,7 +125,9 @@ class Model:
         threads, registers, shared = ints["threads"], ints["registers"], ints["shared"]
         if isinstance(self.limits, NvidiaLimits):
             return cuda.evaluate(self.limits, self.cuda, threads, registers, shared, ints.get("barriers"))
-        return amd.evaluate(self.limits, self._amd(), threads, registers, shared, ints.get("sgprs"), ints.get("agprs"))
+        return amd_model.evaluate(
+            self.limits, self._amd(), threads, registers, shared, ints.get("sgprs"), ints.get("agprs")
+        )
 
     # Both exist exactly where the limits are AMD's; the type checker cannot know.
     def _amd(self) -> AmdOptions:
@@ -139,7 +145,7 @@ def model_for(
 ) -> Model:
     """The model of an architecture; raises TriageError where wave or mode do not exist there."""
     if isinstance(limits, AmdLimits):
-        return Model(limits, CudaOptions(), amd.options_for(limits, wave, mode))
+        return Model(limits, CudaOptions(), amd_model.options_for(limits, wave, mode))
     if wave not in (None, limits.warp_size):
         raise TriageError(f"wave {wave}: {limits.arch} runs warps of {limits.warp_size} threads")
     if mode is not None:

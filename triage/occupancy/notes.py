@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from triage.devices import AmdLimits, NvidiaLimits, is_family
-from triage.occupancy import amd, cuda
+from triage.occupancy import amd_model, cuda
 from triage.occupancy.model import Launch, Model
 
 
@@ -71,10 +71,10 @@ def _amd(model: Model, limits: AmdLimits, launch: Launch, groups: int) -> list[s
     assert model.amd is not None
     registers = np.asarray([launch.registers], dtype=np.int32)
     agprs = None if launch.agprs is None else np.asarray([launch.agprs], dtype=np.int32)
-    taken = amd.allocated_vgprs(limits, model.amd, amd.total_vgprs(limits, registers, agprs))
+    taken = amd_model.allocated_vgprs(limits, model.amd, amd_model.total_vgprs(limits, registers, agprs))
     # What most published tables list, and what people compare with: waves by registers alone, groups not considered.
     alone = min(limits.waves_per_simd, limits.vgprs[model.amd.wave] // max(int(taken[0]), 1))
-    simds = amd.simds(limits, model.amd)
+    simds = amd_model.simds(limits, model.amd)
     waves = groups * -(-launch.threads // model.amd.wave)
     real = -(-waves // simds)
     found = []
@@ -115,7 +115,7 @@ def _registers(model: Model, launch: Launch) -> str:
         assert model.amd is not None
         if launch.agprs and launch.agprs > 256:
             return f"{launch.agprs} AGPR are more than a wave can have"
-        simds = amd.simds(limits, model.amd)
+        simds = amd_model.simds(limits, model.amd)
         return (
             f"one group needs {waves} waves at once, {waves / simds:g} per SIMD, "
             f"and {launch.registers} {name} leave room for fewer"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from triage.devices import NvidiaLimits
-from triage.occupancy import amd, cuda
+from triage.occupancy import amd_model, cuda
 from triage.occupancy.model import Launch, Model
 
 
@@ -64,13 +64,13 @@ def account(model: Model, launch: Launch, groups: int, waves: int) -> dict[str, 
         assert model.amd is not None
         limits, options = model.limits, model.amd
         lane_bytes = 4 * options.wave
-        file = lane_bytes * limits.vgprs[options.wave] * amd.simds(limits, options)
+        file = lane_bytes * limits.vgprs[options.wave] * amd_model.simds(limits, options)
         agprs = None if launch.agprs is None else np.asarray([launch.agprs], dtype=np.int32)
-        total = amd.total_vgprs(limits, registers, agprs)
-        per_wave = lane_bytes * int(amd.allocated_vgprs(limits, options, total)[0])
+        total = amd_model.total_vgprs(limits, registers, agprs)
+        per_wave = lane_bytes * int(amd_model.allocated_vgprs(limits, options, total)[0])
         asked = lane_bytes * int(total[0])
-        taken = int(amd.allocated_lds(limits, shared)[0])
-        room = amd.lds(limits, options)
+        taken = int(amd_model.allocated_lds(limits, shared)[0])
+        room = amd_model.lds(limits, options)
     # Lanes are per group and the same for all of them; the rest is per SM, CU or WGP.
     return {
         "registers": Waste(file, resident * per_wave, resident * asked, "bytes"),

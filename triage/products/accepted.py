@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from triage.document.bundle import Bundle, Entry
-from triage.ground.wording import lower_first, plural
+from triage.ground.phrasing import lower_first, plural
 from triage.products.project import Accepted
 from triage.products.settings import matches
 from triage.rendering import phrases

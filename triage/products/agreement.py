@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from triage.capture.capture import Opinion
-from triage.diagnosis.judged import Diagnosis
-from triage.diagnosis.outcomes import Outcomes
-from triage.diagnosis.second_opinion import BLIND_TO, NAMED, ROOT, RULED_OUT, Heard, SecondOpinion, best
+from triage.diagnosis.diagnosis_result import Diagnosis
 from triage.files import plain_json
+from triage.findings.outcomes import Outcomes
+from triage.findings.profiler_rules import BLIND_TO, NAMED, ROOT, RULED_OUT, Heard, SecondOpinion, best
+from triage.ground.phrasing import plural, whole_percent
 from triage.ground.units import show
-from triage.ground.wording import plural, whole_percent
 
 LEAST = 0.05  # an estimate up to which nobody would act
 WIDTH = 100

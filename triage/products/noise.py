@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 
 from triage.capture.arrays import Codes, Floats, Indices, Masks
-from triage.ground.wording import plural
+from triage.ground.phrasing import plural
 
 Runs: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float64]]  # runs x workloads
 VERDICTS = FASTER, SLOWER, SAME, UNKNOWN = "faster", "slower", "same", "cannot tell"

@@ -13,7 +13,7 @@ from triage.products.project import Accepted
 if TYPE_CHECKING:
     from triage.capture.capture import Capture
     from triage.capture.source import Source
-    from triage.diagnosis.diagnose import Diagnostician
+    from triage.diagnosis.diagnosing import Diagnostician
     from triage.rulebook.packs import Rulebook
 
 
@@ -52,7 +52,7 @@ class Settings:
     @property
     def most_unpacked(self) -> int:
         """Bytes that a compressed export may unpack to."""
-        from triage.capture.packed import BYTES
+        from triage.capture.compression import BYTES
 
         return BYTES if self.max_unpacked is None else self.max_unpacked
 
@@ -67,7 +67,7 @@ class Settings:
 
     def diagnostician(self) -> Diagnostician:
         """Rules and engine, compiled; raises what `rulebook` does, and TriageError where no engine is installed."""
-        from triage.diagnosis.diagnose import Diagnostician
+        from triage.diagnosis.diagnosing import Diagnostician
 
         return Diagnostician(self.rulebook(), self.method, self.engine)
 

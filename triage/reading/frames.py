@@ -11,8 +11,8 @@ import numpy as np
 
 from triage.capture.arrays import Floats, Indices, Masks, numbered
 from triage.capture.capture import SEP, Capture, Quality, Table
+from triage.ground.phrasing import plural
 from triage.ground.units import show
-from triage.ground.wording import plural
 
 LEAST = 3  # different markers in a sequence: fewer repeat without being frames
 SPIKE = 2.0  # a marker that takes twice its median in one frame is worth a remark

@@ -16,8 +16,8 @@ from triage import dialects
 from triage.capture.arrays import Floats, Indices
 from triage.capture.capture import Capture, Column, Opinion, Quality, Table
 from triage.capture.location import Location
+from triage.ground.phrasing import plural
 from triage.ground.units import show
-from triage.ground.wording import plural
 from triage.reading import reader
 
 _SHAPE = ("launch.grid_size", "launch.block_size")

@@ -14,11 +14,11 @@ from triage import schema
 from triage.capture.arrays import Masks
 from triage.capture.capture import Column, Quality, Table
 from triage.ground.method import CLOCK_NS, TINY_NS, in_words
+from triage.ground.phrasing import plural
 from triage.ground.units import show
-from triage.ground.wording import plural
 
 if TYPE_CHECKING:
-    from triage.capture.trace import Timeline
+    from triage.capture.trace_nouns import Timeline
 
 ABSURD = 1e20  # 64-bit counters end at 1.8e19
 MOST_OF = {"ns": 3.2e16, "hz": 1e12, "byte/s": 1e17}  # a year; a hundred times what any memory or clock reaches

@@ -11,14 +11,14 @@ import numpy as np
 
 from triage import devices, dialects
 from triage.capture.capture import SEP, Capture, Column, Derived, InputFile, Table
-from triage.capture.packed import BYTES
+from triage.capture.compression import BYTES
 from triage.capture.source import Source
 from triage.devices import Device
 from triage.ground.errors import BadCapture, CaptureError, TriageError
-from triage.reading import chains, fitting, frames, markers, passes, quality
+from triage.reading import bad_rows, frames, marker_tree, pass_tree, quality, tiny_work
 
 if TYPE_CHECKING:
-    from triage.capture.trace import Timeline, Trace
+    from triage.capture.trace_nouns import Timeline, Trace
 
 
 def read(
@@ -42,7 +42,7 @@ def read(
     module, why = dialects.pick(source, dialect, mapped=bool(options.mapping))
     with np.errstate(all="ignore"):  # damaged cells may overflow or divide by zero; what comes out is checked below
         try:
-            table = fitting.read(module, source, options)
+            table = bad_rows.read(module, source, options)
         except OSError as e:  # removed, or a share that went away, since it was first looked at
             raise CaptureError(
                 f"{source.path}: cannot be read any more ({e.strerror or e})", "check that it is still there"
@@ -58,7 +58,7 @@ def read(
     # A profiler may still have been writing: then line numbers and digests would belong to another file.
     for file in table.files:
         file.unchanged()
-    table.quality += fitting.ends(table.files)
+    table.quality += bad_rows.ends(table.files)
     table.quality += quality.check(table)
     if unfold:
         table.group = False
@@ -69,21 +69,21 @@ def capture(table: Table, module: dialects.Dialect, why: str, device: str = "", 
     """A reader's table as a Capture; raises TriageError for an unknown device or a marker that matches nothing."""
     source = table.files[0]
     tells = dialects.tells(module)
-    framed = passes.may_be_frame(table, tells)
+    framed = pass_tree.may_be_frame(table, tells)
     frame = frames.split(table) if framed else None
-    codes, members = markers.group(table)
+    codes, members = marker_tree.group(table)
     if frame is None and members is not None and framed:
         frame = frames.period(table)
-    facts = markers.fold(table, codes, members)
+    facts = marker_tree.fold(table, codes, members)
     # of a group, the first row speaks for name, path and kind, which all its rows share
     first = slice(None) if members is None else members[0][members[1][:-1]]
     names, paths = table.names[first], None if table.paths is None else table.paths[first]
     # a million equal empty texts are one, seen a million times
     nothing = np.broadcast_to(np.array("", dtype=object), len(names))
     kinds = nothing if table.kinds is None else table.kinds[first]
-    parent, depth, _ = markers.tree(names, paths)
+    parent, depth, _ = marker_tree.tree(names, paths)
     duration = facts.get("gpu.time", np.full(len(names), np.nan))
-    inclusive, own = markers.exclusive(duration, parent, depth, table.leaf_time)
+    inclusive, own = marker_tree.exclusive(duration, parent, depth, table.leaf_time)
     measured = _timed(table)
     if measured is not None:  # where several ran at once, each is given its part of the time
         own = np.bincount(codes, measured.own_ns[: len(codes)], len(names)).astype(np.float64)
@@ -93,7 +93,7 @@ def capture(table: Table, module: dialects.Dialect, why: str, device: str = "", 
     sources: dict[str, Column | Derived] = dict(table.columns)
     if "gpu.time" in facts:
         facts["gpu.time"] = inclusive
-    for metric, values in markers.calls(table, codes, members).items():
+    for metric, values in marker_tree.calls(table, codes, members).items():
         facts[metric] = values
         sources[metric] = Derived(f"{metric.rpartition('_')[2]} of the calls", ("gpu.time",))
     gpu = _device(device, table)
@@ -118,7 +118,7 @@ def capture(table: Table, module: dialects.Dialect, why: str, device: str = "", 
         quality=list(table.quality),
         collect=_next_step(table.trace) or table.collect or dialects.collector(module, gpu.arch if gpu else table.arch),
     )
-    chains.enter(out)
+    tiny_work.enter(out)
     if frame is not None:
         frames.enter(out, frame, codes)
     if marker:

@@ -11,7 +11,7 @@ from pathlib import Path
 from triage.document.bundle import Bundle
 from triage.ground.errors import ReportError
 from triage.rendering import declared
-from triage.rendering.tables import Write, findings
+from triage.rendering.findings_csv import Write, findings
 
 BUILT_IN = {"terminal": ".txt", "json": ".json", "csv": ".csv", "junit": ".xml"}  # format -> suffix of its files
 
@@ -68,7 +68,7 @@ def render(
     Raises ReportError for an unknown format, and for what is wrong in a user's template.
     """
     # imported here and below: the command line starts, and JSON and CSV are written, without what they do not need
-    from triage.ground.voice import speaking
+    from triage.ground.terminology import speaking
 
     with speaking(b.item, b.whose):
         _write(b, format, write, full, fail_on, width, color)

@@ -8,11 +8,11 @@ from typing import NamedTuple
 from triage.capture.capture import SEP
 from triage.document.bundle import Bundle, Entry
 from triage.ground.limiters import LEVELS
-from triage.ground.wording import plural
+from triage.ground.phrasing import plural
 from triage.rendering import phrases
 from triage.rendering.escape import short
+from triage.rendering.findings_csv import Write
 from triage.rendering.junit_xml import Case, Failure, Suite, junit_xml
-from triage.rendering.tables import Write
 
 LONG = 1_000  # characters of a name; whole 20 kB C++ names make test viewers unusable
 

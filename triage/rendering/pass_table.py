@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from triage.document.bundle import Entry
 from triage.ground.limiters import BY_ID
+from triage.ground.phrasing import percent
+from triage.ground.terminology import said
 from triage.ground.units import show
-from triage.ground.voice import said
-from triage.ground.wording import percent
 from triage.rendering import phrases
 
 SHORT = 12  # passes a short report lists, the longest

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from triage import schema
 from triage.document.bundle import Entry
 from triage.ground.limiters import BY_ID
+from triage.ground.phrasing import comparison, lower_first, percent, plural
+from triage.ground.terminology import said, voice
 from triage.ground.units import show
-from triage.ground.voice import said, voice
-from triage.ground.wording import comparison, lower_first, percent, plural
 from triage.rendering.escape import clean, distinct, short
 
 MANIFOLD = 2  # NVIDIA, Compute Triage Guide: accesses over those needed that a line is blamed for

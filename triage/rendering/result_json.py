@@ -10,7 +10,7 @@ import orjson
 
 from triage.document.bundle import Bundle
 from triage.files import plain_json
-from triage.rendering.tables import Write
+from triage.rendering.findings_csv import Write
 
 TOGETHER = 500  # entries written at once: a write is looked at for what a terminal would obey, each at its own cost
 

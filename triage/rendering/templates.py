@@ -18,16 +18,16 @@ from triage.document import summary
 from triage.document.bundle import Bundle, ById, Entry
 from triage.files import cache as kept
 from triage.files.bundled import share
-from triage.ground import units, wording
+from triage.ground import phrasing, units
 from triage.ground.errors import ReportError
-from triage.ground.gaps import GAP_WORDS
+from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.limiters import BANDS, LIMITERS
-from triage.ground.voice import said, voice
-from triage.ground.wording import percent
+from triage.ground.phrasing import percent
+from triage.ground.terminology import said, voice
 from triage.rendering import declared, escape, phrases
+from triage.rendering.findings_csv import Write
 from triage.rendering.pass_table import pass_table
 from triage.rendering.sandbox import MOST_TEXT, Sandbox
-from triage.rendering.tables import Write
 
 SHORT = 5  # findings a short report lists
 TOGETHER = 500  # what a template says piece by piece, that is handed on as one text
@@ -117,8 +117,8 @@ def filters(how: str) -> dict[str, Callable[..., Any]]:
         "percent": percent,
         "number": phrases.number,
         "show": units.show,
-        "plural": wording.plural,
-        "lower_first": wording.lower_first,
+        "plural": phrasing.plural,
+        "lower_first": phrasing.lower_first,
         "label": phrases.label,
     }
 

@@ -12,16 +12,16 @@ from rich.table import Table
 from rich.text import Text
 
 from triage.document import summary
-from triage.document.apart import apart
 from triage.document.bundle import Bundle, Entry
-from triage.ground.gaps import GAP_WORDS
+from triage.document.disambiguate import apart
+from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.limiters import BY_ID
-from triage.ground.voice import said, voice
-from triage.ground.wording import percent, plural
+from triage.ground.phrasing import percent, plural
+from triage.ground.terminology import said, voice
 from triage.rendering import phrases, terminal_bars
 from triage.rendering.escape import clean, distinct, short
+from triage.rendering.findings_csv import Write
 from triage.rendering.pass_table import NARROW, pass_table
-from triage.rendering.tables import Write
 
 WIDEST = 120
 COMMAND = 600  # characters of a command; a longer one buries what stands around it

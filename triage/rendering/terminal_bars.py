@@ -6,8 +6,8 @@ from rich.text import Text
 
 from triage.document.bundle import Entry
 from triage.ground.limiters import BY_ID
-from triage.ground.voice import said
-from triage.ground.wording import percent
+from triage.ground.phrasing import percent
+from triage.ground.terminology import said
 
 # Colour is never the only cue: each limiter has its own fill in the bar, and its name beside it.
 LOOKS = {

@@ -139,10 +139,10 @@ def load(folders: Sequence[Path] = (), *, only: Iterable[Path] | None = None, te
 
 
 def _read(paths: Sequence[Path], tests: bool) -> tuple[list[Rule], dict[str, Cause]]:
-    from triage.rulebook import causes, rulefile  # and with them a YAML parser, which compiled rules do without
+    from triage.rulebook import cause_reader, rulefile  # and with them a YAML parser, which compiled rules do without
 
     shared = functools.cache(pack.read)  # one file for all rules of a folder
-    return [rulefile.read(p, tests, shared) for p in paths], causes.load(cause_files())
+    return [rulefile.read(p, tests, shared) for p in paths], cause_reader.load(cause_files())
 
 
 def cause_files() -> list[Path]:

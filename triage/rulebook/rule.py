@@ -135,7 +135,7 @@ class TellApart:
     how: str
 
 
-# Words that a sentence may use in braces beside the rule's own names; diagnosis.sentences says what each becomes.
+# Words that a sentence may use in braces beside the rule's own names; findings.text_fields says what each becomes.
 TEXT_FIELDS = frozenset(
     ("workload", "top_unit", "top_units", "second_units", "kind", "top_stall", "limiter", "next_step", "detail")
 )

@@ -15,12 +15,12 @@ from triage import schema
 from triage.files import strict_yaml
 from triage.ground.errors import RuleError, UnknownUnit
 from triage.ground.method import LATEST, NUMBERS, REVISIONS, in_words
-from triage.ground.wording import FIELD
+from triage.ground.phrasing import FIELD
 from triage.rulebook import pack
 from triage.rulebook.applies import KEYS, Applies
 from triage.rulebook.applies import read as read_facts
 from triage.rulebook.expression import Condition, Expression, ExpressionError, condition, value
-from triage.rulebook.gainfile import Wrong, gain_model
+from triage.rulebook.gain_parser import Wrong, gain_model
 from triage.rulebook.rule import (
     PUBLISHERS,
     TEXT_FIELDS,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from triage.ground.method import in_words
-from triage.ground.wording import as_written, fill
+from triage.ground.phrasing import as_written, fill
 from triage.rulebook.rule import Rule
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from triage.capture.trace import KERNEL, DeviceTimeline, Trace
+from triage.capture.trace_nouns import KERNEL, DeviceTimeline, Trace
 from triage.ground.kernel_names import is_collective
 
 

@@ -14,7 +14,20 @@ import numpy as np
 
 from triage.capture.arrays import Codes, Indices, Masks
 from triage.capture.timeline.spans import Steps
-from triage.capture.trace import ALLOC, COPY, HOST, LAUNCH, LOAD, MEMCPY, PROFILER, QUEUED, SET, SYNC, UNKNOWN, Trace
+from triage.capture.trace_nouns import (
+    ALLOC,
+    COPY,
+    HOST,
+    LAUNCH,
+    LOAD,
+    MEMCPY,
+    PROFILER,
+    QUEUED,
+    SET,
+    SYNC,
+    UNKNOWN,
+    Trace,
+)
 
 # what goes away by itself or not at all, whoever led the gap
 _FIXED = (PROFILER, LOAD, ALLOC)

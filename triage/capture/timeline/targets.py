@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from triage.capture.trace import KERNEL, Trace
+from triage.capture.trace_nouns import KERNEL, Trace
 from triage.ground.kernel_names import is_collective
 
 NAMED = 10  # kernels listed

@@ -12,13 +12,13 @@ from markupsafe import Markup
 
 from triage import __version__
 from triage.ground.limiters import LIMITERS
-from triage.products.batch.result import Listed, Overview
+from triage.products.batch.batch_result import Listed, Overview
 from triage.rendering.html import bars
 from triage.rendering.html.page import STYLES, shell
 from triage.rendering.phrases import time
 
 if TYPE_CHECKING:
-    from triage.products.batch.batch import Batch
+    from triage.products.batch.batch_contents import Batch
     from triage.products.batch.find import Found
 
 

@@ -24,17 +24,17 @@ from pathlib import Path
 import orjson
 
 from triage import __version__
-from triage.document.tables import COLUMNS, NUMBERS
+from triage.document.finding_rows import COLUMNS, NUMBERS
 from triage.files import bounded, plain_json, writing
 from triage.ground.errors import ReportError, TriageError
 from triage.products.batch import index, workers
-from triage.products.batch.batch import Batch, ranked, recur
+from triage.products.batch.batch_contents import Batch, ranked, recur
+from triage.products.batch.batch_result import Cell, Note, Recurring
 from triage.products.batch.find import STATE, Found
-from triage.products.batch.result import Cell, Note, Recurring
 from triage.products.batch.workers import Outcome
 from triage.products.settings import Settings
 from triage.rendering import declared, formats, templates
-from triage.rendering.tables import rows
+from triage.rendering.findings_csv import rows
 
 _NOTE = re.compile(r"[A-Za-z0-9_-]{1,80}\.json")
 _LARGEST = 1 << 30  # bytes of a report

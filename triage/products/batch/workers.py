@@ -21,13 +21,13 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from triage.ground.errors import CaptureError, TriageError, out_of_memory
+from triage.products.batch.batch_result import Cell, Overview
 from triage.products.batch.find import Found
-from triage.products.batch.result import Cell, Overview
 from triage.products.settings import Settings
 
 if TYPE_CHECKING:
     from triage.capture.source import Source
-    from triage.diagnosis.diagnose import Diagnostician
+    from triage.diagnosis.diagnosing import Diagnostician
 
 LISTED = 100  # best findings of a capture that its reports and the table list, unless --top or --full says otherwise
 GARBAGE = (1_000_000, 20, 50)  # results are trees of plain data: by default they are collected over and over
@@ -72,15 +72,15 @@ def work(found: Found, settings: Settings) -> Outcome:
 
 
 def _work(found: Found, settings: Settings) -> Outcome:
-    from triage.diagnosis.diagnose import ALL
-    from triage.document import make
+    from triage.diagnosis.diagnosing import ALL
+    from triage.document import assembling
     from triage.products import accepted
-    from triage.reading import same
+    from triage.reading import duplicate_captures
     from triage.rendering import formats
 
     capture = settings.read(open_source(found.path, settings.most_unpacked))
     d = _doctor(settings).diagnose([capture], settings.top, settings.min_gain, ALL if settings.full else LISTED)
-    bundle = make.bundle(d, ways=any(formats.shows_ways(name) for name in settings.formats))
+    bundle = assembling.bundle(d, ways=any(formats.shows_ways(name) for name in settings.formats))
     bundle = accepted.apply(bundle, settings.accepted)
     reports: dict[str, str] = {}
     for name in settings.formats:
@@ -114,7 +114,7 @@ def _work(found: Found, settings: Settings) -> Outcome:
             for c in accepted.standing(bundle.todo)
         ],
     }
-    return Outcome(found, "", capture.sha256, same.digest(capture), reports, overview, bundle.rows)
+    return Outcome(found, "", capture.sha256, duplicate_captures.digest(capture), reports, overview, bundle.rows)
 
 
 def open_source(path: str, max_unpacked: int) -> Source:

@@ -15,11 +15,11 @@ import numpy as np
 
 from triage import schema
 from triage.derive import View
-from triage.derive.sm import losses
+from triage.derive.sm_activity import losses
 from triage.ground.columns import is_column
+from triage.ground.phrasing import lower_first
+from triage.ground.terminology import said
 from triage.ground.units import show
-from triage.ground.voice import said
-from triage.ground.wording import lower_first
 from triage.products.compare.item import Item
 
 # metric -> (what it is called, does more of it make the time longer)

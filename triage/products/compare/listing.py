@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from triage.capture.arrays import Masks
-from triage.products.compare.result import Totals
+from triage.products.compare.compare_result import Totals
 from triage.products.compare.side import Side
 from triage.products.compare.verdict import Verdicts
 from triage.products.noise import FASTER, SLOWER, UNKNOWN, VERDICTS

@@ -11,9 +11,9 @@ import numpy as np
 from triage import schema
 from triage.capture.arrays import Codes, Floats, Indices
 from triage.capture.capture import Capture
+from triage.diagnosis.diagnosis_result import Diagnosis
 from triage.diagnosis.gain import fractions
-from triage.diagnosis.judged import Diagnosis
-from triage.diagnosis.outcomes import Outcomes
+from triage.findings.outcomes import Outcomes
 from triage.products.compare import factors
 from triage.products.compare.item import ABSENT, FIRED, UNTOLD, Item, Who
 from triage.products.noise import Repeats

@@ -11,8 +11,8 @@ import numpy as np
 from triage.capture.arrays import Floats, Masks
 from triage.document.numbers import number
 from triage.ground.method import CLOCK_NS
-from triage.ground.wording import plural
-from triage.products.compare.result import Judged
+from triage.ground.phrasing import plural
+from triage.products.compare.compare_result import Judged
 from triage.products.noise import FLOOR, MARGIN, SAME, SLOWER, UNKNOWN, VERDICTS, Repeats, differences, remarks, unknown
 from triage.rendering.phrases import time
 

@@ -15,10 +15,10 @@ import numpy as np
 from triage.capture.capture import SEP
 from triage.document.numbers import number
 from triage.ground.errors import TriageError
-from triage.ground.wording import lower_first, plural
+from triage.ground.phrasing import lower_first, plural
+from triage.products.history.changepoints import Levels, Shift, levels, limit, shifts
+from triage.products.history.history_result import SCHEMA, Gate, Moved, Named, Over, Unsure
 from triage.products.history.record import shown
-from triage.products.history.result import SCHEMA, Gate, Moved, Named, Over, Unsure
-from triage.products.history.shifts import Levels, Shift, levels, limit, shifts
 from triage.products.history.store import Build, Database
 from triage.products.history.trend import FRAME, Trend, load
 from triage.products.noise import FLOOR, MOST

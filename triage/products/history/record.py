@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from triage.capture.capture import SEP
-from triage.diagnosis.identity import scope as scope_of
-from triage.diagnosis.judged import Diagnosis
+from triage.diagnosis.diagnosis_result import Diagnosis
 from triage.document.bundle import Bundle
+from triage.findings.identity import scope as scope_of
 from triage.ground.errors import TriageError
 
 MOST = 5_000  # markers kept of a run, the longest; the others together are one

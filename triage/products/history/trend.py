@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from triage.ground.errors import TriageError
-from triage.ground.wording import plural
-from triage.products.history.shifts import Floats, Indices
+from triage.ground.phrasing import plural
+from triage.products.history.changepoints import Floats, Indices
 from triage.products.history.store import Build, Database
 
 FRAME = "the whole frame"

@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from triage.ground.errors import TriageError
-from triage.products.tickets import guarded
+from triage.products.tickets import http_client
 from triage.products.tickets.trackers import TOKENS, client, errors, home_of
 
 SERVICES = ("github", "gitlab")
@@ -56,7 +56,7 @@ def _github(project: str, number: int, line: str, text: str, url: str, token: st
     github: Any = client("github")
     options = {"base_url": url.rstrip("/")} if url else {}
     issue = (
-        github.Github(auth=github.Auth.Token(token), timeout=guarded.TIMEOUT, retry=None, **options)
+        github.Github(auth=github.Auth.Token(token), timeout=http_client.TIMEOUT, retry=None, **options)
         .get_repo(project, lazy=True)
         .get_issue(number)
     )
@@ -70,7 +70,7 @@ def _github(project: str, number: int, line: str, text: str, url: str, token: st
 
 
 def _gitlab(project: str, number: int, line: str, text: str, url: str, token: str) -> str:
-    server = client("gitlab").Gitlab(url or "https://gitlab.com", private_token=token, timeout=guarded.TIMEOUT)
+    server = client("gitlab").Gitlab(url or "https://gitlab.com", private_token=token, timeout=http_client.TIMEOUT)
     notes = server.projects.get(project, lazy=True).mergerequests.get(number, lazy=True).notes
     for note in notes.list(get_all=True):
         if (note.body or "").startswith(line):

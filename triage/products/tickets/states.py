@@ -13,7 +13,7 @@ from triage.document.bundle import Bundle
 from triage.rendering import phrases
 
 if TYPE_CHECKING:
-    from triage.products.tickets.tickets import Ticket
+    from triage.products.tickets.compose import Ticket
 
 STATES = NEW, OPEN, CHANGED, REOPENED, FIXED, UNSEEN = "new", "open", "changed", "reopened", "fixed", "not seen"
 MUCH = 0.25  # house judgement: a saving that moves by less than this part is the same, with another number

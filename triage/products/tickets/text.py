@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from triage.document.bundle import ById
 from triage.ground.errors import TriageError
-from triage.ground.voice import voice
-from triage.ground.wording import lower_first, percent
+from triage.ground.phrasing import lower_first, percent
+from triage.ground.terminology import voice
 from triage.rendering import declared, phrases, templates
 from triage.rendering.escape import short
 
 if TYPE_CHECKING:
-    from triage.products.tickets.tickets import Ticket
+    from triage.products.tickets.compose import Ticket
 
 TITLE = 200  # every tracker takes 255 characters, and the fingerprint may have to fit too
 WHOLE = "the whole capture"

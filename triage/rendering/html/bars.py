@@ -12,9 +12,9 @@ from markupsafe import Markup, escape
 
 from triage.document.bundle import Entry
 from triage.ground.limiters import BY_ID
+from triage.ground.phrasing import percent
+from triage.ground.terminology import said
 from triage.ground.units import show
-from triage.ground.voice import said
-from triage.ground.wording import percent
 from triage.rendering import phrases
 
 NUMBERED = 7  # items that get a number in the bar

@@ -10,11 +10,11 @@ from markupsafe import Markup, escape
 
 from triage.document.bundle import Bundle
 from triage.ground.limiters import BY_ID
+from triage.ground.terminology import said, voice
 from triage.ground.units import show
-from triage.ground.voice import said, voice
 from triage.rendering.escape import short
 from triage.rendering.html.bars import box, number
-from triage.rendering.html.tree import Nodes, leaders
+from triage.rendering.html.tree_data import Nodes, leaders
 
 WIDTH, ROW = 1160, 24
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from markupsafe import Markup, escape
 
 from triage.document.bundle import Entry
-from triage.ground.gaps import GAP_WORDS
-from triage.ground.wording import percent
+from triage.ground.gap_reasons import GAP_WORDS
+from triage.ground.phrasing import percent
 from triage.rendering import phrases
 from triage.rendering.html.bars import hatched
 

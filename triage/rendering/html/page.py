@@ -14,9 +14,9 @@ from triage.document.bundle import MOST_PASSES, Bundle, Entry
 from triage.files.bundled import share
 from triage.ground import glossary as words
 from triage.rendering import phrases
-from triage.rendering.html import bars, drawings, lanes, packed
-from triage.rendering.html.tree import Nodes, tree
-from triage.rendering.html.words import Words, web
+from triage.rendering.html import bars, drawings, lanes, page_data
+from triage.rendering.html.string_table import Words, web
+from triage.rendering.html.tree_data import Nodes, tree
 from triage.rendering.pass_table import pass_table
 
 # read as they are, never rendered: a brace in them is CSS or JavaScript, not Jinja
@@ -49,7 +49,7 @@ def page(b: Bundle, names: dict[str, Any], brief: bool = False) -> dict[str, Any
         "brief": brief,
         "passes": pass_table(b.view["passes"], full=not brief),
         "most_passes": MOST_PASSES,
-        "parts": {} if brief else {name: Markup(text) for name, text in packed.blobs(_parts(b, nodes)).items()},
+        "parts": {} if brief else {name: Markup(text) for name, text in page_data.blobs(_parts(b, nodes)).items()},
         "views": views,
         "index": {w: i for i, w in enumerate(b.workloads.field("id"))},
         "titles": {name: c["title"] for name, c in b.causes.items()},
@@ -106,7 +106,7 @@ def _hash(text: str) -> str:
 
 def _parts(b: Bundle, nodes: Nodes) -> Iterator[tuple[str, Any]]:
     words = Words()
-    yield from packed.pack(b, nodes, words)
+    yield from page_data.pack(b, nodes, words)
     yield "words", reference(b, words.metric_rows)
 
 

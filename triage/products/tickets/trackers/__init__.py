@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Protocol
 from urllib.parse import quote, quote_plus
 
 from triage.ground.errors import TriageError
-from triage.products.tickets import guarded
+from triage.products.tickets import http_client
 from triage.products.tickets.states import REOPENED
 
 if TYPE_CHECKING:
-    from triage.products.tickets.tickets import Ticket
+    from triage.products.tickets.compose import Ticket
 
 TOKENS = {"github": "GITHUB_TOKEN", "gitlab": "GITLAB_TOKEN", "jira": "JIRA_TOKEN", "redmine": "REDMINE_API_KEY"}
 MARKUP = {"github": "markdown", "gitlab": "markdown", "jira": "jira", "redmine": "markdown"}
@@ -98,7 +98,7 @@ def connect(name: str, project: str, url: str = "", markup: str | None = None) -
 
 def home_of(name: str, url: str) -> str:
     """The address that the token is for; raises TriageError for one that it must not be sent to."""
-    guarded.check_address(url)
+    http_client.check_address(url)
     home = url or HOMES.get(name, "")
     if not home:
         raise TriageError(f"--post {name} needs --url", f"such as https://{name}.example.org")
@@ -109,7 +109,7 @@ def home_of(name: str, url: str) -> str:
 def errors(name: str, home: str) -> Iterator[None]:
     """Whatever is raised, as one line without the token; the token goes to `home` alone, no answer is endless."""
     try:
-        with guarded.answers(home):
+        with http_client.answers(home):
             yield
     except ImportError:  # a missing library is told by whoever needs it
         raise

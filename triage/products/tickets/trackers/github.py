@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from triage.products.tickets import guarded
+from triage.products.tickets import http_client
 from triage.products.tickets.trackers import LABEL, client, marker, number
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def connect(project: str, url: str, token: str) -> GitHub:
     # lazy: the repository itself is never looked at, only its issues
     options = {"base_url": url.rstrip("/")} if url else {}
     return GitHub(
-        github.Github(auth=github.Auth.Token(token), timeout=guarded.TIMEOUT, retry=None, **options).get_repo(
+        github.Github(auth=github.Auth.Token(token), timeout=http_client.TIMEOUT, retry=None, **options).get_repo(
             project, lazy=True
         )
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from triage.products.tickets import guarded
+from triage.products.tickets import http_client
 from triage.products.tickets.trackers import LABEL, client, marker, number
 
 if TYPE_CHECKING:
@@ -58,5 +58,5 @@ class GitLab:
 
 def connect(project: str, url: str, token: str) -> GitLab:
     """A project path such as group/name; url: the server's address."""
-    server = client("gitlab").Gitlab(url or "https://gitlab.com", private_token=token, timeout=guarded.TIMEOUT)
+    server = client("gitlab").Gitlab(url or "https://gitlab.com", private_token=token, timeout=http_client.TIMEOUT)
     return GitLab(server.projects.get(project, lazy=True))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triage.ground.errors import TriageError
-from triage.products.tickets import guarded
+from triage.products.tickets import http_client
 from triage.products.tickets.trackers import LABEL, client, marker
 
 if TYPE_CHECKING:
@@ -79,4 +79,6 @@ def connect(project: str, url: str, token: str) -> Jira:
     # Cloud takes an address and an API token, Data Center a personal token alone
     user = os.environ.get("JIRA_USER", "")
     access: dict[str, object] = {"basic_auth": (user, token)} if user else {"token_auth": token}
-    return Jira(client("jira").JIRA(server=url.rstrip("/"), max_retries=0, timeout=guarded.TIMEOUT, **access), project)
+    return Jira(
+        client("jira").JIRA(server=url.rstrip("/"), max_retries=0, timeout=http_client.TIMEOUT, **access), project
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from triage.products.tickets import guarded
+from triage.products.tickets import http_client
 from triage.products.tickets.trackers import client, marker, number
 from triage.rendering.escape import short
 
@@ -77,5 +77,5 @@ def _subject(title: str, fingerprint: str) -> str:
 def connect(project: str, url: str, token: str) -> Redmine:
     """A project identifier; url: the server's address."""
     return Redmine(
-        client("redminelib").Redmine(url.rstrip("/"), key=token, requests={"timeout": guarded.TIMEOUT}), project
+        client("redminelib").Redmine(url.rstrip("/"), key=token, requests={"timeout": http_client.TIMEOUT}), project
     )

@@ -1,0 +1,255 @@
+"""Trace -> Timeline: every device measured by itself, then all of them together."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from triage.capture.arrays import Indices, Masks
+from triage.capture.timeline import collectives
+from triage.capture.timeline.gaps import Gaps, find
+from triage.capture.timeline.spans import Union, shared_out, spread, union
+from triage.capture.trace_nouns import (
+    ALLOC,
+    COPY,
+    FROM_DEVICE,
+    GAPS,
+    GRAPH,
+    KERNEL,
+    LANES,
+    LAUNCH,
+    LOAD,
+    MEMCPY,
+    ON_DEVICE,
+    QUEUED,
+    SET,
+    SYNC,
+    TO_DEVICE,
+    WORK,
+    Calls,
+    DeviceTimeline,
+    Gap,
+    GapClass,
+    HostCalls,
+    Operations,
+    Timeline,
+    Trace,
+)
+from triage.ground.method import TINY_NS
+
+MOST_DEVICES = 512
+LONGEST = 10  # gaps named one by one
+PARTS = 240  # equal parts of the trace that a strip shows
+SMALL = 64 << 10  # bytes; Nsight Systems' guide: setting up so small a copy takes longer than moving it
+# ns; house judgement: a device takes one to a few microseconds from one queued kernel to the next, and what is ten times
+# longer waits for something
+TRANSITION = 20_000
+EARLY = 0.1  # house judgement: allocations in the first tenth belong to the start
+# house judgement: with more than this share of the operations without their call, a capture was cut from a longer run
+CUT = 0.05
+
+
+def build(trace: Trace) -> Timeline:
+    """Measure a trace; its operations may stand in any order, and none may end before it starts."""
+    ops = trace.operations
+    own = np.zeros(len(ops))
+    lanes = np.linspace(ops.start.min(), ops.end.max(), PARTS + 1).astype(np.int64)
+    found: list[tuple[DeviceTimeline, Union, Gaps]] = []
+    for device in range(len(trace.devices)):
+        rows = np.flatnonzero(ops.device == device)
+        if len(rows):
+            found.append(_device(trace, device, rows, own, lanes))
+    _elsewhere(found)
+    collectives.enter(trace, [d for d, _, _ in found])
+    calls = len(trace.calls) > 0
+    orphans = int((ops.call < 0).sum())
+    return Timeline(
+        int(ops.start.min()),
+        int(ops.end.max()),
+        [d for d, _, _ in found],
+        own,
+        _host(trace.calls, ops) if calls else None,
+        calls and orphans > CUT * len(ops),
+    )
+
+
+def _device(
+    trace: Trace, number: int, rows: Indices, own: np.ndarray[tuple[int], np.dtype[np.float64]], edges: Indices
+) -> tuple[DeviceTimeline, Union, Gaps]:
+    import pandas as pd
+
+    ops = trace.operations
+    start = ops.start[rows]
+    if (start[1:] < start[:-1]).any() or (start[1:] == start[:-1]).any():
+        rows = rows[np.lexsort((ops.end[rows], start))]  # of those that start together, the one that ends first
+    start, end, kind = ops.start[rows], ops.end[rows], ops.kind[rows]
+    busy = union(start, end)
+    own[rows], overlap = shared_out(start, end, busy)
+    gaps = find(trace, busy.end[:-1], busy.start[1:], rows[busy.first[1:]])
+    copies, kernels = kind == COPY, kind == KERNEL
+    computing = kernels | (kind == GRAPH) | (kind == WORK)
+    way, size = ops.way[rows], ops.bytes[rows]
+    to_host = copies & ((way == TO_DEVICE) | (way == FROM_DEVICE))
+    unions = {name: union(start[mask], end[mask]) for name, mask in (
+        ("copies", copies), ("kernels", kernels), ("computing", computing), ("bus", to_host))}  # fmt: skip
+    copy_union = unions["copies"]
+    duration = end - start
+    blamed = gaps.blamed()
+    early = gaps.start < start[0] + EARLY * (busy.end[-1] - start[0])
+    cold = int(blamed.get(LOAD, np.zeros(1)).sum()) + int((blamed[ALLOC][early]).sum() if ALLOC in blamed else 0)
+    key, name = trace.devices[number]
+    made = DeviceTimeline(
+        key=key,
+        name=name,
+        first=int(start[0]),
+        span_ns=int(busy.end[-1] - busy.start[0]),
+        busy_ns=busy.length,
+        gap_count=len(gaps.start),
+        largest_gap_ns=int(gaps.length.max(initial=0)),
+        gaps=_classes(gaps, blamed),
+        longest=_longest(trace, gaps, blamed, rows, busy),
+        kernels=int(kernels.sum()),
+        kernel_ns=int(duration[kernels].sum()),
+        median_kernel_ns=float(np.median(duration[kernels])) if kernels.any() else None,
+        short_kernels=int((duration[kernels] < TINY_NS).sum()),
+        copies=int(copies.sum()),
+        small_copies=int((to_host & (size < SMALL)).sum()),
+        median_copy_ns=float(np.median(duration[copies])) if copies.any() else None,
+        copy_busy_ns=copy_union.length,
+        copy_hidden_ns=copy_union.shared(unions["kernels"]),
+        copies_alone_ns=copy_union.length - copy_union.shared(unions["computing"]),
+        exposed_ns=unions["bus"].length - unions["bus"].shared(unions["computing"]),
+        h2d_bytes=int(size[copies & (way == TO_DEVICE)].sum()),
+        d2h_bytes=int(size[copies & (way == FROM_DEVICE)].sum()),
+        d2d_bytes=int(size[copies & (way == ON_DEVICE)].sum()),
+        pageable_copies=int((ops.pageable[rows] & copies).sum()),
+        memsets=int((kind == SET).sum()),
+        graph_launches=int((kind == GRAPH).sum()),
+        overlap_ns=overlap,
+        streams=len(pd.unique(ops.stream[rows])),
+        cold_ns=cold,
+        transition_ns=int(gaps.length[(gaps.led == QUEUED) & (gaps.length < TRANSITION)].sum()),
+    )
+    width = np.diff(edges).clip(1)
+
+    def lane(spans: Union) -> list[float]:
+        return _shares(spread(edges, spans.start, spans.end, spans.end - spans.start) / width)
+
+    def directed(mask: Masks) -> Union:
+        return union(start[mask], end[mask])
+
+    shown = (computing, copies & (way == TO_DEVICE), copies & (way == FROM_DEVICE), copies & ~to_host | (kind == SET))
+    made.lanes = {name: lane(directed(mask)) for name, mask in zip(LANES, shown, strict=True) if mask.any()}
+    for k in sorted(blamed):
+        made.lanes[GAPS[k]] = _shares(spread(edges, gaps.start, gaps.end, blamed[k]) / width)
+    return made, busy, gaps
+
+
+def _shares(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[float]:
+    return [float(v) for v in np.round(np.clip(values, 0.0, 1.0), 4)]
+
+
+def _classes(gaps: Gaps, blamed: dict[int, Indices]) -> list[GapClass]:
+    """Every class that has time or leads a gap, in the order of GAPS."""
+    counts = np.bincount(gaps.led, minlength=len(GAPS))
+    length = gaps.length
+    out = []
+    for k, word in enumerate(GAPS):
+        total = int(gaps.pieces[k].sum()) if k in gaps.pieces else 0
+        if total or counts[k]:
+            led = int(length[gaps.led == k].sum())
+            out.append(GapClass(word, total, int(counts[k]), led, int(blamed[k].sum()) if k in blamed else 0))
+    return out
+
+
+def _longest(trace: Trace, gaps: Gaps, blamed: dict[int, Indices], rows: Indices, busy: Union) -> list[Gap]:
+    """The LONGEST gaps, longest first, with what ran around them and what the host was in."""
+    length = gaps.length
+    few = np.argpartition(-length, LONGEST)[:LONGEST] if len(length) > LONGEST else np.arange(len(length))
+    out = []
+    ends = np.append(busy.first[1:], len(rows))
+    for i in sorted(few.tolist(), key=lambda i: (-int(length[i]), i)):
+        kinds = {k: int(ns[i]) for k, ns in blamed.items()}
+        block = rows[busy.first[i] : ends[i]]
+        before = int(block[int(np.argmax(trace.operations.end[block]))])
+        out.append(
+            Gap(
+                start=int(gaps.start[i]),
+                end=int(gaps.end[i]),
+                cause=GAPS[max(kinds, key=lambda k: (kinds[k], -k))],
+                led_by=GAPS[int(gaps.led[i])],
+                call=_call_at(trace, int(gaps.ended_by[i]), int(gaps.start[i])),
+                before=before,
+                after=int(gaps.ended_by[i]),
+            )
+        )
+    return out
+
+
+def _call_at(trace: Trace, ended_by: int, instant: int) -> str:
+    """The name of the call that the launching thread was in; "" outside of any, or where nothing is known."""
+    calls, call = trace.calls, int(trace.operations.call[ended_by])
+    if call < 0 or calls.end[call] <= instant:
+        return ""
+    around = np.flatnonzero(
+        (calls.thread == calls.thread[call]) & (calls.start <= instant) & (calls.end > instant) & (calls.name >= 0)
+    )
+    if not len(around):
+        return ""
+    best = around[np.lexsort((calls.start[around], calls.kind[around]))[0]]
+    return calls.names[int(calls.name[best])]
+
+
+def _elsewhere(found: list[tuple[DeviceTimeline, Union, Gaps]]) -> None:
+    """Queued gaps of a device in which another one worked: it may have waited for that one."""
+    for me, (made, _, gaps) in enumerate(found):
+        waiting = np.flatnonzero(gaps.led == QUEUED)
+        others = [busy for i, (_, busy, _) in enumerate(found) if i != me]
+        if not others or not len(waiting):
+            continue
+        start, end = (np.concatenate([getattr(u, side) for u in others]) for side in ("start", "end"))
+        order = np.argsort(start, kind="stable")
+        working = union(start[order], end[order])
+        made.elsewhere_ns = int((working.until(gaps.end[waiting]) - working.until(gaps.start[waiting])).sum())
+
+
+def outermost(calls: Calls) -> Masks:
+    """Calls that lie in no other call of their thread; a runtime call holds the driver's."""
+    order = np.lexsort((-calls.end, calls.start, calls.thread))
+    out = np.zeros(len(calls), dtype=bool)
+    thread, start, end = calls.thread[order], calls.start[order], calls.end[order]
+    cuts = np.append(np.flatnonzero(np.diff(thread, prepend=thread[:1] - 1)), len(order))
+    for a, b in itertools.pairwise(cuts.tolist()):
+        reach = np.maximum.accumulate(end[a:b])
+        free = np.ones(b - a, dtype=bool)
+        free[1:] = (start[a + 1 : b] >= reach[:-1]) | (end[a + 1 : b] > reach[:-1])
+        out[order[a:b]] = free
+    return out
+
+
+def _host(calls: Calls, ops: Operations) -> HostCalls:
+    import pandas as pd
+
+    mine = outermost(calls) & (calls.name >= 0)
+    length = calls.end - calls.start
+
+    def of(kind: int) -> Masks:
+        same: Masks = mine & (calls.kind == kind)
+        return same
+
+    def median_of(kinds: tuple[int, ...]) -> float | None:
+        started = np.zeros(len(calls), dtype=bool)
+        started[ops.call[(ops.call >= 0) & np.isin(ops.kind, kinds)]] = True
+        return float(np.median(length[started])) if started.any() else None
+
+    starters = pd.unique(calls.thread[ops.call[ops.call >= 0]])
+    return HostCalls(
+        calls=int(mine.sum()),
+        threads=len(starters),
+        launches=int(of(LAUNCH).sum()),
+        syncs=int(of(SYNC).sum()),
+        copies=int(of(MEMCPY).sum()),
+        median_launch_ns=median_of((KERNEL, GRAPH, WORK)),
+        median_copy_ns=median_of((COPY,)),
+    )

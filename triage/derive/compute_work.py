@@ -1,0 +1,311 @@
+"""Arithmetic: operations, pipes, roofline; and how much hiding latency could give."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from triage.capture.arrays import Values
+from triage.derive._arrays import first, full, highest, over
+from triage.derive._derivation import Derivation
+from triage.ground.columns import is_column
+from triage.ground.kernel_names import COLLECTIVE
+from triage.ground.method import RAISED
+from triage.ground.phrasing import whole_percent
+
+if TYPE_CHECKING:
+    from triage.derive import View
+
+_MATRIX = re.compile(
+    r"gemm|matmul|mat_mul|mmul|\bcijk_|conv\dd?|convolution|attention|flash|wgmma|cutlass|xmma|winograd|fprop|dgrad|wgrad",
+    re.IGNORECASE | re.ASCII,
+)
+# how libraries name kernels that run on tensor pipes: by generation and instruction
+_TENSOR = re.compile(
+    r"sm\d\d_xmma|\bs\d?(?:16816|1688|884|8816|16832)|[hi]mma|[hq]?gmma|tensor_?op|_tensor(?:16x8|884)|wmma|cutlass_\d\d_tensorop"
+    r"|utcmma|tcgen05|nvjet|_mma_",
+    re.IGNORECASE | re.ASCII,
+)
+# what a match of either pattern cannot do without, in small letters and with 0 for every digit
+_NEEDLES = {
+    _MATRIX: ("mm", "mat", "cijk", "conv", "attention", "flash", "cutlass", "winograd", "fprop", "grad"),
+    _TENSOR: ("mma", "tensor", "tcgen00", "nvjet", "s000"),
+    COLLECTIVE: ("ccl", "shmem", "cross_device_reduce"),
+}
+_DIGITS = str.maketrans("123456789", "000000000")
+_LETTER = {"fp32": "f", "fp64": "d"}
+
+
+# Counts of instructions where they are exported; else what the roofline section prints, per elapsed cycle of the whole
+# GPU, times the cycles. Either way a multiply-add is two operations.
+def _flops(
+    add: Values, mul: Values, fma: Values, add_rate: Values, mul_rate: Values, fma_rate: Values, cycles: Values
+) -> Values:
+    return first(add + mul + 2 * fma, (add_rate + mul_rate + 2 * fma_rate) * cycles)
+
+
+def _nonfused(add: Values, mul: Values, fma: Values, add_rate: Values, mul_rate: Values, fma_rate: Values) -> Values:
+    """Share of adds and muls that could pair up, 0 to 1; Nsight Compute's FPInstructions rule asks the same.
+
+    A lone add or mul has no partner, so only the smaller of both counts, twice.
+    """
+    add, mul, fma = first(add, add_rate), first(mul, mul_rate), first(fma, fma_rate)
+    return over(2 * np.minimum(add, mul), add + mul + fma)
+
+
+def _arithmetic(precision: str) -> tuple[Derivation, ...]:
+    x = _LETTER[precision]
+    counts = tuple(f"inst.{x}{op}" for op in ("add", "mul", "fma"))
+    rates = tuple(f"inst_rate.{x}{op}" for op in ("add", "mul", "fma"))
+    return (
+        Derivation(
+            f"flop.{precision}",
+            (),
+            "adds + muls + 2 x multiply-adds",
+            _flops,
+            (*counts, *rates, "sm.cycles_elapsed"),
+            ask=counts,
+        ),
+        Derivation(
+            f"flop.nonfused_{precision}",
+            (),
+            "2 x the lesser of adds and muls / all adds, muls and multiply-adds",
+            _nonfused,
+            (*counts, *rates),
+            ask=counts,
+        ),
+        Derivation(
+            f"flop.rate_{precision}",
+            (f"flop.{precision}", "gpu.time"),
+            "operations / time",
+            lambda n, t: n / (t * 1e-9),
+        ),
+        Derivation(
+            f"flop.{precision}_peak",
+            (),
+            "2 x multiply-adds per cycle x SM clock, else the device table",
+            _peak(precision),
+            whole=True,
+        ),
+        Derivation(
+            f"flop.{precision}_share",
+            (f"flop.rate_{precision}", f"flop.{precision}_peak"),
+            "rate / peak",
+            lambda r, p: r / p,
+        ),
+    )
+
+
+def _peak(precision: str) -> Callable[[View], Values]:
+    """Operations per second that the device can do in one precision."""
+
+    def peak(view: View) -> Values:
+        # The profiler's peak holds at the clock of this run, the table's at the boost clock: a locked one stays below.
+        measured = 2 * view[f"peak.{_LETTER[precision]}fma_per_cycle"] * view["sm.frequency"]
+        device = view.capture.device
+        tflops = None if device is None else getattr(device.peaks, f"{precision}_tflops")
+        table = np.nan if tflops is None else full(tflops * 1e12, view.size)
+        return first(measured, table)
+
+    return peak
+
+
+def _ratio(view: View) -> Values:
+    device = view.capture.device
+    table = None if device is None else device.fp64_ratio
+    listed = np.nan if not table else full(table, view.size)
+    measured = view["peak.ffma_per_cycle"] / view["peak.dfma_per_cycle"]
+    peaks = view["flop.fp32_peak"] / view["flop.fp64_peak"]
+    return first(measured, listed, peaks)
+
+
+def _vram_peak(view: View) -> Values:
+    device = view.capture.device
+    peak = None if device is None else device.peaks.dram_bytes_per_s
+    return np.nan if peak is None else full(peak, view.size)
+
+
+def _matrix(view: View) -> Values:
+    matrix_unit = ("pipe.tensor_use", "inst.tensor", "mfma.busy", "mfma.inst_share", "eu.xmx", "eu.xmx_share")
+    if not any(is_column(view[m]) for m in matrix_unit):
+        return np.nan  # nothing to compare the name with
+    return _named(view, _MATRIX)
+
+
+def _named(view: View, pattern: re.Pattern[str]) -> Values:
+    """1 where a name holds the pattern, else 0."""
+    names = view.capture.names[view.rows].tolist()
+    # a pattern over a million different names takes longer than all conditions: most texts hold none of its words
+    text = _plain("\n".join(names))
+    needles = [n for n in _NEEDLES[pattern] if n in text]
+    if not needles:
+        return np.zeros(view.size)
+    lines = text.split("\n")
+    if len(lines) != len(names):  # a name holds a line end
+        lines = list(map(_plain, names))
+    found = {}  # kernels are few and launches many: each name is searched once
+    for name, line in dict(zip(names, lines, strict=True)).items():
+        found[name] = float(any(n in line for n in needles) and pattern.search(name[:2000]) is not None)
+    return np.fromiter(map(found.__getitem__, names), np.float64, len(names))
+
+
+def _plain(text: str) -> str:
+    return text.lower().translate(_DIGITS)
+
+
+# A pipe has two figures, cycles busy and instructions issued, each against its own peak. Which one comes near its peak
+# depends on the pipe (a tensor instruction keeps it busy for many cycles), so the higher one tells how full it is.
+def _use(pipe: str, *also: str) -> Derivation:
+    names = (pipe, *also)  # a unit that has a pipe per generation
+    active = [f"{kind}.{p}" for p in names for kind in ("pipe_busy", "pipe")]
+    return Derivation(
+        f"pipe.{pipe}_use",
+        (),
+        "the higher of cycles busy and instructions issued, as shares of the peak",
+        lambda *found: first(highest(*found[: len(active)]), highest(*found[len(active) :])),
+        (*active, *(f"pipe_elapsed.{p}" for p in names)),
+        ask=(f"pipe_busy.{pipe}", f"pipe.{pipe}"),
+    )
+
+
+def _together(fp32: Values, fp64: Values, peak32: Values, peak64: Values) -> Values:
+    """Seconds the arithmetic takes at peak; the two precisions add up, as if their pipes never ran side by side."""
+    # No operations take no time, even where the peak is not known; FP64 that nobody counted is taken as none.
+    single = np.where(fp32 == 0, 0.0, fp32 / peak32)
+    double = np.where((fp64 == 0) | np.isnan(fp64), 0.0, fp64 / peak64)
+    return single + double
+
+
+def _intensity(fp32: Values, moved: Values, fp64: Values) -> Values:
+    return over(fp32 + np.where(np.isnan(fp64), 0.0, fp64), moved)
+
+
+def _ridge(fp32: Values, peak32: Values, bandwidth: Values, fp64: Values, peak64: Values) -> Values:
+    # The roof of a mix is what it would reach at peak: a kernel of half FP64 on a 1:64 card has a far lower one.
+    # Without any operations there is no mix, and the roof of FP32 stands.
+    time = _together(fp32, fp64, peak32, peak64)
+    total = fp32 + np.where(np.isnan(fp64), 0.0, fp64)
+    return np.where(time > 0, total / np.where(time > 0, time, 1), peak32) / bandwidth
+
+
+def _uneven(unit: str) -> Derivation:
+    # Units of the SM clock share its elapsed cycles as the denominator; where nobody counted those, the busiest unit's
+    # stand for them. L2 and VRAM run on clocks of their own, so there the share of peak stands for how much of the time
+    # the unit mattered.
+    if unit in ("sm", "smsp", "l1tex"):
+        return Derivation(
+            f"imbalance.{unit}",
+            (f"{unit}.cycles_active", f"{unit}.cycles_active_max"),
+            "(busiest - average active cycles) / elapsed cycles",
+            lambda avg, top, all_: np.clip((top - avg) / first(all_, top), 0.0, 1.0),
+            ("sm.cycles_elapsed",),
+        )
+    inputs = (f"{unit}.cycles_active", f"{unit}.cycles_active_max", f"{unit}.throughput")
+    return Derivation(
+        f"imbalance.{unit}",
+        inputs,
+        "(1 - average / busiest active cycles) x share of peak",
+        lambda avg, top, sol: np.clip((1 - over(avg, top)) * sol, 0.0, 1.0),
+    )
+
+
+def _reach(issue: Values, top: Values, sm: Values, memory: Values, part: Values) -> Values:
+    # Bound of Nsight Compute's IssueSlotUtilization, min(1 - issue, 1 - SOL), with P3's 90 % as the most a SOL reaches.
+    sol = first(top, np.fmax(sm, memory), part)
+    return np.clip(np.fmin(1 - issue, 1 - sol / RAISED), 0.0, 1.0)
+
+
+UNEVEN = ("sm", "smsp", "l1tex", "l2", "vram")
+DERIVATIONS = (
+    # arithmetic
+    *(d for p in _LETTER for d in _arithmetic(p)),
+    Derivation("device.fp64_ratio", (), "FP32 peak / FP64 peak", _ratio, whole=True),
+    Derivation("device.vram_peak", (), "data sheet of the device", _vram_peak, whole=True),
+    # pipes
+    *(_use(p) for p in ("alu", "fma", "fmaheavy", "fmalite", "fp64", "xu")),
+    _use("tensor", "tc"),
+    Derivation(
+        "pipe.top",
+        (),
+        "the fullest math pipe",
+        highest,
+        ("pipe.alu_use", "pipe.fma_use", "pipe.fp64_use", "pipe.xu_use", "pipe.fp16", "pipe.tensor_use"),
+        ask=("pipe.alu", "pipe.fma", "pipe.xu"),
+    ),
+    Derivation(
+        "pipe.top_other",
+        (),
+        "the fullest of the other pipes",
+        highest,
+        ("pipe.alu_use", "pipe.fma_use", "pipe.fp16", "pipe.lsu"),
+        ask=("pipe.alu", "pipe.fma", "pipe.lsu"),
+    ),
+    Derivation(
+        "name.tensor_like",
+        (),
+        "the name is that of a library's tensor kernel: xmma, hmma, wmma, s16816, tensorop or the like",
+        lambda view: _named(view, _TENSOR),
+        whole=True,
+    ),
+    Derivation(
+        "name.collective",
+        (),
+        "the name is that of a communication library's kernel: NCCL, RCCL, NVSHMEM or the like",
+        lambda view: _named(view, COLLECTIVE),
+        whole=True,
+    ),
+    Derivation(
+        "name.matrix_like",
+        (),
+        "the name holds gemm, conv, attention or the like, or is Tensile's for a product (Cijk_...)",
+        _matrix,
+        whole=True,
+    ),
+    # roofline
+    Derivation(
+        "roofline.intensity", ("flop.fp32", "vram.bytes"), "operations / bytes of VRAM", _intensity, ("flop.fp64",)
+    ),
+    Derivation(
+        "roofline.ridge",
+        ("flop.fp32", "flop.fp32_peak", "vram.peak_bandwidth"),
+        "peak rate of the mix / peak bandwidth",
+        _ridge,
+        ("flop.fp64", "flop.fp64_peak"),
+    ),
+    Derivation(
+        "roofline.compute",
+        ("flop.fp32", "flop.fp32_peak", "gpu.time"),
+        "(FP32 / FP32 peak + FP64 / FP64 peak) / time",
+        lambda f, p, t, d, q: _together(f, d, p, q) / (t * 1e-9),
+        ("flop.fp64", "flop.fp64_peak"),
+    ),
+    Derivation(
+        "roofline.memory",
+        (),
+        "VRAM SOL, else VRAM bytes / peak bandwidth / time",
+        lambda sol, b, p, t: first(sol, b / p / (t * 1e-9)),
+        ("vram.throughput", "vram.bytes", "vram.peak_bandwidth", "gpu.time"),
+        ask=("vram.throughput",),
+    ),
+    # imbalance and latency
+    *(_uneven(u) for u in UNEVEN),
+    Derivation(
+        "imbalance.top",
+        (),
+        "the largest imbalance",
+        highest,
+        tuple(f"imbalance.{u}" for u in UNEVEN),
+        ask=("imbalance.sm",),
+    ),
+    Derivation(
+        "latency.reach",
+        (),
+        f"min(1 - issue slots used, 1 - top SOL / {whole_percent(RAISED)})",
+        _reach,
+        ("sm.issue_per_active", "sol.top", "sm.side", "memory.side", "unit.top"),
+        ask=("sm.issue_per_active", "sm.throughput", "memory.throughput"),
+    ),
+)

@@ -1,0 +1,152 @@
+"""Captures + Rulebook -> Diagnosis: inference in blocks, gains, total order.
+
+One pass over all workloads in cache-sized blocks keeps arrays only: which rule fired where, what it would save.
+Objects (findings, evidence, blind spots) are made afterwards, from the result, for the workloads that are shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from triage.capture.arrays import Floats, Masks
+from triage.capture.capture import Capture
+from triage.derive import View
+from triage.diagnosis.diagnosis_result import Diagnosis, Part
+from triage.diagnosis.firings import Firings, Ledger, timeless
+from triage.diagnosis.frame_facts import frame_capture
+from triage.diagnosis.gain import fractions
+from triage.diagnosis.limiter import judge
+from triage.diagnosis.root_causes import Fired, Leaders, Vocabulary
+from triage.diagnosis.todo import todo
+from triage.ground.limiters import CONFIDENCE
+from triage.ground.method import LATEST
+from triage.inference.engine import Engine
+from triage.inference.evaluate import Lookup, infer
+from triage.inference.firing import Candidates, fire
+from triage.inference.groups import compile_program
+from triage.rulebook.packs import Rulebook
+
+BLOCK = 50_000  # a few columns of one block fit the cache
+BLOCKS = 12  # of a capture at least, down to LEAST workloads each: what a block works out takes 2.6 KB per workload
+LEAST = 10_000
+FEW = 2_000  # workloads of a capture up to which a pass keeps what it worked out, for what is shown
+HEAP = 31 << 20  # bytes; without it a million workloads fault in 90,000 pages, with it 20,000
+ALL, LISTED = 5_000, 1_000  # without --top: up to ALL findings are all listed, of more the LISTED best
+
+
+class Diagnostician:
+    """Rules compiled once, ready for many captures; engines remember their signatures between captures."""
+
+    def __init__(self, book: Rulebook, method: str = LATEST, engine: str = "") -> None:
+        self.book, self.method = book if method == LATEST else book.under(method), method
+        self.vocabulary = Vocabulary(book)
+        self.workload = Engine(compile_program(book, method, "workload"), engine)
+        frame_program = compile_program(book, method, "frame")
+        self.frame = Engine(frame_program, engine) if frame_program.groups else None
+        self._id_order = np.argsort(np.argsort([r.id for r in book.rules]))
+        self._confidence = np.array([CONFIDENCE[r.gain.confidence] if r.gain else 0.5 for r in book.rules] or [0.5])
+
+    def diagnose(
+        self, captures: Sequence[Capture], top: int | None = None, min_gain: float = 0.0, listed: int = ALL
+    ) -> Diagnosis:
+        """Diagnose captures together. top: best findings to keep. min_gain: least share of the frame (0-1) to show.
+
+        listed: best findings to list where no top is said; workloads, sums and the to-do list stay whole.
+        """
+        limit = top if top is not None else ALL
+        parts = [self._part(c, i, limit, min_gain) for i, c in enumerate(captures)]
+        total = sum(p.total for p in parts)
+        few = limit if top is not None else min(listed, LISTED if total > ALL else ALL)
+        order = self._order(parts)[:few]
+        notes = []  # which engine inferred is said on stderr: the result is the same
+        if total > len(order):
+            notes.append(
+                f"{total - len(order):,} of {total:,} findings are not listed"
+                + ("" if top is not None else "; --top N lists more")
+            )
+        items = todo(parts, self.vocabulary)
+        return Diagnosis(
+            parts, self.book, self.method, self.workload, self.frame, self.vocabulary, items, order, total, top, notes
+        )
+
+    def _order(self, parts: Sequence[Part]) -> list[tuple[int, int]]:
+        """(part, position in its firings), best first; ties by confidence, rule id, part and workload, in that order."""
+        if not parts:
+            return []
+        all_of = [p.firings for p in parts]
+        f = Firings.join(all_of)
+        part = np.repeat(np.arange(len(parts)), [len(x) for x in all_of])
+        at = np.concatenate([np.arange(len(x)) for x in all_of])
+        rank = np.concatenate([x.rank for x in all_of])  # of each capture by itself: one may have no times
+        last = np.concatenate([timeless(p.firings.workload, _untimed(p.capture)) for p in parts])
+        keys = (at, f.workload, part, self._id_order[f.rule], -self._confidence[f.rule], last, -rank)
+        best = np.lexsort(keys)
+        return list(zip(part[best].tolist(), at[best].tolist(), strict=True))
+
+    def _part(self, capture: Capture, number: int, limit: int, min_gain: float) -> Part:
+        n = len(capture)
+        np.empty(HEAP, np.uint8)  # and freed: up to that size, glibc now reuses memory instead of mapping it anew
+        ledger = Ledger(limit, min_gain, capture.frame_ns, self._confidence, self._id_order, _untimed(capture))
+        band, limiter = np.zeros(n, np.int8), np.zeros(n, np.int8)
+        every, leaders, known = View(capture), Leaders.none(n), None
+        few = n <= min(FEW, BLOCK)
+        candidates = None if few else Candidates(self.workload, every)
+        block = min(BLOCK, max(LEAST, n // BLOCKS))
+        for start in range(0, n, block):
+            rows = slice(start, min(start + block, n))
+            view = every if few else every.part(rows)
+            limits = judge(view)
+            band[rows], limiter[rows] = limits.band, limits.limiter
+            # of few workloads all outcomes will be told, which are worked out in three truths
+            where = infer(view, self.workload).fired if candidates is None else fire(view, candidates)
+            fired = self._gains(where, view, capture.self_ns[rows], ledger, start)
+            found = self.vocabulary.known(view, fired)
+            leaders.put(rows, self.vocabulary.lead(found, view.size))
+            known = found if view is every else None
+        led = np.flatnonzero((limiter == 0) & (leaders.cause >= 0))
+        limiter[led] = self.vocabulary.limiter[leaders.cause[led]]
+        time = np.nan_to_num(capture.self_ns)
+        frame = frame_capture(capture, limiter, (leaders.likely * time, leaders.rule), self.book)
+        alone, spoke = View(frame), list[Fired]()
+        if self.frame:
+            spoke = self._gains(infer(alone, self.frame).fired, alone, np.array([capture.frame_ns]), ledger, -1)
+        whole = self.vocabulary.known(alone, spoke)
+        firings, rules = ledger.firings(), frozenset(ledger.counts)
+        return Part(capture, number, firings, limiter, band, leaders, ledger.total, frame, whole, every, known, rules)
+
+    def _gains(
+        self, fired: Mapping[int, Masks], view: View, self_ns: Floats, ledger: Ledger, offset: int
+    ) -> list[Fired]:
+        """The firings of one block with their gains, which are entered into the ledger too."""
+        out = []
+        for index in sorted(fired):
+            rule = self.book.rules[index]
+            if rule.is_concept:
+                continue
+            where = np.flatnonzero(fired[index])
+            if len(where):
+                gains = fractions(rule, Lookup(rule, view, self.method), where)
+                ledger.add(index, where + offset, gains, self_ns[where])
+                out.append((index, where, gains))
+        return out
+
+
+def _untimed(capture: Capture) -> Masks | None:
+    """Workloads without a time, where the capture has times."""
+    return np.isnan(capture.self_ns) if capture.frame_ns > 0 else None
+
+
+def diagnose(
+    captures: Sequence[Capture] | Capture,
+    book: Rulebook,
+    *,
+    method: str = LATEST,
+    engine: str = "",
+    top: int | None = None,
+    min_gain: float = 0.0,
+) -> Diagnosis:
+    """One-shot form of Diagnostician."""
+    found = [captures] if isinstance(captures, Capture) else list(captures)
+    return Diagnostician(book, method, engine).diagnose(found, top, min_gain)

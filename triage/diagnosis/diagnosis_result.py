@@ -1,0 +1,148 @@
+"""The diagnosis as data: arrays over all workloads, and the order of what fired. Nothing here infers or opens a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import PurePath
+
+import numpy as np
+
+from triage import __version__
+from triage.capture.arrays import Codes, Indices, Masks
+from triage.capture.capture import Capture
+from triage.derive import View
+from triage.diagnosis.firings import Firings
+from triage.diagnosis.root_causes import Known, Leaders, Vocabulary
+from triage.ground.phrasing import plural
+from triage.ground.units import show
+from triage.inference.engine import Engine
+from triage.rulebook.packs import Rulebook
+
+
+@dataclass(slots=True)
+class Part:
+    """One capture's share of a diagnosis.
+
+    limiter, band: codes per workload (see ground.limiters). leaders: the root cause of each workload. total: findings
+    before any cut. frame: the whole capture as a one-row Capture, on which frame rules speak; whole: the causes there.
+    view: of all workloads; known: the causes on them, kept where they are few. fired: rules that did anywhere.
+    """
+
+    capture: Capture
+    number: int
+    firings: Firings
+    limiter: Codes
+    band: Codes
+    leaders: Leaders
+    total: int
+    frame: Capture
+    whole: Known
+    view: View
+    known: Known | None
+    fired: frozenset[int]
+
+    @property
+    def judged(self) -> Masks:
+        """Of which workloads anything can be said: what limits them, what leads them, or that they copy."""
+        known = (self.limiter > 0) | (self.leaders.cause >= 0)
+        return known if self.capture.copying is None else known | self.capture.copying
+
+    @property
+    def few(self) -> bool:
+        """Was all that the pass worked out kept, because the workloads are few?"""
+        return self.known is not None
+
+    def look(self, rows: Indices) -> View:
+        """A view of some workloads; of all of them the one that is there."""
+        return self.view if len(rows) == len(self.capture) else self.view.part(rows)
+
+    def workload_id(self, i: int, many: bool) -> str:
+        """`w7`, or `2:w7` when several captures are diagnosed together; `frame` for the whole capture."""
+        name = "frame" if i < 0 else f"w{i + 1}"
+        return f"{self.number + 1}:{name}" if many else name
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing to do. cause: position in the vocabulary. Times in ns, beyond the items above; NaN without times.
+
+    workloads: (part, index in its capture), worst first, -1 for the whole frame. alone_ns: what the item would save if
+    it stood alone. fraction: of its worst workload. rule: index of the rule whose evidence speaks there. apart: saves idle
+    time that no other item claims.
+    """
+
+    cause: int
+    rule: int
+    count: int
+    saved_ns: float
+    low_ns: float
+    bound_ns: float
+    alone_ns: float
+    fraction: float
+    workloads: tuple[tuple[int, int], ...]
+    rules: frozenset[int] = field(default_factory=frozenset)
+    whole: bool = False
+    apart: bool = False
+
+
+@dataclass(repr=False)
+class Diagnosis:
+    """What was judged. items: the to-do list, whole. order: (part, position in its firings) of the findings, best first.
+    total: findings before --top and --min-gain.
+
+    The engines (of workload and frame rules) are kept for their remembered signatures: outcomes of the shown workloads
+    are inferred again from them.
+    """
+
+    parts: list[Part]
+    book: Rulebook
+    method: str
+    engine: Engine
+    frame_engine: Engine | None
+    vocabulary: Vocabulary
+    items: list[Item]
+    order: list[tuple[int, int]]
+    total: int
+    top: int | None
+    notes: list[str] = field(default_factory=list)
+    version: str = __version__
+
+    @property
+    def many(self) -> bool:
+        """Are several captures diagnosed together?"""
+        return len(self.parts) > 1
+
+    def shown(self, part: int) -> Indices:
+        """Workload indices of a part that a report lists: all, or with --top those its findings concern."""
+        n = len(self.parts[part].capture)
+        if self.top is None:
+            return np.arange(n)
+        return np.array(sorted(w for w in self.concerned(part) if w >= 0), dtype=np.int64)
+
+    def concerned(self, part: int) -> set[int]:
+        """Workload indices of a part that a listed finding is about."""
+        firings = self.parts[part].firings
+        return {int(firings.workload[k]) for p, k in self.order if p == part}
+
+    @property
+    def frame_ns(self) -> float:
+        """Time of all captures together."""
+        return float(sum(p.capture.frame_ns for p in self.parts))
+
+    @property
+    def recoverable_ns(self) -> tuple[float, float, float]:
+        """Sum over the items of the to-do list: (low, likely, bound); the bound is at most the time of the frame.
+
+        Bounds of items about the frame and about its workloads may overlap, the likely savings never do.
+        """
+        sums = np.nansum([(i.low_ns, i.saved_ns, i.bound_ns) for i in self.items] or np.zeros((1, 3)), axis=0)
+        low, likely, bound = (float(s) for s in sums)
+        return low, likely, min(bound, max(self.frame_ns, likely)) if self.frame_ns > 0 else bound
+
+    def __repr__(self) -> str:
+        names = ", ".join(PurePath(p.capture.input.path).name[:40] for p in self.parts[:3])
+        more = f" and {len(self.parts) - 3} more" if len(self.parts) > 3 else ""
+        count = plural(sum(len(p.capture) for p in self.parts), "workload")
+        time = f", {show(self.frame_ns, 'ns')}" if self.frame_ns > 0 else ""
+        back = f", about {show(self.recoverable_ns[1], 'ns')} recoverable" if self.frame_ns > 0 else ""
+        return f"<Diagnosis of {names}{more}: {count}{time}, {plural(self.total, 'finding')}{back}>"

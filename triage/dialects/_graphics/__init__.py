@@ -1,1 +1,0 @@
-"""What the dialects of graphics debuggers share."""

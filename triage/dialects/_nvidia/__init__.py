@@ -1,1 +1,0 @@
-"""What the NVIDIA dialects share."""

@@ -1,1 +1,0 @@
-"""What all dialects of tables share: parsing, columns, formulas."""

@@ -1,0 +1,152 @@
+"""rocprofv3's traces as a timeline: dispatches, and beside them copies and calls of the host where they were recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from triage.capture.arrays import Indices, Masks, Names
+from triage.capture.source import Source
+from triage.capture.timeline.call_classes import class_of
+from triage.capture.trace_nouns import (
+    COPY,
+    FROM_DEVICE,
+    KERNEL,
+    ON_DEVICE,
+    OTHER_WAY,
+    TO_DEVICE,
+    Calls,
+    Operations,
+    Trace,
+)
+from triage.ground.errors import TriageError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_FAR = 1 << 61
+# the runtime's calls; HSA's lie below them and are taken where the others are missing
+_CALLS = ("_hip_api_trace", "_hip_runtime_trace", "_hip_runtime_api_trace", "_hsa_api_trace")
+_TIMES = ("Start_Timestamp", "End_Timestamp")
+_WAYS = {"HOST_TO_DEVICE": TO_DEVICE, "DEVICE_TO_HOST": FROM_DEVICE, "DEVICE_TO_DEVICE": ON_DEVICE}
+
+
+def whole(texts: Names) -> Indices | None:
+    """Timestamps as whole ns; None where any is none, or beyond any clock."""
+    try:
+        out = texts.astype(np.int64)
+    except (ValueError, TypeError, OverflowError):
+        return None
+    return out if len(out) and (np.abs(out) < _FAR).all() else None
+
+
+def trace(
+    source: Source, ending: str, start: Names, end: Names, names: Names, agents: Names | None, correlation: Names | None
+) -> Trace | None:
+    """The timeline of a kernel trace in file order, copies behind it; None where its timestamps are no whole numbers."""
+    import pandas as pd
+
+    begin, finish = whole(start), whole(end)
+    if begin is None or finish is None or (finish < begin).any():
+        return None
+    copies = _copies(source, ending)
+    count, extra = len(begin), 0 if copies is None else len(copies)
+    agent = agents if agents is not None else np.full(count, "0", dtype=object)
+    where = np.concatenate([agent, np.array([] if copies is None else copies["agent"], dtype=object)])
+    device, keys = pd.factorize(where)
+    calls, keys_of_calls = _calls(source, ending)
+    wanted = [correlation if correlation is not None else np.full(count, "", dtype=object)]
+    labels = [names]
+    if copies is not None:
+        wanted.append(copies["Correlation_Id"].to_numpy(dtype=object))
+        labels.append(copies["name"].to_numpy(dtype=object))
+    name, words = pd.factorize(np.concatenate(labels))
+    zeros = np.zeros(extra, dtype=np.int64)
+    way = zeros if copies is None else copies["way"].to_numpy(dtype=np.int64)
+    pageable: Masks = np.zeros(count + extra, dtype=bool)
+    operations = Operations(
+        start=np.concatenate([begin, zeros if copies is None else copies["start"].to_numpy(dtype=np.int64)]),
+        end=np.concatenate([finish, zeros if copies is None else copies["end"].to_numpy(dtype=np.int64)]),
+        kind=np.concatenate([np.full(count, KERNEL), np.full(extra, COPY)]).astype(np.int8),
+        device=device.astype(np.int64),
+        stream=np.zeros(count + extra, dtype=np.int64),
+        process=np.zeros(count + extra, dtype=np.int64),
+        call=_called(np.concatenate(wanted), keys_of_calls),
+        name=name.astype(np.int64),
+        bytes=np.zeros(count + extra, dtype=np.int64),
+        way=np.concatenate([np.full(count, OTHER_WAY), way]).astype(np.int8),
+        pageable=pageable,
+    )
+    devices: list[tuple[str, str | None]] = [(str(k).rpartition(" ")[2] or "0", None) for k in keys]
+    return Trace(operations, calls, devices, [str(w) for w in words], [""] * len(words))
+
+
+def _called(wanted: Names, known: Sequence[str]) -> Indices:
+    """Position of the first call with the same correlation id, -1 for none."""
+    place: dict[str, int] = {}
+    for i, key in enumerate(known):
+        place.setdefault(key, i)
+    place.pop("", None)
+    place.pop("0", None)  # work that no call started
+    return np.array([place.get(str(k), -1) for k in wanted], dtype=np.int64)
+
+
+def _calls(source: Source, ending: str) -> tuple[Calls, list[str]]:
+    """Calls of the host beside a trace, and their correlation ids."""
+    import pandas as pd
+
+    for other in _CALLS:
+        found = _beside(source, ending, other, ["Function", "Thread_Id", "Correlation_Id", *_TIMES])
+        if found is not None:
+            start, end = (whole(found[t].to_numpy(dtype=object)) for t in _TIMES)
+            if start is not None and end is not None:
+                name, words = pd.factorize(found["Function"].to_numpy(dtype=object))
+                kinds = np.array([class_of(str(w)) for w in words] or [0], dtype=np.int8)
+                thread = pd.factorize(found["Thread_Id"].to_numpy(dtype=object))[0].astype(np.int64)
+                calls = Calls(
+                    start, np.maximum(start, end), thread, kinds[name], name.astype(np.int64), [str(w) for w in words]
+                )
+                return calls, found["Correlation_Id"].tolist()
+    none = np.zeros(0, dtype=np.int64)
+    return Calls(none, none, none, none.astype(np.int8), none, []), []
+
+
+def _copies(source: Source, ending: str) -> pd.DataFrame | None:
+    """Copies beside a trace: start, end, agent, way, name, Correlation_Id."""
+    import pandas as pd
+
+    columns = ["Direction", "Source_Agent_Id", "Destination_Agent_Id", "Correlation_Id", *_TIMES]
+    found = _beside(source, ending, "_memory_copy_trace", columns)
+    if found is None:
+        return None
+    start, end = (whole(found[t].to_numpy(dtype=object)) for t in _TIMES)
+    if start is None or end is None or (end < start).any():
+        return None
+    direction = found["Direction"].str.replace("MEMORY_COPY_", "", regex=False)
+    way = direction.map(_WAYS).fillna(OTHER_WAY).astype(np.int64)
+    # the device's side: the source of what leaves it, the destination of what comes
+    agent = found["Destination_Agent_Id"].where(way != FROM_DEVICE, found["Source_Agent_Id"])
+    named = "[copy " + direction.str.lower().str.replace("_", " ") + "]"
+    return pd.DataFrame({"start": start, "end": end, "way": way, "agent": agent, "name": named, "Correlation_Id": found["Correlation_Id"]})  # fmt: skip
+
+
+def _beside(source: Source, ending: str, other: str, columns: list[str]) -> pd.DataFrame | None:
+    """A table of the same run with these columns as text: `run_kernel_trace.csv` goes with `run_hip_api_trace.csv`."""
+    import pandas as pd
+
+    name = Path(source.name.removesuffix(".gz"))
+    stem = name.stem.removesuffix(ending)
+    if stem == name.stem and name.stem != ending.lstrip("_"):
+        return None
+    found = source.sibling(f"{stem}{other}.csv" if stem != name.stem else f"{other.lstrip('_')}.csv")
+    if found is None:
+        return None
+    try:
+        with found.open() as f:
+            table = pd.read_csv(f, dtype=str, keep_default_na=False, usecols=columns)
+    except (TriageError, ValueError, OSError):  # a companion that cannot be read takes nothing from the export itself
+        return None
+    return table if len(table) else None

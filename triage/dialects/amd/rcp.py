@@ -1,0 +1,131 @@
+"""Radeon Compute Profiler / CodeXL sessions: `# ...` lines, then one kernel dispatch per row with counters."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from triage.capture.capture import Column, Table
+from triage.capture.source import Source
+from triage.capture.unused_cells import Odd
+from triage.dialects import Match, Options
+from triage.dialects.amd import counter_names, rocm
+from triage.dialects.amd.rocm_export import Export
+from triage.dialects.tables import extents, wide_table
+from triage.ground import units
+
+NAME = "rcp"
+SIGN = ("globalworksize",)
+TELLS = {"work": "compute", "vendor": "amd", "api": "opencl"}
+TITLE = "AMD Radeon Compute Profiler / CodeXL session (SESSION.csv)"
+CAPTURE = """\
+    rcprof -P -o session.csv ./app        (older: CodeXLGpuProfiler -p -o session.csv ./app)
+
+collects the counters of every kernel dispatch with its time. `-c counters.txt` chooses counters, `-O` adds kernel occupancy.
+In CodeXL: Profile Mode, GPU: Performance Counters; the session folder holds the CSV.
+"""
+_LAUNCH = {
+    "VGPRs": "launch.registers",
+    "SGPRs": "launch.scalar_registers",
+    "LocalMemSize": "launch.shared",
+    "KernelOccupancy": "occupancy.theoretical",
+}
+# compute counters of the GPU Performance API that are metrics here (its manual, counter tables for compute)
+_COUNTERS = (
+    "Wavefronts", "VALUUtilization", "VALUBusy", "SALUBusy", "FetchSize", "WriteSize", "L2CacheHit", "MemUnitBusy", "MemUnitStalled",
+    "WriteUnitStalled", "LDSBankConflict",
+)  # fmt: skip
+_DEVICE = re.compile(r"#\s*Device\s*(?:Name)?\s*[=:]?\s*([A-Za-z0-9][\w ()\-]*?)\s*(?:Platform|$)", re.MULTILINE)
+
+
+def names() -> dict[str, list[str]]:
+    """Launch columns and derived counters."""
+    out = {m: [n] for n, m in _LAUNCH.items()} | {
+        "gpu.time": ["Time"],
+        "launch.block_size": ["WorkGroupSize"],
+        "launch.threads": ["GlobalWorkSize"],
+        "launch.grid_size": ["GlobalWorkSize / WorkGroupSize"],
+    }
+    for header, (metric, _) in counter_names.DIRECT.items():
+        if not header.isupper():  # `FETCH_SIZE` and its like are the names of ROCm, not of this older tool
+            out.setdefault(metric, []).append(header)
+    return out
+
+
+def recognise(source: Source) -> Match | None:
+    """Method, ExecutionOrder and GlobalWorkSize after the comment lines."""
+    if source.is_folder:
+        return None
+    line, headers = wide_table.header(source)
+    if line and all(wide_table.find(headers, h) >= 0 for h in ("Method", "GlobalWorkSize", "WorkGroupSize")):
+        return Match(0.95, f"session columns (Method, ..., GlobalWorkSize) on line {line}")
+    return None
+
+
+def read(source: Source, options: Options) -> Table:
+    """The dispatches; raises BadCapture for a session without any."""
+    line, headers = wide_table.header(source)
+    bare = [wide_table.split_unit(h) for h in headers]  # `Time (ms)`, `LocalMemSize`: units only on some
+    plain = [b for b, _ in bare]
+    method, time = wide_table.find(plain, "Method"), wide_table.find(plain, "Time")
+    sizes = {w: c for w in ("GlobalWorkSize", "WorkGroupSize") if (c := wide_table.find(plain, w)) >= 0}
+    launch = {m: c for h, m in _LAUNCH.items() if (c := wide_table.find(plain, h)) >= 0}
+    counters = {h: i for i, h in enumerate(plain) if h in counter_names.DIRECT}
+    numeric = [*launch.values(), *counters.values(), *([time] if time >= 0 else [])]
+    style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
+    wide = wide_table.read(source, line, len(headers), numeric, [method, *sizes.values()], style=style)
+    table = Table(NAME, [source], rocm.names(wide.texts[method]), {}, first_line=wide.first_line, lines=wide.lines)
+    table.quality += wide.quality
+    export = Export(source)
+    if time >= 0:
+        unit = bare[time][1] or "ms"  # the tool's only unit for this column
+        factor = units.factor(unit, "ns")
+        table.columns["gpu.time"] = Column(wide.numbers[time] * factor, headers[time], time + 1, unit, factor)
+    for metric, c in launch.items():
+        factor = 0.01 if metric == "occupancy.theoretical" else 1.0
+        table.columns[metric] = Column(
+            wide.numbers[c] * factor, headers[c], c + 1, "%" if factor == 0.01 else "", factor
+        )
+    _sizes(table, wide, headers, sizes)
+    for h, c in counters.items():
+        export.counters[h] = Column(wide.numbers[c], headers[c], c + 1)
+    # only the comment lines say which GPU it was
+    if m := _DEVICE.search("\n".join(source.head_lines[: line - 1])):
+        table.device = m[1]
+    used = {*numeric, method, *sizes.values()}
+    table.unmapped = [h for i, h in enumerate(headers) if h and i not in used]
+    return rocm.finish(table, export, options, names())
+
+
+def _sizes(table: Table, wide: wide_table.Wide, headers: list[str], sizes: dict[str, int]) -> None:
+    """Group size, work-items and groups from cells like `{ 256 16 1 }`."""
+    odd = Odd()
+    parts = {w: extents.read(wide.texts[c], headers[c], wide.line, odd, blanks=True) for w, c in sizes.items()}
+    table.quality += odd.remarks()
+    for what, metric in (("WorkGroupSize", "launch.block_size"), ("GlobalWorkSize", "launch.threads")):
+        if what in parts:
+            values = extents.totals(parts[what])
+            formula = f"product of {headers[sizes[what]]}"
+            table.columns[metric] = Column(values, formula, formula=formula)
+    if len(parts) == 2:
+        pairs = list(zip(parts["GlobalWorkSize"], parts["WorkGroupSize"], strict=True))
+        values = np.array([_groups(g, w) for g, w in pairs])
+        formula = "GlobalWorkSize / WorkGroupSize per axis"
+        table.columns["launch.grid_size"] = Column(
+            values, formula, formula=formula, inputs=("launch.threads", "launch.block_size")
+        )
+
+
+def _groups(work_items: list[float], group: list[float]) -> float:
+    if not work_items or len(work_items) != len(group) or min(group) <= 0:
+        return float("nan")
+    return float(np.prod(np.ceil(np.divide(work_items, group))))  # a last group may be partly filled
+
+
+def collect(metrics: list[str]) -> str:
+    """The session command with the counters."""
+    # the tool knows derived counters alone; raw ones of the hardware it refuses
+    wanted = [header for m in metrics for header in _COUNTERS if counter_names.DIRECT[header][0] == m]
+    counters = " ".join(dict.fromkeys(wanted)) or "VALUBusy MemUnitBusy"
+    return f"printf '%s\\n' {counters} > counters.txt; rcprof -P -c counters.txt -o session.csv ./app"

@@ -1,0 +1,118 @@
+"""Radeon GPU Analyzer statistics: registers, LDS and scratch per kernel and target, from the compiler. No times.
+
+The table holds what a kernel uses beside what the GPU offers (`USED_VGPRs`, `AVAILABLE_VGPRs`); only what is used counts here.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+from triage.capture.capture import Column, Table
+from triage.capture.source import Source
+from triage.dialects import Match, Options
+from triage.dialects.tables import wide_table
+from triage.ground.errors import BadCapture
+
+NAME = "rga"
+SIGN = ("vgprs",)
+TELLS = {"vendor": "amd"}
+TITLE = "AMD Radeon GPU Analyzer statistics (registers, LDS, scratch)"
+CAPTURE = """\
+    rga -s opencl -c gfx1100 -a stats.csv kernel.cl
+    rga -s vk-offline -c gfx1100 -a stats.csv --comp shader.comp
+
+writes one table per kernel and GPU (`-a`, `--analysis`). It is a compiler's view: occupancy limits can be judged from it,
+times and counters cannot.
+"""
+_METRICS = {
+    "USED_VGPRs": "launch.registers",
+    "USED_SGPRs": "launch.scalar_registers",
+    "USED_LDS_BYTES": "launch.shared",
+    "SCRATCH_MEM": "launch.scratch",
+    "WAVEFRONT_SIZE": "launch.wave_size",
+    "THREADS_PER_WORKGROUP": "launch.block_size",
+    "VGPR_SPILLS": "launch.vgpr_spills",
+    "SGPR_SPILLS": "launch.sgpr_spills",
+}
+_NEVER_ZERO = ("launch.wave_size", "launch.block_size")  # written as 0 where the compiler does not know
+# `N/A` where the source does not fix the group size
+_AXES = tuple(f"CL_WORKGROUP_{a}_DIMENSION" for a in "XYZ")
+
+
+def names() -> dict[str, list[str]]:
+    """The columns used."""
+    return {metric: [header] for header, metric in _METRICS.items()}
+
+
+def recognise(source: Source) -> Match | None:
+    """USED_VGPRs beside AVAILABLE_VGPRs and a DEVICE, whatever the separator."""
+    if source.is_folder:
+        return None
+    line, headers = wide_table.header(source)
+    if line and all(wide_table.find(headers, h) >= 0 for h in ("DEVICE", "USED_VGPRs", "USED_SGPRs")):
+        return Match(0.95, f"compiler statistics (DEVICE, USED_VGPRs, ...) on line {line}")
+    return None
+
+
+def read(source: Source, options: Options) -> Table:
+    """One row per kernel and GPU; raises BadCapture without rows."""
+    line, headers = wide_table.header(source)
+    found = {metric: c for h, metric in _METRICS.items() if (c := wide_table.find(headers, h)) >= 0}
+    axes = [c for a in _AXES if (c := wide_table.find(headers, a)) >= 0]
+    device = wide_table.find(headers, "DEVICE")
+    if device < 0 or not found:
+        raise BadCapture(f"{source.path}: not an RGA statistics table", "see: triage facts FILE")
+    style = wide_table.number_style(source, source.head_lines[line:], [*found.values()], options.decimal)
+    wide = wide_table.read(source, line, len(headers), [*found.values(), *axes], [device], style=style)
+    devices = [str(d).strip() for d in wide.texts[device]]
+    stem = _kernel(source.name, devices)  # the table names GPUs only
+    shown = np.array([stem or f"kernel ({d})" for d in devices], dtype=object)
+    table = Table(NAME, [source], shown, {}, first_line=wide.first_line, lines=wide.lines)
+    table.quality += wide.quality
+    table.kinds = np.full(len(table), "compute", dtype=object)
+    for metric, c in found.items():
+        values = wide.numbers[c]
+        if metric in _NEVER_ZERO:
+            values = np.where(values == 0, np.nan, values)
+        if np.isfinite(values).any():
+            table.columns[metric] = Column(values, headers[c], c + 1)
+    _workgroup(table, wide, headers, axes)
+    if not table.columns:
+        raise BadCapture(f"{source.path}:{line + 1}: no cell holds a number", "analyse the kernel again")
+    if len(set(devices)) == 1:  # the column holds gfx names, which are both
+        table.arch = table.device = devices[0]
+    else:
+        table.notes.append(
+            f"statistics for {len(set(devices))} GPUs ({', '.join(dict.fromkeys(devices))}): name one with --device"
+        )
+        table.names = np.array([f"{stem or 'kernel'} ({d})" for d in devices], dtype=object)
+    used = {*found.values(), *axes, device}
+    table.unmapped = [h for i, h in enumerate(headers) if h and i not in used]
+    table.notes.append("compiler statistics: no times, so nothing is ranked and no share of the frame is known")
+    return table
+
+
+def _workgroup(table: Table, wide: wide_table.Wide, headers: list[str], axes: list[int]) -> None:
+    """The group size the source demands, where all three sizes are stated."""
+    if len(axes) != 3:
+        return
+    values = np.prod([np.where(wide.numbers[c] == 0, np.nan, wide.numbers[c]) for c in axes], axis=0)
+    if not np.isfinite(values).any():
+        return
+    formula = " * ".join(headers[c] for c in axes)
+    table.raw |= {headers[c]: Column(wide.numbers[c], headers[c], c + 1) for c in axes}
+    table.columns["launch.block_size"] = Column(
+        values, formula, formula=formula, inputs=tuple(headers[c] for c in axes)
+    )
+
+
+def _kernel(file: str, devices: list[str]) -> str:
+    """The kernel's name, which only the file's name tells: `gfx1100_reduce_stats.csv` -> `reduce`."""
+    stem = Path(file.removesuffix(".gz")).stem
+    for device in set(devices):
+        stem = re.sub(rf"(?:^|_){re.escape(device)}(?=_|$)", "", stem, flags=re.IGNORECASE)
+    stem = re.sub(r"(?:^|_)(?:stats|statistics|analysis|stdin)(?=_|$)", "", stem).strip("_")
+    return stem

@@ -1,0 +1,337 @@
+"""From the columns of any AMD profiler export to a Table: launch shape, time, counters, computed metrics.
+
+Shared by rocprof, rocprofv3 and rocprof-compute, which name the same things differently. Raw counters that a formula
+used are kept in Table.raw, so that every computed number leads back to the cells it came from.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from decimal import Decimal, InvalidOperation
+
+import numpy as np
+
+from triage.capture.arrays import Floats, Names
+from triage.capture.capture import Column, Quality, Table
+from triage.dialects import Options
+from triage.dialects.amd import compiled, counter_names, rdna, sizes, spread
+from triage.dialects.amd.rocm_export import Export
+from triage.dialects.tables import formulas
+from triage.ground.errors import NotTriageable
+
+# role -> its header in rocprof v1, v2, rocprofv3 and rocprof-compute; times in ns, sizes in bytes
+ROLES = {
+    "name": ("KernelName", "Kernel_Name", "Kernel Name"),
+    "grid": ("grd", "Grid_Size"),
+    "group": ("wgr", "Workgroup_Size"),
+    "lds": ("lds", "LDS_Per_Workgroup", "LDS_Block_Size", "LDS_Block_Size_v", "Group_Segment_Size"),
+    "scratch": ("scr", "Scratch_Per_Workitem", "Scratch_Size", "Private_Segment_Size"),
+    "vgpr": ("arch_vgpr", "VGPR_Count", "vgpr", "Arch_VGPR_Count"),
+    "agpr": ("accum_vgpr", "Accum_VGPR_Count"),
+    "sgpr": ("sgpr", "SGPR_Count"),
+    "wave": ("wave_size",),
+    "start": ("BeginNs", "Start_Timestamp", "Begin_Timestamp"),
+    "end": ("EndNs", "End_Timestamp"),
+    "duration": ("DurationNs",),
+    "dispatch": ("Dispatch_ID", "Index"),
+}
+LAUNCH = {
+    "group": "launch.block_size",
+    "lds": "launch.shared",
+    "scratch": "launch.scratch",
+    "vgpr": "launch.registers",
+    "agpr": "launch.accum_registers",
+    "sgpr": "launch.scalar_registers",
+    "wave": "launch.wave_size",
+}
+# a counter of one L2 channel or texture unit, `TCC_HIT[17]`, where the tool wrote no sum
+CHANNEL = re.compile(r"(.+)\[(\d+)\]\Z")
+MOST_WAVES = 40  # slots of a compute unit before RDNA: four SIMDs of ten
+_LEVEL = re.compile(r"SQ\w*_LEVEL")
+_KD = ("[clone .kd]", "(.kd)", ".kd")
+
+
+def clean(name: str) -> str:
+    """A kernel's name without the marks of its descriptor: `f(int) [clone .kd]` -> `f(int)`."""
+    bare = name.strip()
+    while mark := next((m for m in _KD if bare.endswith(m)), ""):
+        bare = bare.removesuffix(mark).rstrip()
+    return bare
+
+
+def names(texts: Names) -> Names:
+    """Clean kernel names; a nameless dispatch is called by its place."""
+    short = {t: clean(str(t)) for t in set(texts)}
+    return np.array([short[t] or f"dispatch {i + 1}" for i, t in enumerate(texts)], dtype=object)
+
+
+def stamps(texts: Names) -> Floats:
+    """Timestamps as floats, NaN where there is none: for provenance only, differences are taken on the texts."""
+    out = np.full(len(texts), np.nan)
+    for i, t in enumerate(texts):
+        try:
+            out[i] = float(t)
+        except ValueError:
+            continue
+    return out
+
+
+def _exact(text: str) -> tuple[int, float, bool]:
+    """A timestamp as whole ns, the fraction, and whether its digits were lost (`8.1097E+14`).
+
+    Raises ValueError or InvalidOperation where there is none.
+    """
+    value = Decimal(text)
+    exponent = value.as_tuple().exponent
+    if not value.is_finite() or abs(value.adjusted()) > 30:
+        raise ValueError(text)  # no clock counts that far, and as a whole number it would fill the memory
+    whole = int(value)
+    return whole, float(value - whole), isinstance(exponent, int) and exponent > 0
+
+
+def elapsed(start: Names, end: Names) -> tuple[Floats, int]:
+    """End minus start in ns, exact for any size of timestamp, and how many rows had damaged timestamps.
+
+    Timestamps reach 1.7e18 ns, where a float64 only holds steps of 256 ns, so they are subtracted as whole numbers.
+    """
+    import pandas as pd
+
+    try:
+        a, b = (pd.Series(t).astype("int64").to_numpy() for t in (start, end))
+        return (b - a).astype(np.float64), 0
+    except (ValueError, TypeError, OverflowError):  # fractions (averaged passes), blanks or a spreadsheet's work
+        pass
+    out, damaged = np.full(len(start), np.nan), 0
+    for i, (s, e) in enumerate(zip(start, end, strict=True)):
+        try:
+            (sw, sf, sd), (ew, ef, ed) = _exact(str(s).strip()), _exact(str(e).strip())
+        except (InvalidOperation, ValueError, OverflowError):
+            continue  # empty or not a number: no time
+        if sd or ed:
+            damaged += 1
+        else:
+            out[i] = (ew - sw) + (ef - sf)
+    return out, damaged
+
+
+def wanted(headers: Iterable[str]) -> set[str]:
+    """Which counters of a file are of use: metrics themselves, inputs of formulas, channels of inputs."""
+    needed = set(counter_names.DIRECT)
+    for _, formula in (*counter_names.FORMULAS, *rdna.FORMULAS):
+        needed.update(n.rpartition(".")[2] for n in formulas.names(formula) if not n.islower())
+    needed.add("SQ_LEVEL_WAVES")
+    headers = list(headers)
+    have = set(headers)
+    out = needed & have
+    out.update(h for h in have if f"{h}_sum" in needed)
+    for h in headers:  # channels only where the tool did not sum them up: a GPU has up to 128
+        if ((m := CHANNEL.fullmatch(h)) and f"{m[1]}_sum" in needed and f"{m[1]}_sum" not in have) or (
+            m and m[1] == spread.COUNTER
+        ):
+            out.add(h)
+    return out
+
+
+def add_time(table: Table, export: Export, start: Names | None, end: Names | None) -> None:
+    """gpu.time (ns) from the duration cell where there is one, else from two timestamps (given as text)."""
+    if "duration" in export.roles:
+        table.columns["gpu.time"] = export.roles["duration"]
+        return
+    if start is None or end is None:
+        return
+    values, damaged = elapsed(start, end)
+    if damaged:
+        table.quality.append(
+            Quality(
+                "damaged-timestamps",
+                f"{damaged} of {len(values)} rows hold timestamps whose last digits "
+                f"are lost (first: {str(start[0])!r}), as a spreadsheet writes them: no duration",
+            )
+        )
+    if np.isfinite(values).any():
+        a, b = export.roles["start"], export.roles["end"]
+        table.columns["gpu.time"] = Column(
+            values,
+            f"{b.header} - {a.header}",
+            0,
+            "ns",
+            file=a.file,
+            formula=f"{b.header} - {a.header}",
+            inputs=(b.header, a.header),
+        )
+        table.raw[a.header], table.raw[b.header] = a, b
+
+
+def finish(table: Table, export: Export, options: Options, names: Iterable[str] = ()) -> Table:
+    """Launch shape, metrics printed as such, metrics computed by formula, architecture. gpu.time must be there already.
+
+    names: metrics that the tool can export at all. Raises NotTriageable when nothing came of it.
+    """
+    n = len(table)
+    table.kinds = np.full(n, "compute", dtype=object)
+    for role, metric in LAUNCH.items():
+        if role in export.roles:
+            table.columns[metric] = export.roles[role]
+    _groups(table, export)
+    # what the tool printed as a metric wins over a formula for it
+    sizes.complete(table, export, options.device)
+    compiled.join(table, export.source, export.arch)
+    printed = counter_names.direct(export.arch, export.counters)
+    for name, column in export.counters.items():
+        metric, factor = printed.get(name, ("", 1.0))
+        if metric and metric not in table.columns:
+            values = column.values * factor if factor != 1.0 else column.values
+            table.columns[metric] = Column(
+                values,
+                column.header,
+                column.column,
+                "%" if factor == 0.01 else "",
+                factor,
+                column.file,
+                column.lines,
+                column.formula,
+                column.inputs,
+            )
+    if "cu_per_gpu" in export.specs:
+        table.columns["device.sm_count"] = export.specs["cu_per_gpu"]
+    _busy_in_cycles(table, export)
+    find = _Lookup(table, export)
+    for metric, formula in counter_names.formulas_of(export.arch, export.counters):
+        if metric not in table.columns:
+            _compute(table, find, metric, formula)
+    spread.add(table, export)
+    parts = [p for p in counter_names.SM_PARTS if p in table.columns]
+    if "valu.busy" in parts:  # without the vector ALU the maximum would be a guess
+        _compute(table, find, "sm.throughput", f"max({', '.join(parts)})")
+    if not table.columns:
+        raise NotTriageable(
+            f"{export.source.path}: a list of {n} dispatches without times, launch shapes or counters",
+            "give the table with the counters (pmc_perf.csv, results.csv)",
+        )
+    table.arch = table.arch or export.arch
+    table.collectable = _collectable(names, export)
+    if unknown := sizes.lacking(export, set(table.columns), {*export.counters, *table.raw}):
+        table.notes.append(
+            f"counters are there, but not the GPU's {', '.join(unknown)}: metrics that need them stay blind; "
+            "name the GPU with --device"
+        )
+    if export.arch in counter_names.INFINITY_CACHE and "vram.throughput" in table.columns:
+        table.notes.append(
+            "VRAM figures count what L2 asks of the fabric; the Infinity Cache may answer part of it, so "
+            "they are upper bounds"
+        )
+    used = {c.header for c in (*table.columns.values(), *table.raw.values())}
+    table.unmapped = [u for u in table.unmapped if u not in used]
+    table.unmapped += [name for name, c in export.counters.items() if c.column and c.header not in used]
+    return table
+
+
+def _busy_in_cycles(table: Table, export: Export) -> None:
+    """The cycles of busy compute units as cycles: AMD documents quad-cycles, and measured exports hold cycles.
+
+    Quad-cycles where plain cycles would make more waves resident, over all kernels, than a compute unit has slots.
+    """
+    busy = export.counters.get("SQ_BUSY_CU_CYCLES")
+    # waves that wait are resident too; both count in fours
+    waves = next((c for name in ("SQ_WAVE_CYCLES", "SQ_WAIT_ANY") if (c := export.counters.get(name))), None)
+    if busy is None or waves is None:
+        return
+    both = np.isfinite(busy.values) & np.isfinite(waves.values)
+    slots = export.specs["max_waves_per_cu"].values.max() if "max_waves_per_cu" in export.specs else MOST_WAVES
+    if 4 * waves.values[both].sum() > 1.25 * slots * busy.values[both].sum() > 0:  # two passes differ by less
+        export.counters["SQ_BUSY_CU_QUADS"], formula = busy, "4 * SQ_BUSY_CU_QUADS"
+        export.counters["SQ_BUSY_CU_CYCLES"] = Column(
+            4 * busy.values, formula, formula=formula, inputs=("SQ_BUSY_CU_QUADS",)
+        )
+        table.notes.append(
+            f"SQ_BUSY_CU_CYCLES was read as quad-cycles: as cycles more than {slots:.0f} waves would share a CU"
+        )
+
+
+def _collectable(names: Iterable[str], export: Export) -> frozenset[str] | None:
+    """What the tool can give for this GPU: more where sizes are known, less where it lacks counters; None: what it can."""
+    arch = export.arch
+    if not export.specs:
+        return None
+    have = {*names, *counter_names.exported(tuple(export.specs))}
+    if rdna.is_rdna(arch):
+        have -= set(counter_names.exported()) - set(counter_names.exported(arch=arch))
+    return frozenset(have | set(counter_names.exported(tuple(export.specs), arch)))
+
+
+def _groups(table: Table, export: Export) -> None:
+    """Grid sizes of AMD's tools count work-items; groups are that over the group size."""
+    grid, group = export.roles.get("grid"), export.roles.get("group")
+    if grid is None or "launch.grid_size" in table.columns:
+        return
+    table.columns["launch.threads"] = grid
+    if group is not None:
+        with np.errstate(all="ignore"):  # the last group may be partly filled
+            values = np.ceil(grid.values / np.where(group.values > 0, group.values, np.nan))
+        table.columns["launch.grid_size"] = Column(
+            values,
+            f"{grid.header} / {group.header}",
+            formula=f"{grid.header} / {group.header}",
+            file=grid.file,
+            inputs=("launch.threads", "launch.block_size"),
+        )
+
+
+class _Lookup:
+    """Finds what a name in a formula stands for: metrics first, then counters, sizes of the GPU, and kept inputs."""
+
+    def __init__(self, table: Table, export: Export) -> None:
+        self._table, self._export = table, export
+        self._channels: dict[str, list[str]] = {}
+        self._wave: Column | None = None
+        if export.arch.startswith("gfx9"):  # has one width, and RDNA's tools print theirs
+            self._wave = Column(np.full(len(table), 64.0), "64", formula=f"64 ({export.arch} knows no other wave)")
+        for name in export.counters:
+            if m := CHANNEL.fullmatch(name):
+                self._channels.setdefault(f"{m[1]}_sum", []).append(name)
+
+    def __call__(self, name: str) -> Column | None:
+        for where in (self._table.columns, self._export.counters, self._export.specs, self._table.raw):
+            if name in where:
+                return where[name]
+        if name == "launch.wave_size" and self._wave:
+            return self._wave
+        if name == "SQ_LEVEL_WAVES_ACCUM":
+            # the accumulator belongs to the level counter of its pass; beside another one nobody knows to which
+            one = not any(_LEVEL.match(h) for h in self._table.unmapped)
+            if one and {"SQ_LEVEL_WAVES", "SQ_ACCUM_PREV_HIRES"} <= set(self._export.counters):
+                return self._export.counters["SQ_ACCUM_PREV_HIRES"]
+        if (bare := name.removesuffix("_sum")) != name and bare in self._export.counters:
+            return self._export.counters[bare]  # rocprofv3 prints a counter summed over its instances
+        if parts := self._channels.get(name):
+            parts.sort(key=lambda p: int(p.rpartition("[")[2][:-1]))  # exported in any order
+            total = np.sum([self._export.counters[p].values for p in parts], axis=0)
+            text = f"sum of {parts[0]} to {parts[-1]}" if len(parts) > 1 else parts[0]
+            self._export.counters[name] = Column(total, text, formula=text, inputs=tuple(parts))
+            return self._export.counters[name]
+        return None
+
+    def keep(self, name: str) -> None:
+        """Remember an exported input (and its own inputs) in Table.raw."""
+        if name in self._table.columns or name in self._table.raw:
+            return
+        column = self(name)
+        if column is not None:
+            self._table.raw[name] = column
+            for inner in column.inputs:
+                self.keep(inner)
+
+
+def _compute(table: Table, find: _Lookup, metric: str, formula: str) -> None:
+    """One metric by its formula, where all names in it are there and the outcome is a number anywhere."""
+    used = formulas.names(formula)
+    columns = {name: column for name in used if (column := find(name)) is not None}
+    if len(columns) < len(used):
+        return
+    values = formulas.evaluate(formula, lambda name: columns[name].values)
+    if not np.isfinite(values).any():
+        return
+    for name in used:
+        find.keep(name)
+    table.columns[metric] = Column(values, formula, 0, formula=formula, inputs=used)

@@ -1,0 +1,1 @@
+"""Frame-time logs: one row per frame, such as PresentMon's."""

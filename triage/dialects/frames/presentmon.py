@@ -1,0 +1,316 @@
+"""PresentMon: CPU, GPU and display timing of every present (versions 1.x, 2.x and later)."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from triage import schema
+from triage.capture import shape
+from triage.capture.arrays import Floats, Indices, Masks, Names
+from triage.capture.capture import Column, Quality, Table
+from triage.capture.cells import cells, delimiter
+from triage.capture.source import Source
+from triage.dialects import Match, Options
+from triage.dialects.frames import pacing
+from triage.dialects.tables import wide_table
+from triage.ground.errors import BadCapture, NotTriageable
+from triage.ground.phrasing import plural
+
+NAME = "presentmon"
+ROW = "application"  # what reports call a row
+SIGN = ("application",)
+TELLS = {"work": "graphics"}
+TITLE = "PresentMon frame timing"
+CAPTURE = """\
+    PresentMon.exe --process_name game.exe --timed 30 --output_file frames.csv
+
+GPU columns are on unless `--no_track_gpu` is given (1.x: add `--track_gpu`). Frame timing says whether the
+CPU or the GPU sets the frame rate; capture the frame with GPU Trace, PIX or RenderDoc to see which pass.
+All PresentMon times are milliseconds.
+"""
+# what composes the desktop presents beside every application and is never what is measured, unless nothing else is there
+_DESKTOP = (
+    "dwm.exe",
+    "explorer.exe",
+    "searchhost.exe",
+    "startmenuexperiencehost.exe",
+    "textinputhost.exe",
+    "shellexperiencehost.exe",
+)
+CLEAR = 3.0  # times the GPU work of the next application: that is the one that was measured
+_TRACK = "record with GPU tracking on (1.x: --track_gpu)"
+_TRACKED = ("gpu.time", "gpu.busy_time")
+# role -> headers without their optional "ms", as PresentMon 1.x, 2.x and later write them
+_COLUMNS = {
+    "present.interval": ("frametime", "betweenpresents", "betweenappstart"),
+    "cpu.busy": ("cpubusy",),
+    "cpu.wait": ("cpuwait",),
+    "cpu.present": ("inpresentapi",),
+    "gpu.time": ("gputime", "gpuduration"),
+    "gpu.busy_time": ("gpubusy", "gpuactive"),
+    "gpu.wait": ("gpuwait",),
+    "gpu.latency": ("gpulatency",),
+    "gpu.video_busy": ("videobusy", "gpuvideobusy", "gpuvideoactive"),
+    "display.latency": ("displaylatency",),
+    "display.time": ("displayedtime", "betweendisplaychange"),
+}
+
+
+def _plain(header: str) -> str:
+    """A header as the versions have it in common: `msGPUActive`, `MsGPUBusy`, `GPUBusy` -> `gpuactive`, `gpubusy`."""
+    bare = header.strip().lower().replace(" ", "").replace("_", "")
+    return bare.removesuffix("(ms)").removesuffix("[ms]").removeprefix("ms")
+
+
+def _header(source: Source) -> tuple[int, list[str]]:
+    """1-based line and cells of the header; (0, []) when the first lines hold none."""
+    for number, line in enumerate(source.head_lines[:20], 1):
+        # a first column may be called #
+        if line.strip() and (not line.startswith(("//", "#")) or line[1:2] in (",", ";", "\t")):
+            source.delimiter = delimiter(line)
+            return number, [c.strip() for c in cells(line, source.delimiter)]
+    return 0, []
+
+
+def recognise(source: Source) -> Match | None:
+    """Application and a swap chain or process, with present timing columns."""
+    if source.is_folder:
+        return None
+    _, headers = _header(source)
+    plain = {_plain(h) for h in headers}
+    who = "application" in plain and plain & {"processid", "swapchainaddress", "swapchain"}
+    timing = [m for m, wanted in _COLUMNS.items() if plain & set(wanted)]
+    own = plain & {"frametime", "betweenpresents", "betweenappstart", "cpubusy", "gpubusy", "gpuactive"}
+    if who and timing and own:
+        return Match(0.93, f"PresentMon columns: Application, swap chain and {len(timing)} timings")
+    return None
+
+
+def read(source: Source, options: Options) -> Table:
+    """One row per present, grouped into one workload per application and swap chain.
+
+    Raises NotTriageable when there are no times at all.
+    """
+    line, headers = _header(source)
+    plain = [_plain(h) for h in headers]
+    place = {m: next((plain.index(w) for w in wanted if w in plain), -1) for m, wanted in _COLUMNS.items()}
+    found = {m: i for m, i in place.items() if i >= 0}
+    if not {"present.interval", "gpu.time", "gpu.busy_time"} & found.keys():
+        raise NotTriageable(f"{source.path}: PresentMon table without frame or GPU times", _TRACK)
+    who = [plain.index(r) if r in plain else -1 for r in ("application", "processid", "swapchainaddress")]
+    texts = [c for c in who if c >= 0]
+    style = wide_table.number_style(source, source.head_lines[line:], list(found.values()), options.decimal)
+    # captures appended to one file repeat the header
+    repeats = [
+        n
+        for n, text in enumerate(source.head_lines, 1)
+        if n > line and headers[0] and text.startswith(headers[0] + source.delimiter)
+    ]
+    wide = wide_table.read(source, line, len(headers), sorted(found.values()), texts, style=style, skip=repeats)
+    shape.alike(source, {headers[c]: wide.texts[c] for c in who[1:2] if c >= 0}, wide.line)
+    shown = _names([wide.texts[c] if c >= 0 else None for c in who])
+    table = Table(NAME, [source], shown, {}, first_line=wide.first_line, lines=wide.lines, quality=wide.quality)
+    table.kinds = np.full(len(table), "frame", dtype=object)
+    for metric, i in found.items():
+        values = wide.numbers[i] * 1e6  # ms, whether or not the header says so
+        table.columns[metric] = Column(values, headers[i], i + 1, "ms", 1e6)
+    for metric in ("gpu.time", "gpu.busy_time", "gpu.wait"):  # `NA` throughout, where the GPU was not tracked
+        if metric in table.columns and not np.isfinite(table.columns[metric].values).any():
+            table.unmapped.append(table.columns.pop(metric).header)
+    # 1.x has GPUActive only; since 2.x GPUTime includes the GPU's waits within the frame and GPUBusy does not
+    if "gpu.time" not in table.columns and "gpu.busy_time" in table.columns:
+        busy = table.columns["gpu.busy_time"]
+        table.columns["gpu.time"] = Column(busy.values, busy.header, busy.column, busy.unit, busy.factor)
+        table.notes.append(f"{busy.header} also stands for the frame's GPU time: this version has no separate one")
+    if "gpu.time" not in table.columns:
+        table.quality.append(Quality("no-times", f"the GPU was not tracked, only the CPU's side is known; {_TRACK}"))
+    judged = _only_target(table, wide.texts[who[0]] if who[0] >= 0 else None)
+    _shares(table, judged)
+    # what was recorded is all that frame timing has; only GPU times may still be switched on
+    table.collectable = frozenset() if "gpu.time" in table.columns else frozenset(_TRACKED)
+    taken = {*found.values(), *texts}
+    table.unmapped += [h for i, h in enumerate(headers) if i not in taken and h]
+    count = len(set(table.names))
+    table.notes.append(
+        f"{len(table)} presents of {count} swap chain{'s' if count > 1 else ''}; GPU time is the sum of the target's, other"
+        " times are means"
+    )
+    return table
+
+
+def _names(columns: list[Names | None]) -> Names:
+    """`game.exe`, with process and swap chain only where the application has several."""
+    import pandas as pd
+
+    app, process, chain = columns
+    if app is None:
+        raise BadCapture("PresentMon table without an Application column", "export again")
+    blank = np.full(len(app), "", dtype=object)
+    process, chain = (blank if c is None else c for c in (process, chain))
+    frame = pd.DataFrame({"app": app, "process": process, "chain": chain}, dtype=object)
+    parts = frame.drop_duplicates()
+    several = parts.groupby("app", sort=False).size()
+    shown = {}
+    for a, p, c in parts.itertuples(index=False):
+        name = str(a) or "(unnamed application)"
+        shown[(a, p, c)] = name if several.get(a, 1) == 1 else f"{name} (process {p}, swap chain {c})"
+    return np.array([shown[key] for key in zip(app, process, chain, strict=True)], dtype=object)
+
+
+def _shares(table: Table, judged: Masks) -> None:
+    """GPU and CPU shares of the frame and its pacing, per swap chain of the judged application."""
+    import pandas as pd
+
+    codes, distinct = pd.factorize(table.names)
+
+    def total(metric: str, where: Masks) -> Floats:
+        values = np.where(where, np.nan_to_num(table.columns[metric].values), 0.0)
+        return np.asarray(np.bincount(codes, values, len(distinct)), dtype=np.float64)
+
+    # the GPU's wait within a frame is no idle time that somebody could win: what sets the pace is said below
+    for metric, part, whole in (
+        ("present.gpu_share", "gpu.busy_time", "present.interval"),
+        ("present.cpu_share", "cpu.busy", "present.interval"),
+    ):
+        if part not in table.columns or whole not in table.columns:
+            continue
+        # sums before the quotient, of the same presents: a mean of shares would weigh short frames like long ones
+        where = np.isfinite(table.columns[part].values) & np.isfinite(table.columns[whole].values)
+        a, b = total(part, where), total(whole, where)
+        with np.errstate(all="ignore"):
+            share = np.where(judged, np.where(b > 0, a / b, np.nan)[codes], np.nan)
+        table.columns[metric] = Column(
+            share,
+            metric,
+            formula=f"sum of {part} / sum of {whole} over the swap chain's presents",
+            inputs=(part, whole),
+        )
+    paced = _pace(table, codes, sorted(set(codes[judged].tolist())))
+    _verdict(table, codes, distinct, paced)
+
+
+def _pace(table: Table, codes: Indices, judged: list[int]) -> dict[int, str]:
+    """Pacing per judged swap chain, said by its code; a mean of shares says nothing about a game that is capped in one half
+    and late in the other."""
+    columns = table.columns
+    if "present.interval" not in columns:
+        return dict.fromkeys(judged, "")
+    facts: dict[str, Floats] = {}
+    said = {}
+    for code in judged:
+        rows = codes == code
+        busy = [columns[m].values[rows] if m in columns else None for m in ("gpu.busy_time", "cpu.busy")]
+        found = pacing.pacing(columns["present.interval"].values[rows], *busy)
+        said[code] = pacing.spoken(found, int(rows.sum()))
+        for metric, value in found.items():
+            facts.setdefault(metric, np.full(len(table), np.nan))[rows] = value
+    pacing.enter(table, facts, pacing.FORMULAS)
+    return said
+
+
+def _target(table: Table, apps: Names) -> str:
+    """The application that was meant, no compositor or shell: the GPU works most for it by far, else most presents, longest."""
+    import pandas as pd
+
+    known = pd.Series(apps).str.lower()
+    work = table.columns.get("gpu.busy_time") or table.columns.get("gpu.time")
+    per_row = np.zeros(len(table)) if work is None else np.nan_to_num(work.values)
+    busy = pd.Series(per_row).groupby(known).sum().drop(list(_DESKTOP), errors="ignore")
+    first, *rest = busy.nlargest(2) if len(busy) else [0.0]
+    # a launcher's page may be presented more often than a slow game
+    if rest and first >= CLEAR * rest[0] and first > 0:
+        return str(busy.idxmax())
+    counts = known[~known.isin(_DESKTOP)].value_counts()
+    if counts.empty:
+        return ""
+    interval = table.columns.get("present.interval")
+    most = [str(a) for a in counts.index[counts == counts.iloc[0]]]
+    if len(most) == 1 or interval is None:
+        return most[0]
+    return max(most, key=lambda a: float(np.nansum(interval.values[known == a])))
+
+
+def _only_target(table: Table, apps: Names | None) -> Masks:
+    """Which rows are the target application's; they come first, and only they keep their GPU time.
+
+    A sum over processes that share the GPU is nobody's frame, and what a compositor or an editor waits for is no cause.
+    """
+    target = _target(table, apps) if apps is not None else ""
+    if apps is None or not target:
+        return np.ones(len(table), dtype=bool)
+    other = np.array([str(a).lower() != target for a in apps])
+    if not other.any():
+        return ~other
+    if column := table.columns.get("gpu.time"):
+        column.values = np.where(other, np.nan, column.values)
+    # the target's rows first, so that it is what every list begins with
+    order = np.argsort(other, kind="stable")
+    table.lines = (np.arange(len(table)) + table.first_line if table.lines is None else table.lines)[order]
+    for c in table.columns.values():
+        c.values = c.values[order]
+    assert table.kinds is not None
+    table.names, table.kinds = table.names[order], table.kinds[order]
+    count = Counter(str(a) for a in apps[other])
+    more = f" and {len(count) - 4} more" if len(count) > 4 else ""
+    some = ", ".join(f"{name[:60]} ({plural(n, 'present')})" for name, n in count.most_common(4))
+    table.quality.append(
+        Quality(
+            "background",
+            f"judged is {next(str(a) for a in apps if str(a).lower() == target)}; in the background, sharing the GPU and not "
+            f"judged: {some}{more}",
+        )
+    )
+    return ~other[order]
+
+
+def _verdict(table: Table, codes: Indices, distinct: Names, paced: dict[int, str]) -> None:
+    """One remark per judged swap chain, at its first present: who sets its frame rate, and how even its frames are."""
+    gpu, cpu = table.columns.get("present.gpu_share"), table.columns.get("present.cpu_share")
+    for code, even in list(paced.items())[:20]:
+        name = distinct[code]
+        row = int(np.argmax(codes == code))
+        g = float(gpu.values[row]) if gpu is not None else np.nan
+        c = float(cpu.values[row]) if cpu is not None else np.nan
+        if not np.isfinite(g):
+            if even:
+                table.quality.append(Quality("frame-pacing", f"{str(name)[:60]}{even.replace(';', ':', 1)}", row))
+            continue
+        if g >= 0.9:
+            who = "GPU-bound"
+        elif c >= 0.9:
+            who = "CPU-bound"
+        else:  # c is NaN where the version has no CPU times
+            who = "neither: a frame cap, V-Sync or a wait" if np.isfinite(c) else "not GPU-bound"
+        with_cpu = f", the CPU {min(c, 9.99):.0%}" if np.isfinite(c) else ""
+        table.quality.append(
+            Quality(
+                "frame-bound",
+                f"{str(name)[:60]}: the GPU works {min(g, 9.99):.0%} of the frame time{with_cpu}: {who}{even}",
+                row,
+            )
+        )
+
+
+def names() -> dict[str, list[str]]:
+    """Columns as the versions name them."""
+    out = {
+        m: [a for a in schema.get(m).aliases if a.lower().removeprefix("ms") in wanted]
+        for m, wanted in _COLUMNS.items()
+    }
+    return {
+        **out,
+        "gpu.time": ["GPUTime", "MsGPUTime"],
+        "gpu.busy_time": ["GPUBusy", "MsGPUBusy", "msGPUActive"],
+        **pacing.NAMES,
+        "present.gpu_share": ["GPUBusy / FrameTime"],
+        "present.cpu_share": ["CPUBusy / FrameTime"],
+    }
+
+
+def collect(metrics: list[str]) -> str:
+    """Frame timing has no unit counters; the tools that do. Only GPU times it may have left out."""
+    if metrics and set(metrics) <= set(_TRACKED):
+        return _TRACK
+    return "PresentMon has no counters of GPU units: capture the frame with Nsight Graphics GPU Trace, PIX or RenderDoc"

@@ -1,0 +1,1 @@
+"""Exports of graphics profilers: GPU Trace, PIX, RenderDoc, Xcode, phones."""

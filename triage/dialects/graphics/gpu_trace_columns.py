@@ -1,0 +1,71 @@
+"""Columns of a GPUTRACE_REGIMES table: their number style, one mean per repeated (per-frame) counter, clocks."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+
+from triage.capture.arrays import Floats
+from triage.capture.capture import Column, Quality, Table
+from triage.capture.source import Source
+from triage.dialects import Options
+from triage.dialects.graphics import perfworks
+from triage.dialects.tables import wide_table
+from triage.ground import units
+
+HOW = (
+    'export again with: ngfx --activity="GPU Trace Profiler" ... --auto-export, without --multi-pass-metrics,'
+    " and give the folder or its GPUTRACE_REGIMES.xls"
+)
+
+
+def style(source: Source, line: int, sep: str, wanted: Sequence[int], options: Options) -> units.Style:
+    """The number style; raises UnknownUnit when values contradict each other."""
+    if options.decimal:
+        return "eu" if options.decimal in ("comma", "eu") else "us"
+    keep = set(wanted)
+    texts = (c for row in source.head_lines[line : line + 500] for i, c in enumerate(row.split(sep)) if i in keep)
+    # the exporter writes '.' whatever the locale; only proof of the contrary changes that
+    return units.style(texts, f"{source.path}: ", None if sep == "," else "us") if sep != "," else "us"
+
+
+def mean(table: Table, header: str, values: list[Floats], columns: list[int], file: int, bare: bool) -> Column:
+    """A counter's column; over several frames its mean, with the frames' cells as inputs unless it shall be bare.
+
+    values, columns: one array and its 0-based position per frame.
+    """
+    unit = perfworks.unit_of(header)
+    factor = 0.01 if unit else 1.0
+    if len(values) == 1:
+        return Column(wide_table.scaled(values[0], factor), header, columns[0] + 1, unit, factor, file)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a range that no frame measured: NaN is right
+        average = np.nanmean(np.stack(values), axis=0) * factor
+    shown = ", ".join(str(c + 1) for c in columns[:6]) + (", ..." if len(columns) > 6 else "")
+    formula = f"mean of {len(values)} frames, columns {shown}"
+    if bare:
+        return Column(average, header, columns[0] + 1, unit, factor, file, formula=formula)
+    keys = tuple(f"{header} (frame {k})" for k in range(1, len(values) + 1))
+    for key, c, v in zip(keys, columns, values, strict=True):
+        table.raw[key] = Column(v * factor, header, c + 1, unit, factor, file)
+    return Column(average, header, 0, unit, factor, file, formula=formula, inputs=keys)
+
+
+def clocks(table: Table) -> None:
+    """Clock columns to Hz: `cycles_elapsed.avg.per_second` comes in MHz without saying so.
+
+    Told by magnitude; a column that is neither is dropped with a note.
+    """
+    for metric in ("sm.frequency", "vram.frequency", "l2.frequency"):
+        column = table.columns.get(metric)
+        if column is None:
+            continue
+        factor = perfworks.clock_factor(column.values)
+        if factor is None:
+            said = f"{column.header[:80]}: neither Hz nor MHz by the size of its figures; not used"
+            table.quality.append(Quality("unit-not-understood", said))
+            table.unmapped.append(table.columns.pop(metric).header)
+        elif factor != 1.0:
+            column.values, column.unit, column.factor = column.values * factor, "MHz", factor

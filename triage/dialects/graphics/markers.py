@@ -1,0 +1,186 @@
+"""What graphics profilers share: vendor counters by name, API calls as kinds of work, two clocks for one event."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from triage import schema
+from triage.capture.arrays import Floats
+from triage.capture.capture import Column, Quality, Table
+from triage.dialects.graphics import perfworks
+from triage.dialects.tables import wide_table
+from triage.ground import units
+from triage.ground.errors import UnknownUnit
+
+# AMD GPUPerfAPI names (RenderDoc and PIX plug-ins); percent and byte meanings from its counter tables: FetchSize is in
+# bytes here, in kilobytes where rocprof says it
+GPA = {
+    "L2CacheHit": "l2.hit_rate",
+    "L0CacheHit": "l1tex.hit_rate",
+    "FetchSize": "vram.bytes_read",
+    "WriteSize": "vram.bytes_written",
+    "VALUBusy": "valu.busy",
+    "VALUUtilization": "valu.utilization",
+    "SALUBusy": "salu.busy",
+    "MemUnitBusy": "mem_unit.busy",
+    "MemUnitStalled": "mem_unit.stalled",
+    "WriteUnitStalled": "mem_unit.write_stalled",
+    "LDSBankConflict": "lds.bank_conflict_stall",
+    "CSLDSBankConflict": "lds.bank_conflict_stall",
+    "Wavefronts": "waves.launched",
+    "PSPixelsIn": "pixels.shaded",
+    "PrimitivesIn": "prims.input",
+    "CulledPrims": "prims.thrown_away",
+    "VSVerticesIn": "invocations.vs",
+    "VsGsVerticesIn": "invocations.vs",
+    "PSPixelsOut": "pixels.written",
+    "PSExportStalls": "pixels.export_stalled",
+    "DepthStencilTestBusy": "zrop.busy",
+    "TexUnitBusy": "texture_pipe.busy",
+    "WaveOccupancyPct": "sm.occupancy_elapsed",
+}
+INTEL = {"AvgGpuCoreFrequencyMHz": "sm.frequency"}
+_FIXED_UNITS = {"sm.frequency": "MHz"}
+# any two of these tell AMD's plug-in; one alone might be anybody's
+_GPA_MARKS = frozenset(("GPUTime", "ExecutionDuration", "GPUBusy", "PSBusy", "CSBusy", "VALUBusy", "TexUnitBusy"))
+# kind of work -> how calls that do it begin, without the API's prefix; DispatchRays and DispatchMesh are no compute
+_KINDS = (
+    (
+        "raytracing",
+        r"DispatchRays|TraceRays|BuildRaytracing|BuildAccelerationStructure|EmitRaytracing|CopyRaytracing",
+    ),
+    ("compute", r"Dispatch(?!Mesh)"),
+    ("draw", r"Draw|MultiDraw|DispatchMesh|ExecuteIndirect\b.*Draw"),
+    (
+        "copy",
+        r"Copy|Resolve|Blit|UpdateSubresource|UpdateTileMappings|GenerateMip|FillBuffer|UpdateBuffer"
+        r"|BufferSubData|TexSubImage",
+    ),
+)
+_API = re.compile(
+    r"(?:ID3D\w+::|vkCmd|vk|gl|IDirect3D\w+::)?(" + "|".join(p for _, p in _KINDS) + r")\w*\s*(?:\(|$)",
+    re.IGNORECASE,
+)
+
+
+def kind(name: str) -> str:
+    """Kind of work of an API call such as `DrawIndexed(6)` or `vkCmdDispatch(4, 4, 1)`; "" for anything else."""
+    if not _API.match(name.strip()):
+        return ""
+    bare = re.sub(r"^(?:ID3D\w+::|vkCmd|vk|gl)", "", name.strip())
+    return next((k for k, pattern in _KINDS if re.match(pattern, bare, re.IGNORECASE)), "")
+
+
+def metric_of(header: str) -> str:
+    """Canonical id of a vendor's counter name without its unit, or ""."""
+    own = GPA.get(header) or INTEL.get(header)
+    return own or perfworks.metric_of(header) or schema.by_alias().get(schema.normal(header), "")
+
+
+def choose(
+    headers: Iterable[tuple[int, str]], mapping: Mapping[str, str]
+) -> tuple[dict[str, tuple[int, str, str]], list[str]]:
+    """(metric -> (column, header, unit text), headers nobody uses) of counter columns. First come, first served.
+
+    headers: (0-based position, header). gpu.time is left to the reader, for every tool has several clocks.
+    """
+    wanted = {schema.normal(k): v for k, v in mapping.items()}
+    found: dict[str, tuple[int, str, str]] = {}
+    unmapped = []
+    for i, header in headers:
+        bare, unit = wide_table.split_unit(header)
+        metric = wanted.get(schema.normal(header)) or wanted.get(schema.normal(bare)) or metric_of(bare)
+        if not metric or metric in found or metric == "gpu.time":
+            unmapped.append(header)
+            continue
+        if (
+            not unit
+        ):  # GPUPerfAPI and Intel print shares in percent without saying so; PerfWorks names say what they are
+            unit = _FIXED_UNITS.get(metric, "") or ("%" if schema.get(metric).unit == "ratio" else "")
+            if perfworks.counter(bare) and not perfworks.unit_of(bare) and unit == "%":
+                unit = ""
+        found[metric] = (i, header, unit)
+    return found, unmapped
+
+
+def column(table: Table, metric: str, values: Floats, where: int, header: str, unit: str, file: int = 0) -> None:
+    """One counter as a column in canonical units; raises UnknownUnit for a unit that does not fit.
+
+    where: its 0-based position in the export.
+    """
+    target = schema.get(metric).unit
+    try:
+        factor = units.factor(unit, target) if unit else 1.0
+    except UnknownUnit as e:
+        raise UnknownUnit(f"{table.files[file].path}: column {header!r}: {e.message}", e.hint) from e
+    table.columns[metric] = Column(values * factor if factor != 1.0 else values, header, where + 1, unit, factor, file)
+
+
+def disagree(table: Table, one: Floats, other: Floats, first: str, second: str) -> None:
+    """Remark when two times for the same events (ns) differ: they come from different replays."""
+    with np.errstate(all="ignore"):
+        both = (one > 500) & (other > 500)  # ns: below, the clocks' own steps make any ratio
+        ratio = np.where(both, other / one, 1.0)
+        off = both & ((ratio > 1.5) | (ratio < 1 / 1.5))
+    if both.any() and off.sum() > 0.01 * both.sum():
+        worst = int(np.nanargmax(np.where(off, np.abs(np.log(np.maximum(ratio, 1e-9))), -1)))
+        table.quality.append(
+            Quality(
+                "times-disagree",
+                f"{first} and {second} differ by more than 1.5x in {int(off.sum())} of "
+                f"{int(both.sum())} events: they come from different replays; {first} is used",
+                worst,
+            )
+        )
+
+
+def vendor_names(vendor: str) -> dict[str, list[str]]:
+    """canonical id -> counter names of one vendor's plug-in: `nvidia`, `amd`, `intel`."""
+    if vendor == "nvidia":
+        return perfworks.names()
+    out: dict[str, list[str]] = {}
+    if vendor == "amd":
+        for name, metric in GPA.items():
+            out.setdefault(metric, []).append(name)
+        return out
+    # of Intel's two spellings the graphics tools print EuActive; XVE_ACTIVE is that of its compute profilers
+    for entry in schema.all_metrics().values():
+        if entry.id.split(".")[0] in ("eu", "gti", "l3", "slm", "sampler", "bottleneck") or entry.id == "gpu.busy":
+            out[entry.id] = [a for a in entry.aliases if a.isidentifier() and not a.isupper()]
+    return out | {metric: [name] for name, metric in INTEL.items()}
+
+
+def all_names() -> dict[str, list[str]]:
+    """Every vendor's counters, and those of the graphics API itself."""
+    out: dict[str, list[str]] = {}
+    for vendor in ("nvidia", "amd", "intel"):
+        for metric, found in vendor_names(vendor).items():
+            out.setdefault(metric, []).extend(found)
+    for entry in schema.all_metrics().values():
+        plain = [
+            a
+            for a in entry.aliases
+            if entry.id.split(".")[0] in ("prims", "vertices", "invocations", "pixels") and "__" not in a
+        ]
+        if plain:
+            out.setdefault(entry.id, []).extend(plain)
+    return out
+
+
+def collectable(headers: Iterable[str], everything: Mapping[str, list[str]]) -> frozenset[str] | None:
+    """What the GPU behind these counters can give: its vendor's counters; None when no counter tells the vendor."""
+    bare = {wide_table.split_unit(h)[0] for h in headers}
+    if any(perfworks.counter(b) for b in bare):
+        vendor = "nvidia"
+    elif bare & {"EuActive", "EuStall", "GpuCoreClocks", "GtiReadThroughput"}:
+        vendor = "intel"
+    elif len(bare & _GPA_MARKS) >= 2 or bare & {"L2CacheHit", "VALUBusy", "L0CacheHit"}:
+        vendor = "amd"
+    else:
+        return None
+    mine = set(vendor_names(vendor))
+    others = set().union(*(vendor_names(v) for v in ("nvidia", "amd", "intel") if v != vendor)) - mine
+    return frozenset(set(everything) - others - {"barrier.count"})  # no counter: the list of events has it or not

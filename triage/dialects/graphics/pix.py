@@ -1,0 +1,280 @@
+"""PIX event lists: header roles, markers and GPU events, shared by pixtool's CSV and the table of the PIX window."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from triage.capture import shape
+from triage.capture.arrays import Floats, Indices, Masks, Names
+from triage.capture.capture import SEP, Column, Quality, Table
+from triage.capture.cells import cells
+from triage.capture.source import Source
+from triage.dialects import Options
+from triage.dialects.graphics import barriers, markers, perfworks
+from triage.dialects.tables import wide_table
+from triage.ground import units
+from triage.ground.errors import BadCapture, NotTriageable, UnknownUnit
+from triage.schema import normal
+
+DEPRECATED = "<deprecated - use pix3.h instead> "
+_SYNC = re.compile(
+    r"(Signal|Wait|Present|PrepareForPresent|Close|Reset|ExecuteCommandLists|EndQuery|ResolveQueryData)\b"
+)
+# best first: from end of pipe to end of pipe adds up over events; from top of pipe on, neighbours overlap
+_TIMES = (
+    "eop to eop duration",
+    "gpu duration",
+    "duration",
+    "execution duration",
+    "top to eop duration",
+    "gpu time",
+)
+_HINT = (
+    "in PIX: open the capture, press Collect Timing Data, then export again; or: "
+    "pixtool open-capture X.wpix save-event-list out.csv --counters=*"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Header of an event list: line, cells, and the columns by role (-1 = not there)."""
+
+    line: int
+    headers: list[str]
+    name: int
+    global_id: int
+    row_id: int
+    parent: int
+    time: int
+    time_top: int
+
+
+def head(source: Source) -> Head | None:
+    """The header row of an event list among the first lines, in any column order; None when there is none."""
+    if source.is_folder:
+        return None
+    for number, line in enumerate(source.head_lines[:10], 1):
+        if "Name" not in line and "name" not in line:
+            continue
+        sep = "\t" if line.count("\t") >= 2 else ","
+        # pixtool writes ", " between cells, and quotes begin behind the blank
+        headers = [c.strip() for c in cells(line, sep, True)]
+        place = {normal(h): i for i, h in reversed(list(enumerate(headers)))}
+        if "name" not in place or "global id" not in place or len(headers) < 3:
+            continue
+        bare = {normal(wide_table.split_unit(h)[0]): i for i, h in reversed(list(enumerate(headers)))}
+        time = next((bare[t] for t in _TIMES if t in bare), -1)
+        source.delimiter, source.skip_space = sep, sep == ","
+        return Head(
+            number,
+            headers,
+            place["name"],
+            place["global id"],
+            place.get("queue id", -1),  # a running number of the row, whatever it is called; Parent points to it
+            place.get("parent", place.get("parent id", -1)),
+            time,
+            bare.get("top to eop duration", -1),
+        )
+    return None
+
+
+def headers(source: Source) -> list[str]:
+    """The header cells; [] when there is no event list."""
+    top = head(source)
+    return [] if top is None else top.headers
+
+
+def clean(name: str) -> str:
+    """A marker's own name."""
+    # the window's table has a blank before every name, which is no indentation
+    return name.strip().removeprefix(DEPRECATED).strip()
+
+
+def read(source: Source, options: Options, dialect: str) -> Table:
+    """Events that are GPU work, and the markers around them.
+
+    Raises NotTriageable when nothing was timed, UnknownUnit for a time without a unit.
+    """
+    top = head(source)
+    if top is None:
+        raise BadCapture(f"{source.path}: no PIX event list", _HINT)
+    meta = {top.name, top.global_id, top.row_id, top.parent}
+    # every other start and duration column is a time of the same events, not a counter
+    counters = [
+        (i, h)
+        for i, h in enumerate(top.headers)
+        if i not in meta and i != top.time and h and not re.search(r"(start time|duration) ?\(", h, re.IGNORECASE)
+    ]
+    found, unmapped = markers.choose(counters, options.mapping)
+    times = [c for c in (top.time, top.time_top) if c >= 0]
+    # a counter that is a time as well, from a replay of its own. Only PerfWorks' is compared: none of them states its
+    # unit, and Intel's GpuTime is in us
+    second = next(
+        (i for i, h in counters if perfworks.counter(h) == "gpu__time_duration.sum" or h in ("GPUTime", "GpuTime")),
+        -1,
+    )
+    # ids stay text: a marker's Global ID may be a range
+    numeric = sorted({i for i, _, _ in found.values()} | set(times) | ({second} if second >= 0 else set()))
+    texts = [c for c in (top.name, top.global_id, top.row_id, top.parent) if c >= 0]
+    style = wide_table.number_style(source, source.head_lines[top.line :], numeric, options.decimal)
+    wide = wide_table.read(source, top.line, len(top.headers), numeric, texts, style=style)
+    count = len(wide.texts[top.name])
+    ids = wide.texts[top.global_id]
+    time = wide.numbers[top.time] if top.time >= 0 else np.full(count, np.nan)
+    columns = [c for c in (top.global_id, top.row_id, top.parent) if c >= 0]
+    shape.alike(source, {top.headers[c]: wide.texts[c] for c in columns}, wide.line)
+    names = np.array([clean(str(n)) for n in wide.texts[top.name]], dtype=object)
+    parent = _by_parent(wide, top) if top.parent >= 0 else _by_range(ids)
+    keep = _work(names, ids, parent, time, [wide.numbers[i] for i, _, _ in found.values()])
+    if not keep.any():
+        why = "no event has a GPU time" if top.time >= 0 else "no column of GPU times"
+        raise NotTriageable(
+            f"{source.path}: a PIX event list with {count} events, but {why} (timing was not collected)",
+            _HINT,
+        )
+    rows = np.flatnonzero(keep)
+    lines = (wide.lines if wide.lines is not None else np.arange(count) + wide.first_line)[rows]
+    table = Table(
+        dialect,
+        [source],
+        names[rows],
+        {},
+        _levels(names, parent)[rows],
+        _kinds(names, parent, keep)[rows],
+        lines=lines,
+        quality=wide.quality,
+        unmapped=unmapped,
+    )
+    for metric, (i, header, unit) in found.items():
+        markers.column(table, metric, wide.numbers[i][rows], i, header, unit)
+    above = np.zeros(count, dtype=bool)  # markers: their barriers are those of the calls below
+    above[parent[parent >= 0]] = True
+    found_barriers = barriers.before(names, keep & ~above)
+    barriers.enter(table, None if found_barriers is None else found_barriers[rows], top.headers[top.name])
+    _time(table, top, time, wide, rows)
+    if second >= 0 and "gpu.time" in table.columns and perfworks.counter(top.headers[second]):
+        markers.disagree(
+            table,
+            table.columns["gpu.time"].values,
+            wide.numbers[second][rows],
+            top.headers[top.time],
+            top.headers[second],
+        )
+    if count > len(rows):
+        table.notes.append(
+            f"{count - len(rows)} of {count} events are no timed GPU work (state setting, signals, presents)"
+            " and left out"
+        )
+    if any(str(n).startswith(DEPRECATED) for n in wide.texts[top.name][:5000]):
+        table.notes.append(f"{DEPRECATED.strip()!r} taken off marker names")
+    perfworks.compute(table)
+    return table
+
+
+def _time(table: Table, top: Head, time: Floats, wide: wide_table.Wide, rows: Indices) -> None:
+    """gpu.time of the kept rows from the best duration column; a remark where there is none."""
+    column, header = top.time, top.headers[top.time] if top.time >= 0 else ""
+    if column < 0 or not np.isfinite(time[rows]).any():
+        table.quality.append(
+            Quality(
+                "no-times",
+                "the events have counters but no times: findings cannot be ranked by time; " + _HINT,
+            )
+        )
+        return
+    unit = wide_table.split_unit(header)[1]
+    if not unit:
+        raise UnknownUnit(
+            f"{table.files[0].path}:{top.line}: column {header!r} does not say its unit",
+            "PIX writes it as (ns)",
+        )
+    if column == top.time_top:  # the only times there are
+        table.quality.append(
+            Quality(
+                "overlapping-times",
+                "only TOP-to-EOP durations: they overlap between neighbours, so their "
+                "sum exceeds the frame; export EOP to EOP Duration",
+            )
+        )
+    factor = units.factor(unit, "ns")
+    table.columns["gpu.time"] = Column(time[rows] * factor, header, column + 1, unit, factor)
+    table.unmapped += [
+        h
+        for i, h in enumerate(top.headers)
+        if i != column and re.search(r"(start time|duration) ?\(", h, re.IGNORECASE)
+    ]
+
+
+def _by_parent(wide: wide_table.Wide, top: Head) -> Indices:
+    """Row index of every event's parent from the ids of the Parent column, -1 for none."""
+    own = (
+        wide.texts[top.row_id]
+        if top.row_id >= 0
+        else np.array([str(i) for i in range(len(wide.texts[top.name]))], dtype=object)
+    )
+    where = {str(v).strip(): i for i, v in reversed(list(enumerate(own)))}
+    out = np.array([where.get(str(p).strip(), -1) for p in wide.texts[top.parent]], dtype=np.int64)
+    out[out == np.arange(len(out))] = -1
+    for i in range(len(out)):  # parents stand above their events; a damaged file may hold a loop
+        if out[i] > i:
+            out[i] = -1
+    return out
+
+
+def _by_range(ids: Names) -> Indices:
+    """Row index of every event's parent, -1 for none, where a marker's Global ID is the range of its events.
+
+    `4-5`, or `4` again for a marker around one event.
+    """
+    out = np.full(len(ids), -1, dtype=np.int64)
+    stack: list[tuple[int, int, int]] = []
+    for i, text in enumerate(ids):
+        m = re.fullmatch(r"\s*(\d{1,18})(?:\s*-\s*(\d{1,18}))?\s*", str(text))
+        if m is None:
+            continue
+        low, high = int(m[1]), int(m[2] or m[1])
+        while stack and not (stack[-1][0] <= low and high <= stack[-1][1]):
+            stack.pop()
+        out[i] = stack[-1][2] if stack else -1
+        stack.append((low, high, i))
+    return out
+
+
+def _work(names: Names, ids: Names, parent: Indices, time: Floats, counters: list[Floats]) -> Masks:
+    """Events to keep: with a Global ID or children, and something measured; signals and presents if they took time."""
+    measured = np.isfinite(time)
+    if not measured.any() and counters:
+        measured = np.logical_or.reduce([np.isfinite(c) for c in counters])
+    keep = np.array([bool(str(i).strip()) for i in ids]) & measured
+    for i in np.flatnonzero(measured):  # pixtool's markers have no Global ID, only measured events below them
+        if parent[i] >= 0 and measured[parent[i]]:
+            keep[parent[i]] = True
+    sync = np.array([bool(_SYNC.match(str(n))) for n in names])
+    return keep & ~(sync & ~(time > 0))
+
+
+def _levels(names: Names, parent: Indices) -> Names:
+    """Names of the markers above every event, joined with SEP; parents stand above their events."""
+    paths = np.full(len(names), "", dtype=object)
+    for i in range(len(names)):
+        if parent[i] >= 0:
+            above = paths[parent[i]]
+            paths[i] = f"{above}{SEP}{names[parent[i]]}" if above else str(names[parent[i]])
+    return paths
+
+
+def _kinds(names: Names, parent: Indices, keep: Masks) -> Names:
+    """Kind of every event from its call; a marker's is its children's when they agree."""
+    # children stand below their markers: from the end, every marker is met after all of them
+    kinds = np.array([markers.kind(str(n)) for n in names], dtype=object)
+    below: dict[int, set[str]] = {}
+    for i in range(len(names) - 1, -1, -1):
+        if i in below:
+            kinds[i] = next(iter(below[i])) if len(below[i]) == 1 else "marker"
+        p = int(parent[i])
+        if p >= 0 and keep[i] and kinds[i]:
+            below.setdefault(p, set()).add(kinds[i])
+    return kinds

@@ -1,0 +1,63 @@
+"""PIX on Windows, command line: `pixtool ... save-event-list`."""
+
+from __future__ import annotations
+
+import re
+
+from triage.capture.capture import Table
+from triage.capture.source import Source
+from triage.dialects import Match, Options
+from triage.dialects.graphics import markers, pix
+from triage.ground.errors import NotTriageable
+
+NAME = "pix-tool"
+SIGN = ("global", "pixtool", "winpix", ".wpix", "microsoft", "save-event-list")
+TELLS = {"work": "graphics", "api": "d3d12"}
+TITLE = "PIX event list from pixtool"
+CAPTURE = """\
+    pixtool open-capture FRAME.wpix save-event-list events.csv --counters=*
+
+`pixtool` lies in the PIX installation folder; `--counters="D3D*"` and the like take a group only. The
+counters are those of the GPU that replays the capture (NVIDIA: install Nsight's PIX plug-in counters; AMD
+and Intel: the driver brings them). Each group of counters is a replay of its own.
+"""
+_CONSOLE = re.compile(r"pixtool|WinPix|\.wpix|Microsoft\.?PIX|save-event-list", re.IGNORECASE)
+
+
+def recognise(source: Source) -> Match | None:
+    """Name, Global ID, Parent in a header, in any order; or what pixtool printed on the console."""
+    if source.is_folder:
+        return None
+    top = pix.head(source)
+    if top is not None:
+        return Match(0.95, "PIX event list: Name, Global ID and Parent columns") if top.parent >= 0 else None
+    # saved as .csv by a redirection instead of save-event-list: to be refused by name
+    if len(_CONSOLE.findall("\n".join(source.head_lines[:60]))) >= 2:
+        return Match(0.5, "console output of pixtool")
+    return None
+
+
+def read(source: Source, options: Options) -> Table:
+    """GPU events and markers; raises NotTriageable for console output and lists without times."""
+    if pix.head(source) is None:
+        raise NotTriageable(
+            f"{source.path}: the console output of pixtool, not an event list",
+            "give the file named after save-event-list",
+        )
+    table = pix.read(source, options, NAME)
+    table.collectable = markers.collectable(pix.headers(source), names())
+    return table
+
+
+def names() -> dict[str, list[str]]:
+    """Counters of the NVIDIA, AMD and Intel plug-ins."""
+    return {
+        **markers.all_names(),
+        "gpu.time": ["EOP to EOP Duration (ns)"],
+        "barrier.count": ["ResourceBarrier and Barrier events"],
+    }
+
+
+def collect(metrics: list[str]) -> str:
+    """The pixtool command that exports all counters of the replaying GPU."""
+    return "pixtool open-capture FRAME.wpix save-event-list events.csv --counters=*"

@@ -1,0 +1,256 @@
+"""RenderDoc: the Performance Counter Viewer's CSV, alone or joined with the exported event tree."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from triage import schema
+from triage.capture import shape
+from triage.capture.arrays import Indices, Names
+from triage.capture.capture import SEP, Column, Quality, Table
+from triage.capture.source import Source
+from triage.dialects import Match, Options
+from triage.dialects.graphics import barriers, markers, perfworks, renderdoc_events
+from triage.dialects.tables import wide_table
+from triage.ground import units
+from triage.ground.errors import BadCapture, NotTriageable
+
+NAME = "renderdoc"
+SIGN = ("eid", "e id", "e_id", "e-id", "event")
+TELLS = {"work": "graphics"}
+# no counters: they stand in the exported event tree
+GROUPS_IN_TEXT = "Dispatch(x, y, z) in the event text"
+BARRIERS_IN_TEXT = "vkCmdPipelineBarrier and ResourceBarrier in the event text"
+LAST = 2**31  # number of an event; a capture has thousands
+MOST = 40  # counters of one step
+TITLE = "RenderDoc performance counters"
+CAPTURE = """\
+Window > Performance Counter Viewer > *Capture counters*: tick *GPU Duration* (General) and the vendor's
+counters (NVIDIA: the Nsight Perf library must be installed; AMD and Intel: the driver brings them), then
+*Save as CSV* to `frame-counters.csv`. Event Browser > *Export* to `frame-events.txt` in the same folder
+gives the events their names and markers:
+
+    triage diagnose frame-counters.csv --events frame-events.txt
+"""
+# what a frame overlaps is counted twice in the sum of such times
+_ISOLATED = (
+    "times are of single actions, replayed one after the other: their sum is longer than the frame where work overlaps"
+)
+_HINT = (
+    "in RenderDoc: Performance Counter Viewer > Capture counters (tick GPU Duration and vendor counters) > Save as CSV"
+)
+_GROUPS = re.compile(r"Dispatch\w*\(\s*(\d{1,18})\s*,\s*(\d{1,18})\s*,\s*(\d{1,18})\s*\)")
+
+
+def _header(source: Source) -> tuple[int, list[str]]:
+    """1-based line and headers; unquoted, so a comma inside brackets does not part two columns. (0, []) for none."""
+    # the viewer writes names as they are: a unit or a vendor's counter may hold a comma
+    for number, line in enumerate(source.head_lines[:10], 1):
+        headers: list[str] = []
+        for piece in line.split(","):
+            if headers and headers[-1].count("(") > headers[-1].count(")"):
+                headers[-1] += "," + piece
+            else:
+                headers.append(piece.strip().strip('"'))
+        words = [schema.normal(h).replace(" ", "") for h in headers]
+        if len(headers) > 1 and ("eid" in words or ("eventid" in words and "gpu duration" in line.lower())):
+            source.delimiter = ","
+            headers[words.index("eid" if "eid" in words else "eventid")] = "EID"
+            return number, headers
+        if line.strip():
+            break
+    return 0, []
+
+
+def recognise(source: Source) -> Match | None:
+    """Header `EID`, then counter names; or the event tree alone."""
+    if source.is_folder:
+        return None
+    number, headers = _header(source)
+    if number and len(headers) >= 2:
+        return Match(0.95, "header EID, then counter names with units in brackets")
+    if renderdoc_events.is_events(source):
+        return Match(0.9, "event tree of RenderDoc: EID | Event | Action")
+    return None
+
+
+def read(source: Source, options: Options) -> Table:
+    """One row per action; markers are the path, their time is the sum of the actions below them.
+
+    Raises NotTriageable for an event tree alone or counters that say nothing, BadCapture without event ids.
+    """
+    line, headers = _header(source)
+    if not line:
+        raise NotTriageable(
+            f"{source.path}: RenderDoc's event tree without counters",
+            _HINT + "; then give that CSV with --events",
+        )
+    event = headers.index("EID")
+    counters = [(i, h) for i, h in enumerate(headers) if i != event and h]
+    found, unmapped = markers.choose(counters, options.mapping)
+    timed = [(i, h, u) for i, h in counters if (u := _time_unit(h))]
+    # RenderDoc's own duration first; a vendor's times come from its own replay
+    timed.sort(key=lambda t: schema.normal(wide_table.split_unit(t[1])[0]) != "gpu duration")
+    extra = [(i, h) for i, h in counters if _registers(h)]
+    # the EID is read as a number too: rows without one are no events
+    numeric = sorted({event, *(i for i, _, _ in found.values()), *(i for i, _, _ in timed), *(i for i, _ in extra)})
+    if len(numeric) == 1:
+        raise NotTriageable(
+            f"{source.path}: none of the {len(counters)} counters says anything about time or GPU units",
+            _HINT,
+        )
+    style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
+    wide = wide_table.read(source, line, len(headers), numeric, [], style=style)
+    eids = wide.numbers[event]
+    good = np.isfinite(eids)
+    known = np.where(good, eids, 0)
+    far = np.flatnonzero((known < 0) | (known > LAST) | (known != np.floor(known)))
+    if len(far):
+        raise shape.Misfit(source.path, {wide.line(int(r)): f"no event is number {eids[r]:g}" for r in far}, len(eids))
+    if not good.any():
+        raise BadCapture(f"{source.path}: no row has an event id", _HINT)
+    rows = np.flatnonzero(good)
+    lines = (wide.lines if wide.lines is not None else np.arange(len(eids)) + wide.first_line)[rows]
+    ids = eids[rows].astype(np.int64)
+    shown = np.array([f"EID {e}" for e in ids], dtype=object)
+    table = Table(NAME, [source], shown, {}, lines=lines, quality=wide.quality)
+    table.leaf_time = True  # durations are of single actions
+    for metric, (i, header, unit) in found.items():
+        markers.column(table, metric, wide.numbers[i][rows], i, header, unit)
+    _times(table, timed, wide, rows)
+    if "gpu.time" in table.columns:
+        table.notes.append(_ISOLATED)
+    _per_thread(table, extra, wide, rows)
+    tree, note = renderdoc_events.find(source, options.events, {int(e) for e in ids})
+    if note:
+        table.notes.append(note)
+    if tree is not None:
+        _join(table, tree, ids)
+    else:
+        table.notes.append(
+            "no event names: export the Event Browser as text beside this file, or give it with --events"
+        )
+    used = {h for _, h, _ in timed[:1]} | {h for _, h in extra}
+    table.unmapped = [h for h in unmapped if h not in used]
+    perfworks.compute(table)
+    table.kinds = _kinds(table)
+    table.collectable = markers.collectable(headers, names())
+    return table
+
+
+def _time_unit(header: str) -> str:
+    """Unit of a GPU time column, "" for any other; PerfWorks and GPUPerfAPI times are ns."""
+    bare, unit = wide_table.split_unit(header)
+    if schema.normal(bare) in ("gpu duration", "gputime"):
+        return unit or ("ns" if bare == "GPUTime" else "")
+    return "ns" if perfworks.counter(bare) == "gpu__time_duration.sum" else ""
+
+
+def _times(table: Table, timed: list[tuple[int, str, str]], wide: wide_table.Wide, rows: Indices) -> None:
+    """gpu.time from the first of the (column, header, unit); a remark where another disagrees or there is none."""
+    if not timed:
+        table.quality.append(
+            Quality("no-times", "GPU Duration was not captured: findings cannot be ranked by time; " + _HINT)
+        )
+        return
+    i, header, unit = timed[0]
+    factor = units.factor(unit, "ns")
+    time = wide.numbers[i][rows] * factor
+    table.columns["gpu.time"] = Column(time, header, i + 1, unit, factor)
+    for j, other, u in timed[1:]:
+        markers.disagree(table, time, wide.numbers[j][rows] * units.factor(u, "ns"), header, other)
+        table.unmapped.append(other)
+
+
+def _registers(header: str) -> str:
+    """Shader stage of a registers-per-thread counter in percent, "" for any other."""
+    m = re.fullmatch(
+        r"tpc__average_registers_per_thread_shader_(ps|cs|vtg|3d)\.(?:avg\.)?pct",
+        perfworks.counter(wide_table.split_unit(header)[0]),
+    )
+    return m[1] if m else ""
+
+
+def _per_thread(table: Table, extra: list[tuple[int, str]], wide: wide_table.Wide, rows: Indices) -> None:
+    """Registers per thread from their percentage: the peak is 256 (the .ratio column of the same capture says so)."""
+    for i, header in extra:
+        share = wide.numbers[i][rows] * 0.01
+        table.raw[header] = Column(share, header, i + 1, "%", 0.01)
+        registers = np.where(share > 0, share * 256, np.nan)  # 0: the stage did not run
+        metric = f"registers_per_thread.{_registers(header)}"
+        perfworks.add(table, metric, registers, f"{header} x 256 registers", (header,))
+
+
+def _join(table: Table, tree: renderdoc_events.EventTree, ids: Indices) -> None:
+    """Names, markers and dispatch sizes of the events, by id."""
+    tree.source.delimiter = "|"  # origins of names and sizes are quoted by its columns
+    table.files.append(tree.source)
+    paths = np.full(len(ids), "", dtype=object)
+    groups, lines = np.full(len(ids), np.nan), np.zeros(len(ids), dtype=np.int64)
+    missing = 0
+    for row, eid in enumerate(ids):
+        name = tree.names.get(int(eid))
+        if name is None:
+            missing += 1
+            continue
+        table.names[row] = name or table.names[row]
+        paths[row] = SEP.join(tree.parents[int(eid)])
+        lines[row] = tree.lines[int(eid)]
+        if (m := _GROUPS.match(name)) and (count := int(m[1]) * int(m[2]) * int(m[3])):
+            groups[row] = count
+    table.paths = paths
+    order = sorted(tree.names)
+    at = {eid: i for i, eid in enumerate(order)}
+    found = barriers.before((tree.names[e] for e in order), np.isin(order, ids))
+    if found is not None:
+        barriers.enter(table, np.array([found[at[int(e)]] if int(e) in at else np.nan for e in ids]), "Event")
+    if np.isfinite(groups).any():
+        table.columns["launch.grid_size"] = Column(
+            groups,
+            "Event",
+            2,
+            file=len(table.files) - 1,
+            lines=lines,
+            formula="product of the thread-group counts in the call",
+        )
+    if missing:
+        table.quality.append(Quality("no-name", f"{missing} of {len(ids)} events are not in {tree.source.name}"))
+
+
+def _kinds(table: Table) -> Names:
+    """Kind of every event from its call, else from what its counters show."""
+    kinds = np.array([markers.kind(str(n)) for n in table.names], dtype=object)
+    cs, ps = (table.columns.get(f"invocations.{s}") for s in ("cs", "ps"))
+    prims = table.columns.get("prims.rasterized")
+    with np.errstate(invalid="ignore"):
+        if cs is not None:
+            kinds[(kinds == "") & (cs.values > 0)] = "compute"
+        if ps is not None and prims is not None:  # one or two triangles over a large part of the screen
+            full = (ps.values > 1e5) & (prims.values <= 2)
+            kinds[full & ((kinds == "draw") | (kinds == ""))] = "fullscreen"
+            kinds[(kinds == "") & (ps.values > 0)] = "draw"
+    return kinds
+
+
+def names() -> dict[str, list[str]]:
+    """RenderDoc's own counters and those of the vendors' plug-ins."""
+    return {
+        **markers.all_names(),
+        "gpu.time": ["GPU Duration"],
+        "launch.grid_size": [GROUPS_IN_TEXT],
+        "barrier.count": [BARRIERS_IN_TEXT],
+    }
+
+
+def collect(metrics: list[str]) -> str:
+    """The counters to tick."""
+    table = names()
+    wanted = sorted({table[m][0] for m in metrics if table.get(m)})  # some of Intel's have no name of a single counter
+    told = {GROUPS_IN_TEXT, BARRIERS_IN_TEXT}
+    counters = [w for w in wanted if w not in told]
+    more = f" and {len(counters) - MOST} more" if len(counters) > MOST else ""
+    tick = f"Performance Counter Viewer > Capture counters > tick {', '.join(counters[:MOST])}{more}"
+    events = "Event Browser > Export to frame-events.txt in the same folder (it holds dispatch sizes and barriers)"
+    return "RenderDoc: " + "; ".join(([tick] if counters else []) + ([events] if told & set(wanted) else []))

@@ -1,0 +1,164 @@
+"""Xcode's Metal debugger, exported encoder counters: one row per encoder, some counter names twice, no units."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from triage import schema
+from triage.capture.arrays import Floats
+from triage.capture.capture import SEP, Column, Quality, Table
+from triage.capture.source import Source
+from triage.dialects import Match, Options
+from triage.dialects.tables import unit_inference, wide_table
+from triage.ground import units
+from triage.ground.errors import BadCapture
+
+NAME = "xcode-counters"
+SIGN = ("encoder",)
+TELLS = {"work": "graphics", "vendor": "apple", "api": "metal"}
+TITLE = "Apple Xcode Metal debugger counters (one row per encoder)"
+CAPTURE = """\
+In Xcode capture a frame (Debug, Capture GPU Workload), open Performance, Counters, and choose Editor, Export GPU Counters (Export
+Encoder Counters). The file is `<trace> Counters.csv`. Profile the capture first, else the counters are empty.
+"""
+# percentages, as Xcode shows them; the file states no units
+_PERCENT = {
+    "ALU Utilization": "alu.utilization",
+    "ALU Limiter": "alu.limiter",
+    "Texture Sample Limiter": "texture_sample.limiter",
+    "Texture Write Limiter": "texture_write.limiter",
+    "Buffer Read Limiter": "buffer_read.limiter",
+    "Buffer Write Limiter": "buffer_write.limiter",
+    "Threadgroup/Imageblock Load Limiter": "threadgroup_memory.limiter",
+    "Last Level Cache Limiter": "llc.limiter",
+    "MMU Limiter": "mmu.limiter",
+    "Kernel Occupancy": "occupancy.compute",
+    "Compute Occupancy": "occupancy.compute",
+    "FS Occupancy": "occupancy.fragment",
+    "Fragment Occupancy": "occupancy.fragment",
+    "VS Occupancy": "occupancy.vertex",
+    "Vertex Occupancy": "occupancy.vertex",
+}
+_INVERTED = {"Last Level Cache Miss Rate": "llc.hit_rate", "Texture Cache Miss Rate": "l1tex.hit_rate"}
+_TIME = "gpu time"
+_PLAIN = {
+    "Bytes Read From Device Memory": "vram.bytes_read",
+    "Bytes Written To Device Memory": "vram.bytes_written",
+    "Kernel Invocations": "launch.threads",
+}
+
+
+def names() -> dict[str, list[str]]:
+    """The counters used."""
+    out: dict[str, list[str]] = {}
+    for table in (_PERCENT, _INVERTED, _PLAIN):
+        for name, metric in table.items():
+            out.setdefault(metric, []).append(name)
+    return {**out, "gpu.time": ["GPU Time"]}
+
+
+def recognise(source: Source) -> Match | None:
+    """CommandBuffer Label and Encoder Label."""
+    if source.is_folder:
+        return None
+    line, headers = wide_table.header(source)
+    if line and wide_table.find(headers, "Encoder Label") >= 0 and wide_table.find(headers, "CommandBuffer Label") >= 0:
+        return Match(0.95, f"Metal encoder columns (CommandBuffer Label, Encoder Label) on line {line}")
+    return None
+
+
+def read(source: Source, options: Options) -> Table:
+    """The encoders; raises BadCapture when no counter holds a number."""
+    line, headers = wide_table.header(source)
+    label, buffer = wide_table.find(headers, "Encoder Label"), wide_table.find(headers, "CommandBuffer Label")
+    group = wide_table.find(headers, "Debug Group")
+    # of some 240 counters a few are exported twice under one name, and one column has no name at all
+    first: dict[str, int] = {}
+    again: dict[str, list[int]] = {}
+    for i, h in enumerate(headers):
+        if h and h in first:
+            again.setdefault(h, []).append(i)
+        elif h:
+            first[h] = i
+    wanted = {h: first[h] for h in (*_PERCENT, *_INVERTED, *_PLAIN) if h in first}
+    time = next((i for i, h in enumerate(headers) if wide_table.split_unit(h)[0].lower() == _TIME), -1)
+    numeric = [*wanted.values(), *(c for h in wanted for c in again.get(h, [])), *([time] if time >= 0 else [])]
+    text = [c for c in (label, buffer, group) if c >= 0]
+    style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
+    wide = wide_table.read(source, line, len(headers), numeric, text, style=style)
+    names = np.array([str(t) or f"encoder {i + 1}" for i, t in enumerate(wide.texts[label])], dtype=object)
+    table = Table(NAME, [source], names, {}, first_line=wide.first_line, lines=wide.lines, group=False)
+    table.quality += wide.quality
+    parents = [
+        [str(wide.texts[c][i]).strip("/").replace("/", SEP) for c in (buffer, group) if c >= 0]
+        for i in range(len(table))
+    ]
+    table.paths = np.array([SEP.join(p for p in levels if p) for levels in parents], dtype=object)
+    for h, c in wanted.items():
+        others = [wide.numbers[o] for o in again.get(h, [])]
+        if any(not np.array_equal(o, wide.numbers[c], equal_nan=True) for o in others):  # which one is meant?
+            said = f"{h!r} stands {1 + len(others)} times with different values: not used"
+            table.quality.append(Quality("ambiguous-counter", said))
+            continue
+        _column(table, h, c, wide.numbers[c])
+    if not table.columns:
+        raise BadCapture(
+            f"{source.path}: no counter that triage knows holds a number",
+            "profile the capture in Xcode, then export again",
+        )
+    if time >= 0:
+        _time(table, f"{source.path}:{line}", headers[time], time, wide.numbers[time])
+    if "gpu.time" not in table.columns:
+        _untimed(table, time >= 0)
+    used = {c.column - 1 for c in (*table.columns.values(), *table.raw.values())}
+    table.unmapped = [
+        h for i, h in enumerate(headers) if h and i not in used and i not in text and first[h] not in used
+    ]
+    table.notes.append("the export states no units; rates were read as percent")
+    return table
+
+
+def _time(table: Table, where: str, header: str, c: int, values: Floats) -> None:
+    """The encoders' times, in the unit that the header or, failing that, the values tell; nothing where neither does."""
+    unit = wide_table.split_unit(header)[1]
+    if not unit and np.isfinite(values).any():
+        try:
+            unit, remark = unit_inference.time_unit(where, header, values)
+        except BadCapture as e:
+            table.quality.append(Quality("time-unit", f"{e.message}: the times are left out; {e.hint}"))
+            return
+        unit = unit or "ns"
+        whole = units.show(np.nansum(values) * units.factor(unit, "ns"), "ns")
+        said = f"{header!r} states no unit and was read as {unit}, which makes the frame {whole}"
+        table.quality.append(remark or Quality("time-unit", said))
+    if np.isfinite(values).any():
+        factor = units.factor(unit, "ns")
+        table.columns["gpu.time"] = Column(values * factor, header, c + 1, unit, factor)
+
+
+def _untimed(table: Table, has_column: bool) -> None:
+    what = "the column GPU Time holds nothing that could be read" if has_column else "no column is called GPU Time"
+    said = f"{what}: encoders are ranked by the share of their own time; profile the capture and export again"
+    table.quality.append(Quality("no-times", said))
+
+
+def _column(table: Table, header: str, c: int, values: Floats) -> None:
+    """One counter as a metric, unless the capture was not profiled: then every cell is empty."""
+    if not np.isfinite(values).any():
+        return
+    if metric := _PERCENT.get(header):
+        table.columns.setdefault(metric, Column(values * 0.01, header, c + 1, "%", 0.01))
+    elif metric := _INVERTED.get(header):
+        table.raw[header] = Column(values, header, c + 1, "%")
+        formula = f"1 - {schema.get(metric).label}'s miss rate / 100"
+        table.columns[metric] = Column(1 - values * 0.01, header, 0, formula=formula, inputs=(header,))
+    else:
+        table.columns.setdefault(_PLAIN[header], Column(values, header, c + 1))
+
+
+def collect(metrics: list[str]) -> str:
+    """The counters as Xcode calls them, and where it exports them."""
+    known = names()
+    wanted = ", ".join(known[m][0] for m in metrics if m in known)
+    counters = f" with {wanted}" if wanted else ""
+    return f"Xcode: profile the captured workload, then Editor > Export GPU Counters{counters}"

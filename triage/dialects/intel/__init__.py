@@ -1,0 +1,1 @@
+"""Exports of Intel's tools: PTI, unitrace, VTune."""

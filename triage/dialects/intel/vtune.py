@@ -1,0 +1,231 @@
+"""Intel VTune Profiler: the hotspots report of a GPU analysis as CSV, one computing task (kernel) per row.
+
+`vtune -report hotspots -group-by computing-task -format csv` over a gpu-hotspots or gpu-offload result. Which columns there are
+depends on the GPU and the preset; columns named below are those of Xe GPUs (XVE) and of those before (EU). Times are seconds.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from triage.capture.arrays import Masks
+from triage.capture.capture import Column, Table
+from triage.capture.cells import cells, delimiter
+from triage.capture.source import Source
+from triage.capture.unused_cells import Odd
+from triage.dialects import Match, Options
+from triage.dialects.tables import device_name, extents, wide_table
+from triage.ground.errors import BadCapture, NotTriageable
+
+NAME = "vtune"
+SIGN = ("computing task",)
+TELLS = {"work": "compute", "vendor": "intel", "api": "sycl"}
+TITLE = "Intel VTune Profiler, hotspots report by computing task (CSV)"
+CAPTURE = """\
+    vtune -collect gpu-hotspots -knob characterization-mode=full-compute -r result -- ./app
+    vtune -report hotspots -r result -group-by computing-task -format csv -csv-delimiter tab -report-output kernels.csv
+
+The report of a gpu-offload result has the same shape and fewer metrics. A tab as delimiter is the better choice: names of some
+columns hold commas.
+"""
+_TIMES = ("Computing Task:Total Time", "Total Time", "GPU Time")
+# name in the report without its unit; EU stands for XVE on GPUs before Xe-HPG -> (canonical id, factor to its unit)
+_METRICS: dict[str, tuple[str, float]] = {
+    "XVE Array:Active": ("eu.active", 0.01),
+    "XVE Array:Stalled": ("eu.stall", 0.01),
+    "XVE Array:Idle": ("eu.idle", 0.01),
+    "XVE Threads Occupancy": ("eu.occupancy", 0.01),
+    "XVE Pipelines:ALU0 active": ("eu.pipe0", 0.01),
+    "XVE Pipelines:ALU1 active": ("eu.pipe1", 0.01),
+    "XVE Pipelines:ALU0 and ALU1 active": ("eu.both_pipes", 0.01),
+    "XVE Pipelines:XMX active": ("eu.xmx", 0.01),
+    "XVE Pipelines:Send active": ("eu.send_active", 0.01),
+    # shares of the whole time, as in the metric set VectorEngineStalls; they may add up to more than "stalled"
+    "XVE Stall Reasons:SBID": ("eu.stall_sbid", 0.01),
+    "XVE Stall Reasons:Send": ("eu.stall_sendwr", 0.01),
+    "XVE Stall Reasons:Dist or Acc": ("eu.stall_aluwr", 0.01),
+    "XVE Stall Reasons:Barrier": ("eu.stall_barrier", 0.01),
+    "XVE Stall Reasons:Control": ("eu.stall_control", 0.01),
+    "XVE Stall Reasons:Instruction Fetch": ("eu.stall_instfetch", 0.01),
+    "XVE Stall Reasons:Pipe": ("eu.stall_pipestall", 0.01),
+    "XVE Stall Reasons:Other": ("eu.stall_other", 0.01),
+    "XVE Instructions:ALU0 Instructions": ("eu.inst_alu0", 1.0),
+    "XVE Instructions:ALU1 Instructions": ("eu.inst_alu1", 1.0),
+    "XVE Instructions:XMX instructions": ("eu.inst_xmx", 1.0),
+    "XVE Instructions:2 or more ALUs active": ("eu.both_pipes", 0.01),
+    "GPU L3:Busy": ("l3.busy", 0.01),
+    "GPU L3:Stalled": ("l3.stall", 0.01),
+    "GPU L3:SQ is full": ("l3.queue_full", 0.01),
+    "GPU Shared Local Memory:Bank Conflicts": ("slm.bank_conflicts", 1.0),
+    "TLB Misses": ("tlb.misses", 1.0),
+    "Sampler:Busy": ("sampler.busy", 0.01),
+    "Sampler Busy": ("sampler.busy", 0.01),
+    "Sampler:Bottleneck": ("sampler.bottleneck", 0.01),
+    "Sampler Is Bottleneck": ("sampler.bottleneck", 0.01),
+    "Computing Task:Instance Count": ("frame.calls", 1.0),
+    "Computing Task:SIMD Width": ("launch.wave_size", 1.0),
+    "Computing Task:Spill Memory Size": ("launch.scratch", 1.0),
+}
+_RATIOS = {"GPU L3:Miss Ratio": "l3.hit_rate", "GPU Load Store Cache:Miss Ratio": "lsc.hit_rate"}  # of hits: 1 - it
+_READ, _WRITTEN = "GPU Memory Bandwidth, GB/sec:Read", "GPU Memory Bandwidth, GB/sec:Write"
+# GB/s of the tasks' own time -> (canonical id, bytes that one of it stands for)
+_RATES = {
+    "GPU Shared Local Memory:Average Bandwidth, GB/sec:Read": ("slm.bytes_read", 1.0),
+    "GPU Shared Local Memory:Average Bandwidth, GB/sec:Write": ("slm.bytes_written", 1.0),
+    "GPU Shared Local Memory:Average Bandwidth, GB/s": ("slm.accesses", 64.0),
+    "GPU L3:Average Bandwidth, GB/sec:Read": ("l3.reads", 64.0),
+    "GPU L3:Average Bandwidth, GB/sec:Write": ("l3.writes", 64.0),
+}
+_GLOBAL, _LOCAL = "Work Size:Global", "Work Size:Local"
+_COPY = re.compile(r"zeCommandListAppend(?:Memory|Image)|clEnqueue(?:Read|Write|Copy|Fill)")
+_OUTSIDE = "[Outside any task]"
+_TASKS = ("Computing Task", "Source Computing Task")
+
+
+def names() -> dict[str, list[str]]:
+    """The columns of the presets for Xe."""
+    out = {"gpu.time": list(_TIMES), "launch.grid_size": [_GLOBAL], "launch.block_size": [_LOCAL]}
+    for name, (metric, _) in _METRICS.items():
+        out.setdefault(metric, []).append(name)
+    for name, (metric, _) in _RATES.items():
+        out.setdefault(metric, []).append(name)
+    return out | {m: [n] for n, m in _RATIOS.items()} | {"vram.bandwidth": [_READ, _WRITTEN]}
+
+
+def _plain(header: str) -> str:
+    """`EU Array:Active(%)` -> `XVE Array:Active`."""
+    bare = re.sub(r"\s*\((?:%|s|sec|B|bytes)\)\s*\Z", "", header.strip())
+    return re.sub(r"\bEU\b", "XVE", bare).replace("GB/s:", "GB/sec:")
+
+
+def _header(source: Source) -> tuple[int, list[str]]:
+    """Line and cells of the header, below what VTune printed; (0, []) without a column of computing tasks."""
+    if source.is_folder:
+        return 0, []
+    for number, line in enumerate(source.head_lines[:100], 1):
+        if line.lstrip('"').startswith(_TASKS):
+            source.delimiter = delimiter(line)
+            found = [c.strip() for c in cells(line, source.delimiter)]
+            whole: list[str] = []
+            for cell in found:  # an unquoted `GPU Memory Bandwidth, GB/sec:Read` is one column
+                if whole and cell.startswith("GB/s") and source.delimiter == ",":
+                    whole[-1] += f", {cell}"
+                else:
+                    whole.append(cell)
+            return number, whole
+    return 0, []
+
+
+def recognise(source: Source) -> Match | None:
+    """A column of computing tasks and one of times or of vector engines."""
+    line, headers = _header(source)
+    plain = {_plain(h) for h in headers}
+    if line and (plain & {*_TIMES, *_METRICS} - {"TLB Misses"}):
+        return Match(0.9, f"VTune's hotspots by computing task ({', '.join(headers[:3])}, ...) on line {line}")
+    return None
+
+
+def read(source: Source, options: Options) -> Table:
+    """One row per computing task; NotTriageable for a report without times, BadCapture without rows."""
+    line, headers = _header(source)
+    if not line:
+        raise BadCapture(f"{source.path}: not a VTune report by computing task", "see: triage facts FILE")
+    at = {_plain(h): i for i, h in reversed(list(enumerate(headers)))}
+    time = next((at[t] for t in _TIMES if t in at), -1)
+    if time < 0:
+        raise NotTriageable(
+            f"{source.path}: computing tasks without a column of times",
+            "report again without -column, or with Total Time",
+        )
+    task = next(at[t] for t in _TASKS if t in at)
+    texts = [task, *(at[n] for n in (_GLOBAL, _LOCAL) if n in at)]
+    used = {n: at[n] for n in (*_METRICS, *_RATIOS, *_RATES, _READ, _WRITTEN) if n in at}
+    numeric = sorted({time, *used.values()})
+    style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
+    wide = wide_table.read(source, line, len(headers), numeric, texts, style=style)
+    outside = np.array([str(n).strip() == _OUTSIDE for n in wide.texts[task]])
+    if outside.all():
+        raise BadCapture(
+            f"{source.path}: the report holds no computing task", "profile with: vtune -collect gpu-hotspots"
+        )
+    if outside.any():  # what the GPU did beside kernels has no time of its own to win back
+        wide = _without(wide, outside)
+    tasks = np.array([str(n).strip() for n in wide.texts[task]], dtype=object)
+    table = Table(NAME, [source], tasks, {}, first_line=wide.first_line, lines=wide.lines)
+    table.quality += wide.quality
+    copies = np.array([bool(_COPY.match(n)) for n in tasks])
+    table.kinds = np.where(copies, "copy", "compute").astype(object)
+    table.columns["gpu.time"] = Column(wide.numbers[time] * 1e9, headers[time], time + 1, "s", 1e9)
+    for name, i in used.items():
+        if name in _METRICS and _METRICS[name][0] not in table.columns:
+            metric, factor = _METRICS[name]
+            values = wide.numbers[i] * factor
+            if metric.startswith("eu."):  # engines have no part in a copy
+                values = np.where(copies, np.nan, values)
+            table.columns[metric] = Column(values, headers[i], i + 1, "%" if factor == 0.01 else "", factor)
+    for name, metric in _RATIOS.items():
+        if name in used:
+            table.raw[name] = Column(wide.numbers[used[name]], headers[used[name]], used[name] + 1)
+            hits = 1 - table.raw[name].values / 100
+            table.columns[metric] = Column(hits, f"1 - {name} / 100", formula=f"1 - {name} / 100", inputs=(name,))
+    for name, (metric, each) in _RATES.items():
+        if name in used:
+            table.raw[name] = Column(wide.numbers[used[name]], headers[used[name]], used[name] + 1)
+            formula = f"{name} * gpu.time" + (f" / {each:g}" if each != 1 else "")  # GB/s times ns is bytes
+            values = table.raw[name].values * table.columns["gpu.time"].values / each
+            table.columns[metric] = Column(values, formula, formula=formula, inputs=(name, "gpu.time"))
+    if _READ in used and _WRITTEN in used:
+        parts = {n: Column(wide.numbers[used[n]], headers[used[n]], used[n] + 1) for n in (_READ, _WRITTEN)}
+        table.raw |= parts
+        formula = f"({_READ} + {_WRITTEN}) * 1000000000"
+        both = (parts[_READ].values + parts[_WRITTEN].values) * 1e9
+        table.columns["vram.bandwidth"] = Column(both, formula, formula=formula, inputs=(_READ, _WRITTEN))
+    _shape(table, wide, at)
+    if not options.device:
+        device_name.by_path(table, source, TELLS["vendor"])
+    if outside.any():
+        table.notes.append("the row of what the GPU did outside any computing task is no kernel and was left out")
+    table.unmapped = [h for i, h in enumerate(headers) if i not in {*numeric, *texts}]
+    return table
+
+
+def _without(wide: wide_table.Wide, rows: Masks) -> wide_table.Wide:
+    """The table less these rows."""
+    keep = np.flatnonzero(~rows)
+    return wide_table.Wide(
+        {c: v[keep] for c, v in wide.numbers.items()},
+        {c: v[keep] for c, v in wide.texts.items()},
+        np.array([wide.line(int(i)) for i in keep]),
+        wide.first_line,
+        wide.quality,
+    )
+
+
+def _shape(table: Table, wide: wide_table.Wide, at: dict[str, int]) -> None:
+    """Groups and group size from sizes such as `1024 x 1024 x 1`; the global size counts work-items."""
+    if _LOCAL not in at:
+        return
+    odd = Odd()
+    sizes = {
+        n: extents.totals(extents.read(wide.texts[at[n]], n, wide.line, odd)) for n in (_GLOBAL, _LOCAL) if n in at
+    }
+    table.quality += odd.remarks()
+    product = f"product of {_LOCAL}"
+    table.columns["launch.block_size"] = Column(sizes[_LOCAL], product, formula=product)
+    if _GLOBAL in sizes:
+        table.raw[_GLOBAL] = Column(sizes[_GLOBAL], f"product of {_GLOBAL}", formula=f"product of {_GLOBAL}")
+        with np.errstate(all="ignore"):
+            groups = np.ceil(sizes[_GLOBAL] / np.where(sizes[_LOCAL] > 0, sizes[_LOCAL], np.nan))
+        formula = f"{_GLOBAL} / {_LOCAL}"
+        table.columns["launch.grid_size"] = Column(
+            groups, formula, formula=formula, inputs=(_GLOBAL, "launch.block_size")
+        )
+
+
+def collect(metrics: list[str]) -> str:
+    """The preset that holds the missing metrics; reasons for stalls are another tool's."""
+    if any(m.startswith("eu.stall_") for m in metrics):
+        return "unitrace -q -g VectorEngineStalls -o metrics.csv ./app"
+    return "vtune -collect gpu-hotspots -knob characterization-mode=full-compute -r result -- ./app"

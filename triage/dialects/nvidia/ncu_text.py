@@ -1,0 +1,134 @@
+"""Nsight Compute's console output saved to a file: sections of three aligned columns per launch, rule texts below."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from triage.capture.capture import Table
+from triage.capture.source import Source
+from triage.dialects import Match, Options
+from triage.dialects.nvidia import ncu_long, ncu_names
+from triage.dialects.nvidia.ncu_file import chatter
+from triage.ground.errors import BadCapture, NotTriageable
+
+NAME = "ncu-text"
+SIGN = ("section: ", "==prof==", "==warning==", "==error==")
+TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
+TITLE = "Nsight Compute console output (text)"
+CAPTURE = """\
+The text that `ncu ./your-app` prints is read as it is, but it rounds more and repeats nothing by its full name. \
+Prefer `ncu --set full --csv --page raw --print-units base --log-file kernels.csv ./your-app`."""
+
+# older: `  name(args), 2020-Mar-04 10:11:12, Context 1, Stream 7`; newer: `  name(args) (8, 1, 1)x(256, 1, 1),
+# Context 1, Stream 7, Device 0, CC 8.6`; summaries have Device and Invocations instead of Context
+_LAUNCH = re.compile(
+    r"^\s{1,4}(?P<name>\S.*?)(?:,\s\d{4}-\w{3}-\d{2} [\d:]+|\s(?P<grid>\([\d, ]+\))x(?P<block>\([\d, ]+\)))?"
+    r",\s(?:Context \d+, Stream \d+|Device \d+)(?:, Device \d+)?(?:, CC (?P<cc>\d+\.\d+))?(?:, Invocations (?P<calls>[\d.,]+))?\s*$"
+)
+_SECTION = re.compile(r"^\s+Section: (.+?)\s*$")
+_RULE = re.compile(r"^\s{2,}(OPT|INF|WRN|OK|ERR)\s{1,6}(\S.*)$")
+_DASHES = re.compile(r"^\s*-{5,}(?: -{3,})+\s*$")
+_SPEEDUP = re.compile(r"^Est\. (Local )?Speedup: ([\d.,]+)%\s*")
+
+names = ncu_names.names
+collect = ncu_names.collect
+
+
+def recognise(source: Source) -> Match | None:
+    """Section headings of the console output; or only the profiler's own complaints, to be refused by quoting them."""
+    if source.is_folder:
+        return None
+    head = source.head_text
+    if re.search(r"^[ \t]+Section: ", head, re.MULTILINE) and any(_LAUNCH.match(x) for x in source.head_lines):
+        return Match(0.8, "console output of ncu: launches with aligned sections")
+    if re.search(r"^==(?:PROF|ERROR|WARNING)==", head, re.MULTILINE):
+        return Match(0.4, "messages of ncu without a table")
+    return None
+
+
+@dataclass(slots=True)
+class _Log:
+    """Records as of a long table, role -> text, and the 1-based line of each."""
+
+    rows: list[dict[str, str]] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
+    launches: int = 0
+
+
+def read(source: Source, options: Options) -> Table:
+    """One row per launch; raises NotTriageable with the profiler's words when there is no launch in the text."""
+    import pandas as pd
+
+    log = _parse(source)
+    if not log.rows:
+        said = chatter(source)
+        if said:
+            raise NotTriageable(
+                f"{source.path}: ncu recorded no kernels; it says: {said}", "fix that and profile again"
+            )
+        raise NotTriageable(
+            f"{source.path}: output of ncu without any result",
+            "ncu --set full --csv --page raw --print-units base --log-file kernels.csv ./your-app",
+        )
+    # the same records as of a details page, so the same builder; texts repeat, so categories
+    frame = pd.DataFrame(log.rows).fillna("").astype("category")
+    source.delimiter = "\x1f"  # a quoted origin is then the whole line
+    part = ncu_long.Part(frame, np.array(log.lines), {"value": 1, "block": 1, "grid": 1})
+    average = "calls" in frame
+    try:
+        table = ncu_long.build(source, NAME, [part], "", options.decimal, average)
+    except ValueError as e:
+        raise BadCapture(f"{source.path}: damaged console output ({e})", "export as CSV") from e
+    table.notes.append("read from console text; the CSV of the raw page has more counters and full names")
+    return table
+
+
+def _parse(source: Source) -> _Log:
+    """Launches, their metrics and rule texts.
+
+    spans: columns of the section's table, as its dashes draw them; speaking: the rule whose text may go on, or -1.
+    """
+    log = _Log()
+    launch: dict[str, str] = {}
+    section, spans, speaking = "", [(0, 0)], -1
+    for number, line in enumerate(source.lines(), 1):
+        if (m := _LAUNCH.match(line)) and not line.lstrip().startswith("=="):
+            log.launches += 1
+            launch = {"key": str(log.launches), "kernel": m["name"]}
+            launch |= {k: m[k] for k in ("grid", "block", "cc", "calls") if m[k]}
+            section, spans, speaking = "", [], -1
+            log.rows.append(dict(launch))  # a record without a metric, so that a launch without sections is not lost
+            log.lines.append(number)
+        elif not launch:
+            continue
+        elif m := _SECTION.match(line):
+            section, spans, speaking = m[1], [], -1
+        elif _DASHES.match(line):
+            found = [(d.start(), d.end()) for d in re.finditer(r"-+", line)]
+            # the metrics' table has three columns; fewer dashes leave its columns as they are
+            spans, speaking = (found if len(found) >= 3 else spans), -1
+        elif m := _RULE.match(line):
+            speedup = _SPEEDUP.match(m[2])
+            rule = {"rule": section.replace(" ", "") or "Rule", "rtype": m[1], "rtext": m[2].strip()}
+            if speedup:
+                rule |= {"speedup": speedup[2], "stype": "local" if speedup[1] else "global"}
+            log.rows.append(launch | rule)
+            log.lines.append(number)
+            speaking = len(log.rows) - 1
+        elif not line.strip():
+            speaking = -1
+        elif speaking >= 0 and line.startswith("      "):
+            log.rows[speaking]["rtext"] += " " + line.strip()
+        elif spans and len(line.rstrip()) > spans[0][1] - 1:  # one that ends within the first column has no value
+            name, unit, value = (
+                line[: spans[0][1]].strip(),
+                line[spans[0][1] : spans[1][1]].strip(),
+                line[spans[-2][1] :].strip(),
+            )
+            if name and name != "Metric Name" and value:
+                log.rows.append(launch | {"section": section, "metric": name, "unit": unit, "value": value})
+                log.lines.append(number)
+    return log

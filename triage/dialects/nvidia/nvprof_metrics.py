@@ -1,0 +1,328 @@
+"""nvprof, metrics and events per kernel: one record per kernel and counter with Min, Max, Avg over the invocations.
+
+Meanings: NVIDIA, Profiler User's Guide (metrics reference); which PerfWorks counter each became: NVIDIA, Nsight
+Compute CLI, nvprof transition guide.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from triage import schema
+from triage.capture.arrays import Floats
+from triage.capture.capture import Column, Table
+from triage.capture.source import Source
+from triage.capture.unused_cells import Odd
+from triage.dialects import Match, Options
+from triage.dialects.nvidia import ncu_names, nvprof
+from triage.ground import units
+from triage.ground.errors import BadCapture, UnknownUnit
+from triage.schema import normal
+
+NAME = "nvprof-metrics"
+SIGN = ("metric", "event")
+TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
+TITLE = "nvprof CSV, metrics and events per kernel"
+CAPTURE = nvprof.CAPTURE
+
+# nvprof's name -> (canonical id, factor on top of the printed unit's). Efficiencies are of a warp's 32 threads or a
+# sector's 32 bytes, transactions are sectors of 32 bytes, utilisation levels are tenths
+_MAP: dict[str, tuple[str, float]] = {
+    "achieved_occupancy": ("sm.occupancy", 1.0),
+    "sm_efficiency": ("sm.active", 1.0),
+    "sm_activity": ("sm.active", 1.0),
+    "ipc": ("sm.ipc_active", 1.0),
+    "executed_ipc": ("sm.ipc_active", 1.0),
+    "issued_ipc": ("sm.ipc_issued", 1.0),
+    "issue_slot_utilization": ("sm.issue_per_active", 1.0),
+    "inst_executed": ("inst.executed", 1.0),
+    "inst_issued": ("inst.issued", 1.0),
+    "branch_efficiency": ("branch.efficiency", 1.0),
+    "warp_execution_efficiency": ("warp.threads_per_inst", 32.0),
+    "warp_nonpred_execution_efficiency": ("warp.unpredicated_threads_per_inst", 32.0),
+    "gld_efficiency": ("global_load.bytes_per_sector", 32.0),
+    "gst_efficiency": ("global_store.bytes_per_sector", 32.0),
+    "dram_read_bytes": ("vram.bytes_read", 1.0),
+    "dram_write_bytes": ("vram.bytes_written", 1.0),
+    "dram_read_transactions": ("vram.bytes_read", 32.0),
+    "dram_write_transactions": ("vram.bytes_written", 32.0),
+    "dram_utilization": ("vram.throughput", 0.1),
+    "l2_utilization": ("l2.throughput", 0.1),
+    "tex_utilization": ("l1tex.throughput", 0.1),
+    "shared_utilization": ("l1tex.shared_data", 0.1),
+    "sysmem_utilization": ("pcie.throughput", 0.1),
+    "tex_cache_hit_rate": ("l1tex.hit_rate", 1.0),
+    "l2_tex_hit_rate": ("l2.hit_rate", 1.0),
+    "flop_count_sp_add": ("inst.fadd", 1.0),
+    "flop_count_sp_mul": ("inst.fmul", 1.0),
+    "flop_count_sp_fma": ("inst.ffma", 1.0),
+    "flop_count_dp_add": ("inst.dadd", 1.0),
+    "flop_count_dp_mul": ("inst.dmul", 1.0),
+    "flop_count_dp_fma": ("inst.dfma", 1.0),
+    "flop_count_hp_add": ("inst.hadd", 1.0),
+    "flop_count_hp_mul": ("inst.hmul", 1.0),
+    "flop_count_hp_fma": ("inst.hfma", 1.0),
+    "single_precision_fu_utilization": ("pipe.fma", 0.1),
+    "double_precision_fu_utilization": ("pipe.fp64", 0.1),
+    "half_precision_fu_utilization": ("pipe.fp16", 0.1),
+    "ldst_fu_utilization": ("pipe.lsu", 0.1),
+    "special_fu_utilization": ("pipe.xu", 0.1),
+    "tex_fu_utilization": ("pipe.tex", 0.1),
+    "cf_fu_utilization": ("pipe.cbu", 0.1),
+    "tensor_precision_fu_utilization": ("pipe.tensor", 0.1),
+    "stall_memory_dependency": ("stall.long_scoreboard", 1.0),
+    "stall_sync": ("stall.barrier", 1.0),
+    "stall_inst_fetch": ("stall.no_instruction", 1.0),
+    "stall_constant_memory_dependency": ("stall.imc_miss", 1.0),
+    "stall_exec_dependency": ("stall.wait", 1.0),
+    "stall_not_selected": ("stall.not_selected", 1.0),
+    "stall_texture": ("stall.tex_throttle", 1.0),
+    "stall_pipe_busy": ("stall.math_pipe_throttle", 1.0),
+    "stall_memory_throttle": ("stall.lg_throttle", 1.0),
+    "stall_sleeping": ("stall.sleeping", 1.0),
+    "gld_transactions": ("global_load.sectors", 1.0),
+    "gst_transactions": ("global_store.sectors", 1.0),
+    "gld_transactions_per_request": ("global_load.sectors_per_request", 1.0),
+    "gst_transactions_per_request": ("global_store.sectors_per_request", 1.0),
+    "global_load_requests": ("global_load.requests", 1.0),
+    "global_store_requests": ("global_store.requests", 1.0),
+    "local_load_transactions": ("local_load.sectors", 1.0),
+    "local_store_transactions": ("local_store.sectors", 1.0),
+    "local_load_requests": ("local_load.requests", 1.0),
+    "local_store_requests": ("local_store.requests", 1.0),
+    "global_atomic_requests": ("atomics.requests", 1.0),
+    "global_reduction_requests": ("atomics.red_requests", 1.0),
+    "inst_executed_global_atomics": ("atomics.requests", 1.0),
+    "inst_executed_global_reductions": ("atomics.red_requests", 1.0),
+    "inst_executed_global_loads": ("global_load.requests", 1.0),
+    "inst_executed_global_stores": ("global_store.requests", 1.0),
+    "inst_executed_local_loads": ("local_load.requests", 1.0),
+    "inst_executed_local_stores": ("local_store.requests", 1.0),
+    "shared_load_transactions": ("shared.load_wavefronts", 1.0),
+    "shared_store_transactions": ("shared.store_wavefronts", 1.0),
+    "shared_ld_bank_conflict": ("shared.load_bank_conflicts", 1.0),
+    "shared_st_bank_conflict": ("shared.store_bank_conflicts", 1.0),
+}
+# the share of shared memory's turns that its requests needed; nvprof prints 0 where a kernel uses none
+_SHARED = "shared_efficiency"
+_LEVEL = re.compile(r"(?:Idle|Low|Mid|High|Max)\s*\((\d+)\)", re.IGNORECASE)
+_NOTES = {
+    "utilization": "utilisation levels are whole tenths of the peak (Low (2) = 20 %), so they are exact to 5 points only",
+    "stall_": "stall shares are of nvprof's stall samples; the barrier share includes memory barriers, \
+the wait share every execution dependency",
+}
+
+
+def names() -> dict[str, list[str]]:
+    """canonical id -> nvprof metrics and events."""
+    table: dict[str, list[str]] = {
+        "frame.calls": ["Invocations"],
+        "vram.bandwidth": ["dram_read_throughput + dram_write_throughput"],
+    }
+    for name, (metric, _) in _MAP.items():
+        table.setdefault(metric, []).append(name)
+    table.setdefault("shared.conflict_share", []).append(_SHARED)
+    return {m: n for m, n in table.items() if schema.known(m)}
+
+
+def collect(metrics: list[str]) -> str:
+    """One nvprof command for the metrics it has; Nsight Compute's for the rest."""
+    table = names()
+    mine = sorted(n for m in metrics for n in table.get(m, [])[:1] if n in _MAP)
+    rest = [m for m in metrics if m not in table]
+    parts = [f"nvprof --csv --log-file metrics.csv --metrics {','.join(mine)} ./your-app"] if mine else []
+    if rest and (other := ncu_names.collect(rest)):
+        parts.append(f"on Volta and newer: {other}")
+    return "; ".join(parts)
+
+
+def recognise(source: Source) -> Match | None:
+    """Kernel, Metric Name or Event Name, and Avg in one header."""
+    if source.is_folder:
+        return None
+    kinds = [f.kind for f in nvprof.find(source) if f.kind in ("metrics", "events")]
+    return Match(0.93, f"nvprof columns: Device, Kernel, Invocations, {kinds[0].title()[:-1]} Name") if kinds else None
+
+
+@dataclass(slots=True)
+class _Rows:
+    """Values per metric as they come: row -> (value, line)."""
+
+    keys: dict[tuple[str, str], int] = field(default_factory=dict)
+    lines: list[int] = field(default_factory=list)
+    calls: list[float] = field(default_factory=list)
+    cells: dict[str, dict[int, tuple[float, int]]] = field(default_factory=dict)
+    heads: dict[str, tuple[str, str, int]] = field(default_factory=dict)
+    unknown: set[str] = field(default_factory=set)
+    notes: set[str] = field(default_factory=set)
+    odd: Odd = field(default_factory=Odd)
+
+
+def read(source: Source, options: Options) -> Table:
+    """One row per device and kernel, means over its invocations; sums are means times invocations.
+
+    Raises BadCapture when nothing was recorded, quoting nvprof.
+    """
+    found = [f for f in nvprof.find(source) if f.kind in ("metrics", "events")]
+    rows = _Rows()
+    for part in found:
+        _take(source, part, rows)
+    if not rows.keys:
+        if said := nvprof.chatter(source):
+            raise BadCapture(f"{source.path}: nvprof says: {said}", "check that the application launches kernels")
+        raise BadCapture(f"{source.path}: a header but no rows", "profile again")
+    count = len(rows.keys)
+    table = Table(
+        NAME,
+        [source],
+        np.array([k for _, k in rows.keys], dtype=object),
+        {},
+        lines=np.array(rows.lines),
+        group=False,
+    )
+    calls = np.array(rows.calls)
+    at = [normal(h) for h in found[0].headers]
+    table.columns["frame.calls"] = Column(
+        calls, "Invocations", at.index("invocations") + 1 if "invocations" in at else 0
+    )
+    for name in _MAP:
+        _column(table, rows, name, count, calls)
+    _conflicts(table, rows, count)
+    _bandwidth(table, rows, count)
+    table.kinds = np.full(count, "compute", dtype=object)
+    devices = list(dict.fromkeys(re.sub(r"\s*\(\d+\)\s*$", "", d) for d, _ in rows.keys))
+    table.device = devices[0]
+    table.unmapped = sorted(rows.unknown)
+    table.quality += rows.odd.remarks()
+    table.notes += [
+        *sorted(rows.notes),
+        "nvprof gives means over the invocations of a kernel; counts were multiplied by them",
+    ]
+    return table
+
+
+def _take(source: Source, part: nvprof.Found, rows: _Rows) -> None:
+    """The records of one table; metrics and events of one run are two tables about the same kernels."""
+    low = [normal(h) for h in part.headers]
+    name_at = low.index("metric name" if "metric name" in low else "event name")
+    kernel, value_at = low.index("kernel"), low.index("avg")
+    device = low.index("device") if "device" in low else -1
+    calls = low.index("invocations") if "invocations" in low else -1
+    for line, row in nvprof.records(source, part):
+        key = (row[device] if device >= 0 else "", row[kernel])
+        if not row[name_at].strip():
+            continue
+        if key not in rows.keys:  # its events may follow in a table of their own
+            rows.keys[key] = len(rows.keys)
+            rows.lines.append(line)
+            rows.calls.append(rows.odd.number(row[calls], "us", part.headers[calls], line) if calls >= 0 else np.nan)
+        name = row[name_at].strip()
+        if (
+            name not in _MAP
+            and name != _SHARED
+            and not name.startswith(("dram_read_throughput", "dram_write_throughput"))
+        ):
+            rows.unknown.add(name)
+            continue
+        rows.notes |= {
+            text
+            for word, text in _NOTES.items()
+            if (word in name and _LEVEL.search(row[value_at] + row[value_at - 1]))
+            or (word == "stall_" and name.startswith(word))
+        }
+        value, unit = cell(row[value_at])
+        if value == value and not _fits(name, unit):
+            rows.odd.add("foreign-unit", row[value_at], name, line)
+            value = float("nan")
+        elif value != value and row[value_at].strip().lower() not in units.MISSING:
+            rows.odd.add("not-a-number", row[value_at], name, line)
+        # units are glued to each value and scaled for it: GB/s here, MB/s below
+        rows.cells.setdefault(name, {})[rows.keys[key]] = (value, line)
+        rows.heads.setdefault(name, (part.headers[value_at], unit, value_at + 1))
+
+
+def _fits(name: str, unit: str) -> bool:
+    """Is a unit one of the metric's kind?"""
+    if unit and name.endswith(("_transactions", "_requests")):
+        return False  # counted, whatever is made of the count
+    metric = _MAP[name][0] if name in _MAP else "vram.bandwidth"
+    if unit in ("", "level") or (unit == "%" and "efficiency" in name) or not schema.known(metric):
+        return True
+    try:
+        units.factor(unit, schema.get(metric).unit)
+    except UnknownUnit:
+        return False
+    return True
+
+
+def cell(text: str) -> tuple[float, str]:
+    """A value with its unit or level: `190.7GB/s` -> (1.907e11, GB/s), `47.8%` -> (0.478, %), `Low (2)` -> (2, level)."""
+    if m := _LEVEL.fullmatch(text.strip()):
+        return float(m[1]), "level"
+    try:
+        value, unit = units.parse_glued(text)
+    except ValueError:
+        return float("nan"), ""
+    if value is None:
+        return float("nan"), ""
+    try:
+        return (value * units.unit(unit)[1] if unit else value), unit
+    except UnknownUnit:
+        return float("nan"), unit
+
+
+def _conflicts(table: Table, rows: _Rows, count: int) -> None:
+    """Bank conflicts as a share of shared memory's turns, from its efficiency; broadcasts push that above 100 %."""
+    got = rows.cells.get(_SHARED)
+    if not got or "shared.conflict_share" in table.columns:
+        return
+    header, unit, at = rows.heads[_SHARED]
+    efficiency, lines = np.full(count, np.nan), np.zeros(count, dtype=np.int64)
+    for row, (value, line) in got.items():
+        efficiency[row], lines[row] = value, line
+    table.raw[_SHARED] = Column(efficiency, _SHARED, at, unit, 0.01 if unit == "%" else 1.0, lines=lines)
+    lost = np.where(efficiency > 0, np.clip(1 - efficiency, 0.0, 1.0), np.where(efficiency == 0, 0.0, np.nan))
+    table.columns["shared.conflict_share"] = Column(
+        lost, _SHARED, formula=f"1 - {header} of shared_efficiency; 0 where no shared memory is used", inputs=(_SHARED,)
+    )
+
+
+def _column(table: Table, rows: _Rows, name: str, count: int, calls: Floats) -> None:
+    metric, factor = _MAP[name]
+    got = rows.cells.get(name)
+    # several names give one metric: the order of _MAP says which wins
+    if not got or metric in table.columns or not schema.known(metric):
+        if got:
+            rows.unknown.add(name)
+        return
+    values, lines = np.full(count, np.nan), np.zeros(count, dtype=np.int64)
+    for row, (value, line) in got.items():
+        nothing = value == 0 and metric.endswith("bytes_per_sector")  # no access at all is not a bad one
+        values[row], lines[row] = np.nan if nothing else value * factor, line
+    header, unit, at = rows.heads[name]
+    column = Column(values, name, at, unit, factor * (0.01 if unit == "%" else 1.0), lines=lines)
+    if schema.get(metric).additive:  # Avg is of one invocation, the row is all of them
+        table.raw[name] = column
+        column = Column(values * calls, name, formula=f"{header} x Invocations", inputs=(name, "frame.calls"))
+    table.columns[metric] = column
+
+
+def _bandwidth(table: Table, rows: _Rows, count: int) -> None:
+    """VRAM bandwidth is what nvprof gives as reads and writes apart."""
+    parts = ("dram_read_throughput", "dram_write_throughput")
+    if not all(p in rows.cells for p in parts):
+        rows.unknown |= {p for p in parts if p in rows.cells}
+        return
+    # both in one table or not at all: one half of a bandwidth would be taken for the whole
+    total = np.zeros(count)
+    for p in parts:
+        values, lines = np.full(count, np.nan), np.zeros(count, dtype=np.int64)
+        for row, (value, line) in rows.cells[p].items():
+            values[row], lines[row] = value, line
+        _, unit, at = rows.heads[p]
+        table.raw[p] = Column(values, p, at, unit, units.unit(unit)[1] if unit else 1.0, lines=lines)
+        total = total + values
+    table.columns["vram.bandwidth"] = Column(total, "", formula=" + ".join(parts), inputs=parts)

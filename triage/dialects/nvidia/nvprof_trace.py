@@ -1,0 +1,128 @@
+"""nvprof, GPU trace: one record per launch and memory operation, units in the record below the header."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from triage.capture.arrays import Names
+from triage.capture.capture import Column, Table
+from triage.capture.source import Source
+from triage.dialects import Match, Options
+from triage.dialects.nvidia import nvprof, nvprof_metrics
+from triage.dialects.tables import wide_table
+from triage.dialects.traces import nsys
+from triage.ground import units
+from triage.ground.errors import UnknownUnit
+from triage.schema import normal
+
+NAME = "nvprof-trace"
+SIGN = ("grid",)
+TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
+TITLE = "nvprof CSV, GPU trace (one record per launch)"
+CAPTURE = nvprof.CAPTURE
+_PLAIN = {
+    "registers per thread": "launch.registers",
+    "static smem": "launch.shared_static",
+    "dynamic smem": "launch.shared_dynamic",
+}
+_SHAPES = {
+    "launch.grid_size": ("grid x", "grid y", "grid z"),
+    "launch.block_size": ("block x", "block y", "block z"),
+}
+
+
+def names() -> dict[str, list[str]]:
+    """canonical id -> header of the trace."""
+    return {
+        "gpu.time": ["Duration"],
+        "launch.grid_size": ["Grid X x Grid Y x Grid Z"],
+        "launch.block_size": ["Block X x Block Y x Block Z"],
+        "launch.registers": ["Registers Per Thread"],
+        "launch.shared_static": ["Static SMem"],
+        "launch.shared_dynamic": ["Dynamic SMem"],
+        "frame.calls": ["(records)"],
+    }
+
+
+def collect(metrics: list[str]) -> str:
+    """nvprof's command for the metrics it has, else Nsight Compute's."""
+    return nvprof_metrics.collect(metrics)
+
+
+def recognise(source: Source) -> Match | None:
+    """Start, Duration, Grid X and Name in one header."""
+    if source.is_folder or not any(f.kind == "trace" for f in nvprof.find(source)):
+        return None
+    return Match(0.9, "nvprof trace columns: Start, Duration, Grid X, Name")
+
+
+def read(source: Source, options: Options) -> Table:
+    """One row per record in file order; memory operations have kind copy.
+
+    Raises UnknownUnit where the record of units is missing, BadCapture without records.
+    """
+    found = next(f for f in nvprof.find(source) if f.kind == "trace")
+    low = [normal(h) for h in found.headers]
+    numeric = [i for i, h in enumerate(low) if h in ("start", "duration", *_PLAIN, *sum(_SHAPES.values(), ()))]
+    text = [low.index("name"), *([low.index("device")] if "device" in low else [])]
+    wide = wide_table.read(source, found.first - 1, len(low), numeric, text, end_line=found.end)
+    table = Table(NAME, [source], wide.texts[text[0]], {}, first_line=wide.first_line, lines=wide.lines)
+    table.quality += wide.quality
+    table.names = _without_correlation(table)
+    duration = low.index("duration")
+    table.columns["gpu.time"] = _time(source, found, wide, duration)
+    for metric, axes in _SHAPES.items():
+        where = [low.index(a) for a in axes if a in low]
+        if len(where) == 3:
+            heads = tuple(found.headers[c] for c in where)
+            for c in where:
+                table.raw[found.headers[c]] = Column(wide.numbers[c], found.headers[c], c + 1)
+            values = wide.numbers[where[0]] * wide.numbers[where[1]] * wide.numbers[where[2]]
+            table.columns[metric] = Column(values, "", formula=" x ".join(heads), inputs=heads)
+    for header, metric in _PLAIN.items():
+        if header in low:
+            c = low.index(header)
+            unit = found.units[c].strip()
+            if not unit and metric != "launch.registers":  # the unit differs from file to file: no guess
+                continue
+            factor = _binary(unit) if unit else 1.0
+            table.columns[metric] = Column(wide.numbers[c] * factor, found.headers[c], c + 1, unit, factor)
+    # copies and fills stand among the launches as `[CUDA memcpy HtoD]`, without a grid
+    table.kinds = np.array(["copy" if str(n).startswith("[CUDA ") else "compute" for n in table.names], dtype=object)
+    if "start" in low:
+        began = table.raw[found.headers[low.index("start")]] = _time(source, found, wide, low.index("start"))
+        table.frame_ns = nsys.span(began.values, table.columns["gpu.time"].values)
+    if "device" in low:
+        named = next((str(d) for d in wide.texts[low.index("device")] if d), "")
+        table.device = re.sub(r"\s*\(\d+\)\s*$", "", named)
+    used = {*numeric, *text}
+    table.unmapped = [h for i, h in enumerate(found.headers) if h and i not in used]
+    table.notes.append("an nvprof GPU trace: times and launch shapes without counters")
+    return table
+
+
+def _without_correlation(table: Table) -> Names:
+    """Names without the launch number nvprof appends, which would keep repeats apart: `f(int) [1073]` -> `f(int)`."""
+    cut = np.array([re.sub(r"\s\[\d+\]$", "", str(n)) for n in table.names], dtype=object)
+    if (cut != table.names).any():
+        table.notes.append("launch numbers behind the kernel names (`[1073]`) were cut off")
+    return cut
+
+
+def _binary(unit: str) -> float:
+    """Factor to bytes. nvprof counts memory in binary steps: 8 KB of 2048 floats are 8192 bytes."""
+    size = {"b": 1.0, "kb": 1024.0, "mb": 1024.0**2, "gb": 1024.0**3}.get(unit.lower())
+    return size if size is not None else units.factor(unit, "byte")
+
+
+def _time(source: Source, found: nvprof.Found, wide: wide_table.Wide, c: int) -> Column:
+    """A time column in ns; raises UnknownUnit when the record of units has none for it."""
+    unit = found.units[c].strip()
+    if not unit:
+        raise UnknownUnit(
+            f"{source.path}:{found.line}: column {found.headers[c]!r} has no unit", "export with nvprof --csv"
+        )
+    factor = units.factor(unit, "ns")
+    return Column(wide.numbers[c] * factor, found.headers[c], c + 1, unit, factor)

@@ -1,0 +1,251 @@
+"""Which instructions and lines of a launch a finding is about: the counters per instruction that its metrics rest on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from triage.capture.arrays import Floats, Indices
+from triage.capture.location import Location
+from triage.dialects.nvidia import ncu_names
+from triage.dialects.nvidia.report import code
+from triage.dialects.nvidia.report.code import Code, Map, Spot
+from triage.dialects.nvidia.report.container import Contents
+from triage.dialects.nvidia.report.instances import Instances
+from triage.dialects.nvidia.report.line_table import Place
+from triage.dialects.nvidia.report.wire import Damaged
+
+_LISTED = 3  # locations of one finding
+_LEAST = 0.05  # share below which a line is not worth naming
+_MAIN = 0.5  # NVIDIA, Compute Triage Guide: a reason with more than half of a line's samples is what the line waits for
+_LAUNCHES = 256  # launches of one report that are looked into: each is a few thousand messages
+_PCSAMP = "smsp__pcsamp_warps_issue_stalled_"
+_SAMPLES = "smsp__pcsamp_sample_count"
+_LOAD, _STORE = 2, 4  # memory_access_type
+_SPACES = {4: "global", 16: "shared"}  # memory_type
+
+
+@dataclass(frozen=True, slots=True)
+class _Aspect:
+    """One way to weigh instructions: `of` minus `less`, over one kind of access where `access` says so."""
+
+    what: str
+    of: tuple[str, ...]  # the first that is there
+    less: tuple[str, ...] = ()
+    access: int = 0
+    times: float = 1.0
+
+
+_GLOBAL = ("memory_l2_theoretical_sectors_global", "memory_l2_sectors_global")
+_SHARED = ("memory_l1_wavefronts_shared", "memory_l1_sectors_shared")
+_LOCAL = ("memory_l2_theoretical_sectors_local", "memory_l2_sectors_local")
+
+
+def _ideal(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(f"{n}_ideal" for n in names)
+
+
+_TRAFFIC = _Aspect("the global memory traffic", _GLOBAL)
+_WAITING = _Aspect("the waiting", (_SAMPLES,))
+# metrics that begin so -> what to look at, in this order; a counter without instances leaves the next one to speak
+_ASPECTS = (
+    (r"global_load\.(waste|bytes_per_sector|sectors_per_request)", _Aspect("the excess sectors of loads", _GLOBAL, _ideal(_GLOBAL), _LOAD)),
+    (r"global_store\.(waste|bytes_per_sector|sectors_per_request)", _Aspect("the excess sectors of stores", _GLOBAL, _ideal(_GLOBAL), _STORE)),
+    (r"global_access\.|l1tex\.coalescing", _Aspect("the excess sectors", _GLOBAL, _ideal(_GLOBAL))),
+    (r"shared\.(conflict|excess|bank_conflict)", _Aspect("the excess wavefronts of shared memory", _SHARED, _ideal(_SHARED))),
+    (r"shared\.", _Aspect("the wavefronts of shared memory", _SHARED)),
+    (r"local\.", _Aspect("the local memory traffic", _LOCAL)),
+    (r"warp\.threads_per_inst|branch\.efficiency", _Aspect("the idle lanes", ("inst_executed",), ("thread_inst_executed",), times=32)),
+    (r"warp\.unpredicated_threads_per_inst", _Aspect("the lanes predicated off", ("thread_inst_executed",), ("thread_inst_executed_true",))),
+    (r"branch\.", _Aspect("the divergent branches", ("smsp__branch_targets_threads_divergent",))),
+    (r"global_load\.", _Aspect("the global memory traffic of loads", _GLOBAL, access=_LOAD)),
+    (r"global_store\.", _Aspect("the global memory traffic of stores", _GLOBAL, access=_STORE)),
+    (r"vram\.|l2\.|l2_from\.tex|l1tex\.(hit_rate|lsu_data|throughput|stalled_l2)|memory\.", _TRAFFIC),
+    (r"inst\.|sm\.issue|sm\.inst|pipe|flop\.", _Aspect("the instructions", ("inst_executed",))),
+    (r"stall\.top_share|warp\.(cycles_per|eligible)|sm\.occupancy", _WAITING),
+)  # fmt: skip
+_PATTERNS = tuple((re.compile(p), a) for p, a in _ASPECTS)
+_STALL = re.compile(r"stall(?:_cycles|_samples)?\.(\w+)\Z")
+
+
+@dataclass(slots=True)
+class Spots:
+    """Locates findings in one report; what cannot be read is not located."""
+
+    contents: Contents
+    _codes: dict[int, Code] | None = None
+    _launches: dict[int, tuple[Instances, Map] | None] = field(default_factory=dict)
+    _found: dict[tuple[int, _Aspect], tuple[Location, ...]] = field(default_factory=dict)
+
+    def __call__(self, row: int, metrics: Sequence[str]) -> Sequence[Location]:
+        """Where the first of the metrics that is counted per instruction comes from, most first; [] where none is."""
+        try:
+            launch = self._launch(row)
+            if launch is None:
+                return []
+            for aspect in dict.fromkeys(a for m in metrics for a in self._aspects(m, launch[0])):
+                if (row, aspect) not in self._found:
+                    self._found[row, aspect] = tuple(_located(row, *launch, aspect))
+                if self._found[row, aspect]:
+                    return self._found[row, aspect]
+        except Damaged:
+            pass
+        return []
+
+    def _launch(self, row: int) -> tuple[Instances, Map] | None:
+        if row not in self._launches:
+            if len(self._launches) >= _LAUNCHES:
+                return None
+            self._launches[row] = None  # should it turn out to be damaged
+            found = Instances(self.contents, row)
+            if self._codes is None:
+                self._codes = code.read(self.contents)
+            _, addresses = found.of("launch__function_pcs")
+            pcs, _ = found.of("inst_executed")
+            base = int(addresses.min()) if len(addresses) else int(pcs.min()) if len(pcs) else 0
+            self._launches[row] = (
+                found,
+                Map(self._codes.get(found.code), found.mangled, code.readable(found.mangled) or found.function, base),
+            )
+        return self._launches[row]
+
+    @staticmethod
+    def _aspects(metric: str, found: Instances) -> list[_Aspect]:
+        if m := _STALL.match(metric):
+            if m[1] == "top_share":
+                return [_WAITING]
+            name = next((n for n in _reasons(found) if _reason(n) == m[1]), "")
+            return [_Aspect(f"the waiting ({m[1].replace('_', ' ')})", (name,))] if name else []
+        return [a for pattern, a in _PATTERNS if pattern.match(metric)]
+
+
+def _reason(name: str) -> str:
+    """`long_scoreboard` for the samples of one stall reason, "" for any other metric."""
+    if not name.startswith(_PCSAMP) or name.endswith("_not_issued"):
+        return ""
+    return ncu_names.metric(name, "warp").removeprefix("stall_samples.") or name.removeprefix(_PCSAMP)
+
+
+def _reasons(found: Instances) -> list[str]:
+    """The metrics with samples by reason, but for those of warps that issue and do not wait."""
+    return [n for n in found.names() if _reason(n) not in ("", "selected")]
+
+
+def _summed(pcs: Indices, values: Floats) -> tuple[Indices, Floats]:
+    """Each address once, in order."""
+    distinct, place = np.unique(pcs, return_inverse=True)
+    return distinct, np.bincount(place, values, len(distinct)).astype(np.float64)
+
+
+def _at(wanted: Indices, pcs: Indices, values: Floats) -> Floats:
+    """Values at the wanted addresses, 0 where there is none."""
+    if not len(pcs):
+        return np.zeros(len(wanted))
+    pcs, values = _summed(pcs, values)
+    place = np.minimum(np.searchsorted(pcs, wanted), len(pcs) - 1)
+    return np.where(pcs[place] == wanted, values[place], 0.0)
+
+
+def _present(found: Instances, names: tuple[str, ...]) -> str:
+    return next((n for n in names if len(found.of(n)[0])), "")
+
+
+def _weights(found: Instances, aspect: _Aspect) -> tuple[str, Indices, Floats]:
+    """(the counters in words, addresses, weights above 0); no address where the counters have no instances."""
+    none = "", np.zeros(0, np.int64), np.zeros(0)
+    reasons = _reasons(found) if aspect is _WAITING else []
+    if reasons:
+        name = f"{_PCSAMP}*, without selected"
+        parts = [found.of(n) for n in reasons]
+        pcs, values = _summed(np.concatenate([p for p, _ in parts]), np.concatenate([v for _, v in parts]))
+    else:
+        name = _present(found, aspect.of)
+        if not name:
+            return none
+        pcs, values = _summed(*found.of(name))
+    values = values * aspect.times
+    if aspect.less:
+        less = _present(found, aspect.less)
+        if not less:
+            return none
+        name = f"{f'{aspect.times:g} x ' if aspect.times != 1 else ''}{name} - {less}"
+        values = values - _at(pcs, *found.of(less))
+    if aspect.access:
+        values = np.where(_at(pcs, *found.of("memory_access_type")) == aspect.access, values, 0.0)
+    good = values > 0
+    return name, pcs[good], values[good]
+
+
+def _located(row: int, found: Instances, where: Map, aspect: _Aspect) -> list[Location]:
+    """Lines, or instructions without a line, by their share of an aspect."""
+    name, pcs, values = _weights(found, aspect)
+    total = float(values.sum())
+    if not total > 0:
+        return []
+    spots = [where.spot(pc) or Spot("", pc, None) for pc in pcs.tolist()]
+    groups: dict[Place | tuple[str, int], list[int]] = {}
+    for i, spot in enumerate(spots):
+        groups.setdefault(spot.place or (spot.function, spot.offset), []).append(i)
+    weights = {key: float(values[members].sum()) for key, members in groups.items()}
+    best = sorted(groups, key=lambda k: (-weights[k], pcs[groups[k][0]]))[:_LISTED]
+    out = []
+    for key in best:
+        if weights[key] / total < _LEAST:
+            break
+        members = np.array(groups[key])
+        top = int(members[np.argmax(values[members])])
+        place = spots[top].place
+        reason, part = _main_reason(found, pcs[members])
+        out.append(
+            Location(
+                what=aspect.what,
+                metric=name,
+                value=weights[key],
+                share=weights[key] / total,
+                function=spots[top].function,
+                offset=spots[top].offset,
+                pc=int(pcs[top]),
+                instructions=len(members),
+                file=place.file if place else "",
+                line=place.line if place else 0,
+                source=where.text(place) if place else "",
+                access=_access(found, pcs[members]),
+                reason=reason,
+                reason_share=part,
+                excess=_excess(found, pcs[members]),
+                record=row + 1,
+            )
+        )
+    return out
+
+
+def _main_reason(found: Instances, pcs: Indices) -> tuple[str, float]:
+    """What warps mostly wait for at some addresses, and its share of their samples; "" where nothing leads."""
+    counts = {_reason(n): float(_at(pcs, *found.of(n)).sum()) for n in _reasons(found)}
+    total = sum(counts.values())
+    if not total > 0:
+        return "", 0.0
+    reason = max(counts, key=lambda r: (counts[r], r))
+    share = counts[reason] / total
+    return (reason.replace("_", " "), share) if share > _MAIN else ("", 0.0)
+
+
+def _access(found: Instances, pcs: Indices) -> str:
+    """`global load` where the addresses access one kind of memory in one way."""
+    spaces = {_SPACES.get(int(v), "") for v in _at(pcs, *found.of("memory_type")) if v}
+    kinds = {{_LOAD: "load", _STORE: "store"}.get(int(v), "") for v in _at(pcs, *found.of("memory_access_type")) if v}
+    if len(spaces) != 1 or "" in spaces:
+        return ""
+    return f"{spaces.pop()} {kinds.pop()}" if len(kinds) == 1 and "" not in kinds else f"{spaces.pop()} access"
+
+
+def _excess(found: Instances, pcs: Indices) -> float:
+    """Sectors or wavefronts made over those needed, 0 where no instruction there counts them."""
+    for names in (_GLOBAL, _SHARED):
+        made, needed = (_present(found, n) for n in (names, _ideal(names)))
+        if made and needed and (ideal := float(_at(pcs, *found.of(needed)).sum())) > 0:
+            return float(_at(pcs, *found.of(made)).sum()) / ideal
+    return 0.0

@@ -1,0 +1,1 @@
+"""What readers of tables share: CSV parsing, number cells, columns, formulas."""

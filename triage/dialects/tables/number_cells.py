@@ -1,0 +1,183 @@
+"""A column of cells that are not all plain numbers -> floats, and what was odd about them.
+
+The fast parser reads plain numbers; what it hands over as text comes here: thousands in groups, decimal commas, units
+glued to a number, words. Every distinct text is looked at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from triage.capture.arrays import Floats, Names
+from triage.capture.unused_cells import Odd
+from triage.ground import units
+from triage.ground.errors import UnknownUnit
+
+# a column of grouped thousands, one cell a line: told at once where there are many. No part can be cut in two ways.
+_US = re.compile(r"(?:[+-]?(?:[1-9]\d{0,2}(?:,\d{3})++|\d++)(?:\.\d*+)?(?:[eE][+-]?\d++)?\n)*+")
+_EU = re.compile(r"(?:[+-]?(?:[1-9]\d{0,2}(?:\.\d{3})++|\d++)(?:,\d*+)?(?:[eE][+-]?\d++)?\n)*+")
+
+
+# `1,234` is a thousand or a little more than one. Nothing else has this form; which, only the numbers around it tell.
+_DOUBT = {"us": re.compile(r"[+-]?[1-9]\d{0,2},\d{3}"), "eu": re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")}
+_SURE = {"us": re.compile(r",\d{3}[,.]"), "eu": re.compile(r"\.\d{3}[.,]")}
+
+
+def groups(columns: Iterable[Floats | Names], style: units.Style) -> bool:
+    """Do the numbers of a table stand in groups of thousands? One cell that could be meant so is not enough."""
+    import pandas as pd
+
+    doubtful: set[str] = set()
+    for raw in columns:
+        if raw.dtype == object:
+            for cell in pd.unique(raw):
+                if isinstance(cell, str) and _SURE[style].search(cell):
+                    return True
+                if isinstance(cell, str) and _DOUBT[style].fullmatch(cell.strip()):
+                    doubtful.add(cell)
+    return len(doubtful) > 1
+
+
+def floats(
+    raw: Floats | Names,
+    style: units.Style,
+    header: str,
+    printed: str,
+    line: Callable[[int], int],
+    odd: Odd,
+    grouped: bool = True,
+) -> Floats:
+    """Values in the column's printed unit, NaN where there is none.
+
+    raw: floats, infinite where the parser found infinity or overflow, or objects: text, and numbers among text. printed:
+    the column's unit as the header says it, "" where it does not. line: 1-based line of a row. A unit in a cell is
+    honoured where it and the column's are of one kind, or where all cells have it and it is `%`; else the cell is odd.
+    grouped: what `groups` says of the table.
+    """
+    import pandas as pd
+
+    if raw.dtype != object:
+        values = raw.astype(np.float64, copy=False)
+        infinite = np.isinf(values)
+        if infinite.any():
+            first = int(np.argmax(infinite))
+            odd.add("not-finite", str(values[first]), header, line(first), int(infinite.sum()))
+            values = np.where(infinite, np.nan, values)
+        return values
+    text = np.fromiter((isinstance(c, str) for c in raw), bool, len(raw))
+    out = np.full(len(raw), np.nan)
+    if not text.all():
+        plain = np.array([_number(c) for c in raw[~text]])
+        infinite = np.isinf(plain)
+        if infinite.any():
+            first = int(np.flatnonzero(~text)[np.argmax(infinite)])
+            odd.add("not-finite", str(raw[first]), header, line(first), int(infinite.sum()))
+        out[~text] = np.where(infinite, np.nan, plain)
+    cells = raw[text]
+    if (fast := _plain(cells, style)) is not None or (grouped and (fast := _grouped(cells, style)) is not None):
+        out[text] = fast
+        return out
+    codes, distinct = pd.factorize(cells)
+    known = np.full(len(distinct), np.nan)
+    doubtful: list[int] = []
+    glued: dict[int, str] = {}
+    bad: dict[int, str] = {}
+    for i, cell in enumerate(distinct):
+        try:
+            value, unit = units.parse_glued(str(cell), style)
+        except ValueError:
+            bad[i] = "not-a-number"
+            continue
+        if value is None:
+            if units.not_finite(str(cell)):
+                bad[i] = "not-finite"
+            continue
+        known[i] = value
+        if unit:
+            glued[i] = unit
+        elif _DOUBT[style].fullmatch(str(cell).strip()):
+            doubtful.append(i)
+    if doubtful:
+        sure = np.concatenate([out[np.isfinite(out)], np.delete(known, doubtful)])
+        sure = sure[np.isfinite(sure)]
+        bare_texts = [str(c) for i, c in enumerate(distinct) if i not in doubtful and np.isfinite(known[i])]
+        bare = any(
+            len(t.strip("+-").partition("." if style == "us" else ",")[0]) > 3 and t.isdigit() for t in bare_texts
+        )
+        bare = bare or bool((np.abs(out[np.isfinite(out)]) >= 1000).any())
+        if not grouped or bare or (sure != np.floor(sure)).any():
+            bad.update(dict.fromkeys(doubtful, "not-a-number"))
+            known[doubtful] = np.nan
+    if glued:
+        everywhere = (
+            {*glued.values()} == {"%"} and np.isfinite(known).sum() == len(glued) and not np.isfinite(out).any()
+        )
+        for i, unit in glued.items():
+            factor = 1.0 if everywhere and printed in ("", "%") else _factor(unit, printed)
+            known[i] *= factor
+            if not everywhere and unit != printed:
+                bad[i] = "own-unit" if factor == factor else "foreign-unit"
+    if bad:
+        rows = np.flatnonzero(text)
+        counts = np.bincount(codes, minlength=len(distinct))
+        own = _bare(header)
+        for i, kind in bad.items():
+            if own and kind == "not-a-number" and _bare(str(distinct[i])) == own:
+                odd.headers.update(line(int(row)) for row in rows[codes == i])
+            odd.add(kind, str(distinct[i]), header, line(int(rows[np.argmax(codes == i)])), int(counts[i]))
+    out[text] = known[codes]
+    return out
+
+
+def _bare(name: str) -> str:
+    """A column's name without its unit."""
+    return re.sub(r"\W", "", name[:400].partition("[")[0].partition("(")[0].lower())
+
+
+def _factor(unit: str, printed: str) -> float:
+    """From a cell's unit to the column's; NaN where they are not of one kind or the column's is not known."""
+    try:
+        kind, factor = units.unit(unit)
+        target, base = units.unit(printed)
+    except UnknownUnit:
+        return float("nan")
+    return factor / base if printed and kind == target else float("nan")
+
+
+def _plain(cells: Names, style: units.Style) -> Floats | None:
+    """All cells at once where every one is a plain number or empty; None where not."""
+    if style != "us":
+        return None
+    filled = cells != ""
+    try:
+        values = cells[filled].astype(np.float64)
+    except ValueError:
+        return None
+    if not np.isfinite(values).all() or any("_" in c for c in cells.tolist()):  # Python's own digits may be grouped so
+        return None
+    out = np.full(len(cells), np.nan)
+    out[filled] = values
+    return out
+
+
+def _grouped(cells: Names, style: units.Style) -> Floats | None:
+    """All cells at once where every one is a number in groups of thousands; None where not."""
+    if len(cells) < 100:
+        return None
+    blob = "\n".join(cells.tolist()) + "\n"
+    if not (_US if style == "us" else _EU).fullmatch(blob):
+        return None
+    blob = blob.replace(",", "") if style == "us" else blob.replace(".", "").replace(",", ".")
+    values = np.array(blob.split("\n")[:-1], dtype=np.float64)
+    whole = (values == np.floor(values)).all()  # else a group among fractions may be a fraction of three digits
+    return values if whole and np.isfinite(values).all() else None
+
+
+def _number(cell: float | None) -> float:
+    try:
+        return float(cell) if cell is not None else np.nan
+    except OverflowError:  # an integer of four hundred digits
+        return float("inf")

@@ -1,0 +1,362 @@
+"""Reading a wide table: one record per row, one metric per column. Shared by every wide dialect.
+
+The C parser of pandas reads the mapped columns only; anything it cannot read as plain numbers comes back as text and
+is converted by the file's own number style. Ragged or damaged tables fall back to the csv module, row by row.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from triage.capture import shape
+from triage.capture.arrays import Floats, Indices, Masks, Names
+from triage.capture.capture import Quality
+from triage.capture.cells import cells, delimiter
+from triage.capture.source import Source
+from triage.capture.unused_cells import Odd
+from triage.dialects.tables import csv_parser, number_cells, plain_table
+from triage.ground import units
+from triage.ground.errors import BadCapture, UnknownUnit
+from triage.schema import normal
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LONGEST = 400  # characters of a header that is looked into; searching a hostile one takes its length squared
+_BRACKETS = re.compile(r"^(.*?)\s*[\[(]([^\])]*)[\])]\s*$")
+_SUFFIX = re.compile(r"^(.*?)[_ ](ns|us|ms|s|pct|percent|bytes|hz|mhz|ghz|kb|mb|gb)$", re.IGNORECASE)
+_COMMENT = re.compile(r"\s*(?:#(?![,;\t|])|//)")  # a column may be called #
+_Array = TypeVar("_Array", bound=NDArray[np.generic])
+_Raw: TypeAlias = Floats | Names  # a column as the parser gives it: objects where a cell is no plain number
+
+
+@dataclass(slots=True)
+class Wide:
+    """Raw columns of a wide table by 0-based position: floats in printed units where numeric was asked, text elsewhere.
+
+    lines: 1-based line of each row; None where rows follow line by line from first_line.
+    """
+
+    numbers: dict[int, Floats]
+    texts: dict[int, Names]
+    lines: Indices | None
+    first_line: int
+    quality: list[Quality]
+
+    def line(self, row: int) -> int:
+        """1-based line of a row."""
+        return self.first_line + row if self.lines is None else int(self.lines[row])
+
+
+def header(source: Source) -> tuple[int, list[str]]:
+    """1-based line and cells of the first line that is neither blank nor a comment; (0, []) when there is none.
+
+    Sets the source's delimiter and whether blanks follow it.
+    """
+    for number, line in enumerate(source.head_lines[:200], 1):
+        if line.strip() and not _COMMENT.match(line):
+            source.delimiter = delimiter(line)
+            # blanks behind delimiters, not those within a quoted header: names may be set in by blanks
+            loose = source.delimiter == "," and ", " in line
+            source.skip_space = loose and any(c.startswith(" ") for c in cells(line, ",", False)[1:])
+            return number, [c.strip() for c in cells(line, source.delimiter, source.skip_space)]
+    return 0, []
+
+
+def scaled(values: Floats, factor: float) -> Floats:
+    """Values of a column that nobody else holds, times a factor; in place, because fresh memory costs more than the work."""
+    if factor == 1.0:
+        return values
+    return np.multiply(values, factor, out=values if values.flags.writeable else None)
+
+
+def split_unit(header: str) -> tuple[str, str]:
+    """`GPU Duration (ms)` -> (`GPU Duration`, `ms`); no unit -> (header, "")."""
+    h = header.strip().strip('"')
+    if len(h) > LONGEST:
+        return h, ""
+    if m := _BRACKETS.match(h):
+        try:
+            units.unit(m[2])
+        except UnknownUnit:
+            return h, ""  # `Compute (SM)`: brackets that are part of the name
+        return m[1].strip(), m[2].strip()
+    return h, ""
+
+
+def split_suffix(header: str) -> tuple[str, str]:
+    """`gpu_time_ms` -> (`gpu_time`, `ms`); `sm_pct` -> (`sm`, `%`)."""
+    h = header.strip()
+    if len(h) <= LONGEST and (m := _SUFFIX.match(h)):
+        return m[1], "%" if m[2].lower() in ("pct", "percent") else m[2]
+    return (h[:-1].strip(), "%") if h.endswith("%") else (h, "")
+
+
+def number_style(source: Source, lines: Sequence[str], columns: Sequence[int], wanted: str = "") -> units.Style:
+    """The number style of a wide table from its first lines; raises UnknownUnit when it stays open.
+
+    A comma-delimited table without quoted numbers cannot hold decimal commas, so it needs no evidence.
+    """
+    if wanted:
+        return "eu" if wanted in ("comma", "eu") else "us"
+    plain_commas = source.delimiter == "," and not any(re.search(r'"[\d.,+\-eE]+"', line) for line in lines[:200])
+    if plain_commas:
+        return "us"
+    texts = []  # of mapped columns only: a kernel's name may look like any number
+    for row in csv.reader(lines[:2000], delimiter=source.delimiter, skipinitialspace=source.skip_space):
+        texts += [row[c] for c in columns if c < len(row)]
+    return units.style(texts, f"{source.path}: ")
+
+
+def read(
+    source: Source,
+    header_line: int,
+    width: int,
+    numeric: Sequence[int],
+    text: Sequence[int],
+    *,
+    style: units.Style = "us",
+    skip: Sequence[int] = (),
+    end_line: int | None = None,
+    empty: str = "the profiler recorded nothing; capture again",
+) -> Wide:
+    """Columns of a wide table by 0-based position.
+
+    header_line: 1-based line of the header. skip: 1-based lines that are not data (unit row, trailers).
+    end_line: last line that belongs to the table. Raises BadCapture, with `empty` as its hint, when there is no data
+    row. Cells that are no numbers become NaN with a remark.
+    """
+    plain = None if style != "us" else plain_table.read(source, header_line, width, numeric, text, end_line)
+    if plain is not None and (found := _plainly(plain, header_line + 1, skip)) is not None:
+        return found
+    parser = csv_parser.Parser(
+        source, header_line, width, numeric, text, style, None if end_line is None else end_line - header_line
+    )
+    headers = cells(source.head_lines[header_line - 1], source.delimiter, source.skip_space)
+    if len(headers) != width:  # a header that its dialect cuts by rules of its own
+        headers = ["?"] * width
+    try:
+        parts = parser.run(lambda frame: _part(frame, numeric, text))
+    except csv_parser.Error:  # ragged, cut or otherwise damaged
+        shape.check(source, header_line + 1, end_line, headers, skip)
+        return _slow(source, header_line, headers, numeric, text, style, set(skip), end_line, empty)
+    if not parser.square:
+        shape.check(source, header_line + 1, end_line, headers, skip)
+    # rows are lines unless quoted text breaks lines; only then every record's line must be looked for
+    first = header_line + 1
+    keep = ~_joined([p.blank for p in parts])
+    lines = _starts(source, header_line, len(keep), end_line) if parser.quoted else None
+    if lines is None:
+        keep[[line - first for line in skip if 0 <= line - first < len(keep)]] = False
+    else:
+        keep &= ~np.isin(lines, list(skip)) & (lines <= (end_line or np.inf))
+    if not keep.any():
+        raise BadCapture(f"{source.path}: a header but no rows", empty)
+    rows = None if keep.all() else np.flatnonzero(keep)
+    if lines is None and rows is not None:
+        lines = np.arange(first, first + len(keep))
+
+    def column(c: int) -> _Raw:
+        whole = _joined([p.cells.pop(c) for p in parts])  # popped: a part's memory is free once it is joined
+        return whole if rows is None else whole[rows]
+
+    wanted = list(dict.fromkeys((*numeric, *text)))
+    columns = dict(zip(wanted, csv_parser.beside(column, wanted, len(keep)), strict=True))
+    if lines is not None and rows is not None:
+        lines = lines[rows]
+    odd = Odd()
+    numbers = _numbers({c: columns[c] for c in numeric}, headers, style, lines, first, odd)
+    headers_again(source, odd, headers, len(keep))
+    texts = cast("dict[int, Names]", {c: columns[c] for c in text})
+    return Wide(numbers, texts, lines, first, odd.remarks())
+
+
+def _plainly(plain: plain_table.Plain, first: int, skip: Sequence[int]) -> Wide | None:
+    """A plain table but the lines that are no data; None where nothing is left."""
+    rows = len(next(iter((*plain.numbers.values(), *plain.texts.values())), ()))
+    keep = np.ones(rows, dtype=bool)
+    keep[[line - first for line in skip if 0 <= line - first < rows]] = False
+    if not keep.any():
+        return None
+    if keep.all():
+        return Wide(plain.numbers, plain.texts, None, first, [])
+    numbers = {c: v[keep] for c, v in plain.numbers.items()}
+    texts = {c: v[keep] for c, v in plain.texts.items()}
+    return Wide(numbers, texts, first + np.flatnonzero(keep), first, [])
+
+
+def headers_again(source: Source, odd: Odd, headers: Sequence[str], rows: int) -> None:
+    """Raise Misfit for lines that are the header once more: several exports in one file. Nothing where none is.
+
+    Raises BadCapture where it is another header: the figures below it stand under other names or units.
+    """
+    again: dict[int, str] = {}
+    own = [h.strip() for h in headers]
+    for line, found in source.records(sorted(odd.headers)).items():
+        other = [c.strip().removeprefix("\ufeff") for c in found]
+        if other == own:
+            again[line] = "the header once more"
+        elif sum(map(_alike, other, own)) > len(own) / 2:
+            text, here = next(((a, b) for a, b in zip(other, own, strict=False) if a != b), ("", ""))
+            raise BadCapture(
+                f"{source.path}:{line}: another header, {text[:60]!r} where the table's says {here[:60]!r}",
+                "cut the file there and give both",
+            )
+    if again:
+        raise shape.Misfit(source.path, again, rows)
+
+
+def _alike(a: str, b: str) -> bool:
+    return normal(split_suffix(split_unit(a)[0])[0]) == normal(split_suffix(split_unit(b)[0])[0])
+
+
+def _numbers(
+    raw: Mapping[int, _Raw], headers: Sequence[str], style: units.Style, lines: Indices | None, first: int, odd: Odd
+) -> dict[int, Floats]:
+    """Columns as numbers in the units of their headers; what was odd about their cells is noted."""
+
+    def line(row: int) -> int:
+        return first + row if lines is None else int(lines[row])
+
+    out = {}
+    grouped = number_cells.groups(raw.values(), style)
+    for c, values in raw.items():
+        header = headers[c] if c < len(headers) else ""
+        printed = split_unit(header)[1] or split_suffix(header)[1]
+        out[c] = number_cells.floats(values, style, header, printed, line, odd, grouped)
+    return out
+
+
+def _starts(source: Source, skip: int, records: int, end: int | None) -> Indices | None:
+    """Lines on which the records below `skip` lines start; None when each is one line.
+
+    records: how many the parser found. Only quoted line breaks make them fewer than the lines.
+    """
+    if source.delimiter == "\t":  # read without quoting
+        return None
+    last = 0
+    for number, _, ends in source.blocks():
+        last = number + len(ends) - 1
+    if min(last, end or last) - skip <= records:
+        return None
+    body = (line + "\n" for line in itertools.islice(source.lines(), skip, None))
+    found: list[int] = []
+    with contextlib.suppress(BadCapture):
+        found.extend(line for line, _ in itertools.islice(_records(source, skip, body), records))
+    return np.array(found) if len(found) == records else None
+
+
+def _records(source: Source, skip: int, body: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
+    """(line on which it starts, cells) of every record below `skip` lines; raises BadCapture where the csv module gives up."""
+    reader = csv.reader(
+        body,
+        delimiter=source.delimiter,
+        skipinitialspace=source.skip_space,
+        quoting=csv.QUOTE_NONE if source.delimiter == "\t" else csv.QUOTE_MINIMAL,
+    )
+    before = 0
+    try:
+        for row in reader:
+            yield skip + before + 1, row
+            before = reader.line_num
+    except csv.Error as e:
+        raise BadCapture(f"{source.path}:{skip + before + 1}: damaged table ({e})", "export again") from e
+
+
+@dataclass(slots=True)
+class _Part:
+    """Some rows of a table. cells: per column, floats, or objects where cells are no plain numbers; blank: rows without any."""
+
+    cells: dict[int, _Raw]
+    blank: Masks
+
+
+def _part(frame: pd.DataFrame, numeric: Sequence[int], text: Sequence[int]) -> _Part:
+    if any(isinstance(i, tuple) for i in frame.index[:1]):
+        raise IndexError("more cells than headers: pandas made an index of them")
+    cells: dict[int, _Raw] = {}
+    blank = np.ones(len(frame), dtype=bool)
+    for c in dict.fromkeys((*text, *numeric)):
+        cells[c] = _cells(frame[c])
+        if blank.any():
+            blank &= frame[c].isna().to_numpy()
+        if c in text and (missing := frame[c].isna().to_numpy()).any():
+            cells[c] = np.where(missing, "", cells[c])
+    return _Part(cells, blank)
+
+
+def _cells(column: pd.Series[Any]) -> _Raw:
+    """A column as float64 where the parser read numbers, infinities among them; else as objects."""
+    import pandas as pd
+
+    if pd.api.types.is_bool_dtype(column):  # `true` is no 1
+        return np.where(column.to_numpy(bool), "true", "false").astype(object)
+    if not pd.api.types.is_numeric_dtype(column):
+        return column.to_numpy(object)
+    return column.to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def _joined(parts: Sequence[_Array]) -> _Array:
+    return parts[0] if len(parts) == 1 else cast(_Array, np.concatenate(parts))
+
+
+def _slow(
+    source: Source,
+    header_line: int,
+    headers: Sequence[str],
+    numeric: Sequence[int],
+    text: Sequence[int],
+    style: units.Style,
+    skip: set[int],
+    end: int | None,
+    empty: str,
+) -> Wide:
+    """The same with the csv module, for records that the fast parser does not read: short ones, quotes in a cell."""
+    body = source.text()
+    below = io.StringIO("".join(body.split("\n", header_line)[header_line:]))
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    for start, row in _records(source, header_line, below):
+        if start in skip or (end is not None and start > end) or not any(c.strip() for c in row):
+            continue
+        rows.append(row)
+        lines.append(start)
+    if not rows:
+        raise BadCapture(f"{source.path}: a header but no rows", empty)
+    at = np.array(lines)
+
+    def column(c: int) -> Names:
+        return np.array([row[c] if c < len(row) else "" for row in rows], dtype=object)
+
+    odd = Odd()
+    numbers = _numbers({c: column(c) for c in numeric}, headers, style, at, header_line + 1, odd)
+    headers_again(source, odd, headers, len(rows))
+    return Wide(numbers, {c: column(c) for c in text}, at, header_line + 1, odd.remarks())
+
+
+def find(headers: Sequence[str], *wanted: str) -> int:
+    """Position of the first header that equals one of `wanted`, ignoring case, spaces and underscores; -1 if none."""
+    table = _places(tuple(headers))
+    return next((table[normal(w)] for w in wanted if normal(w) in table), -1)
+
+
+@lru_cache(maxsize=4)  # a file's headers are looked through by every reader, for every name that it may give them
+def _places(headers: tuple[str, ...]) -> dict[str, int]:
+    return {normal(h): i for i, h in reversed(list(enumerate(headers)))}
+
+
+def roles(headers: Sequence[str], table: Mapping[str, Sequence[str]]) -> dict[str, int]:
+    """role -> 0-based position, for the roles of `table` (role -> accepted headers, best first) that are present."""
+    found = {role: find(headers, *names) for role, names in table.items()}
+    return {role: c for role, c in found.items() if c >= 0}

@@ -1,0 +1,1 @@
+"""Traces: what ran on the device when, such as Nsight Systems exports."""

@@ -1,0 +1,232 @@
+"""What `nsys stats` prints: reports as CSV, as columns under dashes, or in a box; several in one output."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from triage.capture import shape
+from triage.capture.arrays import Floats, Indices, Names
+from triage.capture.capture import Column, Quality
+from triage.capture.cells import cells, delimiter
+from triage.capture.source import Source
+from triage.capture.unused_cells import Odd
+from triage.dialects.nvidia import ncu_names
+from triage.dialects.tables import wide_table
+from triage.ground import units
+from triage.ground.errors import BadCapture, NotTriageable, UnknownUnit
+from triage.schema import normal
+
+# report -> (columns it must have, columns it must not have), by bare header without unit; the first that fits.
+# Some differ in their last columns only: nvtx_sum has Style and Range where cuda_gpu_kern_sum has Name.
+REPORTS: dict[str, tuple[set[str], set[str]]] = {
+    "cuda_gpu_trace": ({"start", "duration", "grdx", "blkx", "name"}, set()),
+    "nvtx_gpu_proj_sum": ({"range", "total proj time"}, set()),
+    "nvtx_kern_sum": ({"nvtx range", "kernel name", "total time"}, set()),
+    "nvtx_gpu_proj_trace": ({"projected start", "projected duration"}, set()),
+    "cuda_kern_exec_sum": ({"qcount", "kernel name"}, set()),
+    "cuda_kern_exec_trace": ({"queue dur", "kernel name"}, set()),
+    "cuda_gpu_sum": ({"total time", "instances", "category", "operation"}, set()),
+    "nvtx_sum": ({"total time", "range", "style"}, {"total proj time"}),
+    "cuda_gpu_mem_time_sum": ({"total time", "count", "operation"}, {"category"}),
+    "cuda_gpu_mem_size_sum": ({"total", "count", "operation"}, {"total time"}),
+    "cuda_api_sum": ({"total time", "num calls", "name"}, set()),
+    "cuda_gpu_kern_sum": ({"total time", "instances", "name"}, {"range", "operation", "num calls"}),
+}
+_WHAT = {
+    "nvtx_sum": "NVTX ranges timed on the CPU",
+    "cuda_gpu_mem_time_sum": "copies between memories",
+    "cuda_gpu_mem_size_sum": "sizes of copies between memories",
+    "cuda_api_sum": "calls of an API, timed on the CPU",
+    "cuda_kern_exec_sum": "launch and queue times",
+    "cuda_kern_exec_trace": "launch and queue times",
+    "nvtx_gpu_proj_trace": "single NVTX ranges",
+}
+# what nsys itself says between two reports in one output
+_SAY = re.compile(r"\s*(?:Processing|Generating|Exporting|Executing|Collecting|NOTICE|SKIPPED|WARNING|\*\*)")
+
+
+@dataclass(slots=True)
+class Found:
+    """Where a report's table stands (1-based line of its header) and how it is laid out: `csv`, `columns` or `box`.
+
+    spans: first character and the one behind the last of every column, for layouts without a delimiter.
+    """
+
+    report: str
+    line: int
+    layout: str
+    headers: list[str]
+    spans: list[tuple[int, int]]
+
+
+def bare(header: str) -> str:
+    """`Total Time (ns)` -> `total time`; `Time(%)` -> `time`."""
+    return normal(re.sub(r"\s*[(\[][^)\]]*[)\]]\s*$", "", header[: wide_table.LONGEST]))
+
+
+def unit_of(header: str) -> str:
+    """The unit in a header; times of older versions have none and are ns."""
+    m = re.search(r"[(\[]([^)\]]*)[)\]]\s*$", header[: wide_table.LONGEST])
+    return m[1] if m else ""
+
+
+def _report(headers: Sequence[str]) -> str:
+    have = {bare(h) for h in headers}
+    return next((r for r, (must, never) in REPORTS.items() if must <= have and not never & have), "")
+
+
+def find(source: Source) -> list[Found]:
+    """Every known report in the head of a source."""
+    found = []
+    lines = source.head_lines
+    for i, line in enumerate(lines[:20000]):
+        if "Name" not in line and "Range" not in line and "Operation" not in line:
+            continue
+        if any(d in line for d in ",;\t") and not line.lstrip().startswith("|"):
+            headers = [c.strip() for c in cells(line, delimiter(line))]
+            if report := _report(headers):
+                found.append(Found(report, i + 1, "csv", headers, []))
+                continue
+        if line.lstrip().startswith("|"):
+            spans = [(m.start() + 1, m.end()) for m in re.finditer(r"\|[^|]*(?=\|)", line)]
+            headers = [line[a:b].strip() for a, b in spans]
+            if report := _report(headers):
+                found.append(Found(report, i + 1, "box", headers, spans))
+        elif i + 1 < len(lines) and re.fullmatch(r"\s*-{2,}(?:\s+-{2,})+\s*", lines[i + 1]):
+            spans = [m.span() for m in re.finditer(r"-+", lines[i + 1])]
+            spans[-1] = (spans[-1][0], 1 << 30)  # names run beyond their dashes
+            headers = [line[a:b].strip() for a, b in spans]
+            if report := _report(headers):
+                found.append(Found(report, i + 1, "columns", headers, spans))
+    return found
+
+
+@dataclass(slots=True)
+class Grid:
+    """Columns of a report by 0-based position: numbers in printed units, texts, the 1-based line of every row.
+
+    lines: None where rows follow line by line from first_line.
+    """
+
+    numbers: dict[int, Floats]
+    texts: dict[int, Names]
+    lines: Indices | None
+    first_line: int
+    quality: list[Quality]
+
+
+def read(source: Source, found: Found, numeric: list[int], text: list[int]) -> Grid:
+    """The chosen columns of a report; raises BadCapture when it has no rows."""
+    if found.layout == "csv":
+        source.delimiter = delimiter(source.head_lines[found.line - 1])
+        style = wide_table.number_style(source, source.head_lines[found.line :], numeric)
+        end = _csv_end(source, found)
+        wide = wide_table.read(source, found.line, len(found.headers), numeric, text, style=style, end_line=end)
+        return Grid(wide.numbers, wide.texts, wide.lines, wide.first_line, wide.quality)
+    rows, lines = _text_rows(source, found)
+    if not rows:
+        raise BadCapture(f"{source.path}: a header but no rows", "nothing ran on the GPU while profiled")
+    source.delimiter = "\x1f"  # a quoted origin is then the whole line
+    # a doubtful number is read as the tool prints it: nothing here has a delimiter that could decide
+    style = units.style([r[c] for r in rows for c in numeric], f"{source.path}: ", "us")
+    odd = Odd()
+    numbers = {
+        c: np.array(
+            [odd.number(r[c].rstrip("%"), style, found.headers[c], n) for r, n in zip(rows, lines, strict=True)]
+        )
+        for c in numeric
+    }
+    texts = {c: np.array([r[c] for r in rows], dtype=object) for c in text}
+    return Grid(numbers, texts, np.array(lines), lines[0], odd.remarks())
+
+
+def _csv_end(source: Source, found: Found) -> int | None:
+    """Last line of a CSV report that something follows in the head, None when it runs to the end of the file."""
+    for number, line in enumerate(source.head_lines, 1):
+        if number > found.line and number not in source.aside and (not line.strip() or _SAY.match(line)):
+            later = [x for x in source.head_lines[number:] if not _SAY.match(x)]
+            if shape.goes_on(later, len(found.headers), source.delimiter):  # a gap within the report
+                continue
+            return number - 1 if line.strip() or any(x.strip() for x in source.head_lines[number:]) else None
+    return None
+
+
+def _text_rows(source: Source, found: Found) -> tuple[list[list[str]], list[int]]:
+    """Cells and lines of a report laid out for people."""
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    for number, line in enumerate(source.lines(), 1):
+        if number <= found.line:
+            continue
+        if found.layout == "box":
+            if line.lstrip().startswith("+"):  # a rule of the box
+                pass
+            elif not line.lstrip().startswith("|"):
+                break
+            else:
+                # names may hold bars: the last cell takes what is left
+                parts = line.strip().strip("|").split("|", len(found.headers) - 1)
+                rows.append([c.strip() for c in parts] + [""] * (len(found.headers) - len(parts)))
+                lines.append(number)
+            continue
+        if number == found.line + 1:  # the dashes
+            continue
+        if number in source.aside:
+            continue
+        if not line.strip() or _SAY.match(line):
+            break
+        row = [line[a:b].strip() for a, b in found.spans]
+        # a row begins with its share of the time or with nothing; a long name goes on below as text
+        if re.match(r"[\d.,%]+$", row[0]) or not row[0]:
+            rows.append(row)
+            lines.append(number)
+    return rows, lines
+
+
+def time(source: Source, grid: Grid, found: Found, c: int) -> Column:
+    """A time column in ns; raises UnknownUnit when its header states a unit that is none."""
+    header = found.headers[c]
+    unit = unit_of(header) or "ns"
+    try:
+        factor = units.factor(unit, "ns")
+    except UnknownUnit as e:
+        raise UnknownUnit(f"{source.path}:{found.line}: column {header!r}: {e.message}", e.hint) from e
+    column = c + 1 if found.layout == "csv" else 1
+    return Column(grid.numbers[c] * factor, header, column, unit, factor)
+
+
+LONGEST = 3.2e16  # ns, a year: no kernel
+
+
+def span(start: Floats, took: Floats) -> float | None:
+    """ns from the first start to the last end of records; what no machine measures is left out, None without records."""
+    good = (start >= 0) & (start < 1e19) & (took >= 0) & (took < LONGEST)
+    return float((start[good] + took[good]).max() - start[good].min()) if good.any() else None
+
+
+def refuse(source: Source, found: list[Found]) -> NotTriageable:
+    """Why none of the reports found can be triaged, and which one can."""
+    seen = ", ".join(dict.fromkeys(f"{f.report} ({_WHAT.get(f.report, 'no GPU times')})" for f in found))
+    return NotTriageable(
+        f"{source.path}: an `nsys stats` report of {seen}; it holds no GPU time of kernels",
+        "export instead: nsys stats --report cuda_gpu_trace --format csv --output . report.nsys-rep",
+    )
+
+
+CAPTURE = """\
+Record: `nsys profile -t cuda,nvtx -o report ./your-app`
+
+Then export every launch: `nsys stats --report cuda_gpu_trace --format csv --output . report.nsys-rep` \
+(or one line per kernel: `--report cuda_gpu_kern_sum`).
+
+These exports carry times and launch shapes, no counters: triage finds launch-bound, tail and frame-share problems in \
+them and lists the counters to collect with Nsight Compute next."""
+
+
+def collect(metrics: list[str]) -> str:
+    """Nsight Systems has no counters: the Nsight Compute command that collects the metrics."""
+    return ncu_names.collect(metrics)

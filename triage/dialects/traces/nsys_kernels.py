@@ -1,0 +1,108 @@
+"""Nsight Systems, summaries per kernel: cuda_gpu_kern_sum, cuda_gpu_sum, and times of NVTX ranges on the GPU."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from triage.capture.arrays import Names
+from triage.capture.capture import Column, Table
+from triage.capture.source import Source
+from triage.capture.unused_cells import Odd
+from triage.dialects import Match, Options
+from triage.dialects.tables import extents
+from triage.dialects.traces import nsys
+from triage.ground.errors import BadCapture
+
+NAME = "nsys-kernels"
+SIGN = ("calls", "grdx", "instances", "operation", "proj", "qcount", "queue", "range")
+TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
+TITLE = "Nsight Systems, GPU time per kernel"
+CAPTURE = nsys.CAPTURE
+_READS = ("cuda_gpu_kern_sum", "cuda_gpu_sum", "nvtx_gpu_proj_sum", "nvtx_kern_sum")
+_REFUSED = tuple(r for r in nsys.REPORTS if r not in (*_READS, "cuda_gpu_trace"))
+_TIMES = {
+    "gpu.time": ("total time", "total proj time"),
+    "gpu.time_median": ("med", "median", "proj med"),
+    "gpu.time_min": ("min", "minimum", "proj min"),
+    "gpu.time_max": ("max", "maximum", "proj max"),
+    "gpu.time_stddev": ("stddev", "proj stddev"),
+}
+_NAMES = ("kernel name", "name", "operation", "range")
+collect = nsys.collect
+
+
+def names() -> dict[str, list[str]]:
+    """canonical id -> header in the reports read here."""
+    return {
+        "gpu.time": ["Total Time (ns)", "Total Proj Time (ns)"],
+        "gpu.time_median": ["Med (ns)"],
+        "gpu.time_min": ["Min (ns)"],
+        "gpu.time_max": ["Max (ns)"],
+        "gpu.time_stddev": ["StdDev (ns)"],
+        "frame.calls": ["Instances", "Kern Inst", "Range Instances"],
+        "launch.grid_size": ["GridXYZ"],
+        "launch.block_size": ["BlockXYZ"],
+    }
+
+
+def recognise(source: Source) -> Match | None:
+    """Headers of an `nsys stats` report; those without GPU times are recognised to be refused by name."""
+    if source.is_folder:
+        return None
+    found = nsys.find(source)
+    usable = next((f for f in found if f.report in _READS), None)
+    if usable:
+        return Match(0.9, f"columns of the nsys stats report {usable.report}")
+    if found and all(f.report in _REFUSED for f in found):
+        return Match(0.85, f"columns of the nsys stats report {found[0].report}")
+    return None
+
+
+def read(source: Source, options: Options) -> Table:
+    """One row per kernel (or per NVTX range projected on the GPU); raises NotTriageable for other reports."""
+    found = nsys.find(source)
+    usable = [f for f in found if f.report in _READS]
+    if not usable:
+        raise nsys.refuse(source, found) if found else BadCapture(f"{source.path}: no table", "export again")
+    # of several reports in one output the plainest: a kernel's time, not that of ranges around kernels
+    best = min(usable, key=lambda f: _READS.index(f.report))
+    low = [nsys.bare(h) for h in best.headers]
+    name = next(low.index(n) for n in _NAMES if n in low)
+    times = {m: low.index(n) for m, accepted in _TIMES.items() for n in reversed(accepted) if n in low}
+    calls = next((low.index(n) for n in ("instances", "kern inst", "range instances", "count") if n in low), -1)
+    shapes = {
+        m: low.index(n) for m, n in (("launch.grid_size", "gridxyz"), ("launch.block_size", "blockxyz")) if n in low
+    }
+    texts = [name, *shapes.values(), *(low.index(n) for n in ("category", "nvtx range") if n in low)]
+    numeric = [*times.values(), *([calls] if calls >= 0 else [])]
+    grid = nsys.read(source, best, numeric, texts)
+    # without a delimiter an origin quotes its whole line, as the first cell
+    csv = best.layout == "csv"
+    table = Table(NAME, [source], grid.texts[name], {}, first_line=grid.first_line, lines=grid.lines)
+    table.quality += grid.quality
+    for metric, c in times.items():
+        table.columns[metric] = nsys.time(source, grid, best, c)
+    if calls >= 0:
+        table.columns["frame.calls"] = Column(grid.numbers[calls], best.headers[calls], calls + 1 if csv else 1)
+    odd = Odd()
+    for metric, c in shapes.items():
+        values = extents.totals(extents.read(grid.texts[c], best.headers[c], table.line, odd, blanks=True))
+        table.columns[metric] = Column(values, best.headers[c], c + 1 if csv else 1, "(x, y, z)")
+    table.quality += odd.remarks()
+    if "nvtx range" in low:
+        table.paths = grid.texts[low.index("nvtx range")]
+    table.kinds = _kinds(table.names, best.report)
+    used = {name, *times.values(), calls, *shapes.values(), *texts}
+    table.unmapped = [h for i, h in enumerate(best.headers) if i not in used]
+    table.notes.append(f"nsys stats report {best.report}: times without counters")
+    others = sorted({f.report for f in found} - {best.report})
+    if others:
+        table.notes.append(f"other reports in the file were left out: {', '.join(others)}")
+    return table
+
+
+def _kinds(labels: Names, report: str) -> Names:
+    if report == "nvtx_gpu_proj_sum":
+        return np.full(len(labels), "marker", dtype=object)
+    copy = np.array([str(n).startswith(("[CUDA mem", "[CUDA Unified")) for n in labels], dtype=bool)
+    return np.where(copy, "copy", "compute").astype(object)

@@ -1,0 +1,139 @@
+"""Nsight Systems, cuda_gpu_trace: one record per kernel launch and memory operation, with its launch shape."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from triage.capture.arrays import Names
+from triage.capture.capture import Column, Table
+from triage.capture.source import Source
+from triage.dialects import Match, Options
+from triage.dialects.traces import listed_trace, nsys
+from triage.ground import units
+
+NAME = "nsys-trace"
+SIGN = ("grdx",)
+TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
+TITLE = "Nsight Systems, GPU trace (one record per launch)"
+CAPTURE = nsys.CAPTURE
+_PLAIN = {
+    "launch.registers": ("reg/trd",),
+    "launch.shared_static": ("stcsmem",),
+    "launch.shared_dynamic": ("dymsmem",),
+}
+_NUMBERS = (
+    "start",
+    "duration",
+    "grdx",
+    "grdy",
+    "grdz",
+    "blkx",
+    "blky",
+    "blkz",
+    "reg/trd",
+    "stcsmem",
+    "dymsmem",
+    "bytes",
+    "strm",
+)
+_SHAPES = {"launch.grid_size": ("grdx", "grdy", "grdz"), "launch.block_size": ("blkx", "blky", "blkz")}
+collect = nsys.collect
+
+
+def names() -> dict[str, list[str]]:
+    """canonical id -> header of the trace."""
+    return {
+        "gpu.time": ["Duration (ns)"],
+        "launch.grid_size": ["GrdX x GrdY x GrdZ"],
+        "launch.block_size": ["BlkX x BlkY x BlkZ"],
+        "launch.registers": ["Reg/Trd"],
+        "launch.shared_static": ["StcSMem (MB)"],
+        "launch.shared_dynamic": ["DymSMem (MB)"],
+        "frame.calls": ["(records)"],
+    }
+
+
+def recognise(source: Source) -> Match | None:
+    """Start, Duration, GrdX, BlkX and Name in one header."""
+    if source.is_folder:
+        return None
+    if any(f.report == "cuda_gpu_trace" for f in nsys.find(source)):
+        return Match(0.92, "columns of the nsys stats report cuda_gpu_trace")
+    return None
+
+
+def read(source: Source, options: Options) -> Table:
+    """One row per record in file order; memory operations have kind copy. Raises BadCapture without records."""
+    found = next(f for f in nsys.find(source) if f.report == "cuda_gpu_trace")
+    low = [nsys.bare(h) for h in found.headers]
+    text = [i for i, h in enumerate(low) if h in ("name", "device", "srcmemkd", "dstmemkd")]
+    numeric = [i for i, h in enumerate(low) if h in _NUMBERS]
+    grid = nsys.read(source, found, numeric, text)
+    table = Table(NAME, [source], grid.texts[low.index("name")], {}, first_line=grid.first_line, lines=grid.lines)
+    table.quality += grid.quality
+    table.columns["gpu.time"] = nsys.time(source, grid, found, low.index("duration"))
+    # without a delimiter an origin quotes its whole line, as the first cell
+    at = (lambda c: c + 1) if found.layout == "csv" else (lambda c: 1)
+    for metric, axes in _SHAPES.items():
+        where = [low.index(a) for a in axes if a in low]
+        if len(where) == 3:
+            for c in where:
+                table.raw[found.headers[c]] = Column(grid.numbers[c], found.headers[c], at(c))
+            values = grid.numbers[where[0]] * grid.numbers[where[1]] * grid.numbers[where[2]]
+            heads = tuple(found.headers[c] for c in where)
+            table.columns[metric] = Column(
+                np.where(values > 0, values, np.nan), "", formula=" x ".join(heads), inputs=heads
+            )
+    # copies have no registers and no shared memory, whatever stands in their cells
+    launched = np.isfinite(table.columns["launch.grid_size"].values) if "launch.grid_size" in table.columns else None
+    for metric, accepted in _PLAIN.items():
+        for c in (i for i, h in enumerate(low) if h in accepted):
+            unit = nsys.unit_of(found.headers[c])
+            factor = units.factor(unit, "byte") if unit else 1.0
+            values = grid.numbers[c] * factor
+            if launched is not None:
+                values = np.where(launched, values, np.nan)
+            table.columns[metric] = Column(values, found.headers[c], at(c), unit, factor)
+    table.kinds = kinds(table.names)
+    _timeline(table, source, grid, found, low)
+    if "device" in low:
+        devices = list(dict.fromkeys(str(d) for d in grid.texts[low.index("device")] if d))
+        table.device = re.sub(r"\s*\(\d+\)\s*$", "", devices[0]) if devices else ""
+        if len(devices) > 1:
+            table.notes.append(
+                f"work on {len(devices)} devices ({', '.join(devices[:4])}); the first one's limits are used"
+            )
+    used = {*numeric, *text}
+    table.unmapped = [h for i, h in enumerate(found.headers) if i not in used]
+    table.notes.append("nsys stats report cuda_gpu_trace: times and launch shapes without counters")
+    return table
+
+
+def kinds(labels: Names) -> Names:
+    """`copy` for memory operations, `compute` for kernels."""
+    known = {n: "copy" if str(n).startswith("[CUDA ") else "compute" for n in set(labels)}
+    return np.array([known[n] for n in labels], dtype=object)
+
+
+def _timeline(table: Table, source: Source, grid: nsys.Grid, found: nsys.Found, low: list[str]) -> None:
+    """What ran when. A table without starts, or with one that is none, is a list: its frame is what its rows add up to."""
+    if "start" not in low:
+        return
+    began, lasted = nsys.time(source, grid, found, low.index("start")), table.columns["gpu.time"].values
+    table.raw[began.header] = began
+    size = None
+    if "bytes" in low and (unit := nsys.unit_of(found.headers[low.index("bytes")])):
+        size = grid.numbers[low.index("bytes")] * units.factor(unit, "byte")
+    table.trace = listed_trace.trace(
+        began.values,
+        lasted,
+        table.names,
+        grid.texts[low.index("device")] if "device" in low else None,
+        grid.numbers[low.index("strm")] if "strm" in low else None,
+        size,
+        [grid.texts[low.index(h)] for h in ("srcmemkd", "dstmemkd") if h in low],
+    )
+    if table.trace is None:
+        table.frame_ns = nsys.span(began.values, lasted)

@@ -1,0 +1,309 @@
+"""The way a workload took through the method's tree: each question, the number on the edge, the branch taken.
+
+The rules decide; this retells, for people, the questions they asked in the order of the P3 method. Every limit on an
+edge is a rule's own (--set included), so the edges never disagree with the findings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, TypedDict
+
+import numpy as np
+
+from triage.capture.arrays import Floats, Indices, Masks, distinct
+from triage.derive.sm_activity import losses
+from triage.diagnosis.diagnosis_result import Diagnosis
+from triage.findings.outcomes import Outcomes
+from triage.ground.method import CLUSTER, GOOD_HIT_RATE, GREAT_HIT_RATE
+from triage.ground.phrasing import points, whole_percent
+from triage.ground.terminology import said
+from triage.ground.units import show
+from triage.schema.derived import HARDWARE_UNITS
+
+# state of a step: what the number says about the workload
+LIMITS, PASSES, OPEN, NOTED = STATES = ("limits", "passes", "not measured", "noted")
+_WORKING = ("sm", "l1tex", "l2", "vram")
+_MEANS = {"long scoreboard": "data from L1/TEX", "barrier": "their group at barriers"}  # stalls with a plainer name
+_FLIP = {">": "≤", "<": "≥"}
+
+
+class Step(TypedDict):
+    """One question of the way: the metric asked about ("" for none), its value and the edge in words, the answer."""
+
+    ask: str
+    metric: str
+    value: str
+    edge: str
+    answer: str
+    state: str
+
+
+class Shape(NamedTuple):
+    """A step in words, whose number stands where `value` has HOLE."""
+
+    ask: str
+    metric: str
+    value: str
+    edge: str
+    answer: str
+    state: str
+
+
+HOLE = "{}"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question of all workloads. shape: which of `Decisions.shapes` it became, -1 where it is not asked. number: the
+    ratio its value speaks of, NaN for none.
+    """
+
+    shape: Indices
+    number: Floats
+
+
+# where, metric, value, edge, answer, state: the first that holds is a workload's
+Branch = tuple[Masks, str, str, str, str, str]
+
+
+class Decisions:
+    """Ways of the workloads that some outcomes are about, question by question."""
+
+    def __init__(self, d: Diagnosis, outcomes: Outcomes) -> None:
+        self.d, self.view = d, outcomes.view
+        self.clusters = outcomes.limits.clusters
+        self.v1 = d.method == "v1"
+        self.high, self.low = self.limit("high-sol", "high"), self.limit("busy-top-unit", "busy")
+        self._known: dict[Shape, int] = {}
+
+    def at(self, metric: str) -> Floats:
+        """A metric of every workload; NaN when missing."""
+        out: Floats = np.broadcast_to(self.view[metric], self.view.size)
+        return out
+
+    def limit(self, rule: str, name: str) -> float:
+        """A rule's threshold in force. A rule that is not reported (--select, --ignore) still holds it.
+
+        NaN, which no value crosses, in a rulebook that lacks the rule altogether. Raises KeyError where the rule has no
+        threshold of that name.
+        """
+        found = self.d.book.by_name.get(rule)
+        return float("nan") if found is None else found.threshold(name, self.d.method)
+
+    def steps(self, i: int) -> list[Step]:
+        """The way of the i-th workload."""
+        asked = [(q.shape[i], q.number[i]) for q in self.questions if q.shape[i] >= 0]
+        return [_step(self.shapes[k], float(n)) for k, n in asked]
+
+    @cached_property
+    def shapes(self) -> list[Shape]:
+        """The steps that occur."""
+        self.questions  # noqa: B018  asking makes them
+        return list(self._known)
+
+    @cached_property
+    def questions(self) -> list[Question]:
+        """Every question of the tree in its order; the same ones whatever is asked."""
+        c = self.clusters
+        with np.errstate(invalid="ignore"):
+            known = np.isfinite(c.top) if len(c.names) else np.zeros(self.view.size, dtype=bool)
+            open_ = known & ~(c.top > self.high)
+            working = known & self._involves(c.primary, _WORKING)
+            return [
+                self._top(known),
+                self._near(known),
+                *self._pathologies(open_),
+                self._fixed(known & ~working),
+                *self._sm(working, open_),
+                *self._caches(known),
+            ]
+
+    def _ask(self, ask: str, number: Floats, branches: Iterable[Branch]) -> Question:
+        out = np.full(self.view.size, -1, dtype=np.int64)
+        for where, *words in branches:
+            free = where & (out < 0)
+            if free.any():
+                metric, *told = words
+                shape = Shape(said(ask), metric, *map(said, told))
+                out[free] = self._known.setdefault(shape, len(self._known))
+        return Question(out, np.asarray(number, dtype=np.float64))
+
+    def _involves(self, flags: Masks, units: Iterable[str]) -> Masks:
+        rows = [flags[k] for k, u in enumerate(self.clusters.names) if u in units]
+        return np.logical_or.reduce(rows) if rows else np.zeros(self.view.size, dtype=bool)
+
+    def _top(self, known: Masks) -> Question:
+        top, index = self.clusters.top, self.clusters.top_index
+        above, below = f"> {show(self.high, 'ratio')}", f"< {show(self.low, 'ratio')}"
+        between = f"{whole_percent(self.low)} to {whole_percent(self.high)}"
+        blind = "not measured: the tree starts with the SOL of two units at least"
+        branches: list[Branch] = [(~known, "sol.top", "", "", blind, OPEN)]
+        for k, u in enumerate(self.clusters.names):
+            mine, value = known & (index == k), f"{HARDWARE_UNITS[u]} {HOLE}"
+            branches += [
+                (mine & (top > self.high), "sol.top", value, above, "A: remove work from the top unit", LIMITS),
+                (mine & (top < self.low), "sol.top", value, below, "B: raise the SOL, something keeps the units waiting", NOTED),
+                (mine, "sol.top", value, between, "A and B: remove work and raise the SOL", LIMITS),
+            ]  # fmt: skip
+        return self._ask("Top SOL", top, branches)
+
+    def _near(self, known: Masks) -> Question:
+        def told(first: str, second: str) -> tuple[str, ...]:
+            return "sol.top", first, "", f"next: {second}" if second else "nothing close behind", NOTED
+
+        return self._of_clusters(f"Limiters within {points(CLUSTER)}", known, told)
+
+    def _fixed(self, where: Masks) -> Question:
+        def told(first: str, _: str) -> tuple[str, ...]:
+            return "", first, "", "no: a fixed-function unit leads", NOTED
+
+        return self._of_clusters("Is the SM, or the memory it waits for, on top?", where, told)
+
+    def _of_clusters(self, ask: str, where: Masks, told: Callable[[str, str], tuple[str, ...]]) -> Question:
+        """A question whose answer the clusters are. Of these there may be hundreds: each workload looks its own up."""
+        codes, clusters = self._clusters
+        of = np.full(len(clusters), -1, dtype=np.int64)
+        for k in distinct(codes[where]):
+            metric, *words = told(*clusters[k])
+            of[k] = self._known.setdefault(Shape(said(ask), metric, *map(said, words)), len(self._known))
+        return Question(np.where(where, of[codes], -1), self._none)
+
+    @cached_property
+    def _none(self) -> Floats:
+        return np.full(self.view.size, np.nan)
+
+    @cached_property
+    def _clusters(self) -> tuple[Indices, list[tuple[str, str]]]:
+        """Which units stand in the first and second cluster: a number per workload, and the names behind each."""
+        c = self.clusters
+        codes = np.zeros(self.view.size, dtype=np.int64)
+        names: list[tuple[list[str], list[str]]] = [([], [])]
+        # ties in the order of the hardware table
+        for rank in np.argsort(-c.sol, axis=0, kind="stable"):
+            at = np.arange(self.view.size)
+            role = np.where(c.primary[rank, at], 1, np.where(c.secondary[rank, at], 2, 0))
+            step = np.where(role > 0, rank * 3 + role, 0)
+            if not step.any():
+                break
+            # numbered afresh after each unit, so that numbers stay as few as what occurs
+            wide = 3 * len(c.names) + 3
+            seen, codes = np.unique(codes * wide + step, return_inverse=True)
+            grown = []
+            for before, more in (divmod(int(s), wide) for s in seen):
+                first, second = (list(n) for n in names[before])
+                if more:
+                    unit, which = divmod(more, 3)
+                    (first if which == 1 else second).append(HARDWARE_UNITS[c.names[unit]])
+                grown.append((first, second))
+            names = grown
+        return codes, [(" + ".join(first), " + ".join(second)) for first, second in names]
+
+    def _told(self, where: Masks, metric: str, bad: str, limit: float, yes: str, no: str) -> list[Branch]:
+        """Branches of a question about one metric and one limit."""
+        value, edge = self.at(metric), show(limit, "ratio")
+        hit = value > limit if bad == ">" else value < limit
+        return [
+            (where & np.isnan(value), metric, "", "", "not measured", OPEN),
+            (where & hit, metric, HOLE, f"{bad} {edge}", yes, LIMITS),
+            (where, metric, HOLE, f"{_FLIP[bad]} {edge}", no, PASSES),
+        ]
+
+    def _pathologies(self, where: Masks) -> list[Question]:
+        strict = (self.at("kind.fullscreen") == 1) | (self.at("kind.compute") == 1)
+        idle = self.limit("cpu-bound-workload", "idle")
+        yes, no = "SMs idle: imbalance, small dispatches or drains", "SMs have work"
+        screen, geometry = self.limit("idle-sms", "screen_floor"), self.limit("idle-sms", "geometry_floor")
+        return [
+            self._ask("GPU idle?", self.at("gpu.idle"), self._told(where, "gpu.idle", ">", idle, "the CPU does not feed it", "not CPU-bound")),
+            self._ask("SMs active?", self.at("sm.active"), [
+                *self._told(where & strict, "sm.active", "<", screen, yes, no),
+                *self._told(where & ~strict, "sm.active", "<", geometry, yes, no),
+            ]),
+        ]  # fmt: skip
+
+    def _sm(self, where: Masks, open_: Masks) -> list[Question]:
+        pair = ("sm.throughput_active", "sm.issue_per_active")  # the second revision's metric, then the first's
+        order = pair[::-1] if self.v1 else pair
+        saturated = self.limit("issue-saturated", "saturated")
+        blind = "not measured: case C and D cannot be told apart"
+        branches: list[Branch] = []
+        value = self._none
+        for metric in order:
+            mine = self.at(metric)
+            here = where & np.isnan(value) & np.isfinite(mine)
+            value = np.where(np.isnan(value), mine, value)
+            branches += [
+                (here & (value > saturated), metric, HOLE, f"> {show(saturated, 'ratio')}", "C: issue-limited; more warps would not help", LIMITS),
+                (here & (value < self.low), metric, HOLE, f"< {show(self.low, 'ratio')}", "D: latency shows; more warps or fewer stalls", LIMITS),
+                (here, metric, HOLE, f"{whole_percent(self.low)} to {whole_percent(self.high)}", "C and D: trim work, and hide latency", LIMITS),
+            ]  # fmt: skip
+        branches.append((where, order[0], "", "", blind, OPEN))
+        full = where & (value > saturated)
+        waits = where & np.isfinite(value) & ~full
+        low = self.limit("low-occupancy-sm", "full")
+        slots = self._told(
+            waits & open_, "sm.occupancy", "<", low, "too few warps to hide latency", "occupancy is not it"
+        )
+        return [
+            self._ask("How busy is the SM while active?", value, branches),
+            self._interface(full),
+            self._ask("D1: warp slots used?", self.at("sm.occupancy"), slots),
+            self._stalls(waits),
+        ]
+
+    def _interface(self, where: Masks) -> Question:
+        """Equal SOL of SM and TEX means the path between them, but only where both are high."""
+        gap, equal = self.at("sol.sm_tex_gap"), self.limit("sm-tex-interface", "equal")
+        both = np.minimum(self.at("sm.throughput"), self.at("l1tex.throughput"))
+        asked = where & np.isfinite(gap) & ~(both <= self.high)
+        return self._ask(
+            "SM and TEX equally high?",
+            gap,
+            [
+                (asked & (gap <= equal), "sol.sm_tex_gap", f"{HOLE} points", f"≤ {points(equal)}", "the SM-TEX interface", LIMITS),
+                (asked, "sol.sm_tex_gap", f"{HOLE} points", f"> {points(equal)}", "no", PASSES),
+            ],
+        )  # fmt: skip
+
+    def _stalls(self, where: Masks) -> Question:
+        share, notable = self.at("stall.top_share"), self.limit("issue-stalls", "notable")
+        have, stack = losses(self.view)
+        top = stack.argmax(axis=0) if have else np.zeros(self.view.size, dtype=np.int64)
+        some = stack.max(axis=0) >= 0 if have else np.zeros(self.view.size, dtype=bool)
+        branches: list[Branch] = [(where & np.isnan(share), "stall.top_share", "", "", "not measured", OPEN)]
+        for k, name in enumerate((*have, "unknown")):
+            mine = where & (~some if k == len(have) else some & (top == k))
+            reason = name.replace("_", " ")
+            metric, value = f"stall.{reason.replace(' ', '_')}", f"{reason} {HOLE}"
+            said = f"they wait for {_MEANS.get(reason, reason)}"
+            branches += [
+                (mine & (share > notable), metric, value, f"> {show(notable, 'ratio')}", said, LIMITS),
+                (mine, metric, value, f"≤ {show(notable, 'ratio')}", "no stall stands out", PASSES),
+            ]
+        return self._ask("D2: what do warps wait for?", share, branches)
+
+    def _caches(self, known: Masks) -> list[Question]:
+        involved = self.clusters.primary | self.clusters.secondary
+        poor, great = GOOD_HIT_RATE[self.d.method], GREAT_HIT_RATE
+        out = []
+        for name, metric, units in (
+            ("TEX", "l1tex.hit_rate", ("l1tex", "l2", "vram")),
+            ("L2", "l2.hit_rate", ("l2", "vram")),
+        ):
+            rate = self.at(metric)
+            asked = known & self._involves(involved, units) & np.isfinite(rate)
+            branches: list[Branch] = [
+                (asked & (rate > great), metric, HOLE, f"> {show(great, 'ratio')}", "great", PASSES),
+                (asked & (rate < poor), metric, HOLE, f"< {show(poor, 'ratio')}", "poor: the access pattern is a suspect", LIMITS),
+                (asked, metric, HOLE, f"{whole_percent(poor)} to {whole_percent(great)}", "good", PASSES),
+            ]  # fmt: skip
+            out.append(self._ask(f"{name} hit rate?", rate, branches))
+        return out
+
+
+def _step(s: Shape, number: float) -> Step:
+    written = f"{number * 100:.1f}" if s.value.endswith("points") else show(number, "ratio")
+    return {**s._asdict(), "value": s.value.replace(HOLE, written)}  # type: ignore[typeddict-item]

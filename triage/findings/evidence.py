@@ -1,0 +1,148 @@
+"""One comparison as evidence: its numbers, units, words and the origin of its value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from triage import schema
+from triage.capture.arrays import Values
+from triage.findings.finding_types import Check, Origin
+from triage.ground.columns import is_column
+from triage.ground.phrasing import as_written, comparison, failed_comparison, upper_first
+from triage.ground.terminology import said
+from triage.ground.units import display, show
+from triage.inference.evaluate import Lookup
+from triage.inference.groups import reads
+from triage.rulebook.expression import TRUE, Condition
+from triage.rulebook.rule import Rule
+
+_PIECES = ("draw.count", "dispatch.count", "prims.input", "prims.drawn", "prims.rasterized", "vertices.input")
+
+
+def at(values: Values, i: int) -> float:
+    """The i-th of many values, or the one that holds for all."""
+    return float(values[i] if is_column(values) else values)
+
+
+def check(
+    rule: Rule, c: Condition, lookup: Lookup, i: int, origin: Callable[[str], Origin], failed: bool = False
+) -> Check:
+    """One comparison at position i with its numbers, units and origin. failed: it does not hold, and is worded so."""
+    value = at(lookup.once(c.left), i)
+    bound = at(lookup.once(c.right), i) if c.right else None
+    name = c.left.text
+    plain = c.left.names == (name,) and schema.known(name)
+    # what a comparison reads is looked up once for all the workloads it is shown of
+    names = () if plain else lookup.view.once(("read by", rule.id, name), lambda: behind(rule, c))
+    inputs = tuple(map(origin, names))
+    # a difference that happens to equal one of its parts is still a difference
+    apart = name in rule.let and " - " in rule.let[name].text
+    chosen = "" if apart else _chosen(value, inputs)
+    unit = unit_of(rule, c, chosen)
+    if plain:
+        source = origin(name)
+    elif chosen:
+        # a choice between metrics is as traceable as the one it took
+        source = next(o for o in inputs if o.metric == chosen)
+    else:
+        formula = rule.let[name].text if name in rule.let else name
+        source = Origin(name, value, unit, formula=formula, inputs=inputs)
+    shown, shown_unit = display(value, unit)
+    limit = None if bound is None else display(bound, unit)[0]
+    margin = None if limit is None else round(shown - limit, 6)
+    title = upper_first(title_of(rule, c, chosen))
+    said = f"{title} {show(value, unit)}"
+    if c.right is None or bound is None:
+        why = said = f"{title}: yes" if value else f"{title}: no"
+    else:
+        worded = failed_comparison if failed else comparison
+        why = worded(title, show(value, unit), c.op, limit_of(rule, c, bound, unit))
+    sign = c.op if c.right else "is"
+    return Check(
+        chosen or rule.labels.get(name, name),
+        round(shown, 6),
+        shown_unit,
+        sign,
+        limit if c.right else 1.0,
+        margin,
+        source,
+        why,
+        said,
+    )
+
+
+def behind(rule: Rule, c: Condition) -> tuple[str, ...]:
+    """Metrics behind the left side of a comparison, sorted."""
+    return tuple(sorted(m for m in reads(rule, c.left.names) if schema.known(m)))
+
+
+def _chosen(value: float, inputs: Sequence[Origin]) -> str:
+    """The metric whose value a choice between several took: `most(a, b)`, `a or b`; "" where it computed another."""
+    return next((o.metric for o in inputs if o.value == value and measures(o.metric)), "")
+
+
+def measures(metric: str) -> bool:
+    """Is this a metric that says how much, not one that says what something is?"""
+    return schema.known(metric) and not schema.get(metric).is_flag
+
+
+def title_of(rule: Rule, c: Condition, chosen: str = "") -> str:
+    """The left side of a comparison as people read it. chosen: the metric that a rule's own name stood for."""
+    known = c.left.text if schema.known(c.left.text) else chosen
+    return said(schema.get(known).label if known else rule.labels.get(c.left.text, c.left.text.replace("_", " ")))
+
+
+def held(rule: Rule, method: str, lookup: Lookup, i: int, origin: Callable[[str], Origin]) -> list[Check]:
+    """The comparisons that a rule rests on where it speaks, position i, without those that tell a reader nothing."""
+    when = rule.when[method]
+    chosen = [*when.all_of, *(c for c in when.any_of if at(lookup.once(c), i) == TRUE)]
+    made = [(c, check(rule, c, lookup, i, origin)) for c in chosen]
+    based = [(c, x) for c, x in made if rests(x)]
+    return [x for c, x in based if tells(rule, c, x)] or [x for _, x in based]
+
+
+def rests(c: Check) -> bool:
+    """Does a comparison rest on anything that was measured? `launch.grid_size or 0` of a frame does not."""
+    return not c.source.inputs or any(o.value == o.value for o in c.source.inputs)
+
+
+def tells(rule: Rule, c: Condition, x: Check) -> bool:
+    """Does a comparison tell a reader anything? That the largest is not smaller than the largest does not.
+
+    Nor does it tell anything that the work is of no other kind, or that there is none of some work.
+    """
+    if c.right is None:
+        return True
+    if x.value == 0 and guards([m for m in reads(rule, c.left.names) if schema.known(m)]):
+        return False
+    return x.margin != 0 or any(n in rule.thresholds for n in c.right.names)
+
+
+def guards(metrics: Sequence[str]) -> bool:
+    """Do metrics say what the work is and how many pieces of it there are, and nothing of how it went?"""
+    return bool(metrics) and all(not measures(m) or m.startswith(_PIECES) for m in metrics)
+
+
+def limit_of(rule: Rule, c: Condition, bound: float, unit: str) -> str:
+    """The right side of a comparison as people read it: a threshold as its author wrote it, else a measured value."""
+    chosen = c.right is not None and c.right.text in rule.thresholds
+    return as_written(bound, unit) if chosen else show(bound, unit)
+
+
+def unit_of(rule: Rule, c: Condition, chosen: str = "") -> str:
+    """Canonical unit of a comparison: the metric's own, else that of the threshold or metric on the right."""
+    if schema.known(c.left.text):
+        return schema.get(c.left.text).unit
+    if c.right is not None:
+        for n in (*c.right.names, *(n for let in c.right.names if let in rule.let for n in rule.let[let].names)):
+            if n in rule.thresholds:
+                # a bare 0 has no unit of its own: `most(a, b) > none` is of what it took
+                bare = rule.thresholds[n].unit == "count" and chosen
+                return schema.get(chosen).unit if bare else rule.thresholds[n].unit
+            if schema.known(n):
+                return schema.get(n).unit
+    if chosen:
+        return schema.get(chosen).unit
+    # two names of the rule's own: what is read for the left one tells
+    units = {schema.get(m).unit for m in reads(rule, c.left.names) if measures(m)}
+    return units.pop() if len(units) == 1 else "count"

@@ -1,0 +1,258 @@
+"""What became of every rule on the shown workloads: fired, silent, blind, not applicable, overruled - and why.
+
+The one maker of outcomes: reports and `triage explain --on` both ask here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+
+from triage import schema
+from triage.capture.arrays import Codes, Indices, Masks
+from triage.derive import View
+from triage.diagnosis.collectability import bare, could_decide
+from triage.diagnosis.diagnosis_result import Diagnosis, Part
+from triage.diagnosis.gain import fractions
+from triage.diagnosis.limiter import Limits, judge
+from triage.diagnosis.root_causes import Fired, Known
+from triage.findings.blind_spots import Spots, Wait
+from triage.findings.finding_types import BlindSpot
+from triage.ground.columns import anywhere
+from triage.ground.limiters import LIMITERS
+from triage.ground.phrasing import upper_first
+from triage.ground.terminology import said
+from triage.inference.evaluate import (
+    BLIND,
+    FIRED,
+    NOT_APPLICABLE,
+    OVERRULED,
+    SILENT,
+    Lookup,
+    Truth,
+    askable,
+    infer,
+    missing,
+)
+from triage.inference.rule_context import setting
+from triage.rulebook.applies import FACTS, may_hold
+from triage.rulebook.expression import UNKNOWN
+
+BLOCK = 25_000  # workloads whose outcomes are worked out together, where all are asked for: 2.6 KB each
+EXPLAINED = 2_000  # workloads up to which all are explained: ways through the guide, and `ruled out` where all findings are listed
+Ask = tuple[tuple[str, ...], Masks]  # (metrics to collect, where they are missing); no metrics: cannot be collected
+
+
+class Outcomes:
+    """Outcomes of every rule on some workloads of one part (rows: ascending indices; default: those that are shown).
+
+    whole: on the capture as a whole instead, where the rules of scope `frame` speak.
+    """
+
+    def __init__(self, diagnosis: Diagnosis, part: Part, rows: Indices | None = None, *, whole: bool = False) -> None:
+        self.d, self.part = diagnosis, part
+        self.capture = part.frame if whole else part.capture
+        self.engine = diagnosis.frame_engine if whole else diagnosis.engine
+        self.rows = np.array([0]) if whole else diagnosis.shown(part.number) if rows is None else rows
+        self.view = View(self.capture) if whole else part.look(self.rows)
+        self._lookups: dict[int, Lookup] = {}
+        self._asked: dict[int, list[Ask]] = {}
+        self._dead: dict[int, Masks] = {}
+        self._here = setting(self.view)
+
+    def lookup(self, index: int) -> Lookup:
+        """Names of a rule over the shown workloads."""
+        if index not in self._lookups:
+            self._lookups[index] = Lookup(self.d.book.rules[index], self.view, self.d.method)
+        return self._lookups[index]
+
+    @cached_property
+    def ids(self) -> dict[int, str]:
+        """Index in the capture -> id in the report, of the shown workloads."""
+        return {w: self.part.workload_id(w, self.d.many) for w in self.rows.tolist()}
+
+    @cached_property
+    def truth(self) -> Truth:
+        """Everything inferred about the workloads (the engine remembers signatures: this is cheap)."""
+        return infer(self.view, self.engine) if self.engine else Truth()
+
+    @property
+    def limits(self) -> Limits:
+        """Band, limiter class and clusters."""
+        return judge(self.view)
+
+    @property
+    def limiter(self) -> Codes:
+        """Limiter classes, by the root cause where no unit tells (position in ground.limiters.LIMITERS)."""
+        return self.limits.limiter if self.capture is self.part.frame else self.part.limiter[self.rows]
+
+    @cached_property
+    def _concluding(self) -> dict[str, list[int]]:
+        """Concept, or a rule's own name -> the rules that conclude it."""
+        out: dict[str, list[int]] = {}
+        for index, rule in enumerate(self.d.book.rules):
+            for name in (rule.name, *rule.concludes):
+                out.setdefault(name, []).append(index)
+        return out
+
+    def _asks(self, index: int) -> list[Ask]:
+        """What a rule waits for, its premises' waiting included; premises build on no circle."""
+        if index not in self.truth.possible:
+            return []
+        if index not in self._asked:
+            rule = self.d.book.rules[index]
+            wanted = self.engine.wanted(index) if self.engine else ()
+            own = [(askable(metric, self.view), mask) for metric, mask in missing(wanted, self.view)]
+            if self.capture.copying is not None:
+                none = bare(self.view)
+                parts = [part for ask, mask in own for part in ((ask, mask & ~none), ((), mask & none))]
+                own = [(ask, mask) for ask, mask in parts if anywhere(mask)]
+            for concept in rule.when[self.d.method].given:
+                unknown = self.truth.concept(concept) == UNKNOWN
+                for maker in self._concluding[concept]:
+                    blind = unknown & self._blind_mask(maker)
+                    for ask, mask in self._asks(maker) if anywhere(blind) else ():
+                        if anywhere(hit := mask & blind):
+                            own.append((ask, hit))
+            self._asked[index] = own
+        return self._asked[index]
+
+    def _hopeless(self, index: int) -> Masks:
+        """Where a rule could not decide, whatever was collected."""
+        if index not in self._dead:
+            rule, mask = self.d.book.rules[index], np.zeros(self.view.size, dtype=bool)
+            if self.engine:
+                mask |= np.logical_not(could_decide(rule, self.engine.wanted(index), self.view, self.engine))
+            for concept in rule.when[self.d.method].given:
+                unknown, hope = self.truth.concept(concept) == UNKNOWN, np.zeros(self.view.size, dtype=bool)
+                for maker in self._concluding[concept]:
+                    blind = unknown & self._blind_mask(maker)
+                    hope |= blind & ~self._hopeless(maker) if anywhere(blind) else False
+                mask |= unknown & ~hope
+            self._dead[index] = mask
+        return self._dead[index]
+
+    def _blind_mask(self, index: int) -> Masks:
+        """Where a rule cannot be excluded, and has not fired."""
+        if index not in self.truth.possible:
+            return np.zeros(self.view.size, dtype=bool)
+        fired = self.truth.fired[index]
+        for _, hit in self.truth.overruled.get(index, ()):
+            fired = fired | hit
+        return self.truth.possible[index] & ~fired
+
+    def concerns(self, index: int) -> bool:
+        """Is a rule about such captures at all?"""
+        return may_hold(self.d.book.rules[index].applies, self._here)
+
+    def strange(self, index: int) -> bool:
+        """Is a rule about GPUs that this export, which names no vendor, does not look like?
+
+        Nobody is sent for a counter that their GPU need not have.
+        """
+        about = self.d.book.rules[index].applies.get("vendor")
+        return about is not None and "vendor" not in self._here and self._likely_vendors.isdisjoint(about)
+
+    @cached_property
+    def _likely_vendors(self) -> set[str]:
+        """Vendors that the rules which read the counters here are about; all of them where none fits every share."""
+        readers = self.d.book.readers
+        # shares tell of units; times, counts and ids are everybody's, even where only some vendors' rules read them
+        tell = [m for m in self.capture.facts if m in readers and schema.get(m).unit == "ratio"]
+        fit = set(FACTS["vendor"]).intersection(*(readers[m] for m in tell))
+        # this project's metrics are named after NVIDIA's: a table in them that might be NVIDIA's is taken for that
+        return {"nvidia"} if "nvidia" in fit else fit or set(FACTS["vendor"])
+
+    def outcome(self, index: int) -> Codes:
+        """FIRED .. OVERRULED per workload for one rule (its index in the rulebook)."""
+        if not self.concerns(index):
+            return np.full(self.view.size, NOT_APPLICABLE, dtype=np.int8)
+        out = np.full(self.view.size, SILENT, dtype=np.int8)
+        if index not in self.truth.fired:
+            return out
+        out[self._blind_mask(index)] = NOT_APPLICABLE
+        out[self._waiting(index)] = BLIND
+        out[self.truth.fired[index]] = FIRED
+        for _, hit in self.truth.overruled.get(index, ()):
+            out[hit] = OVERRULED
+        return out
+
+    def _waiting(self, index: int) -> Masks:
+        """Where the outcome of a rule is BLIND: what it lacks could be collected, and would decide."""
+        blind = self._blind_mask(index)
+        if not anywhere(blind):
+            return blind
+        if self.strange(index):
+            return np.zeros_like(blind)
+        return blind & ~self._hopeless(index) if any(not ask for ask, _ in self._asks(index)) else blind
+
+    def decided(self, index: int) -> tuple[Masks, Masks]:
+        """Where the outcome of a rule is FIRED, and where it is SILENT or OVERRULED: what is known of it, without asking why."""
+        hits = [hit for _, hit in self.truth.overruled.get(index, ())]
+        fired = self.truth.fired.get(index, np.zeros(self.view.size, dtype=bool))
+        return fired, np.logical_or.reduce([self.silent(index), *hits])
+
+    def silent(self, index: int) -> Masks:
+        """Where the outcome of a rule is SILENT: it is about such work, and excluded."""
+        here = np.full(self.view.size, self.concerns(index))
+        return here & ~self.truth.possible[index] if index in self.truth.possible else here
+
+    def waits_for(self, index: int, i: int) -> tuple[str, ...]:
+        """Metrics that a rule misses at position i and that this profiler can export; sorted."""
+        return tuple(sorted({m for ask, mask in self._asks(index) if mask[i] for m in ask}))
+
+    def overruled_by(self, index: int, i: int) -> str:
+        """The rule or concept that overrules a rule at position i; "" for none."""
+        return next((by for by, hit in self.truth.overruled.get(index, ()) if hit[i]), "")
+
+    @cached_property
+    def blind_spots(self) -> list[BlindSpot]:
+        """Missing metrics, the rules that wait for them, and how to collect them; most rules first."""
+        spots = Spots()
+        for block in self.blocks():
+            spots.enter(block.rows, block._waits())
+        return spots.listed(self.collect)
+
+    def blocks(self) -> Iterator[Outcomes]:
+        """Outcomes of all these workloads, of so few at a time that what they work out fits."""
+        if self.view.size <= BLOCK:
+            yield self
+            return
+        for start in range(0, self.view.size, BLOCK):
+            yield Outcomes(self.d, self.part, self.rows[start : start + BLOCK])
+
+    def _waits(self) -> Iterator[Wait]:
+        """Every rule that is blind on some of the workloads, with what it waits for there."""
+        for index in self.truth.possible:
+            rule = self.d.book.rules[index]
+            if rule.is_concept or not anywhere(blind := self._waiting(index)):
+                continue
+            for ask, mask in self._asks(index):
+                if ask and anywhere(hit := blind & mask):
+                    yield rule.id, ask, hit
+
+    @cached_property
+    def causes(self) -> Known:
+        """The causes that fired on these workloads, and what explains what."""
+        fired: list[Fired] = []
+        for index in sorted(self.truth.fired):
+            rule = self.d.book.rules[index]
+            where = np.flatnonzero(self.truth.fired[index])
+            if not rule.is_concept and len(where):
+                fired.append((index, where, fractions(rule, self.lookup(index), where)))
+        return self.d.vocabulary.known(self.view, fired)
+
+    def collect(self, metrics: list[str]) -> str:
+        """The command or step that collects metrics with this profiler."""
+        if self.capture.collect is not None:
+            return self.capture.collect(metrics)
+        return f"add columns: {', '.join(metrics)}"
+
+    def sentence(self, i: int, best: str) -> str:
+        """One-sentence verdict of the workload at position i; best: the title of its best finding, "" for none."""
+        phrase = said(LIMITERS[int(self.limiter[i])].phrase)
+        if phrase.split()[:4] == best.split()[:4]:  # `the launch is too small ...` twice
+            return f"{upper_first(best)}."
+        return upper_first(phrase) + (f"; {best}" if best else "") + "."

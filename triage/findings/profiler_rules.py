@@ -1,0 +1,185 @@
+"""What the profiler's own rules said, held against what was found here: same cause, named, ruled out and why, or not seen.
+
+Which cause a rule of Nsight Compute speaks of stands in nvidia_rules.toml beside this file.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from triage.capture.capture import Opinion
+from triage.findings.outcomes import Outcomes
+from triage.findings.reasons import Reasons
+from triage.ground.phrasing import whole_percent
+from triage.inference.evaluate import BLIND, OVERRULED, SILENT
+
+_FILE = Path(__file__).resolve().parent / "nvidia_rules.toml"
+# what we say of a cause that the profiler named, from agreement to silence
+ROOT, NAMED, RULED_OUT, BLIND_TO, UNSEEN, NO_CAUSE = VERDICTS = (
+    "root",
+    "named",
+    "ruled out",
+    "blind",
+    "not seen",
+    "no cause",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """What a profiler's rule speaks of. says: lower-case pieces of its sentence, none for any. ours: name of the rule here
+    that asks the same. estimates: of what its figure is a share, "" for unknown."""
+
+    name: str
+    says: tuple[str, ...]
+    ours: str
+    causes: tuple[str, ...]
+    estimates: str
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """One opinion held against the diagnosis. causes: what it may speak of, none for a roll-up; cause: the one of them that
+    was found here, "" for none; verdict: one of VERDICTS; why: in words; ours: fraction of time, None without one."""
+
+    opinion: Opinion
+    causes: tuple[str, ...]
+    cause: str
+    verdict: str
+    why: str
+    ours: float | None
+
+
+@cache
+def topics() -> tuple[Topic, ...]:
+    """All topics, in the order in which they are tried."""
+    data = tomllib.loads(_FILE.read_text("utf-8"))
+    return tuple(
+        Topic(r["name"], _pieces(r.get("says", ())), r["ours"], tuple(r.get("causes", ())), r.get("estimates", ""))
+        for r in data["rule"]
+    )
+
+
+def _pieces(says: str | list[str]) -> tuple[str, ...]:
+    return (says,) if isinstance(says, str) else tuple(says)
+
+
+def topic(rule: str, text: str) -> Topic | None:
+    """What a rule's sentence speaks of; None for a roll-up or a rule that names no cause."""
+    low = " ".join(text.lower().split())
+    for t in topics():
+        # older versions have one rule per stall reason: CPIStallBarrier
+        same = rule == t.name or (t.name == "CPIStall" and rule.startswith("CPIStall"))
+        if same and all(piece in low for piece in t.says):
+            return t
+    return None
+
+
+class SecondOpinion:
+    """Opinions about the workloads of some outcomes."""
+
+    def __init__(self, outcomes: Outcomes) -> None:
+        self.o, self.names = outcomes, outcomes.d.vocabulary.names
+        self._reasons = Reasons(outcomes)
+        self.code = {name: i for i, name in enumerate(self.names)}
+        self.rules: dict[str, list[int]] = {}
+        for index, rule in enumerate(outcomes.d.book.rules):
+            if rule.cause and not rule.is_concept and rule.scope == "workload":
+                self.rules.setdefault(rule.cause, []).append(index)
+        self.place = {int(w): i for i, w in enumerate(outcomes.rows)}
+
+    def heard(self, opinion: Opinion, w: int) -> Heard:
+        """One opinion about the workload of index w."""
+        found = topic(opinion.rule, opinion.text)
+        if found is None or w not in self.place:
+            return Heard(opinion, (), "", NO_CAUSE, "", None)
+        i = self.place[w]
+        ours = self._found(found.causes, w, i)
+        if ours is None:
+            verdict, why = self._absent(found, i)
+            if verdict == RULED_OUT and opinion.speedup is not None and found.estimates:
+                why += f"; theirs is {found.estimates}"
+            return Heard(opinion, found.causes, "", verdict, why, None)
+        cause, root = ours
+        row = self.o.causes.rows[self.code[cause]]
+        mine = float(row.likely[i])
+        why = self._compare(opinion, found, cause, i)
+        return Heard(opinion, found.causes, cause, ROOT if root else NAMED, why, mine)
+
+    def _found(self, causes: tuple[str, ...], w: int, i: int) -> tuple[str, bool] | None:
+        """(cause, does it lead) of those that fired here: the leader first, then in the order of the topic."""
+        leader = int(self.o.part.leaders.cause[w])
+        if leader >= 0 and self.names[leader] in causes:
+            return self.names[leader], True
+        rows = self.o.causes.rows
+        for name in causes:
+            row = rows.get(self.code.get(name, -1))
+            if row is not None and row.fired[i]:
+                return name, False
+        return None
+
+    def _compare(self, opinion: Opinion, found: Topic, cause: str, i: int) -> str:
+        """Why the two figures differ, or what the cause is a consequence of."""
+        row = self.o.causes.rows[self.code[cause]]
+        by = int(row.by[i])
+        rule = self.o.d.book.rules[int(row.rule[i])]
+        parts = []
+        if by >= 0:
+            parts.append(f"a consequence of {self.names[by]}")
+        if opinion.speedup is not None and found.estimates:
+            parts.append(f"theirs is {found.estimates}")
+        if rule.gain is not None and row.likely[i] > 0:
+            parts.append(
+                f"ours, {whole_percent(float(row.likely[i]))} and at most {whole_percent(float(row.bound[i]))}, is "
+                f"{rule.gain.because}"
+            )
+        return "; ".join(parts)
+
+    def _absent(self, found: Topic, i: int) -> tuple[str, str]:
+        """Why none of the causes was found: overruled, a condition that fails, or what nobody measured.
+
+        The rule that asks the same decides; that another kind of evidence is missing rules nothing out. Others may be
+        overruled, which excludes their cause, and speak where that rule does not apply.
+        """
+        book = self.o.d.book
+        mine = [k for k, r in enumerate(book.rules) if r.name == found.ours]
+        rest = [k for name in found.causes for k in self.rules.get(name, ()) if k not in mine]
+        blind = premise = ""
+        for index in (*mine, *rest):
+            name, code = book.rules[index].name, int(self.o.outcome(index)[i])
+            if code == OVERRULED:
+                return RULED_OUT, self._reasons.why_overruled(index, i)
+            if code == BLIND:
+                asked = ", ".join(self.o.waits_for(index, i)[:3])
+                blind = blind or f"{name} waits for {asked or 'a premise'}"
+            elif code == SILENT and not blind:
+                given, why = self._reasons.why_silent(index, i)
+                if why and not given:  # a comparison says more than a premise that does not hold
+                    return RULED_OUT, f"{name}: {why}"
+                premise = premise or (f"{name}: {why}" if why else "")
+        if blind:
+            return BLIND_TO, blind
+        return (RULED_OUT, premise) if premise else (UNSEEN, "no rule gives evidence of it here")
+
+
+def note(heard: Heard) -> str:
+    """One line for reports: what we say to it."""
+    if heard.verdict == NO_CAUSE:
+        return ""
+    if heard.verdict == ROOT:
+        return f"the same root cause here, {heard.cause}" + (f": {heard.why}" if heard.why else "")
+    if heard.verdict == NAMED:
+        return f"named here too, {heard.cause}" + (f": {heard.why}" if heard.why else "")
+    return f"{heard.verdict} here: {heard.why}"
+
+
+def best(opinions: list[Heard]) -> Heard | None:
+    """The most promising one that names a cause: the largest estimate of the whole workload, else of a part of it."""
+    named = [h for h in opinions if h.causes and h.opinion.speedup is not None and np.isfinite(h.opinion.speedup)]
+    whole = [h for h in named if h.opinion.scope == "global"] or named
+    return max(whole, key=lambda h: h.opinion.speedup or 0.0, default=None)

@@ -1,0 +1,121 @@
+"""Text fields a rule's sentences may use besides numbers: {top_unit}, {top_stall}, {limiter} ...
+
+And the formatter of those sentences: a field is one name, dots included; no attribute or index is ever followed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from triage import schema
+from triage.capture.capture import SEP, Derived
+from triage.derive import View
+from triage.derive.sm_activity import losses
+from triage.derive.speed_of_light import clusters
+from triage.diagnosis import occupancy_text
+from triage.diagnosis.limiter import unit_names
+from triage.ground.columns import is_column
+from triage.ground.phrasing import FIELD
+from triage.ground.terminology import said
+from triage.ground.units import show
+from triage.inference.evaluate import Lookup
+from triage.rulebook.rule import Rule
+from triage.schema.derived import HARDWARE_UNITS
+
+NOT_MEASURED = "(not measured)"
+# `[[ at {l1tex.hit_rate} hits]]`: what is left out where nobody measured it. HLSL's [[unroll]] has no field in it.
+_CLAUSE = re.compile(r"\[\[([^\[\]]*\{[^\[\]]*)\]\]")
+
+
+def _top_unit(view: View, i: int) -> str:
+    # what was measured, complete or not: a rule that needs the true top has asked for it
+    c = clusters(view)
+    return HARDWARE_UNITS[c.names[int(c.top_index[i])]] if c.names and c.top_index[i] >= 0 else "the top unit"
+
+
+def _top_units(view: View, i: int) -> str:
+    c = clusters(view)
+    return " and ".join(unit_names(c, c.primary, i)) or "no unit"
+
+
+def _second_units(view: View, i: int) -> str:
+    c = clusters(view)
+    return " and ".join(unit_names(c, c.secondary, i)) or "no unit"
+
+
+def _top_stall(view: View, i: int) -> str:
+    have, stack = losses(view)
+    return have[int(stack[:, i].argmax())].replace("_", " ") if have and stack[:, i].max() >= 0 else "unknown"
+
+
+def _row(view: View, i: int) -> int:
+    return (view.rows.start or 0) + i if isinstance(view.rows, slice) else int(view.rows[i])
+
+
+def _workload(view: View, i: int) -> str:
+    return str(view.capture.names[_row(view, i)])
+
+
+def _kind(view: View, i: int) -> str:
+    return str(view.capture.kinds[_row(view, i)]) or "unknown"
+
+
+# What each text field becomes at position i of a view; rulebook.rule.TEXT_FIELDS has the names, for authors' mistakes.
+# {detail} is not among them: it belongs to a rule's first need, see `sentence`.
+FIELDS: dict[str, Callable[[View, int], str]] = {
+    "workload": _workload,
+    "kind": _kind,
+    "top_unit": _top_unit,
+    "top_units": _top_units,
+    "second_units": _second_units,
+    "top_stall": _top_stall,
+    "limiter": occupancy_text.limiter,
+    "next_step": occupancy_text.next_step,
+}
+QUOTED = ("workload",)  # names from the capture
+
+
+def sentence(template: str, rule: Rule, lookup: Lookup, i: int) -> str:
+    """A rule's sentence with its fields filled in for position i of the lookup's view; NOT_MEASURED where one is missing.
+
+    A clause in double square brackets goes with its field.
+    """
+
+    def clause(m: re.Match[str]) -> str:
+        whole = FIELD.sub(fill, m[1])
+        return "" if NOT_MEASURED in whole else whole
+
+    def fill(m: re.Match[str]) -> str:
+        name, spec = m[1], m[2]
+        if name == "detail":
+            return _detail(rule, lookup)
+        # lets first, as in a condition: a word of FIELDS never hides a rule's own number
+        if not (name in rule.let or schema.known(name)):
+            word = FIELDS[name](lookup.view, i)
+            return word if name in QUOTED else said(word)
+        values = lookup(name)
+        value = float(values[i]) if is_column(values) else float(values)
+        # an advice that would say this is dropped, a finding says it
+        if value != value:
+            return NOT_MEASURED
+        if spec:
+            return format(value, spec).replace("%", " %")
+        return show(value, schema.get(name).unit if schema.known(name) else "count")
+
+    # before the fields are filled in: what stands in a capture is never put into other words
+    text = said(template)
+    if "[[" in text:
+        text = _CLAUSE.sub(clause, text)
+    return FIELD.sub(fill, text) if "{" in text else text  # most advice has none
+
+
+def _detail(rule: Rule, lookup: Lookup) -> str:
+    """The workloads behind the first fact that a frame rule needs; "" for any other rule."""
+    source = lookup.view.capture.sources.get(rule.needs[0]) if rule.needs else None
+    return source.detail if isinstance(source, Derived) else ""
+
+
+def path_text(path: str, name: str) -> str:
+    """Levels and name as people read them."""
+    return f"{path}{SEP}{name}".lstrip(SEP).replace(SEP, " / ")

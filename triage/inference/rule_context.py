@@ -1,0 +1,59 @@
+"""The GPU and API a capture comes from, as far as its dialect, device and counters tell: what chooses rules and advice."""
+
+from __future__ import annotations
+
+from triage.capture.capture import Capture
+from triage.derive import View
+from triage.derive.api_kind import api_known
+from triage.derive.vendor import drawn, of_a_frame, tiler_of, vendor_of
+
+
+def setting(view: View) -> dict[str, str]:
+    """Facts of a view's capture: words of rulebook.applies.FACTS and `arch`; what nothing tells is left out.
+
+    A device or counters that only one vendor has say the vendor; launches of a compute API say the kind of work.
+    """
+    return view.whole.once("setting", lambda: _setting(view, view.capture))
+
+
+def _setting(view: View, capture: Capture) -> dict[str, str]:
+    out = dict(capture.input.tells)
+    # frame captures name their calls; a compute API has no draws
+    if out.get("work") == "graphics" and "api" not in out and (api := api_known(view)):
+        out["api"] = api
+    # the same tool may have watched a frame
+    of_frame = of_a_frame(capture)
+    if of_frame and out.get("work") == "compute":
+        del out["work"]
+    if vendor := vendor_of(capture):
+        out["vendor"] = vendor
+    # a frame has dispatches with block sizes too, beside its draws
+    if (
+        not of_frame
+        and "work" not in out
+        and "launch.block_size" in capture.facts
+        and set(capture.kinds.tolist()) <= {"compute", ""}
+    ):
+        out["work"] = "compute"
+    if capture.device is not None and capture.device.arch:
+        out["arch"] = capture.device.arch
+    return out
+
+
+def about(view: View) -> dict[str, str]:
+    """Facts of a view's capture that choose words and advice: those of `setting`, and what is likely enough to speak by, but not to judge by.
+
+    What draws anything is a frame; a GPU without known limits is told by its name or by counters of one vendor's tool.
+    """
+    return view.whole.once("about", lambda: _about(view))
+
+
+def _about(view: View) -> dict[str, str]:
+    out = dict(setting(view))
+    if drawn(view):
+        out.setdefault("work", "graphics")
+    if vendor := tiler_of(view.capture):
+        out.setdefault("vendor", vendor)
+    if view.capture.device is not None and view.capture.device.host_link:
+        out["link"] = view.capture.device.host_link
+    return out

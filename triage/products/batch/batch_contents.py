@@ -1,0 +1,82 @@
+"""What a batch produced: what its index shows of each capture, and what recurs over them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from triage.ground.errors import CaptureError
+from triage.ground.limiters import CONFIDENCE
+from triage.ground.phrasing import plural
+from triage.products.batch.batch_result import Listed, Overview, Recurring, Same
+from triage.rendering.phrases import time
+
+_CONFIDENCE = tuple(CONFIDENCE)  # least sure first
+
+
+@dataclass(slots=True)
+class Batch:
+    """What a batch produced. captures: largest recoverable time first. errors: (name, reason).
+
+    causes: root causes over all captures, largest saving first. drawn: path -> saved ns by cause, of the first captures.
+    same: captures that hold the rows of one of `captures`, in the order of their paths; they count with it. limiters:
+    the classes that took time anywhere.
+    """
+
+    captures: list[Listed] = field(default_factory=list)
+    errors: list[tuple[str, str]] = field(default_factory=list)
+    causes: list[Recurring] = field(default_factory=list)
+    drawn: dict[str, dict[str, float]] = field(default_factory=dict)
+    same: list[Same] = field(default_factory=list)
+    limiters: set[str] = field(default_factory=set)
+    findings: int = 0
+    kept: int = 0
+
+    def line(self) -> str:
+        """One line: what was done."""
+        ns = sum(c.recoverable_ns or 0 for c in self.captures)
+        parts = [plural(len(self.captures), "capture"), plural(self.findings, "finding"), f"{time(ns)} recoverable"]
+        if self.same:
+            parts.append(f"{plural(len(self.same), 'more file')} with the rows of one of them")
+        if self.kept:
+            parts.append(f"{self.kept} kept from before")
+        if self.errors:
+            parts.append(f"{plural(len(self.errors), 'warning')}: could not be read, see errors.csv")
+        return ", ".join(parts)
+
+
+def recur(found: dict[str, Recurring], c: Overview, report: str) -> None:
+    """Enter a capture's root causes, by cause: the same one in several captures is one item. report: of the capture."""
+    for cause in c["causes"]:
+        item = found.setdefault(
+            cause["cause"],
+            {
+                "cause": cause["cause"],
+                "title": cause["title"],
+                "captures": 0,
+                "workloads": 0,
+                "saved_ns": 0.0,
+                "confidence": "high",
+                "worst": c["path"],
+                "worst_ns": -1.0,
+                "report": report,
+                "message": "",
+            },
+        )
+        item["captures"] += 1
+        item["workloads"] += cause["workloads"]
+        item["saved_ns"] += cause["saved_ns"] or 0.0
+        item["confidence"] = min(item["confidence"], cause["confidence"], key=_CONFIDENCE.index)
+        if (cause["saved_ns"] or 0.0) > item["worst_ns"]:
+            item["worst"], item["worst_ns"] = c["path"], cause["saved_ns"] or 0.0
+            item["report"], item["message"] = report, cause["message"]
+
+
+def ranked(found: dict[str, Recurring]) -> list[Recurring]:
+    """Root causes over captures, largest saving first."""
+    return sorted(found.values(), key=lambda i: (-i["saved_ns"], -i["captures"], i["cause"]))
+
+
+def refuse(batch: Batch) -> None:
+    """Raise CaptureError when nothing at all could be read."""
+    if batch.errors and not batch.captures:
+        raise CaptureError(f"none of {len(batch.errors)} captures could be read; first: {batch.errors[0][1]}")

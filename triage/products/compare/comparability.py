@@ -1,0 +1,133 @@
+"""Are two captures of the same work? What makes a comparison unfair is said before its result, and nothing is compared
+with nothing.
+
+A share of the time counts what no other workload of its side contains, so that a marker and its draws are not added up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from triage.capture.capture import SEP
+from triage.diagnosis.diagnosis_result import Diagnosis
+from triage.ground.errors import TriageError
+from triage.ground.phrasing import plural, whole_percent
+from triage.products.compare.match import ENOUGH, Pairs, alike
+from triage.products.compare.side import Side
+
+MOST = 0.5  # of a side's time: beyond it the result says more about what differs than about the change
+NAMED = 2  # workloads that a line names
+LONG = 60  # characters of a name in a line
+
+
+def refuse(sides: tuple[Side, Side], pairs: Pairs, noun: str) -> None:
+    """Raises TriageError where both sides have workloads and none of one is on the other. noun: what they are called."""
+    before, after = sides
+    if not len(pairs) and len(before) and len(after):
+        raise TriageError(
+            f"nothing to compare: no {noun} of one side is on the other "
+            f"(before: {_some(before, range(len(before)))}; after: {_some(after, range(len(after)))})",
+            f"capture the same {noun}s on both sides; `triage diagnose` reads each by itself",
+        )
+
+
+def warnings(
+    sides: tuple[Side, Side], pairs: Pairs, alone: tuple[Sequence[int], Sequence[int]], noun: str
+) -> list[str]:
+    """What must be known before the result is believed, the worst first. alone: workloads of each side without a partner."""
+    return [
+        *_devices(sides[0].d, sides[1].d),
+        *_partners(sides, alone, noun),
+        *_strangers(sides, pairs),
+        *_shapes(sides, pairs, noun),
+    ]
+
+
+def _devices(before: Diagnosis, after: Diagnosis) -> list[str]:
+    first, second = (
+        sorted({p.capture.device.name if p.capture.device else p.capture.table.device for p in d.parts} - {""})
+        for d in (before, after)
+    )
+    if not first or not second or first == second:
+        return []
+    return [
+        f"measured on {', '.join(first)} before and on {', '.join(second)} after: the difference is the GPUs' as well"
+    ]
+
+
+def _partners(sides: tuple[Side, Side], alone: tuple[Sequence[int], Sequence[int]], noun: str) -> list[str]:
+    shares = [_share(side, some) for side, some in zip(sides, alone, strict=True)]
+    if max(shares) <= MOST:
+        return []
+    named = [
+        f"{whole_percent(share)} of the time {word} is in {plural(len(some), noun)} without a partner ({_some(side, some)})"
+        for word, share, side, some in zip(("before", "after"), shares, sides, alone, strict=True)
+        if share > MOST
+    ]
+    return [f"{' and '.join(named)}: the totals are of different work, only the pairs tell"]
+
+
+def _strangers(sides: tuple[Side, Side], pairs: Pairs) -> list[str]:
+    """A pair that only has each other."""
+    if len(pairs) != 1:
+        return []
+    before, after = sides[0].who[pairs.before[0]].name, sides[1].who[pairs.after[0]].name
+    if (likely := alike(before, after)) >= ENOUGH:
+        return []
+    return [
+        f"{_short(before)} and {_short(after)} are taken for the same work though their names are "
+        f"{whole_percent(likely)} alike: make sure that they are"
+    ]
+
+
+def _shapes(sides: tuple[Side, Side], pairs: Pairs, noun: str) -> list[str]:
+    before, after = sides
+    other = [
+        (b, a)
+        for b, a in zip(pairs.before.tolist(), pairs.after.tolist(), strict=True)
+        if before.who[b].shape and after.who[a].shape and before.who[b].shape != after.who[a].shape
+    ]
+    share = max(_share(before, [b for b, _ in other]), _share(after, [a for _, a in other]))
+    if share <= MOST:
+        return []
+    return [
+        f"{whole_percent(share)} of the time is in {plural(len(other), noun)} launched in another shape "
+        f"({_some(after, [a for _, a in other])}): compare equal problem sizes, or the work may have changed as well"
+    ]
+
+
+def _share(side: Side, some: Sequence[int]) -> float:
+    """Part of the time of a side, 0 where no time is known."""
+    whole = _outermost(side, range(len(side))) if some else 0.0
+    return _outermost(side, some) / whole if whole else 0.0
+
+
+def _outermost(side: Side, some: Sequence[int]) -> float:
+    """Time in ns of what is inside nothing else of these."""
+    times = side.times.middle.tolist()
+    timed = [i for i in some if times[i] == times[i]]
+    names = {side.who[i].full for i in timed}
+    inside = {path: _inside(path, names) for path in {side.who[i].path for i in timed}}
+    return math.fsum(times[i] for i in timed if not inside[side.who[i].path])
+
+
+def _inside(path: str, names: set[str]) -> bool:
+    while path:
+        if path in names:
+            return True
+        path = path.rpartition(SEP)[0]
+    return False
+
+
+def _some(side: Side, some: Sequence[int]) -> str:
+    """The longest by name."""
+    times = np.nan_to_num(side.times.middle)
+    names = list(dict.fromkeys(_short(side.who[i].name) for i in sorted(some, key=lambda i: -times[i])))
+    return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= LONG else f"{name[: LONG - 3]}..."

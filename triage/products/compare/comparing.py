@@ -1,0 +1,280 @@
+"""Before and after: matched workloads, a verdict by duration, every counter's movement explained (triage-compare/1).
+
+Several captures on a side are repeats: what they can tell, and what not, is said by `triage.products.noise`.
+Reports speak of the change of the time, after / before - 1: -20 % takes a fifth less. `speedup` is before / after, and
+the `gain` that some quote is speedup - 1; both stay in the document for those who read them there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import median
+
+import numpy as np
+
+from triage import schema
+from triage.capture.arrays import Masks
+from triage.capture.capture import SEP
+from triage.derive.vendor import of_kernels
+from triage.diagnosis.diagnosis_result import Diagnosis
+from triage.document.numbers import number
+from triage.ground.terminology import names_of, said, speaking
+from triage.ground.units import display
+from triage.inference.rule_context import about, setting
+from triage.products.compare import comparability, factors
+from triage.products.compare.compare_result import (
+    SCHEMA,
+    Alone,
+    Change,
+    Comparison,
+    Input,
+    Judged,
+    Name,
+    Outside,
+    Paired,
+)
+from triage.products.compare.explanations import Move, moved, reading
+from triage.products.compare.item import ABSENT, FIRED, UNTOLD, Item, Who
+from triage.products.compare.listing import ALL, chosen, longest, totals
+from triage.products.compare.match import Pairs, match
+from triage.products.compare.predictions import promised
+from triage.products.compare.side import Side, fold
+from triage.products.compare.timeline_changes import timeline
+from triage.products.compare.verdict import Limits, Verdicts, change, judge, middle, regressed
+from triage.products.noise import FASTER, FLOOR, MARGIN, SLOWER
+
+
+def compare(
+    before: Diagnosis,
+    after: Diagnosis,
+    floor: float = FLOOR,
+    threshold: float | None = None,
+    margin: float | None = None,
+    full: bool = False,
+) -> Comparison:
+    """The comparison as plain data. floor: least relative difference that counts. threshold: of a regression (0-1).
+
+    margin: what `same` excludes; None for the threshold, or 5 % without one. full: list every pair, however many there are.
+
+    Every capture of a Diagnosis is one repeat; diagnose both sides without `top`, so that no outcome is left out. Raises
+    TriageError where the sides have no workload and no timeline in common.
+    """
+    found = {names_of(about(p.view)) for d in (before, after) for p in d.parts}
+    with speaking(names=found.pop() if len(found) == 1 else ()):
+        return _compared(before, after, floor, threshold, margin, full)
+
+
+def _compared(
+    before: Diagnosis, after: Diagnosis, floor: float, threshold: float | None, margin: float | None, full: bool
+) -> Comparison:
+    """The comparison in the words of the GPU that all captures come from."""
+    parts = [*before.parts, *after.parts]
+    # of 300 rules a few speak of two captures; what the others do not say of each workload tells nothing
+    speak = [
+        i for i in sorted(frozenset().union(*(p.fired for p in parts))) if before.book.rules[i].scope == "workload"
+    ]
+    sides = fold(before, speak), fold(after, speak)
+    pairs, alone = match(sides[0].who, sides[1].who, (sides[0].items, sides[1].items))
+    rows = timeline(before, after)
+    noun = "kernel" if all(of_kernels(p.capture.input.tells) for p in parts) else "workload"
+    if not rows:
+        comparability.refuse(sides, pairs, noun)
+    limits = Limits(floor, (threshold or MARGIN) if margin is None else margin)
+    verdicts = _verdicts(sides, pairs, limits)
+    few = list(range(len(pairs)))
+    if len(pairs) > ALL and not full:
+        few = chosen(verdicts, _changed(sides, pairs), threshold)
+    listed = _listed(sides, pairs, verdicts, few)
+    frame = judge(_frames(before), _frames(after), limits)
+    bad = [] if threshold is None else _regressions(sides[1], pairs, verdicts, threshold)
+    if threshold is not None and regressed(frame, threshold) and not bad:
+        # many regressions below the threshold can add up to one of the frame
+        bad.append("the whole frame")
+    named = sorted({r for p in listed for r in (*p["fixed"], *p["remaining"], *p["new"], *p["unknown"])})
+    # titles stand in the document, so that a renderer needs no rulebook
+    rules = {r.id: r for r in before.book.rules}
+    return {
+        "schema": SCHEMA,
+        "tool": {
+            "name": "sol-triage",
+            "version": before.version,
+            "rules_sha256": before.book.sha256,
+            "method": before.method,
+        },
+        "before": _inputs(before),
+        "after": _inputs(after),
+        "noise_floor": floor,
+        "margin": limits.margin,
+        "threshold": threshold,
+        "warnings": comparability.warnings(sides, pairs, alone, noun),
+        "frame": frame,
+        "outside": _outside(before, after, limits),
+        "totals": totals(verdicts, sum(map(len, alone)), threshold),
+        "pairs": listed,
+        "unmatched": _unmatched(sides, alone, full),
+        "timeline": rows,
+        "regressions": bad,
+        "rules": {r: {"name": rules[r].name, "title": said(rules[r].title)} for r in named},
+    }
+
+
+def _verdicts(sides: tuple[Side, Side], pairs: Pairs, limits: Limits) -> Verdicts:
+    before, after = sides
+    b, a = before.times.part(pairs.before), after.times.part(pairs.after)
+    # many verdicts are given at once: together they may be wrong as seldom as the one about the frame
+    tests = int(((b.count > 0) & (a.count > 0)).sum())
+    within = np.maximum(before.noise[pairs.before], after.noise[pairs.after])
+    return Verdicts(b, a, replace(limits, tests=tests), within)
+
+
+def _changed(sides: tuple[Side, Side], pairs: Pairs) -> Masks:
+    """Of which pairs a rule says something else than before, where it can be told on both sides."""
+    first, second = sides[0].told[:, pairs.before], sides[1].told[:, pairs.after]
+    changed: Masks = ((first != second) & (first != UNTOLD) & (second != UNTOLD)).any(axis=0)
+    return changed
+
+
+def _regressions(after: Side, pairs: Pairs, verdicts: Verdicts, threshold: float) -> list[str]:
+    """Names of all pairs that are slower by more than the threshold, listed or not."""
+    slower = verdicts.are(SLOWER) & verdicts.above(threshold)
+    return [after.who[i].name for i in pairs.after[slower].tolist()]
+
+
+def _frames(d: Diagnosis) -> list[float]:
+    return [p.capture.frame_ns for p in d.parts if p.capture.frame_ns > 0]
+
+
+def _outside(before: Diagnosis, after: Diagnosis, limits: Limits) -> Outside | None:
+    """What lies under no workload, told apart from the work: its change is no change of any workload."""
+    sides = [[p.capture for p in d.parts if p.capture.frame_ns > 0] for d in (before, after)]
+    if not all(sides) or any(c.timeline for side in sides for c in side):
+        return None
+    left = [[c.uncovered_ns for c in side] for side in sides]
+    if not any(any(side) for side in left):
+        return None
+    # a frame whose workloads carry no times has nothing to be told apart
+    b, a = ([t for c in side if (t := c.frame_ns - c.uncovered_ns) > 0] for side in sides)
+    return (
+        {"before_ns": middle(left[0]), "after_ns": middle(left[1]), "workloads": judge(b, a, limits)}
+        if b and a
+        else None
+    )
+
+
+def _listed(sides: tuple[Side, Side], pairs: Pairs, verdicts: Verdicts, few: Sequence[int]) -> list[Paired]:
+    before, after = sides
+    both = zip(before.explained(pairs.before[few].tolist()), after.explained(pairs.after[few].tolist()), strict=True)
+    return [_pair(b, a, pairs.how[i], verdicts.at(i)) for i, (b, a) in zip(few, both, strict=True)]
+
+
+def _pair(b: Item, a: Item, how: str, judged: Judged) -> Paired:
+    judged["remarks"] += factors.remarks(b, a)
+    # what was blind on one side can be neither fixed nor new there
+    fixed = _rules(b, a, (FIRED, ABSENT))
+    predicted = promised(b, fixed, [r for r, told in b.rules.items() if told == FIRED], judged)
+    changes = _changes(b, a, judged["verdict"])
+    return {
+        **_name(a.who),
+        "kind": a.who.kind or b.who.kind or None,
+        **judged,
+        "was": None if b.who.full == a.who.full else _name(b.who),
+        "matched": how,
+        "calls": [number(median(b.calls)), number(median(a.calls))],
+        "repeats": [len(b.times), len(a.times)],
+        "reading": _sentence(judged, changes, b, a),
+        "changes": changes,
+        "fixed": fixed,
+        "remaining": _rules(b, a, (FIRED, FIRED)),
+        "new": _rules(b, a, (ABSENT, FIRED)),
+        "unknown": _rules(b, a, (FIRED, UNTOLD), (UNTOLD, FIRED)),
+        "predicted": predicted,
+    }
+
+
+def _rules(b: Item, a: Item, *said: tuple[int, int]) -> list[str]:
+    """Rules that say these things of both sides."""
+    return sorted(r for r, told in b.rules.items() if (told, a.rules[r]) in said)
+
+
+def _name(who: Who) -> Name:
+    return {"name": who.name, "path": who.path.split(SEP) if who.path else []}
+
+
+def _changes(b: Item, a: Item, verdict: str) -> list[Change]:
+    first = {m: median(v) for m, v in b.values.items()}
+    second = {m: median(v) for m, v in a.values.items()}
+    out: list[Change] = []
+    for metric in (m for m in first if m in second):
+        x, y = first[metric], second[metric]
+        noise = max(_relative(b.values[metric]), _relative(a.values[metric]))
+        text, sense = reading(Move(metric, x, y, verdict, first, second), noise)
+        unit = schema.get(metric).unit
+        shown_x, shown_unit = display(x, unit)
+        out.append(
+            {
+                "metric": metric,
+                "label": said(schema.get(metric).label),
+                "before": number(shown_x),
+                "after": number(display(y, unit)[0]),
+                "unit": shown_unit,
+                "ratio": number(y / x, 4) if x else None,
+                "reading": said(text),
+                "sense": sense or "neutral",
+                "moved": moved(metric, x, y, noise),
+            }
+        )
+    out.sort(key=lambda c: (c["metric"] != "gpu.time", not c["moved"], -_weight(c)))
+    return out
+
+
+def _relative(values: Sequence[float]) -> float:
+    middle = abs(median(values))
+    return (max(values) - min(values)) / middle if len(values) > 1 and middle else 0.0
+
+
+def _weight(c: Change) -> float:
+    """How far a counter moved, so that the largest movements stand first: points for percentages, else parts."""
+    before, after = c["before"] or 0.0, c["after"] or 0.0
+    gap = float(abs(after - before))
+    return gap / 100 if c["unit"] == "%" else min(0.5, gap / max(abs(before), abs(after), 1e-12))
+
+
+def _sentence(judged: Judged, changes: Sequence[Change], b: Item, a: Item) -> str:
+    if judged["speedup"] is None:
+        return "No duration on both sides: no verdict."
+    word = change(judged)
+    if median(b.calls) != median(a.calls):
+        word += f"; {median(b.calls):g} calls before, {median(a.calls):g} after, totals are compared"
+    # excused only where the time fell: a counter that fell with it is nothing to worry about
+    told = [c for c in changes if c["moved"] and c["metric"] != "gpu.time" and "not a regression" in c["reading"]]
+    if judged["verdict"] == FASTER and told:
+        names = " and ".join(f"{_moved(c)} {c['label']}" for c in told[:2])
+        word += f"; {names} {'is' if len(told[:2]) == 1 else 'are'} not a regression"
+    return f"{word[0].upper()}{word[1:]}."
+
+
+def _moved(c: Change) -> str:
+    return "higher" if (c["after"] or 0.0) > (c["before"] or 0.0) else "lower"
+
+
+def _unmatched(sides: tuple[Side, Side], alone: tuple[list[int], list[int]], full: bool) -> list[Alone]:
+    few = alone if full or sum(map(len, alone)) <= ALL else longest(sides, alone)
+    times = [side.times.middle for side in sides]
+    return [
+        {"side": word, **_name(side.who[i]), "kind": side.who[i].kind or None, "duration_ns": number(float(ns[i]), 3)}
+        for word, side, ns, some in zip(("before", "after"), sides, times, few, strict=True)
+        for i in some
+    ]
+
+
+def _inputs(d: Diagnosis) -> list[Input]:
+    return [
+        {
+            "path": p.capture.input.path,
+            "sha256": p.capture.sha256,
+            "dialect": p.capture.input.dialect,
+            "setting": setting(p.view),
+        }
+        for p in d.parts
+    ]

@@ -1,0 +1,74 @@
+"""Two timelines side by side: busy and idle time by what is to blame, launches, copies, kernels; medians of repeats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from statistics import median
+
+from triage.capture.timeline.targets import targets
+from triage.capture.trace_nouns import GAPS, Timeline
+from triage.diagnosis.diagnosis_result import Diagnosis
+from triage.document.numbers import number
+from triage.ground.gap_reasons import GAP_WORDS
+from triage.products.compare.compare_result import Row
+
+KERNELS = 10  # whose totals are listed
+
+
+def timeline(before: Diagnosis, after: Diagnosis) -> list[Row]:
+    """Rows of what both sides can tell; empty where a side has no timeline."""
+    sides = [[p.capture.timeline for p in d.parts if p.capture.timeline] for d in (before, after)]
+    if not all(sides):
+        return []
+    out = []
+    for what, unit, of in _measures():
+        a, b = (median(of(t) for t in side) for side in sides)
+        if a or b:
+            out.append(_row(what, unit, a, b))
+    return out + _kernels(before, after)
+
+
+def _measures() -> Iterator[tuple[str, str, Callable[[Timeline], float]]]:
+    """(what, unit, how): times of all devices together."""
+    yield "span", "ns", lambda t: sum(d.span_ns for d in t.devices)
+    yield "busy", "ns", lambda t: sum(d.busy_ns for d in t.devices)
+    yield "idle", "ns", lambda t: sum(d.idle_ns for d in t.devices)
+    for cause in GAPS:
+        yield f"idle: {GAP_WORDS[cause].name}", "ns", _blamed(cause)
+    yield "copies with nothing beside them", "ns", lambda t: sum(d.copies_alone_ns for d in t.devices)
+    yield "kernels", "count", lambda t: sum(d.kernels for d in t.devices)
+    yield "graph launches", "count", lambda t: sum(d.graph_launches for d in t.devices)
+    yield "launch calls", "count", lambda t: t.host.launches if t.host else 0
+    yield "waits of the host", "count", lambda t: t.host.syncs if t.host else 0
+    yield "copies", "count", lambda t: sum(d.copies for d in t.devices)
+    yield "bytes to the devices", "byte", lambda t: sum(d.h2d_bytes for d in t.devices)
+    yield "bytes from the devices", "byte", lambda t: sum(d.d2h_bytes for d in t.devices)
+    yield "waiting in collectives", "ns", lambda t: sum(d.wait_ns for d in t.devices)
+
+
+def _blamed(cause: str) -> Callable[[Timeline], float]:
+    return lambda t: sum(d.gap(cause).blamed_ns for d in t.devices)
+
+
+def _kernels(before: Diagnosis, after: Diagnosis) -> list[Row]:
+    """Total time of the kernels that take most on either side."""
+    sides: list[dict[str, list[float]]] = []
+    for d in (before, after):
+        found: dict[str, list[float]] = {}
+        for part in d.parts:
+            for t in targets(part.capture.table.trace, None) if part.capture.table.trace else ():
+                found.setdefault(t.name, []).append(float(t.ns))
+        sides.append(found)
+    a, b = ({name: median(times) for name, times in found.items()} for found in sides)
+    named = sorted({*a, *b}, key=lambda n: (-max(a.get(n, 0.0), b.get(n, 0.0)), n))[:KERNELS]
+    return [_row(f"kernel {n}", "ns", a.get(n, 0.0), b.get(n, 0.0)) for n in named]
+
+
+def _row(what: str, unit: str, before: float, after: float) -> Row:
+    return {
+        "what": what,
+        "unit": unit,
+        "before": number(before, 1),
+        "after": number(after, 1),
+        "ratio": number(after / before, 4) if before else None,
+    }

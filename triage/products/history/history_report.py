@@ -1,0 +1,239 @@
+"""Gates and trends (triage-history/1) -> terminal, Markdown, HTML, JUnit or JSON text."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from triage.capture.capture import SEP
+from triage.files import plain_json
+from triage.ground.errors import ReportError
+from triage.ground.phrasing import percent, plural
+from triage.products.history.gate import line
+from triage.products.history.history_result import Gate, Line, Moved
+from triage.products.history.record import shown
+from triage.products.noise import unknown
+from triage.rendering import declared, templates
+from triage.rendering.escape import clean, short
+from triage.rendering.junit_xml import Case, Failure, Suite, junit_xml
+from triage.rendering.phrases import time
+
+GATE = ("terminal", "markdown", "json", "junit")
+TREND = ("terminal", "html", "json")
+SHORT = 20  # moved markers listed
+WIDE = 60  # characters of a spark line
+BARS = "▁▂▃▄▅▆▇█"
+
+
+def date(at: int) -> str:
+    """`2026-05-01`."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")
+
+
+def as_json(doc: Mapping[str, Any]) -> str:
+    """A document as its text."""
+    return plain_json.dumps(doc, indent=1) + "\n"
+
+
+def gate(doc: Gate, format: str, full: bool = False) -> str:
+    """The report of a gate; raises ReportError for an unknown format."""
+    if format == "json":
+        return as_json(doc)
+    if format == "junit":
+        return _junit(doc)
+    if format not in GATE:
+        raise ReportError(f"no gate format is called {format!r}", f"formats: {', '.join(GATE)}")
+    moved = [*doc["slower"], *doc["faster"]]
+    shown_rows = moved if full else moved[:SHORT]
+    title = f"{doc['scope'] or 'Frame'} at {doc['build']['revision'][:12]}"
+    words: dict[str, Any] = {
+        "title": title,
+        "verdict": verdict(doc),
+        "rows": [_row(m) for m in shown_rows],
+        "more": len(moved) - len(shown_rows),
+        "failed": doc["failed"],
+        "unsure": [
+            f"{shown(SEP.join(u['marker']))} {u['change'] * 100:.1f} % longer so far: {unknown(u['needs'])}"
+            for u in doc["cannot_tell"]
+        ],
+        "notes": doc["notes"],
+        "held": _held(doc),
+    }
+    if format == "terminal":
+        words["lines"] = _lines(doc, shown_rows, words)
+        words["title"] = textwrap.fill(f"{title}: {words['verdict']}", 80, break_on_hyphens=False)
+    return templates.render(declared.templates("history")[format], **words)
+
+
+def verdict(doc: Gate) -> str:
+    """One sentence."""
+    failing = sum(m["failing"] for m in doc["slower"]) + len(doc["over_budget"])
+    if doc["builds"] < 2 and not failing:
+        return "nothing to compare with yet."
+    counts = [plural(len(doc["slower"]), "marker") + " slower"] if doc["slower"] else []
+    counts += [f"{len(doc['faster'])} faster"] if doc["faster"] else []
+    counts += [f"{len(doc['over_budget'])} over budget"] if doc["over_budget"] else []
+    counts += [f"{len(doc['cannot_tell'])} cannot be told"] if doc["cannot_tell"] else []
+    return (", ".join(counts) or "nothing moved") + f" against {doc['against']}."
+
+
+def _held(doc: Gate) -> str:
+    seen = f"; a usual marker's step of {percent(doc['visible'])} shows at once" if doc["visible"] else ""
+    return (
+        f"{plural(doc['builds'], 'build')} with {plural(doc['runs'], 'run')} looked at{seen}, a smaller one within the "
+        "builds that follow. Noise is measured on the runs; one build of a hundred is named wrongly at most."
+    )
+
+
+def _row(m: Moved) -> dict[str, Any]:
+    others = [r[:12] for r in m["between"] if r != m["by"]["revision"]]
+    new = "" if m["was"] == m["cause"] else " (new there)"
+    return {
+        "verdict": m["verdict"],
+        "marker": shown(SEP.join(m["marker"])),
+        "before_ns": m["before_ns"],
+        "after_ns": m["after_ns"],
+        "change": f"{m['change'] * 100:+.1f} %",
+        "since": m["by"]["revision"][:12] + (f" or {', '.join(others[:3])}" if others else ""),
+        "date": date(m["by"]["at"]),
+        "by": f"{m['title']}{new}" if m["title"] else "–",
+    }
+
+
+def _lines(doc: Gate, moved: Sequence[Moved], words: Mapping[str, Any]) -> list[str]:
+    out: list[str] = []
+    for m in moved:
+        out += _wrapped(f"{time(m['before_ns'])} -> {time(m['after_ns'])}: {line(m)}", "  ")
+    if words["more"]:
+        out.append(f"  {plural(words['more'], 'marker')} more moved (--full lists them)")
+    for o in doc["over_budget"]:
+        out += _wrapped(f"{o['budget']}: {time(o['ns'])}, budget {time(o['allowed_ns'])}", "  ")
+    for u in words["unsure"]:
+        out += _wrapped(u, "  ")
+    for n in doc["notes"]:
+        out += _wrapped(f"note: {n}")
+    return [*out, *([""] if out else []), *_wrapped(words["held"])]
+
+
+def _wrapped(text: str, lead: str = "") -> list[str]:
+    return textwrap.wrap(
+        clean(text), 80, initial_indent=lead, subsequent_indent=lead + "  " if lead else "", break_on_hyphens=False
+    )
+
+
+def _junit(doc: Gate) -> str:
+    """A case per marker that moved or is over its budget, and one for the build itself: names that stay."""
+    cases = [Case("gate", "no regression", 0.0, None, [verdict(doc), *doc["notes"]])]
+    if doc["failed"]:
+        cases[0] = Case("gate", "no regression", 0.0, Failure(doc["failed"][0], "regression", doc["failed"]))
+    for m in (*doc["slower"], *doc["faster"]):
+        *path, name = m["marker"]
+        failure = Failure(line(m), "regression", [line(m)]) if m["failing"] else None
+        out = [] if failure else [line(m)]
+        cases.append(Case(clean(".".join(path)) or "frame", clean(name), (m["after_ns"] or 0) / 1e9, failure, out))
+    for o in doc["over_budget"]:
+        why = f"{time(o['ns'])}, budget {time(o['allowed_ns'])}"
+        cases.append(Case("budget", clean(o["budget"]), o["ns"] / 1e9, Failure(why, "budget", [why])))
+    return "".join(junit_xml("triage history gate", [Suite(clean(doc["scope"] or "frame"), cases)]))
+
+
+def trend(doc: Line, format: str, full: bool = False) -> str:
+    """The report of a trend; raises ReportError for an unknown format."""
+    if format == "json":
+        return as_json(doc)
+    if format not in TREND:
+        raise ReportError(f"no trend format is called {format!r}", f"formats: {', '.join(TREND)}")
+    points = doc["points"]
+    what = "would give back" if doc["of"] == "cause" else "takes"
+    names = {"frame": "The frame", "cause": f"Cause {doc['what']}"}
+    head = names.get(doc["of"]) or (doc["what"] if doc["of"] == "marker" else f"{doc['what']} ({doc['of']})")
+    said = (
+        f"{head} {what} {time(points[-1]['ns'])} at {points[-1]['build']['revision'][:12]}, "
+        f"{_span([p['ns'] for p in points])} over {plural(len(points), 'build')}."
+        if points
+        else f"{head}: no times."
+    )
+    if format == "html":
+        from triage.rendering.html import page  # a terminal needs no pages
+
+        return templates.render(
+            declared.templates("history")["trend"],
+            page=page.shell((*page.STYLES, "compare.css.j2")),
+            title=f"{head} over {plural(len(points), 'build')}",
+            verdict=said,
+            chart=chart(doc),
+            rows=[_row(m) for m in doc["moved"]],
+            points=[{**p, "date": date(p["build"]["at"])} for p in reversed(points)],
+            held="A step is more than the noise of the runs.",
+        )
+    lines = _wrapped(said)
+    if points:
+        newest = points[-WIDE:]
+        lines += ["", f"{spark([p['ns'] for p in newest])}  {time(newest[-1]['ns'])}"]
+        ends = f"{date(newest[0]['build']['at'])} {newest[0]['build']['revision'][:12]}"
+        lines.append(f"{ends} to {date(newest[-1]['build']['at'])} {newest[-1]['build']['revision'][:12]}")
+    if doc["moved"]:
+        lines += ["", "Steps"]
+    steps = doc["moved"] if full else doc["moved"][-SHORT:]
+    for m in steps:
+        lines += _wrapped(f"{date(m['by']['at'])}  {time(m['before_ns'])} -> {time(m['after_ns'])}: {_step(m)}", "  ")
+    return "\n".join(lines) + "\n"
+
+
+def _step(m: Moved) -> str:
+    row = _row(m)
+    by = f", by: {short(row['by'], 60)}" if m["title"] else ""
+    return f"{row['change']} since {row['since']}{by}"
+
+
+def _span(values: Sequence[float]) -> str:
+    return f"{time(min(values))} to {time(max(values))}"
+
+
+def spark(values: Sequence[float]) -> str:
+    """One character per value; of values all alike, the lowest."""
+    low, high = min(values), max(values)
+    # a flat line shall look flat: less than 2 % is drawn as nothing
+    span = max(high - low, 0.02 * high) or 1.0
+    return "".join(BARS[min(len(BARS) - 1, int((v - low) / span * len(BARS)))] for v in values)
+
+
+def chart(doc: Line) -> dict[str, Any]:
+    """Coordinates of the page's drawing: points in the order of builds, equally far apart."""
+    width, height, left, right, top, foot = 1000, 300, 60, 10, 10, 24
+    points = doc["points"]
+    if not points:
+        return {"width": width, "height": height, "marks": [], "spans": [], "points": "", "steps": [], "dates": []}
+    low, high = min(p["low"] for p in points), max(p["high"] for p in points)
+    low, high = low - 0.05 * (high - low or high or 1), high + 0.05 * (high - low or high or 1)
+
+    def x(i: int) -> float:
+        return round(left + (width - left - right) * i / max(1, len(points) - 1), 1)
+
+    def y(ns: float) -> float:
+        return round(top + (height - top - foot) * (high - ns) / (high - low), 1)
+
+    place = {p["build"]["revision"]: i for i, p in enumerate(points)}
+    marks = [low + (high - low) * tenth / 10 for tenth in (1, 5, 9)]
+    return {
+        "width": width,
+        "height": height,
+        "marks": [(y(v), time(v)) for v in marks],
+        "spans": [
+            (
+                x(i),
+                y(p["high"]),
+                y(p["low"]),
+                f"{p['build']['revision'][:12]} {date(p['build']['at'])}: {time(p['ns'])}",
+            )
+            for i, p in enumerate(points)
+        ],
+        "points": " ".join(f"{x(i)},{y(p['ns'])}" for i, p in enumerate(points)),
+        "steps": [(x(place[m["by"]["revision"]]), m["verdict"]) for m in doc["moved"] if m["by"]["revision"] in place],
+        "dates": [
+            (x(0), date(points[0]["build"]["at"]), "start"),
+            (x(len(points) - 1), date(points[-1]["build"]["at"]), "end"),
+        ][: len(points)],
+    }

@@ -1,0 +1,83 @@
+"""The trend of the frame, of markers, or of a cause, build by build."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from triage.ground.errors import TriageError
+from triage.products.history.changepoints import Floats, levels, shifts
+from triage.products.history.gate import matches, moved, named
+from triage.products.history.history_result import SCHEMA, Line, Point
+from triage.products.history.store import Build, Database
+from triage.products.history.trend import FRAME, Trend, load
+from triage.products.noise import FLOOR
+
+
+def trend_of(db: Database, order: Sequence[Build], what: str = "", floor: float = FLOOR) -> Line:
+    """The trend over these builds. what: "" for the frame, a glob over markers, or the id of a cause.
+
+    A glob that names several markers is their sum. Raises TriageError for what is neither.
+    """
+    trend = load(db, order)
+    if not what or what.lower() == "frame":
+        return _line(trend, "frame", FRAME, trend.times[:, -1:], FRAME, floor)
+    mine = [m for m, name in enumerate(trend.markers[:-1]) if matches(name, what)]
+    if mine:
+        rows = trend.times[:, mine]
+        total = np.where(np.isfinite(rows).any(axis=1), np.nansum(rows, axis=1), np.nan)[:, None]
+        name = trend.markers[mine[0]] if len(mine) == 1 else what
+        return _line(trend, "marker" if len(mine) == 1 else f"{len(mine)} markers", what, total, name, floor)
+    saved = _saved(db, order, what)
+    if saved is None:
+        raise TriageError(
+            f"{what!r}: no marker and no cause of these builds", "see: triage history show, triage list causes"
+        )
+    return _line(trend, "cause", what, saved, what, floor)
+
+
+def _saved(db: Database, order: Sequence[Build], cause: str) -> Floats | None:
+    """What a cause would give back in each run; nothing where it is not on the list."""
+    found = next(db.rows("SELECT id FROM cause WHERE name = ?", (int,), (cause,)), None)
+    if found is None:
+        return None
+    by: dict[int, float | None] = dict(db.rows("SELECT run, saved_ns FROM todo WHERE cause = ?", (int, float), found))
+    return np.array([[by.get(r) or 0.0] for b in order for r in b.runs])
+
+
+def _line(trend: Trend, kind: str, what: str, values: Floats, name: str, floor: float) -> Line:
+    points: list[Point] = []
+    for i, b in enumerate(trend.builds):
+        mine = values[trend.of == i, 0]
+        mine = mine[np.isfinite(mine)]
+        if len(mine):
+            low, middle, high = float(mine.min()), float(np.median(mine)), float(mine.max())
+            points.append({"build": named(b), "ns": round(middle, 1), "low": round(low, 1), "high": round(high, 1)})
+    alone = Trend(
+        trend.builds,
+        [name],
+        values,
+        trend.of,
+        trend.cause[:, -1:] if name == FRAME else _cause(trend, name),
+        trend.causes,
+    )
+    steps = shifts(levels(np.where(values > 0, values, np.nan), trend.of, len(trend.builds), floor), floor)
+    starts = [0, *(s.at for s in steps)]
+    return {
+        "schema": SCHEMA,
+        "kind": "trend",
+        "what": what,
+        "of": kind,
+        "scope": trend.builds[-1].key.scope if trend.builds else "",
+        "device": trend.builds[-1].key.device if trend.builds else "",
+        "points": points,
+        "moved": [moved(alone, s, starts[i]) for i, s in enumerate(steps)],
+    }
+
+
+def _cause(trend: Trend, name: str) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+    if name in trend.markers:
+        m = trend.markers.index(name)
+        return trend.cause[:, m : m + 1]
+    return np.full((len(trend.of), 1), -1, dtype=np.int64)

@@ -1,0 +1,116 @@
+"""`triage check --coverage`: which rules never speak on a sample capture, which thresholds decide nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from triage.capture.capture import Capture
+from triage.derive import View
+from triage.diagnosis.diagnosing import Diagnostician
+from triage.files.bundled import share
+from triage.ground.errors import TriageError
+from triage.ground.method import REVISIONS
+from triage.inference.evaluate import infer
+from triage.products.rule_checks import boundary
+from triage.rulebook.packs import Rulebook
+from triage.rulebook.rule import Rule
+
+DEEPEST = 4  # levels of sample_captures that are looked into
+
+
+@dataclass(slots=True)
+class Coverage:
+    """What the samples and the embedded tests exercise. Rule ids, and (rule id, threshold) pairs."""
+
+    captures: int = 0
+    fired: set[str] = field(default_factory=set)
+    overruled: set[str] = field(default_factory=set)
+    possible: set[str] = field(default_factory=set)
+    undecided: list[tuple[str, str]] = field(default_factory=list)
+
+
+def samples(base: Path | None = None) -> Iterator[Capture]:
+    """Every bundled capture that a reader takes; a folder that is one export is read as a whole."""
+    from triage.reading import reader
+
+    def walk(path: Path, depth: int) -> Iterator[Capture]:
+        for p in sorted(path.iterdir()):
+            # README.md and ORIGIN.txt: the samples' papers, no samples
+            if p.name.startswith((".", "_")) or (
+                p.suffix.lower() in (".txt", ".md", ".py", ".json") and p.stem.isupper()
+            ):
+                continue
+            try:
+                yield reader.read(str(p))
+            # a file that no reader takes is passed over; a folder may hold exports of its own
+            except TriageError:
+                if p.is_dir() and depth < DEEPEST:
+                    yield from walk(p, depth + 1)
+
+    yield from walk(base or share("sample_captures"), 0)
+
+
+def measure(book: Rulebook, captures: Iterator[Capture] | None = None) -> Coverage:
+    """Run every rule on every sample under both methods, and every embedded test's conditions."""
+    doctors = [Diagnostician(book, m) for m in REVISIONS]
+    out = Coverage()
+    for capture in samples() if captures is None else captures:
+        out.captures += 1
+        for doctor in doctors:
+            views = [(View(capture), doctor.workload)]
+            if doctor.frame:
+                # frame facts come out of a diagnosis, which need not list anything for that
+                views.append((View(doctor.diagnose([capture], top=0).parts[0].frame), doctor.frame))
+            for view, engine in views:
+                _note(out, infer(view, engine), book)
+    out.undecided = [(r.id, name) for r in book.rules for name in undecided(r)]
+    return out
+
+
+def _note(out: Coverage, truth: Any, book: Rulebook) -> None:
+    for index, fired in truth.fired.items():
+        if np.any(fired):
+            out.fired.add(book.rules[index].id)
+    for index, possible in truth.possible.items():
+        if np.any(possible):
+            out.possible.add(book.rules[index].id)
+    out.overruled |= {book.rules[index].id for index in truth.overruled}
+
+
+def undecided(rule: Rule) -> list[str]:
+    """Thresholds of a rule's conditions at which no test that fires can be made to stop."""
+    return list(dict.fromkeys(name for _, _, name, found in boundary.boundaries(rule) if found is None))
+
+
+def report(book: Rulebook) -> str:
+    """The coverage as lines for people."""
+    c = measure(book)
+    silent = [r for r in book.rules if r.id not in c.fired and r.id not in c.overruled]
+    vetoed = [r for r in book.rules if r.id in c.overruled and r.id not in c.fired]
+    thresholds = len({(r.id, name) for r in book.rules for _, _, name in boundary.questions(r)})
+    lines = ["", f"{len(c.fired)} of {len(book.rules)} rules fire on at least one of {c.captures} sample captures."]
+    lines += _listing("always overruled there", vetoed, c)
+    lines += _listing("never fire there", silent, c)
+    lines.append(
+        f"{thresholds - len(c.undecided)} of {thresholds} thresholds decide: a test that fires stops where one fact "
+        "crosses them."
+    )
+    lines += [f"  {rule}.{name}: no fact of any test makes it decide" for rule, name in c.undecided]
+    return "\n".join(lines)
+
+
+def _listing(title: str, rules: list[Rule], c: Coverage) -> list[str]:
+    if not rules:
+        return []
+    return [
+        f"{len(rules)} {title}:",
+        *(
+            f"  {r.id} {r.name}" + ("" if r.id in c.possible or r.id in c.overruled else " (excluded everywhere)")
+            for r in rules
+        ),
+    ]

@@ -1,0 +1,98 @@
+"""The published cases: the P3 article's own workloads, through the real readers, rules and engine.
+
+The facts are sample captures (sample_captures/generic), what the article concludes is p3_cases.json beside this file.
+`triage check` runs them, so a rule edit that contradicts the article is caught where it is made.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from triage.diagnosis.diagnosing import Diagnostician
+from triage.dialects import Options
+from triage.document import assembling
+from triage.files.bundled import share
+from triage.reading import reader
+from triage.rulebook.packs import Rulebook
+
+BOUND_TOLERANCE = 0.002  # the article's bounds are recomputed from SOL% with one decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One workload of the article by one revision of the method. want: what the article concludes."""
+
+    file: str
+    method: str
+    device: str
+    workload: str
+    want: dict[str, Any]
+
+    @property
+    def label(self) -> str:
+        """`p3_examples_v2.csv: DrawBlurXPS`."""
+        return f"{Path(self.file).name}: {self.workload}"
+
+
+@cache
+def cases() -> tuple[Case, ...]:
+    """Every published case, in file order."""
+    data = json.loads((Path(__file__).parent / "p3_cases.json").read_text(encoding="utf-8"))
+    return tuple(
+        Case(c["file"], c["method"], c["device"], name, want)
+        for c in data["captures"]
+        for name, want in c["workloads"].items()
+    )
+
+
+def applicable(book: Rulebook) -> bool:
+    """Does this rulebook hold every rule that the cases speak of?"""
+    # a file with a mistake leaves its rule out: that is said already, and the cases would only repeat it
+    named = {r for c in cases() for key in ("fires", "absent") for r in c.want.get(key, ())}
+    return named <= set(book.by_name)
+
+
+def run(book: Rulebook, engine: str = "") -> Iterator[tuple[Case, list[str]]]:
+    """(case, what differs from the article) for every case; an empty list where it agrees."""
+    experts: dict[str, Diagnostician] = {}
+    results: dict[tuple[str, str], dict[str, Any]] = {}
+    for case in cases():
+        key = (case.file, case.method)
+        if key not in results:
+            expert = experts.setdefault(case.method, Diagnostician(book, case.method, engine))
+            # the reader by name: these tables prove rules, not the detection of dialects
+            path = str(share("sample_captures") / case.file)
+            capture = reader.read(path, dialect="generic", device=case.device, marker="", options=Options())
+            results[key] = assembling.bundle(expert.diagnose([capture]), ways=False).document
+        yield case, differences(case.want, results[key], case.workload)
+
+
+def differences(want: dict[str, Any], result: dict[str, Any], name: str) -> list[str]:
+    """Where a JSON result departs from what a case wants of one workload."""
+    got = next((w for w in result["workloads"] if w["name"] == name), None)
+    if got is None:
+        return ["the workload is missing"]
+    out = [
+        f"{key} is {got[key]}, the article says {want[key]}"
+        for key in ("primary", "secondary")
+        if key in want and set(got[key]) != set(want[key])
+    ]
+    if "band" in want and got["band"] != want["band"]:
+        out.append(f"band is {got['band']}, the article says {want['band']}")
+    bound = want.get("bound_speedup")
+    if bound and abs((got["bound_speedup"] or 0.0) - bound) > BOUND_TOLERANCE:
+        out.append(f"bound is {got['bound_speedup']}, the article says {bound}")
+    for unit, grade in want.get("hit_grades", {}).items():
+        if got["hit_grades"].get(unit) != grade:
+            out.append(f"{unit} hit rate is graded {got['hit_grades'].get(unit)}, the article says {grade}")
+    found = [f["name"] for f in result["findings"] if f["workload"] == got["id"]]
+    out += [f"{rule} does not fire" for rule in want.get("fires", ()) if rule not in found]
+    out += [f"{rule} fires" for rule in want.get("absent", ()) if rule in found]
+    if "first" in want and found[:1] != [want["first"]]:
+        out.append(f"{(found or ['nothing'])[0]} ranks first, not {want['first']}")
+    return out

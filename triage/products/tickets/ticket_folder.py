@@ -1,0 +1,89 @@
+"""A folder of tickets: texts, attachments and tickets.json, which the next run reads with --since."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from triage.document.bundle import Bundle
+from triage.files import plain_json, writing
+from triage.ground.errors import TriageError
+from triage.products.tickets.compose import Ticket
+from triage.products.tickets.states import FIXED, settle
+from triage.rendering import formats
+
+SCHEMA = "triage-tickets/1"
+
+
+def read_old(path: Path) -> list[dict[str, Any]]:
+    """Entries of an earlier tickets.json; raises TriageError when it is none."""
+    try:
+        old = plain_json.load(path)
+        if old["schema"] != SCHEMA:
+            raise ValueError(f"schema {old['schema']!r}")
+        # what was not seen or fixed then is still known: it may come back
+        listed = [*old["tickets"], *old.get("missing", ())]
+        return [{**t, "fingerprint": str(t["fingerprint"]), "title": str(t["title"])} for t in listed]
+    except OSError as e:
+        raise TriageError(f"{path}: cannot be read ({e.strerror or e})", "give last run's tickets.json") from e
+    except (ValueError, KeyError, TypeError) as e:
+        raise TriageError(f"{path}: no list of tickets ({e})", "give last run's tickets.json") from e
+
+
+def write(
+    found: Sequence[Ticket], b: Bundle, out: Path, old: Sequence[dict[str, Any]] = (), scope: str = ""
+) -> list[dict[str, Any]]:
+    """Write tickets, attachments and tickets.json into a folder; returns the entries of `old` that are not found now."""
+    # before anything is written: it goes by the listing of the last run, which the new one replaces
+    _clear(out)
+    missing = settle(found, old, b, scope)
+    shared = []
+    for name, format in (("diagnosis.html", "html"), ("diagnosis.json", "json")):
+        if format in formats.formats():
+            with writing.atomic(out / name) as put:
+                formats.render(b, format, put, full=True)
+            shared.append(name)
+    for t in found:
+        # the name is for people, and cut; the fingerprint keeps the folders of two tickets apart
+        folder = f"{re.sub(r'[^a-z0-9-]', '-', t.cause['cause'])[:60]}-{t.fingerprint[:8]}"
+        texts = {
+            # what GitHub takes as an issue's text, and Jira as a description
+            "ticket.md": t.body("markdown", 65_536),
+            "ticket.jira.txt": t.body("jira", 32_767),
+            "evidence.json": _json(t.evidence()),
+        }
+        for name, text in texts.items():
+            with writing.atomic(out / folder / name) as put:
+                put(text)
+        t.files = [*(f"{folder}/{name}" for name in texts), *shared]
+    fixed = [o for o in missing if o["state"] == FIXED]
+    listing = {
+        "schema": SCHEMA,
+        "tickets": [t.listing() for t in found],
+        "gone": [{k: o[k] for k in ("fingerprint", "title", "rule")} for o in fixed],
+        "missing": missing,
+    }
+    # last: it never lists what is not there
+    with writing.atomic(out / "tickets.json") as put:
+        put(_json(listing))
+    return missing
+
+
+def _json(data: object) -> str:
+    return plain_json.dumps(data, indent=1) + "\n"
+
+
+def _clear(out: Path) -> None:
+    """Remove the ticket texts an earlier run listed, so that a folder never shows yesterday's tickets."""
+    with contextlib.suppress(TriageError):
+        for t in read_old(out / "tickets.json"):
+            for name in t.get("files", []):
+                # a listing may come from anybody: nothing but names that `write` gives is ever removed
+                if re.fullmatch(r"[a-z0-9-]{1,80}/[a-z.]{1,40}", str(name)):
+                    (out / name).unlink(missing_ok=True)
+                    with contextlib.suppress(OSError):
+                        # a folder into which people laid something of their own stays
+                        (out / name).parent.rmdir()

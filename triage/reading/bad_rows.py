@@ -1,0 +1,70 @@
+"""Reading without the rows that do not fit: they are set aside, counted and named, and never used as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from triage import dialects
+from triage.capture.capture import Quality, Table
+from triage.capture.shape import Misfit
+from triage.capture.source import Source
+from triage.ground.errors import BadCapture
+from triage.reading import duplicates
+
+NAMED = 3  # rows that the remark names; the rest is counted
+ROUNDS = 20  # of setting aside; what still does not fit then is no table
+
+
+def read(module: dialects.Dialect, source: Source, options: dialects.Options) -> Table:
+    """The dialect's table, read again without rows that do not fit where there are some, with a remark for each file."""
+    found: dict[str, Misfit] = {}
+    sums: dict[int, str] = {}
+    for _ in range(ROUNDS):
+        try:
+            table = module.read(source, options)
+        except Misfit as e:
+            before = found.setdefault(e.path, e)
+            before.lines |= e.lines
+            source = source.without(e.path, e.lines)
+            continue
+        duplicates.refuse(table.files)
+        if not sums and source.find is None and (sums := duplicates.totals(table)):
+            source = source.without(table.files[0].path, sums)
+            continue
+        table.quality += [_remark(e, e.path == source.path) for e in found.values()]
+        table.quality += duplicates.remarks(table) + [_total(line, name) for line, name in sums.items()]
+        return table
+    first = next(iter(found.values()))
+    raise BadCapture(f"{first.path}: {_where(first)}; rows do not fit their header all over the file", "export again")
+
+
+def ends(files: Iterable[Source]) -> list[Quality]:
+    """A remark for each text file whose last line has no end: a number cut there still looks like a number."""
+    out = []
+    for file in files:
+        last = file.last_line
+        whole = last.endswith(("\n", "\r", '"', "}", "]", ")"))
+        if last.strip() and (not whole or last.rpartition("\n")[2].count('"') == 1):
+            what = f"the last line of {file.name} ends in {last[-12:]!r} without a line end: it may have been cut there"
+            out.append(Quality("no-last-line-end", what))
+    return out
+
+
+def _total(line: int, name: str) -> Quality:
+    said = f"line {line}: {name[:40]!r} is the sum or the mean of the other rows and no workload: set aside"
+    return Quality("total-row", said)
+
+
+def _remark(e: Misfit, alone: bool) -> Quality:
+    count = len(e.lines)
+    rows = f"{count} of {e.rows} {'row was' if count == 1 else 'rows were'}"
+    file = "" if alone else f" of {Path(e.path).name}"
+    more = f" and {count - NAMED} more" if count > NAMED else ""
+    return Quality(
+        "rows-set-aside", f"{rows} set aside{file}, for not fitting the header: {_where(e)}{more}", doubt=True
+    )
+
+
+def _where(e: Misfit) -> str:
+    return "; ".join(f"line {line}: {why}" for line, why in sorted(e.lines.items())[:NAMED])

@@ -1,0 +1,44 @@
+"""Findings as CSV that no spreadsheet takes for a program."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
+
+from triage.document.bundle import Bundle
+from triage.document.finding_rows import COLUMNS
+from triage.rendering.escape import clean
+
+Write = Callable[[str], Any]
+T = TypeVar("T")
+CHUNK = 1 << 16  # characters handed on at once
+
+
+def findings(b: Bundle, write: Write) -> None:
+    """One row per finding under COLUMNS."""
+    rows(write, [COLUMNS, *b.rows])
+
+
+def rows(write: Write, table: Iterable[Sequence[object]]) -> None:
+    """Rows as CSV (RFC 4180), every text inert."""
+    buffer = io.StringIO()
+    out = csv.writer(buffer, lineterminator="\r\n")
+    for row in table:
+        out.writerow([inert(v) for v in row])
+        if buffer.tell() > CHUNK:
+            write(buffer.getvalue())
+            buffer.seek(0)
+            buffer.truncate()
+    write(buffer.getvalue())
+
+
+def inert(value: T) -> T | str:
+    """A cell that no spreadsheet takes for a formula."""
+    if not isinstance(value, str):
+        return value
+    # cleaned first: a blank or an invisible character before `=` would hide it from the look at the first one
+    text = clean(value)
+    # spreadsheets take what follows an apostrophe for text; quotes alone do not keep a formula from running
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t") else text

@@ -1,0 +1,353 @@
+"""The result document packed for the page's script, in parts: what tables and drawings need, and per thousand
+workloads what a reader opens.
+
+Columns rather than rows: numbers of one kind lie beside each other, which packs several times smaller. Each part is
+compressed by itself and unpacked in the page when it is asked for (reports/_parts/unpack.js.j2 reads exactly this).
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import orjson
+
+from triage import schema
+from triage.capture.arrays import Indices
+from triage.capture.capture import SEP
+from triage.document.bundle import Bundle, Entry
+from triage.ground.limiters import BANDS, BY_ID, CLASSES, CONFIDENCE, LEVELS
+from triage.ground.method import HIGH, LOW
+from triage.ground.terminology import said, voice
+from triage.rendering import phrases
+from triage.rendering.escape import clean, short
+from triage.rendering.html.source_cells import Cells
+from triage.rendering.html.string_table import STATES, Strings, Words, rounded, significant, tenths
+from triage.rendering.html.tree_data import Nodes
+from triage.schema.derived import HARDWARE_UNITS, SHADER_PIPES, TILER_UNITS
+
+LONG = 2_000  # characters of a name the page keeps
+LEVEL = 5  # of compression: the highest takes four times as long for a twenty-fifth of the size
+CHUNK = 1_000  # workloads whose details are one part
+AHEAD = 2  # parts that are compressed while others are made
+_BANDS, _CONFIDENCE = tuple(BANDS), tuple(CONFIDENCE)
+Column = list[Any] | Indices | int  # 0 where every value is 0
+
+
+def pack(b: Bundle, nodes: Nodes, words: Words) -> Iterator[tuple[str, Any]]:
+    """Parts with their names: `core`, `d0`, `d1` ... (details), `more` (words, rules' advice, findings about the whole).
+
+    One after another, so that each can be packed and let go before the next is made. words: empty, for what is said.
+    """
+    yield "core", _core(b, nodes)
+    details = Details(b, words)
+    for k in range(0, len(b.workloads), CHUNK):
+        yield f"d{k // CHUNK}", details.chunk(k, k + CHUNK)
+    more = {
+        "S": words.s.list(),
+        "M": words.metric_rows,
+        "K": [list(k) for k in words.conditions],
+        "tails": words.tail_rows,
+        "files": list(words.files),
+        "shapes": [list(s) for s in words.shapes],
+        "frame": details.frame(),
+        "states": list(STATES),
+        "bandText": list(BANDS.values()),
+        "unitText": [said(_unit_meaning(u)) for u in _units(b.workloads.columns, Strings())],
+    }
+    yield "more", more
+
+
+def _core(b: Bundle, nodes: Nodes) -> dict[str, Any]:
+    """What the table, the drawing and the address need of every workload, findings in brief."""
+    names, units, causes = Strings(), Strings(), Strings()
+    columns, found = b.workloads.columns, b.findings
+    index = {w: i for i, w in enumerate(b.workloads.field("id"))}
+    rules: dict[str, int] = {}
+    rule_rows: list[list[str]] = []
+    for f in found:
+        if f["rule"] not in rules:
+            rules[f["rule"]] = len(rule_rows)
+            rule_rows.append([f["rule"], clean(f["title"]), f["name"], f["cause"]])
+        causes(f["cause"])
+    for item in b.todo:
+        causes(item["cause"])
+    limiter = np.concatenate([c.limiter for c in columns])
+    own, time, saved = (np.concatenate([getattr(c, key) for c in columns]) for key in ("own", "time", "saved"))
+    w_rows = {
+        # as steps from the one before: new names are numbered as they come
+        "name": np.diff(names.all(b.workloads.field("name"), lambda n: short(n, LONG)), prepend=0),
+        "path": names.all(b.workloads.field("paths"), lambda p: "/".join(p.split(SEP)) if p else ""),
+        "kind": _column(names.all(b.workloads.field("kind"))),
+        "calls": _column([(n or 1) - 1 for n in b.workloads.field("calls")]),
+        "self": significant(own, 5),
+        # inclusive time is told where it is not the same
+        "time": _column(significant(np.where(np.round(time, 3) == np.round(own, 3), 0.0, time), 5)),
+        "limiter": limiter,
+        "band": np.concatenate([c.bands for c in columns]),
+        "cause": _column([k for c in columns for k in _leaders(c, causes)]),
+        "saved": _column([ns or 0 for ns in significant(np.round(saved, 1), 4)]),
+        "dark": _column([0 if judged else 1 for judged in b.workloads.field("judged")]),
+        "sol": [_shares(columns, u) for u in _units(columns, units)],
+    }
+    gains = [f["gain"] or {} for f in found]
+    titles = {f["cause"]: f["title"] for f in reversed(found)} | {i["cause"]: i["title"] for i in b.todo}
+    return {
+        "n": len(index),
+        "item": voice().item,
+        "chunk": CHUNK,
+        "total": b.frame["duration_ns"],
+        "marks": [round(LOW * 100), round(HIGH * 100)],
+        "levels": list(LEVELS),
+        "confidence": list(_CONFIDENCE),
+        "high": _BANDS.index("high"),
+        "units": [said(u) for u in units.list()],
+        "caches": [said("TEX"), said("L2")],
+        "classes": list(CLASSES),
+        "classNames": [said(BY_ID[c].name) for c in CLASSES],
+        "classText": [said(BY_ID[c].meaning) for c in CLASSES],
+        "causes": [[c, titles.get(c, "")] for c in causes.list()],
+        "todo": [causes(i["cause"]) for i in b.todo],
+        "W": w_rows,
+        "R": rule_rows,
+        "F": {
+            "rule": [rules[f["rule"]] for f in found],
+            "w": [index.get(f["workload"], -1) for f in found],
+            "level": [LEVELS.index(f["level"]) for f in found],
+            "sure": [_CONFIDENCE.index(f["confidence"]) for f in found],
+            "saved": [rounded(g.get("saved_ns"), 4) for g in gains],
+            "part": [rounded(g.get("fraction"), 4) for g in gains],
+        },
+        "tree": _tree(nodes, names),
+        "names": names.list(),
+    }
+
+
+def _leaders(c: Any, causes: Strings) -> list[int]:
+    """1 + the cause that leads each workload, 0 for none."""
+    known = {k: causes(c.causes[k]) + 1 for k in np.unique(c.leader).tolist() if k >= 0}
+    return [known.get(k, 0) for k in c.leader.tolist()]
+
+
+def _units(columns: Sequence[Any], units: Strings) -> list[str]:
+    for c in columns:
+        for name, row in zip(c.units, c.pct, strict=True):
+            if np.isfinite(row).any():
+                units(name)
+    return units.list()
+
+
+def _shares(columns: Sequence[Any], unit: str) -> Indices:
+    """Share of peak in tenths of a percent, -1 where it was not measured."""
+    out = []
+    for c in columns:
+        row = c.pct[c.units.index(unit)] if unit in c.units else np.full(len(c), np.nan)
+        # counters of different replays can give more than 100 %, none less than nothing
+        out.append(_narrow(np.where(np.isfinite(row), np.maximum(0, tenths(row)), -1)))
+    return np.concatenate(out)
+
+
+def _narrow(values: Indices) -> Indices:
+    """Whole numbers in half the memory where they fit: a page holds dozens of columns over all workloads."""
+    fits = np.abs(values).max(initial=0) <= np.iinfo(np.int32).max
+    return values.astype(np.int32 if fits else np.int64)
+
+
+def _tree(nodes: Nodes, names: Strings) -> dict[str, Any]:
+    """Parents as distances, workloads as steps from the one before; time only where a group has some of its own."""
+    last, works = -1, []
+    for w in nodes.work:
+        works.append(w - last if w >= 0 else 0)
+        last = w if w >= 0 else last
+    return {
+        "up": [k - parent if parent >= 0 else 0 for k, parent in enumerate(nodes.parent)],
+        "w": works,
+        "group": names.all([n for n, w in zip(nodes.name, nodes.work, strict=True) if w < 0], lambda n: short(n, LONG)),
+        "whole": nodes.ns[0],
+    }
+
+
+class Details:
+    """What a reader of one workload opens: verdict, way through the tree, cells, findings, what was ruled out."""
+
+    def __init__(self, b: Bundle, words: Words) -> None:
+        self.b, self.p = b, words
+        self.columns = b.workloads.columns
+        self.ids = b.workloads.field("id")
+        self.found: dict[str, list[tuple[int, Entry]]] = {}
+        for k, f in enumerate(b.findings):
+            self.found.setdefault(f["workload"], []).append((k, f))
+        self.out: dict[str, list[Entry]] = {}
+        for r in b.ruled_out:
+            self.out.setdefault(r["workload"], []).append(r)
+        verdicts: dict[str, Any] = {}
+        said = b.workloads.field("verdict")
+        for text in dict.fromkeys(said):
+            verdicts[text] = words.t(text)
+        self.verdict = [verdicts[text] for text in said]
+        self.first, self.second = (
+            np.concatenate([getattr(c, flags).sum(axis=0) if c.units else np.zeros(len(c), int) for c in self.columns])
+            for flags in ("primary", "secondary")
+        )
+        self.grades = np.concatenate([c.tex * 4 + c.l2 for c in self.columns])
+        self.way, self.guide = self._ways()
+        self.rare = self._rare()
+
+    def chunk(self, first: int, last: int) -> dict[str, Any]:
+        """Columns over some workloads."""
+        ids = self.ids[first:last]
+        cells = [Cells(self.p) if i in self.found else None for i in ids]
+        findings = [
+            [self.finding(k, f, c) for k, f in self.found.pop(i, ())] if c else 0
+            for i, c in zip(ids, cells, strict=True)
+        ]
+        part = slice(first, last)
+        return {
+            "f": _column(findings),
+            "verdict": self.verdict[part],
+            "first": _column(self.first[part]),
+            "second": _column(self.second[part]),
+            "grades": _column(self.grades[part]),
+            "way": [[shape[part], _column(number[part])] for shape, number in self.way],
+            "guide": _column(self.guide[part]),
+            "out": _column([[self.p.t(r["why"]) for r in self.out.get(i, ())] or 0 for i in ids]),
+            "cells": _column([c.rows if c else 0 for c in cells]),
+            "line": _column([c.line if c else 0 for c in cells]),
+            **{key: _column([of.get(i, 0) for i in ids]) for key, of in self.rare.items()},
+        }
+
+    def _ways(self) -> tuple[list[tuple[Indices, Indices]], list[Any]]:
+        """Questions of the method, each (shape per workload, number in tenths of a percent); steps of other guides."""
+        ways = self.b.ways
+        if ways is None:
+            return [], []
+        known, guide = [], list[Any]()
+        for p, d in enumerate(ways.decisions):
+            shapes = [self.p.shape(s._asdict()) for s in d.shapes]
+            known.append(_narrow(np.array([*shapes, -1])))  # the last one for what is not asked
+            guide += [[self.p.shape(s) for s in ways.guided(p, i)] or 0 for i in range(len(self.columns[p]))]
+        out = []
+        for same in zip(*(d.questions for d in ways.decisions), strict=True):
+            shape = np.concatenate([of[q.shape] for of, q in zip(known, same, strict=True)])
+            # a question that nobody was asked needs no column
+            if (shape >= 0).any():
+                out.append((shape, np.concatenate([_narrow(_tenths(q.number, q.shape >= 0)) for q in same])))
+        return out, guide
+
+    def _rare(self) -> dict[str, dict[str, Any]]:
+        """What few workloads have, by id."""
+        chain, times, said = {}, {}, {}
+        for c in self.columns:
+            for i in c.listed:
+                if len(found := c.chain_of(i)) > 1:
+                    chain[c.id[i]] = [self.p.s(self.title(name)) for name in found]
+            for i in range(len(c)) if c.repeated else ():
+                if found := c.times(i):
+                    times[c.id[i]] = [rounded(found[k]) for k in ("min", "median", "max")]
+            for i, w in enumerate(c.rows.tolist()) if c.opinions else ():
+                if w in c.opinions:
+                    said[c.id[i]] = _opinions(c.opinions[w], self.p)
+        roof = {
+            name: [r["intensity"], r["rate"], r["peak"], r["bandwidth"], r["precision"]]
+            for name, r in self.b.rooflines.items()
+        }
+        return {"chain": chain, "times": times, "said": said, "roof": roof}
+
+    def title(self, cause: str) -> str:
+        """What people call a cause."""
+        known = self.b.causes.get(cause)
+        return known["title"] if known else cause.replace("-", " ")
+
+    def frame(self) -> dict[str, Any]:
+        """Findings about a whole capture."""
+        cells = Cells(self.p)
+        rows = [self.finding(k, f, cells) for found in self.found.values() for k, f in found]
+        return {"f": rows, "cells": cells.rows, "line": cells.line}
+
+    def finding(self, k: int, f: Entry, cells: Cells) -> list[Any]:
+        """[number, sentence, [likely, low, bound, share], evidence, tail, places in the code if any]."""
+        g = f["gain"]
+        return [
+            k,
+            self.p.t(f["message"]),
+            [rounded(g["fraction"]), rounded(g.get("low")), rounded(g.get("bound")), rounded(g["share"], 4)]
+            if g
+            else 0,
+            [[self.p.condition(e), cells.add(e["metric"], e["value"], e["unit"], e["source"])] for e in f["evidence"]],
+            self.p.tail(f),
+            *([[self.p.t(phrases.location(x)) for x in f["locations"]]] if f["locations"] else []),
+        ]
+
+
+def _tenths(ratio: Any, asked: Any) -> Any:
+    """Ratios as tenths of a percent; 0 where nothing is said of one."""
+    return np.where(asked & np.isfinite(ratio), tenths(ratio * 100), 0)
+
+
+# what is said here to a sentence of the profiler's own rules; of what is not in it there is nothing to say
+_HEARD = {"root": "the same root cause", "named": "named too", "ruled out": "ruled out", "blind": "not measured here"}
+
+
+def _opinions(said: Sequence[Entry], p: Words) -> list[Any]:
+    """[tool, rule, sentence, its gain, what is said here, our gain, why they differ] of the profiler's own rules."""
+    return [
+        [
+            short(o["tool"], 40),
+            short(o["rule"], 80),
+            p.s(short(o["text"], 600)),
+            o["speedup"] or 0,
+            p.s(_HEARD.get(o["verdict"], "")),
+            o["ours"] or 0,
+            p.s(short(o["why"] or "", 300)),
+        ]
+        for o in said[:12]
+    ]
+
+
+def _column(values: list[Any] | Indices) -> Column:
+    return values if (values.any() if isinstance(values, np.ndarray) else any(values)) else 0
+
+
+def _unit_meaning(shown: str) -> str:
+    """What a unit's speed of light measures."""
+    units = {f"{prefix}.throughput": name for prefix, name in HARDWARE_UNITS.items()} | TILER_UNITS | SHADER_PIPES
+    metric = next((metric for metric, name in units.items() if name == shown), "")
+    return schema.get(metric).meaning if schema.known(metric) else ""
+
+
+def blobs(parts: Iterable[tuple[str, Any]]) -> dict[str, str]:
+    """Parts as text, compressed while the next are made: that holds no lock of the interpreter. A few at a time are held."""
+    out: dict[str, str] = {}
+    with ThreadPoolExecutor(AHEAD) as pool:
+        waiting: deque[tuple[str, Future[str]]] = deque()
+        for name, data in parts:
+            waiting.append((name, pool.submit(_compressed, _dumped(data))))
+            del data  # of the first part, over all workloads, nothing is kept beside the next
+            if len(waiting) > AHEAD:
+                first, text = waiting.popleft()
+                out[first] = text.result()
+        out |= {name: text.result() for name, text in waiting}
+    return out
+
+
+def blob(data: Any) -> str:
+    """A part as text of letters that is inert inside a script element."""
+    return _compressed(_dumped(data))
+
+
+def _dumped(data: Any) -> bytes:
+    try:
+        return orjson.dumps(data, option=orjson.OPT_SERIALIZE_NUMPY)
+    except TypeError:  # a lone surrogate in somebody's path
+        text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=np.ndarray.tolist)
+        return text.encode("utf-8", "replace")
+
+
+def _compressed(dumped: bytes) -> str:
+    return base64.b64encode(zlib.compress(dumped, LEVEL)).decode()

@@ -1,0 +1,173 @@
+"""Strings, sentences, metrics and conditions of a page, each stored once.
+
+Most of a large result repeats: sentences that differ in their numbers only, rules, columns. A sentence becomes a
+skeleton and its numbers; reports/_parts/unpack.js.j2 puts them together again.
+"""
+
+from __future__ import annotations
+
+import builtins
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from triage import schema
+from triage.ground.terminology import said
+from triage.rendering import phrases
+from triage.rendering.escape import clean
+
+HOLE = "\x7f"  # stands for a number in a skeleton; clean() removes it from everything else
+STATES = ("limits", "passes", "not measured", "noted")  # of a step through a guide, in the script's order
+_NUMBER = re.compile(r"(\d[\d,]*(?:\.\d+)?(?:[eE][+-]?\d+)?)")
+_WHOLE = re.compile(r"0|[1-9]\d{0,8}")
+_DECIMAL = re.compile(r"(?:0|[1-9]\d{0,8})\.\d{0,5}[1-9]")
+
+
+class Strings:
+    """Texts by number."""
+
+    def __init__(self) -> None:
+        self.index: dict[str, int] = {}
+
+    def __call__(self, text: object) -> int:
+        """Index of a text, cleaned."""
+        return self.index.setdefault(clean(text), len(self.index))
+
+    def all(self, texts: Sequence[str], made: Callable[[str], str] = str) -> builtins.list[int]:
+        """Indices of many; made: what a text becomes, asked once for each that differs."""
+        known = {text: self(made(text)) for text in dict.fromkeys(texts)}
+        return [known[text] for text in texts]
+
+    def list(self) -> builtins.list[str]:
+        """All of them, in the order of their numbers."""
+        return list(self.index)
+
+
+class Words:
+    """Interns what sentences are made of while a document is packed."""
+
+    def __init__(self) -> None:
+        self.s = Strings()
+        self.metrics: dict[str, int] = {}
+        self.metric_rows: list[list[str]] = []
+        self.conditions: dict[tuple[Any, ...], int] = {}
+        self.tails: dict[str, int] = {}
+        self.tail_rows: list[Any] = []
+        self.files: dict[str, int] = {}
+        self.shapes: dict[tuple[Any, ...], int] = {}
+
+    def skeleton(self, text: str) -> tuple[int, list[Any]]:
+        """A sentence as the index of its skeleton, and its numbers."""
+        parts = _NUMBER.split(clean(text))  # words and numbers by turns
+        return self.s.index.setdefault(HOLE.join(parts[::2]), len(self.s.index)), [*map(literal, parts[1::2])]
+
+    def shape(self, step: Mapping[str, Any]) -> int:
+        """Index of a step through a guide: [question, metric, value, edge, answer, state]; a number stands where its value
+        has a hole."""
+        words = [step["ask"], step["value"].replace("{}", HOLE), step["edge"], step["answer"]]
+        ask, value, edge, answer = (self.s.index.setdefault(text, len(self.s.index)) for text in words)
+        metric = self.metric(step["metric"]) if step["metric"] else -1
+        return self.shapes.setdefault((ask, metric, value, edge, answer, STATES.index(step["state"])), len(self.shapes))
+
+    def t(self, text: str) -> Any:
+        """A sentence: the index of a string, or [index of its skeleton, number, ...]."""
+        # below that the skeleton and its list are longer than the text itself
+        if len(text) < 8:
+            return self.s(text)
+        at, numbers = self.skeleton(text)
+        return [at, *numbers] if numbers else at
+
+    def metric(self, name: str, unit: str = "") -> int:
+        """Index of a metric with its label, unit and meaning."""
+        if name not in self.metrics:
+            self.metrics[name] = len(self.metric_rows)
+            # a rule may compare a `let` of its own: then its unit is all that is known
+            known = schema.get(name) if schema.known(name) else None
+            self.metric_rows.append(
+                [clean(name), phrases.label(name), known.unit if known else unit, said(known.meaning) if known else ""]
+            )
+        return self.metrics[name]
+
+    def condition(self, e: dict[str, Any]) -> int:
+        """Index of [metric, operator, threshold, unit]."""
+        key = (self.metric(e["metric"], e["unit"]), e["op"], e["threshold"], e["unit"])
+        return self.conditions.setdefault(key, len(self.conditions))
+
+    def file(self, name: str, record: str) -> int:
+        """Index of an input file. record: what is numbered in it, "" for lines; the script puts a number behind."""
+        return self.files.setdefault(f"{clean(name)}, {record} " if record else clean(name), len(self.files))
+
+    def tail(self, f: dict[str, Any]) -> int:
+        """Index of what follows a finding's numbers: advice, code, how to verify, caveats, sources, gain model."""
+        # the other reasons are the comparisons, which stand in the evidence already
+        why = next((b for b in f["because"] if b.startswith("gain: ")), "")
+        row = [
+            [self.t(a) for a in f["advice"]],
+            [[c["language"], c["text"]] for c in f["code"]],
+            f["verify"] or 0,
+            [self.t(c) for c in f["caveats"]],
+            [[self.s(c["text"]), c["url"] if web(c["url"]) else 0] for c in f["cites"]],
+            self.s(why[6:]),
+        ]
+        key = json.dumps(row)
+        if key not in self.tails:
+            self.tails[key] = len(self.tail_rows)
+            self.tail_rows.append(row)
+        return self.tails[key]
+
+
+@lru_cache(16_384)
+def literal(text: str) -> Any:
+    """A JSON number where the script prints it back the same way, else the text."""
+    if _WHOLE.fullmatch(text):
+        return int(text)
+    if _DECIMAL.fullmatch(text) and "e" not in repr(float(text)):
+        return float(text)
+    return text
+
+
+def web(url: str | None) -> bool:
+    """Is this an address a reader may follow?"""
+    return bool(url) and str(url).startswith(("https://", "http://"))
+
+
+def rounded(value: float | None, digits: int = 6) -> Any:
+    """Significant digits, as an integer where that is the same."""
+    if value is None:
+        return None
+    v = float(f"{value:.{digits}g}")
+    return int(v) if v == int(v) and abs(v) < 1e15 else v
+
+
+def significant(values: Any, digits: int) -> list[Any]:
+    """`rounded` over an array; None for NaN."""
+    v = np.asarray(values, dtype=np.float64)
+    known = np.isfinite(v) & (v != 0)
+    with np.errstate(divide="ignore"):
+        size = np.where(known, np.floor(np.log10(np.abs(np.where(known, v, 1.0)))), 0)
+    places = digits - 1 - size
+    # one of them is a whole power of ten, so that what comes out is the nearest to the decimal
+    up, down = 10.0 ** np.maximum(places, 0), 10.0 ** np.maximum(-places, 0)
+    out = np.rint(np.nan_to_num(v) * up / down) / up * down
+    if np.isfinite(v).all() and (out == np.rint(out)).all() and (np.abs(out) < 1e15).all():
+        whole_numbers: list[Any] = out.astype(np.int64).tolist()
+        return whole_numbers
+    whole = (out == np.rint(out)) & (np.abs(out) < 1e15)
+    missing = np.isnan(v)
+    return [
+        None if no else int(x) if w else x
+        for x, w, no in zip(out.tolist(), whole.tolist(), missing.tolist(), strict=True)
+    ]
+
+
+def tenths(percent: Any) -> Any:
+    """An array of percentages in tenths, rounded as they are written elsewhere: 70.55 is a little less, and becomes 705."""
+    v = np.nan_to_num(np.asarray(percent, dtype=np.float64))
+    out = np.rint(v * 10).astype(np.int64)
+    for i in np.flatnonzero(np.abs(np.abs(v * 10 - np.floor(v * 10)) - 0.5) < 1e-6).tolist():
+        out[i] = round(float(f"{v[i]:.1f}") * 10)
+    return out

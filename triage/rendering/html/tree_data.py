@@ -1,0 +1,124 @@
+"""The marker tree of a page: groups and workloads, with the time each holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from triage.capture.capture import SEP
+from triage.document.bundle import Bundle
+from triage.ground.limiters import CLASSES
+from triage.rendering import phrases
+from triage.rendering.html.string_table import significant
+
+
+@dataclass
+class Nodes:
+    """Columns over the nodes; node 0 is the whole. work: position of the workload, -1 for a group. ns: inclusive time."""
+
+    parent: list[int]
+    name: list[str]
+    work: list[int]
+    ns: list[float]
+
+    def __len__(self) -> int:
+        return len(self.name)
+
+
+def tree(b: Bundle) -> Nodes:
+    """Levels that are no workload themselves become nodes whose time is the sum of what lies below."""
+    columns = b.workloads.columns
+    many = len(b.head["captures"]) > 1
+    nodes = Nodes([-1], ["All captures" if many else "Whole capture"], [-1], [])
+    level: dict[tuple[int, str], int] = {}
+    # group of a whole path below a node, so that the levels of a path are looked up once
+    seen: dict[tuple[int, int, str], int] = {}
+
+    def node(parent: int, name: str, work: int) -> int:
+        nodes.parent.append(parent)
+        nodes.name.append(name)
+        nodes.work.append(work)
+        return len(nodes.name) - 1
+
+    first = 0
+    for c in columns:
+        root = 0
+        # the same marker in two captures is two nodes
+        if many and len(c):
+            root = node(0, phrases.tail(c.capture), -1)
+        of: dict[int, int] = {}
+        depth = [0] * len(c)
+        above, names, paths = c.above, c.name, c.paths
+        for start in range(len(c)):
+            # a parent may stand behind its children
+            todo = [start]
+            while todo:
+                i = todo[-1]
+                if i in of:
+                    todo.pop()
+                    continue
+                up = above[i]
+                if up >= 0 and up not in of:
+                    todo.append(up)
+                    continue
+                todo.pop()
+                # a path begins at the root, and the parent stands there already with its own levels
+                at, skip = (of[up], depth[up] + 1) if up >= 0 else (root, 0)
+                path = paths[i]
+                key = (at, skip, path)
+                if key not in seen:
+                    levels = path.split(SEP) if path else []
+                    here = at
+                    for name in levels[skip:]:
+                        if (here, name) not in level:
+                            level[(here, name)] = node(here, name, -1)
+                        here = level[(here, name)]
+                    seen[key] = here
+                depth[i] = path.count(SEP) + 1 if path else 0
+                of[i] = node(seen[key], names[i], first + i)
+        first += len(c)
+    _times(b, nodes)
+    tops = [k for k, parent in enumerate(nodes.parent) if parent == 0]
+    if tops == [1] and nodes.ns[1] >= 0.9999 * nodes.ns[0]:
+        # a single marker spans everything: it is the root
+        return Nodes([p - 1 for p in nodes.parent[1:]], nodes.name[1:], nodes.work[1:], nodes.ns[1:])
+    return nodes
+
+
+def _times(b: Bundle, nodes: Nodes) -> None:
+    own = np.concatenate([np.nan_to_num(c.time) for c in b.workloads.columns])
+    own = np.array(significant(np.append(own, 0.0), 8))[nodes.work].tolist()  # a group, -1, has none
+    below = [0.0] * len(nodes)
+    nodes.ns = [0.0] * len(nodes)
+    # backwards, since a node stands after its parent: its sum is whole when it is passed up
+    for k in range(len(nodes) - 1, -1, -1):
+        # without a time of its own, or shorter than what runs in it on several queues, it is as wide as what it holds
+        nodes.ns[k] = ns = max(own[k], below[k])
+        if nodes.parent[k] >= 0:
+            below[nodes.parent[k]] += ns
+    # time under no marker belongs to the frame too and stays empty in the drawing
+    nodes.ns[0] = max(nodes.ns[0], b.frame["duration_ns"] or 0)
+    nodes.ns[0] = significant(np.array([nodes.ns[0]]), 8)[0]
+
+
+def leaders(b: Bundle, nodes: Nodes) -> list[str]:
+    """Limiter class of each node: a workload's own, for a group the one with most exclusive time below."""
+    limiter = np.concatenate([c.limiter for c in b.workloads.columns]).tolist()
+    own = np.concatenate([np.nan_to_num(c.own) for c in b.workloads.columns]).tolist()
+    below: dict[int, dict[str, float]] = {}
+    out = [""] * len(nodes)
+    for k in range(len(nodes) - 1, -1, -1):
+        parent, w = nodes.parent[k], nodes.work[k]
+        mine = below.pop(k, {})
+        if w >= 0:
+            out[k] = CLASSES[limiter[w]]
+            mine[out[k]] = mine.get(out[k], 0.0) + own[w]
+        else:
+            # ties go to the first word in the alphabet: the same input gives the same page
+            out[k] = max(sorted(mine), key=lambda c: mine[c], default="unknown")
+        if parent >= 0:
+            held = below.setdefault(parent, {})
+            for name, ns in mine.items():
+                held[name] = held.get(name, 0.0) + ns
+    return out
