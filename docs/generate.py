@@ -16,7 +16,7 @@ from triage.commands._describe import better, exported_as, quantity, source
 from triage.derive import derivations
 from triage.findings import guide
 from triage.ground import glossary
-from triage.ground.method import NUMBERS, REVISIONS
+from triage.ground.method import NUMBERS, REVISIONS, stated
 from triage.rulebook import packs
 from triage.rulebook.applies import said
 from triage.rulebook.cause import Cause
@@ -306,7 +306,7 @@ def method() -> str:
             found = [of[i] for i in b.get("rules", ()) if revision in of[i].when]
             links = ", ".join(f"[{r.id}](rules.md#{r.id.lower()}) {r.name}" for r in found)
             cells.append((links or b.get("carried", "")) if revision in b["revisions"] else "not in it")
-        out.append(f"| {b['step']} | {cell(plain(b['says']))} | {cell(cells[0])} | {cell(cells[1])} |")
+        out.append(f"| {b['step']} | {cell(plain(stated(b['says'])))} | {cell(cells[0])} | {cell(cells[1])} |")
     out += [
         "\n## Its numbers\n",
         "| name | first | second | section | what it separates |",

@@ -90,8 +90,8 @@ def test_explain_rule_shows_everything_the_file_says() -> None:
         "It worked if",
         "Does not apply",
         "Sources",
-        "house judgement",
-        "saturated = 80.0 %",
+        "heuristic: ",
+        "saturated = 80 %",
     ):
         assert part in text, part
 
@@ -121,7 +121,7 @@ def test_why_and_why_not() -> None:
     assert "Insufficient VGPRs" in p.stdout or "sched.insufficient_vgprs" in p.stdout
     p = run("explain", "AMD001", "--on", WORKLOADS, "--marker", "*sgemm*")
     assert "silent" in p.stdout
-    assert "≥ 75.0 %" in p.stdout
+    assert "not below 75 %" in " ".join(p.stdout.split())
     p = run("explain", "cpu-bound-workload", "--on", SAMPLES / "rocprofv3-stats" / "4711_kernel_stats.csv")
     assert "blind" in p.stdout or "not applicable" in p.stdout
     p = run("explain", "warp", "--on", WORKLOADS)

@@ -13,7 +13,7 @@ SAMPLE = "sample_captures/generic/p3_workloads_v2.csv"
 RULE = """\
 id: HOU001
 name: half-used-sms
-title: SMs at less than half of their throughput
+title: SM throughput below half
 cites:
   here: {text: "CONTRIBUTING.md, A rule, end to end"}
 needs: [sm.throughput]

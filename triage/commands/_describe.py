@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from triage.ground.units import show
+from triage.ground.phrasing import as_written
 from triage.rulebook.applies import said
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def block(title: str, lines: Iterable[str]) -> list[str]:
 
 def quantity(t: Threshold) -> str:
     """A threshold's value, both where the revisions differ."""
-    values = {m: show(v, t.unit) for m, v in t.values.items()}
+    values = {m: as_written(v, t.unit) for m, v in t.values.items()}
     return (
         next(iter(values.values()))
         if len(set(values.values())) == 1
@@ -52,7 +52,7 @@ def quantity(t: Threshold) -> str:
 def source(rule: Rule, t: Threshold) -> str:
     """Why a threshold is what it is."""
     cite = next((c.text for c in rule.cites if c.key == t.cite), "")
-    return "; ".join(x for x in (t.why, f"source: {cite}" if cite else "house judgement") if x)
+    return "; ".join(x for x in (t.why, f"source: {cite}") if x) if cite else f"heuristic: {t.why}"
 
 
 def conditions(when: When) -> list[str]:

@@ -16,7 +16,6 @@ from triage.findings.evidence import check
 from triage.findings.finding_types import Origin
 from triage.findings.origins import Origins
 from triage.findings.text_fields import path_text
-from triage.ground.phrasing import FLIPPED
 from triage.ground.units import show
 from triage.inference.evaluate import BLIND, FIRED, NOT_APPLICABLE, OVERRULED, missing
 from triage.inference.groups import reads, wanted
@@ -102,11 +101,9 @@ class _Why:
         return [wrap(f"{name} (concluded by {', '.join(makers)})", f"  {_WORD.get(value, 'unknown'):8} given   ")]
 
     def condition(self, kind: str, c: Condition, i: int, w: int) -> list[str]:
-        """A comparison with its numbers, turned round where it fails, and the cells behind it."""
+        """A comparison with its numbers, in words where it fails, and the cells behind it."""
         value = int(np.broadcast_to(self.lookup.once(c), (self.view.size,))[i])
-        # a comparison that fails is told the way it is: `40 % < 60 %`, not `no: 40 % >= 60 %`
-        op = FLIPPED[c.op] if value == FALSE and c.right is not None else c.op
-        found = check(self.rule, c, self.lookup, i, lambda m: self.origins.of(m, w, i), op)
+        found = check(self.rule, c, self.lookup, i, lambda m: self.origins.of(m, w, i), failed=value == FALSE)
         lines = [wrap(found.why if value in _WORD else c.text, f"  {_WORD.get(value, 'unknown'):8} {kind:7} ")]
         source = found.source
         if source.formula and c.left.text in self.rule.let:

@@ -81,7 +81,7 @@ class Device:
 
     sm_count: SMs, compute units or Xe cores; max_warps_per_sm: warps, waves or hardware threads of one of them.
     fp64_ratio: FP32 peak over FP64 peak. dies, shader_engines, l2_channels: of the whole GPU, AMD only.
-    source: where the row's figures come from.
+    host_link: what connects it to the CPU, "" for PCIe. source: where the row's figures come from.
     """
 
     name: str
@@ -100,6 +100,7 @@ class Device:
     dies: int | None = None
     shader_engines: int | None = None
     l2_channels: int | None = None
+    host_link: str = ""
 
 
 def find(name_or_arch: str) -> Device | None:
@@ -281,6 +282,7 @@ def _product(row: dict[str, str]) -> Device:
         dies=_whole(row["dies"]),
         shader_engines=_whole(row["shader_engines"]),
         l2_channels=_whole(row["l2_channels"]),
+        host_link=row["host_link"],
     )
 
 

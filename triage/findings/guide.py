@@ -19,6 +19,7 @@ from triage.document.entries import StepEntry
 from triage.findings.decision_path import LIMITS, NOTED, OPEN, PASSES
 from triage.findings.reasons import Reasons
 from triage.findings.text_fields import sentence
+from triage.ground.method import stated
 from triage.ground.phrasing import lower_first, plural
 from triage.inference.evaluate import BLIND, FIRED, NOT_APPLICABLE, OVERRULED, SILENT
 from triage.rulebook.expression import TRUE
@@ -54,7 +55,7 @@ class Decision:
 
 def check_from(data: dict[str, Any]) -> Check:
     """A check or symptom page of the file."""
-    return Check(data["id"], data["ask"], tuple(data.get("rules", ())), data.get("instead", ""))
+    return Check(data["id"], stated(data["ask"]), tuple(data.get("rules", ())), data.get("instead", ""))
 
 
 @cache
@@ -62,7 +63,7 @@ def decisions() -> tuple[Decision, ...]:
     """The guide's decisions in its order."""
     data = tomllib.loads(_FILE.read_text("utf-8"))
     return tuple(
-        Decision(d["id"], d["ask"], tuple(check_from(c) for c in d["check"]), tuple(d.get("unless", ())))
+        Decision(d["id"], stated(d["ask"]), tuple(check_from(c) for c in d["check"]), tuple(d.get("unless", ())))
         for d in data["decision"]
     )
 

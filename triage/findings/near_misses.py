@@ -10,7 +10,6 @@ import numpy as np
 from triage.diagnosis.outcomes import Outcomes
 from triage.findings.evidence import at, behind, check, measures
 from triage.findings.origins import Origins
-from triage.ground.phrasing import FLIPPED
 from triage.inference.evaluate import SILENT
 from triage.inference.groups import reads
 from triage.rulebook.expression import FALSE, TRUE, Condition
@@ -40,7 +39,7 @@ def near(o: Outcomes, i: int, origins: Origins) -> list[Near]:
         if missed:
             gap, c = min(missed, key=lambda m: m[0])
             origins.want(reads(rule, c.names), {int(o.rows[i])})
-            found = check(rule, c, o.lookup(index), i, lambda m: origins.of(m, int(o.rows[i]), i), FLIPPED[c.op])
+            found = check(rule, c, o.lookup(index), i, lambda m: origins.of(m, int(o.rows[i]), i), failed=True)
             out.append(Near(index, found.why, gap))
     return sorted(out, key=lambda n: (n.gap, n.rule))
 

@@ -10,10 +10,10 @@ import numpy as np
 from triage import schema
 from triage.capture.arrays import Indices, Masks, Values
 from triage.diagnosis.outcomes import EXPLAINED, Outcomes
-from triage.findings.evidence import behind, guards, measures, title_of, unit_of
+from triage.findings.evidence import behind, guards, limit_of, measures, title_of, unit_of
 from triage.findings.text_fields import sentence
 from triage.ground.columns import anywhere, is_column
-from triage.ground.phrasing import FLIPPED, comparison, lower_first, upper_first
+from triage.ground.phrasing import failed_comparison, lower_first, upper_first
 from triage.ground.terminology import said
 from triage.ground.units import show
 from triage.rulebook.expression import FALSE, Condition
@@ -90,7 +90,7 @@ class Reasons:
         return f"{said(rule.title)}: covered by {other.id}: {lower_first(reason).removesuffix('.')}"
 
     def _excluded(self, rule: Rule, index: int, silent: Masks) -> Iterator[tuple[str, int, str]]:
-        """`CPU-bound: GPU idle 0.0 % ≤ 1.0 %`: the first comparison that failed, turned round.
+        """`CPU-bound: GPU idle 0.0 %, not above 1 %`: the first comparison that failed.
 
         A cause that this kind of work, device or API cannot have was never in question: nothing is said of it.
         """
@@ -161,16 +161,16 @@ def _is_gate(c: Condition, names: Sequence[str], chosen: str, limit: float) -> b
 
 
 def _failed(rule: Rule, c: Condition, chosen: str, limit: float) -> Callable[[float], str]:
-    """What says of a value that a comparison did not hold: `GPU idle 0.0 % ≤ 1.0 %`, `Scratch per thread: none`.
+    """What says of a value that a comparison did not hold: `GPU idle 0.0 %, not above 1 %`, `Scratch per thread: none`.
 
     The words around the value are the same for all workloads.
     """
     unit, title = unit_of(rule, c, chosen), upper_first(title_of(rule, c, chosen))
     if schema.known(c.left.text) and schema.get(c.left.text).is_flag:
         return lambda value: f"{title}: {'yes' if value else 'no'}"
-    shown = show(limit, unit)
+    shown = limit_of(rule, c, limit, unit)
     return lambda value: (
-        f"{title}: none" if value == limit == 0 else comparison(title, show(value, unit), FLIPPED[c.op], shown)
+        f"{title}: none" if value == limit == 0 else failed_comparison(title, show(value, unit), c.op, shown)
     )
 
 

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+
+from triage.ground.units import show
+
 
 def plural(n: int, word: str) -> str:
     """`1 workload`, `2 workloads`, `1,200 passes`."""
@@ -33,20 +38,33 @@ def points(gap: float) -> str:
     return f"{gap * 100:.0f} points"
 
 
+def as_written(value: float, unit: str) -> str:
+    """A chosen number with the digits it has: `80 %`, `12.5 %`, `10 points`, `10 µs`, `1,024`."""
+    if unit in ("ratio", "points"):
+        return f"{value * 100:.6g} {'%' if unit == 'ratio' else 'points'}"
+    return show(value, unit)
+
+
+FIELD = re.compile(r"\{([^{}:!]+)(?::([^{}]*))?\}")  # as str.format has it, but no attribute or index is ever followed
+
+
+def fill(text: str, words: Mapping[str, str]) -> str:
+    """A text with fields replaced by their words; a field of another name stays."""
+    return FIELD.sub(lambda m: words.get(m[1], m[0]), text) if "{" in text else text
+
+
 _SIGNS = {"<=": "≤", ">=": "≥", "==": "=", "!=": "≠"}
-FLIPPED = {
-    ">": "<=",
-    ">=": "<",
-    "<": ">=",
-    "<=": ">",
-    "==": "!=",
-    "!=": "==",
-}  # an operator -> what holds where it fails
+_FAILED = {">": "not above", ">=": "below", "<": "not below", "<=": "above", "==": "not", "!=": "equal to"}
 
 
 def comparison(name: str, value: str, op: str, limit: str) -> str:
-    """`TEX hit rate 57.0 % < 70.0 %`: the one way a comparison is put into words."""
+    """`TEX hit rate 57.0 % < 70 %`: a comparison that holds, in words."""
     return f"{name} {value} {_SIGNS.get(op, op)} {limit}"
+
+
+def failed_comparison(name: str, value: str, op: str, limit: str) -> str:
+    """`TEX hit rate 83.0 %, not below 70 %`: a comparison that does not hold, in words."""
+    return f"{name} {value}, {_FAILED[op]} {limit}"
 
 
 def percent(share: float | None) -> str:

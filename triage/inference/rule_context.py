@@ -54,4 +54,6 @@ def _about(view: View) -> dict[str, str]:
         out.setdefault("work", "graphics")
     if vendor := tiler_of(view.capture):
         out.setdefault("vendor", vendor)
+    if view.capture.device is not None and view.capture.device.host_link:
+        out["link"] = view.capture.device.host_link
     return out

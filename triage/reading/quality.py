@@ -13,7 +13,7 @@ import numpy as np
 from triage import schema
 from triage.capture.arrays import Masks
 from triage.capture.capture import Column, Quality, Table
-from triage.ground.method import CLOCK_NS
+from triage.ground.method import CLOCK_NS, TINY_NS, in_words
 from triage.ground.phrasing import plural
 from triage.ground.units import show
 
@@ -143,7 +143,7 @@ def _short_ranges(table: Table) -> list[Quality]:
     column = table.columns.get("gpu.time")
     if column is None or table.trace is not None:  # a timeline holds no counters
         return []
-    short = (column.values > 0) & (column.values < 10_000)
+    short = (column.values > 0) & (column.values < TINY_NS)
     count = int(short.sum())
     if not count:
         return []
@@ -151,7 +151,7 @@ def _short_ranges(table: Table) -> list[Quality]:
     return [
         Quality(
             "short-range",
-            f"{some} shorter than 10 µs: counters of so short a range carry start and end effects",
+            f"{some} shorter than {in_words()['tiny']}: counters of ranges this short include start-up and drain",
             int(np.argmax(short)),
         )
     ]

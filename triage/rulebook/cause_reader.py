@@ -15,6 +15,7 @@ from triage import schema
 from triage.files import strict_yaml
 from triage.ground.errors import RuleError
 from triage.ground.limiters import CLASSES
+from triage.ground.method import stated
 from triage.rulebook import applies
 from triage.rulebook.cause import FAMILIES, Cause, Confused, Cure, Explains
 from triage.rulebook.expression import ExpressionError, condition
@@ -89,7 +90,14 @@ class _Reader:
         v = self.d.get(key)
         if not isinstance(v, str) or not v.strip():
             raise self.fail(key, f"`{key}` is missing", f"add `{key}:`")
-        return " ".join(v.split())
+        return self.stated(key, v)
+
+    def stated(self, key: str, text: str) -> str:
+        """A text with the method's numbers in it; a cause has no other."""
+        text = stated(" ".join(text.split()))
+        if m := re.search(r"\{[^{}]*\}", text):
+            raise self.fail(key, f"{key}: {m[0]} is no number of the method")
+        return text
 
     def cause(self) -> Cause:
         for key in self.d:
@@ -166,19 +174,21 @@ class _Reader:
         if not isinstance(item, dict) or set(item) != {"cause", "by", "how"}:
             raise self.fail("confused_with", "confused_with items need `cause`, `by` and `how`")
         return Confused(
-            str(item["cause"]), self.metric("confused_with", str(item["by"])), " ".join(str(item["how"]).split())
+            str(item["cause"]),
+            self.metric("confused_with", str(item["by"])),
+            self.stated("confused_with", str(item["how"])),
         )
 
     def cure(self, item: Any) -> Cure:
         if isinstance(item, str):
-            return Cure(" ".join(item.split()), {})
+            return Cure(self.stated("advice", item), {})
         if not isinstance(item, dict) or not item.get("do"):
             raise self.fail("advice", f"advice is text, or a mapping with `do` (and {', '.join(applies.KEYS)})")
         try:
             where = applies.read({k: v for k, v in item.items() if k != "do"})
         except ValueError as e:
             raise self.fail("advice", f"advice: {e}") from None
-        return Cure(" ".join(str(item["do"]).split()), where)
+        return Cure(self.stated("advice", str(item["do"])), where)
 
     def cites(self) -> tuple[Cite, ...]:
         out = []

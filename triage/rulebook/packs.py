@@ -19,13 +19,14 @@ from typing import Any
 from triage.files import cache, tree
 from triage.files.bundled import share
 from triage.ground.errors import RuleError, TriageError, UnknownUnit
-from triage.ground.method import REVISIONS
+from triage.ground.method import LATEST, REVISIONS
 from triage.rulebook import pack
 from triage.rulebook.applies import FACTS
 from triage.rulebook.cause import FAMILIES, Cause
 from triage.rulebook.expression import restored
 from triage.rulebook.reference import line_of, meant
 from triage.rulebook.rule import Rule, quantity
+from triage.rulebook.texts import with_numbers
 
 CAUSES = "causes"  # a folder of this name holds no rules, but what they give evidence for (rulebook.causes)
 _KNOWLEDGE = tuple(f"triage.rulebook.{m}" for m in ("cause", "expression", "rule"))  # what compiled rules consist of
@@ -89,6 +90,10 @@ class Rulebook:
             for metric in (*rule.needs, *rule.uses):
                 out[metric] = out.get(metric, frozenset()) | about
         return out
+
+    def under(self, method: str) -> Rulebook:
+        """The same rules, with the numbers of a revision of the method in their texts."""
+        return replace(self, rules=tuple(with_numbers(r, method) for r in self.rules))
 
     def find(self, text: str) -> Rule | None:
         """A rule by id or name, in any case."""
@@ -248,7 +253,7 @@ def select(
     chosen = [r for r in book.rules if experimental or r.status != "experimental"]
     muted = {r.name for r in chosen if (kept and not hits(r, kept)) or hits(r, dropped)}
     # a muted rule may still be a premise: it keeps concluding, it only reports nothing
-    rules = [replace(r, finding="", gain=None, rules_out="") if r.name in muted else r for r in chosen]
+    rules = [replace(r, finding="", gain=None, rules_out="", written=None) if r.name in muted else r for r in chosen]
     for text in sets:
         target, eq, given = text.partition("=")
         name, dot, threshold = target.partition(".")
@@ -263,7 +268,8 @@ def select(
         # `--set x.low=70` without the % would be a threshold of 7,000 %
         if unit != rule.thresholds[threshold].unit:
             raise TriageError(f"--set {text!r}: {threshold} is a {rule.thresholds[threshold].unit}, not a {unit}")
-        rules[rules.index(rule)] = replace(rule, overrides={**rule.overrides, threshold: number})
+        changed = replace(rule, overrides={**rule.overrides, threshold: number})
+        rules[rules.index(rule)] = with_numbers(changed, LATEST)
     return Rulebook(tuple(rules), book.causes, book.digests)
 
 

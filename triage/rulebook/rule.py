@@ -140,7 +140,7 @@ PATH = (
     "high", "low", "gpu-idle", "sm-active-screen", "sm-active-geometry", "issue", "occupancy", "sm-tex-gap", "stall",
 )  # fmt: skip
 
-# Words that a sentence may use in braces beside the rule's own names; diagnosis.sentences says what each becomes.
+# Words that a sentence may use in braces beside the rule's own names; findings.text_fields says what each becomes.
 TEXT_FIELDS = frozenset(
     ("workload", "top_unit", "top_units", "second_units", "kind", "top_stall", "limiter", "next_step", "detail")
 )
@@ -153,7 +153,8 @@ class Rule:
     umbrella: true of almost any workload (P3 cases A and B), so never a cause by name: it is listed last. cause: what the
     rule gives evidence for, an id of rulebook.causes; a rule of a user's own may leave it to its name. applies: where it
     speaks, silent on a capture that says otherwise; a rule of vendors' own sources speaks of their GPUs only. setting: it
-    says what the work is, not what is wrong with it.
+    says what the work is, not what is wrong with it. written: the rule as its file has it, with the names of numbers in
+    its texts (rulebook.texts).
     """
 
     id: str
@@ -190,6 +191,7 @@ class Rule:
     path: dict[str, str] = field(default_factory=dict)  # step of PATH -> threshold
     labels: dict[str, str] = field(default_factory=dict)  # let -> what people read in its place
     overrides: dict[str, float] = field(default_factory=dict)
+    written: Rule | None = None
 
     def threshold(self, name: str, method: str) -> float:
         """A threshold in force: --set wins over the file."""

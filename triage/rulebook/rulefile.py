@@ -13,7 +13,8 @@ from typing import Any
 from triage import schema
 from triage.files import strict_yaml
 from triage.ground.errors import RuleError, UnknownUnit
-from triage.ground.method import HEURISTICS, NUMBERS, REVISIONS
+from triage.ground.method import HEURISTICS, LATEST, NUMBERS, REVISIONS, in_words
+from triage.ground.phrasing import FIELD
 from triage.rulebook import pack
 from triage.rulebook.applies import KEYS, Applies
 from triage.rulebook.applies import read as read_facts
@@ -34,6 +35,7 @@ from triage.rulebook.rule import (
     quantity,
     sources,
 )
+from triage.rulebook.texts import mapped, with_numbers
 
 _KEYS = frozenset(
     """
@@ -44,8 +46,6 @@ _KEYS = frozenset(
 _STATUS = ("experimental", "stable", "deprecated")
 _SCOPES = ("workload", "frame")
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
-# a field as str.format has it, but never filled in by it: format would follow `{x.__class__}`
-_FIELD = re.compile(r"\{([^{}:!]+)(?::[^{}]*)?\}")
 
 
 def read(path: Path, tests: bool = True, shared: Callable[[Path], pack.Pack] = pack.read) -> Rule:
@@ -138,7 +138,7 @@ class _Reader:
             concludes=self.texts("concludes"),
             overruled_by=self.texts("overruled_by"),
             rules_out=self.text("rules_out", ""),
-            finding=self.finding(),
+            finding=self.text("finding", ""),
             gain=self.gain(),
             advice=self.advice(),
             verify=self.text("verify", ""),
@@ -159,7 +159,8 @@ class _Reader:
             raise self.fail("cites", "a rule that reports something cites a source", "add `cites:`")
         if rule.is_concept and not rule.concludes and not rule.gain and not rule.rules_out:
             raise self.fail("finding", "neither `finding` nor `concludes`: the rule would do nothing")
-        return rule
+        mapped(rule, self.fields)
+        return with_numbers(rule, LATEST)
 
     def applies(self, cites: tuple[Cite, ...]) -> Applies:
         """The pack's facts, then the rule's own; a threshold of one vendor's guide says nothing of another's GPUs."""
@@ -326,18 +327,16 @@ class _Reader:
             )
         return out
 
-    def fields(self, key: str, text: str) -> None:
-        # when the file is read, not when a report is half written
-        known = self.names | TEXT_FIELDS
-        for name in _FIELD.findall(text):
+    def fields(self, key: str, text: str) -> str:
+        """The text, when all its fields are known. Checked when the file is read, not when a report is half written."""
+        measured = key in ("finding", "advice")  # the other texts are also shown where there is no capture
+        known = {*in_words(), *(self.names | TEXT_FIELDS if measured else self.d.get("thresholds") or ())}
+        for name, _ in FIELD.findall(text):
             if name not in known:
-                raise self.fail(key, f"{key}: {{{name}}} is neither a need, a use, a threshold nor a let")
-        if re.sub(_FIELD, "", text).count("{") or re.sub(_FIELD, "", text).count("}"):
+                what = "a need, a use, a threshold, a let" if measured else "a threshold"
+                raise self.fail(key, f"{key}: {{{name}}} is neither {what} nor a number of the method")
+        if re.search("[{}]", FIELD.sub("", text)):
             raise self.fail(key, f"{key}: braces that do not format")
-
-    def finding(self) -> str:
-        text = self.text("finding", "")
-        self.fields("finding", text)
         return text
 
     def gain(self) -> GainModel | None:
@@ -377,8 +376,6 @@ class _Reader:
                 raise self.fail(
                     "advice", "advice is text, or a mapping with `do` (and `only_if`, `code`, `language`, facts)"
                 )
-        for a in out:
-            self.fields("advice", a.text)
         return tuple(out)
 
     def caveats(self) -> tuple[Advice, ...]:

@@ -1,5 +1,6 @@
 """Metrics that triage computes from others (triage/derive)."""
 
+from triage.ground.method import stated
 from triage.schema._metric import Metric, flag
 
 HARDWARE_UNITS: dict[str, str] = {
@@ -42,7 +43,7 @@ METRICS = (
         "count",
         "Bound on raising SOL",
         "",
-        "90 % divided by the top SOL%: the speed-up if the top unit reached 90 %",
+        stated("{raised} divided by the top SOL%: the speed-up if the top unit reached {raised}"),
         bounded=False,
     ),
     # the sides that are weighed against each other

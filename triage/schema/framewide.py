@@ -1,15 +1,16 @@
 """Facts over a frame's workloads, computed by triage/diagnosis/frame_facts.py: pairs, runs, common causes, drains."""
 
+from triage.ground.method import stated
 from triage.schema._metric import Metric
 
 METRICS = (
-    # Counters of ranges below 10 µs carry start and end effects, and many of them mean that the launches are the cost.
+    # Counters of tiny ranges include start-up and drain; many such ranges mean that the launches are the cost.
     Metric(
         "frame.tiny_marker_count",
         "count",
         "Tiny ranges",
         "low",
-        "Leaf markers (no kernel launches) shorter than 10 µs each, repeats counted",
+        stated("Leaf markers (no kernel launches) shorter than {tiny} each, repeats counted"),
         bounded=False,
     ),
     Metric(
@@ -17,21 +18,21 @@ METRICS = (
         "ratio",
         "Time in tiny ranges",
         "low",
-        "Share of the frame in leaf markers shorter than 10 µs",
+        stated("Share of the frame in leaf markers shorter than {tiny}"),
     ),
     Metric(
         "frame.tiny_draw_share",
         "ratio",
         "Single draws among tiny ranges",
         "",
-        "Share of the time in leaf markers shorter than 10 µs that single draws take, timed one by one",
+        stated("Share of the time in leaf markers shorter than {tiny} that single draws take, timed one by one"),
     ),
     Metric(
         "frame.tiny_launch_count",
         "count",
         "Tiny launches",
         "low",
-        "Kernel launches shorter than 10 µs each",
+        stated("Kernel launches shorter than {tiny} each"),
         bounded=False,
     ),
     Metric(
@@ -39,14 +40,14 @@ METRICS = (
         "ratio",
         "Share of tiny launches",
         "low",
-        "Kernel launches shorter than 10 µs, of all launches",
+        stated("Kernel launches shorter than {tiny}, of all launches"),
     ),
     Metric(
         "frame.tiny_launch_time",
         "ratio",
         "Time in tiny launches",
         "low",
-        "Share of the capture's kernel time in launches shorter than 10 µs",
+        stated("Share of the capture's kernel time in launches shorter than {tiny}"),
     ),
     # idle time and drains, over leaf ranges only: parents contain them again
     Metric("frame.idle", "ratio", "Frame idle", "low", "GPU idle over the frame's leaf ranges, weighted by their time"),

@@ -1,5 +1,6 @@
 """What triage computes about compute kernels: access patterns, arithmetic, launch shape, imbalance."""
 
+from triage.ground.method import stated
 from triage.schema._metric import Metric, flag
 
 
@@ -378,6 +379,8 @@ METRICS = (
         "latency.reach",
         "Reach of hiding latency",
         "",
-        "Share of the time that goes if nothing waited any more: issue slots and top unit are the bounds, 90 % of peak is as far as it gets",
+        stated(
+            "Share of the time that goes if nothing waited any more: issue slots and top unit are the bounds, {raised} of peak is as far as it gets"
+        ),
     ),
 )

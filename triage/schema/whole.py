@@ -1,6 +1,7 @@
 """Facts about the whole capture, for rules of scope `frame`."""
 
 from triage.ground.limiters import CLASSES
+from triage.ground.method import stated
 from triage.schema._metric import Metric
 
 METRICS = (
@@ -16,7 +17,7 @@ METRICS = (
         "count",
         "Tiny ranges",
         "low",
-        "Leaf ranges shorter than 10 µs each, repeats counted",
+        stated("Leaf ranges shorter than {tiny} each, repeats counted"),
         bounded=False,
     ),
     Metric(
@@ -24,7 +25,7 @@ METRICS = (
         "ratio",
         "Time in tiny ranges",
         "low",
-        "Share of the frame spent in leaf ranges shorter than 10 µs",
+        stated("Share of the frame spent in leaf ranges shorter than {tiny}"),
     ),
     *(
         Metric(

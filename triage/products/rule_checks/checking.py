@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from triage.ground.errors import RuleError
 from triage.ground.phrasing import plural
-from triage.products.rule_checks import published, rule_tests
+from triage.products.rule_checks import published, rule_tests, wording_check
 from triage.products.rule_checks.references import cause_references, rule_references
 from triage.rulebook import cause_reader, packs, rulefile
 from triage.rulebook.packs import Rulebook
@@ -70,6 +70,7 @@ def run_checks(paths: Sequence[Path] = ()) -> Checked:
     chosen = [r for r in book.rules if not paths or Path(r.file).resolve() in asked]
     wrong += [*links, *rule_references(book.rules, known), *cause_references(causes, book.rules)]
     wrong += rule_tests.check(chosen, book.rules)
+    wrong += wording_check.check(chosen, () if paths else causes.values())
     failures, cases = [str(e) for e in wrong], 0
     if whole and published.applicable(book):
         for case, differences in published.run(book):

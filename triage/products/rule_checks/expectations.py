@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from triage.derive import View
 from triage.findings.evidence import unit_of
 from triage.ground.columns import is_column
-from triage.ground.phrasing import FLIPPED, comparison
+from triage.ground.phrasing import comparison, failed_comparison
 from triage.ground.units import show
 from triage.inference.evaluate import Lookup
 from triage.inference.groups import reads
@@ -45,7 +45,7 @@ class Expectation:
 
     def _held(self) -> Iterator[str]:
         yield from self.when.given
-        yield from (self._compared(c) for c in self.when.conditions if _first(c(self.lookup)) == TRUE)
+        yield from (self._compared(c, comparison) for c in self.when.conditions if _first(c(self.lookup)) == TRUE)
 
     def _failed(self) -> Iterator[str]:
         yield from (f"{name} is false" for name in self.when.given if self.given.get(name) == FALSE)
@@ -53,7 +53,7 @@ class Expectation:
         either = self.when.any_of if all(_first(c(self.lookup)) == FALSE for c in self.when.any_of) else ()
         for c in (*self.when.all_of, *either):
             if _first(c(self.lookup)) == FALSE:
-                yield self._compared(c, FLIPPED) if c.right else f"{c.text} is false"
+                yield self._compared(c, failed_comparison) if c.right else f"{c.text} is false"
 
     def _missing(self) -> Iterator[str]:
         """What was not given: needs, derived facts, then what undecided conditions read."""
@@ -63,13 +63,13 @@ class Expectation:
         yield from (f"{name} is missing" for name in absent)
         yield from (f"{name} is missing" for name in self.when.given if self.given.get(name, UNKNOWN) == UNKNOWN)
 
-    def _compared(self, c: Condition, signs: Mapping[str, str] | None = None) -> str:
-        """`sm.throughput 30.0 % < half 50.0 %`. signs: operator -> the one that is shown in its place."""
+    def _compared(self, c: Condition, in_words: Callable[[str, str, str, str], str]) -> str:
+        """`sm.throughput 30.0 % < half 50.0 %`. in_words: comparison or failed_comparison."""
         if c.right is None:
             return c.text
         unit = unit_of(self.rule, c)
         left, right = (show(float(_first(e(self.lookup))), unit) for e in (c.left, c.right))
-        return comparison(c.left.text, left, (signs or {}).get(c.op, c.op), f"{c.right.text} {right}")
+        return in_words(c.left.text, left, c.op, f"{c.right.text} {right}")
 
 
 def _first(value: Any) -> Any:

@@ -25,6 +25,7 @@ from triage.products.rule_checks.expectations import Expectation
 from triage.rulebook.expression import FALSE, TRUE, UNKNOWN, Condition
 from triage.rulebook.reference import line_of, meant
 from triage.rulebook.rule import Rule, quantity
+from triage.rulebook.texts import texts
 
 OUTCOMES = ("fires", "silent", "blind")
 _TEST_KEYS = {"name", "given", "expect", "gain", "method", "why"}
@@ -110,7 +111,7 @@ def _author(rule: Rule) -> Iterator[tuple[int, str]]:
     if rule.gain:
         todo += [n for e in rule.gain.expressions for n in e.names]
     todo += [n for a in rule.advice if a.only_if for n in a.only_if.names]
-    text = " ".join([rule.finding, *(a.text for a in rule.advice)])
+    text = " ".join(text for key, text in texts(rule) if key != "thresholds")
     for name in (*rule.thresholds, *rule.let):
         # without the closing brace: a field may carry a format, `{wasted:.0%}`
         if name not in todo and f"{{{name}" not in text:
