@@ -145,7 +145,7 @@ def test_list(what: str) -> None:
 )
 def test_explain_says_of_every_rule_what_the_report_says(sample: str, book: Any) -> None:
     """Fires where the report lists a finding, blind where it counts a blind spot, overruled where it rules out."""
-    from triage.commands._why import why
+    from triage.commands._explain_rule import why
     from triage.diagnosis.reasons import SETTINGS
 
     path = SAMPLES / sample
@@ -200,13 +200,13 @@ def test_what_cannot_be_is_not_ruled_out(tmp_path: Path) -> None:
 )
 def test_what_is_told_of_a_marker_is_what_the_report_says(sample: str, name: str) -> None:
     """What speaks is what the report finds there, in its order; what nearly speaks and what lacks a counter is not."""
-    from triage.commands import _marker
+    from triage.commands import _explain_marker
 
     d = diagnosis(SAMPLES / sample)
     doc, capture = d.to_dict(), d.parts[0].capture
-    rows = _marker.find(name, capture)
+    rows = _explain_marker.find(name, capture)
     assert len(rows)
-    text = _marker.about(rows[:1], capture, doctor())
+    text = _explain_marker.about(rows[:1], capture, doctor())
     workload = f"w{int(rows[0]) + 1}"
     assert text.startswith(f"{workload} ")
     parts = dict(re.findall(r"^(What speaks|What nearly|Ruled out|Could not)[^\n]*\n((?:  .*\n)+)", text, re.MULTILINE))
@@ -227,7 +227,7 @@ def test_what_is_told_of_a_marker_is_what_the_report_says(sample: str, name: str
 
 def test_near_is_one_comparison_and_little(tmp_path: Path) -> None:
     """Just below a limit a rule nearly speaks; far below it does not, and above it it speaks."""
-    from triage.commands import _marker
+    from triage.commands import _explain_marker
 
     def told(vram: float) -> tuple[str, str]:
         file = tmp_path / f"{vram}.csv"
@@ -235,7 +235,7 @@ def test_near_is_one_comparison_and_little(tmp_path: Path) -> None:
             f"name,kind,gpu.time [us],sm.active [%],SM SOL%,TEX SOL%,L2 SOL%,VRAM SOL%\nSky,fullscreen,400,99,20,15,18,{vram}\n"
         )
         capture = api.read(file)
-        text = _marker.about(_marker.find("sky", capture), capture, doctor())
+        text = _explain_marker.about(_explain_marker.find("sky", capture), capture, doctor())
         speaks, _, rest = text.partition("What nearly speaks")
         return speaks, rest.partition("Ruled out")[0]
 
@@ -245,10 +245,10 @@ def test_near_is_one_comparison_and_little(tmp_path: Path) -> None:
 
 
 def test_markers_are_found_as_people_name_them() -> None:
-    from triage.commands import _marker
+    from triage.commands import _explain_marker
 
     capture = diagnosis(SAMPLES / "gpu-trace" / "demo_frame").parts[0].capture
-    of = lambda name: [str(capture.names[i]) for i in _marker.find(name, capture)]  # noqa: E731
+    of = lambda name: [str(capture.names[i]) for i in _explain_marker.find(name, capture)]  # noqa: E731
     assert of("Frame/SSR/Trace") == of("frame / ssr / trace") == of("SSR/Trace") == of("w29") == ["Trace"]
     assert of("gather") == ["Gather", "Gather"]  # longest first
     assert set(of("cascade ?")) == {"Cascade 0", "Cascade 1", "Cascade 2", "Cascade 3"}

@@ -425,7 +425,7 @@ def test_r12_files_beside_the_capture_are_bounded_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str, what: str
 ) -> None:
     """Mappings, rules, settings, earlier tickets and notes: devices, pipes nobody writes into, folders, files without end."""
-    from triage.commands import comment
+    from triage.commands import _comment as comment
     from triage.files import bounded, plain_json, strict_yaml
     from triage.products import project
 

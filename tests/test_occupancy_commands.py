@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from triage.commands._types import Memory
 from triage.commands.occupancy import command as occupancy_command
-from triage.commands.tile import command as tile_command
+from triage.commands._tile import command as tile_command
 from triage.ground.errors import TriageError
 
 GCN = ["--arch", "gfx906", "--threads", "1024", "--regs", "40", "--shared", "32K"]

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import ROOT, SAMPLES
-from triage.commands import _common, _places, cli
+from triage.commands import _common, _inputs, cli
 from triage.ground.errors import CaptureError
 
 ONE = SAMPLES / "compare" / "ssr_before.csv"
@@ -53,24 +53,24 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 )
 def test_what_was_typed_is_understood(typed: str, meant: str, folder: Path) -> None:
     typed, meant = (text.replace("{home}", str(folder)) for text in (typed, meant))
-    assert _places.spelled(typed) == meant
-    assert _places.expanded(typed) == (meant,)
-    assert _places.single(typed) == meant
+    assert _inputs.spelled(typed) == meant
+    assert _inputs.expanded(typed) == (meant,)
+    assert _inputs.single(typed) == meant
 
 
 def test_a_pattern_names_what_matches(folder: Path) -> None:
-    assert _places.expanded("*.csv") == ("'quoted'.csv", "a.csv", "b 1.csv", "odd[1].csv")
-    assert _places.single("a*.csv") == "a.csv"
+    assert _inputs.expanded("*.csv") == ("'quoted'.csv", "a.csv", "b 1.csv", "odd[1].csv")
+    assert _inputs.single("a*.csv") == "a.csv"
     with pytest.raises(CaptureError, match="matches 4 files"):
-        _places.single("*.csv")
+        _inputs.single("*.csv")
     with pytest.raises(CaptureError, match="nothing matches"):
-        _places.expanded("*.xls")
+        _inputs.expanded("*.xls")
 
 
 @given(st.text(max_size=40))
 def test_any_text_is_a_place_or_one_clear_error(text: str) -> None:
     try:
-        found = _places.expanded(text)
+        found = _inputs.expanded(text)
     except CaptureError:
         return
     assert found and all(isinstance(f, str) for f in found)

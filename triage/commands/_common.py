@@ -12,7 +12,7 @@ from typing import Any, TypedDict
 
 import click
 
-from triage.commands import _known, _types
+from triage.commands import _completion, _types
 from triage.ground.method import LATEST, REVISIONS
 
 Command = Callable[..., object]
@@ -34,14 +34,14 @@ def stack(*options: Decorator) -> Decorator:
 reading = stack(
     click.option(
         "--dialect",
-        type=_types.Text(_known.dialects),
+        type=_types.Text(_completion.dialects),
         default="",
         metavar="NAME",
         help="Read as this dialect instead of detecting it.",
     ),
     click.option(
         "--device",
-        type=_types.Text(_known.devices),
+        type=_types.Text(_completion.devices),
         default="",
         metavar="NAME",
         help="GPU (name or sm_86 / gfx90a) for exports that do not say.",
@@ -78,7 +78,7 @@ reading = stack(
 
 
 def _chosen(option: str, help: str) -> Decorator:
-    kind = _types.Words(_known.rules)
+    kind = _types.Words(_completion.rules)
     return click.option(option, type=kind, callback=_types.flat, multiple=True, metavar="ID,PACK", help=help)
 
 
@@ -91,7 +91,7 @@ knowledge = stack(
     click.option(
         "--set",
         "sets",
-        type=_types.Text(_known.thresholds),
+        type=_types.Text(_completion.thresholds),
         multiple=True,
         metavar="RULE.threshold=VALUE",
         help="Change a threshold (repeatable).",

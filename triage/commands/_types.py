@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from triage.commands import _known, _places
+from triage.commands import _completion, _inputs
 from triage.ground.errors import TriageError
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Place(Text):
 
     def parse(self, text: str, option: str) -> object:
         """Raises CaptureError for an address on the web."""
-        return _places.spelled(text)
+        return _inputs.spelled(text)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """See click.ParamType."""
@@ -96,7 +96,7 @@ class Capture(Place):
 
     def parse(self, text: str, option: str) -> str:
         """Raises CaptureError where a pattern names several, or none."""
-        return _places.single(text)
+        return _inputs.single(text)
 
 
 class Captures(Place):
@@ -106,7 +106,7 @@ class Captures(Place):
 
     def parse(self, text: str, option: str) -> tuple[str, ...]:
         """Raises CaptureError for what cannot be a capture here."""
-        return _places.expanded(text)
+        return _inputs.expanded(text)
 
 
 class Share(Text):
@@ -201,7 +201,7 @@ class Mapped(Text):
     name = "mapping"
 
     def __init__(self) -> None:
-        super().__init__(_known.metrics)
+        super().__init__(_completion.metrics)
 
     def parse(self, text: str, option: str) -> tuple[str, str]:
         """The last equals sign divides: columns may have some of their own."""
@@ -236,7 +236,7 @@ class Report(Text):
     name = "format"
 
     def __init__(self) -> None:
-        super().__init__(_known.formats)
+        super().__init__(_completion.formats)
 
     def parse(self, text: str, option: str) -> str:
         """Raises ReportError for what is neither, before any work is done."""
@@ -252,7 +252,7 @@ class Reports(Words):
     name = "formats"
 
     def __init__(self) -> None:
-        super().__init__(_known.formats)
+        super().__init__(_completion.formats)
 
     def parse(self, text: str, option: str) -> tuple[str, ...]:
         """Each as `Report` takes it."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from triage.commands import _common, _places, _types
+from triage.commands import _common, _inputs, _types
 from triage.ground.errors import TriageError
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def _side(texts: Sequence[str], doctor: Diagnostician, settings: Settings) -> Di
     for text in texts:
         # what exists is one capture, commas in its name or not
         given = [text] if text == "-" or os.path.exists(text) else [t for t in text.split(",") if t]
-        found = ["-"] if text == "-" else [c.path for c in find.gather([*map(_places.spelled, given)]).captures]
+        found = ["-"] if text == "-" else [c.path for c in find.gather([*map(_inputs.spelled, given)]).captures]
         if not found:
             raise TriageError(f"{text}: no captures in it", "name files, or a folder of repeats")
         paths += [p for p in found if p not in paths]

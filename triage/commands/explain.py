@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from triage.commands import _common, _known, _types
+from triage.commands import _common, _completion, _types
 from triage.ground.errors import TriageError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("name", type=_types.Text(_known.names), metavar="RULE|CAUSE|METRIC|TERM|MARKER")
+@click.argument("name", type=_types.Text(_completion.names), metavar="RULE|CAUSE|METRIC|TERM|MARKER")
 @click.option(
     "--on",
     type=_types.Capture(),
@@ -56,14 +56,14 @@ def command(name: str, on: str | None, settings: Settings) -> int:
 def text_on(name: str, capture: Capture, path: str, settings: Settings, book: Rulebook) -> str:
     """Why a rule speaks on a capture, or what is known of a marker there, as text; raises TriageError for neither."""
     from triage import schema
-    from triage.commands import _marker, _why
+    from triage.commands import _explain_marker, _explain_rule
     from triage.diagnosis.diagnose import Diagnostician
     from triage.ground import glossary
 
     doctor = Diagnostician(book, settings.method, settings.engine)
     if rule := book.find(name):
-        return _why.why(rule, capture, doctor, settings.method)
-    rows = _marker.find(name, capture)
+        return _explain_rule.why(rule, capture, doctor, settings.method)
+    rows = _explain_marker.find(name, capture)
     if not len(rows):
         known = schema.known(name) or glossary.find(name) or name.lower() in book.causes
         raise TriageError(
@@ -71,7 +71,7 @@ def text_on(name: str, capture: Capture, path: str, settings: Settings, book: Ru
             + (", which is a word: ask without a capture" if known else ""),
             _close(name, capture.names) or "see: triage list rules, or triage facts FILE",
         )
-    return _marker.about(rows, capture, doctor)
+    return _explain_marker.about(rows, capture, doctor)
 
 
 def text_of(name: str, book: Rulebook) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from triage.commands import _common, _known, _types
+from triage.commands import _common, _completion, _types
 from triage.ground.errors import TriageError
 
 if TYPE_CHECKING:
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 @click.command("occupancy")
 @click.option(
     "--arch",
-    type=_types.Text(_known.architectures),
+    type=_types.Text(_completion.architectures),
     metavar="NAME",
     help="Architecture: sm_86, 8.6, gfx906, GCN ...",
 )
 @click.option(
     "--device",
-    type=_types.Text(_known.devices),
+    type=_types.Text(_completion.devices),
     metavar="NAME",
     help='Product instead of --arch: "GeForce RTX 3080".',
 )

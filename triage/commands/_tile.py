@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from triage.commands import _known, _types
+from triage.commands import _completion, _types
 from triage.commands.occupancy import console, text_of, write
 from triage.ground.errors import TriageError
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.option("--bytes", "element", type=int, default=4, show_default=True, metavar="N", help="Bytes per element.")
 @click.option(
     "--arch",
-    type=_types.Text(_known.architectures),
+    type=_types.Text(_completion.architectures),
     metavar="NAME",
     help="Check shared memory and group size against this architecture.",
 )
