@@ -103,7 +103,7 @@ def test_mistakes_are_one_line(args: list[object], line: str) -> None:
         (_types.Share(), "2%", 0.02), (_types.Share(), "0.02", 0.02), (_types.Share(), " 50 % ", 0.5), (_types.Share(), "100", 1.0),
         (_types.Size(), "", None), (_types.Size(), "0", 0), (_types.Size(), "1k", 1024), (_types.Size(), "2 GiB", 2 << 30),
         (_types.Memory(), "32K", 32768), (_types.Memory(), "48 KiB", 49152), (_types.Memory(), "1MB", 1 << 20),
-        (_types.Extent(), "16x8", (16, 8, 1)), (_types.Words(), " a ,,b", ("a", "b")), (_types.Words(), "", ()),
+        (_types.Extent(), "16x8", (16, 8, 1)), (_types.TokenList(), " a ,,b", ("a", "b")), (_types.TokenList(), "", ()),
         (_types.Mapped(), "My = column = gpu.time", ("My = column", "gpu.time")), (_types.MapFile(), "", ()),
         (_types.Reports(), "json,html", ("json", "html")),
     ],

@@ -1,4 +1,4 @@
-"""`triage check`: rules prove themselves before anyone relies on them."""
+"""`triage check`: test rule files."""
 
 from __future__ import annotations
 
@@ -12,14 +12,11 @@ from triage.commands._stdout import say
 
 @click.command()
 @click.argument("paths", type=_types.Captures(), callback=_types.flat, nargs=-1, metavar="[PATH...]")
-@click.option(
-    "--coverage", is_flag=True, help="Also list rules that never fire on a sample and thresholds that decide nothing."
-)
+@click.option("--coverage", is_flag=True, help="Also list rules that fire on no sample, and thresholds without effect.")
 def command(paths: tuple[str, ...], coverage: bool) -> int:
-    """Check rule files: format, embedded tests, generated edges, the published P3 cases. Exit 1 on any failure.
+    """Check rule files: format, embedded tests, generated edge tests, published P3 cases. Exit with 1 on failure.
 
-    PATH: rule files or folders to check, bundled or of your own, beside all bundled rules; without any, every bundled
-    pack is checked.
+    PATH: rule files or folders, checked beside the bundled rules; without PATH, all bundled packs.
     """
     from triage.ground.errors import RuleError
     from triage.products.proof import check, published
@@ -44,9 +41,9 @@ def command(paths: tuple[str, ...], coverage: bool) -> int:
     failures += [str(f) for f in check.check(chosen)]
     ran = 0
     if published.applicable(book):
-        for case, wrong in published.run(book):
+        for case, problems in published.run(book):
             ran += 1
-            failures += [f"{case.label} ({case.method}): {w}" for w in wrong]
+            failures += [f"{case.label} ({case.method}): {problem}" for problem in problems]
     for line in failures:
         say(line)
     say(check.summary(chosen, failures, ran))
