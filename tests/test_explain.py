@@ -145,7 +145,7 @@ def test_list(what: str) -> None:
 )
 def test_explain_says_of_every_rule_what_the_report_says(sample: str, book: Any) -> None:
     """Fires where the report lists a finding, blind where it counts a blind spot, overruled where it rules out."""
-    from triage.commands._explain_rule import why
+    from triage.commands._explain_rule import explain_rule
     from triage.diagnosis.reasons import SETTINGS
 
     path = SAMPLES / sample
