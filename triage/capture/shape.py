@@ -106,7 +106,7 @@ def check(
             if line > first:
                 rests[line] = found
         elif not fits(found) and any(map(str.strip, found)):
-            bad[line] = f"{len(found)} cells where the header has {width}"
+            bad[line] = f"{len(found)} cells, header has {width}"
     if alone and alone not in inside:
         bad.setdefault(alone, "the file ends within the row")
     bad |= dict.fromkeys(broken, "a carriage return within the row")
@@ -118,10 +118,10 @@ def check(
         return
     if 2 * len(bad) > rows or len(suspects) > most:
         line, why = next(iter(bad.items()))
-        like = ", like most rows" if len(bad) > 1 else ""
+        like = "; most rows are like this" if len(bad) > 1 else ""
         raise BadCapture(
-            f"{source.path}:{line}: {why}{like}: no row can be trusted",
-            "the file is damaged or was cut off; export again",
+            f"{source.path}:{line}: {why}{like}",
+            "export again",
         )
     raise Misfit(source.path, bad, rows)
 

@@ -166,9 +166,7 @@ class Source:
             now = None
         then = self._stat
         if now is None or (now.st_size, now.st_mtime_ns, now.st_ino) != (then.st_size, then.st_mtime_ns, then.st_ino):
-            raise BadCapture(
-                f"{self.path}: changed while it was being read", "run again when nothing writes to it any more"
-            )
+            raise BadCapture(f"{self.path}: changed during reading", "run again when it is complete")
 
     @cached_property
     def size(self) -> int:

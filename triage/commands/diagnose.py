@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ import click
 
 from triage.commands import _common, _types
 from triage.commands._help import Command
-from triage.ground.errors import TriageError
+from triage.ground.errors import CaptureError, TriageError
 from triage.ground.limiters import LEVELS
 from triage.ground.wording import plural
 from triage.rendering import formats
@@ -87,6 +88,7 @@ def command(
             for path in files:
                 shown.step = f"reading {path}"
                 try:
+                    _refuse_many(path, settings)
                     captures.append(settings.read(path))
                     pool.submit(getattr, captures[-1], "sha256")
                 except TriageError as e:
@@ -128,6 +130,14 @@ def command(
     if skipped:
         return 2
     return 1 if fail_on and failed else 0
+
+
+def _refuse_many(path: str, settings: Settings) -> None:
+    """Raise CaptureError for a folder of several captures, of which a reader would take one."""
+    from triage.products.batch import find
+
+    if os.path.isdir(path) and not settings.dialect and (count := len(find.gather([path]).captures)) > 1:
+        raise CaptureError(f"{path}: folder with {count} captures", f"use: triage batch {path} -o OUT")
 
 
 def _opinions(diagnosis: Diagnosis, form: str, output: str | None, settings: Settings) -> None:

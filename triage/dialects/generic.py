@@ -363,7 +363,7 @@ def _bare_ratios_are_percent(
 def _nothing_known(source: Source, headers: list[str]) -> BadCapture:
     return BadCapture(
         f"{source.path}: none of the {len(headers)} columns is a known metric (first: {headers[0][:40]!r})",
-        '--map "Their Column=canonical.id"; see: triage list metrics',
+        'map columns with --map "Their Column=canonical.id"; see: triage list metrics',
     )
 
 
@@ -371,8 +371,9 @@ def _refuse_half_row(source: Source, line: int, width: int, count: int, numbers:
     """A single record that ends before its first number is a cut file, not a workload without metrics."""
     if not any(np.isfinite(v).any() for v in numbers.values()):
         got = len(cells(source.head_lines[line], source.delimiter)) if len(source.head_lines) > line else 0
-        what = f"the only row has {got} of {width} cells" if count == 1 and got < width else "no cell holds a number"
-        raise BadCapture(f"{source.path}:{line + 1}: {what}", "the export was cut off or is empty; export again")
+        if count == 1 and got < width:
+            raise BadCapture(f"{source.path}:{line + 1}: the only row has {got} of {width} cells", "export again")
+        raise BadCapture(f"{source.path}:{line + 1}: no numeric cells", "check the columns, or export again")
 
 
 def _refuse_list(source: Source, headers: dict[str, str], numbers: list[Floats], named: bool) -> None:
@@ -383,6 +384,6 @@ def _refuse_list(source: Source, headers: dict[str, str], numbers: list[Floats],
     measures = [(headers[m], v) for m, v in zip(headers, numbers, strict=True) if m != "frame.calls"]
     if (measures or named) and not any(np.isfinite(v).any() for _, v in measures):
         raise NotTriageable(
-            f"{source.path}: no cell of {', '.join(repr(h) for h, _ in measures[:3]) or 'a measure'} holds a number",
-            "a list that only counts is no capture; give the profiler's own export",
+            f"{source.path}: no numeric cells in {', '.join(repr(h) for h, _ in measures[:3]) or 'any measure'}",
+            "name the profiler's own export",
         )

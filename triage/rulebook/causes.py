@@ -41,9 +41,7 @@ def load(paths: Iterable[Path]) -> dict[str, Cause]:
         for other in (*(e.cause for e in c.explains), *(x.cause for x in c.confused_with)):
             if other not in out:
                 close = difflib.get_close_matches(other, out, 1)
-                raise RuleError(
-                    c.file, 1, f"no cause is called {other!r}", f"did you mean {close[0]!r}?" if close else ""
-                )
+                raise RuleError(c.file, 1, f"unknown cause {other!r}", f"did you mean {close[0]!r}?" if close else "")
     order(out)
     return out
 
@@ -123,7 +121,7 @@ class _Reader:
         if not schema.known(name):
             close = schema.close(name)
             hint = f"did you mean {close[0]!r}?" if close else "see: triage list metrics"
-            raise self.fail(key, f"{key}: {name!r} is no metric of the schema", hint)
+            raise self.fail(key, f"{key}: {name!r} is not a metric", hint)
         return name
 
     def explains(self, item: Any) -> Explains:

@@ -99,12 +99,10 @@ def files(folders: Sequence[Path] = ()) -> list[Path]:
     found: dict[Path, Path] = {}
     for base in (share("rules"), *folders):
         if not base.exists():
-            raise TriageError(f"{base}: no such rules folder", "check --rules")
+            raise TriageError(f"{base}: no such file or folder", "check the path")
         inside = below(base)
         if not inside:
-            raise TriageError(
-                f"{base}: no rules in it", "they are files *.yaml, whose names begin with a letter or digit"
-            )
+            raise TriageError(f"{base}: no rule files", "name them *.yaml, beginning with a letter or digit")
         for path in inside:
             found.setdefault(path.resolve(), path)  # a bundled rule that is named again is the same rule
     return list(found.values())
@@ -117,7 +115,7 @@ def below(base: Path) -> list[Path]:
     try:
         folders = tree.walk(str(base), tree.MOST)
     except tree.TooMany as e:
-        raise TriageError(f"{base}: {e} is no folder of rules", "check --rules") from None
+        raise TriageError(f"{base}: {e}, not a folder of rules", "check the path") from None
     # hidden files, such as the ._name.yaml that macOS leaves on foreign disks, and drafts set aside by an underscore
     found = (Path(here, name) for here, names in folders for name in names)
     inside = (p for p in found if p.suffix == ".yaml" and p.name[0] not in "._")
@@ -226,7 +224,7 @@ def select(
     for words in (keep, drop):
         for word in words:
             if not any(hits(r, {word.lower()}) for r in book.rules):
-                raise TriageError(f"no rule or pack is called {word!r}", "see: triage list rules")
+                raise TriageError(f"unknown rule or pack {word!r}", "see: triage list rules")
     kept, dropped = {w.lower() for w in keep}, {w.lower() for w in drop}
     chosen = [r for r in book.rules if experimental or r.status != "experimental"]
     muted = {r.name for r in chosen if (kept and not hits(r, kept)) or hits(r, dropped)}
@@ -297,5 +295,8 @@ def _declared(rule: Rule, name: str, known: set[str], where: str) -> None:
     if name not in known:
         close = difflib.get_close_matches(name, known, 1)
         raise RuleError(
-            rule.file, rule.line, f"{where}: nothing concludes {name!r}", f"did you mean {close[0]!r}?" if close else ""
+            rule.file,
+            rule.line,
+            f"{where}: unknown derived fact {name!r}",
+            f"did you mean {close[0]!r}?" if close else "",
         )

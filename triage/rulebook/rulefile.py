@@ -266,7 +266,7 @@ class _Reader:
                 close = schema.close(name)
                 raise self.fail(
                     key,
-                    f"{key}: {name!r} is no metric of the schema",
+                    f"{key}: {name!r} is not a metric",
                     f"did you mean {close[0]!r}?" if close else "see: triage list metrics",
                 )
         return names
@@ -387,6 +387,6 @@ class _Reader:
             if not isinstance(item, dict) or not {"from", "by", "how"} <= set(item):
                 raise self.fail("tell_apart", "tell_apart items need `from`, `by` and `how`")
             if not schema.known(str(item["by"])):
-                raise self.fail("tell_apart", f"tell_apart: {item['by']!r} is no metric of the schema")
+                raise self.fail("tell_apart", f"tell_apart: {item['by']!r} is not a metric")
             out.append(TellApart(str(item["from"]), str(item["by"]), " ".join(str(item["how"]).split())))
         return tuple(out)

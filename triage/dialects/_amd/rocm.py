@@ -206,8 +206,8 @@ def finish(table: Table, export: Export, options: Options, names: Iterable[str] 
         _compute(table, find, "sm.throughput", f"max({', '.join(parts)})")
     if not table.columns:
         raise NotTriageable(
-            f"{export.source.path}: a list of {n} dispatches without times, launch shapes or counters",
-            "give the table with the counters (pmc_perf.csv, results.csv)",
+            f"{export.source.path}: {n} dispatches without times, launch shapes or counters",
+            "name the table with the counters (pmc_perf.csv, results.csv)",
         )
     table.arch = table.arch or export.arch
     table.collectable = _collectable(names, export)

@@ -13,7 +13,7 @@ from triage.files import plain_json
 from triage.ground.errors import ReportError
 from triage.ground.units import show
 from triage.ground.voice import names_of, speaking, voice
-from triage.ground.wording import percent, plural, upper_first, whole_percent
+from triage.ground.wording import either, percent, plural, upper_first, whole_percent
 from triage.products.compare import drawings
 from triage.products.compare.promise import REACHES_NOTHING, TOO_WIDE, UNSURE, UNTRIED, WIDEST
 from triage.products.compare.result import Change, Comparison, Judged, Paired, Row
@@ -66,7 +66,7 @@ def _whose(doc: Comparison) -> tuple[str, ...]:
 
 def _written(doc: Comparison, format: str, full: bool) -> str:
     if format not in declared.templates("compare"):
-        raise ReportError(f"no comparison format is called {format!r}", f"formats: {', '.join(FORMATS)}")
+        raise ReportError(f"unknown format {format!r}", f"choose {either(FORMATS)}")
     pairs = [p for p in doc["pairs"] if full or len(doc["pairs"]) <= FEW or _worth(p, doc["margin"])]
     # regressions first, whatever their size: they are why people look; then what may become one
     order = {SLOWER: 0, UNKNOWN: 2}

@@ -39,8 +39,8 @@ def choose(found: Sequence[Build], build: str = "") -> Build:
     hits = [b for b in found if build in b.labels] or [b for b in found if b.key.revision == build]
     hits = hits or [b for b in found if b.key.revision.startswith(build)]
     if len({b.key.revision for b in hits}) != 1:
-        what = "names several builds" if hits else "names no build"
-        raise TriageError(f"{build!r} {what} of the history", "see: triage history list")
+        what = "ambiguous" if hits else "unknown"
+        raise TriageError(f"{what} build {build!r}", "see: triage history list")
     return hits[-1]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from triage.capture.capture import SEP
 from triage.files import plain_json
 from triage.ground.errors import ReportError
-from triage.ground.wording import percent, plural
+from triage.ground.wording import either, percent, plural
 from triage.products.history.gate import line
 from triage.products.history.record import shown
 from triage.products.history.result import Gate, Line, Moved
@@ -44,7 +44,7 @@ def gate(doc: Gate, format: str, full: bool = False) -> str:
     if format == "junit":
         return _junit(doc)
     if format not in GATE:
-        raise ReportError(f"no gate format is called {format!r}", f"formats: {', '.join(GATE)}")
+        raise ReportError(f"unknown format {format!r}", f"choose {either(GATE)}")
     moved = [*doc["slower"], *doc["faster"]]
     shown_rows = moved if full else moved[:SHORT]
     title = f"{doc['scope'] or 'Frame'} at {doc['build']['revision'][:12]}"
@@ -144,7 +144,7 @@ def trend(doc: Line, format: str, full: bool = False) -> str:
     if format == "json":
         return as_json(doc)
     if format not in TREND:
-        raise ReportError(f"no trend format is called {format!r}", f"formats: {', '.join(TREND)}")
+        raise ReportError(f"unknown format {format!r}", f"choose {either(TREND)}")
     points = doc["points"]
     what = "would give back" if doc["of"] == "cause" else "takes"
     names = {"frame": "The frame", "cause": f"Cause {doc['what']}"}
