@@ -112,6 +112,8 @@ class Source:
             if how:
                 return packed.open_file(self.path, how, self._stat.st_size, self._max)
             return Path(self.path).open("rb", buffering=1 << 20)
+        except IsADirectoryError:  # a reader of single files, chosen with --dialect
+            raise CaptureError(f"{self.path}: a folder, expected a file", "name a file, or remove --dialect") from None
         except OSError as e:
             raise CaptureError(f"{self.path}: cannot be read ({e.strerror or e})", "check its permissions") from e
 

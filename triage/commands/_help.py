@@ -28,6 +28,14 @@ class RuleOption(click.Option):
 class Command(click.Command):
     """A command with its own options first, then one section per kind of shared options."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse, and tell errors of single options their command: click does not always."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as e:
+            e.ctx = e.ctx or ctx
+            raise
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write a section per kind of option, in the order of declaration."""
         sections: dict[str, list[tuple[str, str]]] = {OWN: []}

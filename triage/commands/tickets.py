@@ -82,8 +82,8 @@ def command(
 
     if post and not settings.scope:
         raise TriageError(
-            "--post needs --scope, the name of the application (such as --scope 'our game')",
-            "a tracker may hold tickets of several applications",
+            "--post needs --scope, which tells the tickets of several applications apart",
+            "add the name of the application, such as --scope 'our game'",
         )
     if send and not post:
         raise TriageError("--send needs --post", f"choose {either(TRACKERS)}")

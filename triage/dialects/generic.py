@@ -129,7 +129,7 @@ def read(source: Source, options: Options) -> Table:
     style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
     wide = wide_table.read(source, line, len(headers), numeric, list(roles.values()), style=style, skip=below)
     count = len(wide.numbers[numeric[0]])
-    _refuse_half_row(source, line, len(headers), count, wide.numbers)
+    _refuse_half_row(source, line, headers, count, wide.numbers)
     meant.without_counts(headers, wide.numbers)
     if not columns:
         raise _nothing_known(source, headers)
@@ -367,13 +367,15 @@ def _nothing_known(source: Source, headers: list[str]) -> BadCapture:
     )
 
 
-def _refuse_half_row(source: Source, line: int, width: int, count: int, numbers: dict[int, Floats]) -> None:
+def _refuse_half_row(source: Source, line: int, headers: list[str], count: int, numbers: dict[int, Floats]) -> None:
     """A single record that ends before its first number is a cut file, not a workload without metrics."""
     if not any(np.isfinite(v).any() for v in numbers.values()):
-        got = len(cells(source.head_lines[line], source.delimiter)) if len(source.head_lines) > line else 0
-        if count == 1 and got < width:
-            raise BadCapture(f"{source.path}:{line + 1}: the only row has {got} of {width} cells", "export again")
-        raise BadCapture(f"{source.path}:{line + 1}: no numeric cells", "check the columns, or export again")
+        row = cells(source.head_lines[line], source.delimiter) if len(source.head_lines) > line else []
+        where = f"{source.path}:{line + 1}"
+        if count == 1 and len(row) < len(headers):
+            raise BadCapture(f"{where}: the only row has {len(row)} of {len(headers)} cells", "export again")
+        seen = next((f" ({row[c].strip()[:40]!r} in {headers[c]})" for c in numbers if c < len(row)), "")
+        raise BadCapture(f"{where}: no numeric cells{seen}", "check the column, or export again")
 
 
 def _refuse_list(source: Source, headers: dict[str, str], numbers: list[Floats], named: bool) -> None:

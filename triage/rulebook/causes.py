@@ -16,6 +16,7 @@ from typing import Any
 from triage import schema
 from triage.files import strict_yaml
 from triage.ground.errors import RuleError
+from triage.ground.wording import either
 from triage.rulebook import applies
 from triage.rulebook.cause import FAMILIES, Cause, Confused, Cure, Explains
 from triage.rulebook.expression import ExpressionError, condition
@@ -92,9 +93,13 @@ class _Reader:
         name, family = self.text("id"), self.text("family")
         # the file name is the key: a second cause of one id cannot exist in a folder
         if name != self.path.stem or not _NAME.match(name):
-            raise self.fail("id", f"id {name!r} is not the file name {self.path.stem!r}, words joined by hyphens")
+            raise self.fail(
+                "id",
+                f"id {name!r} is not the file name {self.path.stem!r}",
+                "rename one of them, in lower case with hyphens",
+            )
         if family not in FAMILIES:
-            raise self.fail("family", f"family {family!r} is none of {', '.join(FAMILIES)}")
+            raise self.fail("family", f"unknown family {family!r}", f"choose {either(FAMILIES)}")
         advice = tuple(self.cure(item) for item in self.listed("advice"))
         if not advice:
             raise self.fail("advice", "a cause says what to do about it", "add `advice:`")

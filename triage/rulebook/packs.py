@@ -21,6 +21,7 @@ from triage.files import cache, tree
 from triage.files.bundled import share
 from triage.ground.errors import RuleError, TriageError, UnknownUnit
 from triage.ground.method import REVISIONS
+from triage.ground.wording import either
 from triage.rulebook import pack
 from triage.rulebook.applies import FACTS
 from triage.rulebook.cause import FAMILIES, Cause
@@ -235,17 +236,25 @@ def select(
         name, dot, threshold = target.partition(".")
         rule = next((r for r in rules if name.lower() in (r.id.lower(), r.name)), None)
         if not eq or not dot or rule is None or threshold not in rule.thresholds:
-            known = "" if rule is None else f"; {rule.id} has: {', '.join(rule.thresholds) or 'no thresholds'}"
-            raise TriageError(f"--set {text!r} names no threshold{known}", "write --set RULE.threshold=VALUE")
+            raise _no_threshold(text, rule, name, threshold if eq and dot else "")
         try:
             number, unit = quantity(given)
         except (ValueError, UnknownUnit) as e:
             raise TriageError(f"--set {text!r}: {e}", "write a number with its unit, such as 80%") from None
         # `--set x.low=70` without the % would be a threshold of 7,000 %
         if unit != rule.thresholds[threshold].unit:
-            raise TriageError(f"--set {text!r}: {threshold} is a {rule.thresholds[threshold].unit}, not a {unit}")
+            raise TriageError(f"--set {text!r}: expected a {rule.thresholds[threshold].unit}, not a {unit}")
         rules[rules.index(rule)] = replace(rule, overrides={**rule.overrides, threshold: number})
     return Rulebook(tuple(rules), book.causes, book.digests)
+
+
+def _no_threshold(text: str, rule: Rule | None, name: str, threshold: str) -> TriageError:
+    if not threshold:
+        return TriageError(f"--set {text!r}: expected RULE.threshold=VALUE")
+    if rule is None:
+        return TriageError(f"--set: unknown rule {name!r}", "see: triage list rules")
+    hint = f"choose {either(rule.thresholds)}" if rule.thresholds else "it has none"
+    return TriageError(f"--set: {rule.id} ({rule.name}) has no threshold {threshold!r}", hint)
 
 
 def layers(rules: Sequence[Rule], method: str) -> list[list[Rule]]:

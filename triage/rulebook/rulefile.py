@@ -15,6 +15,7 @@ from triage import schema
 from triage.files import strict_yaml
 from triage.ground.errors import RuleError, UnknownUnit
 from triage.ground.method import NUMBERS, REVISIONS
+from triage.ground.wording import either
 from triage.rulebook import pack
 from triage.rulebook.applies import KEYS, Applies
 from triage.rulebook.applies import read as read_facts
@@ -100,15 +101,15 @@ class _Reader:
             raise self.fail("name", f"name {name!r} is not lower-case words joined by hyphens")
         rule_id = self.text("id")
         if not re.fullmatch(r"[A-Z]{2,5}\d{3}", rule_id):
-            raise self.fail("id", f"id {rule_id!r} is not a prefix and three digits, such as MEM003")
+            raise self.fail("id", f"id {rule_id!r}: expected 2 to 5 capital letters and three digits, such as MEM003")
         status, scope = self.text("status", "stable"), self.text("scope", "workload")
         if status not in _STATUS:
-            raise self.fail("status", f"status {status!r} is none of {', '.join(_STATUS)}")
+            raise self.fail("status", f"unknown status {status!r}", f"choose {either(_STATUS)}")
         if scope not in _SCOPES:
-            raise self.fail("scope", f"scope {scope!r} is none of {', '.join(_SCOPES)}")
+            raise self.fail("scope", f"unknown scope {scope!r}", f"choose {either(_SCOPES)}")
         methods = self.texts("methods") or REVISIONS
         if not set(methods) <= set(REVISIONS):
-            raise self.fail("methods", f"methods are {', '.join(REVISIONS)}")
+            raise self.fail("methods", f"unknown method, choose {either(REVISIONS)}")
         # in the order in which they may name each other: sources, numbers, lets, conditions, sentences
         cites = self.cites()
         thresholds = self.thresholds(cites)
