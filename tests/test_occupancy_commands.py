@@ -12,7 +12,6 @@ from click.testing import CliRunner
 
 from triage.commands._types import Memory
 from triage.commands.occupancy import command as occupancy_command
-from triage.commands._tile import command as tile_command
 from triage.ground.errors import TriageError
 
 GCN = ["--arch", "gfx906", "--threads", "1024", "--regs", "40", "--shared", "32K"]
@@ -32,7 +31,7 @@ def test_the_worked_example_says_everything() -> None:
         "gfx906",
         "1,024 threads, 40 VGPR, 32,768 B LDS per group",
         "40 %: 1 group = 16 of 40 waves, limited by registers",
-        "*  registers   1  binds",
+        "*  registers   1  limiting",
         "   shared      2",
         "   waves       2",
         "   groups     16",
@@ -209,7 +208,7 @@ def test_sizes(text: str, size: int) -> None:
 
 
 def test_tile_states_both_denominators() -> None:
-    text = run("16x16", "--border", "1", command=tile_command)
+    text = run("--tile", "16x16", "--border", "1")
     for part in (
         "256 elements",
         "68 elements, 324",
@@ -225,10 +224,10 @@ def test_tile_states_both_denominators() -> None:
 
 
 def test_tile_formats_and_limits() -> None:
-    data = json.loads(run("8x8x8", "--bytes", "8", "--arch", "gfx906", "-f", "json", command=tile_command))
+    data = json.loads(run("--tile", "8x8x8", "--bytes", "8", "--arch", "gfx906", "-f", "json"))
     assert data["schema"] == "triage-tile/1" and data["shared_bytes"] == 8000 and data["shared_limit"] == 65536
-    assert "does not fit" in run("128x128", "--arch", "gfx906", command=tile_command)
-    assert "no, over 1,024 threads" in run("64x64", "-f", "markdown", command=tile_command)
+    assert "does not fit" in run("--tile", "128x128", "--arch", "gfx906")
+    assert "no, over 1,024 threads" in run("--tile", "64x64", "-f", "markdown")
 
 
 @pytest.mark.parametrize(
@@ -236,7 +235,7 @@ def test_tile_formats_and_limits() -> None:
 )
 def test_tile_mistakes(arguments: list[str]) -> None:
     with pytest.raises(TriageError):
-        run(*arguments, command=tile_command)
+        run("--tile", *arguments)
 
 
 HOPPER = ["--device", "H100", "--threads", "384", "--regs", "168", "--shared", "200K"]

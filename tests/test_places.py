@@ -83,13 +83,13 @@ COMMANDS: dict[str, list[str]] = {
     "compare": ["compare", "{}", str(ONE)],
     "tickets": ["tickets", "{}", "-o", "out"],
     "batch": ["batch", "{}", "-o", "out"],
-    "agree": ["agree", "{}"],
+    "opinions": ["diagnose", "{}", "--opinions"],
     "history": ["history", "add", "{}", "--history", "h.db", "--commit", "1"],
-    "comment": ["comment", "{}", "--post", "github", "--project", "a/b", "--number", "1"],
+    "comment": ["history", "comment", "{}", "--post", "github", "--project", "a/b", "--number", "1"],
     "marker": ["explain", "ScreenSpaceReflections", "--on", "{}"],
 }
 # commands whose arguments are no captures: folders and rule files have a test of their own, words are no places
-ELSEWHERE = {"check", "watch", "mcp", "demo", "list", "occupancy", "tile"}
+ELSEWHERE = {"check", "watch", "mcp", "demo", "list", "occupancy"}
 
 
 def test_every_command_with_captures_is_in_the_table() -> None:
@@ -165,9 +165,9 @@ def test_nothing_at_all_prints_the_help() -> None:
         ["diagnose", "a.csv"],
         ["compare", "a.csv", "a.csv"],
         ["occupancy", "--arch", "sm_86", "--threads", "64", "--regs", "40"],
-        ["tile", "16x16", "--border", "1"],
+        ["occupancy", "--tile", "16x16", "--border", "1"],
     ],
-    ids=lambda v: str(v[0]),
+    ids=lambda v: " ".join(v[:2]),
 )
 def test_outputs_are_named_alike(verb: list[str], spelled: str, folder: Path) -> None:
     p = run(*verb, "-o", spelled.format(folder), cwd=folder)
@@ -194,7 +194,7 @@ def test_the_demo_opens_in_the_browser_that_is_set(folder: Path, monkeypatch: py
     monkeypatch.delenv("BROWSER")
     monkeypatch.setenv("PATH", str(folder / "nothing"))
     p = run("demo", "--open", "-o", "demo.html", cwd=folder)
-    assert p.returncode == 2 and p.stderr.strip() == "triage: no browser could be started - open demo.html"
+    assert p.returncode == 2 and p.stderr.strip() == "triage: no browser found - open demo.html"
     assert (folder / "demo.html").read_text("utf-8").startswith("<!doctype html>")
 
 
