@@ -63,7 +63,7 @@ def test_the_script_passes_a_good_build_and_fails_a_slow_one(tmp_path: Path) -> 
     captures(tmp_path, 1.2, 9)
     done = ci(tmp_path, "slow4")
     assert done.returncode == 1
-    assert "failed on history: slow4 made Frame # / Light" in done.stderr
+    assert "failed on history: slow4: Frame # / Light" in done.stderr
     assert "slow4" in (tmp_path / "triage-out" / "comment.md").read_text()
     assert ElementTree.parse(tmp_path / "triage-out" / "junit.xml").find(".//failure") is not None
     assert json.loads((tmp_path / "triage-out" / "gate.json").read_text())["failed"]

@@ -162,27 +162,27 @@ def test_cannot_run_is_a_report_not_an_error() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--threads", "32", "--regs", "8"], "which GPU"),
-        (["--arch", "sm_86", "--threads", "2000", "--regs", "8"], "--threads 2000: sm_86 has 1 to 1,024"),
+        (["--threads", "32", "--regs", "8"], "missing --arch or --device"),
+        (["--arch", "sm_86", "--threads", "2000", "--regs", "8"], "--threads 2000: sm_86 allows 1 to 1,024"),
         (["--arch", "sm_86", "--threads", "0", "--regs", "8"], "--threads '0'"),
         (["--arch", "sm_86", "--threads", "8x8x8x8", "--regs", "8"], "expected N, XxY or XxYxZ"),
-        (["--arch", "sm_86", "--threads", "32", "--regs", "300"], "--regs 300: sm_86 has 0 to 256 registers"),
+        (["--arch", "sm_86", "--threads", "32", "--regs", "300"], "--regs 300: sm_86 allows 0 to 256 registers"),
         (["--arch", "gfx906", "--threads", "64", "--regs", "300"], "0 to 256 VGPR per thread"),
         (
             ["--arch", "gfx906", "--threads", "64", "--regs", "8", "--sgpr", "200"],
-            "--sgpr 200: gfx906 has 0 to 108",
+            "--sgpr 200: gfx906 allows 0 to 108",
         ),
         (["--arch", "sm_86", "--threads", "32", "--regs", "8", "--shared", "100K"], "--shared 102400"),
         (["--arch", "sm_86", "--threads", "32", "--regs", "8", "--shared", "lots"], "--shared 'lots'"),
-        (["--arch", "sm_86", "--threads", "32", "--regs", "8", "--grid", "9"], "--grid needs"),
+        (["--arch", "sm_86", "--threads", "32", "--regs", "8", "--grid", "9"], "--grid: number of"),
         (
             ["--arch", "sm_80", "--device", "RTX 3080", "--threads", "32", "--regs", "8"],
-            "is sm_86, not sm_80",
+            "'sm_80': GeForce RTX 3080 10GB is sm_86",
         ),
         (["--arch", "gfx906", "--threads", "64", "--regs", "8", "--latency", "9"], "issue rate of gfx906"),
         (["--arch", "gfx906", "--threads", "64", "--regs", "8", "--barriers", "1"], "--barriers 1: gfx906"),
         (["--arch", "sm_86", "--threads", "64", "--regs", "8", "--sgpr", "8"], "--sgpr 8: sm_86"),
-        (["--arch", "sm_86", "--threads", "9999999999x9999999999x9", "--regs", "8"], "sm_86 has 1 to 1,024"),
+        (["--arch", "sm_86", "--threads", "9999999999x9999999999x9", "--regs", "8"], "sm_86 allows 1 to 1,024"),
         (
             ["--arch", "sm_86", "--threads", "64", "--regs", "8", "--latency", "9", "--intensity", "0"],
             "positive",
@@ -261,11 +261,11 @@ def test_clusters_live_in_one_gpc() -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--device", "H100", "--cluster", "17"], "takes 1 to 16"),
-        (["--device", "A100", "--cluster", "2"], "no layout of SMs is known of sm_80"),
-        (["--arch", "sm_90", "--cluster", "2"], "how many SMs"),
+        (["--device", "H100", "--cluster", "17"], "allows 1 to 16"),
+        (["--device", "A100", "--cluster", "2"], "SM layout of sm_80 unknown"),
+        (["--arch", "sm_90", "--cluster", "2"], "number of SMs unknown"),
         (["--device", "GeForce RTX 5070", "--cluster", "2"], "smaller than GB202"),
-        (["--device", "H100", "--cluster", "4", "--grid", "10"], "multiple of its cluster"),
+        (["--device", "H100", "--cluster", "4", "--grid", "10"], "expected a multiple of --cluster 4"),
         (["--arch", "sm_90", "--units", "200", "--cluster", "2"], "at most 144"),
     ],
 )

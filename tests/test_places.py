@@ -63,7 +63,7 @@ def test_a_pattern_names_what_matches(folder: Path) -> None:
     assert _inputs.single("a*.csv") == "a.csv"
     with pytest.raises(CaptureError, match="matches 4 files"):
         _inputs.single("*.csv")
-    with pytest.raises(CaptureError, match="nothing matches"):
+    with pytest.raises(CaptureError, match="no file matches"):
         _inputs.expanded("*.xls")
 
 

@@ -19,6 +19,7 @@ from triage.capture.odd import Odd
 from triage.capture.source import Source
 from triage.dialects._tables import number_cells
 from triage.ground.errors import BadCapture
+from triage.ground.wording import plural
 
 _SECTION = re.compile(r"\s*={2,}\s*(.*?)\s*={2,}\s*\Z")
 _UNIT = re.compile(r"(.*?)\s*[\[(]([^\])]*)[\])]\s*\Z")
@@ -174,7 +175,7 @@ def load(source: Source, group: list[Block], name_at: int, numeric: list[int]) -
     for line, row in zip(lines.tolist(), (row for b in group for row in b.rows), strict=True):
         text.append(_fit(row, width, name_at, ends))
         if not text[-1]:
-            bad[line] = f"{row.count(',') + 1} cells, header has {width}"
+            bad[line] = f"{plural(row.count(',') + 1, 'cell')}, header has {width}"
     if 2 * len(bad) > len(lines):
         line, why = next(iter(bad.items()))
         raise BadCapture(f"{source.path}:{line}: {why}; most rows are like this", "export again")

@@ -10,6 +10,7 @@ from triage.capture import shape
 from triage.capture.cells import cells, delimiter
 from triage.capture.source import Source
 from triage.ground.errors import BadCapture, NotTriageable
+from triage.ground.wording import plural
 from triage.schema import normal
 
 _SAID = re.compile(r"^(?:==\d+==\s*)?(No (?:kernels|events/metrics|events|metrics|API activities) were profiled\.?)")
@@ -122,7 +123,7 @@ def records(source: Source, found: Found) -> list[tuple[int, list[str]]]:
         if len(row) > width and '"' not in line and shape.bracketed(row[width - 1 :]):
             row = [*row[: width - 1], source.delimiter.join(row[width - 1 :])]
         if len(row) != width or line.count('"') % 2:
-            bad[number] = f"{len(row)} cells, header has {width}"
+            bad[number] = f"{plural(len(row), 'cell')}, header has {width}"
         out.append((number, row))
     if 2 * len(bad) > len(out):
         first, why = next(iter(bad.items()))

@@ -77,7 +77,7 @@ def gate(
         words = f"{_name(fixed)} ({_revision(fixed)})" if baseline in fixed.labels else _revision(fixed)
     else:
         slower, faster = _rolling(trend, steps, floor)
-        words = f"the {plural(len(order) - 1, 'build')} before" + (f" on {base}" if against else "")
+        words = f"the previous {plural(len(order) - 1, 'build')}" + (f" on {base}" if against else "")
     for m in slower:
         m["failing"] = m["change"] > threshold
     over = _over(trend, budgets or {})
@@ -265,16 +265,16 @@ def _visible(level: Levels, floor: float) -> float | None:
 def _notes(order: Sequence[Build], trend: Trend, level: Levels, slower: Sequence[Moved]) -> list[str]:
     out = []
     if len(order) < 2:
-        out.append("no build before this one: nothing to compare with")
+        out.append("first build: nothing to compare with")
     elif not level.free.any():
-        out.append("no build has repeats, so noise was not measured: three runs of each build tell more")
+        out.append("noise not measured: no build has repeats; add three runs per build")
     for revision in dict.fromkeys(m["by"]["revision"] for m in slower):
         mine = [m for m in slower if m["by"]["revision"] == revision]
         middle = float(np.median([m["change"] for m in mine]))
         alike = sum(abs(m["change"] - middle) < 0.5 * middle for m in mine)
         if len(mine) >= 5 and len(mine) > 0.5 * len(trend.markers) and 5 * alike > 4 * len(mine):
             out.append(
-                f"{len(mine)} of {len(trend.markers)} markers grew alike in {revision[:12]}: clocks, driver or machine before code"
+                f"{len(mine)} of {len(trend.markers)} markers slowed alike in {revision[:12]}: suspect clocks, driver or machine first"
             )
     return out
 
@@ -287,15 +287,15 @@ def _failed(doc: Gate) -> list[str]:
 
 
 def line(m: Moved) -> str:
-    """`3f2a91c made Frame / Lighting 6.1 % slower (5.2 to 7.0 %), by: registers spill (new there)`."""
+    """`3f2a91c: Frame / Lighting 6.1 % slower (5.2 to 7.0 %). New top cause: register spilling`."""
     low, high = (abs(x) * 100 for x in sorted(m["interval"], key=abs))
     others = [r[:12] for r in m["between"] if r != m["by"]["revision"]]
     doubt = f" (or {', '.join(others[:3])})" if others else ""
     why = ""
     if m["title"]:
-        why = f", by: {lower_first(m['title'])}"
-        why += " (new there)" if m["was"] != m["cause"] else " (as before)"
+        top = "New top cause" if m["was"] != m["cause"] else "Top cause unchanged"
+        why = f". {top}: {lower_first(m['title'])}"
     change = f"{abs(m['change']) * 100:.1f} % {m['verdict']} ({low:.1f} to {high:.1f} %)"
     if m["change"] >= 1:
-        change = f"{1 + m['change']:.3g}x as long ({1 + low / 100:.3g}x to {1 + high / 100:.3g}x)"
-    return f"{m['by']['revision'][:12]}{doubt} made {shown(SEP.join(m['marker']))} {change}{why}"
+        change = f"{1 + m['change']:.3g}x the time ({1 + low / 100:.3g}x to {1 + high / 100:.3g}x)"
+    return f"{m['by']['revision'][:12]}{doubt}: {shown(SEP.join(m['marker']))} {change}{why}"

@@ -14,7 +14,8 @@ from triage.ground.wording import either, percent, plural
 from triage.products.history.gate import line
 from triage.products.history.record import shown
 from triage.products.history.result import Gate, Line, Moved
-from triage.products.noise import unknown
+from triage.products.history.shifts import ALARMS
+from triage.products.noise import UNKNOWN, unknown
 from triage.rendering import declared, templates
 from triage.rendering.escape import clean, short
 from triage.rendering.junit_xml import Case, Failure, Suite, junit_xml
@@ -55,10 +56,10 @@ def gate(doc: Gate, format: str, full: bool = False) -> str:
         "more": len(moved) - len(shown_rows),
         "failed": doc["failed"],
         "unsure": [
-            f"{shown(SEP.join(u['marker']))} {u['change'] * 100:.1f} % longer so far: {unknown(u['needs'])}"
+            f"{shown(SEP.join(u['marker']))} {u['change'] * 100:.1f} % slower so far, {unknown(u['needs']).replace(UNKNOWN, 'inconclusive')}"
             for u in doc["cannot_tell"]
         ],
-        "notes": doc["notes"],
+        "notes": doc["notes"] if doc["builds"] > 1 else [],
         "held": _held(doc),
     }
     if format == "terminal":
@@ -71,25 +72,27 @@ def verdict(doc: Gate) -> str:
     """One sentence."""
     failing = sum(m["failing"] for m in doc["slower"]) + len(doc["over_budget"])
     if doc["builds"] < 2 and not failing:
-        return "nothing to compare with yet."
+        return "first build, nothing to compare with."
     counts = [plural(len(doc["slower"]), "marker") + " slower"] if doc["slower"] else []
     counts += [f"{len(doc['faster'])} faster"] if doc["faster"] else []
     counts += [f"{len(doc['over_budget'])} over budget"] if doc["over_budget"] else []
-    counts += [f"{len(doc['cannot_tell'])} cannot be told"] if doc["cannot_tell"] else []
-    return (", ".join(counts) or "nothing moved") + f" against {doc['against']}."
+    counts += [f"{len(doc['cannot_tell'])} inconclusive"] if doc["cannot_tell"] else []
+    return (", ".join(counts) or "no change") + f" against {doc['against']}."
 
 
 def _held(doc: Gate) -> str:
-    seen = f"; a usual marker's step of {percent(doc['visible'])} shows at once" if doc["visible"] else ""
+    counts = f"{plural(doc['builds'], 'build')}, {plural(doc['runs'], 'run')}."
+    if doc["builds"] < 2 or not doc["visible"]:
+        return counts
     return (
-        f"{plural(doc['builds'], 'build')} with {plural(doc['runs'], 'run')} looked at{seen}, a smaller one within the "
-        "builds that follow. Noise is measured on the runs; one build of a hundred is named wrongly at most."
+        f"{counts} Smallest change detectable now in a typical marker: {percent(doc['visible'])}; smaller ones need more "
+        f"builds. False alarms: at most {round(ALARMS * 100)} build in 100."
     )
 
 
 def _row(m: Moved) -> dict[str, Any]:
     others = [r[:12] for r in m["between"] if r != m["by"]["revision"]]
-    new = "" if m["was"] == m["cause"] else " (new there)"
+    new = "" if m["was"] == m["cause"] else " (new top cause)"
     return {
         "verdict": m["verdict"],
         "marker": shown(SEP.join(m["marker"])),
@@ -107,7 +110,7 @@ def _lines(doc: Gate, moved: Sequence[Moved], words: Mapping[str, Any]) -> list[
     for m in moved:
         out += _wrapped(f"{time(m['before_ns'])} -> {time(m['after_ns'])}: {line(m)}", "  ")
     if words["more"]:
-        out.append(f"  {plural(words['more'], 'marker')} more moved (--full lists them)")
+        out.append(f"  {plural(words['more'], 'more changed marker')}: --full")
     for o in doc["over_budget"]:
         out += _wrapped(f"{o['budget']}: {time(o['ns'])}, budget {time(o['allowed_ns'])}", "  ")
     for u in words["unsure"]:

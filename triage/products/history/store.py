@@ -95,12 +95,13 @@ def opened(path: str, *, create: bool = False) -> Iterator[Database]:
         if "interrupted" in str(e):
             raise TriageError(
                 f"{path}: damaged history (more rows than its bytes can hold)",
-                "check --history",
+                "copy it again, or start a new one",
             ) from e
         hint = "try again when the others are done" if "locked" in str(e) else "check space and permissions"
         raise TriageError(f"{path}: cannot be used ({e})", hint) from e
     except sqlite3.DatabaseError as e:
-        raise TriageError(f"{path}: not a triage history ({e})", "check --history") from e
+        what = "not a triage history" if "not a database" in str(e) else "damaged history"
+        raise TriageError(f"{path}: {what} ({e})", "check --history") from e
     except OSError as e:
         raise TriageError(f"{path}: cannot be written ({e.strerror or e})", "choose another --history") from e
     finally:
