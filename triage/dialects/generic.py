@@ -387,5 +387,5 @@ def _refuse_list(source: Source, headers: dict[str, str], numbers: list[Floats],
     if (measures or named) and not any(np.isfinite(v).any() for _, v in measures):
         raise NotTriageable(
             f"{source.path}: no numeric cells in {', '.join(repr(h) for h, _ in measures[:3]) or 'any measure'}",
-            "name the profiler's own export",
+            "a list of counts is not a capture; name the profiler's export",
         )

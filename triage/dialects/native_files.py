@@ -166,5 +166,5 @@ def read(source: Source, options: Options) -> Table:
         "",
         _PACKS.sub("", name),
     )
-    packed = "compressed: " if source.head.startswith(_PACKED) else ""
+    packed = "compressed: " if source.head.startswith(_PACKED) and "compressed" not in kind.what else ""
     raise NotTriageable(f"{source.path}: {packed}{kind.what}", kind.hint.format(name=name, stem=stem))

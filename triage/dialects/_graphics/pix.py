@@ -18,6 +18,7 @@ from triage.dialects._nvidia import perfworks
 from triage.dialects._tables import wide_table
 from triage.ground import units
 from triage.ground.errors import BadCapture, NotTriageable, UnknownUnit
+from triage.ground.wording import plural
 from triage.schema import normal
 
 DEPRECATED = "<deprecated - use pix3.h instead> "
@@ -133,7 +134,7 @@ def read(source: Source, options: Options, dialect: str) -> Table:
     if not keep.any():
         why = "no event has a GPU time" if top.time >= 0 else "no column of GPU times"
         raise NotTriageable(
-            f"{source.path}: PIX event list of {count} events without timing ({why})",
+            f"{source.path}: PIX event list of {plural(count, 'event')} without timing ({why})",
             _HINT,
         )
     rows = np.flatnonzero(keep)
