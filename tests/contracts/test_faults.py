@@ -290,7 +290,7 @@ NOT_NOW = {
         "Starting().start()\nwhile True: time.sleep(0.01)"
     ),
     "where somebody catches everything": (
-        "interrupted.LAST = 0.3\n"
+        "interrupted.MAX_DELAY = 0.3\n"
         "while True:\n"
         "    try:\n"
         "        ctrl_c(); time.sleep(0.01)\n"

@@ -50,7 +50,7 @@ def test_a_kernel_walks_through_the_guide(tmp_path: Path) -> None:
     assert "! 4.1 is one pipe above 60 % or 80 %? Matrix unit active 82.6" in " ".join(out.split())
     frame = tmp_path / "frame.csv"
     frame.write_text("name,gpu.time [ms],sm.throughput [%],vram.throughput [%]\nPass,1,50,20\n", "utf-8")
-    assert "shows none" in run("explain", "guide", "--on", frame).stdout
+    assert "has none" in run("explain", "guide", "--on", frame).stdout
     assert "4.5" in run("explain", "guide").stdout
 
 

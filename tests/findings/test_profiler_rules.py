@@ -133,19 +133,19 @@ def test_the_command_prints_both_figures_and_why(tmp_path: Path) -> None:
         "87.9",
     )
     path = details(tmp_path / "x.csv", sol(5, 5) | launch, [grid], 16)
-    out = run("agree", path).stdout
-    assert "1  same root" in out
-    assert "theirs  LaunchConfiguration 88 % global" in out
-    assert "ours    small-grid" in out
-    assert "why     theirs is SMs that get no block; ours" in out
-    found = json.loads(run("agree", path, "-f", "json").stdout)
+    out = run("diagnose", path, "--opinions").stdout
+    assert "1  same root cause" in out
+    assert "profiler  LaunchConfiguration 88 % global" in out
+    assert "triage    small-grid" in out
+    assert "why       theirs is SMs that get no block; ours" in out
+    found = json.loads(run("diagnose", path, "--opinions", "-f", "json").stdout)
     assert found["counts"]["same root"] == 1
     (rule,) = found["workloads"][0]["rules"]
     assert rule["verdict"] == "root"
     doc = json.loads(run("diagnose", path, "-f", "json").stdout)
     assert doc["workloads"][0]["second_opinion"][0]["verdict"] == "root"
     nothing = details(tmp_path / "y.csv", sol(5, 5), [], 16)
-    assert "said nothing" in run("agree", nothing).stdout
+    assert "No rule results" in run("diagnose", nothing, "--opinions").stdout
 
 
 def test_what_nobody_measured_is_not_ruled_out_by_other_evidence(tmp_path: Path) -> None:

@@ -268,9 +268,7 @@ def test_a_lock_dies_with_its_process(tmp_path: Path) -> None:
                 run.run([], Settings(), tmp_path / "out")
         finally:
             holder.kill()
-    assert (
-        str(refused.value) == f"{tmp_path / 'out'}: another batch is writing there - wait for it, or choose another -o"
-    )
+    assert str(refused.value) == f"{tmp_path / 'out'}: another batch writes there - wait for it, or choose another -o"
     run.run([], Settings(), tmp_path / "out")
 
 
@@ -299,7 +297,7 @@ def test_exit_codes_and_the_summary_line(tmp_path: Path) -> None:
     code, err = night_run(source, "-o", out, "-f", "csv", "--jobs", "1")
     assert code == 0
     assert "3 captures" in err
-    assert "2 warnings" in err
+    assert "2 files skipped (errors.csv)" in err
     assert night_run(source, "-o", out, "-f", "csv", "--jobs", "1", "--strict")[0] == 2
     with pytest.raises(TriageError, match="none of 1 captures"):
         night_run(str(tmp_path / "in" / "bad000.csv"), "-o", out, "-f", "csv")

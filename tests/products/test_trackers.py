@@ -158,7 +158,7 @@ def test_labels_that_may_not_be_set_are_noticed(tmp_path: Path, fake: tuple[str,
     if name == "redmine":
         pytest.skip("its marker stands in the subject")
     store.labels_allowed = False
-    with pytest.raises(TriageError, match="allowed to set labels"):
+    with pytest.raises(TriageError, match="allow the token to set labels"):
         trackers.sync(trackers.connect(name, PROJECTS[name], url), one(tmp_path), tmp_path)
 
 
@@ -196,7 +196,7 @@ def test_what_is_missing_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         trackers.connect("github", "")
     monkeypatch.setenv("JIRA_TOKEN", "x")
     pytest.importorskip("jira")
-    with pytest.raises(TriageError, match="no Jira project key"):
+    with pytest.raises(TriageError, match="not a Jira project key"):
         trackers.connect("jira", 'GPU" OR project = "X', "http://127.0.0.1:1")
     with pytest.raises(TriageError, match="no fingerprint"):
         trackers.marker('x" OR labels != "')

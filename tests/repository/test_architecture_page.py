@@ -175,7 +175,7 @@ def test_a_format_that_does_not_say_how_it_escapes_is_refused(home: Path) -> Non
     (home / "reports" / "slack.txt.j2").write_text("{{ summary.headline }}\n", "utf-8")
     p = run("diagnose", SAMPLE, "-f", "slack", cwd=home)
     assert p.returncode == 2
-    assert "slack.txt.j2:1: does not say how it escapes" in p.stderr
+    assert "slack.txt.j2:1: escaping not declared" in p.stderr
     assert p.stdout == ""
 
 

@@ -1,4 +1,4 @@
-"""`triage check`: rules prove themselves before anyone relies on them."""
+"""`triage check`: test rule files."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ from triage.commands._stdout import say
 
 @click.command()
 @click.argument("paths", type=_types.Captures(), callback=_types.flat, nargs=-1, metavar="[PATH...]")
-@click.option(
-    "--coverage", is_flag=True, help="Also list rules that never fire on a sample and thresholds that decide nothing."
-)
+@click.option("--coverage", is_flag=True, help="Also list rules that fire on no sample, and thresholds without effect.")
 def command(paths: tuple[str, ...], coverage: bool) -> int:
     """Check rule and cause files: format, references, embedded and edge tests, P3 cases. Exit with 1 on failure.
 

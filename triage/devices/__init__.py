@@ -29,6 +29,7 @@ from triage.devices.limit_tables import (
 )
 from triage.devices.limits import AmdLimits, ClusterLayout, Disagreement, IntelLimits, Limits, NvidiaLimits
 from triage.ground.errors import TriageError
+from triage.ground.phrasing import either
 
 __all__ = [
     "AmdLimits",
@@ -192,7 +193,7 @@ def architecture(text: str) -> str | None:
         return found if found in nvidia() else None
     members = [limits.arch for limits in nvidia().values() if limits.generation.casefold() == plain]
     if len(members) > 1:
-        raise TriageError(f"{text} is more than one architecture", f"say which: {', '.join(members)}")
+        raise TriageError(f"{text}: several architectures", f"choose {either(members)}")
     return members[0] if members else None
 
 
@@ -202,8 +203,8 @@ def limits_of(arch: str) -> Limits:
     limits = require(arch).limits if found is None else limits_for(found)
     if isinstance(limits, IntelLimits):
         raise TriageError(
-            f"{limits.arch}: occupancy is calculated for NVIDIA and AMD GPUs",
-            "Intel's GPU occupancy calculator answers for Xe; a capture's own thread occupancy is judged by the rules",
+            f"{limits.arch}: occupancy is calculated for NVIDIA and AMD GPUs only",
+            "use Intel's GPU occupancy calculator for Xe; in captures, rules check the measured occupancy",
         )
     return limits
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from triage.ground.units import show
 
@@ -15,6 +15,18 @@ def plural(n: int, word: str) -> str:
     if word.endswith("y") and word[-2] not in "aeiou":
         return f"{n:,} {word[:-1]}ies"
     return f"{n:,} {word}es" if word.endswith(("s", "ch", "sh", "x")) else f"{n:,} {word}s"
+
+
+def either(words: Iterable[object]) -> str:
+    """`a`, `a or b`, `a, b or c`."""
+    *most, last = map(str, words)
+    return f"{', '.join(most)} or {last}" if most else last
+
+
+def did_you_mean(close: Iterable[str], otherwise: str = "") -> str:
+    """`did you mean 'a' or 'b'?` for similar names; `otherwise` where there are none."""
+    names = [repr(name) for name in dict.fromkeys(close)]
+    return f"did you mean {either(names)}?" if names else otherwise
 
 
 def lower_first(text: str) -> str:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from triage.capture.arrays import distinct
 from triage.ground.errors import TriageError, out_of_memory
+from triage.ground.phrasing import either
 from triage.inference.groups import RULES, Group, Program, Signatures, unsign, wanted
 from triage.rulebook.expression import FALSE, TRUE, UNKNOWN
 
@@ -177,7 +178,7 @@ def _compiled(name: str, definitions: tuple[Definition, ...]) -> Backend:
 def backend(name: str, definitions: Sequence[Definition]) -> tuple[Backend, str]:
     """(engine, note). name: durable, clips or "" (durable where it can be imported, else clips with a note)."""
     if name not in ("", *BACKENDS):
-        raise TriageError(f"no engine is called {name!r}", f"engines: {', '.join(BACKENDS)}")
+        raise TriageError(f"unknown engine {name!r}", f"choose {either(BACKENDS)}")
     problem = ""
     for candidate in [name] if name else BACKENDS:
         try:
@@ -188,7 +189,8 @@ def backend(name: str, definitions: Sequence[Definition]) -> tuple[Backend, str]
                 raise
             problem = f"the {candidate} engine cannot be loaded here ({e}); using clips instead"
     raise TriageError(
-        f"engine {name or 'durable, clips'}: cannot be loaded here", "pip install durable-rules, or use --engine clips"
+        f"engine {name or 'durable or clips'}: cannot be loaded",
+        "install it: pip install durable-rules, or use --engine clips",
     )
 
 

@@ -227,8 +227,8 @@ def latency_of(now: Occupancy, cycles: float, intensity: float, issue_rate: floa
         limits = now.model.limits
         if not isinstance(limits, NvidiaLimits):
             raise TriageError(
-                f"the issue rate of {limits.arch} is not in the tables",
-                "give instructions per cycle: --issue-rate",
+                f"issue rate of {limits.arch} unknown",
+                "add --issue-rate, warp instructions per cycle",
             )
         # One warp scheduler per sub-partition, one instruction per cycle each. AMD's issue rate depends on the mix of
         # instructions (scalar, vector, memory go in parallel), so no single number is in the tables.

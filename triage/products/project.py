@@ -97,7 +97,7 @@ def _table(path: Path) -> dict[str, Any] | None:
             return None
         raise TriageError(f"{path}: {e}", "see docs/project.md") from e
     except OSError as e:
-        raise TriageError(f"{path}: cannot be read ({e.strerror or e})", f"mend it, or {VARIABLE}=off") from e
+        raise TriageError(f"{path}: cannot be read ({e.strerror or e})", f"correct it, or set {VARIABLE}=off") from e
     if path.name != "pyproject.toml":
         return found
     table = found.get("tool", {}).get("triage") if isinstance(found.get("tool"), dict) else None

@@ -36,7 +36,7 @@ def read(module: dialects.Dialect, source: Source, options: dialects.Options) ->
         table.quality += duplicates.remarks(table) + [_total(line, name) for line, name in sums.items()]
         return table
     first = next(iter(found.values()))
-    raise BadCapture(f"{first.path}: {_where(first)}; rows do not fit their header all over the file", "export again")
+    raise BadCapture(f"{first.path}: {_where(first)}; many rows do not match the header", "export again")
 
 
 def ends(files: Iterable[Source]) -> list[Quality]:

@@ -38,8 +38,8 @@ def refuse(files: Iterable[Source]) -> None:
         for times in TIMES:
             if _repeats(Path(file.path), times):
                 raise BadCapture(
-                    f"{file.path}: holds the same export {times} times in a row",
-                    "appended to itself? export again",
+                    f"{file.path}: the same export {times} times in a row",
+                    "delete the copies, or export again",
                 )
 
 

@@ -213,7 +213,7 @@ def report(
         for chunk in env.get_template(path.name).generate(names):
             written += len(chunk)
             if written > MOST_TEXT and not trusted:
-                raise ReportError(f"{path}: the template wrote more than {MOST_TEXT:,} characters", "bound its loops")
+                raise ReportError(f"{path}: output of the template exceeds {MOST_TEXT:,} characters", "limit its loops")
             write(chunk)
     except ReportError:
         raise

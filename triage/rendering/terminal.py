@@ -153,7 +153,8 @@ class _Page:
         for n, c in enumerate(shown, 1):
             back = phrases.time(c["saved_ns"]) if c["saved_ns"] is not None else percent(c["fraction"])
             room = self.wide - 5 - len(back) - 1 - PRIORITY
-            title, *more = textwrap.wrap(clean(c["title"]), room) or [""]
+            cause = f" ({c['cause']})" if self.full else ""
+            title, *more = textwrap.wrap(clean(c["title"] + cause), room) or [""]
             line = Text.assemble(
                 f"{n:>2}  ",
                 (title.ljust(room), "bold"),

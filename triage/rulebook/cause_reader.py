@@ -16,6 +16,7 @@ from triage.files import strict_yaml
 from triage.ground.errors import RuleError
 from triage.ground.limiters import CLASSES
 from triage.ground.method import stated
+from triage.ground.phrasing import either
 from triage.rulebook import applies
 from triage.rulebook.cause import FAMILIES, Cause, Confused, Cure, Explains
 from triage.rulebook.expression import ExpressionError, condition
@@ -106,9 +107,15 @@ class _Reader:
         name, family = self.text("id"), self.text("family")
         # the file name is the key: a second cause of one id cannot exist in a folder
         if name != self.path.stem or not _NAME.match(name):
-            raise self.fail("id", f"id {name!r} is not the file name {self.path.stem!r}, words joined by hyphens")
+            raise self.fail(
+                "id",
+                f"id {name!r} is not the file name {self.path.stem!r}",
+                "rename one of them, in lower case with hyphens",
+            )
         if family not in FAMILIES:
-            raise self.fail("family", f"family {family!r} is none of {', '.join(FAMILIES)}", meant(family, FAMILIES))
+            raise self.fail(
+                "family", f"unknown family {family!r}", meant(family, FAMILIES, f"choose {either(FAMILIES)}")
+            )
         advice = tuple(self.cure(item) for item in self.listed("advice"))
         if not advice:
             raise self.fail("advice", "a cause says what to do about it", "add `advice:`")
@@ -152,7 +159,7 @@ class _Reader:
         if not schema.known(name):
             close = schema.close(name)
             hint = f"did you mean {close[0]!r}?" if close else "see: triage list metrics"
-            raise self.fail(key, f"{key}: {name!r} is no metric of the schema", hint)
+            raise self.fail(key, f"{key}: {name!r} is not a metric", hint)
         return name
 
     def explains(self, item: Any) -> Explains:

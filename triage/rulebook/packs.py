@@ -20,6 +20,7 @@ from triage.files import cache, tree
 from triage.files.bundled import share
 from triage.ground.errors import RuleError, TriageError, UnknownUnit
 from triage.ground.method import LATEST, REVISIONS
+from triage.ground.phrasing import either
 from triage.rulebook import pack
 from triage.rulebook.applies import FACTS
 from triage.rulebook.cause import FAMILIES, Cause
@@ -116,12 +117,10 @@ def files(folders: Sequence[Path] = ()) -> list[Path]:
     found: dict[Path, Path] = {}
     for base in (share("rules"), *folders):
         if not base.exists():
-            raise TriageError(f"{base}: no such rules folder", "check --rules")
+            raise TriageError(f"{base}: no such file or folder", "check the path")
         inside = below(base)
         if not inside:
-            raise TriageError(
-                f"{base}: no rules in it", "they are files *.yaml, whose names begin with a letter or digit"
-            )
+            raise TriageError(f"{base}: no rule files", "name them *.yaml, beginning with a letter or digit")
         for path in inside:
             found.setdefault(path.resolve(), path)  # a bundled rule that is named again is the same rule
     return list(found.values())
@@ -134,7 +133,7 @@ def below(base: Path) -> list[Path]:
     try:
         folders = tree.walk(str(base), tree.MOST)
     except tree.TooMany as e:
-        raise TriageError(f"{base}: {e} is no folder of rules", "check --rules") from None
+        raise TriageError(f"{base}: {e}, not a folder of rules", "check the path") from None
     # hidden files, such as the ._name.yaml that macOS leaves on foreign disks, and drafts set aside by an underscore
     found = (Path(here, name) for here, names in folders for name in names)
     inside = (p for p in found if p.suffix == ".yaml" and p.name[0] not in "._")
@@ -248,7 +247,7 @@ def select(
     for words in (keep, drop):
         for word in words:
             if not any(hits(r, {word.lower()}) for r in book.rules):
-                raise TriageError(f"no rule or pack is called {word!r}", "see: triage list rules")
+                raise TriageError(f"unknown rule or pack {word!r}", "see: triage list rules")
     kept, dropped = {w.lower() for w in keep}, {w.lower() for w in drop}
     chosen = [r for r in book.rules if experimental or r.status != "experimental"]
     muted = {r.name for r in chosen if (kept and not hits(r, kept)) or hits(r, dropped)}
@@ -259,18 +258,26 @@ def select(
         name, dot, threshold = target.partition(".")
         rule = next((r for r in rules if name.lower() in (r.id.lower(), r.name)), None)
         if not eq or not dot or rule is None or threshold not in rule.thresholds:
-            known = "" if rule is None else f"; {rule.id} has: {', '.join(rule.thresholds) or 'no thresholds'}"
-            raise TriageError(f"--set {text!r} names no threshold{known}", "write --set RULE.threshold=VALUE")
+            raise _no_threshold(text, rule, name, threshold if eq and dot else "")
         try:
             number, unit = quantity(given)
         except (ValueError, UnknownUnit) as e:
             raise TriageError(f"--set {text!r}: {e}", "write a number with its unit, such as 80%") from None
         # `--set x.low=70` without the % would be a threshold of 7,000 %
         if unit != rule.thresholds[threshold].unit:
-            raise TriageError(f"--set {text!r}: {threshold} is a {rule.thresholds[threshold].unit}, not a {unit}")
+            raise TriageError(f"--set {text!r}: expected a {rule.thresholds[threshold].unit}, not a {unit}")
         changed = replace(rule, overrides={**rule.overrides, threshold: number})
         rules[rules.index(rule)] = with_numbers(changed, LATEST)
     return Rulebook(tuple(rules), book.causes, book.digests)
+
+
+def _no_threshold(text: str, rule: Rule | None, name: str, threshold: str) -> TriageError:
+    if not threshold:
+        return TriageError(f"--set {text!r}: expected RULE.threshold=VALUE")
+    if rule is None:
+        return TriageError(f"--set: unknown rule {name!r}", "see: triage list rules")
+    hint = f"choose {either(rule.thresholds)}" if rule.thresholds else "it has none"
+    return TriageError(f"--set: {rule.id} ({rule.name}) has no threshold {threshold!r}", hint)
 
 
 def layers(rules: Sequence[Rule], method: str) -> list[list[Rule]]:

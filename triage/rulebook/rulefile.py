@@ -14,7 +14,7 @@ from triage import schema
 from triage.files import strict_yaml
 from triage.ground.errors import RuleError, UnknownUnit
 from triage.ground.method import HEURISTICS, LATEST, NUMBERS, REVISIONS, in_words
-from triage.ground.phrasing import FIELD
+from triage.ground.phrasing import FIELD, either
 from triage.rulebook import pack
 from triage.rulebook.applies import KEYS, Applies
 from triage.rulebook.applies import read as read_facts
@@ -100,15 +100,15 @@ class _Reader:
             raise self.fail("name", f"name {name!r} is not lower-case words joined by hyphens")
         rule_id = self.text("id")
         if not re.fullmatch(r"[A-Z]{2,5}\d{3}", rule_id):
-            raise self.fail("id", f"id {rule_id!r} is not a prefix and three digits, such as MEM003")
+            raise self.fail("id", f"id {rule_id!r}: expected 2 to 5 capital letters and three digits, such as MEM003")
         status, scope = self.text("status", "stable"), self.text("scope", "workload")
         if status not in _STATUS:
-            raise self.fail("status", f"status {status!r} is none of {', '.join(_STATUS)}")
+            raise self.fail("status", f"unknown status {status!r}", f"choose {either(_STATUS)}")
         if scope not in _SCOPES:
-            raise self.fail("scope", f"scope {scope!r} is none of {', '.join(_SCOPES)}")
+            raise self.fail("scope", f"unknown scope {scope!r}", f"choose {either(_SCOPES)}")
         methods = self.texts("methods") or REVISIONS
         if not set(methods) <= set(REVISIONS):
-            raise self.fail("methods", f"methods are {', '.join(REVISIONS)}")
+            raise self.fail("methods", f"unknown method, choose {either(REVISIONS)}")
         # in the order in which they may name each other: sources, numbers, lets, conditions, sentences
         cites = self.cites()
         thresholds = self.thresholds(cites)
@@ -282,7 +282,7 @@ class _Reader:
                 close = schema.close(name)
                 raise self.fail(
                     key,
-                    f"{key}: {name!r} is no metric of the schema",
+                    f"{key}: {name!r} is not a metric",
                     f"did you mean {close[0]!r}?" if close else "see: triage list metrics",
                 )
         return names
@@ -395,6 +395,6 @@ class _Reader:
             if not isinstance(item, dict) or not {"from", "by", "how"} <= set(item):
                 raise self.fail("tell_apart", "tell_apart items need `from`, `by` and `how`")
             if not schema.known(str(item["by"])):
-                raise self.fail("tell_apart", f"tell_apart: {item['by']!r} is no metric of the schema")
+                raise self.fail("tell_apart", f"tell_apart: {item['by']!r} is not a metric")
             out.append(TellApart(str(item["from"]), str(item["by"]), " ".join(str(item["how"]).split())))
         return tuple(out)

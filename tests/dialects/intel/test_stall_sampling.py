@@ -54,4 +54,4 @@ def test_each_reason_is_its_cause(times: bool, tmp_path: Path) -> None:
 
 def test_without_samples(tmp_path: Path) -> None:
     (path := tmp_path / "out.metrics.1.csv").write_text(f"=== Device #0 Metrics ===\n\n{HEAD}\n", encoding="utf-8")
-    assert "no samples" in refusal(path)
+    assert "without samples" in refusal(path)

@@ -253,7 +253,7 @@ def test_a_cut_report_keeps_what_came_before(at: int) -> None:
     try:
         table = read_as("ncu-rep", SMALL[:at])
     except container.NotTriageable as e:
-        assert "without launches" in str(e) or "cut at byte" in str(e)
+        assert "no launches" in str(e) or "cut at byte" in str(e)
         return
     whole = read(SMALL, "ncu-rep")
     assert list(table.names) == list(whole.names)[: len(table)]
@@ -313,32 +313,32 @@ def test_packed_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     path.write_bytes(packed)
     assert values(read(path, "ncu-rep")) == whole
     path.write_bytes(packed[: len(packed) // 2])
-    assert "the zst data is damaged" in refusal(path)
+    assert "damaged zst data" in refusal(path)
     path.write_bytes(zstandard.ZstdCompressor().compress(SMALL + bytes(400 << 20)))
-    assert "unpacks to more than" in refusal(path)
+    assert "decompresses to more than" in refusal(path)
     monkeypatch.setitem(sys.modules, "zstandard", None)
     assert "pip install '.[zstd]'" in refusal(path)
 
 
 def test_a_report_without_launches() -> None:
-    assert "without launches" in refusal(w.report([], codes=[w.Code(1, b"\x7fELF")]))
+    assert "no launches" in refusal(w.report([], codes=[w.Code(1, b"\x7fELF")]))
 
 
 @pytest.mark.parametrize(
     ("name", "data", "words"),
     [
-        ("a.nsys-rep", b"\0\1\2", "an Nsight Systems report"),
-        ("a.qdrep", b"\0\1\2", "an Nsight Systems report"),
+        ("a.nsys-rep", b"\0\1\2", ": Nsight Systems report"),
+        ("a.qdrep", b"\0\1\2", ": Nsight Systems report"),
         ("a.ngfx-gputrace", b"\0\1\2", "ngfx --activity"),
         ("a.ngfx-capture", b"\0\1\2", "ngfx --activity"),
         ("a.rdc", b"RDOC\0\0", "Performance Counter Viewer"),
-        ("noname", b"RDOC\0\0", "a RenderDoc capture"),
+        ("noname", b"RDOC\0\0", ": RenderDoc capture"),
         ("a.rgp", b"B00P\0\0", "rocprofv3"),
         ("a.rgp", b"AMD_RDF \0", "Radeon Developer Tools"),
         ("a.wpix", b"\0\1\2", "pixtool open-capture a.wpix save-event-list a.csv"),
         ("a.trace", b"at\0\1", "Xcode"),
-        ("a.ncu-rep", b"\0\1\2", "named like an Nsight Compute report"),
-        ("a.ncu-rep", b"PK\3\4\0", "packed"),
+        ("a.ncu-rep", b"\0\1\2", "not a readable Nsight Compute report"),
+        ("a.ncu-rep", b"PK\3\4\0", "compressed or damaged"),
     ],
 )  # fmt: skip
 def test_native_files_get_one_true_line(name: str, data: bytes, words: str) -> None:

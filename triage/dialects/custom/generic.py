@@ -120,7 +120,7 @@ def read(source: Source, options: Options) -> Table:
     style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
     wide = wide_table.read(source, line, len(headers), numeric, list(roles.values()), style=style, skip=below)
     count = len(wide.numbers[numeric[0]])
-    _refuse_half_row(source, line, len(headers), count, wide.numbers)
+    _refuse_half_row(source, line, headers, count, wide.numbers)
     meant.without_counts(headers, wide.numbers)
     if not columns:
         raise _nothing_known(source, headers)
@@ -356,16 +356,19 @@ def _bare_ratios_are_percent(
 def _nothing_known(source: Source, headers: list[str]) -> BadCapture:
     return BadCapture(
         f"{source.path}: none of the {len(headers)} columns is a known metric (first: {headers[0][:40]!r})",
-        '--map "Their Column=canonical.id"; see: triage list metrics',
+        'map columns with --map "Their Column=canonical.id"; see: triage list metrics',
     )
 
 
-def _refuse_half_row(source: Source, line: int, width: int, count: int, numbers: dict[int, Floats]) -> None:
+def _refuse_half_row(source: Source, line: int, headers: list[str], count: int, numbers: dict[int, Floats]) -> None:
     """A single record that ends before its first number is a cut file, not a workload without metrics."""
     if not any(np.isfinite(v).any() for v in numbers.values()):
-        got = len(cells(source.head_lines[line], source.delimiter)) if len(source.head_lines) > line else 0
-        what = f"the only row has {got} of {width} cells" if count == 1 and got < width else "no cell holds a number"
-        raise BadCapture(f"{source.path}:{line + 1}: {what}", "the export was cut off or is empty; export again")
+        row = cells(source.head_lines[line], source.delimiter) if len(source.head_lines) > line else []
+        where = f"{source.path}:{line + 1}"
+        if count == 1 and len(row) < len(headers):
+            raise BadCapture(f"{where}: the only row has {len(row)} of {len(headers)} cells", "export again")
+        seen = next((f" ({row[c].strip()[:40]!r} in {headers[c]})" for c in numbers if c < len(row)), "")
+        raise BadCapture(f"{where}: no numeric cells{seen}", "check the column, or export again")
 
 
 def _refuse_list(source: Source, headers: dict[str, str], numbers: list[Floats], named: bool) -> None:
@@ -376,6 +379,6 @@ def _refuse_list(source: Source, headers: dict[str, str], numbers: list[Floats],
     measures = [(headers[m], v) for m, v in zip(headers, numbers, strict=True) if m != "frame.calls"]
     if (measures or named) and not any(np.isfinite(v).any() for _, v in measures):
         raise NotTriageable(
-            f"{source.path}: no cell of {', '.join(repr(h) for h, _ in measures[:3]) or 'a measure'} holds a number",
-            "a list that only counts is no capture; give the profiler's own export",
+            f"{source.path}: no numeric cells in {', '.join(repr(h) for h, _ in measures[:3]) or 'any measure'}",
+            "a list of counts is not a capture; name the profiler's export",
         )

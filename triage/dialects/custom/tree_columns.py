@@ -115,9 +115,7 @@ def by_parent(names: Names, parents: Names, ids: Names | None) -> Names:
 
 def _bounded(name: str, depth: int) -> None:
     if depth > DEEPEST:
-        raise BadCapture(
-            f"{name[:80]}: a name within more than {DEEPEST:,} others", "export the markers less deeply nested"
-        )
+        raise BadCapture(f"{name[:80]}: nested within more than {DEEPEST:,} markers", "reduce the nesting")
 
 
 def by_level(names: Names, levels: Sequence[int]) -> Names:

@@ -54,7 +54,7 @@ def time_unit(where: str, header: str, values: Floats) -> tuple[str, Quality | N
         )
         return "ms", Quality("time-unit", said)
     raise BadCapture(
-        f"{where}: column {header!r} states no unit, and {known.min():g} to {known.max():g} may be ms or us",
+        f"{where}: column {header!r} without a unit ({known.min():g} to {known.max():g} may be ms or us)",
         f'write the unit into the header, such as "{header} [ms]"',
     )
 
@@ -247,8 +247,8 @@ def with_units(source: Source, line: int, headers: Sequence[str]) -> tuple[list[
             out[i] = f"{headers[i]} [{unit}]"
         elif unit and units.unit(unit) != units.unit(own):
             raise BadCapture(
-                f"{source.path}:{line + 1}: {headers[i][:60]!r} is said to be in {unit!r}",
-                "leave one of the units away",
+                f"{source.path}:{line + 1}: second unit {unit!r} for {headers[i][:60]!r}",
+                "remove one of them",
             )
     return out, (line + 1,)
 

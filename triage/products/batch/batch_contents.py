@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from triage.ground.errors import CaptureError
 from triage.ground.limiters import CONFIDENCE
 from triage.ground.phrasing import plural
 from triage.products.batch.batch_result import Listed, Overview, Recurring, Same
@@ -73,9 +72,3 @@ def recur(found: dict[str, Recurring], c: Overview, report: str) -> None:
 def ranked(found: dict[str, Recurring]) -> list[Recurring]:
     """Root causes over captures, largest saving first."""
     return sorted(found.values(), key=lambda i: (-i["saved_ns"], -i["captures"], i["cause"]))
-
-
-def refuse(batch: Batch) -> None:
-    """Raise CaptureError when nothing at all could be read."""
-    if batch.errors and not batch.captures:
-        raise CaptureError(f"none of {len(batch.errors)} captures could be read; first: {batch.errors[0][1]}")

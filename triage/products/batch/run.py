@@ -71,7 +71,7 @@ def run(
         state.mkdir(parents=True, exist_ok=True)
         for place in (state, out / "reports"):
             if place.is_symlink():  # what is written, swept away and replaced there would be somebody else's
-                raise ReportError(f"{place}: a link where a batch has a folder of its own", "remove the link")
+                raise ReportError(f"{place}: a link, expected a folder", "remove the link")
     except OSError as e:
         raise ReportError(f"{out}: cannot be written ({e.strerror or e})", "choose another -o") from e
     with _alone(state):
@@ -107,7 +107,7 @@ def _alone(state: Path) -> Iterator[None]:
     try:
         lock.acquire()
     except filelock.Timeout as e:
-        raise ReportError(f"{state.parent}: another batch is writing there", "wait for it, or choose another -o") from e
+        raise ReportError(f"{state.parent}: another batch writes there", "wait for it, or choose another -o") from e
     except NotImplementedError:  # some network shares have no locks; better two batches than none
         pass
     except OSError as e:  # not ours to write, or a link that somebody put there

@@ -27,9 +27,9 @@ def refuse(sides: tuple[Side, Side], pairs: Pairs, noun: str) -> None:
     before, after = sides
     if not len(pairs) and len(before) and len(after):
         raise TriageError(
-            f"nothing to compare: no {noun} on both sides "
+            f"no common {noun}s "
             f"(before: {_some(before, range(len(before)))}; after: {_some(after, range(len(after)))})",
-            f"capture the same {noun}s on both sides; `triage diagnose` reads each by itself",
+            "capture the same scene or kernels on both sides",
         )
 
 

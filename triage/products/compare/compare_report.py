@@ -11,7 +11,7 @@ from markupsafe import Markup
 from triage import dialects
 from triage.files import plain_json
 from triage.ground.errors import ReportError
-from triage.ground.phrasing import percent, plural, upper_first, whole_percent
+from triage.ground.phrasing import either, percent, plural, upper_first, whole_percent
 from triage.ground.terminology import names_of, speaking, voice
 from triage.ground.units import show
 from triage.products.compare import charts
@@ -67,7 +67,7 @@ def _whose(doc: Comparison) -> tuple[str, ...]:
 
 def _written(doc: Comparison, format: str, full: bool) -> str:
     if format not in declared.templates("compare"):
-        raise ReportError(f"no comparison format is called {format!r}", f"formats: {', '.join(FORMATS)}")
+        raise ReportError(f"unknown format {format!r}", f"choose {either(FORMATS)}")
     pairs = [p for p in doc["pairs"] if full or len(doc["pairs"]) <= SHOW_ALL_PAIRS_UP_TO or _worth(p, doc["margin"])]
     # regressions first, whatever their size: they are why people look; then what may become one
     order = {SLOWER: 0, UNKNOWN: 2}

@@ -77,7 +77,7 @@ def _compared(
     sides = fold(before, speak), fold(after, speak)
     pairs, alone = match(sides[0].who, sides[1].who, (sides[0].items, sides[1].items))
     rows = timeline(before, after)
-    noun = "kernel" if all(of_kernels(p.capture.input.tells) for p in parts) else "workload"
+    noun = "kernel" if all(of_kernels(p.capture.input.tells) for p in parts) else "marker"
     if not rows:
         comparability.refuse(sides, pairs, noun)
     limits = Limits(floor, (threshold or MARGIN) if margin is None else margin)

@@ -39,8 +39,8 @@ def choose(found: Sequence[Build], build: str = "") -> Build:
     hits = [b for b in found if build in b.labels] or [b for b in found if b.key.revision == build]
     hits = hits or [b for b in found if b.key.revision.startswith(build)]
     if len({b.key.revision for b in hits}) != 1:
-        what = "names several builds" if hits else "names no build"
-        raise TriageError(f"{build!r} {what} of the history", "see: triage history list")
+        what = "ambiguous" if hits else "unknown"
+        raise TriageError(f"{what} build {build!r}", "see: triage history list")
     return hits[-1]
 
 
@@ -265,9 +265,9 @@ def _visible(level: Levels, floor: float) -> float | None:
 def _notes(order: Sequence[Build], trend: Trend, level: Levels, slower: Sequence[Moved]) -> list[str]:
     out = []
     if len(order) < 2:
-        out.append("no earlier build to compare with")
+        out.append("first build: nothing to compare with")
     elif not level.free.any():
-        out.append("no build has repeats, noise not measured: record three runs of each build")
+        out.append("noise not measured: no build has repeats; add three runs per build")
     for revision in dict.fromkeys(m["by"]["revision"] for m in slower):
         mine = [m for m in slower if m["by"]["revision"] == revision]
         middle = float(np.median([m["change"] for m in mine]))

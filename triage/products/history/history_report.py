@@ -10,11 +10,12 @@ from typing import Any
 from triage.capture.capture import SEP
 from triage.files import plain_json
 from triage.ground.errors import ReportError
-from triage.ground.phrasing import percent, plural
+from triage.ground.phrasing import either, percent, plural
+from triage.products.history.changepoints import ALARMS
 from triage.products.history.gate import line
 from triage.products.history.history_result import Gate, Line, Moved
 from triage.products.history.record import shown
-from triage.products.noise import inconclusive
+from triage.products.noise import UNKNOWN, inconclusive
 from triage.rendering import declared, templates
 from triage.rendering.escape import clean, short
 from triage.rendering.junit_xml import Case, Failure, Suite, junit_xml
@@ -44,7 +45,7 @@ def gate(doc: Gate, format: str, full: bool = False) -> str:
     if format == "junit":
         return _junit(doc)
     if format not in GATE:
-        raise ReportError(f"no gate format is called {format!r}", f"formats: {', '.join(GATE)}")
+        raise ReportError(f"unknown format {format!r}", f"choose {either(GATE)}")
     moved = [*doc["slower"], *doc["faster"]]
     shown_rows = moved if full else moved[:DEFAULT_CHANGES]
     title = f"{doc['scope'] or 'Frame'} at {doc['build']['revision'][:12]}"
@@ -55,10 +56,10 @@ def gate(doc: Gate, format: str, full: bool = False) -> str:
         "more": len(moved) - len(shown_rows),
         "failed": doc["failed"],
         "unsure": [
-            f"{shown(SEP.join(u['marker']))} {u['change'] * 100:.1f} % slower so far: {inconclusive(u['needs'])}"
+            f"{shown(SEP.join(u['marker']))} {u['change'] * 100:.1f} % slower so far, {inconclusive(u['needs']).replace(UNKNOWN, 'inconclusive')}"
             for u in doc["cannot_tell"]
         ],
-        "notes": doc["notes"],
+        "notes": doc["notes"] if doc["builds"] > 1 else [],
         "held": _held(doc),
     }
     if format == "terminal":
@@ -71,7 +72,7 @@ def verdict(doc: Gate) -> str:
     """One sentence."""
     failing = sum(m["failing"] for m in doc["slower"]) + len(doc["over_budget"])
     if doc["builds"] < 2 and not failing:
-        return "no earlier build to compare with."
+        return "first build, nothing to compare with."
     counts = [plural(len(doc["slower"]), "marker") + " slower"] if doc["slower"] else []
     counts += [f"{len(doc['faster'])} faster"] if doc["faster"] else []
     counts += [f"{len(doc['over_budget'])} over budget"] if doc["over_budget"] else []
@@ -80,18 +81,18 @@ def verdict(doc: Gate) -> str:
 
 
 def _held(doc: Gate) -> str:
-    builds = f"{plural(doc['builds'], 'build')}, {plural(doc['runs'], 'run')}."
-    if not doc["visible"]:
-        return builds
+    counts = f"{plural(doc['builds'], 'build')}, {plural(doc['runs'], 'run')}."
+    if doc["builds"] < 2 or not doc["visible"]:
+        return counts
     return (
-        f"{builds} Smallest change detectable now in a typical marker: {percent(doc['visible'])}; smaller ones need "
-        "more builds. False alarms: about 1 build in 100."
+        f"{counts} Smallest change detectable now in a typical marker: {percent(doc['visible'])}; smaller ones need more "
+        f"builds. False alarms: at most {round(ALARMS * 100)} build in 100."
     )
 
 
 def _row(m: Moved) -> dict[str, Any]:
     others = [r[:12] for r in m["between"] if r != m["by"]["revision"]]
-    new = "" if m["was"] == m["cause"] else " (new)"
+    new = "" if m["was"] == m["cause"] else " (new top cause)"
     return {
         "verdict": m["verdict"],
         "marker": shown(SEP.join(m["marker"])),
@@ -109,7 +110,7 @@ def _lines(doc: Gate, moved: Sequence[Moved], words: Mapping[str, Any]) -> list[
     for m in moved:
         out += _wrapped(f"{time(m['before_ns'])} -> {time(m['after_ns'])}: {line(m)}", "  ")
     if words["more"]:
-        out.append(f"  {plural(words['more'], 'more change')}: --full")
+        out.append(f"  {plural(words['more'], 'more changed marker')}: --full")
     for o in doc["over_budget"]:
         out += _wrapped(f"{o['budget']}: {time(o['ns'])}, budget {time(o['allowed_ns'])}", "  ")
     for u in words["unsure"]:
@@ -146,7 +147,7 @@ def trend(doc: Line, format: str, full: bool = False) -> str:
     if format == "json":
         return as_json(doc)
     if format not in TREND:
-        raise ReportError(f"no trend format is called {format!r}", f"formats: {', '.join(TREND)}")
+        raise ReportError(f"unknown format {format!r}", f"choose {either(TREND)}")
     points = doc["points"]
     names = {"frame": "The frame", "cause": f"Cause {doc['what']}"}
     saving = " saving" if doc["of"] == "cause" else ""

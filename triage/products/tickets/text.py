@@ -58,7 +58,7 @@ def _fitting(t: Ticket, markup: str, limit: int, attached: bool) -> str:
         text = f"Owner: {t.owner}\n\n{text}" if t.owner else text
         if len(text) <= limit:
             return text
-    raise TriageError(f"ticket {t.fingerprint}: does not fit {limit} characters", "see its attachment")
+    raise TriageError(f"ticket {t.fingerprint}: longer than {limit} characters", "see its attachment")
 
 
 def _words(t: Ticket, size: tuple[int, int, int, int, int], attached: bool, cut: bool) -> dict[str, Any]:

@@ -27,9 +27,9 @@ def read_old(path: Path) -> list[dict[str, Any]]:
         listed = [*old["tickets"], *old.get("missing", ())]
         return [{**t, "fingerprint": str(t["fingerprint"]), "title": str(t["title"])} for t in listed]
     except OSError as e:
-        raise TriageError(f"{path}: cannot be read ({e.strerror or e})", "give last run's tickets.json") from e
+        raise TriageError(f"{path}: cannot be read ({e.strerror or e})", "check --since") from e
     except (ValueError, KeyError, TypeError) as e:
-        raise TriageError(f"{path}: no list of tickets ({e})", "give last run's tickets.json") from e
+        raise TriageError(f"{path}: not a list of tickets ({e})", "check --since") from e
 
 
 def write(

@@ -68,7 +68,7 @@ class Tracker(Protocol):
 def marker(fingerprint: str) -> str:
     """The label or subject part by which a ticket is found again."""
     if not re.fullmatch(r"[0-9a-f]{16}", fingerprint):
-        raise TriageError(f"{fingerprint!r} is no fingerprint", "pass a tickets.json that triage wrote")
+        raise TriageError(f"{fingerprint!r}: not a fingerprint", "use a tickets.json that triage wrote")
     return f"triage-{fingerprint}"
 
 
@@ -76,11 +76,11 @@ def connect(name: str, project: str, url: str = "", markup: str | None = None) -
     """A tracker's project; raises TriageError without project, token or client library."""
     if not project:
         raise TriageError(
-            f"--post {name} needs --project", "such as OWNER/REPO, a group/project path, a key or an identifier"
+            f"--post {name} needs --project", "add OWNER/REPO, a group/project path, a key or an identifier"
         )
     token = os.environ.get(TOKENS[name], "")
     if not token:
-        raise TriageError(f"{TOKENS[name]} is not set", "tokens are taken from the environment only")
+        raise TriageError(f"{TOKENS[name]} is not set", "set it in the environment")
     home = home_of(name, url)
     try:
         module = importlib.import_module(f"{__name__}.{name}")
@@ -88,7 +88,7 @@ def connect(name: str, project: str, url: str = "", markup: str | None = None) -
             tracker: Tracker = module.connect(project, url, token)
     except ImportError as e:
         raise TriageError(
-            f"--post {name} needs its client library ({e.name})", "pip install '.[trackers]' in a checkout"
+            f"--post {name} needs its client library ({e.name})", "install it: pip install '.[trackers]' in a checkout"
         ) from e
     tracker.markup, tracker.home = markup or MARKUP[name], home
     return tracker
@@ -99,7 +99,7 @@ def home_of(name: str, url: str) -> str:
     http_client.check_address(url)
     home = url or HOMES.get(name, "")
     if not home:
-        raise TriageError(f"--post {name} needs --url", f"such as https://{name}.example.org")
+        raise TriageError(f"--post {name} needs --url", f"add it, such as https://{name}.example.org")
     return home
 
 
@@ -150,8 +150,8 @@ def sync(tracker: Tracker, t: Ticket, out: Path) -> str:
             # left unmarked it would be filed again by every run
             if not tracker.carries(mine, t.fingerprint):
                 raise TriageError(
-                    f"{tracker.name}: {mine} was filed, but could not be marked {marker(t.fingerprint)}",
-                    "the token must be allowed to set labels",
+                    f"{tracker.name}: {mine} was created without its label {marker(t.fingerprint)}",
+                    "allow the token to set labels",
                 )
             # its own key as well: the list may lag behind what was just created
             found = sorted({mine, *_found(tracker, t.fingerprint)}, key=number)
@@ -179,7 +179,7 @@ def _keys(tracker: Tracker, keys: list[str]) -> list[str]:
     """Keys as they are; raises TriageError for what cannot be one: it would be updated, and printed."""
     for key in keys:
         if not re.fullmatch(r"(#|[A-Za-z]\w{0,31}-)[1-9][0-9]{0,15}", key, re.ASCII):
-            raise TriageError(f"{tracker.name}: {key[:60]!r} is no number of a ticket", "check --url")
+            raise TriageError(f"{tracker.name}: {key[:60]!r} is not a ticket number", "check --url")
     return keys
 
 

@@ -1,4 +1,4 @@
-"""`triage tile`: what a neighbourhood filter pays for the border of its tile."""
+"""`triage occupancy --tile`: the extra loads that a neighbourhood filter makes for the border of its tile."""
 
 from __future__ import annotations
 
@@ -6,63 +6,35 @@ import io
 import json
 from typing import TYPE_CHECKING
 
-import click
-
-from triage.commands import _known, _types
-from triage.commands.occupancy import console, text_of, write
+from triage.commands._console import console, plain_table, text_of
 from triage.ground.errors import TriageError
 
 if TYPE_CHECKING:
     from triage.occupancy.tile import Tile
 
+FORMATS = ("terminal", "markdown", "json")
+MAX_ELEMENT = 1024  # bytes
 
-@click.command("tile")
-@click.argument("size", metavar="WxH[xD]")
-@click.option("--border", type=int, default=1, show_default=True, metavar="N", help="Elements needed on every side.")
-@click.option("--bytes", "element", type=int, default=4, show_default=True, metavar="N", help="Bytes per element.")
-@click.option(
-    "--arch",
-    type=_types.Text(_known.architectures),
-    metavar="NAME",
-    help="Check shared memory and group size against this architecture.",
-)
-@click.option(
-    "-f",
-    "--format",
-    "form",
-    default="terminal",
-    show_default=True,
-    type=click.Choice(["terminal", "markdown", "json"]),
-)
-@click.option("-o", "--output", type=_types.Place(), metavar="PATH", help="Write here, not to stdout.")
-def command(size: str, border: int, element: int, arch: str | None, form: str, output: str | None) -> None:
-    """Halo overhead of a tile: loads, shared memory, thread groups that fit.
 
-    \b
-    triage tile 16x16 --border 1
-    triage tile 8x8x8 --border 1 --bytes 8 --arch gfx906
-    """
+def report(size: str, border: int, element: int, arch: str | None, form: str, to_file: bool) -> str:
+    """The report on a tile in one of FORMATS; raises TriageError. size: WxH[xD]; element: bytes."""
     from triage.occupancy.tile import tile
 
-    if not 1 <= element <= 1024:
-        raise TriageError(f"--bytes {element}: must be 1 to 1,024")
-    found = tile(size, border)
+    if not 1 <= element <= MAX_ELEMENT:
+        raise TriageError(f"--bytes {element}: expected 1 to {MAX_ELEMENT:,}")
+    this = tile(size, border)
     room, threads, wave, name = _machine(arch)
     if form == "json":
         limit = room if name else None
-        data = {"schema": "triage-tile/1", **found.to_dict(element, threads), "arch": name, "shared_limit": limit}
-        write(json.dumps(data, indent=2), output)
-        return
-    facts = _facts(found, element, room, name)
-    groups = _groups(found, threads, wave)
-    if form == "markdown":
-        write(_markdown(found, facts, groups), output)
-    else:
-        write(_terminal(found, facts, groups, output is not None), output)
+        data = {"schema": "triage-tile/1", **this.to_dict(element, threads), "arch": name, "shared_limit": limit}
+        return json.dumps(data, indent=2)
+    facts = _facts(this, element, room, name)
+    groups = _groups(this, threads, wave)
+    return _markdown(this, facts, groups) if form == "markdown" else _terminal(this, facts, groups, to_file)
 
 
 def _machine(arch: str | None) -> tuple[int, int, int, str]:
-    """Shared memory per group, threads per group, warp size and name of the architecture asked for."""
+    """Shared memory per group, threads per group, warp size and name of an architecture; defaults without one."""
     if arch is None:
         return 0, 1024, 32, ""
     from triage.devices import limits_of
@@ -117,18 +89,17 @@ def _markdown(tile: Tile, facts: list[tuple[str, str]], groups: list[tuple[str, 
 
 
 def _terminal(tile: Tile, facts: list[tuple[str, str]], groups: list[tuple[str, ...]], to_file: bool) -> str:
-    from rich.table import Table
     from rich.text import Text
 
     page = io.StringIO()
     out = console(page, to_file)
     out.print(Text(_title(tile), style="bold"))
-    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table = plain_table()
     for name, text in facts:
         table.add_row(name, Text(text))
     out.print(table)
     out.print()
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = plain_table(head=True)
     for head in _HEAD:
         table.add_column(head, justify="left" if head in ("group", "fits") else "right")
     for row in groups:

@@ -1,6 +1,6 @@
-"""Why, or why not: each condition of a rule with its value on the workloads of a capture.
+"""A rule on a capture: its outcome and each condition with its values, as lines of text.
 
-What became of the rule is asked of diagnosis.outcomes, as every report does; here it is only put into lines.
+Outcomes come from diagnosis.outcomes, as in every report.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from triage.findings.evidence import check
 from triage.findings.finding_types import Origin
 from triage.findings.origins import Origins
 from triage.findings.text_fields import path_text
+from triage.ground.phrasing import either
 from triage.ground.units import show
 from triage.inference.evaluate import BLIND, FIRED, NOT_APPLICABLE, OVERRULED, missing
 from triage.inference.groups import reads, wanted
@@ -23,24 +24,24 @@ from triage.rulebook.applies import said
 from triage.rulebook.expression import FALSE, TRUE, Condition
 from triage.rulebook.rule import Rule
 
-SHOWN = 5  # workloads, by their own time
+MAX_WORKLOADS = 5  # by self time
 _WORD = {FALSE: "no", TRUE: "yes"}
 
 
-def why(rule: Rule, capture: Capture, doctor: Diagnostician, method: str) -> str:
-    """The rule on the capture's longest workloads (or on the frame), condition by condition."""
+def explain_rule(rule: Rule, capture: Capture, doctor: Diagnostician, method: str) -> str:
+    """The rule on the capture's longest workloads (or on the frame), one condition per line."""
     if method not in rule.when:
-        return f"{rule.id} {rule.name} speaks under method {', '.join(rule.when)} only.\n"
+        return f"{rule.id} {rule.name} applies to method {either(rule.when)} only.\n"
     d = doctor.diagnose([capture])
     if rule.scope == "frame":
-        return _Why(rule, Outcomes(d, d.parts[0], whole=True)).text(whole=True)
-    # without a time a workload still counts, last
+        return _Explanation(rule, Outcomes(d, d.parts[0], whole=True)).text(whole=True)
+    # workloads without a time come last
     times = np.nan_to_num(capture.self_ns, nan=-1.0)
-    rows = np.sort(np.argsort(-times, kind="stable")[:SHOWN])
-    return _Why(rule, Outcomes(d, d.parts[0], rows)).text(whole=False)
+    rows = np.sort(np.argsort(-times, kind="stable")[:MAX_WORKLOADS])
+    return _Explanation(rule, Outcomes(d, d.parts[0], rows)).text(whole=False)
 
 
-class _Why:
+class _Explanation:
     def __init__(self, rule: Rule, outcomes: Outcomes) -> None:
         self.rule, self.outcomes = rule, outcomes
         self.capture, self.view, self.rows = outcomes.capture, outcomes.view, outcomes.rows
@@ -62,7 +63,9 @@ class _Why:
             out += [
                 "",
                 wrap(
-                    "the whole capture" if whole else name + (f" ({show(time, 'ns')} own time)" if time == time else "")
+                    "the whole capture"
+                    if whole
+                    else name + (f" ({show(time, 'ns')} self time)" if time == time else "")
                 ),
             ]
             out.append(wrap(self.outcome(i), "  "))
@@ -71,41 +74,40 @@ class _Why:
                 out += [line for c in conditions for line in self.condition(kind, c, i, w)]
         left = len(self.capture) - len(self.rows)
         if left > 0 and not whole:
-            out += ["", wrap(f"{left} more workloads with less own time are not shown; choose with --marker GLOB.")]
+            out += ["", wrap(f"{left} more with less self time; select others with --marker GLOB.")]
         return "\n".join(out) + "\n"
 
     def outcome(self, i: int) -> str:
-        """The outcome in words, with what is missing and how to collect it."""
-        found = int(self.outcomes.outcome(self.index)[i])
-        if found == FIRED:
+        """The outcome; for missing counters also how to collect them."""
+        outcome = int(self.outcomes.outcome(self.index)[i])
+        if outcome == FIRED:
             return "fires"
-        if found == OVERRULED:
+        if outcome == OVERRULED:
             return f"overruled by {self.outcomes.overruled_by(self.index, i)}"
         absent = ", ".join(m for m, mask in missing(wanted(self.rule, self.method), self.view) if mask[i])
         if not self.outcomes.concerns(self.index):
-            return f"not applicable: the rule is about {said(self.rule.applies)}, and this capture is not"
-        if found == NOT_APPLICABLE and self.outcomes.strange(self.index):
-            return f"not applicable: the rule is about {said(self.rule.applies)}, and nothing here tells of such a GPU"
-        if found == NOT_APPLICABLE:
-            return f"not applicable: this profiler does not export {absent or 'what a premise needs'}"
-        if found != BLIND:
-            return "silent"
+            return f"not applicable: the rule needs {said(self.rule.applies)}; this capture is not"
+        if outcome == NOT_APPLICABLE and self.outcomes.strange(self.index):
+            return f"not applicable: the rule needs {said(self.rule.applies)}; the capture does not name such a GPU"
+        if outcome == NOT_APPLICABLE:
+            return f"not applicable: this profiler does not export {absent or 'the metrics of a derived fact'}"
+        if outcome != BLIND:
+            return "does not fire"
         ask = list(self.outcomes.waits_for(self.index, i))
-        what = absent or f"a premise is unknown, {', '.join(ask)}"
-        return f"blind: {what} not collected; {self.outcomes.collect(ask)}"
+        return f"not evaluated: {absent or ', '.join(ask)} not collected; {self.outcomes.collect(ask)}"
 
     def concept(self, name: str, i: int) -> list[str]:
-        """A premise and whether it holds."""
+        """A derived fact and whether it holds."""
         value = int(np.broadcast_to(self.outcomes.truth.concept(name), (self.view.size,))[i])
         makers = [r.id for r in self.book.rules if name in (r.name, *r.concludes)]
-        return [wrap(f"{name} (concluded by {', '.join(makers)})", f"  {_WORD.get(value, 'unknown'):8} given   ")]
+        return [wrap(f"{name} (from {', '.join(makers)})", f"  {_WORD.get(value, 'unknown'):8} given   ")]
 
     def condition(self, kind: str, c: Condition, i: int, w: int) -> list[str]:
-        """A comparison with its numbers, in words where it fails, and the cells behind it."""
+        """A comparison with its values, negated in words if it fails, and its source cells."""
         value = int(np.broadcast_to(self.lookup.once(c), (self.view.size,))[i])
-        found = check(self.rule, c, self.lookup, i, lambda m: self.origins.of(m, w, i), failed=value == FALSE)
-        lines = [wrap(found.why if value in _WORD else c.text, f"  {_WORD.get(value, 'unknown'):8} {kind:7} ")]
-        source = found.source
+        comparison = check(self.rule, c, self.lookup, i, lambda m: self.origins.of(m, w, i), failed=value == FALSE)
+        lines = [wrap(comparison.why if value in _WORD else c.text, f"  {_WORD.get(value, 'unknown'):8} {kind:7} ")]
+        source = comparison.source
         if source.formula and c.left.text in self.rule.let:
             lines.append(wrap(f"{c.left.text} = {source.formula}", " " * 21))
         inputs = [source] if source.metric == c.left.text and not source.inputs else list(source.inputs)
@@ -113,7 +115,7 @@ class _Why:
 
 
 def _origin(o: Origin) -> str:
-    """One value and where it comes from."""
+    """One value with its source cell or formula."""
     if o.value != o.value:
         return f"{o.metric}: missing"
     place = f"{o.record} {o.line}, {o.column!r} = {o.text!r}" if o.line else o.formula

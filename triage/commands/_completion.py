@@ -1,4 +1,4 @@
-"""What a shell may offer while an option is typed: (value, what it is). Everything is imported when it is asked for."""
+"""Shell completions of options: (value, description) pairs, imported when a shell asks."""
 
 from __future__ import annotations
 
@@ -16,35 +16,36 @@ def metrics(_: click.Context) -> Iterable[tuple[str, str]]:
 
 
 def dialects(_: click.Context) -> Iterable[tuple[str, str]]:
-    """What can be read."""
-    from triage.dialects import dialects
+    """Input formats."""
+    from triage.dialects import dialects as known
 
-    return ((name, d.TITLE) for name, d in dialects().items())
+    return ((name, d.TITLE) for name, d in known().items())
 
 
 def formats(_: click.Context) -> Iterable[tuple[str, str]]:
-    """What can be written."""
-    from triage.rendering import formats
+    """Report formats."""
+    from triage.rendering.formats import formats as known
 
-    return ((name, "") for name in formats.formats())
+    return ((name, "") for name in known())
 
 
 def devices(_: click.Context) -> Iterable[tuple[str, str]]:
-    """Architectures, and products of one word: bash would take `GeForce RTX 3080` for three."""
-    from triage import devices
+    """Architectures, and products of one word: bash splits `GeForce RTX 3080` into three."""
+    from triage.devices import architectures as known
+    from triage.devices import listing
 
-    return ((d.name, d.generation) for d in (*devices.architectures(), *devices.listing()) if " " not in d.name)
+    return ((d.name, d.generation) for d in (*known(), *listing()) if " " not in d.name)
 
 
 def architectures(_: click.Context) -> Iterable[tuple[str, str]]:
     """Architectures."""
-    from triage import devices
+    from triage.devices import architectures as known
 
-    return ((d.arch, d.generation) for d in devices.architectures())
+    return ((d.arch, d.generation) for d in known())
 
 
 def rules(ctx: click.Context) -> Iterable[tuple[str, str]]:
-    """Rule ids and packs, those of --rules included."""
+    """Rule ids and packs, including those of --rules."""
     from triage.rulebook import packs
 
     book = packs.load([Path(f) for f in ctx.params.get("rules") or ()])
@@ -61,11 +62,11 @@ def thresholds(ctx: click.Context) -> Iterable[tuple[str, str]]:
 
 
 def names(ctx: click.Context) -> Iterable[tuple[str, str]]:
-    """Whatever `triage explain` explains in one word."""
+    """Names of one word that `triage explain` takes."""
     from triage.ground import glossary
     from triage.rulebook import packs
 
-    yield "guide", "NVIDIA's Compute Triage Guide: its checks, and the rules that ask them"
+    yield "guide", "NVIDIA's Compute Triage Guide: its checks and their rules"
     book = packs.load()
     yield from ((word, r.title) for r in book.rules for word in (r.id, r.name))
     yield from ((c.id, c.title) for c in book.causes.values())

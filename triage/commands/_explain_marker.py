@@ -1,4 +1,4 @@
-"""One marker or kernel of a capture: what leads it, what else spoke, what nearly did, and what could not be asked."""
+"""One marker or kernel of a capture: root cause, findings, near misses, causes ruled out, rules not evaluated."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from triage.diagnosis.outcomes import Outcomes
 from triage.findings.assembling import whose
 from triage.findings.evidence import held
 from triage.findings.finding_types import Origin
-from triage.findings.near_misses import near
+from triage.findings.near_misses import WITHIN, near
 from triage.findings.origins import Origins
 from triage.findings.reasons import Reasons
 from triage.findings.text_fields import path_text, sentence, verdict_text
@@ -31,20 +31,20 @@ from triage.inference.evaluate import BLIND, FIRED, NOT_APPLICABLE
 from triage.inference.groups import reads
 from triage.rendering.escape import clean, short
 
-SHOWN, NEAREST, NAMED = 3, 8, 6  # markers of one name; rules that nearly spoke; rules named in one line
+MAX_MARKERS, MAX_NEAR, MAX_NAMED = 3, 8, 6  # markers of one name; near misses; rules in one line
 
 
 def find(name: str, capture: Capture) -> Indices:
-    """Positions of what is called so: by id, path, name, end of a path, pattern, or a part of the name; longest first.
+    """Positions of the workloads with this id, path, name, end of a path, pattern or part of a name; longest first.
 
-    The first of these that anything answers to counts, in any case of letters. Empty where nothing is called so.
+    The first of these kinds with a match counts; letter case does not. Empty without a match.
     """
     want = re.sub(r"\s*/\s*", "/", name.strip()).lower()
     if (m := re.fullmatch(r"w(\d+)", want)) and 0 < int(m[1]) <= len(capture):
         return np.array([int(m[1]) - 1])
     names = [str(n).lower() for n in capture.names]
     paths = [f"{p}{SEP}{n}".lstrip(SEP).replace(SEP, "/").lower() for p, n in zip(capture.paths, names, strict=True)]
-    tried: tuple[Callable[[int], bool], ...] = (
+    kinds: tuple[Callable[[int], bool], ...] = (
         lambda i: paths[i] == want,
         lambda i: want in (names[i], plain(names[i]), kernel(names[i])),
         lambda i: paths[i].endswith(f"/{want}"),
@@ -52,23 +52,23 @@ def find(name: str, capture: Capture) -> Indices:
         lambda i: want in names[i],
     )
     times = np.nan_to_num(capture.self_ns, nan=-1.0)
-    for answers in tried if want else ():
-        if found := [i for i in range(len(names)) if answers(i)]:
-            return np.array(sorted(found, key=lambda i: (-times[i], i)))
+    for matches in kinds if want else ():
+        if hits := [i for i in range(len(names)) if matches(i)]:
+            return np.array(sorted(hits, key=lambda i: (-times[i], i)))
     return np.array([], dtype=np.int64)
 
 
-def about(rows: Indices, capture: Capture, doctor: Diagnostician) -> str:
-    """What became of every rule on the first of some workloads; the others are named."""
+def explain_workloads(rows: Indices, capture: Capture, doctor: Diagnostician) -> str:
+    """The outcome of every rule on the first of these workloads; the ids of the others."""
     d = doctor.diagnose([capture])
-    shown = rows[:SHOWN]
+    shown = rows[:MAX_MARKERS]
     with speaking(names=whose(d)):
         outcomes = Outcomes(d, d.parts[0], np.sort(shown))
         place = {int(w): i for i, w in enumerate(outcomes.rows)}
         out = "\n\n".join(_One(outcomes, place[int(w)]).text() for w in shown)
-    if len(rows) > SHOWN:
-        more = ", ".join(f"w{int(w) + 1}" for w in rows[SHOWN : SHOWN + NAMED])
-        out += "\n\n" + wrap(f"{len(rows) - SHOWN:,} more are called so, such as {more}: name one, or its path.")
+    if len(rows) > MAX_MARKERS:
+        more = ", ".join(f"w{int(w) + 1}" for w in rows[MAX_MARKERS : MAX_MARKERS + MAX_NAMED])
+        out += "\n\n" + wrap(f"{len(rows) - MAX_MARKERS:,} more of this name, such as {more}: give an id or a path.")
     return out + "\n"
 
 
@@ -85,32 +85,32 @@ class _One:
 
     def text(self) -> str:
         fired = self.fired()
-        close = near(self.o, self.i, self.origins)[:NEAREST]
-        told = {self.rules[n.rule].id for n in close}
+        close = near(self.o, self.i, self.origins)[:MAX_NEAR]
+        listed = {self.rules[n.rule].id for n in close}
         away = dict.fromkeys(
-            (rule, why) for rule, w, why in Reasons(self.o).ruled_out() if w == self.w and rule not in told
+            (rule, why) for rule, w, why in Reasons(self.o).ruled_out() if w == self.w and rule not in listed
         )
         return "\n".join(
             [
                 *self.head(),
-                *block("What speaks here: alternatives, best first; they do not add up", fired or ["  nothing"]),
+                *block("Findings: alternatives, largest saving first (not additive)", fired or ["  none"]),
                 *block(
-                    "What nearly speaks: one comparison fails, by a quarter at most",
+                    f"Near misses (one condition off by at most {whole_percent(WITHIN)})",
                     [wrap(f"{self.rules[n.rule].id} {said(self.rules[n.rule].title)}: {n.why}", "  - ") for n in close],
                 ),
                 *block("Ruled out", [wrap(f"{rule} {why}", "  - ") for rule, why in away]),
-                *block("Could not be asked: a counter is missing", self.blind()),
+                *block("Not evaluated: missing counters", self.blind()),
                 "",
                 *self.rest(),
             ]
         )
 
     def head(self) -> list[str]:
-        """Name, time, verdict, and the cause that leads with its chain."""
+        """Name, time, limiter, and the root cause with its effects."""
         name = clean(path_text(str(self.capture.paths[self.w]), str(self.capture.names[self.w])))
         total = self.d.frame_ns
         share = f", {self.own / total * 100:.1f} % of {show(total, 'ns')}" if total > 0 and self.own == self.own else ""
-        time = f" ({show(self.own, 'ns')} own time{share})" if self.own == self.own else " (no time)"
+        time = f" ({show(self.own, 'ns')} self time{share})" if self.own == self.own else " (no time)"
         leaders, names = self.d.parts[0].leaders, self.d.vocabulary.names
         leader = int(leaders.cause[self.w])
         out = [
@@ -121,66 +121,71 @@ class _One:
             title = self.title(names[leader])
             likely = float(leaders.likely[self.w])
             gives = show(likely * self.own, "ns") if self.own == self.own else f"{whole_percent(likely)} of its time"
-            out.append(wrap(f"{title}: {gives} likely ({names[leader]})", "  Leads: "))
+            out.append(wrap(f"{title}: saves {gives} ({names[leader]})", "  Root cause: "))
             chain = [self.title(names[c]) for c in self.o.causes.chain(leader, self.i)[1:]]
             if chain:
-                out.append(wrap("; ".join(chain), "  Brings about: "))
+                out.append(wrap("; ".join(chain), "  Leads to: "))
         return out
 
     def title(self, cause: str) -> str:
-        """What people call a cause."""
+        """Title of a cause in the vendor's terms."""
         return said(self.d.book.cause(cause).title)
 
     def fired(self) -> list[str]:
-        """Every rule that speaks: what it would save, its sentence, its comparisons and their cells."""
-        spoke = []
+        """Every finding: saving, sentence, comparisons and their source cells."""
+        findings = []
         for k, rule in enumerate(self.rules):
             if self.codes[k] == FIRED and not rule.is_concept:
                 _, likely, _ = fractions(rule, self.o.lookup(k), np.array([self.i]))
-                spoke.append((-np.nan_to_num(float(likely[0])), rule.id, k))
+                findings.append((-np.nan_to_num(float(likely[0])), rule.id, k))
         out = []
-        for gain, id, k in sorted(spoke):
+        for gain, rule_id, k in sorted(findings):
             rule = self.rules[k]
             gives = "" if not gain else show(-gain * self.own, "ns") if self.own == self.own else whole_percent(-gain)
-            leads = " (leads)" if k == int(self.d.parts[0].leaders.rule[self.w]) else ""
-            out.append(wrap(f"{id} {said(rule.title)}{leads}", f"  {gives or '-':>8}  "))
+            root = " (root cause)" if k == int(self.d.parts[0].leaders.rule[self.w]) else ""
+            out.append(wrap(f"{rule_id} {said(rule.title)}{root}", f"  {gives or '-':>8}  "))
             if rule.finding:
                 out.append(wrap(sentence(rule.finding, rule, self.o.lookup(k), self.i), " " * 12))
             out += self.evidence(k)
         return out
 
     def evidence(self, k: int) -> list[str]:
-        """The comparisons of a rule that hold, each with the cell behind it."""
+        """The comparisons of a rule that hold, each with a source cell."""
         rule = self.rules[k]
         self.origins.want({m for c in rule.when[self.d.method].conditions for m in reads(rule, c.names)}, {self.w})
         out = []
-        for found in held(rule, self.d.method, self.o.lookup(k), self.i, lambda m: self.origins.of(m, self.w, self.i)):
-            cells = [o for o in (found.source, *found.source.inputs) if o.line]
-            out.append(wrap(found.why, " " * 14))
+        for comparison in held(
+            rule, self.d.method, self.o.lookup(k), self.i, lambda m: self.origins.of(m, self.w, self.i)
+        ):
+            cells = [o for o in (comparison.source, *comparison.source.inputs) if o.line]
+            out.append(wrap(comparison.why, " " * 14))
             out += [wrap(_cell(o), " " * 16) for o in cells[:1]]
         return out
 
     def blind(self) -> list[str]:
-        """Rules that lack a counter, by what they wait for, with how to collect it; those that wait for least first."""
+        """Rules with missing counters, by counters, most rules first; and the command that collects them."""
         waits: dict[tuple[str, ...], list[str]] = {}
         for k, rule in enumerate(self.rules):
             if self.codes[k] == BLIND and not rule.is_concept:
                 waits.setdefault(self.o.waits_for(k, self.i), []).append(rule.id)
         out = []
         for metrics, rules in sorted(waits.items(), key=lambda x: (-len(x[1]), x[0])):
-            out.append(wrap(f"{_some(rules)}: {_some(dict.fromkeys(map(_label, metrics))) or 'a premise'}", "  - "))
+            out.append(
+                wrap(f"{_some(rules)}: {_some(dict.fromkeys(map(_label, metrics))) or 'a derived fact'}", "  - ")
+            )
         wanted = sorted({m for metrics in waits for m in metrics})
         return [*out, wrap(self.o.collect(wanted), "    ")] if wanted else out
 
     def rest(self) -> list[str]:
-        """What was never in question, counted; and where one rule stands in full."""
+        """Number of rules that do not apply, and the command that explains one rule."""
         judged = [k for k, rule in enumerate(self.rules) if not rule.is_concept]
         other = sum(not self.o.concerns(k) or self.o.strange(k) for k in judged)
-        untold = sum(self.codes[k] == NOT_APPLICABLE for k in judged) - sum(not self.o.concerns(k) for k in judged)
-        out = [f"{plural(len(judged), 'rule')} in all; {other} are about other work, GPUs or APIs."]
-        if untold > 0:
-            out.append(f"{untold} ask for what this profiler cannot tell.")
-        out.append("One of them, comparison by comparison: triage explain RULE --on FILE --marker NAME")
+        lacking = sum(self.codes[k] == NOT_APPLICABLE for k in judged) - sum(not self.o.concerns(k) for k in judged)
+        out = [
+            f"{plural(len(judged), 'rule')}: {other} do not apply"
+            + (f", {lacking} need counters this profiler lacks." if lacking > 0 else ".")
+        ]
+        out.append("One rule in detail: triage explain RULE --on FILE --marker NAME")
         return [wrap(" ".join(out))]
 
 
@@ -194,5 +199,5 @@ def _label(metric: str) -> str:
 
 def _some(words: Iterable[str]) -> str:
     """The first of many."""
-    found = list(words)
-    return ", ".join(found[:NAMED]) + (f" and {len(found) - NAMED} more" if len(found) > NAMED else "")
+    known = list(words)
+    return ", ".join(known[:MAX_NAMED]) + (f" and {len(known) - MAX_NAMED} more" if len(known) > MAX_NAMED else "")
