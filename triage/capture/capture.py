@@ -70,10 +70,10 @@ class Quality:
 
 
 class Decision(NamedTuple):
-    """What a column was read as, "" for no metric, and why in a few words."""
+    """What a column was read as - a metric, or what it tells of the rows - and why, in a few words; "" for unread ones."""
 
     header: str
-    metric: str
+    read_as: str
     why: str
 
 

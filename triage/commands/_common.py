@@ -149,7 +149,7 @@ def settings(*groups: Decorator) -> Decorator:
 
             known = project.load(datetime.now(UTC).date())
             # what is said on the command line itself goes before what a file says
-            pairs = dict(given.pop("map_file", None) or ()) | dict(given.pop("mapping", ()))
+            pairs = dict(known.columns) | dict(given.pop("map_file", None) or ()) | dict(given.pop("mapping", ()))
             said = {field.name: given.pop(field.name) for field in fields(Settings) if field.name in given}
             if "rules" in said:
                 said["rules"] = (*known.rules, *said["rules"])

@@ -40,6 +40,7 @@ from triage.capture.capture import Table
 from triage.capture.cells import cells
 from triage.capture.source import Source
 from triage.ground.errors import CaptureError, NotTriageable, TriageError, UnknownDialect
+from triage.schema import normal
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,11 +192,11 @@ def collector(dialect: Dialect, arch: str = "") -> Callable[[list[str]], str] | 
     return partial(collect, arch=arch) if "arch" in signature(collect).parameters else collect
 
 
-def pick(source: Source, wanted: str = "", mapped: bool = False) -> tuple[Dialect, str]:
+def pick(source: Source, wanted: str = "", mapped: Iterable[str] = ()) -> tuple[Dialect, str]:
     """The dialect of a source and why; raises UnknownDialect with the columns seen, NotTriageable for an empty file.
 
-    wanted: a dialect's name, TriageError when there is none. mapped: the user gave --map, so a table that nobody
-    recognises is read as generic.
+    wanted: a dialect's name, TriageError when there is none. mapped: headers that the user maps; an unknown table
+    with one of them is a custom table.
     """
     if wanted:
         if (asked := named(wanted)) is None:
@@ -214,8 +215,8 @@ def pick(source: Source, wanted: str = "", mapped: bool = False) -> tuple[Dialec
     if not matches:
         if not source.is_folder and not source.head_text.strip():
             raise NotTriageable(f"{source.path}: the file is empty", "export again")
-        if mapped and not source.is_folder:
-            return _dialect("custom.generic"), "columns mapped with --map"
+        if mapped and not source.is_folder and _has_column(source, mapped):
+            return _dialect("custom.generic"), "columns mapped with --map or in triage.toml"
         if offered := _offered(source):
             raise UnknownDialect(f"{source.path}: the folder as a whole is no export", offered)
         raise UnknownDialect(
@@ -225,6 +226,13 @@ def pick(source: Source, wanted: str = "", mapped: bool = False) -> tuple[Dialec
     # the name breaks ties, so that the choice does not depend on the order of files
     match, dialect = max(matches, key=lambda m: (m[0].score, m[1].NAME))
     return dialect, match.why
+
+
+def _has_column(source: Source, headers: Iterable[str]) -> bool:
+    """True if a table has one of these columns."""
+    from triage.dialects.tables import wide_table
+
+    return not {normal(h) for h in headers}.isdisjoint(map(normal, wide_table.header(source)[1]))
 
 
 LOOKED = 32  # files of a folder that are looked at, to name the one to give

@@ -87,13 +87,6 @@ def read(source: Source, options: Options) -> Table:
     return table
 
 
-def has_column(source: Source, mapping: Mapping[str, str]) -> bool:
-    """True if a table has a column that the user maps. mapping: header -> metric."""
-    if not mapping or source.is_folder:
-        return False
-    return not {schema.normal(h) for h in mapping}.isdisjoint(map(schema.normal, wide_table.header(source)[1]))
-
-
 def _values(
     source: Source,
     line: int,

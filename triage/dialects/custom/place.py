@@ -96,7 +96,7 @@ def _unknown_units(where: str, headers: Iterable[Header]) -> list[Quality]:
 def _decisions(evidence: Evidence, roles: Mapping[str, int], headers: Sequence[str]) -> list[Decision]:
     """What each column was read as and why, in the order of the table."""
     columns = evidence.columns
-    found = {place: Decision(headers[place], "", f"{role} of the row") for role, place in roles.items()}
+    found = {place: Decision(headers[place], role, rows.reason(role, headers[place])) for role, place in roles.items()}
     found |= {h.place: Decision(h.text, m, h.reading.why) for m, h in columns.used.items()}
     found |= {
         h.place: Decision(h.text, m, "of a further shader stage")
@@ -104,5 +104,7 @@ def _decisions(evidence: Evidence, roles: Mapping[str, int], headers: Sequence[s
         for h in stages
     }
     found |= {h.place: Decision(h.text, "", h.reading.why) for h in columns.unread}
-    found |= {h.place: Decision(h.text, "", f"repeats {h.reading.metric}") for h in columns.rivals}
+    found |= {
+        h.place: Decision(h.text, h.reading.metric, "repeated, an earlier column is used") for h in columns.rivals
+    }
     return [found[place] for place in sorted(found)]

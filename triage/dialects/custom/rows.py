@@ -108,6 +108,11 @@ def roles(source: Source, line: int, headers: list[str]) -> dict[str, int]:
     return layout.roles
 
 
+def reason(role: str, header: str) -> str:
+    """Why a column has a role, in a few words."""
+    return "by name" if wide_table.find([CAMEL_RE.sub(" ", header)], *_ROLES[role]) == 0 else "by its cells"
+
+
 def _find_device(layout: _Layout) -> None:
     """`GPU` over text names the GPU; over numbers it is a time."""
     column = wide_table.find(layout.headers, "gpu")
