@@ -85,9 +85,9 @@ def test_lines_to_paste_are_quoted_for_shell_and_toml() -> None:
 
 
 def test_columns_of_the_project_are_read_and_the_command_line_goes_before(folder: Path) -> None:
-    (folder / "triage.toml").write_text('[columns]\n"props budget" = "draw.count"\n"L2 (MB)" = "dispatch.count"\n')
+    (folder / "triage.toml").write_text('[columns]\n"props budget" = "draw.count"\n"L2 (MB)" = "vram.bytes_read"\n')
     columns = json.loads(facts("-f", "json"))["columns"]
-    assert (columns["draw.count"]["header"], columns["dispatch.count"]["header"]) == ("Props budget", "L2 (MB)")
+    assert (columns["draw.count"]["header"], columns["vram.bytes_read"]["header"]) == ("Props budget", "L2 (MB)")
     mapped = json.loads(facts("-f", "json", "--map", "Props budget=barrier.count"))
     assert "draw.count" not in mapped["columns"]
     assert mapped["columns"]["barrier.count"]["header"] == "Props budget"
