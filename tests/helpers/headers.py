@@ -12,4 +12,4 @@ def by_words(*headers: str) -> list[str]:
 
 def readings(*headers: str) -> list[say.Reading]:
     """The same with units; an empty header is read as nothing."""
-    return [h.reading for h in agree.pick(say.by_words_alone(headers))]
+    return [h.reading for h in agree.pick([say.worded(i, text) for i, text in enumerate(headers)])]

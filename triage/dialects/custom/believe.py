@@ -38,8 +38,11 @@ MAX_FRACTION = 0.5  # of a share beside percentages: smaller values may be fract
 _WARPS = {"occupancy.theoretical_warps": "occupancy.theoretical", "sm.active_warps": "sm.occupancy"}
 _BARE_WARPS_RE = re.compile(r"sm occupancy|sm (?:warps active|max warps|maximum warps)")
 # shares that are a good part of one in any work that runs: all of them below 1 % would be absurd
-_NEVER_TINY = ("l1tex.hit_rate", "l2.hit_rate", "l3.hit_rate", "llc.hit_rate", "sm.active", "gpu.active", "sm.occupancy", "occupancy.theoretical",
-               "sol.top", "sm.throughput_active", "eu.occupancy", "valu.utilization", "branch.efficiency")  # fmt: skip
+_NEVER_TINY = frozenset(
+    "l1tex.hit_rate l2.hit_rate l3.hit_rate llc.hit_rate sm.active gpu.active sm.occupancy occupancy.theoretical"
+    " sol.top sm.throughput_active eu.occupancy valu.utilization branch.efficiency".split()
+)
+NO_VALUES: Floats = np.array([])
 
 
 @dataclass(slots=True)
@@ -60,12 +63,12 @@ class Evidence:
     def values(self, metric: str) -> Floats:
         """Values of a used metric, as printed; none for others."""
         header = self.columns.used.get(metric)
-        return np.array([]) if header is None else self.numbers[header.place]
+        return NO_VALUES if header is None else self.numbers[header.place]
 
-    def unit(self, metric: str) -> str | None:
-        """Unit text of a used metric, None for others."""
-        header = self.columns.used.get(metric)
-        return None if header is None else header.reading.unit
+    def bare(self, kind: str) -> dict[str, Floats]:
+        """Metric -> values of the used columns of a kind that state no unit."""
+        used = self.columns.used.items()
+        return {m: self.numbers[h.place] for m, h in used if m.startswith(kind) and not h.reading.unit}
 
     def shares(self, unit: str) -> dict[str, Header]:
         """Metric -> header of the used shares that state this unit."""
@@ -74,6 +77,10 @@ class Evidence:
     def rename(self, metric: str, other: str, why: str, unit: str | None = None) -> None:
         """Use a metric's column for another metric."""
         self.columns.used[other] = self.columns.used.pop(metric).read_as(other, why, unit)
+
+    def remark(self, check: str, message: str, row: int = -1) -> None:
+        """Add a remark on the data, of one row or of all."""
+        self.quality.append(Quality(check, message, row))
 
 
 def counts(evidence: Evidence) -> None:
@@ -99,12 +106,9 @@ def is_no_share(header: Header, values: Floats, named: bool = False) -> bool:
     named: by a metric's own name, not by words that may mean another; such a column must be further off.
     """
     known = schema.get(header.reading.metric)
-    bare_share = known.unit == "ratio" and known.bounded and not header.reading.unit
-    return bool(
-        bare_share
-        and np.isfinite(values).any()
-        and bool(np.nanmax(values) > (MAX_NAMED_PERCENT if named else MAX_PERCENT))
-    )
+    if known.unit != "ratio" or not known.bounded or header.reading.unit or not np.isfinite(values).any():
+        return False
+    return bool(np.nanmax(values) > (MAX_NAMED_PERCENT if named else MAX_PERCENT))
 
 
 def _threads_of_a_block(evidence: Evidence) -> None:
@@ -122,84 +126,89 @@ def _bare_occupancy(evidence: Evidence) -> None:
     """`SM Occupancy` without a unit is a count of warps (NVIDIA's article) or a share of their slots (most people)."""
     used = evidence.columns.used
     for count, share in _WARPS.items():
-        header = used.get(count)
-        if header is None or header.reading.unit or share in used or not _BARE_WARPS_RE.fullmatch(schema.normal(header.text)):  # fmt: skip
+        bare = count in used and share not in used and not used[count].reading.unit
+        if not bare or not _BARE_WARPS_RE.fullmatch(schema.normal(used[count].text)):
             continue
-        reading, why = _warps_or_share(evidence, evidence.values(count))
-        if reading == "warps of an SM":
-            message = f"states no unit and was read as {reading}, {why}; if it is a percentage, write [%]"
+        text, values = used[count].text[:60], evidence.values(count)
+        if why := _why_no_warps(evidence, values):
+            which = "fractions of 1" if why == "no value exceeds 1" else "percentages"
+            evidence.rename(count, share, f"{which}, {why}", "" if np.nanmax(values, initial=0) <= 1 else "%")
+            hint = f"{which}, {why}; write [%] or [warps] to be sure"
         else:
-            message = f"states no unit and was read as {reading}, {why}; write [%] or [warps] to be sure"
-            evidence.rename(
-                count, share, f"{reading}, {why}", "" if np.nanmax(evidence.values(count), initial=0) <= 1 else "%"
-            )
-        evidence.quality.append(Quality("occupancy-unit", f"{header.text[:60]!r} {message}"))
+            hint = "warps of an SM, as in NVIDIA's article; if it is a percentage, write [%]"
+        evidence.remark("occupancy-unit", f"{text!r} states no unit and was read as {hint}")
 
 
-def _warps_or_share(evidence: Evidence, values: Floats) -> tuple[str, str]:
-    """(what a bare occupancy is read as, why).
+def _why_no_warps(evidence: Evidence, values: Floats) -> str:
+    """Why a bare occupancy counts no warps, "" where it may.
 
     Warps cannot be more than an SM's slots, nor fill more of them than is possible in theory. Where neither decides, the
     other shares do: people who write a sign at each of them would have written it here.
     """
+    finite = values[np.isfinite(values)]
+    if len(finite) and finite.max() <= 1:
+        return "no value exceeds 1"
     device = devices.find(evidence.device) if evidence.device else None
     slots = device.max_warps_per_sm if device else MAX_WARPS
     theory = evidence.values("occupancy.theoretical")
     possible = theory * (1.0 if np.nanmax(theory, initial=0) <= 1 else PERCENT) if len(theory) else np.inf
-    finite = values[np.isfinite(values)]
-    if len(finite) and finite.max() <= 1:
-        return "fractions of 1", "no value exceeds 1"
     with np.errstate(invalid="ignore"):
         if (values > slots).any() or (values / slots > possible + ABOVE_THEORY).any():
-            return "percentages", "there are no such counts of warps"
-    shares = (h.reading.unit for m, h in evidence.columns.used.items() if schema.get(m).unit == "ratio" and schema.get(m).bounded)  # fmt: skip
-    return ("warps of an SM", "as in NVIDIA's article") if any(shares) else ("percentages", "as the other shares")
+            return "there are no such counts of warps"
+    shares = [h for m, h in evidence.columns.used.items() if (s := schema.get(m)).unit == "ratio" and s.bounded]
+    return "" if any(h.reading.unit for h in shares) else "as the other shares"
 
 
-def _stall_cycles(evidence: Evidence) -> None:
-    """Bare columns such as `stall_long_scoreboard` hold cycles per issued instruction where their sums say so.
+def _stall_reasons(evidence: Evidence) -> None:
+    """Bare columns of stall reasons hold cycles or shares: where their sums deny the one, they are the other."""
+    for metrics_of, kind, other, are, why in (
+        (
+            _in_cycles,
+            "stall.",
+            "stall_cycles.",
+            "cycles per issued instruction, not as shares",
+            "cycles, by their sums",
+        ),
+        (_in_shares, "stall_cycles.", "stall.", "shares of the time, not as cycles", "shares, being few"),
+    ):
+        metrics = metrics_of(evidence, evidence.bare(kind))
+        for metric in metrics:
+            evidence.rename(metric, metric.replace(kind, other), why)
+        if metrics:
+            evidence.notes.append(f"{len(metrics)} columns of stall reasons have no unit and were read as {are}")
+
+
+def _in_cycles(evidence: Evidence, bare: Mapping[str, Floats]) -> list[str]:
+    """Metrics of columns such as `stall_long_scoreboard` that hold cycles per issued instruction.
 
     An issued warp's own is one by definition, in every row, and all of them add up to the cycles that an instruction takes;
     shares of several rows do neither.
     """
-    bare = {m: evidence.values(m) for m, h in evidence.columns.used.items() if m.startswith("stall.") and not h.reading.unit}  # fmt: skip
-    if len(bare) < MIN_REASONS or any(_as_cycles(m) in evidence.columns.used for m in bare):
-        return
+    if len(bare) < MIN_REASONS or any(m.replace("stall.", "stall_cycles.") in evidence.columns.used for m in bare):
+        return []
     total = np.nansum(list(bare.values()), axis=0)
-    per_issue = evidence.values("warp.cycles_per_issue") if evidence.unit("warp.cycles_per_issue") == "" else np.array([])  # fmt: skip
-    issued = bare.get("stall.selected", np.array([]))
-    if _always(issued, np.ones(len(issued)), total > 1) or _always(total, per_issue, total > 0):
-        for metric in bare:
-            evidence.rename(metric, _as_cycles(metric), "cycles per issued instruction, by their sums")
-        evidence.notes.append(f"{len(bare)} columns of stall reasons have no unit and were read as cycles per issued instruction, not as shares")  # fmt: skip
+    per_issue = evidence.bare("warp.cycles_per_issue").get("warp.cycles_per_issue", NO_VALUES)
+    issued = bare.get("stall.selected", NO_VALUES)
+    return (
+        list(bare) if _always(issued, np.ones(len(issued)), total > 1) or _always(total, per_issue, total > 0) else []
+    )
 
 
-def _stall_shares(evidence: Evidence) -> None:
-    """Bare columns such as `Stall Long Scoreboard`, cycles in Nsight Compute, are shares in a table of few reasons.
+def _in_shares(evidence: Evidence, bare: Mapping[str, Floats]) -> list[str]:
+    """Metrics of columns such as `Stall Long Scoreboard`, cycles in Nsight Compute, that hold shares: in a table of few reasons.
 
     Not where they add up to more than all, where an issued warp's one cycle stands among them, nor beside their total.
     """
-    bare = {m: evidence.values(m) for m, h in evidence.columns.used.items() if m.startswith("stall_cycles.") and not h.reading.unit and "__" not in h.text and "cycle" not in h.text.lower()}  # fmt: skip
-    if not bare or len(bare) >= ALL_REASONS or "warp.cycles_per_issue" in evidence.columns.used:
-        return
-    issued = next((m for m in ("stall_cycles.selected", "stall.selected") if m in evidence.columns.used), "")
-    if issued and not evidence.unit(issued) and (np.abs(evidence.values(issued) - 1) <= TOLERANCE).all():
-        return
+    used = evidence.columns.used
+    bare = {m: v for m, v in bare.items() if "__" not in (text := used[m].text.lower()) and "cycle" not in text}
+    if not bare or len(bare) >= ALL_REASONS or "warp.cycles_per_issue" in used:
+        return []
+    issued = next((m for m in ("stall_cycles.selected", "stall.selected") if m in used), "")
+    if issued and not used[issued].reading.unit and (np.abs(evidence.values(issued) - 1) <= TOLERANCE).all():
+        return []
     if np.nansum(list(bare.values()), axis=0).max(initial=0) > 100 * (1 + TOLERANCE):
-        return
-    shares = [m for m in bare if _as_share(m) not in evidence.columns.used]
-    for metric in shares:
-        evidence.rename(metric, _as_share(metric), "shares, of few reasons")
-    if shares:
-        evidence.notes.append(f"{len(shares)} columns of stall reasons have no unit and were read as shares of the time, not as cycles")  # fmt: skip
-
-
-def _as_cycles(metric: str) -> str:
-    return metric.replace("stall.", "stall_cycles.")
-
-
-def _as_share(metric: str) -> str:
-    return metric.replace("stall_cycles.", "stall.")
+        return []
+    return [m for m in bare if m.replace("stall_cycles.", "stall.") not in used]
 
 
 def _always(values: Floats, expected: Floats, rows: Masks) -> bool:
@@ -239,22 +248,21 @@ def _bare_shares(evidence: Evidence) -> None:
 def _is_fraction(evidence: Evidence, metric: str, name: str) -> bool:
     """True if a share without a unit holds fractions in a table of percentages; a remark where that is in doubt."""
     values = evidence.values(metric)
-    rows = np.isfinite(values) & (values != 0)
-    if not rows.any() or not schema.get(metric).bounded:
+    filled = np.isfinite(values) & (values != 0)
+    small = filled & (values <= 1)
+    if not small.any() or not schema.get(metric).bounded:
         return False
-    never_tiny, small = metric in _NEVER_TINY, values[rows] <= 1
-    remark, row = "", -1
-    if small.all() and never_tiny:
-        remark = f"{name} was read as fractions of 1 although other shares of the file are percentages: none exceeds 1"
-    elif small.all() and metric.endswith(".throughput") and len(small) > 1 and values[rows].max() > MAX_FRACTION:
-        remark = (
-            f"{name} was read as percentages, although none exceeds 1: if they are fractions, write “{name} [ratio]”"
-        )
-    elif small.any() and not small.all() and never_tiny:
-        remark = f"{name} holds {int(small.sum())} values of 1 and less among percentages: read as percentages, but they may be fractions"
-        row = int(np.flatnonzero(rows & (values <= 1))[0])
-    evidence.quality += [Quality("mixed-shares", remark, row)] if remark else []
-    return bool(small.all() and never_tiny)
+    all_small, never_tiny, message, row = small.sum() == filled.sum(), metric in _NEVER_TINY, "", -1
+    if all_small and never_tiny:
+        message = "was read as fractions of 1 although other shares of the file are percentages: none exceeds 1"
+    elif all_small and metric.endswith(".throughput") and small.sum() > 1 and values[small].max() > MAX_FRACTION:
+        message = f"was read as percentages, although none exceeds 1: if they are fractions, write “{name} [ratio]”"
+    elif never_tiny:
+        message = f"holds {small.sum()} values of 1 and less among percentages: read as percentages, but they may be fractions"
+        row = int(np.argmax(small))
+    if message:
+        evidence.remark("mixed-shares", f"{name} {message}", row)
+    return bool(all_small and never_tiny)
 
 
 def _signed_shares(evidence: Evidence) -> None:
@@ -272,8 +280,8 @@ def _signed_shares(evidence: Evidence) -> None:
     if not sure or max(float(filled[m].max()) for m in sure) <= MAX_FRACTION:
         return
     names = ", ".join(repr(signed[m].text[:60]) for m in sure[:3])
-    message = f"{len(shares)} columns say percent, and no value exceeds 1 ({names} among them): read as fractions of 1; write [ratio] to say so"
-    evidence.quality.append(Quality("mixed-shares", message))
+    message = f"columns say percent, and no value exceeds 1 ({names} among them): read as fractions of 1; write [ratio] to say so"
+    evidence.remark("mixed-shares", f"{len(shares)} {message}")
     evidence.factors |= dict.fromkeys(signed, 1.0)
 
 
@@ -283,25 +291,26 @@ def _other_units(evidence: Evidence) -> None:
     Raises BadCapture for a time that may be in two units, UnknownUnit for a unit that the metric cannot be in.
     """
     for metric, header in evidence.columns.used.items():
-        if metric not in evidence.factors:
-            evidence.factors[metric] = _factor(evidence, metric, header)
+        unit, values = header.reading.unit, evidence.numbers[header.place]
+        if metric == "gpu.time" and not unit:
+            unit, remark = unit_inference.time_unit(evidence.where, header.text, values)
+            evidence.quality += [remark] if remark else []
+            evidence.columns.used[metric] = header.read_as(metric, header.reading.why, unit)
+        if metric in evidence.factors:
+            continue
+        if unit.startswith("/"):
+            evidence.factors[metric] = 1 / float(unit[1:])
+        elif metric == "warp.threads_per_inst" and header.by_words:
+            evidence.factors[metric] = _lanes_factor(unit, values)
+        else:
+            evidence.factors[metric] = _stated_factor(evidence.where, metric, header.text, unit)
 
 
-def _factor(evidence: Evidence, metric: str, header: Header) -> float:
-    """What makes printed values canonical."""
-    unit, values = header.reading.unit, evidence.numbers[header.place]
-    if metric == "gpu.time" and not unit:
-        unit, remark = unit_inference.time_unit(evidence.where, header.text, values)
-        evidence.quality += [remark] if remark else []
-        evidence.columns.used[metric] = header.read_as(metric, header.reading.why, unit)
-    if unit.startswith("/"):
-        return 1 / float(unit[1:])
-    if metric == "warp.threads_per_inst" and header.by_words:
-        return _lanes_factor(unit, values)
+def _stated_factor(where: str, metric: str, text: str, unit: str) -> float:
     try:
         return units.factor(unit, schema.get(metric).unit) if unit else 1.0  # without a unit: taken for canonical
     except UnknownUnit as e:
-        raise UnknownUnit(f"{evidence.where}: column {header.text!r}: {e.message}", e.hint) from e
+        raise UnknownUnit(f"{where}: column {text!r}: {e.message}", e.hint) from e
 
 
 def _lanes_factor(unit: str, values: Floats) -> float:
@@ -314,18 +323,13 @@ def _lanes_factor(unit: str, values: Floats) -> float:
 
 def _tiny_percentages(evidence: Evidence) -> None:
     """Remark on shares in per cent that are too small for that in every row."""
+    percentages = {h.text[:60]: evidence.numbers[h.place] for m, h in evidence.columns.used.items() if m in _NEVER_TINY and evidence.factors[m] == PERCENT}  # fmt: skip
     odd = [
-        repr(h.text[:60])
-        for m, h in evidence.columns.used.items()
-        if m in _NEVER_TINY and evidence.factors[m] == PERCENT and _is_tiny(evidence.numbers[h.place])
+        repr(text) for text, v in percentages.items() if not _exceeds(v, 1) and (np.isfinite(v) & (v != 0)).sum() > 1
     ]
     if odd:
-        message = f"{', '.join(odd[:3])} {'says' if len(odd) == 1 else 'say'} percent, and no value exceeds 1 %: if they are fractions of 1, write [ratio] for the unit"
-        evidence.quality.append(Quality("mixed-shares", message))
-
-
-def _is_tiny(percentages: Floats) -> bool:
-    return not _exceeds(percentages, 1) and int((np.isfinite(percentages) & (percentages != 0)).sum()) > 1
+        message = "percent, and no value exceeds 1 %: if they are fractions of 1, write [ratio] for the unit"
+        evidence.remark("mixed-shares", f"{', '.join(odd[:3])} {'says' if len(odd) == 1 else 'say'} {message}")
 
 
 def _exceeds(values: Floats, limit: float) -> bool:
@@ -333,15 +337,9 @@ def _exceeds(values: Floats, limit: float) -> bool:
     return bool(((values > limit) & (values < np.inf)).any())
 
 
-RULES: tuple[Callable[[Evidence], None], ...] = (
-    *(_threads_of_a_block, _bare_occupancy, _stall_cycles, _stall_shares, _by_words),
-    *(_bare_shares, _signed_shares, _other_units, _tiny_percentages),
-)
-
-
 def believe(evidence: Evidence) -> None:
     """Decide by the values what each used column holds, and the factor that makes it canonical."""
-    for rule in RULES:
+    for rule in (_threads_of_a_block, _bare_occupancy, _stall_reasons, _by_words, _bare_shares, _signed_shares, _other_units, _tiny_percentages):  # fmt: skip
         rule(evidence)
 
 

@@ -20,7 +20,7 @@ from triage.dialects.custom import metric_tables, rows
 from triage.dialects.custom.agree import Columns, agree, pick
 from triage.dialects.custom.believe import Evidence, believe, counts
 from triage.dialects.custom.place import place
-from triage.dialects.custom.say import by_name, by_words_alone, say, with_unit_row
+from triage.dialects.custom.say import by_name, say, with_unit_row, worded
 from triage.dialects.tables import device_name, wide_table
 from triage.dialects.tables.wide_table import Wide
 from triage.ground.errors import BadCapture, NotTriageable
@@ -46,7 +46,7 @@ def recognise(source: Source) -> Match | None:
     known = [metric for h in headers if (metric := by_name(h).metric)]
     named = bool({"name", "path"} & rows.roles(source, line, headers).keys())
     if named and len(known) < 2:  # words alone say less than names: a tool's table has some of them too
-        by_words = [h.reading.metric for h in pick(by_words_alone(headers)) if h.reading.metric]
+        by_words = [h.reading.metric for h in pick([worded(i, h) for i, h in enumerate(headers)]) if h.reading.metric]
         known = by_words if len(by_words) >= 2 else known
     measured = any(schema.get(metric).unit != "count" for metric in known)
     if (named and measured) or len(known) >= 2:

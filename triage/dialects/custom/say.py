@@ -53,7 +53,7 @@ class Reading(NamedTuple):
     """What a header may mean, "" for nothing. why: in a few words, for `triage facts`.
 
     unit: text as written; `/48` for a count out of 48. lacks: the column holds 1 - the metric, such as a miss rate.
-    beside: what the table must hold for it (`agree.surroundings`), "" for nothing.
+    beside: what the table must hold for it (`agree.pick`), "" for nothing.
     """
 
     metric: str = ""
@@ -100,22 +100,22 @@ def _header(place: int, text: str, mapped: Mapping[str, str]) -> Header:
     if metric := mapped.get(schema.normal(text)):
         named = Reading(metric, wide_table.split_unit(text)[1], BY_MAP)
         return Header(place, text, named, (named,), fixed=True)
-    named, stage = by_name(text), None
+    named, counter = by_name(text), ""
     if not named.metric and (stage := _STAGE_RE.match(text.strip())):
-        named = by_name(stage[1])
-    if not _is_doubtful(named):
-        return Header(place, text, named, (named,), staged=bool(stage))
-    rest = stage[1] if stage else text
-    # where a name is a count and its unit a share, words may mean the share
-    options = (r for r in candidates(rest) if not named.metric or schema.get(r.metric).unit == "ratio")
+        counter = stage[1]
+        named = by_name(counter)
+    if _is_doubtful(named):
+        return worded(place, text, named, counter)
+    return Header(place, text, named, (named,), staged=bool(counter))
+
+
+def worded(place: int, text: str, named: Reading = NOTHING, counter: str = "") -> Header:
+    """A header with what its words may mean. named: what it spells, if anything. counter: of a shader stage, without it."""
+    rest = counter or text
+    # where the name is a count and the unit a share, words may mean the share
+    options = [r for r in candidates(rest) if not named.metric or schema.get(r.metric).unit == "ratio"]
     group = _GROUP_RE.match(rest)
-    return Header(place, text, named, (*options, named), staged=bool(stage), group=group[1].lower() if group else "")
-
-
-def by_words_alone(texts: Sequence[str]) -> list[Header]:
-    """Headers with what their words may mean, whatever they spell."""
-    groups = [_GROUP_RE.match(text) for text in texts]
-    return [Header(i, text, options=tuple(candidates(text)), group=g[1].lower() if g else "") for i, (text, g) in enumerate(zip(texts, groups, strict=True))]  # fmt: skip
+    return Header(place, text, named, (*options, named), staged=bool(counter), group=group[1].lower() if group else "")
 
 
 def _is_doubtful(named: Reading) -> bool:
