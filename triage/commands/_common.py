@@ -165,7 +165,7 @@ def settings(*groups: Decorator) -> Decorator:
 
             known = project.load(datetime.now(UTC).date())
             # the command line overrides files
-            pairs = dict(given.pop("map_file", None) or ()) | dict(given.pop("mapping", ()))
+            pairs = dict(known.columns) | dict(given.pop("map_file", None) or ()) | dict(given.pop("mapping", ()))
             values = {field.name: given.pop(field.name) for field in fields(Settings) if field.name in given}
             values = {name: value for name, value in values.items() if value is not None}
             if "rules" in values:

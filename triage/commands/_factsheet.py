@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from triage import schema
 from triage.capture.capture import SEP, Capture, Column
+from triage.commands import _columns
 from triage.derive import View
 from triage.findings.finding_types import Origin
 from triage.findings.origins import Origins
@@ -39,9 +39,9 @@ def table(capture: Capture, metrics: Sequence[str], most: int | None) -> str:
     """Plain text for people."""
     c = capture
     lines = [
-        f"file      {_plain(c.input.path)}",
+        f"file      {_columns.printable(c.input.path)}",
         f"format    {c.input.dialect} ({c.input.why})",
-        f"device    {_plain(c.device.name if c.device else c.table.device or 'unknown')}",
+        f"device    {_columns.printable(c.device.name if c.device else c.table.device or 'unknown')}",
         f"read      {c.input.rows} ranges, {len(c)} workloads, {len(c.facts)} metrics, {plural(len(c.table.unmapped), 'unmapped column')}",
     ]
     if c.frame_ns > 0:
@@ -49,20 +49,20 @@ def table(capture: Capture, metrics: Sequence[str], most: int | None) -> str:
             f"time      {show(c.frame_ns, 'ns')}"
             + (f", {show(c.uncovered_ns, 'ns')} outside all markers" if c.uncovered_ns > 0 else "")
         )
-    lines += [f"note      {_plain(n)}" for n in c.notes]
-    lines += [f"quality   {q.check}: {_plain(q.message)}" for q in c.quality]
+    lines += [f"note      {_columns.printable(n)}" for n in c.notes]
+    lines += [f"quality   {q.check}: {_columns.printable(q.message)}" for q in c.quality]
     last = -1
     for w, origin in _facts(c, metrics, most):
         if origin.formula and not origin.value:  # counted as zero, without a source cell
             continue
         if w != last:
             calls = f"  ({c.calls[w]:g} calls)" if c.calls[w] > 1 else ""
-            lines += ["", _plain(path_text(str(c.paths[w]), str(c.names[w])))[:160] + calls]
+            lines += ["", _columns.printable(path_text(str(c.paths[w]), str(c.names[w])))[:160] + calls]
             last = w
         lines.append(f"  {origin.metric:32} {show(origin.value, origin.unit):>16}   {_where(origin)}")
     if most is not None and len(c) > most:
         lines += ["", f"{len(c) - most} more: --all"]
-    lines += ["", *_unmapped(c)]
+    lines += ["", *(_columns.decisions(c.table.decisions) if c.table.decisions else _unmapped(c))]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -70,29 +70,16 @@ def _where(o: Origin) -> str:
     if o.formula:
         cells = [i for i in o.inputs if not i.formula]
         return f"= {o.formula}" + (f" ({cells[0].record} {', '.join(str(i.line) for i in cells[:3])})" if cells else "")
-    return f"{o.record} {o.line}, {_plain(o.column)[:60]!r} = {_plain(o.text)[:40]!r}"
-
-
-def _plain(text: str) -> str:
-    """Replace control characters, which a terminal would obey: the text comes from the file."""
-    return "".join(ch if ch.isprintable() else "?" for ch in text)
+    return f"{o.record} {o.line}, {_columns.printable(o.column)[:60]!r} = {_columns.printable(o.text)[:40]!r}"
 
 
 def _unmapped(c: Capture) -> list[str]:
     if not c.table.unmapped:
         return []
-    shown = [_plain(u)[:80] for u in c.table.unmapped[:MAX_COLUMNS]]
+    shown = [_columns.printable(u)[:80] for u in c.table.unmapped[:MAX_COLUMNS]]
     out = [f"{plural(len(c.table.unmapped), 'unmapped column')}:", *(f"  {u}" for u in shown)]
     if len(c.table.unmapped) > MAX_COLUMNS:
         out.append(f"  ... and {len(c.table.unmapped) - MAX_COLUMNS} more (-f json lists all)")
-    if c.input.dialect == "generic":
-        guesses = [
-            (u, close[0])
-            for u in c.table.unmapped[:MAX_COLUMNS]
-            if (close := schema.close(schema.normal(u).replace(" ", ".")))
-        ]
-        out.append("map a column with, for example:")
-        out += [f'  --map "{_plain(u)}={m}"' for u, m in (guesses or [(c.table.unmapped[0], "canonical.id")])[:5]]
     return out
 
 
@@ -103,8 +90,7 @@ def unknown(path: str) -> str:
     """
     from triage.capture.cells import cells, delimiter
     from triage.capture.source import Source
-    from triage.dialects.custom import generic
-    from triage.dialects.tables import wide_table
+    from triage.dialects.custom.say import by_name
 
     source = Source(path)
     if path == "-" or source.is_folder:
@@ -112,17 +98,14 @@ def unknown(path: str) -> str:
     line = next((x for x in source.head_lines if len(cells(x)) > 1), "")
     if not line:
         return ""
-    out, guesses = [f"{path}: unknown format. Columns:"], []
-    for header in cells(line, delimiter(line))[:MAX_COLUMNS]:
-        metric, _ = generic.metric_of(header)
-        close = [] if metric else schema.close(schema.normal(wide_table.split_unit(header)[0]).replace(" ", "."))
-        out.append(
-            f"  {_plain(header)[:60]:60}" + (f" = {metric}" if metric else f"   perhaps {close[0]}" if close else "")
-        )
-        if not metric:
-            guesses.append((header, close[0] if close else "canonical.id"))
-    out.append("To read it as a custom table, call the column of names `name` and map the columns that matter:")
-    out.append("  triage diagnose " + path + "".join(f' --map "{_plain(h)}={m}"' for h, m in guesses[:3]))
+    metrics = {header: by_name(header).metric for header in cells(line, delimiter(line))[:MAX_COLUMNS]}
+    out = [f"{path}: unknown format. Columns:"]
+    out += [
+        f"  {_columns.printable(header)[:60]:60}" + (f" = {metric}" if metric else "")
+        for header, metric in metrics.items()
+    ]
+    out.append("To read it as a custom table, call the column of names `name` and map what matters.")
+    out += _columns.to_paste((header, _columns.guess(header)) for header, metric in metrics.items() if not metric)
     return "\n".join(out) + "\n"
 
 
@@ -153,6 +136,7 @@ def as_json(capture: Capture, metrics: Sequence[str]) -> dict[str, object]:
         "columns": columns,
         "workloads": rows,
         "unmapped": list(c.table.unmapped),
+        "readings": [d._asdict() for d in c.table.decisions],
         "notes": list(c.notes),
         "quality": [{"check": q.check, "message": q.message} for q in c.quality],
     }

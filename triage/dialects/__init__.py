@@ -41,6 +41,7 @@ from triage.capture.capture import Table
 from triage.capture.cells import cells
 from triage.capture.source import Source
 from triage.ground.errors import CaptureError, NotTriageable, TriageError, UnknownDialect
+from triage.schema import normal
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,11 +193,11 @@ def collector(dialect: Dialect, arch: str = "") -> Callable[[list[str]], str] | 
     return partial(collect, arch=arch) if "arch" in signature(collect).parameters else collect
 
 
-def pick(source: Source, wanted: str = "", mapped: bool = False) -> tuple[Dialect, str]:
+def pick(source: Source, wanted: str = "", mapped: Iterable[str] = ()) -> tuple[Dialect, str]:
     """The dialect of a source and why; raises UnknownDialect with the columns seen, NotTriageable for an empty file.
 
-    wanted: a dialect's name, TriageError when there is none. mapped: the user gave --map, so a table that nobody
-    recognises is read as generic.
+    wanted: a dialect's name, TriageError when there is none. mapped: headers that the user maps; an unknown table
+    with one of them is a custom table.
     """
     if wanted:
         if (asked := named(wanted)) is None:
@@ -215,14 +216,21 @@ def pick(source: Source, wanted: str = "", mapped: bool = False) -> tuple[Dialec
     if not matches:
         if not source.is_folder and not source.head_text.strip():
             raise NotTriageable(f"{source.path}: the file is empty", "export again")
-        if mapped and not source.is_folder:
-            return _dialect("custom.generic"), "columns mapped with --map"
+        if mapped and not source.is_folder and _has_column(source, mapped):
+            return _dialect("custom.generic"), "columns mapped with --map or in triage.toml"
         if offered := _offered(source):
             raise UnknownDialect(f"{source.path}: a folder, not an export", offered)
         raise _unknown(source)
     # the name breaks ties, so that the choice does not depend on the order of files
     match, dialect = max(matches, key=lambda m: (m[0].score, m[1].NAME))
     return dialect, match.why
+
+
+def _has_column(source: Source, headers: Iterable[str]) -> bool:
+    """True if a table has one of these columns."""
+    from triage.dialects.tables import wide_table
+
+    return not {normal(h) for h in headers}.isdisjoint(map(normal, wide_table.header(source)[1]))
 
 
 LOOKED = 32  # files of a folder that are looked at, to name the one to give
@@ -248,7 +256,7 @@ def _offered(source: Source) -> str:
 
 def _unknown(source: Source) -> UnknownDialect:
     """The error for a source that no dialect recognises, with its first columns, line or files."""
-    from triage.dialects.custom.generic import metric_of
+    from triage.dialects.custom.say import by_name
 
     path, supported = source.path, "or list supported formats: triage list dialects"
     if source.is_folder:
@@ -265,7 +273,7 @@ def _unknown(source: Source) -> UnknownDialect:
         return UnknownDialect(f"{path}: unknown format (first line: {first[:60]!r})", f"export a table, {supported}")
     for column in columns:
         named = re.fullmatch(r"(.*?)\s*[(\[](.+)[)\]]", column)
-        if named and metric_of(named[1])[0] == "gpu.time":
+        if named and by_name(named[1]).metric == "gpu.time":
             return UnknownDialect(f"{path}: unknown unit {named[2]!r} in {column!r}", "use ns, us, ms or s")
     shown = ", ".join(map(repr, columns))
     hint = f"map columns with --map (see: triage facts {path}), {supported}"

@@ -39,7 +39,7 @@ def read(
     """
     source = path if isinstance(path, Source) else Source(path, max_unpacked=max_unpacked)
     options = replace(options or dialects.Options(), device=device)
-    module, why = dialects.pick(source, dialect, mapped=bool(options.mapping))
+    module, why = dialects.pick(source, dialect, mapped=options.mapping)
     with np.errstate(all="ignore"):  # damaged cells may overflow or divide by zero; what comes out is checked below
         try:
             table = bad_rows.read(module, source, options)

@@ -114,7 +114,7 @@ class _Reader:
             )
         if family not in FAMILIES:
             raise self.fail(
-                "family", f"unknown family {family!r}", meant(family, FAMILIES, f"choose {either(FAMILIES)}")
+                "family", f"unknown family {family!r}", meant(family, FAMILIES) or f"choose {either(FAMILIES)}"
             )
         advice = tuple(self.cure(item) for item in self.listed("advice"))
         if not advice:

@@ -1,4 +1,4 @@
-"""Where a row of somebody's own table stands in the tree: by a path, a parent's name, a level, or the blanks before its name."""
+"""Where a row of a custom table stands in the tree: by a path, a parent's name, a level, or the blanks before its name."""
 
 from __future__ import annotations
 
