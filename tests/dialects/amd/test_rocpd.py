@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from triage.capture.capture import Capture
 from triage.capture.source import Source
 from triage.dialects import Options
-from triage.dialects.amd import rocpd
+from triage.dialects.amd.rocprofv3 import rocpd
 from triage.ground.errors import NotTriageable, TriageError
 from triage.reading import reader
 

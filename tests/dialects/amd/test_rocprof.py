@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from tests.conftest import SAMPLES
 from tests.helpers.dialects import check_provenance, read
 from triage.capture.source import Source
-from triage.dialects.amd import counter_names, rocm, rocprof, rocprofv3_counters
+from triage.dialects.amd import rocm, rocprof
+from triage.dialects.amd.counters import counter_names
+from triage.dialects.amd.rocprofv3 import rocprofv3_counters
 from triage.dialects.tables import formulas
 from triage.ground.errors import BadCapture, NotTriageable, UnknownUnit
 

@@ -10,7 +10,7 @@ from tests.conftest import SAMPLES
 from tests.helpers.dialects import check_provenance, read
 from triage.capture.source import Source
 from triage.dialects import Options
-from triage.dialects.amd import rocprof_compute, rocprof_compute_panel
+from triage.dialects.amd.rocprof_compute import pmc_perf, rocprof_compute_panel
 from triage.ground.errors import BadCapture, NotTriageable
 from triage.reading import quality
 
@@ -98,8 +98,8 @@ def test_the_device_table_states_what_sysinfo_does_not(tmp_path: Path) -> None:
     assert "device table" in t.columns["device.sm_count"].header
     info.unlink()  # and with no sysinfo at all the user names the device
     source = Source(str(tmp_path / "w"))
-    assert "valu.busy" not in rocprof_compute.read(source, Options()).columns
-    named = rocprof_compute.read(source, Options(device="MI210"))
+    assert "valu.busy" not in pmc_perf.read(source, Options()).columns
+    named = pmc_perf.read(source, Options(device="MI210"))
     assert np.allclose(named.columns["valu.busy"].values, whole.columns["valu.busy"].values)
     check_provenance(named)
 
@@ -252,10 +252,10 @@ def test_other_panels_are_refused_by_title() -> None:
 
 def test_the_missing_blocks_are_named_in_the_command() -> None:
     assert (
-        rocprof_compute.collect(["sched.insufficient_vgprs", "l2.hit_rate"])
+        pmc_perf.collect(["sched.insufficient_vgprs", "l2.hit_rate"])
         == "rocprof-compute profile -n myapp -b 6 17 -- ./app"
     )
-    assert rocprof_compute.names()["vram.throughput"]
+    assert pmc_perf.names()["vram.throughput"]
     assert rocprof_compute_panel.names()["vram.throughput"]
 
 

@@ -15,7 +15,8 @@ import numpy as np
 from triage.capture.arrays import Floats, Names
 from triage.capture.capture import Column, Quality, Table
 from triage.dialects import Options
-from triage.dialects.amd import compiled, counter_names, rdna, sizes, spread
+from triage.dialects.amd import compiled
+from triage.dialects.amd.counters import counter_names, rdna, sizes, spread
 from triage.dialects.amd.rocm_export import Export
 from triage.dialects.tables import formulas
 from triage.ground.errors import NotTriageable

@@ -5,7 +5,8 @@ from __future__ import annotations
 from triage.capture.capture import Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects.amd import counter_names, counter_passes, rocm, wide
+from triage.dialects.amd import rocm, wide
+from triage.dialects.amd.counters import counter_names, counter_passes
 from triage.dialects.tables import wide_table
 from triage.ground.errors import BadCapture
 

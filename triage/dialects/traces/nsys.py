@@ -199,15 +199,6 @@ def time(source: Source, grid: Grid, found: Found, c: int) -> Column:
     return Column(grid.numbers[c] * factor, header, column, unit, factor)
 
 
-LONGEST = 3.2e16  # ns, a year: no kernel
-
-
-def span(start: Floats, took: Floats) -> float | None:
-    """ns from the first start to the last end of records; what no machine measures is left out, None without records."""
-    good = (start >= 0) & (start < 1e19) & (took >= 0) & (took < LONGEST)
-    return float((start[good] + took[good]).max() - start[good].min()) if good.any() else None
-
-
 def refuse(source: Source, found: list[Found]) -> NotTriageable:
     """Why none of the reports found can be triaged, and which one can."""
     seen = ", ".join(dict.fromkeys(f"{f.report} ({_WHAT.get(f.report, 'no GPU times')})" for f in found))

@@ -9,7 +9,8 @@ import numpy as np
 from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects.amd import rocm, rocprof_compute
+from triage.dialects.amd import rocm
+from triage.dialects.amd.rocprof_compute import pmc_perf
 from triage.dialects.tables import wide_table
 from triage.ground import units
 
@@ -64,4 +65,4 @@ def read(source: Source, options: Options) -> Table:
 
 def collect(metrics: list[str]) -> str:
     """The profile that answers the question."""
-    return rocprof_compute.collect(metrics)
+    return pmc_perf.collect(metrics)

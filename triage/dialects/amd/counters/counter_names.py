@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from triage.dialects.amd import rdna
+from triage.dialects.amd.counters import rdna
 from triage.dialects.tables.formulas import names
 
 # derived metric as rocprof prints it -> (canonical id, factor to the canonical unit). Shares are printed in percent,

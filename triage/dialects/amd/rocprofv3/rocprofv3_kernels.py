@@ -8,9 +8,10 @@ from triage.capture import shape
 from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects.amd import agents, kernel_trace, rocm, rocprofv3_counters
+from triage.dialects.amd import agents, rocm
 from triage.dialects.amd.rocm_export import Export
 from triage.dialects.amd.rocprof import LAUNCH_NAMES
+from triage.dialects.amd.rocprofv3 import kernel_trace, rocprofv3_counters
 from triage.dialects.tables import wide_table
 from triage.ground.errors import BadCapture
 

@@ -16,7 +16,7 @@ from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.capture.unused_cells import Odd
 from triage.devices import AmdLimits, Device
-from triage.dialects.amd import counter_names
+from triage.dialects.amd.counters import counter_names
 from triage.dialects.amd.rocm_export import Export
 from triage.dialects.tables import device_name, formulas, wide_table
 from triage.schema import normal

@@ -5,7 +5,8 @@ from __future__ import annotations
 from triage.capture.capture import Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects.amd import agents, counter_names, counter_passes, long, rdna, rocm
+from triage.dialects.amd import agents, long, rocm
+from triage.dialects.amd.counters import counter_names, counter_passes, rdna
 from triage.dialects.amd.rocm_export import Export
 from triage.dialects.amd.rocprof import LAUNCH_NAMES
 from triage.dialects.tables import wide_table

@@ -5,7 +5,8 @@ from __future__ import annotations
 from triage.capture.capture import Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects.amd import rocprofv3_counters, stats
+from triage.dialects.amd import stats
+from triage.dialects.amd.rocprofv3 import rocprofv3_counters
 from triage.dialects.tables import wide_table
 
 NAME = "rocprofv3-stats"

@@ -17,7 +17,8 @@ from triage.capture.capture import Column, Quality, Table
 from triage.capture.source import Source
 from triage.capture.unused_cells import Odd
 from triage.dialects import Match, Options
-from triage.dialects.amd import agents, counter_names, long, rocm, sizes, spread, wide
+from triage.dialects.amd import agents, long, rocm, wide
+from triage.dialects.amd.counters import counter_names, sizes, spread
 from triage.dialects.amd.rocm_export import Export
 from triage.dialects.amd.rocprof import LAUNCH_NAMES
 from triage.dialects.tables import wide_table

@@ -8,8 +8,9 @@ from triage.capture.capture import Column, Quality, Table
 from triage.capture.source import Source
 from triage.capture.trace_nouns import KERNEL, Trace
 from triage.dialects import Match, Options
-from triage.dialects.amd import rocm, rocprofv3_counters
-from triage.dialects.amd.rocpd_tables import AXES, COPIES, DISPATCH, SEGMENTS, SYMBOL, Run, runs
+from triage.dialects.amd import rocm
+from triage.dialects.amd.rocprofv3 import rocprofv3_counters
+from triage.dialects.amd.rocprofv3.rocpd_tables import AXES, COPIES, DISPATCH, SEGMENTS, SYMBOL, Run, runs
 from triage.dialects.tables.database import Database, finder, is_database
 from triage.ground.errors import BadCapture, CaptureError, NotTriageable
 

@@ -17,8 +17,8 @@ from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.capture.unused_cells import Odd
 from triage.dialects import Match, Options
-from triage.dialects.amd import panels, rocprof_compute
-from triage.dialects.amd.counter_names import SM_PARTS
+from triage.dialects.amd.counters.counter_names import SM_PARTS
+from triage.dialects.amd.rocprof_compute import panels, pmc_perf
 from triage.dialects.tables import wide_table
 from triage.ground import units
 from triage.ground.errors import BadCapture, NotTriageable
@@ -106,7 +106,7 @@ def names() -> dict[str, list[str]]:
         for name, (metric, _) in panel.rows.items():
             out.setdefault(metric, []).append(f"{name} (panel {panel.title.partition(' ')[0]})")
     # the workload folder that the panels were made from holds the rest
-    return rocprof_compute.names() | out
+    return pmc_perf.names() | out
 
 
 def _columns(headers: list[str]) -> dict[str, int]:
@@ -318,4 +318,4 @@ def _sums(table: Table) -> None:
 
 def collect(metrics: list[str]) -> str:
     """The profile that holds every dispatch with its counters."""
-    return rocprof_compute.collect(metrics)
+    return pmc_perf.collect(metrics)
