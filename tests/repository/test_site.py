@@ -14,6 +14,8 @@ import yaml
 
 from tests.conftest import ROOT, run
 
+GENERATED = "rules method causes metrics cli capturing glossary guide".split()  # docs/generate.py makes them
+
 
 def commands(page: str) -> list[list[str]]:
     """The `$ triage ...` lines of a page, in order."""
@@ -99,7 +101,8 @@ def test_the_settings_of_the_page_are_settings(tmp_path: Path) -> None:
 def test_every_page_is_in_the_navigation() -> None:
     site = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))
     listed = set(re.findall(r"[\w-]+\.md", str(site["nav"])))
-    assert listed == {p.name for p in (ROOT / "docs").glob("*.md")}
+    assert listed == {p.name for p in (ROOT / "docs").glob("*.md")} | {f"{name}.md" for name in GENERATED}
+    assert site["hooks"] == ["docs/generate.py"]
     assert site["strict"] is True
 
 
@@ -111,8 +114,18 @@ def test_the_site_builds_strictly(tmp_path: Path) -> None:
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
+    assert all((tmp_path / "site" / f"{name}.html").is_file() for name in GENERATED)
     page = (tmp_path / "site" / "index.html").read_text("utf-8")
     assert not re.search(r"(src|href)=\"https?://(?!squidfunk)", page)
+
+
+@pytest.mark.parametrize(
+    "page", ["README.md", "CONTRIBUTING.md", "SECURITY.md", "benchmarks/README.md", "sample_captures/README.md"]
+)
+def test_links_in_the_repository_lead_to_files_of_it(page: str) -> None:
+    links = re.findall(r"\]\((?!https?://|#)([^)#]+)", (ROOT / page).read_text("utf-8"))
+    at = (ROOT / page).parent
+    assert not [x for x in links if not (at / x).exists() or ((at / x).stem in GENERATED and (at / x).suffix == ".md")]
 
 
 def test_the_issue_forms_are_forms() -> None:
