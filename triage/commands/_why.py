@@ -20,7 +20,7 @@ from triage.ground.phrasing import FLIPPED
 from triage.ground.units import show
 from triage.inference.evaluate import BLIND, FIRED, NOT_APPLICABLE, OVERRULED, missing
 from triage.inference.groups import reads, wanted
-from triage.rulebook.applies import said
+from triage.rulebook.applies import describe
 from triage.rulebook.expression import FALSE, TRUE, Condition
 from triage.rulebook.rule import Rule
 
@@ -84,9 +84,11 @@ class _Why:
             return f"overruled by {self.outcomes.overruled_by(self.index, i)}"
         absent = ", ".join(m for m, mask in missing(wanted(self.rule, self.method), self.view) if mask[i])
         if not self.outcomes.concerns(self.index):
-            return f"not applicable: the rule is about {said(self.rule.applies)}, and this capture is not"
+            return f"not applicable: the rule is about {describe(self.rule.applies)}, and this capture is not"
         if found == NOT_APPLICABLE and self.outcomes.strange(self.index):
-            return f"not applicable: the rule is about {said(self.rule.applies)}, and nothing here tells of such a GPU"
+            return (
+                f"not applicable: the rule is about {describe(self.rule.applies)}, and nothing here tells of such a GPU"
+            )
         if found == NOT_APPLICABLE:
             return f"not applicable: this profiler does not export {absent or 'what a premise needs'}"
         if found != BLIND:

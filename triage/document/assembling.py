@@ -30,7 +30,7 @@ from triage.findings.shown_findings import findings
 from triage.ground.limiters import CLASSES
 from triage.ground.terminology import names_of, said, speaking
 from triage.ground.units import display
-from triage.inference.rule_context import about
+from triage.inference.rule_context import gpu_facts
 from triage.rulebook.rule import Cite, Rule
 
 Made: TypeAlias = tuple[list[Finding], list[Finding]]  # (listed, spokesmen of the items)
@@ -48,14 +48,14 @@ def bundle(d: Diagnosis, found: Made | None = None, *, ways: bool = True) -> Bun
 
 def whose(d: Diagnosis) -> tuple[str, ...]:
     """Whose words fit all captures (voice.Voice.names); empty where their GPUs are of several vendors."""
-    found = {names_of(about(p.view)) for p in d.parts}
+    found = {names_of(gpu_facts(p.view)) for p in d.parts}
     return found.pop() if len(found) == 1 else ()
 
 
 def _item(d: Diagnosis) -> str:
     """What a row of all captures is called: as their dialects say, and a kernel in tables of people's own that hold nothing else."""
     named = dialects.noun(p.capture.input.dialect for p in d.parts)
-    return "kernel" if named == "marker" and all(about(p.view).get("work") == "compute" for p in d.parts) else named
+    return "kernel" if named == "marker" and all(gpu_facts(p.view).get("work") == "compute" for p in d.parts) else named
 
 
 def _bundle(d: Diagnosis, objects: list[Finding], speak: list[Finding], ways: bool) -> Bundle:

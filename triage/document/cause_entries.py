@@ -20,7 +20,7 @@ from triage.findings.outcomes import Outcomes
 from triage.ground.limiters import level
 from triage.ground.terminology import said
 from triage.inference.evaluate import Lookup
-from triage.inference.rule_context import about
+from triage.inference.rule_context import gpu_facts
 from triage.rulebook.applies import holds
 from triage.rulebook.cause import Cause
 
@@ -189,7 +189,7 @@ def _flag(metric: str) -> bool:
 
 def general(cause: Cause, view: View) -> list[str]:
     """A cause's advice for the GPU and API at hand; what holds everywhere comes first."""
-    return [said(a.text) for a in cause.advice if holds(a.where, about(view))]
+    return [said(a.text) for a in cause.advice if holds(a.where, gpu_facts(view))]
 
 
 def _sides(view: View) -> list[str]:

@@ -24,7 +24,7 @@ from triage.ground.limiters import less_sure, level
 from triage.ground.terminology import names_of, said, speaking
 from triage.inference.evaluate import Lookup
 from triage.inference.groups import reads
-from triage.inference.rule_context import about
+from triage.inference.rule_context import gpu_facts
 from triage.rulebook.applies import LANGUAGES, may_hold
 from triage.rulebook.rule import Advice, Cite, Rule
 
@@ -90,7 +90,7 @@ class _Maker:
             rows = np.arange(len(capture)) if part.few else np.array(sorted(set(workloads)), dtype=np.int64)
             self.place, self.view = {w: i for i, w in enumerate(rows.tolist())}, part.look(rows)
         self.origins = Origins(capture, self.view)
-        self.here = about(self.view)
+        self.here = gpu_facts(self.view)
         self.lookups: dict[int, Lookup] = {}
         for index in set(rules):
             rule = d.book.rules[index]
