@@ -24,7 +24,7 @@ from triage.findings import guide
 from triage.ground import glossary
 from triage.ground.method import NUMBERS, REVISIONS, stated
 from triage.rulebook import packs
-from triage.rulebook.applies import said
+from triage.rulebook.applies import describe
 from triage.rulebook.cause import Cause
 from triage.rulebook.packs import Rulebook
 from triage.rulebook.rule import GainModel, Rule, When
@@ -76,7 +76,7 @@ def rules() -> str:
 def _rule(rule: Rule, book: Rulebook) -> Iterator[str]:
     yield f'### <a id="{rule.id.lower()}"></a>{rule.id} {rule.name}\n'
     yield f"**{plain(rule.title)}.** {plain(rule.summary)}\n"
-    yield f"{'Concept' if rule.is_concept else 'Rule'}, {rule.status} since {rule.since}, scope {rule.scope}; applies to: {said(rule.applies)}.\n"
+    yield f"{'Concept' if rule.is_concept else 'Rule'}, {rule.status} since {rule.since}, scope {rule.scope}; applies to: {describe(rule.applies)}.\n"
     if rule.finding:
         yield f"> {plain(rule.finding)}\n"
     yield from _when(rule)
@@ -94,14 +94,14 @@ def _rule(rule: Rule, book: Rulebook) -> Iterator[str]:
         yield (
             f"- {plain(a.text)}"
             + (f" *(only if {code(a.only_if.text)})*" if a.only_if else "")
-            + (f" *({said(a.where)})*" if a.where else "")
+            + (f" *({describe(a.where)})*" if a.where else "")
         )
         if a.code:
             yield f"\n  ```{a.language}\n" + "\n".join(f"  {line}" for line in a.code.splitlines()) + "\n  ```\n"
     if rule.verify:
         yield f"\nIt worked if: {plain(rule.verify)}"
     for c in rule.caveats:
-        yield f"\nDoes not apply: {plain(c.text)}" + (f" *({said(c.where)})*" if c.where else "")
+        yield f"\nDoes not apply: {plain(c.text)}" + (f" *({describe(c.where)})*" if c.where else "")
     for other in rule.tell_apart:
         yield f"\nTold apart from {_link(other.rule, book)} by {code(other.by)}: {plain(other.how)}"
     if rule.concludes:
@@ -241,7 +241,7 @@ def causes() -> str:
         out += [f"- looks like [{x.cause}](#{x.cause}); `{x.by}` decides: {plain(x.how)}" for x in c.confused_with]
         out.append("")
         for a in c.advice:
-            out.append(f"- {plain(a.text)}" + (f" ({said(a.where)})" if a.where else ""))
+            out.append(f"- {plain(a.text)}" + (f" ({describe(a.where)})" if a.where else ""))
         out.append("\nSources: " + "; ".join(link(x.text, x.url) for x in c.cites) + ".\n")
     return re.sub(r"\n{3,}", "\n\n", "\n".join(out)).rstrip() + "\n"
 

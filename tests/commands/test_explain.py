@@ -146,7 +146,6 @@ def test_list(what: str) -> None:
 def test_explain_says_of_every_rule_what_the_report_says(sample: str, book: Any) -> None:
     """Fires where the report lists a finding, blind where it counts a blind spot, overruled where it rules out."""
     from triage.commands._explain_rule import explain_rule
-    from triage.findings.reasons import SETTINGS
 
     path = SAMPLES / sample
     path = next(p for p in sorted(path.iterdir()) if p.suffix == ".csv") if sample == "ncu-raw" else path
@@ -166,7 +165,7 @@ def test_explain_says_of_every_rule_what_the_report_says(sample: str, book: Any)
             re.MULTILINE,
         ):
             key = (rule.id, workload)
-            if by in SETTINGS:  # left to other rules by what the work is: never in question
+            if by in book.settings:  # left to other rules by what the work is: never in question
                 continue
             # a blind spot names its rules and its workloads, not the pairs: only a missing entry contradicts
             agree = {"fires": key in fired, "overruled": key in overruled, "not evaluated": key in blind}

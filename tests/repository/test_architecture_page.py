@@ -101,60 +101,6 @@ def test_a_word_of_a_limiter_class_is_one_place(home: Path) -> None:
     assert "latency-bound: no unit is busy" not in f"{page} {opened(page)}".lower()
 
 
-def test_a_metric_is_one_entry(home: Path) -> None:
-    area = home / "triage/schema/whole.py"
-    entry = (
-        '    Metric("frame.sparkle", "ratio", "Sparkle", "high", "Share of pixels that sparkle", ("Sparkle",)),\n)\n'
-    )
-    text = area.read_text("utf-8")
-    assert text.endswith(")\n")
-    area.write_text(text[: -len(")\n")] + entry, "utf-8")
-    assert "frame.sparkle" in said(home, "list", "metrics")
-    (home / "own.csv").write_text("name,gpu.time [ms],Sparkle [%]\nPass,1,50\n", "utf-8")
-    assert "frame.sparkle" in said(home, "facts", "own.csv")
-
-
-DIALECT = '''"""A profiler that nobody else has."""
-
-from triage.capture.arrays import Names
-from triage.dialects import Match
-from triage.dialects.custom import generic
-
-NAME = "own-tool"
-TITLE = "Our own profiler"
-CAPTURE = "Press the red button."
-TELLS = {"work": "compute"}
-
-
-def names():
-    """What it can export."""
-    return {"gpu.time": ["gpu.time"]}
-
-
-def recognise(source):
-    """Its first line says so."""
-    return Match(1.0, "first column is Own") if source.head_text.startswith("Own") else None
-
-
-def read(source, options):
-    """As any table, its first column being the name."""
-    from dataclasses import replace
-
-    return generic.read(source, replace(options, mapping={"Time [ms]": "gpu.time"}))
-'''
-
-
-def test_a_dialect_is_one_module(home: Path) -> None:
-    (home / "triage/dialects/own_tool.py").write_text(
-        DIALECT.replace("from triage.capture.arrays import Names\n", ""), "utf-8"
-    )
-    (home / "own.csv").write_text("Own,Time [ms],sm.throughput [%]\nPass,1,50\n", "utf-8")
-    assert "own-tool" in said(home, "list", "dialects")
-    assert "own-tool" in said(home, "diagnose", "own.csv", "-f", "json")
-    # it told that its exports hold kernels, so that is what reports call them
-    assert "ernel" in said(home, "compare", "own.csv", "own.csv", "-f", "markdown")
-
-
 @pytest.mark.parametrize("name", dialects.dialects())
 def test_what_a_dialect_tells_are_words_that_rules_know(name: str) -> None:
     assert applies.read(dialects.tells(name)).keys() == dialects.tells(name).keys()

@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from triage.ground.phrasing import as_written
-from triage.rulebook.applies import said
+from triage.rulebook.applies import describe
 
 if TYPE_CHECKING:
     from triage.ground.glossary import Entry
@@ -67,7 +67,7 @@ def _advice(a: Advice) -> list[str]:
     if a.only_if:
         lines.append(wrap(f"only if {a.only_if.text}", "    "))
     if a.where:
-        lines.append(wrap(f"for {said(a.where)}", "    "))
+        lines.append(wrap(f"for {describe(a.where)}", "    "))
     return lines + [f"      {line}" for line in a.code.splitlines()]
 
 
@@ -78,7 +78,7 @@ def rule_text(rule: Rule, book: Rulebook) -> str:
     out = [
         wrap(f"{rule.id} {rule.name} - {rule.title}"),
         wrap(f"{kind} of pack {rule.pack}, {rule.status} since {rule.since}, scope {rule.scope}{only}"),
-        wrap(f"applies to: {said(rule.applies)}"),
+        wrap(f"applies to: {describe(rule.applies)}"),
     ]
     if rule.summary:
         out += ["", wrap(rule.summary)]
@@ -102,7 +102,9 @@ def rule_text(rule: Rule, book: Rulebook) -> str:
         out += block("Saving (fraction of the time)", lines)
     out += block("Advice", [line for a in rule.advice for line in _advice(a)])
     out += block("Verify", [wrap(rule.verify, "  ")] if rule.verify else [])
-    out += block("Caveats", [wrap(c.text + (f" ({said(c.where)})" if c.where else ""), "  - ") for c in rule.caveats])
+    out += block(
+        "Caveats", [wrap(c.text + (f" ({describe(c.where)})" if c.where else ""), "  - ") for c in rule.caveats]
+    )
     out += block("Tell apart", [wrap(f"{t.rule}, by {t.by}: {t.how}", "  - ") for t in rule.tell_apart])
     out += block("Root cause", [wrap(rule.cause, "  ")] if rule.cause else [])
     out += block("Infers", [wrap(", ".join(rule.concludes), "  ")] if rule.concludes else [])
@@ -150,7 +152,7 @@ def cause_text(cause: Cause, book: Rulebook) -> str:
 
 
 def _cure(a: Cure) -> list[str]:
-    return [wrap(a.text, "  - "), *([wrap(f"for {said(a.where)}", "    ")] if a.where else [])]
+    return [wrap(a.text, "  - "), *([wrap(f"for {describe(a.where)}", "    ")] if a.where else [])]
 
 
 @cache

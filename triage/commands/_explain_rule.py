@@ -20,7 +20,7 @@ from triage.ground.phrasing import either
 from triage.ground.units import show
 from triage.inference.evaluate import BLIND, FIRED, NOT_APPLICABLE, OVERRULED, missing
 from triage.inference.groups import reads, wanted
-from triage.rulebook.applies import said
+from triage.rulebook.applies import describe
 from triage.rulebook.expression import FALSE, TRUE, Condition
 from triage.rulebook.rule import Rule
 
@@ -86,9 +86,9 @@ class _Explanation:
             return f"overruled by {self.outcomes.overruled_by(self.index, i)}"
         absent = ", ".join(m for m, mask in missing(wanted(self.rule, self.method), self.view) if mask[i])
         if not self.outcomes.concerns(self.index):
-            return f"not applicable: the rule needs {said(self.rule.applies)}; this capture is not"
+            return f"not applicable: the rule needs {describe(self.rule.applies)}; this capture is not"
         if outcome == NOT_APPLICABLE and self.outcomes.strange(self.index):
-            return f"not applicable: the rule needs {said(self.rule.applies)}; the capture does not name such a GPU"
+            return f"not applicable: the rule needs {describe(self.rule.applies)}; the capture does not name such a GPU"
         if outcome == NOT_APPLICABLE:
             return f"not applicable: this profiler does not export {absent or 'the metrics of a derived fact'}"
         if outcome != BLIND:

@@ -67,7 +67,7 @@ def _rules(folders: tuple[str, ...]) -> Rows:
     from pathlib import Path
 
     from triage.rulebook import packs
-    from triage.rulebook.applies import said
+    from triage.rulebook.applies import describe
 
     return [
         {
@@ -76,7 +76,7 @@ def _rules(folders: tuple[str, ...]) -> Rows:
             "status": r.status,
             "kind": "derived fact" if r.is_concept else r.scope,
             "cause": r.cause,
-            "applies": said(r.applies),
+            "applies": describe(r.applies),
             "title": r.title,
             "sources": {
                 v: [f"{c.text} <{c.url}>" if c.url else c.text for c in cites] for v, cites in r.sources.items()

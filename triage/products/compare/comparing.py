@@ -21,7 +21,7 @@ from triage.diagnosis.diagnosis_result import Diagnosis
 from triage.document.numbers import number
 from triage.ground.terminology import names_of, said, speaking
 from triage.ground.units import display
-from triage.inference.rule_context import about, setting
+from triage.inference.rule_context import gpu_facts, setting
 from triage.products.compare import comparability, factors
 from triage.products.compare.compare_result import (
     SCHEMA,
@@ -60,7 +60,7 @@ def compare(
     Every capture of a Diagnosis is one repeat; diagnose both sides without `top`, so that no outcome is left out. Raises
     TriageError where the sides have no workload and no timeline in common.
     """
-    found = {names_of(about(p.view)) for d in (before, after) for p in d.parts}
+    found = {names_of(gpu_facts(p.view)) for d in (before, after) for p in d.parts}
     with speaking(names=found.pop() if len(found) == 1 else ()):
         return _compared(before, after, floor, threshold, margin, full)
 
