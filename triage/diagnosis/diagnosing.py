@@ -1,7 +1,7 @@
-"""Captures + Rulebook -> Diagnosis: inference in blocks, gains, total order.
+"""Captures + Rulebook -> Diagnosis: inference in blocks, savings, total order.
 
-One pass over all workloads in cache-sized blocks keeps arrays only: which rule fired where, what it would save.
-Objects (findings, evidence, blind spots) are made afterwards, from the result, for the workloads that are shown.
+One pass over all workloads in cache-sized blocks keeps arrays only: which rule fired where, what it saves. Entries
+(findings, evidence, blind spots) are made afterwards, from the result, for the workloads that are shown.
 """
 
 from __future__ import annotations
@@ -51,16 +51,16 @@ class Diagnostician:
     def diagnose(
         self, captures: Sequence[Capture], top: int | None = None, min_gain: float = 0.0, listed: int = ALL
     ) -> Diagnosis:
-        """Diagnose captures together. top: best findings to keep. min_gain: least share of the frame (0-1) to show.
+        """Diagnose captures together. top: best findings to keep. min_gain: minimum saving to keep, a share of the frame (0-1).
 
-        listed: best findings to list where no top is said; workloads, sums and the to-do list stay whole.
+        listed: best findings to list without `top`; workloads, sums and the to-do list stay whole.
         """
         limit = top if top is not None else ALL
         parts = [self._part(c, i, limit, min_gain) for i, c in enumerate(captures)]
         total = sum(p.total for p in parts)
         few = limit if top is not None else min(listed, LISTED if total > ALL else ALL)
         order = self._order(parts)[:few]
-        notes = []  # which engine inferred is said on stderr: the result is the same
+        notes = []  # the engine is named on stderr only: the result is the same
         if total > len(order):
             notes.append(
                 f"{total - len(order):,} of {total:,} findings are not listed"
@@ -99,7 +99,7 @@ class Diagnostician:
             view = every if few else every.part(rows)
             limits = judge(view)
             band[rows], limiter[rows] = limits.band, limits.limiter
-            # of few workloads all outcomes will be told, which are worked out in three truths
+            # of few workloads all outcomes are reported, which takes the three-valued truth
             where = infer(view, self.workload).fired if candidates is None else fire(view, candidates)
             fired = self._gains(where, view, capture.self_ns[rows], ledger, start)
             found = self.vocabulary.known(view, fired)
@@ -119,7 +119,7 @@ class Diagnostician:
     def _gains(
         self, fired: Mapping[int, Masks], view: View, self_ns: Floats, ledger: Ledger, offset: int
     ) -> list[Fired]:
-        """The firings of one block with their gains, which are entered into the ledger too."""
+        """Return the firings of one block with their savings, and enter them into the ledger."""
         out = []
         for index in sorted(fired):
             rule = self.book.rules[index]
@@ -134,7 +134,7 @@ class Diagnostician:
 
 
 def _untimed(capture: Capture) -> Masks | None:
-    """Workloads without a time, where the capture has times."""
+    """Mask of workloads without a time in a capture with times; None without any."""
     return np.isnan(capture.self_ns) if capture.frame_ns > 0 else None
 
 

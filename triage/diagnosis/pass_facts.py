@@ -13,7 +13,7 @@ from triage.reading.pass_tree import Pass, passes
 Facts = dict[str, tuple[float, str]]  # metric -> (value, formula)
 
 TINY = 4.0  # pixels per primitive: the limit of rule GFX001
-DENSE = 100_000  # house judgement: primitives of a pass below which its density costs nothing worth a finding
+DENSE = 100_000  # heuristic: primitives of a pass below which its density costs too little for a finding
 NAMED = 3  # passes a sentence names
 
 
@@ -50,7 +50,7 @@ def column(view: View, metric: str) -> Floats:
 def geometry(p: Pass, prims: Floats, pixels: Floats, leaf: Masks) -> tuple[float, float]:
     """(primitives, pixels per primitive) over the ranges of a pass that draw; prims, pixels: what reached the rasteriser, as drawn.
 
-    leaf: of every range of the capture, does it hold no other? Counts of markers are those of the ranges within, once more: they
+    leaf: true for ranges of the capture without ranges inside. Counts of markers are those of the ranges within, once more: they
     stand only for a pass none of whose ranges was counted.
     """
     counted = np.isfinite(prims[p.rows]) & np.isfinite(pixels[p.rows])

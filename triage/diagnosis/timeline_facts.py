@@ -1,4 +1,4 @@
-"""Facts of a timeline for frame rules: shares of the span of all devices, each with what it was computed from."""
+"""Facts of a timeline for frame rules: shares of the span of all devices, each with its formula."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _IDLE = {
 
 
 def timeline_facts(t: Timeline, frame_ns: float) -> Facts:
-    """Every fact that the timeline can tell; frame_ns: what shares are of. Without calls of the host no cause is known."""
+    """All facts of a timeline; frame_ns: time that shares are of. Without calls of the host no cause of idle time is known."""
     devices = t.devices
     if frame_ns <= 0:
         return {}
@@ -46,7 +46,7 @@ def timeline_facts(t: Timeline, frame_ns: float) -> Facts:
         ),
     }
     medians = [d.median_kernel_ns for d in devices if d.median_kernel_ns is not None]
-    if medians:  # the device that has most kernels speaks
+    if medians:  # the device with most kernels counts
         most = max((d for d in devices if d.median_kernel_ns is not None), key=lambda d: d.kernels)
         out["timeline.kernel"] = (float(most.median_kernel_ns or 0), "median duration of a kernel")
     if kernels:
@@ -88,7 +88,7 @@ def timeline_facts(t: Timeline, frame_ns: float) -> Facts:
 
 
 def _of_host(t: Timeline, frame_ns: float, kernels: float) -> Facts:
-    """What is known only where the calls of the host were recorded."""
+    """Facts that need recorded calls of the host."""
     devices, host = t.devices, t.host
     assert host is not None
 

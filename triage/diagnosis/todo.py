@@ -1,7 +1,7 @@
-"""The to-do list: one item per root cause, over all workloads it leads, in the order of what it still gives back.
+"""The to-do list: one item per root cause, over all workloads it leads, in the order of what it still saves.
 
-Every workload is led by one root, so items of workloads never overlap and their sums are the headline. An item about
-the whole frame (merging passes, launch overhead) shares time with them: it counts with what it would give back of the
+Every workload has one root cause, so items of workloads never overlap and their sum is the recoverable time. An item about
+the whole frame (merging passes, launch overhead) shares time with them: it counts with what it saves of the
 time that is left after the items above it. Idle time between the work belongs to no workload and to one cause each: those
 items stand apart, and are neither cut by others nor cut them.
 """
@@ -50,7 +50,7 @@ def todo(parts: Sequence[Part], vocabulary: Vocabulary) -> list[Item]:
 
 
 def _worth(i: Item, total: float) -> float:
-    """What items are ordered by: time, or fractions where no time is known."""
+    """Sort key of items: time saved in ns, or fractions without times."""
     return i.saved_ns if total > 0 and i.saved_ns == i.saved_ns else i.fraction * i.count
 
 
@@ -82,7 +82,7 @@ def _of_workloads(parts: Sequence[Part]) -> dict[int, Item]:
 
 
 def _worst(where: Indices, saved: Floats) -> Indices:
-    """The NAMED of these workloads that would give back most, in that order; of equal ones the earlier."""
+    """The NAMED of these workloads that save most, in that order; of equal ones the earlier."""
     if len(where) > NAMED:  # a whole sort of a million workloads would take longer than judging them
         least = np.partition(saved[where], len(where) - NAMED)[len(where) - NAMED]
         where = where[saved[where] >= least]

@@ -1,6 +1,6 @@
-"""The hand-over to every renderer: all a report may say, as plain data, fetched before its first byte is written.
+"""Interface to the renderers: all that a report shows, as plain data, fetched before its first byte is written.
 
-No object in it infers, opens a file or can fail; a renderer sees a Bundle and nothing else.
+No object in it infers, opens a file or raises; a renderer sees a Bundle and nothing else.
 """
 
 from __future__ import annotations
@@ -252,7 +252,7 @@ def whole_capture(name: str, duration_ns: float | None) -> WorkloadEntry:
 
 
 class ById(Mapping[str, WorkloadEntry]):
-    """Workload id -> entry, made when it is asked for: of 200,000 a report looks up a few.
+    """Workload id -> entry, made on access: of 200,000 a report looks up a few.
 
     works: of a finished document too, whose entries are plain. more: entries that are no workloads.
     """

@@ -7,7 +7,7 @@ from typing import TypedDict
 from triage.document.bundle import column
 from triage.document.entries import FrameEntry, Result
 
-MIN_UNDIAGNOSED_SHARE = 0.2  # house judgement: with more of the time undiagnosed, that is the first thing to say
+MIN_UNDIAGNOSED_SHARE = 0.2  # heuristic: a larger undiagnosed share of the time comes before everything else
 
 
 class UnjudgedEntry(TypedDict):

@@ -18,13 +18,13 @@ from triage.inference.evaluate import Lookup
 
 
 class Causes:
-    """What led to what on the workloads that findings are about. outcomes: one per part, of what is shown.
+    """Causes and their effects on the workloads with findings. outcomes: one per part, of the shown workloads.
 
-    place: per part, the position of each of these workloads in what is known of them.
+    place: per part, the position of each of these workloads in its cause table.
     """
 
     def __init__(self, d: Diagnosis, outcomes: Sequence[Outcomes], places: Iterable[tuple[int, int]]) -> None:
-        """places: (part, workload) of what is listed and of what speaks for the items of the to-do lists."""
+        """places: (part, workload) of the listed findings and of the worst workloads of the to-do items."""
         self.d, self.names = d, d.vocabulary.names
         self.code = {name: i for i, name in enumerate(self.names)}
         self.place: list[dict[int, int]] = []
@@ -64,7 +64,7 @@ class Causes:
         return out
 
     def _evidence(self, part: int, w: int, cause: int) -> list[Check]:
-        """What a cause rests on where no finding of it is listed; cells are left out."""
+        """Evidence of a cause without a listed finding; cells are left out."""
         i, whole = self.place[part][w], self.d.parts[part]
         rule = self.d.book.rules[int(self._known(part).rows[cause].rule[i])]
         view = whole.view if whole.known else self._among[part].view
@@ -89,5 +89,5 @@ class Causes:
 
 
 def _flag(metric: str) -> bool:
-    """Does a metric say what something is, and not how much of it there is?"""
+    """True if a metric is a flag, not a quantity."""
     return schema.known(metric) and schema.get(metric).is_flag

@@ -1,7 +1,7 @@
-"""The way a workload took through the method's tree: each question, the number on the edge, the branch taken.
+"""The decision path of a workload through the P3 method: each question, the number on the edge, the branch taken.
 
-The rules decide; this retells, for people, the questions they asked in the order of the P3 method. Every limit on an
-edge is a rule's own (--set included), so the edges never disagree with the findings.
+The rules decide; the path shows their questions in the order of the method. Every threshold on an edge is a rule's own
+(--set included), so the edges never disagree with the findings.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Shape(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Question:
     """One question of all workloads. shape: which of `Decisions.shapes` it became, -1 where it is not asked. number: the
-    ratio its value speaks of, NaN for none.
+    ratio in its value, NaN for none.
     """
 
     shape: Indices
@@ -68,7 +68,7 @@ Branch = tuple[Masks, str, str, str, str, str]
 
 
 class Decisions:
-    """Ways of the workloads that some outcomes are about, question by question."""
+    """Decision paths of the workloads of some outcomes, question by question."""
 
     def __init__(self, d: Diagnosis, outcomes: Outcomes) -> None:
         self.d, self.view = d, outcomes.view
@@ -92,7 +92,7 @@ class Decisions:
         return float("nan") if found is None else found.threshold(name, self.d.method)
 
     def steps(self, i: int) -> list[StepEntry]:
-        """The way of the i-th workload."""
+        """The decision path of the i-th workload."""
         asked = [(q.shape[i], q.number[i]) for q in self.questions if q.shape[i] >= 0]
         return [_step(self.shapes[k], float(n)) for k, n in asked]
 
@@ -180,7 +180,7 @@ class Decisions:
 
     @cached_property
     def _clusters(self) -> tuple[Indices, list[tuple[str, str]]]:
-        """Which units stand in the first and second cluster: a number per workload, and the names behind each."""
+        """First and second cluster of units: a number per workload, and the unit names of each number."""
         c = self.clusters
         codes = np.zeros(self.view.size, dtype=np.int64)
         names: list[tuple[list[str], list[str]]] = [([], [])]

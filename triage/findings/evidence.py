@@ -81,18 +81,18 @@ def _chosen(value: float, inputs: Sequence[Origin]) -> str:
 
 
 def measures(metric: str) -> bool:
-    """Is this a metric that says how much, not one that says what something is?"""
+    """True if a metric is a quantity, not a flag."""
     return schema.known(metric) and not schema.get(metric).is_flag
 
 
 def title_of(rule: Rule, c: Condition, chosen: str = "") -> str:
-    """The left side of a comparison as people read it. chosen: the metric that a rule's own name stood for."""
+    """Label of the left side of a comparison. chosen: the metric that a rule's own name stood for."""
     known = c.left.text if schema.known(c.left.text) else chosen
     return said(schema.get(known).label if known else rule.labels.get(c.left.text, c.left.text.replace("_", " ")))
 
 
 def held(rule: Rule, method: str, lookup: Lookup, i: int, origin: Callable[[str], Origin]) -> list[Check]:
-    """The comparisons that a rule rests on where it speaks, position i, without those that tell a reader nothing."""
+    """The comparisons that a fired rule rests on at position i, without those that are trivial."""
     when = rule.when[method]
     chosen = [*when.all_of, *(c for c in when.any_of if at(lookup.once(c), i) == TRUE)]
     made = [(c, check(rule, c, lookup, i, origin)) for c in chosen]
@@ -101,15 +101,12 @@ def held(rule: Rule, method: str, lookup: Lookup, i: int, origin: Callable[[str]
 
 
 def rests(c: Check) -> bool:
-    """Does a comparison rest on anything that was measured? `launch.grid_size or 0` of a frame does not."""
+    """True if a comparison rests on a measured value; `launch.grid_size or 0` of a frame does not."""
     return not c.source.inputs or any(o.value == o.value for o in c.source.inputs)
 
 
 def tells(rule: Rule, c: Condition, x: Check) -> bool:
-    """Does a comparison tell a reader anything? That the largest is not smaller than the largest does not.
-
-    Nor does it tell anything that the work is of no other kind, or that there is none of some work.
-    """
+    """True if a comparison is not trivial: not a value compared with itself, nor a check of the kind of work."""
     if c.right is None:
         return True
     if x.value == 0 and guards([m for m in reads(rule, c.left.names) if schema.known(m)]):
@@ -118,7 +115,7 @@ def tells(rule: Rule, c: Condition, x: Check) -> bool:
 
 
 def guards(metrics: Sequence[str]) -> bool:
-    """Do metrics say what the work is and how many pieces of it there are, and nothing of how it went?"""
+    """True if metrics only describe the kind and amount of work, not how it ran."""
     return bool(metrics) and all(not measures(m) or m.startswith(_PIECES) for m in metrics)
 
 

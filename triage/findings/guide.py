@@ -81,7 +81,7 @@ class Guide:
         self._codes: dict[int, Codes] = {}
 
     def concerns(self, i: int) -> bool:
-        """Is the i-th workload a kernel on an NVIDIA GPU?"""
+        """True if the i-th workload is a kernel on an NVIDIA GPU."""
         return self._holds("cuda-kernel", i)
 
     def _holds(self, concept: str, i: int) -> bool:
@@ -93,7 +93,7 @@ class Guide:
         return int(self._codes[index][i])
 
     def steps(self, i: int) -> list[StepEntry]:
-        """One step per decision: what fired, what nobody measured, else that nothing speaks for it. Empty for no kernel."""
+        """One step per decision: fired rules, missing counters, else no evidence. Empty for other work."""
         return [self._decision(d, i) for d in decisions() if self._asked(d)] if self.concerns(i) else []
 
     def checks(self, i: int) -> list[tuple[Decision, list[StepEntry]]]:
@@ -123,7 +123,7 @@ class Guide:
         return _step(ask, "", f"nothing found{rest}", PASSES)
 
     def _fired(self, name: str, i: int) -> bool:
-        """Does a rule that reports something speak here?"""
+        """True if a rule that reports something fired here."""
         index = self.index.get(name, -1)
         return index >= 0 and not self.o.d.book.rules[index].is_concept and self._code(index, i) == FIRED
 

@@ -1,4 +1,4 @@
-"""Rules that nearly spoke: one comparison fails, and by little."""
+"""Near misses: rules with exactly one failed comparison, and that by little."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Near:
 
 
 def near(o: Outcomes, i: int, origins: Origins) -> list[Near]:
-    """Rules that one comparison keeps silent at position i, the nearest first."""
+    """Near misses of the workload at position i: rules with exactly one failed comparison, closest first."""
     out = []
     for index, rule in enumerate(o.d.book.rules):
         if rule.is_concept or o.d.method not in rule.when or not o.concerns(index) or o.strange(index):
@@ -46,7 +46,7 @@ def near(o: Outcomes, i: int, origins: Origins) -> list[Near]:
 
 
 def _missing(o: Outcomes, index: int, rule: Rule, i: int) -> Iterator[Condition]:
-    """The comparisons of which one alone would let the rule speak; none where a premise fails or something is unknown."""
+    """Comparisons that alone keep the rule from firing; none where a premise fails or a value is unknown."""
     when, lookup = rule.when[o.d.method], o.lookup(index)
 
     def truth(c: Condition) -> int:

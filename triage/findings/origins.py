@@ -1,7 +1,7 @@
-"""Where a value comes from: cells read back from the files on demand, formulas over them.
+"""Origins of values: cells read back from the files on demand, formulas over them.
 
-Nobody keeps the text of a million cells. The few cells that a report quotes are fetched by line in one pass over the
-file, and compared with what was read the first time: a file replaced meanwhile is noticed, not quoted wrongly.
+The text of a million cells is not kept. The few cells that a report quotes are fetched by line in one pass over the file,
+and compared with what was read the first time, so that a file replaced meanwhile raises an error.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Origins:
         value, unit = self._value(metric, position), schema.get(metric).unit if schema.known(metric) else "count"
         column = self._column(metric)
         exported = self.capture.facts.get(metric)
-        # exported for some workloads and computed for others: each is told where its own value is from
+        # exported for some workloads and computed for others: each has its own origin
         have = exported is not None and not np.isnan(exported[workload])
         if isinstance(column, Column) and (have or metric in self.capture.table.raw):
             return self._from_column(metric, column, workload, value, unit, depth)
@@ -100,7 +100,7 @@ class Origins:
         file = self.capture.table.files[column.file]
         line = self._line(column, row)
         record, line = self._record(column.file, line)
-        # rows may be shorter than the header: cells at the end that nobody wrote
+        # rows may be shorter than the header: empty cells at the end may be missing
         cell = record[column.column - 1].strip() if column.column <= len(record) else ""
         return Origin(metric, value, unit, file.path, line, column.header, cell, record=file.record)
 

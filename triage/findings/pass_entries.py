@@ -20,7 +20,7 @@ from triage.ground.terminology import said
 from triage.reading.pass_tree import CALL, Pass, passes
 
 MAX_UNMEASURED_SHARE = (
-    0.05  # house judgement: with more of a pass's time without its counter a sum does not stand for the pass
+    0.05  # heuristic: with more of a pass's time without its counter a sum does not describe the pass
 )
 # counts that add up over the ranges of a pass
 COUNTS = {

@@ -1,6 +1,6 @@
-"""What the profiler's own rules said, held against what was found here: same cause, named, ruled out and why, or not seen.
+"""Second opinion: results of the profiler's own rules compared with the diagnosis - same root, named, ruled out, not seen.
 
-Which cause a rule of Nsight Compute speaks of stands in nvidia_rules.toml beside this file.
+nvidia_rules.toml maps the rules of Nsight Compute to causes.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from triage.ground.phrasing import whole_percent
 from triage.inference.evaluate import BLIND, OVERRULED, SILENT
 
 _FILE = Path(__file__).resolve().parent / "nvidia_rules.toml"
-# what we say of a cause that the profiler named, from agreement to silence
+# verdicts on a cause that the profiler names, from agreement to no evidence
 ROOT, NAMED, RULED_OUT, BLIND_TO, UNSEEN, NO_CAUSE = VERDICTS
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """What a profiler's rule speaks of. says: lower-case pieces of its sentence, none for any. ours: name of the rule here
-    that asks the same. estimates: of what its figure is a share, "" for unknown."""
+    """Causes behind a profiler's rule. says: lower-case pieces of its sentence, none for any. ours: name of the rule here
+    with the same condition. estimates: of what its figure is a share, "" for unknown."""
 
     name: str
     says: tuple[str, ...]
@@ -38,8 +38,8 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """One opinion held against the diagnosis. causes: what it may speak of, none for a roll-up; cause: the one of them that
-    was found here, "" for none; verdict: one of VERDICTS; why: in words; ours: fraction of time, None without one."""
+    """One opinion compared with the diagnosis. causes: those it may mean, none for a roll-up; cause: the one of them that
+    fired here, "" for none; verdict: one of VERDICTS; why: in words; ours: fraction of time, None without one."""
 
     opinion: Opinion
     causes: tuple[str, ...]
@@ -64,7 +64,7 @@ def _pieces(says: str | list[str]) -> tuple[str, ...]:
 
 
 def topic(rule: str, text: str) -> Topic | None:
-    """What a rule's sentence speaks of; None for a roll-up or a rule that names no cause."""
+    """Causes behind a rule's sentence; None for a roll-up or a rule without a cause."""
     low = " ".join(text.lower().split())
     for t in topics():
         # older versions have one rule per stall reason: CPIStallBarrier
@@ -118,7 +118,7 @@ class SecondOpinion:
         return None
 
     def _compare(self, opinion: Opinion, found: Topic, cause: str, i: int) -> str:
-        """Why the two figures differ, or what the cause is a consequence of."""
+        """Why the two estimates differ, or the cause that explains this one."""
         row = self.o.causes.rows[self.code[cause]]
         by = int(row.by[i])
         rule = self.o.d.book.rules[int(row.rule[i])]
@@ -135,10 +135,10 @@ class SecondOpinion:
         return "; ".join(parts)
 
     def _absent(self, found: Topic, i: int) -> tuple[str, str]:
-        """Why none of the causes was found: overruled, a condition that fails, or what nobody measured.
+        """Why none of the causes fired: overruled, a failed condition, or missing counters.
 
-        The rule that asks the same decides; that another kind of evidence is missing rules nothing out. Others may be
-        overruled, which excludes their cause, and speak where that rule does not apply.
+        The rule with the same condition decides; other kinds of missing evidence rule nothing out. Other rules may be
+        overruled, which excludes their cause, and count where that rule does not apply.
         """
         book = self.o.d.book
         mine = [k for k, r in enumerate(book.rules) if r.name == found.ours]
@@ -162,7 +162,7 @@ class SecondOpinion:
 
 
 def note(heard: Heard) -> str:
-    """One line for reports: what we say to it."""
+    """The verdict on an opinion in one line."""
     if heard.verdict == NO_CAUSE:
         return ""
     if heard.verdict == ROOT:

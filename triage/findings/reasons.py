@@ -1,4 +1,4 @@
-"""Why rules do not speak: what overrules them, which premise does not hold, which comparison failed first."""
+"""Why rules did not fire: overruled, a premise that does not hold, the first failed comparison."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ SETTINGS = (
 
 
 class Reasons:
-    """Why rules do not speak, on the workloads of some outcomes."""
+    """Why rules did not fire on the workloads of some outcomes."""
 
     def __init__(self, outcomes: Outcomes) -> None:
         self.o = outcomes
 
     def why_overruled(self, index: int, i: int) -> str:
-        """Title of an overruled rule at position i, and what speaks against it."""
+        """Title of an overruled rule at position i, and the finding that overrules it."""
         return self._overruled(self.o.d.book.rules[index], self.o.overruled_by(index, i), i)
 
     def why_silent(self, index: int, i: int) -> tuple[bool, str]:
@@ -69,7 +69,7 @@ class Reasons:
         return sorted(dict.fromkeys(out), key=lambda r: (r[1], r[0]))
 
     def _relevant(self, rule: Rule) -> Masks:
-        """Where nothing the rule is given is known to be false: a cause out of the question needs no excluding."""
+        """Mask of workloads where no premise of the rule is false; elsewhere its cause needs no excluding."""
         out = np.ones(self.o.view.size, dtype=bool)
         for concept in rule.when[self.o.d.method].given:
             out &= self.o.truth.concept(concept) != FALSE
@@ -157,16 +157,16 @@ class Reasons:
 
 
 def _is_gate(c: Condition, names: Sequence[str], chosen: str, limit: float) -> bool:
-    """Does a comparison ask what the work is, not how much of something there is?
+    """True if a comparison is about the kind of work, not an amount.
 
-    It does where it reads flags alone, or asks that something be absent (`launch <= none`: no launch of a compute API).
+    That is: it reads flags alone, or requires that something is absent (`launch <= none`: no launch of a compute API).
     """
     read = [chosen or c.left.text] if chosen or schema.known(c.left.text) else names
     return not any(measures(m) for m in read) or (limit == 0 and c.op in ("<", "<=", "=="))
 
 
 def _failed(rule: Rule, c: Condition, chosen: str, limit: float) -> Callable[[float], str]:
-    """What says of a value that a comparison did not hold: `GPU idle 0.0 % ≤ 1.0 %`, `Scratch per thread: none`.
+    """Formatter of a failed comparison, given its value: `GPU idle 0.0 % ≤ 1.0 %`, `Scratch per thread: none`.
 
     The words around the value are the same for all workloads.
     """
@@ -180,9 +180,9 @@ def _failed(rule: Rule, c: Condition, chosen: str, limit: float) -> Callable[[fl
 
 
 def ruled_out(o: Outcomes) -> list[tuple[str, int, str]]:
-    """What was ruled out, as a report tells it (see Reasons.ruled_out).
+    """Causes that are ruled out, as reports list them (see Reasons.ruled_out).
 
-    Of many workloads, or where not every finding is listed, it is told of those that a listed finding is about.
+    Of many workloads, or where not every finding is listed, only those of workloads with a listed finding.
     """
     many = o.view.size > EXPLAINED
     if not many and o.d.total == len(o.d.order):

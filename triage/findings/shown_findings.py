@@ -76,7 +76,7 @@ def findings(d: Diagnosis, items: Sequence[Item], causes: Causes) -> tuple[list[
 
 
 def _spokesman(part: Part, item: Item) -> Firings:
-    """The firing behind an item, on its worst workload."""
+    """The firing of an item on its worst workload."""
     w = item.workloads[0][1]
     row: Row | Leaders
     if w < 0:
@@ -197,7 +197,7 @@ class _Maker:
         ]
 
     def _here(self, workload: int) -> Mapping[str, str]:
-        """Facts that choose advice: those of the capture, and how the pass at hand draws."""
+        """Facts that choose advice: those of the capture, and how this pass draws."""
         capture = self.part.capture
         drawing = "" if workload < 0 else layer(str(capture.paths[workload]), str(capture.names[workload]))
         return {**self.here, "layer": drawing} if drawing else self.here
@@ -232,7 +232,7 @@ class _Maker:
 
 
 def _foreign(cite: Cite, here: Mapping[str, str]) -> bool:
-    """Is a source about other vendors' GPUs? Those come last."""
+    """True if a source is about GPUs of other vendors only."""
     return bool(cite.vendors) and here.get("vendor", "") not in cite.vendors
 
 

@@ -96,5 +96,5 @@ def _entry(
 
 
 def general(cause: Cause, view: View) -> list[str]:
-    """A cause's advice for the GPU and API at hand; what holds everywhere comes first."""
+    """Advice of a cause for the GPU and API of the capture, general advice first."""
     return [said(a.text) for a in cause.advice if holds(a.where, about(view))]
