@@ -114,10 +114,10 @@ def book() -> Any:
 @cache
 def doctor() -> Any:
     """The bundled rules, compiled once for all tests that diagnose in this process."""
-    from triage.diagnosis.diagnosing import Diagnostician
+    from triage.diagnosis.diagnosing import Diagnoser
     from triage.rulebook import packs
 
-    return Diagnostician(packs.select(packs.load()))
+    return Diagnoser(packs.select(packs.load()))
 
 
 def diagnosis(*paths: Path) -> Any:

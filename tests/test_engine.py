@@ -186,9 +186,9 @@ def test_blocks_do_not_change_results(book: Rulebook, monkeypatch: pytest.Monkey
     from triage.diagnosis import diagnosing
 
     capture = random_capture(book, 3_000, seed=5)
-    whole = diagnosing.diagnose(capture, book, top=50)
+    whole = diagnosing.Diagnoser(book).diagnose([capture], 50)
     monkeypatch.setattr(diagnosing, "BLOCK", 257)
-    parts = diagnosing.diagnose(capture, book, top=50)
+    parts = diagnosing.Diagnoser(book).diagnose([capture], 50)
     a, b = (
         ([(d.parts[p].firings.rule[k], d.parts[p].firings.workload[k]) for p, k in d.order], d.total)
         for d in (whole, parts)

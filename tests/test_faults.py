@@ -198,7 +198,7 @@ def test_file_changes_between_reading_and_quoting(tmp_path: Path, book: Any, how
 
     path = tmp_path / "a.csv"
     shutil.copy(SAMPLE, path)
-    found = diagnosing.diagnose(reader.read(str(path)), book)
+    found = diagnosing.Diagnoser(book).diagnose([reader.read(str(path))])
     change(path, how)
     with pytest.raises(TriageError, match="chang"):
         formats.render(assembling.bundle(found), "json", [].append)

@@ -258,7 +258,7 @@ def bundle() -> Any:
     from triage.reading import reader
     from triage.rulebook import packs
 
-    return assembling.bundle(diagnosing.diagnose(reader.read(str(SAMPLE)), packs.select(packs.load())))
+    return assembling.bundle(diagnosing.Diagnoser(packs.select(packs.load())).diagnose([reader.read(str(SAMPLE))]))
 
 
 @pytest.mark.parametrize("text", ENDLESS)

@@ -321,7 +321,7 @@ def test_templates_cannot_be_huge_or_missing(tmp_path: Path, book: Any) -> None:
     from triage.reading import reader
     from triage.rendering import formats
 
-    d = diagnosing.diagnose(reader.read(str(generic(tmp_path / "a.csv", [{"name": "m", **ROW}]))), book)
+    d = diagnosing.Diagnoser(book).diagnose([reader.read(str(generic(tmp_path / "a.csv", [{"name": "m", **ROW}])))])
     for path in (tmp_path / "none.j2", tmp_path):
         with pytest.raises(ReportError):
             formats.render(assembling.bundle(d), f"{path}/x.j2", [].append)

@@ -36,7 +36,7 @@ from triage.capture.trace_nouns import (
     Timeline,
     Trace,
 )
-from triage.diagnosis.diagnosing import diagnose
+from triage.diagnosis.diagnosing import Diagnoser
 from triage.ground.kernel_names import is_collective
 from triage.products.compare.comparing import compare
 from triage.products.compare.timeline_changes import timeline
@@ -237,7 +237,7 @@ def timeline_of(c: Any) -> Timeline:
 
 def said(c: Any, book: Rulebook) -> dict[str, str]:
     """Rules of the whole frame that fired, with their causes."""
-    d = diagnose(c, book)
+    d = Diagnoser(book).diagnose([c])
     part = d.parts[0]
     return {
         book.rules[int(r)].name: book.rules[int(r)].cause
@@ -345,7 +345,9 @@ def test_two_timelines_are_compared(tmp_path: Path, book: Rulebook) -> None:
         for _ in range(40):
             t.kernel(nsys.script.SCAN, 60 * US, grid=132)
 
-    a, b = (diagnose(nsys.capture(tmp_path / f"{i}.sqlite", job), book) for i, job in enumerate((slow, fast)))
+    a, b = (
+        Diagnoser(book).diagnose([nsys.capture(tmp_path / f"{i}.sqlite", job)]) for i, job in enumerate((slow, fast))
+    )
     rows = {r["what"]: r for r in compare(a, b)["timeline"]}
     assert rows["waits of the host"]["before"] == 40 and rows["waits of the host"]["after"] == 0
     assert rows["idle: waiting for the device"]["after"] == 0 < (rows["idle: waiting for the device"]["before"] or 0)

@@ -23,12 +23,12 @@ from triage.ground.method import LATEST
 if TYPE_CHECKING:
     import pandas as pd
 
-    from triage.diagnosis.diagnosing import Diagnostician
+    from triage.diagnosis.diagnosing import Diagnoser
     from triage.findings.assembling import Listing
 
-MOST_DOCTORS = 4  # compiled rulebooks that are kept for the next call
-_DOCTORS: dict[tuple[str, str, bytes], Diagnostician] = {}
-_TURN = threading.Lock()
+MAX_CACHED_DIAGNOSERS = 4  # compiled rulebooks that are kept for the next call
+_DIAGNOSERS: dict[tuple[str, str, bytes], Diagnoser] = {}
+_CACHE_LOCK = threading.Lock()
 
 
 class Diagnosis(diagnosis_result.Diagnosis):
@@ -122,7 +122,7 @@ def diagnose(
     keep. min_gain: minimum saving of a finding, a share of the frame (0-1). rules: further rule files or folders.
     Raises CaptureError for an input, RuleError for a rule, TriageError for an engine that cannot be used.
     """
-    from triage.diagnosis.diagnosing import Diagnostician
+    from triage.diagnosis.diagnosing import Diagnoser
     from triage.reading import duplicate_captures, join
     from triage.rulebook import packs
 
@@ -133,14 +133,14 @@ def diagnose(
     # one string is one path, not a sequence of letters
     folders = [rules] if isinstance(rules, str | Path) else rules
     book = packs.select(packs.load([Path(r) for r in folders]))
-    with _TURN:
+    with _CACHE_LOCK:
         # compiled rules hold megabytes that no engine frees, so they are compiled once
         key = (method, engine, hashlib.sha256(pickle.dumps(book)).digest() if folders else b"")
-        doctor = _DOCTORS.pop(key, None) or Diagnostician(book, method, engine)
-        _DOCTORS[key] = doctor
-        while len(_DOCTORS) > MOST_DOCTORS:
-            del _DOCTORS[next(iter(_DOCTORS))]
-        return Diagnosis.of(doctor.diagnose(join.joined(duplicate_captures.distinct(read_all)), top, min_gain))
+        diagnoser = _DIAGNOSERS.pop(key, None) or Diagnoser(book, method, engine)
+        _DIAGNOSERS[key] = diagnoser
+        while len(_DIAGNOSERS) > MAX_CACHED_DIAGNOSERS:
+            del _DIAGNOSERS[next(iter(_DIAGNOSERS))]
+        return Diagnosis.of(diagnoser.diagnose(join.joined(duplicate_captures.distinct(read_all)), top, min_gain))
 
 
 def explain(name: str) -> dict[str, Any]:

@@ -10,9 +10,9 @@ import numpy as np
 from triage.capture.capture import Capture
 from triage.commands._describe import wrap
 from triage.derive import derivations
-from triage.diagnosis.diagnosing import Diagnostician
+from triage.diagnosis.diagnosing import Diagnoser
 from triage.diagnosis.outcomes import Outcomes
-from triage.findings.evidence import check
+from triage.findings.evidence import make_check
 from triage.findings.finding_types import Origin
 from triage.findings.origins import Origins
 from triage.findings.text_fields import path_text
@@ -28,7 +28,7 @@ SHOWN = 5  # workloads, by their own time
 _WORD = {FALSE: "no", TRUE: "yes"}
 
 
-def why(rule: Rule, capture: Capture, doctor: Diagnostician, method: str) -> str:
+def why(rule: Rule, capture: Capture, doctor: Diagnoser, method: str) -> str:
     """The rule on the capture's longest workloads (or on the frame), condition by condition."""
     if method not in rule.when:
         return f"{rule.id} {rule.name} speaks under method {', '.join(rule.when)} only.\n"
@@ -106,7 +106,7 @@ class _Why:
         value = int(np.broadcast_to(self.lookup.once(c), (self.view.size,))[i])
         # a comparison that fails is told the way it is: `40 % < 60 %`, not `no: 40 % >= 60 %`
         op = FLIPPED[c.op] if value == FALSE and c.right is not None else c.op
-        found = check(self.rule, c, self.lookup, i, lambda m: self.origins.of(m, w, i), op)
+        found = make_check(self.rule, c, self.lookup, i, lambda m: self.origins.of(m, w, i), op)
         lines = [wrap(found.why if value in _WORD else c.text, f"  {_WORD.get(value, 'unknown'):8} {kind:7} ")]
         source = found.source
         if source.formula and c.left.text in self.rule.let:

@@ -36,7 +36,7 @@ def command(files: tuple[str, ...], format: str, every: bool, least: float, sett
     from triage.files import writing
     from triage.products import agreement
 
-    d = settings.diagnostician().diagnose([settings.read(f) for f in files])
+    d = settings.diagnoser().diagnose([settings.read(f) for f in files])
     found = agreement.agreement(d, least)
     with writing.sink(None) as write:
         write(agreement.as_json(found) if format == "json" else agreement.text(found, every))

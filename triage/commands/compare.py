@@ -12,7 +12,7 @@ from triage.commands import _common, _places, _types
 from triage.ground.errors import TriageError
 
 if TYPE_CHECKING:
-    from triage.diagnosis.diagnosing import Diagnostician
+    from triage.diagnosis.diagnosing import Diagnoser
     from triage.diagnosis.diagnosis_result import Diagnosis
     from triage.products.settings import Settings
 
@@ -103,7 +103,7 @@ def command(
 
     before, after = _named(sides, first, second)
     form = _common.implied(format, output, FORMATS)
-    doctor = settings.diagnostician()
+    doctor = settings.diagnoser()
     old, new = (_side(texts, doctor, settings) for texts in (before, after))
     doc = comparing.compare(old, new, noise, threshold, margin, settings.full)
     with out.sink(output) as write:
@@ -128,7 +128,7 @@ def _named(sides: Sequence[str], first: Sequence[str], second: Sequence[str]) ->
     )
 
 
-def _side(texts: Sequence[str], doctor: Diagnostician, settings: Settings) -> Diagnosis:
+def _side(texts: Sequence[str], doctor: Diagnoser, settings: Settings) -> Diagnosis:
     from triage.products.batch import find
 
     paths: list[str] = []

@@ -71,7 +71,7 @@ def command(
     captures, bad = [], 0
     with progress() as at:
         with ThreadPoolExecutor(1) as pool:  # rules are compiled beside the parser, files hashed beside the inference
-            compiling = pool.submit(settings.diagnostician)
+            compiling = pool.submit(settings.diagnoser)
             for path in files:
                 at.say(f"reading {path}")
                 try:

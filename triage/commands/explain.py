@@ -42,9 +42,9 @@ def command(name: str, on: str | None, settings: Settings) -> int:
     with writing.sink(None) as write:
         if name.lower() == "guide":
             from triage.commands import _guide
-            from triage.diagnosis.diagnosing import Diagnostician
+            from triage.diagnosis.diagnosing import Diagnoser
 
-            doctor = Diagnostician(book, settings.method, settings.engine)
+            doctor = Diagnoser(book, settings.method, settings.engine)
             write(_guide.way(settings.read(on), doctor) if on else _guide.listing(book))
         elif on:
             write(text_on(name, settings.read(on), on, settings, book))
@@ -57,10 +57,10 @@ def text_on(name: str, capture: Capture, path: str, settings: Settings, book: Ru
     """Why a rule speaks on a capture, or what is known of a marker there, as text; raises TriageError for neither."""
     from triage import schema
     from triage.commands import _marker, _why
-    from triage.diagnosis.diagnosing import Diagnostician
+    from triage.diagnosis.diagnosing import Diagnoser
     from triage.ground import glossary
 
-    doctor = Diagnostician(book, settings.method, settings.engine)
+    doctor = Diagnoser(book, settings.method, settings.engine)
     if rule := book.find(name):
         return _why.why(rule, capture, doctor, settings.method)
     rows = _marker.find(name, capture)

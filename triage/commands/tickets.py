@@ -93,7 +93,7 @@ def command(
         raise TriageError("--send needs --post", "say which tracker: --post github|gitlab|jira|redmine")
     # before any work: a wrong file is said at once
     old = ticket_folder.read_old(Path(since)) if since else []
-    doctor = settings.diagnostician()
+    doctor = settings.diagnoser()
     captures, bad = [], 0
     for path in files:
         try:

@@ -13,7 +13,7 @@ import numpy as np
 
 from triage.capture.arrays import Indices, Masks
 
-NAMED = 1_000  # workloads named per blind spot; beyond that only the count is given
+MAX_LISTED_WORKLOADS = 1_000  # workloads named per blind spot; beyond that only the count is given
 Wait = tuple[str, tuple[str, ...], Masks]  # (rule id, metrics it waits for, on which workloads of the block)
 _Bits = tuple[tuple[int, bytes], ...]  # per block with missing metrics: its number, the mask
 
@@ -22,7 +22,7 @@ _Bits = tuple[tuple[int, bytes], ...]  # per block with missing metrics: its num
 class BlindSpot:
     """Missing metrics, the rules that need them, and the command that collects them.
 
-    workloads: the first NAMED of them; count: how many there are.
+    workloads: the first MAX_LISTED_WORKLOADS of them; count: how many there are.
     """
 
     missing: tuple[str, ...]
@@ -53,7 +53,7 @@ class Spots:
             self._where.setdefault(metric, []).append((len(self._rows), self._same.setdefault(bits, bits)))
         self._rows.append(rows)
 
-    def listed(self, collect: Callable[[list[str]], str]) -> list[BlindSpot]:
+    def spots(self, collect: Callable[[list[str]], str]) -> list[BlindSpot]:
         """Return the blind spots, most rules first; metrics that the same rules need on the same workloads are one.
 
         collect: command for some metrics, "" for those this tool does not export.
@@ -71,13 +71,13 @@ class Spots:
         return out
 
     def _workloads(self, bits: _Bits) -> tuple[tuple[int, ...], int]:
-        """(first NAMED workloads, number of workloads)."""
+        """(first MAX_LISTED_WORKLOADS workloads, number of workloads)."""
         named: list[int] = []
         count = 0
         for block, packed in bits:
             rows = self._rows[block]
             where = np.unpackbits(np.frombuffer(packed, np.uint8), count=len(rows)).view(bool)
             count += int(where.sum())
-            if len(named) < NAMED:
-                named += rows[where][: NAMED - len(named)].tolist()
+            if len(named) < MAX_LISTED_WORKLOADS:
+                named += rows[where][: MAX_LISTED_WORKLOADS - len(named)].tolist()
         return tuple(named), count

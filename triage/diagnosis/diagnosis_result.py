@@ -12,7 +12,7 @@ from triage.capture.arrays import Codes, Indices, Masks
 from triage.capture.capture import Capture
 from triage.derive import View
 from triage.diagnosis.firings import Firings
-from triage.diagnosis.root_causes import Known, Leaders, Vocabulary
+from triage.diagnosis.root_causes import CauseIndex, CauseTable, Leaders
 from triage.ground.phrasing import plural
 from triage.ground.units import show
 from triage.inference.engine import Engine
@@ -36,9 +36,9 @@ class Part:
     leaders: Leaders
     total: int
     frame: Capture
-    whole: Known
+    whole: CauseTable
     view: View
-    known: Known | None
+    known: CauseTable | None
     fired: frozenset[int]
 
     @property
@@ -99,7 +99,7 @@ class Diagnosis:
     method: str
     engine: Engine
     frame_engine: Engine | None
-    vocabulary: Vocabulary
+    cause_index: CauseIndex
     items: list[Item]
     order: list[tuple[int, int]]
     total: int

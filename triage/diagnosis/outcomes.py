@@ -18,7 +18,7 @@ from triage.diagnosis.collectability import bare, could_decide
 from triage.diagnosis.diagnosis_result import Diagnosis, Part
 from triage.diagnosis.gain import fractions
 from triage.diagnosis.limiter import Limits, judge
-from triage.diagnosis.root_causes import Fired, Known
+from triage.diagnosis.root_causes import CauseTable, Fired
 from triage.ground.columns import anywhere
 from triage.inference.evaluate import (
     BLIND,
@@ -209,7 +209,7 @@ class Outcomes:
         spots = Spots()
         for block in self.blocks():
             spots.enter(block.rows, block._waits())
-        return spots.listed(self.collect)
+        return spots.spots(self.collect)
 
     def blocks(self) -> Iterator[Outcomes]:
         """Outcomes of all these workloads, at most BLOCK at a time."""
@@ -230,7 +230,7 @@ class Outcomes:
                     yield rule.id, ask, hit
 
     @cached_property
-    def causes(self) -> Known:
+    def causes(self) -> CauseTable:
         """The causes that fired on these workloads, and the links between them."""
         fired: list[Fired] = []
         for index in sorted(self.truth.fired):
@@ -238,7 +238,7 @@ class Outcomes:
             where = np.flatnonzero(self.truth.fired[index])
             if not rule.is_concept and len(where):
                 fired.append((index, where, fractions(rule, self.lookup(index), where)))
-        return self.d.vocabulary.known(self.view, fired)
+        return self.d.cause_index.table(self.view, fired)
 
     def collect(self, metrics: list[str]) -> str:
         """The command or step that collects metrics with this profiler."""

@@ -14,7 +14,7 @@ Facts = dict[str, tuple[float, str]]  # metric -> (value, formula)
 
 TINY = 4.0  # pixels per primitive: the limit of rule GFX001
 DENSE = 100_000  # heuristic: primitives of a pass below which its density costs too little for a finding
-NAMED = 3  # passes a sentence names
+MAX_LISTED_PASSES = 3  # passes a sentence names
 
 
 def pass_facts(capture: Capture, total: float) -> Facts:
@@ -34,9 +34,11 @@ def pass_facts(capture: Capture, total: float) -> Facts:
     dense.sort(key=lambda d: -d[0].time_ns)
     time = sum(p.time_ns for p, _, _ in dense)
     text = ", ".join(
-        f"“{p.levels[-1]}” ({n / 1e6:.1f} M primitives, {px:.1f} pixels each)" for p, n, px in dense[:NAMED] if p.levels
+        f"“{p.levels[-1]}” ({n / 1e6:.1f} M primitives, {px:.1f} pixels each)"
+        for p, n, px in dense[:MAX_LISTED_PASSES]
+        if p.levels
     )
-    text += f" and {len(dense) - NAMED} more" if len(dense) > NAMED else ""
+    text += f" and {len(dense) - MAX_LISTED_PASSES} more" if len(dense) > MAX_LISTED_PASSES else ""
     excess = sum(p.time_ns * (1 - px / TINY) for p, _, px in dense) / time
     return {"frame.dense_share": (time / total, text), "frame.dense_excess": (excess, text)}
 

@@ -21,12 +21,12 @@ from triage.diagnosis.limiter import of_cause
 from triage.ground.limiters import CONFIDENCE
 from triage.rulebook.packs import Rulebook
 
-Causes: TypeAlias = NDArray[np.int16]  # positions in Vocabulary.names; -1 = none
+Causes: TypeAlias = NDArray[np.int16]  # positions in CauseIndex.names; -1 = none
 # one rule of a block: (rule index, positions of the workloads, (low, likely, bound) fractions)
 Fired: TypeAlias = tuple[int, Indices, tuple[Floats, Floats, Floats]]
 
 COMPARABLE = 0.5  # heuristic: part of the consequence's saving that the explaining cause must have itself
-LEAST = 0.02  # heuristic: two captures of one build differ by half of this, so a smaller saving could not be measured
+MIN_SAVING_SHARE = 0.02  # heuristic: two captures of one build differ by half of this
 # Weight of a likely saving when causes compete. Order by likely x weight put the fixed cause first most often on kernels
 # whose fix was measured; the bound or the middle of the interval did worse.
 SURENESS = dict(zip(CONFIDENCE, (0.5, 0.75, 1.0), strict=True))
@@ -53,7 +53,7 @@ class Leaders:
             getattr(self, name)[rows] = getattr(block, name)
 
 
-class Vocabulary:
+class CauseIndex:
     """The causes of a rulebook as small numbers, and the links between them."""
 
     def __init__(self, book: Rulebook) -> None:
@@ -71,22 +71,22 @@ class Vocabulary:
         self._claims = [frozenset(n for n in r.gain.time.names if n.startswith("idle.")) if r.gain and r.gain.time else frozenset() for r in book.rules]  # fmt: skip
         self.links = [(code[c.id], code[e.cause], e.when) for c in book.causes.values() for e in c.explains]
 
-    def known(self, view: View, fired: Sequence[Fired]) -> Known:
+    def table(self, view: View, fired: Sequence[Fired]) -> CauseTable:
         """The causes that fired on the workloads of a view, each with its best evidence."""
-        found = Known(view.size)
+        table = CauseTable(view.size)
         for rule, where, (low, likely, bound) in fired:
             cause = int(self.of_rule[rule])
             if cause < 0:
                 continue
             gains = np.fmax(likely, 0.0)  # 0 where it is missing
-            found.enter(cause, rule, where, float(self.sureness[rule]), low, gains, bound)
+            table.enter(cause, rule, where, float(self.sureness[rule]), low, gains, bound)
         for source, target, when in self.links:
-            if source in found.rows and target in found.rows and not self.verdict[source]:
-                holds = self._may_explain(found.rows[source].rule, found.rows[target].rule)
+            if source in table.rows and target in table.rows and not self.verdict[source]:
+                holds = self._may_explain(table.rows[source].rule, table.rows[target].rule)
                 if when is not None:
                     holds &= np.asarray(when(lambda name: view[name])) == 1
-                found.explain(source, target, holds)
-        return found
+                table.explain(source, target, holds)
+        return table
 
     def _may_explain(self, source: Causes, target: Causes) -> Masks:
         """Mask of workloads where two rules are about the same time."""
@@ -95,15 +95,15 @@ class Vocabulary:
             out[i] = not self._claims[int(source[i])].isdisjoint(self._claims[int(target[i])])
         return out
 
-    def lead(self, known: Known, size: int) -> Leaders:
+    def lead(self, table: CauseTable, size: int) -> Leaders:
         """The root cause of every workload."""
         out = Leaders.none(size)
         best = np.zeros(size)
-        for cause, row in known.rows.items():
+        for cause, row in table.rows.items():
             if self.verdict[cause]:
                 continue
             score = np.where(row.root, row.likely * row.sure, 0.0)
-            ahead = np.flatnonzero((score > best) & (row.likely >= LEAST))
+            ahead = np.flatnonzero((score > best) & (row.likely >= MIN_SAVING_SHARE))
             if len(ahead):
                 best[ahead] = score[ahead]
                 out.cause[ahead], out.rule[ahead] = cause, row.rule[ahead]
@@ -139,7 +139,7 @@ class Row:
         return self.fired & (self.by < 0)
 
 
-class Known:
+class CauseTable:
     """All causes that fired on the workloads of a view, by their number."""
 
     def __init__(self, size: int) -> None:

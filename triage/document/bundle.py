@@ -115,17 +115,13 @@ class Workloads(Sequence[WorkloadEntry]):
         """The columns of each capture."""
 
 
-class Question(Protocol):
+@dataclass(frozen=True, slots=True)
+class Question:
     """One question over all workloads of a capture. shape: position in `Decisions.templates` of its step, -1 where it is not
-    asked. number: the ratio its value is, NaN for none."""
+    asked. number: the ratio in its value, NaN for none."""
 
-    @property
-    def shape(self) -> Indices:
-        """See above."""
-
-    @property
-    def number(self) -> Floats:
-        """See above."""
+    shape: Indices
+    number: Floats
 
 
 class Decisions(Protocol):

@@ -7,7 +7,6 @@ The rules decide; the path shows their questions in the order of the method. Eve
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -17,6 +16,7 @@ from triage.capture.arrays import Floats, Indices, Masks, distinct
 from triage.derive.sm_activity import losses
 from triage.diagnosis.diagnosis_result import Diagnosis
 from triage.diagnosis.outcomes import Outcomes
+from triage.document.bundle import Question
 from triage.document.entries import STATES, StepEntry
 from triage.ground.method import CLUSTER, GOOD_HIT_RATE, GREAT_HIT_RATE
 from triage.ground.phrasing import points, whole_percent
@@ -51,16 +51,6 @@ class Shape(NamedTuple):
             "answer": self.answer,
             "state": self.state,
         }
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """One question of all workloads. shape: which of `Decisions.shapes` it became, -1 where it is not asked. number: the
-    ratio in its value, NaN for none.
-    """
-
-    shape: Indices
-    number: Floats
 
 
 # where, metric, value, edge, answer, state: the first that holds is a workload's

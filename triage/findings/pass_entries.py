@@ -19,9 +19,7 @@ from triage.ground.limiters import CLASSES
 from triage.ground.terminology import said
 from triage.reading.pass_tree import CALL, Pass, passes
 
-MAX_UNMEASURED_SHARE = (
-    0.05  # heuristic: with more of a pass's time without its counter a sum does not describe the pass
-)
+MAX_UNMEASURED_SHARE = 0.05  # heuristic: with more of a pass's time without its counter a sum is no sum of the pass
 # counts that add up over the ranges of a pass
 COUNTS = {
     "draws": "draw.count",
@@ -89,7 +87,7 @@ def _entry(d: Diagnosis, part: Part, p: Pass, columns: _Columns) -> PassEntry:
     moved = None if read is None or written is None else read + written
     saved = part.leaders.likely[rows] * own[rows]
     lead = _lead(part.leaders.cause[rows], saved)
-    cause = d.vocabulary.names[lead] if lead >= 0 else None
+    cause = d.cause_index.names[lead] if lead >= 0 else None
     total = c.frame_ns
     return {
         "capture": c.input.path,

@@ -37,7 +37,7 @@ class Topic:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class ComparedOpinion:
     """One opinion compared with the diagnosis. causes: those it may mean, none for a roll-up; cause: the one of them that
     fired here, "" for none; verdict: one of VERDICTS; why: in words; ours: fraction of time, None without one."""
 
@@ -78,7 +78,7 @@ class SecondOpinion:
     """Opinions about the workloads of some outcomes."""
 
     def __init__(self, outcomes: Outcomes) -> None:
-        self.o, self.names = outcomes, outcomes.d.vocabulary.names
+        self.o, self.names = outcomes, outcomes.d.cause_index.names
         self._reasons = Reasons(outcomes)
         self.code = {name: i for i, name in enumerate(self.names)}
         self.rules: dict[str, list[int]] = {}
@@ -87,23 +87,23 @@ class SecondOpinion:
                 self.rules.setdefault(rule.cause, []).append(index)
         self.place = {int(w): i for i, w in enumerate(outcomes.rows)}
 
-    def heard(self, opinion: Opinion, w: int) -> Heard:
+    def compare(self, opinion: Opinion, w: int) -> ComparedOpinion:
         """One opinion about the workload of index w."""
         found = topic(opinion.rule, opinion.text)
         if found is None or w not in self.place:
-            return Heard(opinion, (), "", NO_CAUSE, "", None)
+            return ComparedOpinion(opinion, (), "", NO_CAUSE, "", None)
         i = self.place[w]
         ours = self._found(found.causes, w, i)
         if ours is None:
             verdict, why = self._absent(found, i)
             if verdict == RULED_OUT and opinion.speedup is not None and found.estimates:
                 why += f"; theirs is {found.estimates}"
-            return Heard(opinion, found.causes, "", verdict, why, None)
+            return ComparedOpinion(opinion, found.causes, "", verdict, why, None)
         cause, root = ours
         row = self.o.causes.rows[self.code[cause]]
         mine = float(row.likely[i])
-        why = self._compare(opinion, found, cause, i)
-        return Heard(opinion, found.causes, cause, ROOT if root else NAMED, why, mine)
+        why = self._difference(opinion, found, cause, i)
+        return ComparedOpinion(opinion, found.causes, cause, ROOT if root else NAMED, why, mine)
 
     def _found(self, causes: tuple[str, ...], w: int, i: int) -> tuple[str, bool] | None:
         """(cause, does it lead) of those that fired here: the leader first, then in the order of the topic."""
@@ -117,7 +117,7 @@ class SecondOpinion:
                 return name, False
         return None
 
-    def _compare(self, opinion: Opinion, found: Topic, cause: str, i: int) -> str:
+    def _difference(self, opinion: Opinion, found: Topic, cause: str, i: int) -> str:
         """Why the two estimates differ, or the cause that explains this one."""
         row = self.o.causes.rows[self.code[cause]]
         by = int(row.by[i])
@@ -161,7 +161,7 @@ class SecondOpinion:
         return (RULED_OUT, premise) if premise else (UNSEEN, "no rule gives evidence of it here")
 
 
-def note(heard: Heard) -> str:
+def note(heard: ComparedOpinion) -> str:
     """The verdict on an opinion in one line."""
     if heard.verdict == NO_CAUSE:
         return ""
@@ -172,7 +172,7 @@ def note(heard: Heard) -> str:
     return f"{heard.verdict} here: {heard.why}"
 
 
-def best(opinions: list[Heard]) -> Heard | None:
+def best(opinions: list[ComparedOpinion]) -> ComparedOpinion | None:
     """The most promising one that names a cause: the largest estimate of the whole workload, else of a part of it."""
     named = [h for h in opinions if h.causes and h.opinion.speedup is not None and np.isfinite(h.opinion.speedup)]
     whole = [h for h in named if h.opinion.scope == "global"] or named

@@ -10,7 +10,7 @@ import numpy as np
 from triage import schema
 from triage.capture.arrays import Indices, Masks, Values
 from triage.diagnosis.outcomes import EXPLAINED, Outcomes
-from triage.findings.evidence import behind, guards, measures, title_of, unit_of
+from triage.findings.evidence import describe_work, is_quantity, metrics_behind, title_of, unit_of
 from triage.findings.text_fields import sentence
 from triage.ground.columns import anywhere, is_column
 from triage.ground.phrasing import FLIPPED, comparison, lower_first, upper_first
@@ -120,8 +120,8 @@ class Reasons:
             left &= ~failed
             value, limit = lookup.once(c.left), lookup.once(c.right)
             plain = schema.known(c.left.text)
-            names = () if plain else behind(rule, c)
-            guard = guards(names or [c.left.text])
+            names = () if plain else metrics_behind(rule, c)
+            guard = describe_work(names or [c.left.text])
             said, gates = cache(partial(_failed, rule, c)), cache(partial(_is_gate, c, names))
             places = self.o.rows[where].tolist()
             if plain and not is_column(limit):  # nearly always: one metric against one number
@@ -133,7 +133,7 @@ class Reasons:
                 )
                 continue
             inputs = [self._at(self.o.view[m], where) for m in names]
-            measure = [measures(m) for m in names]
+            measure = [is_quantity(m) for m in names]
             rows = zip(places, self._at(value, where), self._at(limit, where), strict=True)
             for i, (w, v, bound) in enumerate(rows):
                 chosen = next(
@@ -162,7 +162,7 @@ def _is_gate(c: Condition, names: Sequence[str], chosen: str, limit: float) -> b
     That is: it reads flags alone, or requires that something is absent (`launch <= none`: no launch of a compute API).
     """
     read = [chosen or c.left.text] if chosen or schema.known(c.left.text) else names
-    return not any(measures(m) for m in read) or (limit == 0 and c.op in ("<", "<=", "=="))
+    return not any(is_quantity(m) for m in read) or (limit == 0 and c.op in ("<", "<=", "=="))
 
 
 def _failed(rule: Rule, c: Condition, chosen: str, limit: float) -> Callable[[float], str]:

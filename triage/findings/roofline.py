@@ -20,7 +20,7 @@ _METRICS = {
 }
 
 
-def placed(view: View) -> Indices:
+def with_flops(view: View) -> Indices:
     """Positions of the workloads with FLOPs."""
     rate = np.fmax(view[_METRICS["fp32"]], view[_METRICS["fp64"]])
     return np.flatnonzero(np.broadcast_to(rate > 0, view.size))

@@ -19,7 +19,7 @@ from triage.document import finding_rows
 from triage.document.entries import CiteEntry, CodeEntry, FindingEntry, GainEntry
 from triage.document.numbers import number
 from triage.findings.cause_chains import Causes
-from triage.findings.evidence import at, held
+from triage.findings.evidence import at, holding_checks
 from triage.findings.finding_types import Finding
 from triage.findings.identity import fingerprint, identity
 from triage.findings.locations import locations
@@ -122,7 +122,7 @@ class _Maker:
         lookup = self.lookups.setdefault(index, Lookup(rule, self.view, self.d.method))
         gain = self._gain(rule, f, k)
         at_workload = max(workload, 0)
-        checks = tuple(held(rule, self.d.method, lookup, i, lambda m: self.origins.of(m, at_workload, i)))
+        checks = tuple(holding_checks(rule, self.d.method, lookup, i, lambda m: self.origins.of(m, at_workload, i)))
         here = self._here(workload)
         advice = self._advice(rule, lookup, i, here)
         confidence = rule.gain.confidence if rule.gain else "medium"

@@ -32,7 +32,7 @@ def groups(d: Diagnosis) -> list[tuple[str, list[int], list[Item]]]:
     together = next(iter(parts), "") if len(parts) == 1 else ""
     out = [(together, [p.number for p in d.parts], d.items)]
     if len(parts) > 1:
-        out += [(name, mine, todo([d.parts[p] for p in mine], d.vocabulary)) for name, mine in parts.items()]
+        out += [(name, mine, todo([d.parts[p] for p in mine], d.cause_index)) for name, mine in parts.items()]
     return out
 
 
@@ -58,7 +58,7 @@ def _entry(
     causes: Causes,
 ) -> ItemEntry:
     """One item. finding: the one on its worst workload. total: time of its captures in ns."""
-    cause, f = d.book.cause(d.vocabulary.names[item.cause]), finding.entry
+    cause, f = d.book.cause(d.cause_index.names[item.cause]), finding.entry
     share = item.saved_ns / total if total > 0 and item.saved_ns == item.saved_ns else None
     advice = list(dict.fromkeys((*f["advice"], *general(cause, d.parts[finding.part].view))))
     mine = set(item.workloads)

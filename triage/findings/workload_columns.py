@@ -162,7 +162,7 @@ class Columns:
     @cached_property
     def verdict(self) -> list[str]:
         """One sentence per workload; equal ones share the text."""
-        book, causes = self._d.book, self._d.vocabulary.names
+        book, causes = self._d.book, self._d.cause_index.names
         made: dict[tuple[int, str], str] = {}
         out = []
         for i, (w, limiter) in enumerate(zip(self.rows.tolist(), self.limiter.tolist(), strict=True)):
@@ -273,7 +273,7 @@ def _opinions(o: Outcomes) -> dict[int, list[OpinionEntry]]:
         if key in told:
             continue
         told.add(key)
-        heard = ours.heard(x, w)
+        heard = ours.compare(x, w)
         out.setdefault(w, []).append(
             {
                 "tool": x.tool,
