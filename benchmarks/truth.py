@@ -78,7 +78,7 @@ class Answer:
 
 def judge(capture: Capture, pair: dict[str, Any], by: Diagnoser, spots: bool = True) -> Answer:
     """Diagnose the ill side of a pair. spots: whether what could not be judged is asked too."""
-    found = triage.Diagnosis.of(by.diagnose([capture]))
+    found = triage.Diagnosis.from_judged(by.diagnose([capture]))
     ill = [(f.rule.cause, f.gain) for f in found.findings if f.gain]  # what promises nothing is a verdict
     order = list(dict.fromkeys(cause for cause, _ in ill))
     rank = next((n for n, c in enumerate(order, 1) if c in pair["causes"]), 0)

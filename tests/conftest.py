@@ -125,4 +125,4 @@ def diagnosis(*paths: Path) -> Any:
     from triage.api import Diagnosis
     from triage.reading import reader
 
-    return Diagnosis.of(doctor().diagnose([reader.read(str(p)) for p in paths]))
+    return Diagnosis.from_judged(doctor().diagnose([reader.read(str(p)) for p in paths]))

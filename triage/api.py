@@ -38,7 +38,7 @@ class Diagnosis(diagnosis_result.Diagnosis):
     """
 
     @classmethod
-    def of(cls, judged: diagnosis_result.Diagnosis) -> Diagnosis:
+    def from_judged(cls, judged: diagnosis_result.Diagnosis) -> Diagnosis:
         """The same diagnosis, with the conveniences."""
         return cls(**{f.name: getattr(judged, f.name) for f in fields(judged)})
 
@@ -140,7 +140,9 @@ def diagnose(
         _DIAGNOSERS[key] = diagnoser
         while len(_DIAGNOSERS) > MAX_CACHED_DIAGNOSERS:
             del _DIAGNOSERS[next(iter(_DIAGNOSERS))]
-        return Diagnosis.of(diagnoser.diagnose(join.joined(duplicate_captures.distinct(read_all)), top, min_gain))
+        return Diagnosis.from_judged(
+            diagnoser.diagnose(join.joined(duplicate_captures.distinct(read_all)), top, min_gain)
+        )
 
 
 def explain(name: str) -> dict[str, Any]:

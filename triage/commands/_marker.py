@@ -152,7 +152,7 @@ class _One:
         self.origins.want({m for c in rule.when[self.d.method].conditions for m in reads(rule, c.names)}, {self.w})
         out = []
         for found in holding_checks(
-            rule, self.d.method, self.o.lookup(k), self.i, lambda m: self.origins.of(m, self.w, self.i)
+            rule, self.d.method, self.o.lookup(k), self.i, lambda m: self.origins.origin(m, self.w, self.i)
         ):
             cells = [o for o in (found.source, *found.source.inputs) if o.line]
             out.append(wrap(found.why, " " * 14))

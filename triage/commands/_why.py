@@ -106,7 +106,7 @@ class _Why:
         value = int(np.broadcast_to(self.lookup.once(c), (self.view.size,))[i])
         # a comparison that fails is told the way it is: `40 % < 60 %`, not `no: 40 % >= 60 %`
         op = FLIPPED[c.op] if value == FALSE and c.right is not None else c.op
-        found = make_check(self.rule, c, self.lookup, i, lambda m: self.origins.of(m, w, i), op)
+        found = make_check(self.rule, c, self.lookup, i, lambda m: self.origins.origin(m, w, i), op)
         lines = [wrap(found.why if value in _WORD else c.text, f"  {_WORD.get(value, 'unknown'):8} {kind:7} ")]
         source = found.source
         if source.formula and c.left.text in self.rule.let:

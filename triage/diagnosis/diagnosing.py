@@ -110,10 +110,10 @@ class Diagnoser:
         limiter[led] = self.cause_index.limiter[leaders.cause[led]]
         time = np.nan_to_num(capture.self_ns)
         frame = frame_capture(capture, limiter, (leaders.likely * time, leaders.rule), self.book)
-        alone, spoke = View(frame), list[Fired]()
+        alone, whole_fired = View(frame), list[Fired]()
         if self.frame:
-            spoke = self._gains(infer(alone, self.frame).fired, alone, np.array([capture.frame_ns]), ledger, -1)
-        whole = self.cause_index.table(alone, spoke)
+            whole_fired = self._gains(infer(alone, self.frame).fired, alone, np.array([capture.frame_ns]), ledger, -1)
+        whole = self.cause_index.table(alone, whole_fired)
         firings, rules = ledger.firings(), frozenset(ledger.counts)
         return Part(capture, number, firings, limiter, band, leaders, ledger.total, frame, whole, every, known, rules)
 

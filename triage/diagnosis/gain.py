@@ -85,7 +85,7 @@ def _limited(g: GainModel, chosen: _Chosen, stated: Values, model: Model) -> tup
     parts = chosen.lookup.view.once(("parts", freed_units), lambda: _parts(chosen.lookup.view, freed_units))
     start, spread = _idle(chosen)
     for unit, shares in parts.items():
-        busy = chosen.of(shares)
+        busy = chosen.select(shares)
         # where some SMs end early, the others' time is what a unit fills, and what it fills then it can fill throughout
         working = np.minimum(busy / spread, 1.0)
         if "uneven" in g.ends:
@@ -134,9 +134,9 @@ class _Chosen:
         self.lookup, self.where = lookup, where
 
     def __call__(self, name: str) -> Values:
-        return self.of(self.lookup(name))
+        return self.select(self.lookup(name))
 
-    def of(self, values: Values) -> Values:
+    def select(self, values: Values) -> Values:
         """The chosen ones of a view's values."""
         return values.take(self.where) if is_column(values) else values
 

@@ -119,8 +119,8 @@ class Decisions:
         for where, *words in branches:
             free = where & (out < 0)
             if free.any():
-                metric, *told = words
-                shape = Shape(said(ask), metric, *map(said, told))
+                metric, *texts = words
+                shape = Shape(said(ask), metric, *map(said, texts))
                 out[free] = self._known.setdefault(shape, len(self._known))
         return Question(out, np.asarray(number, dtype=np.float64))
 
@@ -144,23 +144,23 @@ class Decisions:
         return self._ask("Top SOL", top, branches)
 
     def _near(self, known: Masks) -> Question:
-        def told(first: str, second: str) -> tuple[str, ...]:
+        def answer(first: str, second: str) -> tuple[str, ...]:
             return "sol.top", first, "", f"next: {second}" if second else "nothing close behind", NOTED
 
-        return self._of_clusters(f"Limiters within {points(CLUSTER)}", known, told)
+        return self._of_clusters(f"Limiters within {points(CLUSTER)}", known, answer)
 
     def _fixed(self, where: Masks) -> Question:
-        def told(first: str, _: str) -> tuple[str, ...]:
+        def answer(first: str, _: str) -> tuple[str, ...]:
             return "", first, "", "no: a fixed-function unit leads", NOTED
 
-        return self._of_clusters("Is the SM, or the memory it waits for, on top?", where, told)
+        return self._of_clusters("Is the SM, or the memory it waits for, on top?", where, answer)
 
-    def _of_clusters(self, ask: str, where: Masks, told: Callable[[str, str], tuple[str, ...]]) -> Question:
+    def _of_clusters(self, ask: str, where: Masks, answer: Callable[[str, str], tuple[str, ...]]) -> Question:
         """A question whose answer the clusters are. Of these there may be hundreds: each workload looks its own up."""
         codes, clusters = self._clusters
         of = np.full(len(clusters), -1, dtype=np.int64)
         for k in distinct(codes[where]):
-            metric, *words = told(*clusters[k])
+            metric, *words = answer(*clusters[k])
             of[k] = self._known.setdefault(Shape(said(ask), metric, *map(said, words)), len(self._known))
         return Question(np.where(where, of[codes], -1), self._none)
 
@@ -194,7 +194,7 @@ class Decisions:
             names = grown
         return codes, [(" + ".join(first), " + ".join(second)) for first, second in names]
 
-    def _told(self, where: Masks, metric: str, bad: str, limit: float, yes: str, no: str) -> list[Branch]:
+    def _branches(self, where: Masks, metric: str, bad: str, limit: float, yes: str, no: str) -> list[Branch]:
         """Branches of a question about one metric and one limit."""
         value, edge = self.at(metric), show(limit, "ratio")
         hit = value > limit if bad == ">" else value < limit
@@ -210,10 +210,10 @@ class Decisions:
         yes, no = "SMs idle: imbalance, small dispatches or drains", "SMs have work"
         screen, geometry = self.limit("idle-sms", "screen_floor"), self.limit("idle-sms", "geometry_floor")
         return [
-            self._ask("GPU idle?", self.at("gpu.idle"), self._told(where, "gpu.idle", ">", idle, "the CPU does not feed it", "not CPU-bound")),
+            self._ask("GPU idle?", self.at("gpu.idle"), self._branches(where, "gpu.idle", ">", idle, "the CPU does not feed it", "not CPU-bound")),
             self._ask("SMs active?", self.at("sm.active"), [
-                *self._told(where & strict, "sm.active", "<", screen, yes, no),
-                *self._told(where & ~strict, "sm.active", "<", geometry, yes, no),
+                *self._branches(where & strict, "sm.active", "<", screen, yes, no),
+                *self._branches(where & ~strict, "sm.active", "<", geometry, yes, no),
             ]),
         ]  # fmt: skip
 
@@ -237,7 +237,7 @@ class Decisions:
         full = where & (value > saturated)
         waits = where & np.isfinite(value) & ~full
         low = self.limit("low-occupancy-sm", "full")
-        slots = self._told(
+        slots = self._branches(
             waits & open_, "sm.occupancy", "<", low, "too few warps to hide latency", "occupancy is not it"
         )
         return [
@@ -271,9 +271,9 @@ class Decisions:
             mine = where & (~some if k == len(have) else some & (top == k))
             reason = name.replace("_", " ")
             metric, value = f"stall.{reason.replace(' ', '_')}", f"{reason} {HOLE}"
-            said = f"they wait for {_MEANS.get(reason, reason)}"
+            answer = f"they wait for {_MEANS.get(reason, reason)}"
             branches += [
-                (mine & (share > notable), metric, value, f"> {show(notable, 'ratio')}", said, LIMITS),
+                (mine & (share > notable), metric, value, f"> {show(notable, 'ratio')}", answer, LIMITS),
                 (mine, metric, value, f"≤ {show(notable, 'ratio')}", "no stall stands out", PASSES),
             ]
         return self._ask("D2: what do warps wait for?", share, branches)

@@ -51,9 +51,9 @@ def make_check(
     limit = None if bound is None else display(bound, unit)[0]
     margin = None if limit is None else round(shown - limit, 6)
     title = upper_first(title_of(rule, c, chosen))
-    said = f"{title} {show(value, unit)}"
+    left = f"{title} {show(value, unit)}"
     if c.right is None or bound is None:
-        why = said = f"{title}: yes" if value else f"{title}: no"
+        why = left = f"{title}: yes" if value else f"{title}: no"
     else:
         why = comparison(title, show(value, unit), op or c.op, show(bound, unit))
         if c.right.text in rule.thresholds:
@@ -68,7 +68,7 @@ def make_check(
         margin,
         source,
         why,
-        said,
+        left,
     )
 
 

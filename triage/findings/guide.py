@@ -110,9 +110,9 @@ class Guide:
         codes = [(k, self._code(k, i)) for name in d.rules if (k := self.index.get(name, -1)) >= 0]
         book, ask = self.o.d.book, f"{d.id}: {d.ask}"
         fired = [book.rules[k] for k, code in codes if code == FIRED]
-        said = [lower_first(r.title) for r in fired if not r.is_concept] or [lower_first(r.title) for r in fired]
-        if said:
-            return _step(ask, "", "; ".join(said), LIMITS if any(not r.is_concept for r in fired) else NOTED)
+        titles = [lower_first(r.title) for r in fired if not r.is_concept] or [lower_first(r.title) for r in fired]
+        if titles:
+            return _step(ask, "", "; ".join(titles), LIMITS if any(not r.is_concept for r in fired) else NOTED)
         asked = [code for k, code in codes if self.o.concerns(k)]
         unknown = sum(code in (BLIND, NOT_APPLICABLE) for code in asked)
         if unknown == len(asked):
@@ -136,10 +136,10 @@ class Guide:
         fired = [index for index, code in codes if code == FIRED]
         if fired:
             rules = [book.rules[k] for k in fired]
-            said = "; ".join(lower_first(r.title) for r in rules)
+            titles = "; ".join(lower_first(r.title) for r in rules)
             spoken = next((r for r in rules if not r.is_concept), None)
             text = sentence(spoken.finding, spoken, self.o.lookup(self.index[spoken.name]), i) if spoken else ""
-            return _step(ask, said, text or said, LIMITS if spoken else NOTED)
+            return _step(ask, titles, text or titles, LIMITS if spoken else NOTED)
         overruled = next((k for k, code in codes if code == OVERRULED), None)
         if overruled is not None:
             return _step(ask, "", self._reasons.why_overruled(overruled, i), PASSES)

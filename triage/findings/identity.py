@@ -41,9 +41,9 @@ def scope(c: Capture) -> str:
     return re.split(r"[<(]", top, maxsplit=1)[0].removeprefix("void ").strip()
 
 
-def of_item(cause: str, scope: str) -> str:
-    """Fingerprint of an item of the to-do list: 16 hexadecimal digits of cause and scope; no measured number goes in."""
-    return hashlib.sha256(f"ticket/{VERSION}\0{cause}\0{scope}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
+def of_item(cause: str, captured: str) -> str:
+    """Fingerprint of an item of the to-do list: 16 hexadecimal digits of its cause and of what was captured (see `scope`)."""
+    return hashlib.sha256(f"ticket/{VERSION}\0{cause}\0{captured}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def fingerprint(rule: Rule, who: str) -> str:

@@ -40,7 +40,9 @@ def near_misses(o: Outcomes, i: int, origins: Origins) -> list[NearMiss]:
         if missed:
             gap, c = min(missed, key=lambda m: m[0])
             origins.want(reads(rule, c.names), {int(o.rows[i])})
-            found = make_check(rule, c, o.lookup(index), i, lambda m: origins.of(m, int(o.rows[i]), i), FLIPPED[c.op])
+            found = make_check(
+                rule, c, o.lookup(index), i, lambda m: origins.origin(m, int(o.rows[i]), i), FLIPPED[c.op]
+            )
             out.append(NearMiss(index, found.why, gap))
     return sorted(out, key=lambda n: (n.gap, n.rule))
 

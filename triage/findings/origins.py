@@ -23,7 +23,7 @@ QUOTED = 3  # cells named of a value averaged over many
 
 
 class Origins:
-    """Origins of one capture's values. `want` everything first, then ask `of`: files are read once."""
+    """Origins of one capture's values. `want` everything first, then ask `origin`: files are read once."""
 
     def __init__(self, capture: Capture, view: View) -> None:
         self.capture, self.view = capture, view
@@ -41,11 +41,11 @@ class Origins:
                 for c in columns:
                     self._lines.setdefault(c.file, set()).add(self._line(c, row))
 
-    def of(self, metric: str, workload: int, position: int) -> Origin:
+    def origin(self, metric: str, workload: int, position: int) -> Origin:
         """Origin of a metric's value at one workload (its index in the capture, and its position in the view)."""
-        return self._of(metric, workload, position, 0)
+        return self._origin(metric, workload, position, 0)
 
-    def _of(self, metric: str, workload: int, position: int, depth: int) -> Origin:
+    def _origin(self, metric: str, workload: int, position: int, depth: int) -> Origin:
         value, unit = self._value(metric, position), schema.get(metric).unit if schema.known(metric) else "count"
         column = self._column(metric)
         exported = self.capture.facts.get(metric)
@@ -62,7 +62,7 @@ class Origins:
             return Origin(metric, value, unit, formula=text)
         # a missing optional input had no part in the value
         names = [m for m in (*d.inputs, *d.optional) if self._present(m, position)]
-        inputs = tuple(self._of(m, workload, position, depth + 1) for m in names[:16])
+        inputs = tuple(self._origin(m, workload, position, depth + 1) for m in names[:16])
         return Origin(metric, value, unit, formula=d.formula, inputs=inputs)
 
     def _from_column(self, metric: str, column: Column, workload: int, value: float, unit: str, depth: int) -> Origin:

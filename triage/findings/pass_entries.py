@@ -45,7 +45,7 @@ def _entries(d: Diagnosis, part: Part) -> list[PassEntry]:
     # one range after the other without markers around them are no passes of their own
     if len(found) < 2:
         return []
-    columns = _Columns.of(part.capture)
+    columns = _Columns.read(part.capture)
     longest = sorted(range(len(found)), key=lambda i: (-found[i].time_ns, i))[:MOST_PASSES]
     return [_entry(d, part, found[i], columns) for i in sorted(longest)]
 
@@ -63,7 +63,7 @@ class _Columns:
     leaf: Masks
 
     @classmethod
-    def of(cls, capture: Capture) -> _Columns:
+    def read(cls, capture: Capture) -> _Columns:
         view = View(capture)
         return cls(
             {name: column(view, metric) for name, metric in COUNTS.items()},

@@ -93,7 +93,7 @@ class SecondOpinion:
         if found is None or w not in self.place:
             return ComparedOpinion(opinion, (), "", NO_CAUSE, "", None)
         i = self.place[w]
-        ours = self._found(found.causes, w, i)
+        ours = self._cause_here(found.causes, w, i)
         if ours is None:
             verdict, why = self._absent(found, i)
             if verdict == RULED_OUT and opinion.speedup is not None and found.estimates:
@@ -105,7 +105,7 @@ class SecondOpinion:
         why = self._difference(opinion, found, cause, i)
         return ComparedOpinion(opinion, found.causes, cause, ROOT if root else NAMED, why, mine)
 
-    def _found(self, causes: tuple[str, ...], w: int, i: int) -> tuple[str, bool] | None:
+    def _cause_here(self, causes: tuple[str, ...], w: int, i: int) -> tuple[str, bool] | None:
         """(cause, does it lead) of those that fired here: the leader first, then in the order of the topic."""
         leader = int(self.o.part.leaders.cause[w])
         if leader >= 0 and self.names[leader] in causes:
@@ -159,17 +159,6 @@ class SecondOpinion:
         if blind:
             return BLIND_TO, blind
         return (RULED_OUT, premise) if premise else (UNSEEN, "no rule gives evidence of it here")
-
-
-def note(heard: ComparedOpinion) -> str:
-    """The verdict on an opinion in one line."""
-    if heard.verdict == NO_CAUSE:
-        return ""
-    if heard.verdict == ROOT:
-        return f"the same root cause here, {heard.cause}" + (f": {heard.why}" if heard.why else "")
-    if heard.verdict == NAMED:
-        return f"named here too, {heard.cause}" + (f": {heard.why}" if heard.why else "")
-    return f"{heard.verdict} here: {heard.why}"
 
 
 def best(opinions: list[ComparedOpinion]) -> ComparedOpinion | None:

@@ -49,13 +49,13 @@ class Reasons:
         only[i] = True
         return False, next((why for _, _, why in self._failing(rule, index, only)), "")
 
-    def ruled_out(self, told: Masks | None = None) -> list[tuple[str, int, str]]:
+    def ruled_out(self, some: Masks | None = None) -> list[tuple[str, int, str]]:
         """(rule id, workload index, why) for overruled findings and for excluded causes worth naming.
 
-        told: of which workloads; None for all.
+        some: of which workloads; None for all.
         """
         o, out = self.o, []
-        asked = o.view.leaf if told is None else o.view.leaf & told
+        asked = o.view.leaf if some is None else o.view.leaf & some
         for index in o.truth.fired:
             rule = o.d.book.rules[index]
             if rule.is_concept:
@@ -122,12 +122,12 @@ class Reasons:
             plain = schema.known(c.left.text)
             names = () if plain else metrics_behind(rule, c)
             guard = describe_work(names or [c.left.text])
-            said, gates = cache(partial(_failed, rule, c)), cache(partial(_is_gate, c, names))
+            failure, gates = cache(partial(_failed, rule, c)), cache(partial(_is_gate, c, names))
             places = self.o.rows[where].tolist()
             if plain and not is_column(limit):  # nearly always: one metric against one number
-                told, gate = said("", float(limit)), measured and gates("", float(limit))
+                text, gate = failure("", float(limit)), measured and gates("", float(limit))
                 yield from (
-                    (rule.id, w, told(v))
+                    (rule.id, w, text(v))
                     for w, v in zip(places, self._at(value, where), strict=True)
                     if not (gate or (measured and guard and v == 0))
                 )
@@ -147,7 +147,7 @@ class Reasons:
                     or (inputs and all(x[i] != x[i] for x in inputs))
                 ):
                     continue
-                yield rule.id, w, said(chosen, bound)(v)
+                yield rule.id, w, failure(chosen, bound)(v)
 
     @staticmethod
     def _at(values: Values, where: Indices) -> list[float]:
@@ -187,7 +187,7 @@ def ruled_out(o: Outcomes) -> list[tuple[str, int, str]]:
     many = o.view.size > EXPLAINED
     if not many and o.d.total == len(o.d.order):
         return Reasons(o).ruled_out()
-    told = np.isin(o.rows, list(o.d.concerned(o.part.number)))
-    if many and not told.all():
-        return Reasons(Outcomes(o.d, o.part, o.rows[told])).ruled_out()
-    return Reasons(o).ruled_out(told)
+    listed = np.isin(o.rows, list(o.d.concerned(o.part.number)))
+    if many and not listed.all():
+        return Reasons(Outcomes(o.d, o.part, o.rows[listed])).ruled_out()
+    return Reasons(o).ruled_out(listed)

@@ -54,7 +54,7 @@ def _entry(
     finding: Finding,
     listed: Sequence[Finding],
     total: float,
-    scope: str,
+    captured: str,
     causes: Causes,
 ) -> ItemEntry:
     """One item. finding: the one on its worst workload. total: time of its captures in ns."""
@@ -91,7 +91,7 @@ def _entry(
         "rule": f["rule"],
         "rules": [d.book.rules[r].id for r in sorted(item.rules)],
         "findings": [x.rank for x in listed if x.rule.cause == cause.id and (x.part, x.workload) in mine],
-        "fingerprint": of_item(cause.id, scope),
+        "fingerprint": of_item(cause.id, captured),
     }
 
 

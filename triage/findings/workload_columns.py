@@ -267,13 +267,13 @@ def _opinions(o: Outcomes) -> dict[int, list[OpinionEntry]]:
         return {}
     out: dict[int, list[OpinionEntry]] = {}
     ours = SecondOpinion(o)
-    told: set[tuple[int, str, str, str, float | None]] = set()
+    known: set[tuple[int, str, str, str, float | None]] = set()
     for x, w in zip(c.table.opinions, map(int, c.owners([x.row for x in c.table.opinions])), strict=True):
         key = (w, x.rule, x.type, x.text, x.speedup)
-        if key in told:
+        if key in known:
             continue
-        told.add(key)
-        heard = ours.compare(x, w)
+        known.add(key)
+        compared = ours.compare(x, w)
         out.setdefault(w, []).append(
             {
                 "tool": x.tool,
@@ -281,10 +281,10 @@ def _opinions(o: Outcomes) -> dict[int, list[OpinionEntry]]:
                 "type": x.type,
                 "text": x.text,
                 "speedup": x.speedup,
-                "cause": heard.cause or None,
-                "verdict": heard.verdict,
-                "ours": number(heard.ours) if heard.ours is not None else None,
-                "why": heard.why or None,
+                "cause": compared.cause or None,
+                "verdict": compared.verdict,
+                "ours": number(compared.ours) if compared.ours is not None else None,
+                "why": compared.why or None,
             }
         )
     return out
