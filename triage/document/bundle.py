@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from triage.capture.arrays import Codes, Floats, Indices, Masks
 from triage.document.entries import (
     BlindSpotEntry,
-    CauseEntry,
     FindingEntry,
     FrameEntry,
     Head,
@@ -26,14 +25,12 @@ from triage.document.entries import (
     PassEntry,
     QualityEntry,
     Result,
-    RooflineEntry,
     RuledOutEntry,
-    RuleEntry,
-    StepEntry,
     TimesEntry,
     WorkloadEntry,
 )
 from triage.document.finding_rows import Row
+from triage.document.page_entries import CauseEntry, RooflineEntry, RuleEntry, StepEntry
 
 Entry: TypeAlias = Mapping[str, Any]  # an entry of any kind
 MOST_PASSES = 200  # of a capture that are listed, the longest

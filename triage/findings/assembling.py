@@ -13,7 +13,8 @@ from triage import dialects
 from triage.diagnosis.diagnosis_result import Diagnosis
 from triage.diagnosis.outcomes import Outcomes
 from triage.document.bundle import Bundle
-from triage.document.entries import SCHEMA, BlindSpotEntry, Head, RooflineEntry, RuledOutEntry
+from triage.document.entries import SCHEMA, BlindSpotEntry, Head, RuledOutEntry
+from triage.document.page_entries import RooflineEntry
 from triage.findings import frame_entries, pass_entries, reference_entries
 from triage.findings.cause_chains import Causes
 from triage.findings.decision_paths import Ways

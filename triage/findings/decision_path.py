@@ -17,7 +17,7 @@ from triage.derive.sm_activity import losses
 from triage.diagnosis.diagnosis_result import Diagnosis
 from triage.diagnosis.outcomes import Outcomes
 from triage.document.bundle import Question
-from triage.document.entries import STATES, StepEntry
+from triage.document.page_entries import STATES, StepEntry
 from triage.ground.method import CLUSTER, GOOD_HIT_RATE, GREAT_HIT_RATE
 from triage.ground.phrasing import points, whole_percent
 from triage.ground.terminology import said

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from triage.diagnosis.diagnosis_result import Diagnosis
 from triage.diagnosis.outcomes import EXPLAINED, Outcomes
-from triage.document.entries import StepEntry
+from triage.document.page_entries import StepEntry
 from triage.findings.decision_path import Decisions
 from triage.findings.guide import Guide
 

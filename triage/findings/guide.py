@@ -15,7 +15,7 @@ import numpy as np
 
 from triage.capture.arrays import Codes
 from triage.diagnosis.outcomes import Outcomes
-from triage.document.entries import StepEntry
+from triage.document.page_entries import StepEntry
 from triage.findings.decision_path import LIMITS, NOTED, OPEN, PASSES
 from triage.findings.reasons import Reasons
 from triage.findings.text_fields import sentence

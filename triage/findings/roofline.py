@@ -6,7 +6,7 @@ import numpy as np
 
 from triage.capture.arrays import Indices
 from triage.derive import View
-from triage.document.entries import RooflineEntry
+from triage.document.page_entries import RooflineEntry
 from triage.ground.columns import is_column
 
 _METRICS = {

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from triage.diagnosis.diagnosis_result import Part
-from triage.document.entries import DeviceEntry, GapEntry, KernelEntry
 from triage.document.numbers import number
+from triage.document.trace_entries import DeviceEntry, GapEntry, KernelEntry
 
 if TYPE_CHECKING:
     from triage.capture.trace_nouns import DeviceTimeline, Gap
