@@ -13,7 +13,6 @@ import pytest
 
 import triage
 from tests.conftest import ROOT, SAMPLES
-from triage.document import entries
 from triage.document.entries import Result
 
 SCHEMA = json.loads((ROOT / "triage" / "document" / "result.schema.json").read_text("utf-8"))
@@ -23,7 +22,7 @@ CAPTURES = ("gpu-trace/demo_frame", "nsys-sqlite", "ncu-rep", "presentmon")
 
 def hints(kind: Any) -> tuple[dict[str, Any], set[str]]:
     """(keys of a TypedDict in the order of its bases and its own lines, with the types of their values; those it requires)."""
-    found = typing.get_type_hints(kind, vars(entries), include_extras=True)
+    found = typing.get_type_hints(kind, include_extras=True)
     loose = {key for key, t in found.items() if get_origin(t) is typing.NotRequired}
     return {key: get_args(t)[0] if key in loose else t for key, t in found.items()}, found.keys() - loose
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import CORPUS, SAMPLES, needs_corpus
-from triage.diagnosis.diagnosing import Diagnostician
+from triage.diagnosis.diagnosing import Diagnoser
 from triage.ground.errors import TriageError
 from triage.inference.engine import UNSEEN, Engine
 from triage.inference.groups import compile_program
@@ -35,7 +35,7 @@ def compare_captures(book: Rulebook, paths: Iterator[Path]) -> tuple[int, list[s
     from triage.findings import assembling
     from triage.reading import reader
 
-    doctors = [Diagnostician(book, "v2", name) for name in ("durable", "clips")]
+    doctors = [Diagnoser(book, "v2", name) for name in ("durable", "clips")]
     count, differ = 0, []
     for path in paths:
         try:
@@ -116,7 +116,7 @@ def resident() -> int:
 def test_memory_and_threads_stay_flat_over_many_captures(book: Rulebook, name: str) -> None:
     from triage.reading import reader
 
-    doctor: Any = Diagnostician(book, "v2", name)
+    doctor: Any = Diagnoser(book, "v2", name)
     path = str(SAMPLES / "generic" / "p3_workloads_v2.csv")
     threads = threading.active_count()
 

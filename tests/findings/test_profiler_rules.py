@@ -12,7 +12,7 @@ from tests.conftest import CORPUS, needs_corpus, run
 from triage import diagnose, read
 from triage.capture.capture import Opinion
 from triage.findings import profiler_rules
-from triage.findings.profiler_rules import Heard, best, topic
+from triage.findings.profiler_rules import ComparedOpinion, best, topic
 from triage.products import agreement
 from triage.rulebook import packs
 
@@ -79,8 +79,8 @@ def test_roll_ups_name_no_cause() -> None:
 
 
 def test_the_most_promising_is_the_largest_global_estimate_of_a_cause() -> None:
-    def heard(rule: str, speedup: float | None, scope: str, *found: str) -> Heard:
-        return Heard(Opinion(0, "ncu", rule, "OPT", "", speedup, scope), found, "", "no cause", "", None)
+    def heard(rule: str, speedup: float | None, scope: str, *found: str) -> ComparedOpinion:
+        return ComparedOpinion(Opinion(0, "ncu", rule, "OPT", "", speedup, scope), found, "", "no cause", "", None)
 
     several = [
         heard("A", 0.9, "local", "x"),

@@ -220,7 +220,7 @@ def test_another_capture_fixes_nothing(tmp_path: Path, monkeypatch: pytest.Monke
     listing = json.loads((tmp_path / "u2" / "tickets.json").read_text())
     assert {m["state"] for m in listing["missing"]} == {"not checked"}
     # nor are they fixed where so many wait that only the first are named
-    monkeypatch.setattr(blind_spots, "NAMED", 1)
+    monkeypatch.setattr(blind_spots, "MAX_LISTED_WORKLOADS", 1)
     file(names, "-o", tmp_path / "u4", "--scope", "game", *since)
     listing = json.loads((tmp_path / "u4" / "tickets.json").read_text())
     assert {m["state"] for m in listing["missing"]} == {"not checked"}

@@ -56,7 +56,7 @@ def test_same_bytes_twice_and_with_shuffled_rule_files(ordinary: str) -> None:
     order = packs.files()
     shuffled = random.Random(3).sample(order, len(order))
     books = [packs.select(packs.load(only=paths)) for paths in (order, order, shuffled)]
-    made = [api.Diagnosis.of(diagnosis_of(api.read(ordinary), book)) for book in books]
+    made = [api.Diagnosis.from_judged(diagnosis_of(api.read(ordinary), book)) for book in books]
     for format in FORMATS:
         first, again, other = (text(d, format) for d in made)
         assert first == again, f"{format}: two runs differ"

@@ -131,9 +131,9 @@ def test_nothing_is_written_before_everything_is_known(tmp_path: Path) -> None:
     capture.write_text("name,gpu.time [ms],sm.throughput [%],vram.throughput [%]\nPass,1,50,20\n", "utf-8")
     code = (
         "import sys, triage; from triage.rendering.formats import render\n"
-        "from triage.findings.assembling import bundle; from triage.diagnosis.diagnosing import Diagnostician\n"
+        "from triage.findings.assembling import bundle; from triage.diagnosis.diagnosing import Diagnoser\n"
         "from triage.rulebook import packs; from pathlib import Path\n"
-        "d = Diagnostician(packs.select(packs.load())).diagnose([triage.read(sys.argv[1])])\n"
+        "d = Diagnoser(packs.select(packs.load())).diagnose([triage.read(sys.argv[1])])\n"
         "Path(sys.argv[1]).write_text('gone')\n"
         "try:\n    render(bundle(d), 'json', sys.stdout.write)\n"
         "except triage.TriageError as e:\n    sys.exit(str(e))\n"

@@ -67,7 +67,7 @@ class Tools:
         settings = replace(self.settings, device=device, marker=marker)
         with self._busy:
             if self._doctor is None:
-                self._doctor = self.settings.diagnostician()
+                self._doctor = self.settings.diagnoser()
             d = self._doctor.diagnose([settings.read(self.allowed(path))])
             return accepted.apply(assembling.bundle(d, ways=False), settings.accepted)
 
@@ -118,7 +118,7 @@ class Tools:
         sides = [[self.settings.read(self.allowed(p)) for p in side] for side in (before, after)]
         with self._busy:
             if self._doctor is None:
-                self._doctor = self.settings.diagnostician()
+                self._doctor = self.settings.diagnoser()
             doc = comparing.compare(*(self._doctor.diagnose(side) for side in sides))
         frame = {k: doc["frame"][k] for k in ("before_ns", "after_ns", "verdict", "interval", "needs", "remarks")}
         pairs = sorted(doc["pairs"], key=lambda p: -abs((p["before_ns"] or 0) - (p["after_ns"] or 0)))

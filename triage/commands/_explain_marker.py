@@ -12,14 +12,14 @@ from triage import schema
 from triage.capture.arrays import Indices
 from triage.capture.capture import SEP, Capture
 from triage.commands._describe import block, wrap
-from triage.diagnosis.diagnosing import Diagnostician
+from triage.diagnosis.diagnosing import Diagnoser
 from triage.diagnosis.diagnosis_result import Diagnosis
 from triage.diagnosis.gain import fractions
 from triage.diagnosis.outcomes import Outcomes
-from triage.findings.assembling import whose
-from triage.findings.evidence import held
+from triage.findings.assembling import terminology_of
+from triage.findings.evidence import holding_checks
 from triage.findings.finding_types import Origin
-from triage.findings.near_misses import WITHIN, near
+from triage.findings.near_misses import MAX_GAP, near_misses
 from triage.findings.origins import Origins
 from triage.findings.reasons import Reasons
 from triage.findings.text_fields import path_text, sentence, verdict_text
@@ -58,11 +58,11 @@ def find(name: str, capture: Capture) -> Indices:
     return np.array([], dtype=np.int64)
 
 
-def explain_workloads(rows: Indices, capture: Capture, doctor: Diagnostician) -> str:
+def explain_workloads(rows: Indices, capture: Capture, doctor: Diagnoser) -> str:
     """The outcome of every rule on the first of these workloads; the ids of the others."""
     d = doctor.diagnose([capture])
     shown = rows[:MAX_MARKERS]
-    with speaking(names=whose(d)):
+    with speaking(names=terminology_of(d)):
         outcomes = Outcomes(d, d.parts[0], np.sort(shown))
         place = {int(w): i for i, w in enumerate(outcomes.rows)}
         out = "\n\n".join(_One(outcomes, place[int(w)]).text() for w in shown)
@@ -85,7 +85,7 @@ class _One:
 
     def text(self) -> str:
         fired = self.fired()
-        close = near(self.o, self.i, self.origins)[:MAX_NEAR]
+        close = near_misses(self.o, self.i, self.origins)[:MAX_NEAR]
         listed = {self.rules[n.rule].id for n in close}
         away = dict.fromkeys(
             (rule, why) for rule, w, why in Reasons(self.o).ruled_out() if w == self.w and rule not in listed
@@ -95,7 +95,7 @@ class _One:
                 *self.head(),
                 *block("Findings: alternatives, largest saving first (not additive)", fired or ["  none"]),
                 *block(
-                    f"Near misses (one condition off by at most {whole_percent(WITHIN)})",
+                    f"Near misses (one condition off by at most {whole_percent(MAX_GAP)})",
                     [wrap(f"{self.rules[n.rule].id} {said(self.rules[n.rule].title)}: {n.why}", "  - ") for n in close],
                 ),
                 *block("Ruled out", [wrap(f"{rule} {why}", "  - ") for rule, why in away]),
@@ -111,7 +111,7 @@ class _One:
         total = self.d.frame_ns
         share = f", {self.own / total * 100:.1f} % of {show(total, 'ns')}" if total > 0 and self.own == self.own else ""
         time = f" ({show(self.own, 'ns')} self time{share})" if self.own == self.own else " (no time)"
-        leaders, names = self.d.parts[0].leaders, self.d.vocabulary.names
+        leaders, names = self.d.parts[0].leaders, self.d.cause_index.names
         leader = int(leaders.cause[self.w])
         out = [
             wrap(f"w{self.w + 1} {name}{time}"),
@@ -154,8 +154,8 @@ class _One:
         rule = self.rules[k]
         self.origins.want({m for c in rule.when[self.d.method].conditions for m in reads(rule, c.names)}, {self.w})
         out = []
-        for comparison in held(
-            rule, self.d.method, self.o.lookup(k), self.i, lambda m: self.origins.of(m, self.w, self.i)
+        for comparison in holding_checks(
+            rule, self.d.method, self.o.lookup(k), self.i, lambda m: self.origins.origin(m, self.w, self.i)
         ):
             cells = [o for o in (comparison.source, *comparison.source.inputs) if o.line]
             out.append(wrap(comparison.why, " " * 14))

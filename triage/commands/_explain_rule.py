@@ -10,9 +10,9 @@ import numpy as np
 from triage.capture.capture import Capture
 from triage.commands._describe import wrap
 from triage.derive import derivations
-from triage.diagnosis.diagnosing import Diagnostician
+from triage.diagnosis.diagnosing import Diagnoser
 from triage.diagnosis.outcomes import Outcomes
-from triage.findings.evidence import check
+from triage.findings.evidence import make_check
 from triage.findings.finding_types import Origin
 from triage.findings.origins import Origins
 from triage.findings.text_fields import path_text
@@ -28,7 +28,7 @@ MAX_WORKLOADS = 5  # by self time
 _WORD = {FALSE: "no", TRUE: "yes"}
 
 
-def explain_rule(rule: Rule, capture: Capture, doctor: Diagnostician, method: str) -> str:
+def explain_rule(rule: Rule, capture: Capture, doctor: Diagnoser, method: str) -> str:
     """The rule on the capture's longest workloads (or on the frame), one condition per line."""
     if method not in rule.when:
         return f"{rule.id} {rule.name} applies to method {either(rule.when)} only.\n"
@@ -105,7 +105,9 @@ class _Explanation:
     def condition(self, kind: str, c: Condition, i: int, w: int) -> list[str]:
         """A comparison with its values, negated in words if it fails, and its source cells."""
         value = int(np.broadcast_to(self.lookup.once(c), (self.view.size,))[i])
-        comparison = check(self.rule, c, self.lookup, i, lambda m: self.origins.of(m, w, i), failed=value == FALSE)
+        comparison = make_check(
+            self.rule, c, self.lookup, i, lambda m: self.origins.origin(m, w, i), failed=value == FALSE
+        )
         lines = [wrap(comparison.why if value in _WORD else c.text, f"  {_WORD.get(value, 'unknown'):8} {kind:7} ")]
         source = comparison.source
         if source.formula and c.left.text in self.rule.let:

@@ -32,7 +32,7 @@ def _facts(capture: Capture, metrics: Sequence[str], most: int | None) -> Iterat
         for i, w in enumerate(rows):
             for m in metrics:
                 if not np.isnan(capture.facts[m][w]):
-                    yield int(w), origins.of(m, int(w), i)
+                    yield int(w), origins.origin(m, int(w), i)
 
 
 def table(capture: Capture, metrics: Sequence[str], most: int | None) -> str:

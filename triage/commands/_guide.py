@@ -6,7 +6,7 @@ import numpy as np
 
 from triage.capture.capture import Capture
 from triage.commands._describe import wrap
-from triage.diagnosis.diagnosing import Diagnostician
+from triage.diagnosis.diagnosing import Diagnoser
 from triage.diagnosis.outcomes import Outcomes
 from triage.findings import guide
 from triage.findings.decision_path import LIMITS, NOTED, OPEN
@@ -31,7 +31,7 @@ def listing(book: Rulebook) -> str:
     return "\n".join(out) + "\n"
 
 
-def way(capture: Capture, doctor: Diagnostician) -> str:
+def way(capture: Capture, doctor: Diagnoser) -> str:
     """The results of the checks on the kernels with the most self time."""
     d = doctor.diagnose([capture])
     times = np.nan_to_num(capture.self_ns, nan=-1.0)

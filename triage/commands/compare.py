@@ -14,7 +14,7 @@ from triage.ground.errors import TriageError
 from triage.products.noise import FLOOR, MARGIN
 
 if TYPE_CHECKING:
-    from triage.diagnosis.diagnosing import Diagnostician
+    from triage.diagnosis.diagnosing import Diagnoser
     from triage.diagnosis.diagnosis_result import Diagnosis
     from triage.products.settings import Settings
 
@@ -121,7 +121,7 @@ def command(
 
     before, after = _named(sides, first, second)
     form = _common.implied(form, output, FORMATS)
-    doctor = settings.diagnostician()
+    doctor = settings.diagnoser()
     old, new = (_side(texts, doctor, settings) for texts in (before, after))
     doc = comparing.compare(old, new, noise, threshold, margin, settings.full)
     with out.sink(output) as write:
@@ -149,7 +149,7 @@ def _named(sides: Sequence[str], first: Sequence[str], second: Sequence[str]) ->
     raise TriageError(f"need one capture before and one after (got {got})", hint)
 
 
-def _side(texts: Sequence[str], doctor: Diagnostician, settings: Settings) -> Diagnosis:
+def _side(texts: Sequence[str], doctor: Diagnoser, settings: Settings) -> Diagnosis:
     from triage.products.batch import find
 
     paths: list[str] = []

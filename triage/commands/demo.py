@@ -24,7 +24,7 @@ def command(output: str | None, show: bool) -> int:
 
     capture = share("sample_captures").joinpath(*FRAME)
     settings = Settings()
-    diagnosis = settings.diagnostician().diagnose([settings.read(str(capture))])
+    diagnosis = settings.diagnoser().diagnose([settings.read(str(capture))])
     target = output or (_page() if show else None)
     form = _common.implied(None, target) if output else "html" if show else "terminal"
     bundle = assembling.bundle(diagnosis, ways=formats.shows_ways(form))

@@ -84,7 +84,7 @@ def command(
     captures, skipped = [], 0
     with progress() as shown:
         with ThreadPoolExecutor(1) as pool:  # compile rules during reading, hash files during inference
-            compiling = pool.submit(settings.diagnostician)
+            compiling = pool.submit(settings.diagnoser)
             for path in files:
                 shown.step = f"reading {path}"
                 try:

@@ -43,9 +43,9 @@ def command(name: str, on: str | None, settings: Settings) -> int:
     with writing.sink(None) as write:
         if name.lower() == "guide":
             from triage.commands import _guide
-            from triage.diagnosis.diagnosing import Diagnostician
+            from triage.diagnosis.diagnosing import Diagnoser
 
-            doctor = Diagnostician(book, settings.method, settings.engine)
+            doctor = Diagnoser(book, settings.method, settings.engine)
             write(_guide.way(settings.read(on), doctor) if on else _guide.listing(book))
         elif on:
             write(text_on(name, settings.read(on), on, settings, book))
@@ -58,10 +58,10 @@ def text_on(name: str, capture: Capture, path: str, settings: Settings, book: Ru
     """A rule or a marker with the values of a capture, as text; raises TriageError for other names."""
     from triage import schema
     from triage.commands import _explain_marker, _explain_rule
-    from triage.diagnosis.diagnosing import Diagnostician
+    from triage.diagnosis.diagnosing import Diagnoser
     from triage.ground import glossary
 
-    doctor = Diagnostician(book, settings.method, settings.engine)
+    doctor = Diagnoser(book, settings.method, settings.engine)
     if rule := book.find(name):
         return _explain_rule.explain_rule(rule, capture, doctor, settings.method)
     rows = _explain_marker.find(name, capture)

@@ -77,7 +77,7 @@ def add(
 
     now = int(time.time())
     build = origin.of(commit, branch, os.environ, at, now)
-    doctor = settings.diagnostician()
+    doctor = settings.diagnoser()
     skipped = 0
     with store.opened(history, create=True) as db:
         for path in files:

@@ -89,7 +89,7 @@ def command(
         raise TriageError("--send needs --post", f"choose {either(TRACKERS)}")
     # before any work, so that a wrong file is reported at once
     old = ticket_folder.read_old(Path(since)) if since else []
-    doctor = settings.diagnostician()
+    doctor = settings.diagnoser()
     captures, skipped = [], 0
     for path in files:
         try:

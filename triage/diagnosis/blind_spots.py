@@ -1,7 +1,7 @@
-"""Blind spots: what nobody collected, the rules that wait for it, and how many workloads they wait on.
+"""Blind spots: missing metrics, the rules that need them, and on how many workloads.
 
-Entered block by block, so that a million workloads are never looked at together. Of each block a mask is kept as bits,
-the same mask once: of 200,000 workloads without counters 79 blind spots are one mask, not sixteen million numbers.
+Entered block by block, so that a million workloads are never in memory together. Of each block a mask is kept as bits, the
+same mask once: of 200,000 workloads without counters 79 blind spots are one mask, not sixteen million numbers.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ import numpy as np
 
 from triage.capture.arrays import Indices, Masks
 
-NAMED = 1_000  # workloads named per blind spot; beyond that only the count is given
+MAX_LISTED_WORKLOADS = 1_000  # workloads named per blind spot; beyond that only the count is given
 Wait = tuple[str, tuple[str, ...], Masks]  # (rule id, metrics it waits for, on which workloads of the block)
-_Bits = tuple[tuple[int, bytes], ...]  # per block in which somebody waits: its number, who
+_Bits = tuple[tuple[int, bytes], ...]  # per block with missing metrics: its number, the mask
 
 
 @dataclass(frozen=True, slots=True)
 class BlindSpot:
-    """Metrics nobody collected, the rules that wait for them, and the command that would collect them.
+    """Missing metrics, the rules that need them, and the command that collects them.
 
-    workloads: the first of those concerned; count: how many there are.
+    workloads: the first MAX_LISTED_WORKLOADS of them; count: how many there are.
     """
 
     missing: tuple[str, ...]
@@ -33,7 +33,7 @@ class BlindSpot:
 
 
 class Spots:
-    """Missing metrics with the rules that wait for them and where, over the blocks entered so far."""
+    """Missing metrics with the rules that need them and where, over the blocks entered so far."""
 
     def __init__(self) -> None:
         self._rules: dict[str, set[str]] = {}
@@ -42,7 +42,7 @@ class Spots:
         self._same: dict[bytes, bytes] = {}
 
     def enter(self, rows: Indices, waits: Iterable[Wait]) -> None:
-        """One block: rows are its workloads, ascending from block to block."""
+        """Add one block. rows: its workloads, ascending from block to block; waits: what each rule needs there."""
         seen: dict[str, Masks] = {}
         for rule, metrics, where in waits:
             for metric in metrics:
@@ -53,10 +53,10 @@ class Spots:
             self._where.setdefault(metric, []).append((len(self._rows), self._same.setdefault(bits, bits)))
         self._rows.append(rows)
 
-    def listed(self, collect: Callable[[list[str]], str]) -> list[BlindSpot]:
-        """Metrics that the same rules miss on the same workloads are one spot; most rules first.
+    def spots(self, collect: Callable[[list[str]], str]) -> list[BlindSpot]:
+        """Return the blind spots, most rules first; metrics that the same rules need on the same workloads are one.
 
-        collect: how to get metrics, "" for what this tool does not export.
+        collect: command for some metrics, "" for those this tool does not export.
         """
         merged: dict[tuple[tuple[str, ...], _Bits], list[str]] = {}
         for metric, rules in self._rules.items():
@@ -71,13 +71,13 @@ class Spots:
         return out
 
     def _workloads(self, bits: _Bits) -> tuple[tuple[int, ...], int]:
-        """(the first of them, how many)."""
+        """(first MAX_LISTED_WORKLOADS workloads, number of workloads)."""
         named: list[int] = []
         count = 0
         for block, packed in bits:
             rows = self._rows[block]
             where = np.unpackbits(np.frombuffer(packed, np.uint8), count=len(rows)).view(bool)
             count += int(where.sum())
-            if len(named) < NAMED:
-                named += rows[where][: NAMED - len(named)].tolist()
+            if len(named) < MAX_LISTED_WORKLOADS:
+                named += rows[where][: MAX_LISTED_WORKLOADS - len(named)].tolist()
         return tuple(named), count

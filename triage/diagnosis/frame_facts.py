@@ -37,7 +37,7 @@ Facts = dict[str, tuple[float, str]]  # metric -> (value, formula)
 def frame_capture(capture: Capture, limiter: Codes, lead: tuple[Floats, Indices], book: Rulebook) -> Capture:
     """A one-row Capture of frame-level facts. Their sources are formulas over the workloads.
 
-    lead: per workload, the time its best finding saves and that finding's rule index (-1: none), umbrella rules left out.
+    lead: per workload, the time its root cause saves and the rule index of its evidence (-1: none).
     """
     own = np.nan_to_num(capture.self_ns)
     leaf = capture.leaf
@@ -83,7 +83,7 @@ def frame_capture(capture: Capture, limiter: Codes, lead: tuple[Floats, Indices]
 
 
 def _tiny(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
-    """Ranges shorter than TINY_NS; kernel launches apart from markers, because their remedies differ."""
+    """Ranges shorter than TINY_NS; kernel launches apart from markers, because their fixes differ."""
     # a workload may be a hundred launches of one kernel: what is short is each of them
     calls = np.maximum(capture.calls, 1)
     # copies are short for reasons of their own, and no launch that a graph would save
@@ -212,7 +212,7 @@ def _launches(capture: Capture) -> Masks:
 
 
 def _pairs(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
-    """The passes that would hide each other best, judged by every unit's work: SOL x time of both must fit in one time."""
+    """Pairs of passes that overlap best by every unit's work: SOL x time of both must fit in the time of one."""
     rows = np.flatnonzero(leaf & (own >= MATTERS * total) & ~_launches(capture))
     rows = rows[~np.isin(capture.kinds[rows], ("marker", "frame", "cpu", "copy"))]
     if len(rows) > LONGEST:
@@ -293,7 +293,7 @@ def _on_own_queue(view: View) -> Masks:
 
 
 def _role(capture: Capture, row: int) -> pass_order.Role | None:
-    """What a pass is for, by its own name, else by the markers around it, the nearest first."""
+    """Role of a pass, by its own name, else by the markers around it, nearest first; None if unknown."""
     names = [str(capture.names[row]), *reversed(str(capture.paths[row]).split(SEP))]
     return next((r for r in map(pass_order.role, names) if r is not None), None)
 
@@ -313,7 +313,7 @@ def _passage(capture: Capture, row: int, time: float, unit: str) -> str:
 
 
 def _common(lead: tuple[Floats, Indices], book: Rulebook, total: float) -> Facts:
-    """The rule that is the best finding of most time, umbrella statements left out."""
+    """The rule whose root causes save most time together."""
     saved, rule = lead
     some = (rule >= 0) & (saved > 0)
     if not some.any():

@@ -1,6 +1,6 @@
-"""What became of every rule on the shown workloads: fired, silent, blind, not applicable, overruled - and why.
+"""Outcome of every rule on some workloads: fired, silent, not evaluated (blind), not applicable, overruled.
 
-The one maker of outcomes: reports and `triage explain --on` both ask here.
+Reports and `triage explain --on` both take outcomes from here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from triage.diagnosis.collectability import bare, could_decide
 from triage.diagnosis.diagnosis_result import Diagnosis, Part
 from triage.diagnosis.gain import fractions
 from triage.diagnosis.limiter import Limits, judge
-from triage.diagnosis.root_causes import Fired, Known
+from triage.diagnosis.root_causes import CauseTable, Fired
 from triage.ground.columns import anywhere
 from triage.ground.method import LOW
 from triage.inference.evaluate import (
@@ -45,7 +45,7 @@ Ask = tuple[tuple[str, ...], Masks]  # (metrics to collect, where they are missi
 class Outcomes:
     """Outcomes of every rule on some workloads of one part (rows: ascending indices; default: those that are shown).
 
-    whole: on the capture as a whole instead, where the rules of scope `frame` speak.
+    whole: on the capture as a whole instead, for rules of scope `frame`.
     """
 
     def __init__(self, diagnosis: Diagnosis, part: Part, rows: Indices | None = None, *, whole: bool = False) -> None:
@@ -60,7 +60,7 @@ class Outcomes:
         self._here = setting(self.view)
 
     def lookup(self, index: int) -> Lookup:
-        """Names of a rule over the shown workloads."""
+        """Values of a rule's names over these workloads."""
         if index not in self._lookups:
             self._lookups[index] = Lookup(self.d.book.rules[index], self.view, self.d.method)
         return self._lookups[index]
@@ -72,7 +72,7 @@ class Outcomes:
 
     @cached_property
     def truth(self) -> Truth:
-        """Everything inferred about the workloads (the engine remembers signatures: this is cheap)."""
+        """Everything inferred about these workloads; cheap, because the engine remembers signatures."""
         return infer(self.view, self.engine) if self.engine else Truth()
 
     @property
@@ -82,7 +82,7 @@ class Outcomes:
 
     @property
     def limiter(self) -> Codes:
-        """Limiter classes, by the root cause where no unit tells (position in ground.limiters.LIMITERS)."""
+        """Limiter classes (positions in ground.limiters.LIMITERS), by the root cause where units do not decide."""
         return self.limits.limiter if self.capture is self.part.frame else self.part.limiter[self.rows]
 
     @property
@@ -101,7 +101,7 @@ class Outcomes:
         return out
 
     def _asks(self, index: int) -> list[Ask]:
-        """What a rule waits for, its premises' waiting included; premises build on no circle."""
+        """Missing metrics of a rule and of its premises, and where; premises form no circle."""
         if index not in self.truth.possible:
             return []
         if index not in self._asked:
@@ -123,7 +123,7 @@ class Outcomes:
         return self._asked[index]
 
     def _hopeless(self, index: int) -> Masks:
-        """Where a rule could not decide, whatever was collected."""
+        """Mask of workloads where a rule cannot be evaluated, whatever is collected."""
         if index not in self._dead:
             rule, mask = self.d.book.rules[index], np.zeros(self.view.size, dtype=bool)
             if self.engine:
@@ -138,7 +138,7 @@ class Outcomes:
         return self._dead[index]
 
     def _blind_mask(self, index: int) -> Masks:
-        """Where a rule cannot be excluded, and has not fired."""
+        """Mask of workloads where a rule is neither excluded nor fired."""
         if index not in self.truth.possible:
             return np.zeros(self.view.size, dtype=bool)
         fired = self.truth.fired[index]
@@ -147,22 +147,22 @@ class Outcomes:
         return self.truth.possible[index] & ~fired
 
     def concerns(self, index: int) -> bool:
-        """Is a rule about such captures at all?"""
+        """True if a rule applies to such captures."""
         return may_hold(self.d.book.rules[index].applies, self._here)
 
     def strange(self, index: int) -> bool:
-        """Is a rule about GPUs that this export, which names no vendor, does not look like?
+        """True if a rule is about another vendor than the counters of this export, which names none, suggest.
 
-        Nobody is sent for a counter that their GPU need not have.
+        No report asks for a counter that the GPU may not have.
         """
         about = self.d.book.rules[index].applies.get("vendor")
         return about is not None and "vendor" not in self._here and self._likely_vendors.isdisjoint(about)
 
     @cached_property
     def _likely_vendors(self) -> set[str]:
-        """Vendors that the rules which read the counters here are about; all of them where none fits every share."""
+        """Vendors of the rules that read the counters here; all vendors where none fits every share."""
         readers = self.d.book.readers
-        # shares tell of units; times, counts and ids are everybody's, even where only some vendors' rules read them
+        # shares are of units; times, counts and ids are common to all vendors, even where only some vendors' rules read them
         tell = [m for m in self.capture.facts if m in readers and schema.get(m).unit == "ratio"]
         fit = set(FACTS["vendor"]).intersection(*(readers[m] for m in tell))
         # this project's metrics are named after NVIDIA's: a table in them that might be NVIDIA's is taken for that
@@ -183,7 +183,7 @@ class Outcomes:
         return out
 
     def _waiting(self, index: int) -> Masks:
-        """Where the outcome of a rule is BLIND: what it lacks could be collected, and would decide."""
+        """Mask of workloads where a rule is BLIND: its missing metrics can be collected, and would decide."""
         blind = self._blind_mask(index)
         if not anywhere(blind):
             return blind
@@ -192,18 +192,18 @@ class Outcomes:
         return blind & ~self._hopeless(index) if any(not ask for ask, _ in self._asks(index)) else blind
 
     def decided(self, index: int) -> tuple[Masks, Masks]:
-        """Where the outcome of a rule is FIRED, and where it is SILENT or OVERRULED: what is known of it, without asking why."""
+        """Masks of workloads where a rule is FIRED, and where it is SILENT or OVERRULED."""
         hits = [hit for _, hit in self.truth.overruled.get(index, ())]
         fired = self.truth.fired.get(index, np.zeros(self.view.size, dtype=bool))
         return fired, np.logical_or.reduce([self.silent(index), *hits])
 
     def silent(self, index: int) -> Masks:
-        """Where the outcome of a rule is SILENT: it is about such work, and excluded."""
+        """Mask of workloads where a rule is SILENT: it applies, and its condition is false."""
         here = np.full(self.view.size, self.concerns(index))
         return here & ~self.truth.possible[index] if index in self.truth.possible else here
 
     def waits_for(self, index: int, i: int) -> tuple[str, ...]:
-        """Metrics that a rule misses at position i and that this profiler can export; sorted."""
+        """Missing metrics of a rule at position i that this profiler can export; sorted."""
         return tuple(sorted({m for ask, mask in self._asks(index) if mask[i] for m in ask}))
 
     def overruled_by(self, index: int, i: int) -> str:
@@ -212,14 +212,14 @@ class Outcomes:
 
     @cached_property
     def blind_spots(self) -> list[BlindSpot]:
-        """Missing metrics, the rules that wait for them, and how to collect them; most rules first."""
+        """Missing metrics, the rules that need them, and how to collect them; most rules first."""
         spots = Spots()
         for block in self.blocks():
             spots.enter(block.rows, block._waits())
-        return spots.listed(self.collect)
+        return spots.spots(self.collect)
 
     def blocks(self) -> Iterator[Outcomes]:
-        """Outcomes of all these workloads, of so few at a time that what they work out fits."""
+        """Outcomes of all these workloads, at most BLOCK at a time."""
         if self.view.size <= BLOCK:
             yield self
             return
@@ -227,7 +227,7 @@ class Outcomes:
             yield Outcomes(self.d, self.part, self.rows[start : start + BLOCK])
 
     def _waits(self) -> Iterator[Wait]:
-        """Every rule that is blind on some of the workloads, with what it waits for there."""
+        """Every rule that is blind on some of the workloads, with its missing metrics there."""
         for index in self.truth.possible:
             rule = self.d.book.rules[index]
             if rule.is_concept or not anywhere(blind := self._waiting(index)):
@@ -237,15 +237,15 @@ class Outcomes:
                     yield rule.id, ask, hit
 
     @cached_property
-    def causes(self) -> Known:
-        """The causes that fired on these workloads, and what explains what."""
+    def causes(self) -> CauseTable:
+        """The causes that fired on these workloads, and the links between them."""
         fired: list[Fired] = []
         for index in sorted(self.truth.fired):
             rule = self.d.book.rules[index]
             where = np.flatnonzero(self.truth.fired[index])
             if not rule.is_concept and len(where):
                 fired.append((index, where, fractions(rule, self.lookup(index), where)))
-        return self.d.vocabulary.known(self.view, fired)
+        return self.d.cause_index.table(self.view, fired)
 
     def collect(self, metrics: list[str]) -> str:
         """The command or step that collects metrics with this profiler."""

@@ -52,7 +52,7 @@ def column(view: View, metric: str) -> Floats:
 def geometry(p: Pass, prims: Floats, pixels: Floats, leaf: Masks) -> tuple[float, float]:
     """(primitives, pixels per primitive) over the ranges of a pass that draw; prims, pixels: what reached the rasteriser, as drawn.
 
-    leaf: of every range of the capture, does it hold no other? Counts of markers are those of the ranges within, once more: they
+    leaf: true for ranges of the capture without ranges inside. Counts of markers are those of the ranges within, once more: they
     stand only for a pass none of whose ranges was counted.
     """
     counted = np.isfinite(prims[p.rows]) & np.isfinite(pixels[p.rows])

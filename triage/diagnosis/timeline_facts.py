@@ -20,7 +20,7 @@ _IDLE = {
 
 
 def timeline_facts(t: Timeline, frame_ns: float) -> Facts:
-    """Every fact that the timeline can tell; frame_ns: what shares are of. Without calls of the host no cause is known."""
+    """All facts of a timeline; frame_ns: time that shares are of. Without calls of the host no cause of idle time is known."""
     devices = t.devices
     if frame_ns <= 0:
         return {}
@@ -84,7 +84,7 @@ def timeline_facts(t: Timeline, frame_ns: float) -> Facts:
 
 
 def _of_host(t: Timeline, frame_ns: float, kernels: float) -> Facts:
-    """What is known only where the calls of the host were recorded."""
+    """Facts that need recorded calls of the host."""
     devices, host = t.devices, t.host
     assert host is not None
 

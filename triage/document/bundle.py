@@ -1,6 +1,6 @@
-"""The hand-over to every renderer: all a report may say, as plain data, fetched before its first byte is written.
+"""Interface to the renderers: all that a report shows, as plain data, fetched before its first byte is written.
 
-No object in it infers, opens a file or can fail; a renderer sees a Bundle and nothing else.
+No object in it infers, opens a file or raises; a renderer sees a Bundle and nothing else.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from triage.capture.arrays import Codes, Floats, Indices, Masks
 from triage.document.entries import (
     BlindSpotEntry,
-    CauseEntry,
     FindingEntry,
     FrameEntry,
     Head,
@@ -26,14 +25,12 @@ from triage.document.entries import (
     PassEntry,
     QualityEntry,
     Result,
-    RooflineEntry,
     RuledOutEntry,
-    RuleEntry,
-    StepEntry,
     TimesEntry,
     WorkloadEntry,
 )
 from triage.document.finding_rows import Row
+from triage.document.page_entries import CauseEntry, RooflineEntry, RuleEntry, StepEntry
 
 Entry: TypeAlias = Mapping[str, Any]  # an entry of any kind
 MOST_PASSES = 200  # of a capture that are listed, the longest
@@ -115,17 +112,13 @@ class Workloads(Sequence[WorkloadEntry]):
         """The columns of each capture."""
 
 
-class Question(Protocol):
+@dataclass(frozen=True, slots=True)
+class Question:
     """One question over all workloads of a capture. shape: position in `Decisions.templates` of its step, -1 where it is not
-    asked. number: the ratio its value is, NaN for none."""
+    asked. number: the ratio in its value, NaN for none."""
 
-    @property
-    def shape(self) -> Indices:
-        """See above."""
-
-    @property
-    def number(self) -> Floats:
-        """See above."""
+    shape: Indices
+    number: Floats
 
 
 class Decisions(Protocol):
@@ -252,7 +245,7 @@ def whole_capture(name: str, duration_ns: float | None) -> WorkloadEntry:
 
 
 class ById(Mapping[str, WorkloadEntry]):
-    """Workload id -> entry, made when it is asked for: of 200,000 a report looks up a few.
+    """Workload id -> entry, made on access: of 200,000 a report looks up a few.
 
     works: of a finished document too, whose entries are plain. more: entries that are no workloads.
     """

@@ -1,7 +1,7 @@
 """The result (schema triage/1) as types: one TypedDict per JSON object, its keys in the order in which they are written.
 
-What each key holds, its unit and its range stand in result.schema.json, which a test holds against these types. Words of a
-fixed list are `Annotated` with that list; entries below `Result` are what reports show beside it.
+result.schema.json has the meaning, unit and range of each key; a test compares it with these types. Words of a fixed list are
+`Annotated` with that list.
 """
 
 from __future__ import annotations
@@ -9,19 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, NotRequired, TypeAlias, TypedDict, final
 
-from triage.ground.gap_reasons import GAP_WORDS
+from triage.document.trace_entries import DeviceEntry, KernelEntry
 from triage.ground.limiters import BANDS, CLASSES, CONFIDENCE, GRADES, LEVELS
 from triage.ground.method import REVISIONS
 
 SCHEMA = "triage/1"
 OPERATORS = ("<", "<=", ">", ">=", "==", "!=", "is")
 VERDICTS = ("root", "named", "ruled out", "blind", "not seen", "no cause")  # on a cause that the profiler names
-STATES = ("limits", "passes", "not measured", "noted")  # of a step: what its number says about the workload
 
 Level: TypeAlias = Annotated[str, LEVELS]
 Confidence: TypeAlias = Annotated[str, tuple(CONFIDENCE)]
 LimiterClass: TypeAlias = Annotated[str, CLASSES]
-GapCause: TypeAlias = Annotated[str, tuple(GAP_WORDS)]
 
 
 class ToolEntry(TypedDict):
@@ -61,78 +59,6 @@ class LimiterEntry(TypedDict):
     limiter_class: LimiterClass
     self_ns: float | None
     share: float | None
-
-
-class GapClassEntry(TypedDict):
-    """Idle time of one class on one device."""
-
-    cause: GapCause
-    total_ns: int
-    count: int
-    led_ns: int
-    blamed_ns: int
-
-
-class GapEntry(TypedDict):
-    """One stretch of idle time."""
-
-    start_ns: int
-    length_ns: int
-    cause: GapCause
-    led_by: GapCause
-    call: str | None
-    before: str
-    after: str
-    before_id: str | None
-    after_id: str | None
-
-
-class DeviceEntry(TypedDict):
-    """The timeline of one device."""
-
-    name: str | None
-    span_ns: int
-    busy_ns: int
-    idle_ns: int
-    gap_count: int
-    largest_gap_ns: int
-    gaps: list[GapClassEntry]
-    longest_gaps: list[GapEntry]
-    kernels: int
-    kernel_ns: int
-    median_kernel_ns: float | None
-    short_kernel_share: float | None
-    copies: int
-    copy_busy_ns: int
-    copy_hidden_ns: int
-    h2d_bytes: int
-    d2h_bytes: int
-    d2d_bytes: int
-    pageable_copies: int
-    small_copies: int
-    memsets: int
-    graph_launches: int
-    streams: int
-    overlap_ns: int
-    elsewhere_ns: int
-    collective_ns: int
-    collective_wait_ns: int
-    before_ns: int
-    after_ns: int
-    lanes: dict[str, list[float]]
-
-
-class KernelEntry(TypedDict):
-    """All launches of one kernel of a trace."""
-
-    capture: str
-    name: str
-    function: str | None
-    launches: int
-    total_ns: int
-    share: float | None
-    skip: int | None
-    profile: str | None
 
 
 class FrameEntry(TypedDict):
@@ -454,65 +380,3 @@ class Result(Head):
     ruled_out: list[RuledOutEntry]
     blind_spots: list[BlindSpotEntry]
     quality: list[QualityEntry]
-
-
-class ThresholdEntry(TypedDict):
-    """A threshold in force. house: without a source."""
-
-    name: str
-    value: float
-    unit: str
-    why: str
-    house: bool
-
-
-class RuleEntry(TypedDict):
-    """A rule that fired or is ruled out, as its page in a report shows it."""
-
-    id: str
-    name: str
-    title: str
-    summary: str
-    thresholds: list[ThresholdEntry]
-    cites: list[CiteEntry]
-
-
-class LookalikeEntry(TypedDict):
-    """A cause that looks the same, and how to tell it apart."""
-
-    title: str
-    how: str
-
-
-class CauseEntry(TypedDict):
-    """A cause, as its page in a report shows it. explains: titles of its effects."""
-
-    id: str
-    title: str
-    meaning: str
-    explains: list[str]
-    confused_with: list[LookalikeEntry]
-    rules: list[str]
-    cites: list[CiteEntry]
-
-
-class RooflineEntry(TypedDict):
-    """A workload under the roofs of its GPU. intensity: FLOP/byte. rate, peak: FLOP/s of the precision with the higher rate.
-    bandwidth: byte/s. None: unknown."""
-
-    intensity: float
-    rate: float
-    precision: str
-    peak: float | None
-    bandwidth: float | None
-
-
-class StepEntry(TypedDict):
-    """One question of a decision path: the metric asked about ("" for none), its value and the edge in words, the answer."""
-
-    ask: str
-    metric: str
-    value: str
-    edge: str
-    answer: str
-    state: Annotated[str, STATES]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TypedDict
 
-from triage.document.entries import DeviceEntry, FrameEntry, GapEntry, KernelEntry
+from triage.document.entries import FrameEntry
+from triage.document.trace_entries import DeviceEntry, GapEntry, KernelEntry
 from triage.ground.gap_reasons import GAP_WORDS
 
 MAX_GAPS = 10

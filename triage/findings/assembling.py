@@ -13,13 +13,14 @@ from triage import dialects
 from triage.diagnosis.diagnosis_result import Diagnosis
 from triage.diagnosis.outcomes import Outcomes
 from triage.document.bundle import Bundle
-from triage.document.entries import SCHEMA, BlindSpotEntry, Head, RooflineEntry, RuledOutEntry
+from triage.document.entries import SCHEMA, BlindSpotEntry, Head, RuledOutEntry
+from triage.document.page_entries import RooflineEntry
 from triage.findings import frame_entries, pass_entries, reference_entries
 from triage.findings.cause_chains import Causes
 from triage.findings.decision_paths import Ways
 from triage.findings.finding_types import Finding
 from triage.findings.reasons import ruled_out
-from triage.findings.roofline import placed, roofline
+from triage.findings.roofline import roofline, with_flops
 from triage.findings.shown_findings import findings
 from triage.findings.todo_entries import groups, todo_lists
 from triage.findings.workloads import ShownWorkloads
@@ -40,7 +41,7 @@ class Listing:
 
 def listing(d: Diagnosis) -> Listing:
     """The findings that a report lists. Raises BadCapture when an input changed since it was read."""
-    with speaking(names=whose(d)):
+    with speaking(names=terminology_of(d)):
         outcomes = [Outcomes(d, part) for part in d.parts]
         items = [i for _, _, some in groups(d) for i in some]
         places = {(p, int(d.parts[p].firings.workload[k])) for p, k in d.order} | {i.workloads[0] for i in items}
@@ -55,11 +56,11 @@ def bundle(d: Diagnosis, made: Listing | None = None, *, ways: bool = True) -> B
     matters from 100,000 workloads on. Raises what `listing` raises.
     """
     made = made or listing(d)
-    with speaking(names=whose(d)):
+    with speaking(names=terminology_of(d)):
         return _bundle(d, made, ways)
 
 
-def whose(d: Diagnosis) -> tuple[str, ...]:
+def terminology_of(d: Diagnosis) -> tuple[str, ...]:
     """Vendor terms that fit all captures (terminology.Voice.names); empty where their GPUs are of several vendors."""
     found = {names_of(gpu_facts(p.view)) for p in d.parts}
     return found.pop() if len(found) == 1 else ()
@@ -99,12 +100,12 @@ def _bundle(d: Diagnosis, made: Listing, ways: bool) -> Bundle:
         causes=reference_entries.causes(d, {f["cause"] for f in listed} | {i["cause"] for i in todo}),
         chosen=d.top is not None,
         item=_item(d),
-        whose=whose(d),
+        whose=terminology_of(d),
     )
 
 
 def _rooflines(outcomes: Sequence[Outcomes]) -> dict[str, RooflineEntry]:
-    known = ((o.ids[int(o.rows[i])], roofline(o.view, i)) for o in outcomes for i in placed(o.view).tolist())
+    known = ((o.ids[int(o.rows[i])], roofline(o.view, i)) for o in outcomes for i in with_flops(o.view).tolist())
     return {name: roof for name, roof in known if roof is not None}
 
 

@@ -9,23 +9,23 @@ import numpy as np
 from triage import schema
 from triage.diagnosis.diagnosis_result import Diagnosis, Item, Part
 from triage.diagnosis.outcomes import Outcomes
-from triage.diagnosis.root_causes import Known
+from triage.diagnosis.root_causes import CauseTable
 from triage.document.entries import LinkEntry
-from triage.findings.evidence import at, held
+from triage.findings.evidence import at, holding_checks
 from triage.findings.finding_types import Check, Finding, Origin
 from triage.ground.terminology import said
 from triage.inference.evaluate import Lookup
 
 
 class Causes:
-    """What led to what on the workloads that findings are about. outcomes: one per part, of what is shown.
+    """Causes and their effects on the workloads with findings. outcomes: one per part, of the shown workloads.
 
-    place: per part, the position of each of these workloads in what is known of them.
+    place: per part, the position of each of these workloads in its cause table.
     """
 
     def __init__(self, d: Diagnosis, outcomes: Sequence[Outcomes], places: Iterable[tuple[int, int]]) -> None:
-        """places: (part, workload) of what is listed and of what speaks for the items of the to-do lists."""
-        self.d, self.names = d, d.vocabulary.names
+        """places: (part, workload) of the listed findings and of the worst workloads of the to-do items."""
+        self.d, self.names = d, d.cause_index.names
         self.code = {name: i for i, name in enumerate(self.names)}
         self.place: list[dict[int, int]] = []
         self._among: list[Outcomes] = []
@@ -36,7 +36,7 @@ class Causes:
             same = part.few or rows == shown.rows.tolist()
             self._among.append(shown if same else Outcomes(d, part, np.array(rows, dtype=np.int64)))
 
-    def _known(self, part: int) -> Known:
+    def _known(self, part: int) -> CauseTable:
         return self.d.parts[part].known or self._among[part].causes
 
     def explanation(self, part: Part, workload: int, cause: str) -> tuple[bool, str | None]:
@@ -45,7 +45,7 @@ class Causes:
         known = part.whole if workload < 0 else self._known(part.number)
         row = known.rows.get(code)
         by = -1 if row is None else int(row.by[0 if workload < 0 else self.place[part.number][workload]])
-        return by < 0 and not self.d.vocabulary.verdict[code], self.names[by] if by >= 0 else None
+        return by < 0 and not self.d.cause_index.verdict[code], self.names[by] if by >= 0 else None
 
     def links(self, item: Item, f: Finding, found: Sequence[Finding]) -> list[LinkEntry]:
         """The chain of an item's worst workload, root first, each cause with one number."""
@@ -64,7 +64,7 @@ class Causes:
         return out
 
     def _evidence(self, part: int, w: int, cause: int) -> list[Check]:
-        """What a cause rests on where no finding of it is listed; cells are left out."""
+        """Evidence of a cause without a listed finding; cells are left out."""
         i, whole = self.place[part][w], self.d.parts[part]
         rule = self.d.book.rules[int(self._known(part).rows[cause].rule[i])]
         view = whole.view if whole.known else self._among[part].view
@@ -72,7 +72,7 @@ class Causes:
         def origin(metric: str) -> Origin:
             return Origin(metric, at(view[metric], i), schema.get(metric).unit)
 
-        return held(rule, self.d.method, Lookup(rule, view, self.d.method), i, origin)
+        return holding_checks(rule, self.d.method, Lookup(rule, view, self.d.method), i, origin)
 
     def _chain(self, part: int, w: int) -> list[int]:
         leader = int(self.d.parts[part].leaders.cause[w])
@@ -89,5 +89,5 @@ class Causes:
 
 
 def _flag(metric: str) -> bool:
-    """Does a metric say what something is, and not how much of it there is?"""
+    """True if a metric is a flag, not a quantity."""
     return schema.known(metric) and schema.get(metric).is_flag

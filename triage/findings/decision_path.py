@@ -7,7 +7,6 @@ which names its step under `path:` (--set included), so the way never disagrees 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -17,7 +16,8 @@ from triage.capture.arrays import Floats, Indices, Masks, distinct
 from triage.derive.sm_activity import losses
 from triage.diagnosis.diagnosis_result import Diagnosis
 from triage.diagnosis.outcomes import Outcomes
-from triage.document.entries import STATES, StepEntry
+from triage.document.bundle import Question
+from triage.document.page_entries import STATES, StepEntry
 from triage.ground.method import CLUSTER, GOOD_HIT_RATE, GREAT_HIT_RATE
 from triage.ground.phrasing import points, whole_percent
 from triage.ground.terminology import said
@@ -52,22 +52,12 @@ class Shape(NamedTuple):
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """One question of all workloads. shape: which of `Decisions.shapes` it became, -1 where it is not asked. number: the
-    ratio its value speaks of, NaN for none.
-    """
-
-    shape: Indices
-    number: Floats
-
-
 # where, metric, value, edge, answer, state: the first that holds is a workload's
 Branch = tuple[Masks, str, str, str, str, str]
 
 
 class Decisions:
-    """Ways of the workloads that some outcomes are about, question by question."""
+    """Decision paths of the workloads of some outcomes, question by question."""
 
     def __init__(self, d: Diagnosis, outcomes: Outcomes) -> None:
         self.d, self.view = d, outcomes.view
@@ -90,7 +80,7 @@ class Decisions:
         return float("nan") if rule is None else rule.threshold(rule.path[step], self.d.method)
 
     def steps(self, i: int) -> list[StepEntry]:
-        """The way of the i-th workload."""
+        """The decision path of the i-th workload."""
         asked = [(q.shape[i], q.number[i]) for q in self.questions if q.shape[i] >= 0]
         return [_step(self.shapes[k], float(n)) for k, n in asked]
 
@@ -127,8 +117,8 @@ class Decisions:
         for where, *words in branches:
             free = where & (out < 0)
             if free.any():
-                metric, *told = words
-                shape = Shape(said(ask), metric, *map(said, told))
+                metric, *texts = words
+                shape = Shape(said(ask), metric, *map(said, texts))
                 out[free] = self._known.setdefault(shape, len(self._known))
         return Question(out, np.asarray(number, dtype=np.float64))
 
@@ -152,23 +142,23 @@ class Decisions:
         return self._ask("Top SOL", top, branches)
 
     def _near(self, known: Masks) -> Question:
-        def told(first: str, second: str) -> tuple[str, ...]:
+        def answer(first: str, second: str) -> tuple[str, ...]:
             return "sol.top", first, "", f"next: {second}" if second else "no other unit close", NOTED
 
-        return self._of_clusters(f"Top units within {points(CLUSTER)}", known, told)
+        return self._of_clusters(f"Top units within {points(CLUSTER)}", known, answer)
 
     def _fixed(self, where: Masks) -> Question:
-        def told(first: str, _: str) -> tuple[str, ...]:
+        def answer(first: str, _: str) -> tuple[str, ...]:
             return "", first, "", "no: a fixed-function unit is on top", NOTED
 
-        return self._of_clusters("SM or its memory path on top?", where, told)
+        return self._of_clusters("SM or its memory path on top?", where, answer)
 
-    def _of_clusters(self, ask: str, where: Masks, told: Callable[[str, str], tuple[str, ...]]) -> Question:
+    def _of_clusters(self, ask: str, where: Masks, answer: Callable[[str, str], tuple[str, ...]]) -> Question:
         """A question whose answer the clusters are. Of these there may be hundreds: each workload looks its own up."""
         codes, clusters = self._clusters
         of = np.full(len(clusters), -1, dtype=np.int64)
         for k in distinct(codes[where]):
-            metric, *words = told(*clusters[k])
+            metric, *words = answer(*clusters[k])
             of[k] = self._known.setdefault(Shape(said(ask), metric, *map(said, words)), len(self._known))
         return Question(np.where(where, of[codes], -1), self._none)
 
@@ -178,7 +168,7 @@ class Decisions:
 
     @cached_property
     def _clusters(self) -> tuple[Indices, list[tuple[str, str]]]:
-        """Which units stand in the first and second cluster: a number per workload, and the names behind each."""
+        """First and second cluster of units: a number per workload, and the unit names of each number."""
         c = self.clusters
         codes = np.zeros(self.view.size, dtype=np.int64)
         names: list[tuple[list[str], list[str]]] = [([], [])]
@@ -202,7 +192,7 @@ class Decisions:
             names = grown
         return codes, [(" + ".join(first), " + ".join(second)) for first, second in names]
 
-    def _told(self, where: Masks, metric: str, bad: str, limit: float, yes: str, no: str) -> list[Branch]:
+    def _branches(self, where: Masks, metric: str, bad: str, limit: float, yes: str, no: str) -> list[Branch]:
         """Branches of a question about one metric and one limit."""
         value, edge = self.at(metric), show(limit, "ratio")
         hit = value > limit if bad == ">" else value < limit
@@ -218,10 +208,10 @@ class Decisions:
         yes, no = "SMs idle: imbalance, small dispatches or pipeline drains", "SMs have work"
         screen, geometry = self.limit("sm-active-screen"), self.limit("sm-active-geometry")
         return [
-            self._ask("GPU idle?", self.at("gpu.idle"), self._told(where, "gpu.idle", ">", idle, "CPU-bound", "not CPU-bound")),
+            self._ask("GPU idle?", self.at("gpu.idle"), self._branches(where, "gpu.idle", ">", idle, "CPU-bound", "not CPU-bound")),
             self._ask("SMs active?", self.at("sm.active"), [
-                *self._told(where & strict, "sm.active", "<", screen, yes, no),
-                *self._told(where & ~strict, "sm.active", "<", geometry, yes, no),
+                *self._branches(where & strict, "sm.active", "<", screen, yes, no),
+                *self._branches(where & ~strict, "sm.active", "<", geometry, yes, no),
             ]),
         ]  # fmt: skip
 
@@ -245,7 +235,7 @@ class Decisions:
         full = where & (value > saturated)
         waits = where & np.isfinite(value) & ~full
         low = self.limit("occupancy")
-        slots = self._told(
+        slots = self._branches(
             waits & open_, "sm.occupancy", "<", low, "too few warps to hide latency", "occupancy is not the limit"
         )
         return [

@@ -1,4 +1,4 @@
-"""The way of each workload through the method's tree: question by question over all, or the steps of one."""
+"""Decision paths of all workloads: question by question over all, or the steps of one."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from functools import cached_property
 
 from triage.diagnosis.diagnosis_result import Diagnosis
 from triage.diagnosis.outcomes import EXPLAINED, Outcomes
-from triage.document.entries import StepEntry
+from triage.document.page_entries import StepEntry
 from triage.findings.decision_path import Decisions
 from triage.findings.guide import Guide
 
 
 class Ways(Mapping[str, list[StepEntry]]):
-    """Workload id -> steps, made when they are asked for.
+    """Workload id -> steps, made on access.
 
     decisions: per capture, the questions of the tree over its shown workloads. guides: per capture, the further steps of
-    kernels through NVIDIA's guide; where there are more than EXPLAINED of them nobody walks every kernel's way.
+    kernels through NVIDIA's guide; left out for more than EXPLAINED workloads.
     """
 
     def __init__(self, d: Diagnosis, outcomes: Sequence[Outcomes]) -> None:

@@ -102,29 +102,8 @@ class EntryView:
         return f"<{', '.join(f'{key} {value!r}' for key, value in self.entry.items())}>"
 
 
-class Gain(EntryView):
-    """Saving of a finding: fractions (0-1) of the workload's self time, and what that is in the frame."""
-
-    fraction: float
-    low: float
-    bound: float
-    share: float
-    speedup: float
-
-    @property
-    def saved_ns(self) -> float:
-        """Time saved in ns; NaN without times."""
-        saved: float | None = self.entry["saved_ns"]
-        return float("nan") if saved is None else saved
-
-    @property
-    def scope(self) -> str:
-        """What the fractions are of: workload, frame, idle."""
-        return str(self.entry["of"])
-
-
 class Finding(EntryView):
-    """One rule that fired on one workload: every key of its entry in the result is an attribute, such as `message`.
+    """One rule that fired on one workload: every key of its entry in the result is an attribute, such as `gain`.
 
     rule: the rule itself. part: index of the capture; workload: index in it, -1 for the whole capture. evidence: the
     comparisons with exact values. row: the finding under finding_rows.COLUMNS.
@@ -135,6 +114,7 @@ class Finding(EntryView):
     level: str
     confidence: str
     message: str
+    gain: EntryView | None
     because: tuple[str, ...]
     advice: tuple[str, ...]
     caveats: tuple[str, ...]
@@ -156,17 +136,6 @@ class Finding(EntryView):
     def workload_name(self) -> str:
         """Name of the workload as exported; `frame` for the whole capture."""
         return str(self.row[COLUMNS.index("name")])
-
-    @property
-    def code(self) -> tuple[tuple[str, str], ...]:
-        """Examples: (language, text)."""
-        return tuple((c["language"], c["text"]) for c in self.entry["code"])
-
-    @property
-    def gain(self) -> Gain | None:
-        """What the fix saves; None where no estimate is possible."""
-        gain = self.entry["gain"]
-        return None if gain is None else Gain(gain)
 
     def __repr__(self) -> str:
         saves = f", saves {self.gain.fraction:.0%} of it" if self.gain else ""

@@ -15,7 +15,7 @@ import numpy as np
 
 from triage.capture.arrays import Codes
 from triage.diagnosis.outcomes import Outcomes
-from triage.document.entries import StepEntry
+from triage.document.page_entries import StepEntry
 from triage.findings.decision_path import LIMITS, NOTED, OPEN, PASSES
 from triage.findings.reasons import Reasons
 from triage.findings.text_fields import sentence
@@ -83,7 +83,7 @@ class Guide:
         self._codes: dict[int, Codes] = {}
 
     def concerns(self, i: int) -> bool:
-        """Is the i-th workload a kernel on an NVIDIA GPU?"""
+        """True if the i-th workload is a kernel on an NVIDIA GPU."""
         return self._holds(concerns(), i)
 
     def _holds(self, concept: str, i: int) -> bool:
@@ -95,7 +95,7 @@ class Guide:
         return int(self._codes[index][i])
 
     def steps(self, i: int) -> list[StepEntry]:
-        """One step per decision: what fired, what nobody measured, else that nothing speaks for it. Empty for no kernel."""
+        """One step per decision: fired rules, missing counters, else no evidence. Empty for other work."""
         return [self._decision(d, i) for d in decisions() if self._asked(d)] if self.concerns(i) else []
 
     def checks(self, i: int) -> list[tuple[Decision, list[StepEntry]]]:
@@ -112,9 +112,9 @@ class Guide:
         codes = [(k, self._code(k, i)) for name in d.rules if (k := self.index.get(name, -1)) >= 0]
         book, ask = self.o.d.book, f"{d.id}: {d.ask}"
         fired = [book.rules[k] for k, code in codes if code == FIRED]
-        said = [lower_first(r.title) for r in fired if not r.is_concept] or [lower_first(r.title) for r in fired]
-        if said:
-            return _step(ask, "", "; ".join(said), LIMITS if any(not r.is_concept for r in fired) else NOTED)
+        titles = [lower_first(r.title) for r in fired if not r.is_concept] or [lower_first(r.title) for r in fired]
+        if titles:
+            return _step(ask, "", "; ".join(titles), LIMITS if any(not r.is_concept for r in fired) else NOTED)
         asked = [code for k, code in codes if self.o.concerns(k)]
         unknown = sum(code in (BLIND, NOT_APPLICABLE) for code in asked)
         if unknown == len(asked):
@@ -125,7 +125,7 @@ class Guide:
         return _step(ask, "", f"no findings{rest}", PASSES)
 
     def _fired(self, name: str, i: int) -> bool:
-        """Does a rule that reports something speak here?"""
+        """True if a rule that reports something fired here."""
         index = self.index.get(name, -1)
         return index >= 0 and not self.o.d.book.rules[index].is_concept and self._code(index, i) == FIRED
 
@@ -138,10 +138,10 @@ class Guide:
         fired = [index for index, code in codes if code == FIRED]
         if fired:
             rules = [book.rules[k] for k in fired]
-            said = "; ".join(lower_first(r.title) for r in rules)
+            titles = "; ".join(lower_first(r.title) for r in rules)
             spoken = next((r for r in rules if not r.is_concept), None)
             text = sentence(spoken.finding, spoken, self.o.lookup(self.index[spoken.name]), i) if spoken else ""
-            return _step(ask, said, text or said, LIMITS if spoken else NOTED)
+            return _step(ask, titles, text or titles, LIMITS if spoken else NOTED)
         overruled = next((k for k, code in codes if code == OVERRULED), None)
         if overruled is not None:
             return _step(ask, "", self._reasons.why_overruled(overruled, i), PASSES)

@@ -1,7 +1,7 @@
-"""Which lines or instructions a finding is about, where the export counts them.
+"""Source lines or instructions of a finding, where the export counts them.
 
-A finding rests on metrics; the first of them that is also counted per instruction says where it comes from. Causes of the
-launch or of the host have no place in a kernel's code; for too little occupancy it is where the warps wait.
+The first metric of its evidence that is also counted per instruction gives the place. Causes of the launch or of the host
+have no place in a kernel's code; for low occupancy it is where the warps stall.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from triage.rulebook.cause import Cause
 
 _WAITING = "stall.top_share"
 _EVIDENCE = ("memory", "latency", "compute")  # families whose evidence is about instructions
-_WAITS = ("occupancy",)  # families about who covers the waiting
+_WAITS = ("occupancy",)  # families about hiding latency
 
 
 def locations(capture: Capture, workload: int, cause: Cause | None, checks: Sequence[Check]) -> list[LocationEntry]:
-    """Places of one finding on a workload, those with most of it first; of its longest launch where it has several."""
+    """Places of one finding on a workload, largest share first; of its longest launch where it has several."""
     locate = capture.table.locate
     if locate is None or workload < 0 or cause is None:
         return []

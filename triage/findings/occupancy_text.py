@@ -1,4 +1,4 @@
-"""Occupancy theory as words: what limits residency and the nearest step that would help."""
+"""Occupancy in words: its limiter and the nearest step that helps."""
 
 from __future__ import annotations
 

@@ -19,9 +19,7 @@ from triage.ground.limiters import CLASSES
 from triage.ground.terminology import said
 from triage.reading.pass_tree import CALL, Pass, passes
 
-MAX_UNMEASURED_SHARE = (
-    0.05  # house judgement: with more of a pass's time without its counter a sum does not stand for the pass
-)
+MAX_UNMEASURED_SHARE = 0.05  # heuristic: with more of a pass's time without its counter a sum is no sum of the pass
 # counts that add up over the ranges of a pass
 COUNTS = {
     "draws": "draw.count",
@@ -47,7 +45,7 @@ def _entries(d: Diagnosis, part: Part) -> list[PassEntry]:
     # one range after the other without markers around them are no passes of their own
     if len(found) < 2:
         return []
-    columns = _Columns.of(part.capture)
+    columns = _Columns.read(part.capture)
     longest = sorted(range(len(found)), key=lambda i: (-found[i].time_ns, i))[:MOST_PASSES]
     return [_entry(d, part, found[i], columns) for i in sorted(longest)]
 
@@ -65,7 +63,7 @@ class _Columns:
     leaf: Masks
 
     @classmethod
-    def of(cls, capture: Capture) -> _Columns:
+    def read(cls, capture: Capture) -> _Columns:
         view = View(capture)
         return cls(
             {name: column(view, metric) for name, metric in COUNTS.items()},
@@ -89,7 +87,7 @@ def _entry(d: Diagnosis, part: Part, p: Pass, columns: _Columns) -> PassEntry:
     moved = None if read is None or written is None else read + written
     saved = part.leaders.likely[rows] * own[rows]
     lead = _lead(part.leaders.cause[rows], saved)
-    cause = d.vocabulary.names[lead] if lead >= 0 else None
+    cause = d.cause_index.names[lead] if lead >= 0 else None
     total = c.frame_ns
     return {
         "capture": c.input.path,

@@ -1,6 +1,6 @@
 """The profiler's rule results against triage: same root cause, also found, ruled out and why, or not found.
 
-Which cause a rule of Nsight Compute speaks of stands in nvidia_rules.toml beside this file.
+nvidia_rules.toml maps the rules of Nsight Compute to causes.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from triage.ground.phrasing import whole_percent
 from triage.inference.evaluate import BLIND, OVERRULED, SILENT
 
 _FILE = Path(__file__).resolve().parent / "nvidia_rules.toml"
-# what we say of a cause that the profiler named, from agreement to silence
+# verdicts on a cause that the profiler names, from agreement to no evidence
 ROOT, NAMED, RULED_OUT, BLIND_TO, UNSEEN, NO_CAUSE = VERDICTS
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """What a profiler's rule speaks of. says: lower-case pieces of its sentence, none for any. ours: name of the rule here
-    that asks the same. estimates: of what its figure is a share, "" for unknown."""
+    """Causes behind a profiler's rule. says: lower-case pieces of its sentence, none for any. ours: name of the rule here
+    with the same condition. estimates: of what its figure is a share, "" for unknown."""
 
     name: str
     says: tuple[str, ...]
@@ -37,9 +37,9 @@ class Topic:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """One opinion held against the diagnosis. causes: what it may speak of, none for a roll-up; cause: the one of them that
-    was found here, "" for none; verdict: one of VERDICTS; why: in words; ours: fraction of time, None without one."""
+class ComparedOpinion:
+    """One opinion compared with the diagnosis. causes: those it may mean, none for a roll-up; cause: the one of them that
+    fired here, "" for none; verdict: one of VERDICTS; why: in words; ours: fraction of time, None without one."""
 
     opinion: Opinion
     causes: tuple[str, ...]
@@ -64,7 +64,7 @@ def _pieces(says: str | list[str]) -> tuple[str, ...]:
 
 
 def topic(rule: str, text: str) -> Topic | None:
-    """What a rule's sentence speaks of; None for a roll-up or a rule that names no cause."""
+    """Causes behind a rule's sentence; None for a roll-up or a rule without a cause."""
     low = " ".join(text.lower().split())
     for t in topics():
         # older versions have one rule per stall reason: CPIStallBarrier
@@ -78,7 +78,7 @@ class SecondOpinion:
     """Opinions about the workloads of some outcomes."""
 
     def __init__(self, outcomes: Outcomes) -> None:
-        self.o, self.names = outcomes, outcomes.d.vocabulary.names
+        self.o, self.names = outcomes, outcomes.d.cause_index.names
         self._reasons = Reasons(outcomes)
         self.code = {name: i for i, name in enumerate(self.names)}
         self.rules: dict[str, list[int]] = {}
@@ -87,25 +87,25 @@ class SecondOpinion:
                 self.rules.setdefault(rule.cause, []).append(index)
         self.place = {int(w): i for i, w in enumerate(outcomes.rows)}
 
-    def heard(self, opinion: Opinion, w: int) -> Heard:
+    def compare(self, opinion: Opinion, w: int) -> ComparedOpinion:
         """One opinion about the workload of index w."""
         found = topic(opinion.rule, opinion.text)
         if found is None or w not in self.place:
-            return Heard(opinion, (), "", NO_CAUSE, "", None)
+            return ComparedOpinion(opinion, (), "", NO_CAUSE, "", None)
         i = self.place[w]
-        ours = self._found(found.causes, w, i)
+        ours = self._cause_here(found.causes, w, i)
         if ours is None:
             verdict, why = self._absent(found, i)
             if verdict == RULED_OUT and opinion.speedup is not None and found.estimates:
                 why += f"; profiler's estimate: {found.estimates}"
-            return Heard(opinion, found.causes, "", verdict, why, None)
+            return ComparedOpinion(opinion, found.causes, "", verdict, why, None)
         cause, root = ours
         row = self.o.causes.rows[self.code[cause]]
         mine = float(row.likely[i])
-        why = self._compare(opinion, found, cause, i)
-        return Heard(opinion, found.causes, cause, ROOT if root else NAMED, why, mine)
+        why = self._difference(opinion, found, cause, i)
+        return ComparedOpinion(opinion, found.causes, cause, ROOT if root else NAMED, why, mine)
 
-    def _found(self, causes: tuple[str, ...], w: int, i: int) -> tuple[str, bool] | None:
+    def _cause_here(self, causes: tuple[str, ...], w: int, i: int) -> tuple[str, bool] | None:
         """(cause, does it lead) of those that fired here: the leader first, then in the order of the topic."""
         leader = int(self.o.part.leaders.cause[w])
         if leader >= 0 and self.names[leader] in causes:
@@ -117,8 +117,8 @@ class SecondOpinion:
                 return name, False
         return None
 
-    def _compare(self, opinion: Opinion, found: Topic, cause: str, i: int) -> str:
-        """Why the two figures differ, or what the cause is a consequence of."""
+    def _difference(self, opinion: Opinion, found: Topic, cause: str, i: int) -> str:
+        """Why the two estimates differ, or the cause that explains this one."""
         row = self.o.causes.rows[self.code[cause]]
         by = int(row.by[i])
         rule = self.o.d.book.rules[int(row.rule[i])]
@@ -135,10 +135,10 @@ class SecondOpinion:
         return "; ".join(parts)
 
     def _absent(self, found: Topic, i: int) -> tuple[str, str]:
-        """Why none of the causes was found: overruled, a condition that fails, or what nobody measured.
+        """Why none of the causes fired: overruled, a failed condition, or missing counters.
 
-        The rule that asks the same decides; that another kind of evidence is missing rules nothing out. Others may be
-        overruled, which excludes their cause, and speak where that rule does not apply.
+        The rule with the same condition decides; other kinds of missing evidence rule nothing out. Other rules may be
+        overruled, which excludes their cause, and count where that rule does not apply.
         """
         book = self.o.d.book
         mine = [k for k, r in enumerate(book.rules) if r.name == found.ours]
@@ -161,7 +161,7 @@ class SecondOpinion:
         return (RULED_OUT, premise) if premise else (UNSEEN, "no rule gives evidence of it here")
 
 
-def best(opinions: list[Heard]) -> Heard | None:
+def best(opinions: list[ComparedOpinion]) -> ComparedOpinion | None:
     """The most promising one that names a cause: the largest estimate of the whole workload, else of a part of it."""
     named = [h for h in opinions if h.causes and h.opinion.speedup is not None and np.isfinite(h.opinion.speedup)]
     whole = [h for h in named if h.opinion.scope == "global"] or named

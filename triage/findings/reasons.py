@@ -10,7 +10,14 @@ import numpy as np
 from triage import schema
 from triage.capture.arrays import Indices, Masks, Values
 from triage.diagnosis.outcomes import EXPLAINED, Outcomes
-from triage.findings.evidence import behind, guards, limit_of, measures, title_of, unit_of
+from triage.findings.evidence import (
+    describe_work,
+    is_quantity,
+    limit_of,
+    metrics_behind,
+    title_of,
+    unit_of,
+)
 from triage.findings.text_fields import sentence
 from triage.ground.columns import anywhere, is_column
 from triage.ground.phrasing import failed_comparison, lower_first, upper_first
@@ -21,13 +28,13 @@ from triage.rulebook.rule import Rule
 
 
 class Reasons:
-    """Why rules do not speak, on the workloads of some outcomes."""
+    """Why rules did not fire on the workloads of some outcomes."""
 
     def __init__(self, outcomes: Outcomes) -> None:
         self.o = outcomes
 
     def why_overruled(self, index: int, i: int) -> str:
-        """Title of an overruled rule at position i, and what speaks against it."""
+        """Title of an overruled rule at position i, and the finding that overrules it."""
         return self._overruled(self.o.d.book.rules[index], self.o.overruled_by(index, i), i)
 
     def why_silent(self, index: int, i: int) -> tuple[bool, str]:
@@ -44,13 +51,13 @@ class Reasons:
         only[i] = True
         return False, next((why for _, _, why in self._failing(rule, index, only)), "")
 
-    def ruled_out(self, told: Masks | None = None) -> list[tuple[str, int, str]]:
+    def ruled_out(self, some: Masks | None = None) -> list[tuple[str, int, str]]:
         """(rule id, workload index, why) for overruled findings and for excluded causes worth naming.
 
-        told: of which workloads; None for all.
+        some: of which workloads; None for all.
         """
         o, out = self.o, []
-        asked = o.view.leaf if told is None else o.view.leaf & told
+        asked = o.view.leaf if some is None else o.view.leaf & some
         for index in o.truth.fired:
             rule = o.d.book.rules[index]
             if rule.is_concept:
@@ -64,7 +71,7 @@ class Reasons:
         return sorted(dict.fromkeys(out), key=lambda r: (r[1], r[0]))
 
     def _relevant(self, rule: Rule) -> Masks:
-        """Where nothing the rule is given is known to be false: a cause out of the question needs no excluding."""
+        """Mask of workloads where no premise of the rule is false; elsewhere its cause needs no excluding."""
         out = np.ones(self.o.view.size, dtype=bool)
         for concept in rule.when[self.o.d.method].given:
             out &= self.o.truth.concept(concept) != FALSE
@@ -115,20 +122,20 @@ class Reasons:
             left &= ~failed
             value, limit = lookup.once(c.left), lookup.once(c.right)
             plain = schema.known(c.left.text)
-            names = () if plain else behind(rule, c)
-            guard = guards(names or [c.left.text])
-            said, gates = cache(partial(_failed, rule, c)), cache(partial(_is_gate, c, names))
+            names = () if plain else metrics_behind(rule, c)
+            guard = describe_work(names or [c.left.text])
+            failure, gates = cache(partial(_failed, rule, c)), cache(partial(_is_gate, c, names))
             places = self.o.rows[where].tolist()
             if plain and not is_column(limit):  # nearly always: one metric against one number
-                told, gate = said("", float(limit)), measured and gates("", float(limit))
+                text, gate = failure("", float(limit)), measured and gates("", float(limit))
                 yield from (
-                    (rule.id, w, told(v))
+                    (rule.id, w, text(v))
                     for w, v in zip(places, self._at(value, where), strict=True)
                     if not (gate or (measured and guard and v == 0))
                 )
                 continue
             inputs = [self._at(self.o.view[m], where) for m in names]
-            measure = [measures(m) for m in names]
+            measure = [is_quantity(m) for m in names]
             rows = zip(places, self._at(value, where), self._at(limit, where), strict=True)
             for i, (w, v, bound) in enumerate(rows):
                 chosen = next(
@@ -142,7 +149,7 @@ class Reasons:
                     or (inputs and all(x[i] != x[i] for x in inputs))
                 ):
                     continue
-                yield rule.id, w, said(chosen, bound)(v)
+                yield rule.id, w, failure(chosen, bound)(v)
 
     @staticmethod
     def _at(values: Values, where: Indices) -> list[float]:
@@ -152,16 +159,16 @@ class Reasons:
 
 
 def _is_gate(c: Condition, names: Sequence[str], chosen: str, limit: float) -> bool:
-    """Does a comparison ask what the work is, not how much of something there is?
+    """True if a comparison is about the kind of work, not an amount.
 
-    It does where it reads flags alone, or asks that something be absent (`launch <= none`: no launch of a compute API).
+    That is: it reads flags alone, or requires that something is absent (`launch <= none`: no launch of a compute API).
     """
     read = [chosen or c.left.text] if chosen or schema.known(c.left.text) else names
-    return not any(measures(m) for m in read) or (limit == 0 and c.op in ("<", "<=", "=="))
+    return not any(is_quantity(m) for m in read) or (limit == 0 and c.op in ("<", "<=", "=="))
 
 
 def _failed(rule: Rule, c: Condition, chosen: str, limit: float) -> Callable[[float], str]:
-    """What says of a value that a comparison did not hold: `GPU idle 0.0 %, not above 1 %`, `Scratch per thread: none`.
+    """Formatter of a failed comparison, given its value: `GPU idle 0.0 %, not above 1 %`, `Scratch per thread: none`.
 
     The words around the value are the same for all workloads.
     """
@@ -175,14 +182,14 @@ def _failed(rule: Rule, c: Condition, chosen: str, limit: float) -> Callable[[fl
 
 
 def ruled_out(o: Outcomes) -> list[tuple[str, int, str]]:
-    """What was ruled out, as a report tells it (see Reasons.ruled_out).
+    """Causes that are ruled out, as reports list them (see Reasons.ruled_out).
 
-    Of many workloads, or where not every finding is listed, it is told of those that a listed finding is about.
+    Of many workloads, or where not every finding is listed, only those of workloads with a listed finding.
     """
     many = o.view.size > EXPLAINED
     if not many and o.d.total == len(o.d.order):
         return Reasons(o).ruled_out()
-    told = np.isin(o.rows, list(o.d.concerned(o.part.number)))
-    if many and not told.all():
-        return Reasons(Outcomes(o.d, o.part, o.rows[told])).ruled_out()
-    return Reasons(o).ruled_out(told)
+    listed = np.isin(o.rows, list(o.d.concerned(o.part.number)))
+    if many and not listed.all():
+        return Reasons(Outcomes(o.d, o.part, o.rows[listed])).ruled_out()
+    return Reasons(o).ruled_out(listed)

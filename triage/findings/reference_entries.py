@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 
 from triage.diagnosis.diagnosis_result import Diagnosis
-from triage.document.entries import CauseEntry, RuleEntry, ThresholdEntry
+from triage.document.page_entries import CauseEntry, RuleEntry, ThresholdEntry
 from triage.findings.shown_findings import cite
 from triage.ground.terminology import said
 from triage.ground.units import display

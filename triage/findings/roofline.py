@@ -1,4 +1,4 @@
-"""Where a workload stands under the roofs of its GPU, where FLOPs and bytes are known."""
+"""Rooflines: intensity and FLOP rate of workloads, where FLOPs and bytes are known."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from triage.capture.arrays import Indices
 from triage.derive import View
-from triage.document.entries import RooflineEntry
+from triage.document.page_entries import RooflineEntry
 from triage.ground.columns import is_column
 
 _METRICS = {
@@ -20,8 +20,8 @@ _METRICS = {
 }
 
 
-def placed(view: View) -> Indices:
-    """Positions of the workloads that may have a place: those with FLOPs."""
+def with_flops(view: View) -> Indices:
+    """Positions of the workloads with FLOPs."""
     rate = np.fmax(view[_METRICS["fp32"]], view[_METRICS["fp64"]])
     return np.flatnonzero(np.broadcast_to(rate > 0, view.size))
 

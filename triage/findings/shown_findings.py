@@ -19,7 +19,7 @@ from triage.document import finding_rows
 from triage.document.entries import CiteEntry, CodeEntry, FindingEntry, GainEntry
 from triage.document.numbers import number
 from triage.findings.cause_chains import Causes
-from triage.findings.evidence import at, held
+from triage.findings.evidence import at, holding_checks
 from triage.findings.finding_types import Finding
 from triage.findings.identity import fingerprint, identity
 from triage.findings.locations import locations
@@ -50,7 +50,7 @@ def findings(d: Diagnosis, items: Sequence[Item], causes: Causes) -> tuple[list[
     # titles stand beside those of other captures, whose GPU may be of another vendor: in the words that fit all
     titles = {r: (said(d.book.rules[r].title), said(d.book.rules[r].verify)) for r in rules}
     listed: list[Finding | None] = [None] * len(d.order)
-    speak: list[Finding | None] = [None] * len(items)
+    on_items: list[Finding | None] = [None] * len(items)
     for p, part in enumerate(d.parts):
         for whole in (False, True):
             ranked = [
@@ -59,7 +59,7 @@ def findings(d: Diagnosis, items: Sequence[Item], causes: Causes) -> tuple[list[
                 if q == p and (part.firings.workload[k] < 0) == whole
             ]
             asked = [
-                (n, _spokesman(part, item), 0)
+                (n, _worst_firing(part, item), 0)
                 for n, item in enumerate(items)
                 if item.workloads[0][0] == p and (item.workloads[0][1] < 0) == whole
             ]
@@ -70,20 +70,20 @@ def findings(d: Diagnosis, items: Sequence[Item], causes: Causes) -> tuple[list[
             with speaking(names=names_of(maker.here)):
                 for rank, f, k in ranked:
                     listed[rank] = maker.make(rank, f, k)
-                for number, f, k in asked:
-                    speak[number] = maker.make(number, f, k)
-    return [f for f in listed if f is not None], [f for f in speak if f is not None]
+                for n, f, k in asked:
+                    on_items[n] = maker.make(n, f, k)
+    return [f for f in listed if f is not None], [f for f in on_items if f is not None]
 
 
-def _spokesman(part: Part, item: Item) -> Firings:
-    """The firing behind an item, on its worst workload."""
+def _worst_firing(part: Part, item: Item) -> Firings:
+    """The firing of an item on its worst workload."""
     w = item.workloads[0][1]
     row: Row | Leaders
     if w < 0:
-        row, at, time = part.whole.rows[item.cause], 0, part.capture.frame_ns
+        row, i, time = part.whole.rows[item.cause], 0, part.capture.frame_ns
     else:
-        row, at, time = part.leaders, w, float(part.capture.self_ns[w])
-    low, likely, bound = (float(x[at]) for x in (row.low, row.likely, row.bound))
+        row, i, time = part.leaders, w, float(part.capture.self_ns[w])
+    low, likely, bound = (float(x[i]) for x in (row.low, row.likely, row.bound))
     return Firings.one(item.rule, w, low, likely, bound, likely * time)
 
 
@@ -122,7 +122,7 @@ class _Maker:
         lookup = self.lookups.setdefault(index, Lookup(rule, self.view, self.d.method))
         gain = self._gain(rule, f, k)
         at_workload = max(workload, 0)
-        checks = tuple(held(rule, self.d.method, lookup, i, lambda m: self.origins.of(m, at_workload, i)))
+        checks = tuple(holding_checks(rule, self.d.method, lookup, i, lambda m: self.origins.origin(m, at_workload, i)))
         here = self._here(workload)
         advice = self._advice(rule, lookup, i, here)
         confidence = rule.gain.confidence if rule.gain else "medium"
@@ -197,7 +197,7 @@ class _Maker:
         ]
 
     def _here(self, workload: int) -> Mapping[str, str]:
-        """Facts that choose advice: those of the capture, and how the pass at hand draws."""
+        """Facts that choose advice: those of the capture, and how this pass draws."""
         capture = self.part.capture
         drawing = "" if workload < 0 else layer(str(capture.paths[workload]), str(capture.names[workload]))
         return {**self.here, "layer": drawing} if drawing else self.here
@@ -231,9 +231,9 @@ class _Maker:
         return out
 
 
-def _foreign(cite: Cite, here: Mapping[str, str]) -> bool:
-    """Is a source about other vendors' GPUs? Those come last."""
-    return bool(cite.vendors) and here.get("vendor", "") not in cite.vendors
+def _foreign(source: Cite, here: Mapping[str, str]) -> bool:
+    """True if a source is about GPUs of other vendors only."""
+    return bool(source.vendors) and here.get("vendor", "") not in source.vendors
 
 
 def _code(advice: Advice, here: Mapping[str, str]) -> CodeEntry:

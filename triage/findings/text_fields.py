@@ -1,4 +1,4 @@
-"""Text fields a rule's sentences may use besides numbers: {top_unit}, {top_stall}, {limiter} ...
+"""Text fields of rule sentences besides numbers: {top_unit}, {top_stall}, {limiter} ...
 
 And the formatter of those sentences: a field is one name, dots included; no attribute or index is ever followed.
 """
@@ -25,7 +25,7 @@ from triage.rulebook.rule import Rule
 from triage.schema.derived import HARDWARE_UNITS
 
 NOT_MEASURED = "(not measured)"
-# `[[ at {l1tex.hit_rate} hits]]`: what is left out where nobody measured it. HLSL's [[unroll]] has no field in it.
+# `[[ at {l1tex.hit_rate} hits]]`: left out where not measured. HLSL's [[unroll]] has no field in it.
 _CLAUSE = re.compile(r"\[\[([^\[\]]*\{[^\[\]]*)\]\]")
 
 
@@ -131,5 +131,5 @@ def verdict_text(limiter: int, best: str, *, measured: bool = True) -> str:
 
 
 def path_text(path: str, name: str) -> str:
-    """Levels and name as people read them."""
+    """Levels and name, joined by slashes."""
     return f"{path}{SEP}{name}".lstrip(SEP).replace(SEP, " / ")

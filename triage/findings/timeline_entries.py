@@ -1,4 +1,4 @@
-"""A timeline in the result: `frame.timeline`, one object per device, as plain data."""
+"""Timelines and kernels of traces as entries of the result."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from triage.diagnosis.diagnosis_result import Part
-from triage.document.entries import DeviceEntry, GapEntry, KernelEntry
 from triage.document.numbers import number
+from triage.document.trace_entries import DeviceEntry, GapEntry, KernelEntry
 
 if TYPE_CHECKING:
     from triage.capture.trace_nouns import DeviceTimeline, Gap
@@ -25,7 +25,7 @@ def timelines(parts: Sequence[Part]) -> dict[str, DeviceEntry] | None:
 
 
 def kernels(parts: Sequence[Part]) -> list[KernelEntry] | None:
-    """The kernels of all traces by total time, each worth it with the command that profiles it; None without a trace."""
+    """Kernels of all traces by total time, the long ones with the command that profiles them; None without a trace."""
     if not any(p.capture.timeline for p in parts):
         return None
     from triage.capture.timeline.targets import targets  # only traces need it

@@ -32,7 +32,7 @@ def groups(d: Diagnosis) -> list[tuple[str, list[int], list[Item]]]:
     together = next(iter(parts), "") if len(parts) == 1 else ""
     out = [(together, [p.number for p in d.parts], d.items)]
     if len(parts) > 1:
-        out += [(name, mine, todo([d.parts[p] for p in mine], d.vocabulary)) for name, mine in parts.items()]
+        out += [(name, mine, todo([d.parts[p] for p in mine], d.cause_index)) for name, mine in parts.items()]
     return out
 
 
@@ -54,11 +54,11 @@ def _entry(
     finding: Finding,
     listed: Sequence[Finding],
     total: float,
-    scope: str,
+    captured: str,
     causes: Causes,
 ) -> ItemEntry:
     """One item. finding: the one on its worst workload. total: time of its captures in ns."""
-    cause, f = d.book.cause(d.vocabulary.names[item.cause]), finding.entry
+    cause, f = d.book.cause(d.cause_index.names[item.cause]), finding.entry
     share = item.saved_ns / total if total > 0 and item.saved_ns == item.saved_ns else None
     advice = list(dict.fromkeys((*f["advice"], *general(cause, d.parts[finding.part].view))))
     mine = set(item.workloads)
@@ -91,10 +91,10 @@ def _entry(
         "rule": f["rule"],
         "rules": [d.book.rules[r].id for r in sorted(item.rules)],
         "findings": [x.rank for x in listed if x.rule.cause == cause.id and (x.part, x.workload) in mine],
-        "fingerprint": of_item(cause.id, scope),
+        "fingerprint": of_item(cause.id, captured),
     }
 
 
 def general(cause: Cause, view: View) -> list[str]:
-    """A cause's advice for the GPU and API at hand; what holds everywhere comes first."""
+    """Advice of a cause for the GPU and API of the capture, general advice first."""
     return [said(a.text) for a in cause.advice if holds(a.where, gpu_facts(view))]

@@ -1,4 +1,4 @@
-"""The shown workloads of one capture as columns: what the entries of the result are made of, and what a page packs."""
+"""The shown workloads of one capture as columns, for the entries of the result and for the page."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FIGURES = {
 
 
 class Columns:
-    """Columns over the shown workloads of a part, in capture order; attributes called like fields of an entry hold theirs.
+    """Columns over the shown workloads of a part, in capture order; attributes named like fields of an entry hold their values.
 
     units: names of the units measured. pct: (units, workloads), their share of peak in percent, NaN where not measured.
     primary, secondary: boolean of the same shape. tex, l2: 1 + position in GRADES, 0 where not measured. leader:
@@ -99,13 +99,13 @@ class Columns:
 
     @cached_property
     def shares(self) -> Floats:
-        """Exclusive time as a share of the capture's; NaN without times."""
+        """Self time as a share of the capture's; NaN without times."""
         total = self._capture.frame_ns
         return self.own / (total if total > 0 else np.nan)
 
     @cached_property
     def saved(self) -> Floats:
-        """What the cause that leads a workload gives back, in ns; NaN where none leads."""
+        """Saving of the root cause in ns; NaN without one."""
         led = self.leader >= 0
         return np.where(led, self._d.parts[self._p].leaders.likely[self.rows] * self.own, np.nan)
 
@@ -130,7 +130,7 @@ class Columns:
 
     @cached_property
     def led(self) -> list[bool]:
-        """Does a cause lead it?"""
+        """True where a workload has a root cause."""
         out: list[bool] = (self.leader >= 0).tolist()
         return out
 
@@ -151,18 +151,18 @@ class Columns:
 
     @cached_property
     def tex(self) -> Codes:
-        """How good the hit rate of L1/TEX is."""
+        """Grade of the L1/TEX hit rate: 1 + position in GRADES, 0 where not measured."""
         return _grades(self._o.view["l1tex.hit_rate"], len(self), self._d.method)
 
     @cached_property
     def l2(self) -> Codes:
-        """How good the hit rate of L2 is."""
+        """The same of L2."""
         return _grades(self._o.view["l2.hit_rate"], len(self), self._d.method)
 
     @cached_property
     def verdict(self) -> list[str]:
-        """One sentence per workload; those that say the same share it."""
-        book, causes = self._d.book, self._d.vocabulary.names
+        """One sentence per workload; equal ones share the text."""
+        book, causes = self._d.book, self._d.cause_index.names
         made: dict[tuple[int, str, bool], str] = {}
         out = []
         workloads = zip(self.rows.tolist(), self.limiter.tolist(), self._o.units_measured.tolist(), strict=True)
@@ -176,12 +176,12 @@ class Columns:
 
     @cached_property
     def opinions(self) -> dict[int, list[OpinionEntry]]:
-        """What the profiler's own rules said, by position in the capture."""
+        """Results of the profiler's own rules, by position in the capture."""
         return _opinions(self._o)
 
     @cached_property
     def speedup(self) -> Floats:
-        """How much faster a workload could get at most before its top unit is full; NaN where it is."""
+        """Maximum speedup until the top unit is at its limit; NaN where it is."""
         view, top = self._o.view, self._o.limits.clusters.top
         with np.errstate(all="ignore"):
             # without shares of peak what the instructions need is the floor: traffic can be saved, instructions stay
@@ -198,11 +198,11 @@ class Columns:
 
     @property
     def repeated(self) -> bool:
-        """Do workloads stand for several rows?"""
+        """True if workloads stand for several rows."""
         return self._capture.members is not None
 
     def entries(self, some: slice) -> Iterator[WorkloadEntry]:
-        """Neighbours as the result has them, field by field: a workload alone costs a hundred times what each of many does."""
+        """Entries of neighbouring workloads, made field by field: one by one each costs a hundred times as much."""
         part, rows, units, pct = self._d.parts[self._p], self.rows[some].tolist(), self.units, self.pct[:, some]
         shares = list(zip(*(numbers(row, 4) for row in pct), strict=True)) or [()] * len(rows)
         measured = np.isfinite(pct).sum(axis=0).tolist()
@@ -262,19 +262,19 @@ def _grades(values: Values, size: int, method: str) -> Codes:
 
 
 def _opinions(o: Outcomes) -> dict[int, list[OpinionEntry]]:
-    """What the profiler's own rules said, per workload, repeats once; and what is said here to the same."""
+    """Results of the profiler's own rules per workload, repeats once, each with the verdict here."""
     c = o.capture
     if not c.table.opinions:
         return {}
     out: dict[int, list[OpinionEntry]] = {}
     ours = SecondOpinion(o)
-    told: set[tuple[int, str, str, str, float | None]] = set()
+    known: set[tuple[int, str, str, str, float | None]] = set()
     for x, w in zip(c.table.opinions, map(int, c.owners([x.row for x in c.table.opinions])), strict=True):
         key = (w, x.rule, x.type, x.text, x.speedup)
-        if key in told:
+        if key in known:
             continue
-        told.add(key)
-        heard = ours.heard(x, w)
+        known.add(key)
+        compared = ours.compare(x, w)
         out.setdefault(w, []).append(
             {
                 "tool": x.tool,
@@ -282,10 +282,10 @@ def _opinions(o: Outcomes) -> dict[int, list[OpinionEntry]]:
                 "type": x.type,
                 "text": x.text,
                 "speedup": x.speedup,
-                "cause": heard.cause or None,
-                "verdict": heard.verdict,
-                "ours": number(heard.ours) if heard.ours is not None else None,
-                "why": heard.why or None,
+                "cause": compared.cause or None,
+                "verdict": compared.verdict,
+                "ours": number(compared.ours) if compared.ours is not None else None,
+                "why": compared.why or None,
             }
         )
     return out

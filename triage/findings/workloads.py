@@ -18,7 +18,7 @@ TOGETHER = 100  # entries made ready at once: of a thousand, what was made first
 
 
 class ShownWorkloads(Workloads):
-    """The shown workloads in capture order, entries made afresh each time: a million are never in memory at once."""
+    """The shown workloads in capture order, entries made on access: a million are never in memory at once."""
 
     def __init__(self, d: Diagnosis, outcomes: Sequence[Outcomes], found: Sequence[Finding], causes: Causes) -> None:
         self._d, self._outcomes, self._causes = d, outcomes, causes

@@ -12,7 +12,7 @@ from triage.capture.capture import Opinion
 from triage.diagnosis.diagnosis_result import Diagnosis
 from triage.diagnosis.outcomes import Outcomes
 from triage.files import plain_json
-from triage.findings.profiler_rules import BLIND_TO, NAMED, ROOT, RULED_OUT, Heard, SecondOpinion, best
+from triage.findings.profiler_rules import BLIND_TO, NAMED, ROOT, RULED_OUT, ComparedOpinion, SecondOpinion, best
 from triage.ground.phrasing import plural, upper_first, whole_percent
 from triage.ground.units import show
 
@@ -50,10 +50,10 @@ class Launch:
     name: str
     time_ns: float
     kind: str
-    theirs: Heard | None
+    theirs: ComparedOpinion | None
     lead: str
     likely: float
-    heard: tuple[Heard, ...]
+    heard: tuple[ComparedOpinion, ...]
 
 
 def agreement(d: Diagnosis, least: float = MIN_ESTIMATE) -> list[Launch]:
@@ -75,13 +75,13 @@ def _launches(d: Diagnosis, number: int, least: float) -> list[Launch]:
         if not any((o.rule, o.text) == (x.rule, x.text) for x in mine):
             mine.append(o)
     judge = SecondOpinion(Outcomes(d, part, np.array(sorted(opinions), dtype=np.int64)))
-    return [_launch(d, number, w, [judge.heard(o, w) for o in said], least) for w, said in opinions.items()]
+    return [_launch(d, number, w, [judge.compare(o, w) for o in said], least) for w, said in opinions.items()]
 
 
-def _launch(d: Diagnosis, number: int, w: int, heard: list[Heard], least: float) -> Launch:
+def _launch(d: Diagnosis, number: int, w: int, heard: list[ComparedOpinion], least: float) -> Launch:
     part = d.parts[number]
     leader = int(part.leaders.cause[w])
-    lead = d.vocabulary.names[leader] if leader >= 0 else ""
+    lead = d.cause_index.names[leader] if leader >= 0 else ""
     theirs = best(heard)
     if theirs is not None and (theirs.opinion.speedup or 0.0) <= least:
         theirs = None
@@ -168,7 +168,7 @@ def as_json(launches: Sequence[Launch]) -> str:
     return plain_json.dumps({"counts": counts, "workloads": rows}, indent=1) + "\n"
 
 
-def _heard(h: Heard) -> dict[str, object]:
+def _heard(h: ComparedOpinion) -> dict[str, object]:
     o = h.opinion
     return {
         "rule": o.rule,

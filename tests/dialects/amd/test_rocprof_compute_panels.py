@@ -65,7 +65,7 @@ def test_a_cold_first_call_is_named_and_not_averaged(tmp_path: Path) -> None:
     assert capture.facts["gpu.time_median"][0] == 100_000
     assert capture.facts["gpu.time_max"][0] == 68_000_000
     found = diagnosis_of([capture], packs.load())
-    assert [found.vocabulary.names[i.cause] for i in found.items] == ["cold-start"]
+    assert [found.cause_index.names[i.cause] for i in found.items] == ["cold-start"]
 
 
 def test_counters_of_a_cold_call_weigh_nothing(tmp_path: Path) -> None:

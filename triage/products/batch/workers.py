@@ -27,12 +27,12 @@ from triage.products.settings import Settings
 
 if TYPE_CHECKING:
     from triage.capture.source import Source
-    from triage.diagnosis.diagnosing import Diagnostician
+    from triage.diagnosis.diagnosing import Diagnoser
 
 LISTED = 100  # best findings of a capture that its reports and the table list, unless --top or --full says otherwise
 GARBAGE = (1_000_000, 20, 50)  # results are trees of plain data: by default they are collected over and over
 AHEAD = 4  # captures handed to each worker in advance; more would only hold results in memory
-_BUSY = threading.Lock()  # a Diagnostician remembers signatures; threads of one Dask worker take turns
+_BUSY = threading.Lock()  # a Diagnoser remembers signatures; threads of one Dask worker take turns
 
 
 @dataclass(slots=True)
@@ -49,8 +49,8 @@ class Outcome:
 
 
 @cache
-def _doctor(settings: Settings) -> Diagnostician:
-    return settings.diagnostician()
+def _doctor(settings: Settings) -> Diagnoser:
+    return settings.diagnoser()
 
 
 def work(found: Found, settings: Settings) -> Outcome:
@@ -72,14 +72,16 @@ def work(found: Found, settings: Settings) -> Outcome:
 
 
 def _work(found: Found, settings: Settings) -> Outcome:
-    from triage.diagnosis.diagnosing import ALL
+    from triage.diagnosis.diagnosing import LIST_ALL_UP_TO
     from triage.findings import assembling
     from triage.products import accepted
     from triage.reading import duplicate_captures
     from triage.rendering import formats
 
     capture = settings.read(open_source(found.path, settings.most_unpacked))
-    d = _doctor(settings).diagnose([capture], settings.top, settings.min_gain, ALL if settings.full else LISTED)
+    d = _doctor(settings).diagnose(
+        [capture], settings.top, settings.min_gain, LIST_ALL_UP_TO if settings.full else LISTED
+    )
     bundle = assembling.bundle(d, ways=any(formats.shows_ways(name) for name in settings.formats))
     bundle = accepted.apply(bundle, settings.accepted)
     reports: dict[str, str] = {}

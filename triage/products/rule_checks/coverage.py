@@ -11,7 +11,7 @@ import numpy as np
 
 from triage.capture.capture import Capture
 from triage.derive import View
-from triage.diagnosis.diagnosing import Diagnostician
+from triage.diagnosis.diagnosing import Diagnoser
 from triage.files.bundled import share
 from triage.ground.errors import TriageError
 from triage.ground.method import REVISIONS
@@ -57,7 +57,7 @@ def samples(base: Path | None = None) -> Iterator[Capture]:
 
 def measure(book: Rulebook, captures: Iterator[Capture] | None = None) -> Coverage:
     """Run every rule on every sample under both methods, and every embedded test's conditions."""
-    diagnosers = [Diagnostician(book, m) for m in REVISIONS]
+    diagnosers = [Diagnoser(book, m) for m in REVISIONS]
     out = Coverage()
     for capture in samples() if captures is None else captures:
         out.captures += 1

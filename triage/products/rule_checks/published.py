@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from triage.diagnosis.diagnosing import Diagnostician
+from triage.diagnosis.diagnosing import Diagnoser
 from triage.dialects import Options
 from triage.document.bundle import Entry
 from triage.document.entries import Result
@@ -60,12 +60,12 @@ def applicable(book: Rulebook) -> bool:
 
 def run(book: Rulebook, engine: str = "") -> Iterator[tuple[Case, list[str]]]:
     """(case, what differs from the article) for every case; an empty list where it agrees."""
-    diagnosers: dict[str, Diagnostician] = {}
+    diagnosers: dict[str, Diagnoser] = {}
     results: dict[tuple[str, str], Result] = {}
     for case in cases():
         key = (case.file, case.method)
         if key not in results:
-            diagnoser = diagnosers.setdefault(case.method, Diagnostician(book, case.method, engine))
+            diagnoser = diagnosers.setdefault(case.method, Diagnoser(book, case.method, engine))
             # the reader by name: these tables prove rules, not the detection of dialects
             path = str(share("sample_captures") / case.file)
             capture = reader.read(path, dialect="generic", device=case.device, marker="", options=Options())

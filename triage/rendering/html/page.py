@@ -10,7 +10,8 @@ from functools import cache
 from markupsafe import Markup
 
 from triage.document.bundle import MOST_PASSES, Bundle
-from triage.document.entries import CiteEntry, RuleEntry
+from triage.document.entries import CiteEntry
+from triage.document.page_entries import RuleEntry
 from triage.document.summary import Summary
 from triage.files.bundled import share
 from triage.ground import glossary as words

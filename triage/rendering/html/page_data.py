@@ -22,7 +22,8 @@ from triage import schema
 from triage.capture.arrays import Floats, Indices, Masks
 from triage.capture.capture import SEP
 from triage.document.bundle import Bundle, Columns
-from triage.document.entries import STATES, FindingEntry, OpinionEntry, RuledOutEntry
+from triage.document.entries import FindingEntry, OpinionEntry, RuledOutEntry
+from triage.document.page_entries import STATES
 from triage.ground.limiters import BANDS, BY_ID, CLASSES, CONFIDENCE, LEVELS
 from triage.ground.method import HIGH, LOW
 from triage.ground.terminology import said, voice

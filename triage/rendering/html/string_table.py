@@ -18,7 +18,8 @@ from numpy.typing import ArrayLike
 
 from triage import schema
 from triage.capture.arrays import Indices
-from triage.document.entries import STATES, EvidenceEntry, FindingEntry, StepEntry
+from triage.document.entries import EvidenceEntry, FindingEntry
+from triage.document.page_entries import STATES, StepEntry
 from triage.ground.terminology import said
 from triage.rendering import phrases
 from triage.rendering.escape import clean
