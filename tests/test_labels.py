@@ -34,12 +34,22 @@ def test_each_label_stands_once() -> None:
 @pytest.mark.parametrize("path", sources(), ids=lambda p: str(p.relative_to(ROOT)))
 def test_no_renderer_spells_a_head_itself(path: Path) -> None:
     text = path.read_text("utf-8")
-    spelled = [HEADS.self_time, HEADS.limiter, HEADS.root_cause, HEADS.saves, HEADS.top_units, HEADS.recoverable, *RETIRED]
+    spelled = [
+        HEADS.self_time,
+        HEADS.limiter,
+        HEADS.root_cause,
+        HEADS.saves,
+        HEADS.top_units,
+        HEADS.recoverable,
+        *RETIRED,
+    ]
     words = "|".join(map(re.escape, spelled))
     assert re.findall(rf"{HEAD}(?:{words})\b(?!\w)", text, re.MULTILINE) == []
 
 
 def test_no_renderer_says_a_retired_word() -> None:
-    said = re.compile(r"could come back|gives? back|at least nothing|cannot be judged|worst first|no rule found|without a counterpart")
+    said = re.compile(
+        r"could come back|gives? back|at least nothing|cannot be judged|worst first|no rule found|without a counterpart"
+    )
     found = {str(p.relative_to(ROOT)): said.findall(p.read_text("utf-8")) for p in sources()}
     assert {p: words for p, words in found.items() if words} == {}

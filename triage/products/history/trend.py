@@ -66,7 +66,7 @@ def load(db: Database, builds: Sequence[Build]) -> Trend:
         raise sqlite3.DatabaseError("times of nothing")
     if len(runs) * len(ids) > CELLS:
         raise TriageError(
-            f"{plural(len(runs), 'run')} with {plural(len(ids), 'marker')} are too many to be looked at together",
+            f"{plural(len(runs), 'run')} with {plural(len(ids), 'marker')} are too many for one trend",
             "keep a history for each scope, or ask for fewer builds",
         )
     times = np.full((len(runs), len(ids) + 1), np.nan)
