@@ -89,7 +89,7 @@ def test_a_folder_of_captures(tmp_path: Path) -> None:
     with (tmp_path / "out" / "findings.csv").open(newline="") as f:
         table = list(csv.DictReader(f))
     assert len(table) == b.findings
-    assert {row["capture"] for row in table} == {c.path for c in b.captures if c.first != "nothing found"}
+    assert {row["capture"] for row in table} == {c.path for c in b.captures if c.first != "no findings"}
 
 
 def test_captures_are_ranked_by_recoverable_time_and_causes_by_gain(tmp_path: Path) -> None:

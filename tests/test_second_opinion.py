@@ -135,9 +135,9 @@ def test_the_command_prints_both_figures_and_why(tmp_path: Path) -> None:
     path = details(tmp_path / "x.csv", sol(5, 5) | launch, [grid], 16)
     out = run("agree", path).stdout
     assert "1  same root" in out
-    assert "theirs  LaunchConfiguration 88 % global" in out
-    assert "ours    small-grid" in out
-    assert "why     theirs is SMs that get no block; ours" in out
+    assert "profiler  LaunchConfiguration 88 % global" in out
+    assert "triage    small-grid" in out
+    assert "why       profiler's estimate: SMs that get no block; triage:" in out
     found = json.loads(run("agree", path, "-f", "json").stdout)
     assert found["counts"]["same root"] == 1
     (rule,) = found["workloads"][0]["rules"]
@@ -156,7 +156,7 @@ def test_what_nobody_measured_is_not_ruled_out_by_other_evidence(tmp_path: Path)
     (found,) = agreement.agreement(diagnose([read(path)]))
     assert found.kind == agreement.UNMEASURED
     assert found.theirs is not None
-    assert found.theirs.why.startswith("uncoalesced-global-loads waits for ")
+    assert found.theirs.why.startswith("uncoalesced-global-loads needs ")
 
 
 @needs_corpus
