@@ -19,12 +19,12 @@ from triage.ground.phrasing import lower_first, percent, plural
 from triage.ground.terminology import said
 from triage.ground.units import show
 
-FIRST = 5  # to-do items that a short report lists
+TOP_ITEMS = 5  # to-do items that a short report lists
 GAPS_SHOWN = 10
-SPOKEN = 8  # names of an item that are told apart; no report lists more
-RIVALS = 64  # workloads of one name that are told apart from it
-TOGETHER = 10  # metrics of one command; more is unreadable and takes many profiler passes
-DARK = 0.2  # heuristic: a larger undiagnosed share of the time comes before everything else
+MAX_ITEM_NAMES = 8  # names of an item that are told apart; no report lists more
+MAX_SAME_NAME = 64  # workloads of one name that are told apart from it
+METRICS_PER_COMMAND = 10  # metrics of one command; more is unreadable and takes many profiler passes
+MIN_UNDIAGNOSED_SHARE = 0.2  # heuristic: a larger undiagnosed share of the time comes before everything else
 
 
 def summarise(b: Bundle) -> Entry:
@@ -45,8 +45,8 @@ def summarise(b: Bundle) -> Entry:
         },
         "limiters": [s for s in frame["limiters"] if s["self_ns"]] or frame["limiters"],
         "causes": found,
-        "first": [c for c in found[:FIRST] if not small(c)],
-        "small": bool(found[:FIRST]) and small(found[:FIRST][-1]),
+        "first": [c for c in found[:TOP_ITEMS] if not small(c)],
+        "small": bool(found[:TOP_ITEMS]) and small(found[:TOP_ITEMS][-1]),
         "markers": worst,
         "blind": blind(doc),
         "waiting": len({r for spot in doc["blind_spots"] for r in spot["rules"]}),
@@ -62,9 +62,9 @@ def summarise(b: Bundle) -> Entry:
 
 
 def unjudged(frame: Entry) -> Entry | None:
-    """`ns`, `share` and `collect` (the command that covers most of it) of undiagnosed time; None below DARK."""
+    """`ns`, `share` and `collect` (the command that covers most of it) of undiagnosed time; None below MIN_UNDIAGNOSED_SHARE."""
     total, ns = frame["duration_ns"], frame["unjudged_ns"]
-    if not total or not ns or ns < DARK * total:
+    if not total or not ns or ns < MIN_UNDIAGNOSED_SHARE * total:
         return None
     return {"ns": ns, "share": ns / total, "collect": frame["unjudged_collect"]}
 
@@ -132,9 +132,9 @@ def causes(todo: Sequence[Entry], doc: Entry) -> list[Entry]:
     ids, classes, names = fields(doc["workloads"], "id", "limiter_class", "name")
     at = {w: i for i, w in enumerate(ids)}
     found = [item for item in todo if item.get("accepted", {}).get("state") != "accepted"]
-    same: dict[str, list[int]] = {name: [] for item in found for name in item["names"][:SPOKEN]}
+    same: dict[str, list[int]] = {name: [] for item in found for name in item["names"][:MAX_ITEM_NAMES]}
     for i, name in enumerate(names):
-        if (rows := same.get(name)) is not None and len(rows) < RIVALS:
+        if (rows := same.get(name)) is not None and len(rows) < MAX_SAME_NAME:
             rows.append(i)
 
     def path(i: int | None, name: str) -> Sequence[str]:
@@ -144,12 +144,12 @@ def causes(todo: Sequence[Entry], doc: Entry) -> list[Entry]:
     for item in found:
         places = [at.get(w) for w in item["workloads"]]
         seen = Counter(classes[i] for i in places if i is not None)
-        told = [(name, path(i, name)) for name, i in zip(item["names"][:SPOKEN], places, strict=False)]
-        rivals = {name: [path(i, name) for i in same[name] if i not in places[:SPOKEN]] for name, _ in told}
+        located = [(name, path(i, name)) for name, i in zip(item["names"][:MAX_ITEM_NAMES], places, strict=False)]
+        rivals = {name: [path(i, name) for i in same[name] if i not in places[:MAX_ITEM_NAMES]] for name, _ in located}
         out.append(
             {
                 **item,
-                "names": [*apart(told, rivals), *item["names"][SPOKEN:]],
+                "names": [*apart(located, rivals), *item["names"][MAX_ITEM_NAMES:]],
                 "count": item["workload_count"],
                 "limiters": sorted(seen, key=lambda c: (-seen[c], c)),
             }
@@ -227,7 +227,7 @@ class Worst(Sequence[Entry]):
 def blind(doc: Entry) -> list[Entry]:
     """Blind spots by the command or step that fills them: `missing`, `rules` that it enables, `collect`.
 
-    Commands that differ only in their metrics are merged, up to TOGETHER metrics each; those of most rules come first.
+    Commands that differ only in their metrics are merged, up to METRICS_PER_COMMAND metrics each; those of most rules come first.
     """
     groups: dict[tuple[str, str, int], Entry] = {}
     turn: Counter[tuple[str, str]] = Counter()
@@ -235,7 +235,11 @@ def blind(doc: Entry) -> list[Entry]:
         asks = _ASKS.fullmatch(spot["collect"]) or _COLUMNS.fullmatch(spot["collect"])
         same = (asks[1], asks[3]) if asks else (spot["collect"], "")
         # columns are no command: one sentence lists them, however many
-        if asks and asks.re is _ASKS and len(groups.get((*same, turn[same]), {"asks": ()})["asks"]) >= TOGETHER:
+        if (
+            asks
+            and asks.re is _ASKS
+            and len(groups.get((*same, turn[same]), {"asks": ()})["asks"]) >= METRICS_PER_COMMAND
+        ):
             turn[same] += 1
         key = (*same, turn[same])
         g = groups.setdefault(key, {"asks": {}, "missing": {}, "rules": {}, "workloads": 0})
@@ -266,8 +270,8 @@ def _asked(before: str, asks: list[str]) -> str:
     """A command with its metrics, or the columns that most checks need and how many more there are."""
     if not _COLUMNS.fullmatch(before + "x"):
         return before + ",".join(asks)
-    more = f" + {len(asks) - TOGETHER} more (triage list metrics)" if len(asks) > TOGETHER else ""
-    return before + ", ".join(asks[:TOGETHER]) + more
+    more = f" + {len(asks) - METRICS_PER_COMMAND} more (triage list metrics)" if len(asks) > METRICS_PER_COMMAND else ""
+    return before + ", ".join(asks[:METRICS_PER_COMMAND]) + more
 
 
 def headline(doc: Entry, found: Sequence[Entry], item: str = "workload", *, accepted: bool = False) -> str:
@@ -331,7 +335,7 @@ def _span(frame: Entry, item: str) -> str:
     dark = [
         f", {percent(i['share'])} {reasons[i['cause']]}"
         for i in t["idle"]
-        if i["cause"] in reasons and i["share"] >= DARK
+        if i["cause"] in reasons and i["share"] >= MIN_UNDIAGNOSED_SHARE
     ]
     return f"{over}, {t['busy'] * 100:.0f} % busy{''.join(dark)}"
 

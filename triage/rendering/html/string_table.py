@@ -20,7 +20,7 @@ from triage.ground.terminology import said
 from triage.rendering import phrases
 from triage.rendering.escape import clean
 
-HOLE = "\x7f"  # stands for a number in a skeleton; clean() removes it from everything else
+HOLE = "\x7f"  # place of a number in a skeleton; clean() removes it from everything else
 STATES = ("limits", "passes", "not measured", "noted")  # of a step through a guide, in the script's order
 _NUMBER = re.compile(r"(\d[\d,]*(?:\.\d+)?(?:[eE][+-]?\d+)?)")
 _WHOLE = re.compile(r"0|[1-9]\d{0,8}")
@@ -103,7 +103,7 @@ class Words:
 
     def tail(self, f: dict[str, Any]) -> int:
         """Index of what follows a finding's numbers: advice, code, how to verify, caveats, sources, gain model."""
-        # the other reasons are the comparisons, which stand in the evidence already
+        # the other reasons are comparisons, which the evidence lists already
         why = next((b for b in f["because"] if b.startswith("gain: ")), "")
         row = [
             [self.t(a) for a in f["advice"]],
