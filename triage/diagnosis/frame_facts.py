@@ -309,7 +309,7 @@ def _fences(capture: Capture, guest: int, fences: Fences, order: Indices) -> str
 
 
 def _passage(capture: Capture, row: int, time: float, unit: str) -> str:
-    return f"“{capture.names[row]}” ({show(time, 'ns')}, {HARDWARE_UNITS[unit]} leads)"
+    return f"“{capture.names[row]}” ({show(time, 'ns')}, {HARDWARE_UNITS[unit]} on top)"
 
 
 def _common(lead: tuple[Floats, Indices], book: Rulebook, total: float) -> Facts:

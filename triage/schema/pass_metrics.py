@@ -135,7 +135,7 @@ METRICS = (
         "ratio",
         "Worst launch stall",
         "low",
-        "The largest share of cycles in which warps of one stage could not start for want of one resource",
+        "The largest share of cycles in which warps of one stage could not start, stalled on one resource",
     ),
     Metric(
         "ray.stalls",
