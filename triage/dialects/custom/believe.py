@@ -83,7 +83,7 @@ class Evidence:
         self.quality.append(Quality(check, message, row))
 
 
-def counts(evidence: Evidence) -> None:
+def _counts(evidence: Evidence) -> None:
     """Columns called like a share whose values count something are that count, where it is a metric; else not read."""
     columns, numbers = evidence.columns, evidence.numbers
     for metric in [m for m, h in columns.used.items() if is_no_share(h, numbers[h.place], named=not h.by_words)]:
@@ -339,7 +339,7 @@ def _exceeds(values: Floats, limit: float) -> bool:
 
 def believe(evidence: Evidence) -> None:
     """Decide by the values what each used column holds, and the factor that makes it canonical."""
-    for rule in (_threads_of_a_block, _bare_occupancy, _stall_reasons, _by_words, _bare_shares, _signed_shares, _other_units, _tiny_percentages):  # fmt: skip
+    for rule in (_counts, _threads_of_a_block, _bare_occupancy, _stall_reasons, _by_words, _bare_shares, _signed_shares, _other_units, _tiny_percentages):  # fmt: skip
         rule(evidence)
 
 
