@@ -26,8 +26,8 @@ from triage.dialects.tables.wide_table import Wide
 from triage.ground.errors import BadCapture, NotTriageable
 
 NAME = "generic"
-TITLE = "Generic table, one row per workload"
-CAPTURE = "Write a CSV with a `name` column and one column per metric; headers are canonical ids or aliases, units in brackets."
+TITLE = "Custom table, one row per workload"
+CAPTURE = "Write a CSV with a `name` column and one column per metric; headers are canonical ids or aliases, units in brackets. `triage facts FILE` shows how each column was read."
 
 
 def names() -> dict[str, list[str]]:
