@@ -40,6 +40,13 @@ reading = stack(
         help="Read as this dialect instead of detecting it.",
     ),
     click.option(
+        "--dialects",
+        type=_types.Place("dir"),
+        multiple=True,
+        metavar="DIR",
+        help="Further dialect modules; their code runs (repeatable).",
+    ),
+    click.option(
         "--device",
         type=_types.Text(_known.devices),
         default="",
@@ -158,7 +165,9 @@ def settings(*groups: Decorator) -> Decorator:
             said["scope"] = said.get("scope") or known.scope
             for name in ("budgets", "owners", "accepted"):
                 said[name] = getattr(known, name)
-            return f(**given, settings=Settings(mapping=tuple(pairs.items()), **said))
+            chosen = Settings(mapping=tuple(pairs.items()), **said)
+            chosen.add_dialects()
+            return f(**given, settings=chosen)
 
         return stack(*groups)(command)
 

@@ -19,11 +19,19 @@ Rows = list[dict[str, object]]
 @click.option(
     "--rules", type=_types.Place("dir"), multiple=True, metavar="DIR", help="Further rule files (repeatable)."
 )
-def command(what: str, format: str, rules: tuple[str, ...]) -> int:
+@click.option(
+    "--dialects",
+    "folders",
+    type=_types.Place("dir"),
+    multiple=True,
+    metavar="DIR",
+    help="Further dialect modules; their code runs (repeatable).",
+)
+def command(what: str, format: str, rules: tuple[str, ...], folders: tuple[str, ...]) -> int:
     """List rules, causes, metrics, dialects (what can be read), report formats, devices or terms."""
     from triage.files import plain_json, writing
 
-    rows = _rules(rules) if what == "rules" else LISTS[what]()
+    rows = _rules(rules) if what == "rules" else _dialects(folders) if what == "dialects" else LISTS[what]()
     with writing.sink(None) as write:
         write(plain_json.dumps(rows, indent=1) + "\n" if format == "json" else table(rows))
     return 0
@@ -93,9 +101,11 @@ def _metrics() -> Rows:
     ]
 
 
-def _dialects() -> Rows:
+def _dialects(folders: tuple[str, ...]) -> Rows:
     from triage import dialects
 
+    for folder in folders:
+        dialects.add_folder(folder)
     return [{"name": n, "metrics": len(d.names()), "title": d.TITLE} for n, d in dialects.dialects().items()]
 
 
@@ -133,7 +143,6 @@ def _terms() -> Rows:
 LISTS: dict[str, Callable[[], Rows]] = {
     "causes": _causes,
     "metrics": _metrics,
-    "dialects": _dialects,
     "formats": _formats,
     "devices": _devices,
     "terms": _terms,
