@@ -41,10 +41,10 @@ lint: $(BIN)/triage  ## ruff, mypy --strict, and the order of the rooms
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-docs: $(BIN)/triage  ## regenerate docs/{rules,causes,metrics,cli,capturing,glossary}.md
+docs: $(BIN)/triage  ## write the generated pages (rules, causes, metrics, cli ...) into docs/; git ignores them
 	$(BIN)/python docs/generate.py
 
-site: $(VENV)/.extras  ## the documentation as a site in out/site; a broken link fails
+site: $(VENV)/.extras  ## all pages, generated ones too, as a site in out/site; a broken link fails
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet && echo "open out/site/index.html"
 
 golden: $(BIN)/triage  ## rewrite tests/golden from today's output; read the diff before committing

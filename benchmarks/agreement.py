@@ -17,7 +17,7 @@ import triage
 from triage.capture.capture import Capture
 from triage.ground.errors import TriageError
 from triage.products import agreement
-from triage.products.agreement import BOTH, EXCUSED, LEAST, SAME, Launch
+from triage.products.agreement import BOTH, EXCUSED, MIN_ESTIMATE, SAME, Launch
 
 ROOT = Path(__file__).resolve().parent.parent
 ENDINGS = (".csv", ".csv.gz", ".txt", ".ncu-rep")
@@ -29,7 +29,7 @@ PAGE = """\
 
 Nsight Compute's rules estimate what their advice would give back. For every launch the most promising one that names a
 cause, with an estimate for the whole workload above {least:.0%}, is held against the diagnosis: is it the root, named
-beside it, or ruled out with a reason (`triage agree` prints all of them, reports show them beside each kernel)? The
+beside it, or ruled out with a reason (`triage diagnose --opinions` prints all of them, reports show them beside each kernel)? The
 exports belong to their authors and are not part of this repository; a folder of such exports is judged by
 `python benchmarks/agreement.py FOLDER --record`, which wrote this page.
 
@@ -115,7 +115,7 @@ def main() -> None:
     lines, reasons = table(rows), doubted(rows)
     print("", lines, "", reasons, sep="\n")
     if args.record:
-        page = PAGE.format(table=lines, doubted=reasons, least=LEAST)
+        page = PAGE.format(table=lines, doubted=reasons, least=MIN_ESTIMATE)
         (ROOT / "docs" / "agreement.md").write_text(page, encoding="utf-8")
 
 

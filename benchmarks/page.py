@@ -28,7 +28,7 @@ sys.path.insert(0, str(ROOT))
 
 from tests.conftest import SAMPLES  # noqa: E402
 from tests.helpers.reports import DEMO, frame  # noqa: E402
-from tests.test_history import builds  # noqa: E402
+from tests.products.test_history import builds  # noqa: E402
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome") or ""
 BROWSER = ROOT / "tests" / "browser"

@@ -23,7 +23,7 @@ The yardstick is `pandas.read_csv` of the same file with its C engine. From pand
 given; triage then does too. What was done, and what did not help: [docs/decisions.md](../docs/decisions.md#reading-as-fast-as-pandas).
 
 Other programs here: `ground_truth.py` (known-cause CUDA kernels), `hard.py` (fuzzing and faults), `reports.py` (Nsight
-Compute reports against their raw page), `patients.py` (made-up kernels with a known illness), `occupancy_sweep.py`,
+Compute reports against their raw page), `simulated_kernels.py` (made-up kernels with a known illness), `occupancy_sweep.py`,
 `fuzz_atheris.py`.
 """
 

@@ -29,7 +29,7 @@ def right(path: Path, sample: int = 10_000) -> None:
     import pandas as pd
 
     sys.path.insert(0, str(HERE.parent))
-    from tests.test_engine import plain
+    from tests.inference.test_engine import plain
     from triage.derive import View
     from triage.diagnosis.diagnosing import Diagnoser
     from triage.inference.evaluate import infer

@@ -65,6 +65,14 @@ def bare_capture(facts: dict[str, Any], names: Any, kinds: Any = None, ns: Any =
     )  # fmt: skip
 
 
+def diagnosis_of(captures: Any, book: Any, *, top: int | None = None) -> Any:
+    """The diagnosis of one capture or several by the rules of a book."""
+    from triage.capture.capture import Capture
+    from triage.diagnosis.diagnosing import Diagnoser
+
+    return Diagnoser(book).diagnose([captures] if isinstance(captures, Capture) else list(captures), top)
+
+
 def generic(path: Path, rows: list[dict[str, Any]]) -> Path:
     """A generic table: ratios in percent, times in ms, the rest bare."""
     from triage import schema

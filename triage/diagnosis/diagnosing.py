@@ -41,7 +41,7 @@ class Diagnoser:
     """Rules compiled once, ready for many captures; engines remember their signatures between captures."""
 
     def __init__(self, book: Rulebook, method: str = LATEST, engine: str = "") -> None:
-        self.book, self.method = book, method
+        self.book, self.method = book if method == LATEST else book.under(method), method
         self.cause_index = CauseIndex(book)
         self.workload = Engine(compile_program(book, method, "workload"), engine)
         frame_program = compile_program(book, method, "frame")

@@ -18,7 +18,7 @@ from triage.diagnosis.pass_facts import pass_facts
 from triage.diagnosis.pass_order import Fences
 from triage.ground.columns import is_column
 from triage.ground.limiters import CLASSES
-from triage.ground.method import BANDWIDTH, MATTERS, RAISED, TINY_NS
+from triage.ground.method import BANDWIDTH, MATTERS, RAISED, TINY_NS, stated
 from triage.ground.units import show
 from triage.reading.pass_tree import DRAW, MOST
 from triage.rulebook.packs import Rulebook
@@ -83,7 +83,7 @@ def frame_capture(capture: Capture, limiter: Codes, lead: tuple[Floats, Indices]
 
 
 def _tiny(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
-    """Ranges shorter than 10 µs; kernel launches apart from markers, because their fixes differ."""
+    """Ranges shorter than TINY_NS; kernel launches apart from markers, because their fixes differ."""
     # a workload may be a hundred launches of one kernel: what is short is each of them
     calls = np.maximum(capture.calls, 1)
     # copies are short for reasons of their own, and no launch that a graph would save
@@ -95,25 +95,28 @@ def _tiny(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
     out: Facts = {}
     for name, mask in (("tiny", tiny), ("tiny_marker", tiny & ~kernel)):
         where = np.flatnonzero(mask)
-        out[f"frame.{name}_count"] = (float(calls[where].sum()), "leaf ranges below 10 µs")
-        out[f"frame.{name}_share"] = (float(own[where].sum() / total), "time in leaf ranges below 10 µs / frame time")
+        out[f"frame.{name}_count"] = (float(calls[where].sum()), stated("leaf ranges below {tiny}"))
+        out[f"frame.{name}_share"] = (
+            float(own[where].sum() / total),
+            stated("time in leaf ranges below {tiny} / frame time"),
+        )
     shown = np.flatnonzero(tiny & ~kernel)
     if 0 < len(shown) <= MOST:
         drawn = np.array([bool(DRAW.match(str(n))) for n in capture.names[shown]])
         out["frame.tiny_draw_share"] = (
             float(own[shown][drawn].sum() / own[shown].sum()),
-            "time in single draws below 10 µs / time in leaf ranges below 10 µs",
+            stated("time in single draws below {tiny} / time in leaf ranges below {tiny}"),
         )
     if (timed & kernel).any():
         small, every = tiny & kernel, timed & kernel
-        out["frame.tiny_launch_count"] = (float(calls[small].sum()), "launches below 10 µs")
+        out["frame.tiny_launch_count"] = (float(calls[small].sum()), stated("launches below {tiny}"))
         out["frame.tiny_launch_share"] = (
             float(calls[small].sum() / calls[every].sum()),
-            "launches below 10 µs / launches",
+            stated("launches below {tiny} / launches"),
         )
         out["frame.tiny_launch_time"] = (
             float(own[small].sum() / own[every].sum()),
-            "time in launches below 10 µs / kernel time",
+            stated("time in launches below {tiny} / kernel time"),
         )
     return out
 
@@ -135,7 +138,7 @@ def _weighted(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts
 
 
 def _merge(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
-    """Runs of neighbours under one parent that all lead with VRAM above 60 %."""
+    """Runs of neighbours under one parent that all have VRAM as top unit, above BANDWIDTH."""
     vram = capture.facts.get("vram.throughput")
     if vram is None:
         return {}

@@ -14,7 +14,6 @@ from triage.derive.speed_of_light import Clusters, clusters
 from triage.ground.columns import is_column
 from triage.ground.limiters import BANDS, code
 from triage.ground.method import BALANCED, HIGH, IDLE_LIMITS, LOW
-from triage.rulebook.cause import Cause
 from triage.schema.derived import HARDWARE_UNITS
 
 MOST_FRAMES = 0.5  # the side that bounds half of the frames sets the pace
@@ -79,25 +78,7 @@ _HELD = (
     ("memory", ("gti.queue_full", "vram.stalled")),
     ("latency", ("stall.top_share", "eu.stall", "shader.stalled", "texture_pipe.stalled")),
 )
-# Where no unit tells at all, the root cause does. Shading layers that nobody sees may fill any unit: nothing is said there.
-_OF_FAMILY = {"host": "cpu", "occupancy": "latency", "latency": "latency", "compute": "compute", "memory": "memory"}
-_OF_CAUSE = {
-    **dict.fromkeys(
-        ("vertex-fetch", "index-fetch", "vertex-reuse", "culled-primitives", "raster-bound", "small-triangles"),
-        "front-end",
-    ),
-    **dict.fromkeys(("crop-bound", "zrop-bound", "render-target-traffic"), "rop"),
-    **dict.fromkeys(("texture-queue", "texture-format", "mergeable-passes"), "memory"),
-    **dict.fromkeys(("ray-traversal", "ray-divergence"), "compute"),
-    "sm-tex-interface": "balanced",
-    "small-grid": "small-grid",
-}
 HELD_UP = STALL_NAMED  # no vendor of these counters gives a line of its own
-
-
-def of_cause(cause: Cause) -> int:
-    """The class of a workload whose root cause is known and whose units do not tell: that of the cause, else of its family."""
-    return code(_OF_CAUSE.get(cause.id) or _OF_FAMILY.get(cause.family, "unknown"))
 
 
 def _side(view: View, whole: str, parts: tuple[str, ...]) -> Floats:

@@ -20,6 +20,7 @@ from triage.diagnosis.gain import fractions
 from triage.diagnosis.limiter import Limits, judge
 from triage.diagnosis.root_causes import CauseTable, Fired
 from triage.ground.columns import anywhere
+from triage.ground.method import LOW
 from triage.inference.evaluate import (
     BLIND,
     FIRED,
@@ -83,6 +84,12 @@ class Outcomes:
     def limiter(self) -> Codes:
         """Limiter classes (positions in ground.limiters.LIMITERS), by the root cause where units do not decide."""
         return self.limits.limiter if self.capture is self.part.frame else self.part.limiter[self.rows]
+
+    @property
+    def units_measured(self) -> Masks:
+        """Where the highest share of peak of any unit is known and low."""
+        clusters = self.limits.clusters
+        return clusters.top < LOW if clusters.names else np.zeros(self.view.size, dtype=bool)
 
     @cached_property
     def _concluding(self) -> dict[str, list[int]]:

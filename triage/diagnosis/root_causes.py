@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from triage.capture.arrays import Floats, Indices, Masks
 from triage.derive import View
-from triage.diagnosis.limiter import of_cause
-from triage.ground.limiters import CONFIDENCE
+from triage.ground.limiters import CLASSES, CONFIDENCE
 from triage.rulebook.packs import Rulebook
 
 Causes: TypeAlias = NDArray[np.int16]  # positions in CauseIndex.names; -1 = none
@@ -62,7 +61,7 @@ class CauseIndex:
         code = {name: i for i, name in enumerate(self.names)}
         self.of_rule = np.array([code.get(r.cause, -1) for r in book.rules] or [-1], np.int16)
         # for workloads whose units do not decide
-        self.limiter = np.array([of_cause(book.cause(name)) for name in self.names] or [0], np.int8)
+        self.limiter = np.array([CLASSES.index(book.cause(name).limiter) for name in self.names] or [0], np.int8)
         self.verdict = np.array([book.cause(name).is_verdict for name in self.names] or [False])
         self.sureness = np.array([SURENESS[r.gain.confidence] if r.gain else 0.5 for r in book.rules] or [0.5])
         # idle time is dealt out among its causes already: they explain away neither each other nor what keeps a device

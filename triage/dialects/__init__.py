@@ -26,6 +26,7 @@ exports; a dialect lies beside what it alone uses, and `tables/` holds what all 
 from __future__ import annotations
 
 import importlib
+import re
 from ast import literal_eval
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -40,6 +41,7 @@ from triage.capture.capture import Table
 from triage.capture.cells import cells
 from triage.capture.source import Source
 from triage.ground.errors import CaptureError, NotTriageable, TriageError, UnknownDialect
+from triage.schema import normal
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +167,7 @@ def _checked(module: ModuleType) -> Dialect:
     lacking = [name for name in _TEXTS if not isinstance(getattr(module, name, None), str)]
     lacking += [name for name in _FUNCTIONS if not callable(getattr(module, name, None))]
     if lacking:
-        raise TypeError(f"{module.__name__} is no dialect: it lacks {', '.join(lacking)}")
+        raise TypeError(f"{module.__name__} is not a dialect: it lacks {', '.join(lacking)}")
     return cast(Dialect, module)
 
 
@@ -191,15 +193,15 @@ def collector(dialect: Dialect, arch: str = "") -> Callable[[list[str]], str] | 
     return partial(collect, arch=arch) if "arch" in signature(collect).parameters else collect
 
 
-def pick(source: Source, wanted: str = "", mapped: bool = False) -> tuple[Dialect, str]:
+def pick(source: Source, wanted: str = "", mapped: Iterable[str] = ()) -> tuple[Dialect, str]:
     """The dialect of a source and why; raises UnknownDialect with the columns seen, NotTriageable for an empty file.
 
-    wanted: a dialect's name, TriageError when there is none. mapped: the user gave --map, so a table that nobody
-    recognises is read as generic.
+    wanted: a dialect's name, TriageError when there is none. mapped: headers that the user maps; an unknown table
+    with one of them is a custom table.
     """
     if wanted:
         if (asked := named(wanted)) is None:
-            raise TriageError(f"no dialect is called {wanted!r}", "see: triage list dialects")
+            raise TriageError(f"unknown --dialect {wanted!r}", "see: triage list dialects")
         return asked, "asked for with --dialect"
     # all that may know it are asked: a table may look like several, and only the scores say which knows it best
     matches, refused = [], None
@@ -214,17 +216,21 @@ def pick(source: Source, wanted: str = "", mapped: bool = False) -> tuple[Dialec
     if not matches:
         if not source.is_folder and not source.head_text.strip():
             raise NotTriageable(f"{source.path}: the file is empty", "export again")
-        if mapped and not source.is_folder:
-            return _dialect("custom.generic"), "columns mapped with --map"
+        if mapped and not source.is_folder and _has_column(source, mapped):
+            return _dialect("custom.generic"), "columns mapped with --map or in triage.toml"
         if offered := _offered(source):
-            raise UnknownDialect(f"{source.path}: the folder as a whole is no export", offered)
-        raise UnknownDialect(
-            f"{source.path}: no dialect recognises {_seen(source)}",
-            f"see what could be mapped: triage facts {source.path}; or: triage list dialects",
-        )
+            raise UnknownDialect(f"{source.path}: a folder, not an export", offered)
+        raise _unknown(source)
     # the name breaks ties, so that the choice does not depend on the order of files
     match, dialect = max(matches, key=lambda m: (m[0].score, m[1].NAME))
     return dialect, match.why
+
+
+def _has_column(source: Source, headers: Iterable[str]) -> bool:
+    """True if a table has one of these columns."""
+    from triage.dialects.tables import wide_table
+
+    return not {normal(h) for h in headers}.isdisjoint(map(normal, wide_table.header(source)[1]))
 
 
 LOOKED = 32  # files of a folder that are looked at, to name the one to give
@@ -244,16 +250,31 @@ def _offered(source: Source) -> str:
     if not paths:
         return ""
     path, title = paths[0]
-    several = (
-        f", one of {len(paths)} of its kind here; all at once: triage batch {source.path}" if len(paths) > 1 else ""
-    )
-    return f"give the file itself: {path} ({title}){several}"
+    several = f", one of {len(paths)} of this kind; or all: triage batch {source.path}" if len(paths) > 1 else ""
+    return f"name a file in it: {path} ({title}){several}"
 
 
-def _seen(source: Source) -> str:
+def _unknown(source: Source) -> UnknownDialect:
+    """The error for a source that no dialect recognises, with its first columns, line or files."""
+    from triage.dialects.custom.say import by_name
+
+    path, supported = source.path, "or list supported formats: triage list dialects"
     if source.is_folder:
-        names = [c.name for c in source.children()[:3]]
-        return "this folder" + (f" (first files: {', '.join(names)})" if names else " (it is empty)")
-    first = next((line for line in source.head_lines if line.strip()), "")
-    shown = [c.strip()[:40] for c in cells(first)[:3]]
-    return f"these columns (first: {', '.join(repr(c) for c in shown)})"
+        files = [c.name for c in source.children()[:3]]
+        what = f"unknown format (first files: {', '.join(files)})" if files else "folder is empty"
+        return UnknownDialect(f"{path}: {what}", f"name a capture, or use: triage batch {path}")
+    first = next((line for line in source.head_lines if line.strip()), "").strip()
+    columns = [c.strip()[:40] for c in cells(first)[:3]]
+    if not first.replace("\t", "").isprintable() or "\ufffd" in first:
+        return UnknownDialect(f"{path}: unknown format, probably binary", "export the table as CSV")
+    if first.startswith(("{", "[")):
+        return UnknownDialect(f"{path}: JSON, not a profiler export", f"export a table, {supported}")
+    if len(columns) < 2:
+        return UnknownDialect(f"{path}: unknown format (first line: {first[:60]!r})", f"export a table, {supported}")
+    for column in columns:
+        named = re.fullmatch(r"(.*?)\s*[(\[](.+)[)\]]", column)
+        if named and by_name(named[1]).metric == "gpu.time":
+            return UnknownDialect(f"{path}: unknown unit {named[2]!r} in {column!r}", "use ns, us, ms or s")
+    shown = ", ".join(map(repr, columns))
+    hint = f"map columns with --map (see: triage facts {path}), {supported}"
+    return UnknownDialect(f"{path}: unknown format (first columns: {shown})", hint)

@@ -80,7 +80,5 @@ def _merged_command(before: str, asks: list[str]) -> str:
     """A command with its metrics, or the columns that most checks wait for and how many more there are."""
     if not _COLUMNS.fullmatch(before + "x"):
         return before + ",".join(asks)
-    more = (
-        f" and {len(asks) - METRICS_PER_COMMAND} more (triage list metrics)" if len(asks) > METRICS_PER_COMMAND else ""
-    )
+    more = f" + {len(asks) - METRICS_PER_COMMAND} more (triage list metrics)" if len(asks) > METRICS_PER_COMMAND else ""
     return before + ", ".join(asks[:METRICS_PER_COMMAND]) + more

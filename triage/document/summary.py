@@ -1,6 +1,6 @@
 """What stands on top of every report: totals, the to-do list, shares by limiter, the longest markers.
 
-Pure functions over the result document (schema triage/1), so that single reports, batches and tickets say the same.
+Pure functions over the result document (schema triage/1), shared by single reports, batches and tickets.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Summary(TypedDict):
 
 
 def summarise(b: Bundle) -> Summary:
-    """What stands on top of every report. Every number in it is a sum over listed findings or workloads."""
+    """Return what every report begins with; each number in it is a sum over listed findings or workloads."""
     doc = b.view
     frame, items = doc["frame"], todo_items(b.todo, doc)
     total = frame["duration_ns"]

@@ -71,6 +71,6 @@ def time_at_limit(doc: Result) -> AtLimitEntry:
         for judged, band, led, ns in zip(*fields, strict=True)
         if judged and band == "high" and not led
     ]
-    # a marker that only holds others has no time to finish
+    # a marker that only holds others has no self time
     mine = [ns for ns, timed in full if timed or not total]
     return {"ns": sum(mine), "share": sum(mine) / total if total else None, "count": len(mine)}

@@ -25,7 +25,7 @@ from triage.findings.shown_findings import findings
 from triage.findings.todo_entries import groups, todo_lists
 from triage.findings.workloads import ShownWorkloads
 from triage.ground.terminology import names_of, speaking
-from triage.inference.rule_context import about
+from triage.inference.rule_context import gpu_facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +62,14 @@ def bundle(d: Diagnosis, made: Listing | None = None, *, ways: bool = True) -> B
 
 def terminology_of(d: Diagnosis) -> tuple[str, ...]:
     """Vendor terms that fit all captures (terminology.Voice.names); empty where their GPUs are of several vendors."""
-    found = {names_of(about(p.view)) for p in d.parts}
+    found = {names_of(gpu_facts(p.view)) for p in d.parts}
     return found.pop() if len(found) == 1 else ()
 
 
 def _item(d: Diagnosis) -> str:
     """What a row of all captures is called: as their dialects say, and a kernel in custom tables of nothing else."""
     named = dialects.noun(p.capture.input.dialect for p in d.parts)
-    return "kernel" if named == "marker" and all(about(p.view).get("work") == "compute" for p in d.parts) else named
+    return "kernel" if named == "marker" and all(gpu_facts(p.view).get("work") == "compute" for p in d.parts) else named
 
 
 def _bundle(d: Diagnosis, made: Listing, ways: bool) -> Bundle:

@@ -1,7 +1,7 @@
-"""The decision path of a workload through the P3 method: each question, the number on the edge, the branch taken.
+"""Decision path of a workload through the P3 method: each question, its number and threshold, the branch taken.
 
-The rules decide; the path shows their questions in the order of the method. Every threshold on an edge is a rule's own
-(--set included), so the edges never disagree with the findings.
+The rules decide; this lists their questions in the order of the P3 method. Every threshold on the way belongs to a rule,
+which names its step under `path:` (--set included), so the way never disagrees with the findings.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from triage.schema.derived import HARDWARE_UNITS
 
 LIMITS, PASSES, OPEN, NOTED = STATES
 _WORKING = ("sm", "l1tex", "l2", "vram")
-_MEANS = {"long scoreboard": "data from L1/TEX", "barrier": "their group at barriers"}  # stalls with a plainer name
 _FLIP = {">": "≤", "<": "≥"}
 HOLE = "{}"
 
@@ -64,7 +63,7 @@ class Decisions:
         self.d, self.view = d, outcomes.view
         self.clusters = outcomes.limits.clusters
         self.v1 = d.method == "v1"
-        self.high, self.low = self.limit("high-sol", "high"), self.limit("busy-top-unit", "busy")
+        self.high, self.low = self.limit("high"), self.limit("low")
         self._known: dict[Shape, int] = {}
 
     def at(self, metric: str) -> Floats:
@@ -72,14 +71,13 @@ class Decisions:
         out: Floats = np.broadcast_to(self.view[metric], self.view.size)
         return out
 
-    def limit(self, rule: str, name: str) -> float:
-        """A rule's threshold in force. A rule that is not reported (--select, --ignore) still holds it.
+    def limit(self, step: str) -> float:
+        """The threshold in force of the rule that owns a step of PATH; one that is not reported (--select) still owns it.
 
-        NaN, which no value crosses, in a rulebook that lacks the rule altogether. Raises KeyError where the rule has no
-        threshold of that name.
+        NaN, which no value crosses, in a rulebook without such a rule.
         """
-        found = self.d.book.by_name.get(rule)
-        return float("nan") if found is None else found.threshold(name, self.d.method)
+        rule = self.d.book.path.get(step)
+        return float("nan") if rule is None else rule.threshold(rule.path[step], self.d.method)
 
     def steps(self, i: int) -> list[StepEntry]:
         """The decision path of the i-th workload."""
@@ -132,28 +130,28 @@ class Decisions:
         top, index = self.clusters.top, self.clusters.top_index
         above, below = f"> {show(self.high, 'ratio')}", f"< {show(self.low, 'ratio')}"
         between = f"{whole_percent(self.low)} to {whole_percent(self.high)}"
-        blind = "not measured: the tree starts with the SOL of two units at least"
+        blind = "not measured: needs % of peak of two units or more"
         branches: list[Branch] = [(~known, "sol.top", "", "", blind, OPEN)]
         for k, u in enumerate(self.clusters.names):
             mine, value = known & (index == k), f"{HARDWARE_UNITS[u]} {HOLE}"
             branches += [
-                (mine & (top > self.high), "sol.top", value, above, "A: remove work from the top unit", LIMITS),
-                (mine & (top < self.low), "sol.top", value, below, "B: raise the SOL, something keeps the units waiting", NOTED),
-                (mine, "sol.top", value, between, "A and B: remove work and raise the SOL", LIMITS),
+                (mine & (top > self.high), "sol.top", value, above, "A: cut work of the top unit", LIMITS),
+                (mine & (top < self.low), "sol.top", value, below, "B: raise throughput, the units wait", NOTED),
+                (mine, "sol.top", value, between, "A and B: cut work and raise throughput", LIMITS),
             ]  # fmt: skip
         return self._ask("Top SOL", top, branches)
 
     def _near(self, known: Masks) -> Question:
         def answer(first: str, second: str) -> tuple[str, ...]:
-            return "sol.top", first, "", f"next: {second}" if second else "nothing close behind", NOTED
+            return "sol.top", first, "", f"next: {second}" if second else "no other unit close", NOTED
 
-        return self._of_clusters(f"Limiters within {points(CLUSTER)}", known, answer)
+        return self._of_clusters(f"Top units within {points(CLUSTER)}", known, answer)
 
     def _fixed(self, where: Masks) -> Question:
         def answer(first: str, _: str) -> tuple[str, ...]:
-            return "", first, "", "no: a fixed-function unit leads", NOTED
+            return "", first, "", "no: a fixed-function unit is on top", NOTED
 
-        return self._of_clusters("Is the SM, or the memory it waits for, on top?", where, answer)
+        return self._of_clusters("SM or its memory path on top?", where, answer)
 
     def _of_clusters(self, ask: str, where: Masks, answer: Callable[[str, str], tuple[str, ...]]) -> Question:
         """A question whose answer the clusters are. Of these there may be hundreds: each workload looks its own up."""
@@ -206,11 +204,11 @@ class Decisions:
 
     def _pathologies(self, where: Masks) -> list[Question]:
         strict = (self.at("kind.fullscreen") == 1) | (self.at("kind.compute") == 1)
-        idle = self.limit("cpu-bound-workload", "idle")
-        yes, no = "SMs idle: imbalance, small dispatches or drains", "SMs have work"
-        screen, geometry = self.limit("idle-sms", "screen_floor"), self.limit("idle-sms", "geometry_floor")
+        idle = self.limit("gpu-idle")
+        yes, no = "SMs idle: imbalance, small dispatches or pipeline drains", "SMs have work"
+        screen, geometry = self.limit("sm-active-screen"), self.limit("sm-active-geometry")
         return [
-            self._ask("GPU idle?", self.at("gpu.idle"), self._branches(where, "gpu.idle", ">", idle, "the CPU does not feed it", "not CPU-bound")),
+            self._ask("GPU idle?", self.at("gpu.idle"), self._branches(where, "gpu.idle", ">", idle, "CPU-bound", "not CPU-bound")),
             self._ask("SMs active?", self.at("sm.active"), [
                 *self._branches(where & strict, "sm.active", "<", screen, yes, no),
                 *self._branches(where & ~strict, "sm.active", "<", geometry, yes, no),
@@ -220,8 +218,8 @@ class Decisions:
     def _sm(self, where: Masks, open_: Masks) -> list[Question]:
         pair = ("sm.throughput_active", "sm.issue_per_active")  # the second revision's metric, then the first's
         order = pair[::-1] if self.v1 else pair
-        saturated = self.limit("issue-saturated", "saturated")
-        blind = "not measured: case C and D cannot be told apart"
+        saturated = self.limit("issue")
+        blind = "not measured: case C or D"
         branches: list[Branch] = []
         value = self._none
         for metric in order:
@@ -229,19 +227,19 @@ class Decisions:
             here = where & np.isnan(value) & np.isfinite(mine)
             value = np.where(np.isnan(value), mine, value)
             branches += [
-                (here & (value > saturated), metric, HOLE, f"> {show(saturated, 'ratio')}", "C: issue-limited; more warps would not help", LIMITS),
-                (here & (value < self.low), metric, HOLE, f"< {show(self.low, 'ratio')}", "D: latency shows; more warps or fewer stalls", LIMITS),
-                (here, metric, HOLE, f"{whole_percent(self.low)} to {whole_percent(self.high)}", "C and D: trim work, and hide latency", LIMITS),
+                (here & (value > saturated), metric, HOLE, f"> {show(saturated, 'ratio')}", "C: issue-bound; more warps do not help", LIMITS),
+                (here & (value < self.low), metric, HOLE, f"< {show(self.low, 'ratio')}", "D: latency-bound; more warps or fewer stalls", LIMITS),
+                (here, metric, HOLE, f"{whole_percent(self.low)} to {whole_percent(self.high)}", "C and D: cut work and hide latency", LIMITS),
             ]  # fmt: skip
         branches.append((where, order[0], "", "", blind, OPEN))
         full = where & (value > saturated)
         waits = where & np.isfinite(value) & ~full
-        low = self.limit("low-occupancy-sm", "full")
+        low = self.limit("occupancy")
         slots = self._branches(
-            waits & open_, "sm.occupancy", "<", low, "too few warps to hide latency", "occupancy is not it"
+            waits & open_, "sm.occupancy", "<", low, "too few warps to hide latency", "occupancy is not the limit"
         )
         return [
-            self._ask("How busy is the SM while active?", value, branches),
+            self._ask("SM throughput while active?", value, branches),
             self._interface(full),
             self._ask("D1: warp slots used?", self.at("sm.occupancy"), slots),
             self._stalls(waits),
@@ -249,7 +247,7 @@ class Decisions:
 
     def _interface(self, where: Masks) -> Question:
         """Equal SOL of SM and TEX means the path between them, but only where both are high."""
-        gap, equal = self.at("sol.sm_tex_gap"), self.limit("sm-tex-interface", "equal")
+        gap, equal = self.at("sol.sm_tex_gap"), self.limit("sm-tex-gap")
         both = np.minimum(self.at("sm.throughput"), self.at("l1tex.throughput"))
         asked = where & np.isfinite(gap) & ~(both <= self.high)
         return self._ask(
@@ -262,7 +260,7 @@ class Decisions:
         )  # fmt: skip
 
     def _stalls(self, where: Masks) -> Question:
-        share, notable = self.at("stall.top_share"), self.limit("issue-stalls", "notable")
+        share, notable = self.at("stall.top_share"), self.limit("stall")
         have, stack = losses(self.view)
         top = stack.argmax(axis=0) if have else np.zeros(self.view.size, dtype=np.int64)
         some = stack.max(axis=0) >= 0 if have else np.zeros(self.view.size, dtype=bool)
@@ -271,12 +269,11 @@ class Decisions:
             mine = where & (~some if k == len(have) else some & (top == k))
             reason = name.replace("_", " ")
             metric, value = f"stall.{reason.replace(' ', '_')}", f"{reason} {HOLE}"
-            answer = f"they wait for {_MEANS.get(reason, reason)}"
             branches += [
-                (mine & (share > notable), metric, value, f"> {show(notable, 'ratio')}", answer, LIMITS),
+                (mine & (share > notable), metric, value, f"> {show(notable, 'ratio')}", "top stall", LIMITS),
                 (mine, metric, value, f"≤ {show(notable, 'ratio')}", "no stall stands out", PASSES),
             ]
-        return self._ask("D2: what do warps wait for?", share, branches)
+        return self._ask("D2: top stall reason?", share, branches)
 
     def _caches(self, known: Masks) -> list[Question]:
         involved = self.clusters.primary | self.clusters.secondary
@@ -290,7 +287,7 @@ class Decisions:
             asked = known & self._involves(involved, units) & np.isfinite(rate)
             branches: list[Branch] = [
                 (asked & (rate > great), metric, HOLE, f"> {show(great, 'ratio')}", "great", PASSES),
-                (asked & (rate < poor), metric, HOLE, f"< {show(poor, 'ratio')}", "poor: the access pattern is a suspect", LIMITS),
+                (asked & (rate < poor), metric, HOLE, f"< {show(poor, 'ratio')}", "poor: check the access pattern", LIMITS),
                 (asked, metric, HOLE, f"{whole_percent(poor)} to {whole_percent(great)}", "good", PASSES),
             ]  # fmt: skip
             out.append(self._ask(f"{name} hit rate?", rate, branches))

@@ -8,7 +8,7 @@ from triage import schema
 from triage.capture.arrays import Values
 from triage.findings.finding_types import Check, Origin
 from triage.ground.columns import is_column
-from triage.ground.phrasing import comparison, upper_first
+from triage.ground.phrasing import as_written, comparison, failed_comparison, upper_first
 from triage.ground.terminology import said
 from triage.ground.units import display, show
 from triage.inference.evaluate import Lookup
@@ -25,9 +25,9 @@ def at(values: Values, i: int) -> float:
 
 
 def make_check(
-    rule: Rule, c: Condition, lookup: Lookup, i: int, origin: Callable[[str], Origin], op: str = ""
+    rule: Rule, c: Condition, lookup: Lookup, i: int, origin: Callable[[str], Origin], failed: bool = False
 ) -> Check:
-    """One comparison at position i with its numbers, units and origin; `op`: print another operator than the rule's."""
+    """One comparison at position i with its numbers, units and origin. failed: it does not hold, and is worded so."""
     value = at(lookup.once(c.left), i)
     bound = at(lookup.once(c.right), i) if c.right else None
     name = c.left.text
@@ -55,9 +55,8 @@ def make_check(
     if c.right is None or bound is None:
         why = left = f"{title}: yes" if value else f"{title}: no"
     else:
-        why = comparison(title, show(value, unit), op or c.op, show(bound, unit))
-        if c.right.text in rule.thresholds:
-            why += f" ({c.right.text.replace('_', ' ')})"
+        worded = failed_comparison if failed else comparison
+        why = worded(title, show(value, unit), c.op, limit_of(rule, c, bound, unit))
     sign = c.op if c.right else "is"
     return Check(
         chosen or rule.labels.get(name, name),
@@ -119,6 +118,12 @@ def is_telling(rule: Rule, c: Condition, x: Check) -> bool:
 def describe_work(metrics: Sequence[str]) -> bool:
     """True if metrics only describe the kind and amount of work, not how it ran."""
     return bool(metrics) and all(not is_quantity(m) or m.startswith(_PIECES) for m in metrics)
+
+
+def limit_of(rule: Rule, c: Condition, bound: float, unit: str) -> str:
+    """The right side of a comparison as people read it: a threshold as its author wrote it, else a measured value."""
+    chosen = c.right is not None and c.right.text in rule.thresholds
+    return as_written(bound, unit) if chosen else show(bound, unit)
 
 
 def unit_of(rule: Rule, c: Condition, chosen: str = "") -> str:

@@ -19,6 +19,7 @@ from triage.document.page_entries import StepEntry
 from triage.findings.decision_path import LIMITS, NOTED, OPEN, PASSES
 from triage.findings.reasons import Reasons
 from triage.findings.text_fields import sentence
+from triage.ground.method import stated
 from triage.ground.phrasing import lower_first, plural
 from triage.inference.evaluate import BLIND, FIRED, NOT_APPLICABLE, OVERRULED, SILENT
 from triage.rulebook.expression import TRUE
@@ -52,8 +53,9 @@ class Decision:
         return tuple(dict.fromkeys(name for c in self.checks for name in c.rules))
 
 
-def _check(data: dict[str, Any]) -> Check:
-    return Check(data["id"], data["ask"], tuple(data.get("rules", ())), data.get("instead", ""))
+def check_from(data: dict[str, Any]) -> Check:
+    """A check or symptom page of the file."""
+    return Check(data["id"], stated(data["ask"]), tuple(data.get("rules", ())), data.get("instead", ""))
 
 
 @cache
@@ -61,15 +63,15 @@ def decisions() -> tuple[Decision, ...]:
     """The guide's decisions in its order."""
     data = tomllib.loads(_FILE.read_text("utf-8"))
     return tuple(
-        Decision(d["id"], d["ask"], tuple(_check(c) for c in d["check"]), tuple(d.get("unless", ())))
+        Decision(d["id"], stated(d["ask"]), tuple(check_from(c) for c in d["check"]), tuple(d.get("unless", ())))
         for d in data["decision"]
     )
 
 
 @cache
-def symptoms() -> tuple[Check, ...]:
-    """The guide's symptom pages."""
-    return tuple(_check(c) for c in tomllib.loads(_FILE.read_text("utf-8"))["symptom"])
+def concerns() -> str:
+    """The derived fact of the kernels that the guide is about."""
+    return str(tomllib.loads(_FILE.read_text("utf-8"))["concerns"])
 
 
 class Guide:
@@ -82,7 +84,7 @@ class Guide:
 
     def concerns(self, i: int) -> bool:
         """True if the i-th workload is a kernel on an NVIDIA GPU."""
-        return self._holds("cuda-kernel", i)
+        return self._holds(concerns(), i)
 
     def _holds(self, concept: str, i: int) -> bool:
         return int(np.broadcast_to(self.o.truth.concept(concept), (self.o.view.size,))[i]) == TRUE
@@ -106,7 +108,7 @@ class Guide:
     def _decision(self, d: Decision, i: int) -> StepEntry:
         veto = next((v for v in d.unless if self._holds(v, i)), "")
         if veto and not any(self._fired(name, i) for name in d.rules):
-            return _step(f"{d.id}: {d.ask}", "", f"no question here: {self._title(veto)}", PASSES)
+            return _step(f"{d.id}: {d.ask}", "", f"not applicable: {self._title(veto)}", PASSES)
         codes = [(k, self._code(k, i)) for name in d.rules if (k := self.index.get(name, -1)) >= 0]
         book, ask = self.o.d.book, f"{d.id}: {d.ask}"
         fired = [book.rules[k] for k, code in codes if code == FIRED]
@@ -120,7 +122,7 @@ class Guide:
         if 2 * unknown > len(asked):  # what most checks could not tell is no all-clear
             return _step(ask, "", f"{unknown} of {plural(len(asked), 'check')} not measured", OPEN)
         rest = f"; {plural(unknown, 'check')} not measured" if unknown else ""
-        return _step(ask, "", f"nothing found{rest}", PASSES)
+        return _step(ask, "", f"no findings{rest}", PASSES)
 
     def _fired(self, name: str, i: int) -> bool:
         """True if a rule that reports something fired here."""
@@ -150,9 +152,11 @@ class Guide:
             return _step(ask, "", f"no: {next(s for s in silent if s)}", PASSES)
         blind = [k for k, code in codes if code == BLIND]
         if blind:
-            return _step(ask, "", f"not measured: {', '.join(self.o.waits_for(blind[0], i)[:3]) or 'a premise'}", OPEN)
+            return _step(
+                ask, "", f"not measured: {', '.join(self.o.waits_for(blind[0], i)[:3]) or 'a derived fact'}", OPEN
+            )
         if codes and all(code == NOT_APPLICABLE for _, code in codes):
-            return _step(ask, "", "this profiler cannot tell", OPEN)
+            return _step(ask, "", "needs counters this profiler lacks", OPEN)
         return _step(ask, "", "no" if codes else c.instead, PASSES if codes else OPEN)
 
     def _title(self, concept: str) -> str:

@@ -10,7 +10,6 @@ import numpy as np
 from triage.diagnosis.outcomes import Outcomes
 from triage.findings.evidence import at, is_quantity, make_check, metrics_behind
 from triage.findings.origins import Origins
-from triage.ground.phrasing import FLIPPED
 from triage.inference.evaluate import SILENT
 from triage.inference.groups import reads
 from triage.rulebook.expression import FALSE, TRUE, Condition
@@ -40,9 +39,7 @@ def near_misses(o: Outcomes, i: int, origins: Origins) -> list[NearMiss]:
         if missed:
             gap, c = min(missed, key=lambda m: m[0])
             origins.want(reads(rule, c.names), {int(o.rows[i])})
-            found = make_check(
-                rule, c, o.lookup(index), i, lambda m: origins.origin(m, int(o.rows[i]), i), FLIPPED[c.op]
-            )
+            found = make_check(rule, c, o.lookup(index), i, lambda m: origins.origin(m, int(o.rows[i]), i), failed=True)
             out.append(NearMiss(index, found.why, gap))
     return sorted(out, key=lambda n: (n.gap, n.rule))
 

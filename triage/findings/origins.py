@@ -127,9 +127,7 @@ class Origins:
             # not announced by `want`: fetched by itself, in a pass of its own
             found.update(self.capture.table.files[file].records([line]))
         if line not in found:
-            raise BadCapture(
-                f"{self.capture.table.files[file].path}:{line}: the file was cut while it was read", "run again"
-            )
+            raise BadCapture(f"{self.capture.table.files[file].path}:{line}: cut during reading", "run again")
         return found[line], line
 
     def _leaves(self, metric: str, depth: int = 0) -> set[str]:

@@ -1,4 +1,4 @@
-"""Second opinion: results of the profiler's own rules compared with the diagnosis - same root, named, ruled out, not seen.
+"""The profiler's rule results against triage: same root cause, also found, ruled out and why, or not found.
 
 nvidia_rules.toml maps the rules of Nsight Compute to causes.
 """
@@ -97,7 +97,7 @@ class SecondOpinion:
         if ours is None:
             verdict, why = self._absent(found, i)
             if verdict == RULED_OUT and opinion.speedup is not None and found.estimates:
-                why += f"; theirs is {found.estimates}"
+                why += f"; profiler's estimate: {found.estimates}"
             return ComparedOpinion(opinion, found.causes, "", verdict, why, None)
         cause, root = ours
         row = self.o.causes.rows[self.code[cause]]
@@ -124,12 +124,12 @@ class SecondOpinion:
         rule = self.o.d.book.rules[int(row.rule[i])]
         parts = []
         if by >= 0:
-            parts.append(f"a consequence of {self.names[by]}")
+            parts.append(f"effect of {self.names[by]}")
         if opinion.speedup is not None and found.estimates:
-            parts.append(f"theirs is {found.estimates}")
+            parts.append(f"profiler's estimate: {found.estimates}")
         if rule.gain is not None and row.likely[i] > 0:
             parts.append(
-                f"ours, {whole_percent(float(row.likely[i]))} and at most {whole_percent(float(row.bound[i]))}, is "
+                f"triage: {whole_percent(float(row.likely[i]))}, bound {whole_percent(float(row.bound[i]))}, from "
                 f"{rule.gain.because}"
             )
         return "; ".join(parts)
@@ -150,7 +150,7 @@ class SecondOpinion:
                 return RULED_OUT, self._reasons.why_overruled(index, i)
             if code == BLIND:
                 asked = ", ".join(self.o.waits_for(index, i)[:3])
-                blind = blind or f"{name} waits for {asked or 'a premise'}"
+                blind = blind or f"{name} needs {asked or 'a derived fact'}"
             elif code == SILENT and not blind:
                 given, why = self._reasons.why_silent(index, i)
                 if why and not given:  # a comparison says more than a premise that does not hold

@@ -1,4 +1,4 @@
-"""Why rules did not fire: overruled, a premise that does not hold, the first failed comparison."""
+"""Why rules did not fire: the finding that covers them, a derived fact that does not hold, the first failed comparison."""
 
 from __future__ import annotations
 
@@ -10,19 +10,21 @@ import numpy as np
 from triage import schema
 from triage.capture.arrays import Indices, Masks, Values
 from triage.diagnosis.outcomes import EXPLAINED, Outcomes
-from triage.findings.evidence import describe_work, is_quantity, metrics_behind, title_of, unit_of
+from triage.findings.evidence import (
+    describe_work,
+    is_quantity,
+    limit_of,
+    metrics_behind,
+    title_of,
+    unit_of,
+)
 from triage.findings.text_fields import sentence
 from triage.ground.columns import anywhere, is_column
-from triage.ground.phrasing import FLIPPED, comparison, lower_first, upper_first
+from triage.ground.phrasing import failed_comparison, lower_first, upper_first
 from triage.ground.terminology import said
 from triage.ground.units import show
 from triage.rulebook.expression import FALSE, Condition
 from triage.rulebook.rule import Rule
-
-SETTINGS = (
-    "cuda-kernel",
-    "kernel-launch",
-)  # say what the work is: rules that leave it to others were never in question
 
 
 class Reasons:
@@ -44,7 +46,7 @@ class Reasons:
             if int(np.broadcast_to(self.o.truth.concept(concept), (self.o.view.size,))[i]) == FALSE:
                 maker = next((r for r in self.o.d.book.rules if concept in (r.name, *r.concludes)), None)
                 needed = lower_first(said(maker.title)) if maker else concept
-                return True, f"it is asked only where this holds: {needed}"
+                return True, f"applies only with {needed}"
         only = np.zeros(self.o.view.size, dtype=bool)
         only[i] = True
         return False, next((why for _, _, why in self._failing(rule, index, only)), "")
@@ -61,7 +63,7 @@ class Reasons:
             if rule.is_concept:
                 continue
             for by, hit in o.truth.overruled.get(index, ()):
-                where = np.flatnonzero(hit & asked) if by not in SETTINGS else ()
+                where = np.flatnonzero(hit & asked) if by not in o.d.book.settings else ()
                 out += [(rule.id, int(o.rows[i]), self._overruled(rule, by, int(i))) for i in where]
             if rule.rules_out:
                 out += self._excluded(rule, index, o.silent(index) & asked & self._relevant(rule))
@@ -89,13 +91,13 @@ class Reasons:
     def _overruled(self, rule: Rule, by: str, i: int) -> str:
         index = next((k for k, held in self._makers.get(by, ()) if held[i]), None)
         if index is None:
-            return f"{said(rule.title)}: overruled by {by}"
+            return f"{said(rule.title)}: covered by {by}"
         other = self.o.d.book.rules[index]
         reason = sentence(other.finding, other, self.o.lookup(index), i) if other.finding else said(other.title)
-        return f"{said(rule.title)}: rather, {lower_first(reason).removesuffix('.')}"
+        return f"{said(rule.title)}: covered by {other.id}: {lower_first(reason).removesuffix('.')}"
 
     def _excluded(self, rule: Rule, index: int, silent: Masks) -> Iterator[tuple[str, int, str]]:
-        """`CPU-bound: GPU idle 0.0 % ≤ 1.0 %`: the first comparison that failed, turned round.
+        """`CPU-bound: GPU idle 0.0 %, not above 1 %`: the first comparison that failed.
 
         A cause that this kind of work, device or API cannot have was never in question: nothing is said of it.
         """
@@ -166,16 +168,16 @@ def _is_gate(c: Condition, names: Sequence[str], chosen: str, limit: float) -> b
 
 
 def _failed(rule: Rule, c: Condition, chosen: str, limit: float) -> Callable[[float], str]:
-    """Formatter of a failed comparison, given its value: `GPU idle 0.0 % ≤ 1.0 %`, `Scratch per thread: none`.
+    """Formatter of a failed comparison, given its value: `GPU idle 0.0 %, not above 1 %`, `Scratch per thread: none`.
 
     The words around the value are the same for all workloads.
     """
     unit, title = unit_of(rule, c, chosen), upper_first(title_of(rule, c, chosen))
     if schema.known(c.left.text) and schema.get(c.left.text).is_flag:
         return lambda value: f"{title}: {'yes' if value else 'no'}"
-    shown = show(limit, unit)
+    shown = limit_of(rule, c, limit, unit)
     return lambda value: (
-        f"{title}: none" if value == limit == 0 else comparison(title, show(value, unit), FLIPPED[c.op], shown)
+        f"{title}: none" if value == limit == 0 else failed_comparison(title, show(value, unit), c.op, shown)
     )
 
 

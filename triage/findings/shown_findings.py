@@ -29,7 +29,7 @@ from triage.ground.limiters import CLASSES, less_sure, level
 from triage.ground.terminology import names_of, said, speaking
 from triage.inference.evaluate import Lookup
 from triage.inference.groups import reads
-from triage.inference.rule_context import about
+from triage.inference.rule_context import gpu_facts
 from triage.rulebook.applies import LANGUAGES, may_hold
 from triage.rulebook.rule import Advice, Cite, Rule
 
@@ -107,7 +107,7 @@ class _Maker:
             rows = np.arange(len(capture)) if part.few else np.array(sorted({w for w, _ in wanted}), dtype=np.int64)
             self.place, self.view = {w: i for i, w in enumerate(rows.tolist())}, part.look(rows)
         self.origins = Origins(capture, self.view)
-        self.here = about(self.view)
+        self.here = gpu_facts(self.view)
         self.lookups: dict[int, Lookup] = {}
         for index in {r for _, r in wanted}:
             rule = d.book.rules[index]

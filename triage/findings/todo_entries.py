@@ -15,7 +15,7 @@ from triage.findings.finding_types import Finding
 from triage.findings.identity import of_item, scope
 from triage.ground.limiters import level
 from triage.ground.terminology import said
-from triage.inference.rule_context import about
+from triage.inference.rule_context import gpu_facts
 from triage.rulebook.applies import holds
 from triage.rulebook.cause import Cause
 
@@ -97,4 +97,4 @@ def _entry(
 
 def general(cause: Cause, view: View) -> list[str]:
     """Advice of a cause for the GPU and API of the capture, general advice first."""
-    return [said(a.text) for a in cause.advice if holds(a.where, about(view))]
+    return [said(a.text) for a in cause.advice if holds(a.where, gpu_facts(view))]

@@ -163,13 +163,14 @@ class Columns:
     def verdict(self) -> list[str]:
         """One sentence per workload; equal ones share the text."""
         book, causes = self._d.book, self._d.cause_index.names
-        made: dict[tuple[int, str], str] = {}
+        made: dict[tuple[int, str, bool], str] = {}
         out = []
-        for i, (w, limiter) in enumerate(zip(self.rows.tolist(), self.limiter.tolist(), strict=True)):
+        workloads = zip(self.rows.tolist(), self.limiter.tolist(), self._o.units_measured.tolist(), strict=True)
+        for i, (w, limiter, measured) in enumerate(workloads):
             lead, top = int(self.leader[i]), self._best.get((self._p, w))
-            key = (limiter, book.cause(causes[lead]).title if lead >= 0 else top.rule.title if top else "")
+            key = (limiter, book.cause(causes[lead]).title if lead >= 0 else top.rule.title if top else "", measured)
             if key not in made:
-                made[key] = verdict_text(limiter, lower_first(said(key[1])))
+                made[key] = verdict_text(limiter, lower_first(said(key[1])), measured=measured)
             out.append(made[key])
         return out
 

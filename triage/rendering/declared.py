@@ -50,8 +50,8 @@ def read(path: Path, *, trusted: bool = True) -> Declared:
     known = ", ".join(ESCAPES)
     if m is None:
         if trusted:
-            raise ReportError(f"{path}:1: does not say how it escapes", f"begin it with {{# escape: NAME #}} ({known})")
+            raise ReportError(f"{path}:1: escaping not declared", f"begin with {{# escape: NAME #}} ({known})")
         return Declared(_BY_EXTENSION.get(Path(own).suffix.lower(), "text"), suffix)
     if m[1] not in ESCAPES:
-        raise ReportError(f"{path}:1: no way of escaping is called {m[1]!r}", f"known: {known}")
+        raise ReportError(f"{path}:1: unknown escaping {m[1]!r}", f"choose {known}")
     return Declared(m[1], m[2] or suffix)

@@ -1,4 +1,4 @@
-"""JUnit XML: one test case per workload, a failure where its item of the to-do list reaches the level asked for."""
+"""JUnit XML: one test case per workload, a failure where its to-do item reaches the priority asked for."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from triage.rendering import phrases
 from triage.rendering.escape import short
 from triage.rendering.findings_csv import Write
 from triage.rendering.junit_xml import Case, Failure, Suite, junit_xml
+from triage.rendering.labels import HEADS
 
-LONG = 1_000  # characters of a name; whole 20 kB C++ names make test viewers unusable
+LONG = 1_000  # characters of a name: whole C++ names of 20 kB make test viewers unusable
 
 
 def junit(b: Bundle, write: Write, fail_on: str = "") -> None:
-    """Write one suite per capture. Without fail_on nothing fails; findings then stand in system-out."""
+    """Write one suite per capture. Without fail_on nothing fails, and findings go to system-out."""
     by: dict[str, list[FindingEntry]] = {}
     for f in b.findings:
         by.setdefault(f["workload"], []).append(f)
@@ -50,7 +51,7 @@ def junit(b: Bundle, write: Write, fail_on: str = "") -> None:
 
 
 class _Work(NamedTuple):
-    """What a case says of a workload. paths: its levels joined with SEP."""
+    """Fields of a workload that its case shows. paths: its levels joined with SEP."""
 
     id: str
     name: str
@@ -89,7 +90,7 @@ def _case(w: _Work, name: str, found: Sequence[FindingEntry], items: Sequence[It
 
 def _lines(found: Sequence[FindingEntry]) -> Iterator[str]:
     for f in found:
-        yield f"{f['level']}: {f['rule']} {f['title']}: {f['message']} Gives back {phrases.gain(f)}."
+        yield f"{f['level']}: {f['rule']} {f['title']}: {f['message']} {HEADS.saves} {phrases.gain(f)}."
         for e in f["evidence"]:
             yield f"  {phrases.check(e)}: {phrases.source(e['source'])}"
-        yield from (f"  try: {a}" for a in f["advice"][:1])
+        yield from (f"  {HEADS.fix.lower()}: {a}" for a in f["advice"][:1])

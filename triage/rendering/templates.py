@@ -27,11 +27,12 @@ from triage.ground.phrasing import percent
 from triage.ground.terminology import said, voice
 from triage.rendering import declared, escape, phrases
 from triage.rendering.findings_csv import Write
+from triage.rendering.labels import AS_DATA
 from triage.rendering.pass_table import pass_table
 from triage.rendering.sandbox import MOST_TEXT, Sandbox
 
-SHORT = 5  # findings a short report lists
-TOGETHER = 500  # what a template says piece by piece, that is handed on as one text
+DEFAULT_FINDINGS = 5  # findings a short report lists
+CHUNK_PIECES = 500  # pieces of a template's output that are written as one text
 
 
 class Compiled(jinja2.BytecodeCache):
@@ -80,6 +81,7 @@ def _made(path: Path, trusted: bool) -> jinja2.Environment:
     # escaping is compiled in: kept per way, or a part compiled for Markdown would stand unescaped on the page
     made = jinja2.Environment(**options, bytecode_cache=Compiled(how)) if trusted else Sandbox(**options)
     made.filters.update(filters(how))
+    made.globals["heads"] = dict(AS_DATA)
     if isinstance(made, Sandbox):
         made.guard()
     return made
@@ -142,7 +144,7 @@ def context(b: Bundle, s: summary.Summary, full: bool, *, ours: bool = False) ->
         "noun": voice(),
         "pass_table": pass_table(doc["passes"], full=full),
         "full": full,
-        "listed": count if full or b.chosen else min(SHORT, count),
+        "listed": count if full or b.chosen else min(DEFAULT_FINDINGS, count),
         # what a user's template gets is plain data
         "by_id": by_id if ours else dict(by_id),
         "decision": _getter({} if b.ways is None else b.ways),
@@ -157,9 +159,9 @@ def _getter(table: Ways | Mapping[str, object]) -> Callable[[str], object]:
 
 
 class Phrases:
-    """The shared sentences, as `say.gain(f)` in a template; and every word said of limiter classes and bands."""
+    """Shared sentences, as `say.gain(f)` in a template; names of limiter classes, bands and gap reasons."""
 
-    # each function by itself: through the module a template would reach all that the module imports
+    # each function by itself: through the module, a template would reach everything the module imports
     total = staticmethod(phrases.total)
     recoverable = staticmethod(phrases.recoverable)
     unjudged = staticmethod(phrases.unjudged)
@@ -177,6 +179,7 @@ class Phrases:
     source = staticmethod(phrases.source)
     location = staticmethod(phrases.location)
     collect = staticmethod(phrases.collect)
+    range_ = staticmethod(phrases.range_)
     missing = staticmethod(phrases.missing)
     sol = staticmethod(phrases.sol)
     path = staticmethod(phrases.path)
@@ -210,7 +213,7 @@ def report(
         for chunk in env.get_template(path.name).generate(names):
             written += len(chunk)
             if written > MOST_TEXT and not trusted:
-                raise ReportError(f"{path}: the template wrote more than {MOST_TEXT:,} characters", "bound its loops")
+                raise ReportError(f"{path}: output of the template exceeds {MOST_TEXT:,} characters", "limit its loops")
             write(chunk)
     except ReportError:
         raise
@@ -245,5 +248,5 @@ def render(path: Path, **names: object) -> str:
 def pieces(path: Path, **names: object) -> Iterator[str]:
     """The same in pieces, for what is too long to be one text."""
     stream = environment(path, trusted=True).get_template(path.name).stream(names)
-    stream.enable_buffering(TOGETHER)
+    stream.enable_buffering(CHUNK_PIECES)
     return stream

@@ -1,5 +1,6 @@
 """What a render pass does per draw, dispatch, primitive and pixel; computed in triage/derive/graphics_ratios.py."""
 
+from triage.ground.method import stated
 from triage.schema._metric import Metric, flag
 
 METRICS = (
@@ -10,10 +11,16 @@ METRICS = (
         "count",
         "Links of the chain",
         "low",
-        "Ranges below 10 µs that follow each other under one marker, this one among them; computed when a capture is read",
+        stated(
+            "Ranges below {tiny} that follow each other under one marker, this one among them; computed when a capture is read"
+        ),
         bounded=False,
     ),
-    flag("range.in_chain", "In a chain of tiny work", "1 where four or more ranges below 10 µs follow each other"),
+    flag(
+        "range.in_chain",
+        "In a chain of tiny work",
+        stated("1 where {chain} or more ranges below {tiny} follow each other"),
+    ),
     flag(
         "range.draws",
         "Draws",
@@ -22,7 +29,7 @@ METRICS = (
     Metric(
         "range.drain_interval",
         "ns",
-        "Time between drains",
+        "Time between pipeline drains",
         "high",
         "GPU time of the range over the commands that drain the queue",
     ),
@@ -93,7 +100,7 @@ METRICS = (
         "byte",
         "Bytes of a target pixel",
         "",
-        "Bytes that one pixel of all render targets together takes; what a pass writes at least",
+        "Bytes per pixel of all render targets together; the least a pass writes",
         ("Target Bytes per Pixel",),
     ),
     Metric(

@@ -286,7 +286,7 @@ METRICS = (
         "Share of the peak at which L1 sends requests and stores to L2",
         "l1tex__m_l1tex2xbar_req_cycles_active",
     ),
-    share("vram.active", "VRAM active", "", "Cycles in which video memory moved data", "dram__cycles_active"),
+    share("vram.active", "VRAM active", "", "Cycles in which VRAM moved data", "dram__cycles_active"),
     Metric(
         "l2.frequency",
         "hz",

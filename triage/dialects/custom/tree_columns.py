@@ -1,4 +1,4 @@
-"""Where a row of somebody's own table stands in the tree: by a path, a parent's name, a level, or the blanks before its name."""
+"""Where a row of a custom table stands in the tree: by a path, a parent's name, a level, or the blanks before its name."""
 
 from __future__ import annotations
 
@@ -115,9 +115,7 @@ def by_parent(names: Names, parents: Names, ids: Names | None) -> Names:
 
 def _bounded(name: str, depth: int) -> None:
     if depth > DEEPEST:
-        raise BadCapture(
-            f"{name[:80]}: a name within more than {DEEPEST:,} others", "export the markers less deeply nested"
-        )
+        raise BadCapture(f"{name[:80]}: nested within more than {DEEPEST:,} markers", "reduce the nesting")
 
 
 def by_level(names: Names, levels: Sequence[int]) -> Names:

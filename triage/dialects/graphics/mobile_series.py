@@ -53,4 +53,4 @@ def recognise(source: Source) -> Match | None:
 
 def read(source: Source, options: Options) -> Table:
     """Never: raises NotTriageable naming the series."""
-    raise NotTriageable(f"{source.path}: this is {_which(source) or 'a time series'}", _HINT)
+    raise NotTriageable(f"{source.path}: {_which(source) or 'a time series'}", _HINT)

@@ -148,6 +148,6 @@ def _promises(o: Outcomes, speak: Sequence[int], items: Sequence[Item]) -> None:
             continue
         gains = np.transpose(fractions(rule, o.lookup(index), fired)).tolist()
         for w, (low, likely, bound) in zip(fired.tolist(), gains, strict=True):
-            # NaN: it fired, but the workload has no time to give back
+            # NaN: it fired on a workload without self time
             if likely == likely:
                 items[w].gains[rule.id] = (low, likely, bound)

@@ -49,7 +49,7 @@ def icicle(b: Bundle, nodes: Nodes, most: int = 120) -> Markup:
             at += size
     high = (depth + 1) * ROW
     return Markup(
-        f'<svg class="icicle" viewBox="0 0 {WIDTH} {high}" role="img" aria-label="{voice().item.capitalize()} tree: width is time, look is the limiter">{"".join(out)}</svg>'
+        f'<svg class="icicle" viewBox="0 0 {WIDTH} {high}" role="img" aria-label="{voice().item.capitalize()} tree. Width: time. Colour and hatch: limiter">{"".join(out)}</svg>'
     )
 
 

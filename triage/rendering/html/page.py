@@ -19,6 +19,7 @@ from triage.rendering import phrases
 from triage.rendering.html import bars, drawings, lanes, page_data
 from triage.rendering.html.string_table import Json, Words, web
 from triage.rendering.html.tree_data import Nodes, tree
+from triage.rendering.labels import HEADS
 from triage.rendering.pass_table import pass_table
 
 # read as they are, never rendered: a brace in them is CSS or JavaScript, not Jinja
@@ -128,11 +129,8 @@ def glossary(metrics: Sequence[Sequence[str]]) -> list[dict[str, str]]:
         terms.setdefault(entry.term, {"term": entry.term, "id": "", "meaning": entry.meaning})
     for name, text in (
         ("SOL%", "Speed of light: achieved throughput of a unit as a share of its peak, over elapsed cycles"),
-        ("Own time", "Exclusive time: a marker's time without the markers inside it"),
-        (
-            "Could come back",
-            "Sum over the to-do list: each workload counts once, with the cause that leads it; what items share counts once",
-        ),
+        (HEADS.self_time, "A marker's time without the markers inside it; exclusive time in Nsight Systems"),
+        (HEADS.recoverable, "Sum of savings over the to-do list: each workload counts once, with its root cause"),
     ):
         terms.setdefault(name, {"term": name, "id": "", "meaning": text})
     return sorted(terms.values(), key=lambda t: (t["term"].lower(), t["id"]))

@@ -32,6 +32,7 @@ from triage.rendering.escape import clean, short
 from triage.rendering.html.source_cells import Cells
 from triage.rendering.html.string_table import Json, Strings, Words, rounded, significant, tenths
 from triage.rendering.html.tree_data import Nodes
+from triage.rendering.labels import AS_DATA
 from triage.schema.derived import HARDWARE_UNITS, SHADER_PIPES, TILER_UNITS
 
 LONG = 2_000  # characters of a name the page keeps
@@ -103,6 +104,7 @@ def _core(b: Bundle, nodes: Nodes) -> dict[str, Json]:
     return {
         "n": len(index),
         "item": voice().item,
+        "heads": AS_DATA,
         "chunk": CHUNK,
         "total": b.frame["duration_ns"],
         "marks": [round(LOW * 100), round(HIGH * 100)],
@@ -237,7 +239,7 @@ class Details:
         out = []
         for same in zip(*(d.questions for d in ways.decisions), strict=True):
             shape = np.concatenate([of[q.shape] for of, q in zip(known, same, strict=True)])
-            # a question that nobody was asked needs no column
+            # skip columns for questions that were never evaluated
             if (shape >= 0).any():
                 out.append((shape, np.concatenate([_narrow(_tenths(q.number, q.shape >= 0)) for q in same])))
         return out, guide
@@ -292,8 +294,8 @@ def _tenths(ratio: Floats, asked: Masks) -> Indices:
     return np.where(asked & np.isfinite(ratio), tenths(ratio * 100), 0)
 
 
-# what is said here to a sentence of the profiler's own rules; of what is not in it there is nothing to say
-_HEARD = {"root": "the same root cause", "named": "named too", "ruled out": "ruled out", "blind": "not measured here"}
+# triage's answer to a result of the profiler's own rules; no answer for the others
+_HEARD = {"root": "same root cause", "named": "also found", "ruled out": "ruled out", "blind": "not measured"}
 
 
 def _opinions(said: Sequence[OpinionEntry], p: Words) -> list[Json]:

@@ -1,0 +1,81 @@
+"""Commands that collect counters run: each pass within what the hardware counts at once, and passes are read together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.helpers.dialects import check_provenance, read
+from triage.dialects.amd import rocprof
+from triage.dialects.amd.counters import counter_names, counter_passes
+from triage.dialects.amd.rocprofv3 import rocprofv3_counters
+from triage.ground.errors import BadCapture
+
+METRICS = sorted(counter_names.exported())
+
+
+@given(st.lists(st.sampled_from(METRICS), max_size=25))
+def test_every_pass_fits_and_nothing_is_lost(metrics: list[str]) -> None:
+    wanted = list(dict.fromkeys(c for m in metrics for c in counter_names.counters(m)))
+    runs = counter_passes.split(wanted)
+    assert sorted(c for run in runs for c in run) == sorted(wanted)
+    for run in runs:
+        used: dict[str, set[str]] = {}
+        for name in run:
+            for counter in counter_passes.behind(name):
+                used.setdefault(counter_passes.block(counter), set()).add(counter)
+        if len(run) > 1:  # one derived metric alone is the tool's own affair
+            assert all(len(c) <= counter_passes.limits().get(b, 2) for b, c in used.items()), used
+
+
+def test_limits_have_a_source() -> None:
+    assert (
+        counter_passes.limits()["SPI"] == 2
+        and counter_passes.limits()["TCP"] == 4
+        and counter_passes.limits()["SQ"] == 8
+    )
+    assert counter_passes.block("SQC_ICACHE_HITS") == "SQ"  # both take the registers of SQ
+
+
+def test_more_than_one_pass_is_one_input_file() -> None:
+    five = [f"sched.insufficient_{x}" for x in ("vgprs", "sgprs", "lds", "barriers", "waveslots")]
+    for module in (rocprof, rocprofv3_counters):
+        command = module.collect(five)
+        assert command.count("pmc:") == 3 and "counters.txt" in command  # two of SPI per pass
+    assert "--pmc" in rocprofv3_counters.collect(["valu.busy"])
+
+
+HEAD = (
+    '"Correlation_Id","Dispatch_Id","Agent_Id","Queue_Id","Process_Id","Thread_Id","Grid_Size","Kernel_Id","Kernel_Name",'
+    '"Workgroup_Size","LDS_Block_Size","Scratch_Size","VGPR_Count","Accum_VGPR_Count","SGPR_Count","Counter_Name",'
+    '"Counter_Value","Start_Timestamp","End_Timestamp"\n'
+)
+
+
+def run(folder: Path, number: int, rows: list[tuple[str, str, float]]) -> None:
+    (folder / f"pass_{number}").mkdir(parents=True)
+    text = HEAD + "".join(
+        f'{i},{i},"Agent 1",1,7,7,65536,1,"{kernel}",256,0,0,16,0,32,"{counter}",{value},{1000 * i},{1000 * i + 500}\n'
+        for i, (kernel, counter, value) in enumerate(rows, 1)
+    )
+    (folder / f"pass_{number}" / "9_counter_collection.csv").write_text(text)
+
+
+def test_passes_of_one_run_are_read_together(tmp_path: Path) -> None:
+    run(tmp_path, 1, [("a", "VALUBusy", 90.0), ("b", "VALUBusy", 10.0)])
+    run(tmp_path, 2, [("a", "FETCH_SIZE", 8.0), ("b", "FETCH_SIZE", 16.0)])
+    t = read(tmp_path)
+    assert list(t.names) == ["a", "b"]
+    assert list(t.columns["valu.busy"].values) == pytest.approx([0.9, 0.1])
+    assert list(t.columns["vram.bytes_read"].values) == [8192, 16384]
+    check_provenance(t)
+
+
+def test_passes_that_ran_differently_are_refused(tmp_path: Path) -> None:
+    run(tmp_path, 1, [("a", "VALUBusy", 90.0)])
+    run(tmp_path, 2, [("c", "FETCH_SIZE", 8.0)])
+    with pytest.raises(BadCapture, match="other kernels"):
+        read(tmp_path)
