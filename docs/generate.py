@@ -151,7 +151,7 @@ def metrics() -> str:
     out = [
         NOTE,
         "# Metrics\n",
-        "Canonical ids that rules and reports use, and the names tools give them. A column of a generic table may be named by its id.\n",
+        "Canonical ids that rules and reports use, and the names tools give them. A column of a custom table may be named by its id.\n",
     ]
     groups: dict[str, list[schema.Metric]] = {}
     for m in schema.all_metrics().values():

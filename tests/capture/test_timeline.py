@@ -331,7 +331,7 @@ def test_reports_name_the_gaps_and_the_next_kernel(format: str, tmp_path: Path) 
     done = run("diagnose", nsys.SAMPLE, "-f", format, "-o", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     text = " ".join((tmp_path / "out").read_text("utf-8").split())
-    for words in ("Timeline", "waiting for the device", "cudaMalloc_v3020", "--kernel-name Kernel2"):
+    for words in ("Timeline", "host sync", "cudaMalloc_v3020", "--kernel-name Kernel2"):
         assert words in text, words
     assert "under no marker" not in text
 
@@ -346,8 +346,8 @@ def test_two_timelines_are_compared(tmp_path: Path, book: Rulebook) -> None:
 
     a, b = (diagnosis_of(nsys.capture(tmp_path / f"{i}.sqlite", job), book) for i, job in enumerate((slow, fast)))
     rows = {r["what"]: r for r in compare(a, b)["timeline"]}
-    assert rows["waits of the host"]["before"] == 40 and rows["waits of the host"]["after"] == 0
-    assert rows["idle: waiting for the device"]["after"] == 0 < (rows["idle: waiting for the device"]["before"] or 0)
+    assert rows["host syncs"]["before"] == 40 and rows["host syncs"]["after"] == 0
+    assert rows["idle: host sync"]["after"] == 0 < (rows["idle: host sync"]["before"] or 0)
     assert rows["busy"]["before"] == rows["busy"]["after"] == 40 * 60 * US
     assert rows[f"kernel {nsys.script.SCAN}"]["ratio"] == 1
     assert not timeline(api.diagnose(str(nsys.SAMPLES / "generic" / "p3_workloads_v2.csv")), a)

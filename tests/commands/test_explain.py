@@ -153,7 +153,7 @@ def test_explain_says_of_every_rule_what_the_report_says(sample: str, book: Any)
     doc, capture = d.to_dict(), d.parts[0].capture
     fired = {(f["rule"], f["workload"]) for f in doc["findings"]}
     blind = {(r, w) for b in doc["blind_spots"] for r in b["rules"] for w in b["workloads"]}
-    overruled = {(r["rule"], r["workload"]) for r in doc["ruled_out"] if ": rather, " in r["why"]}
+    overruled = {(r["rule"], r["workload"]) for r in doc["ruled_out"] if ": covered by " in r["why"]}
     wrong = []
     for rule in d.book.rules:
         if rule.is_concept or rule.scope == "frame" or "v2" not in rule.when:
@@ -183,7 +183,7 @@ def test_what_cannot_be_is_not_ruled_out(tmp_path: Path) -> None:
     )
     said = [r["why"] for r in api.diagnose(file).to_dict()["ruled_out"]]
     assert said
-    titles = [why.partition(": ")[2] for why in said if ": rather, " not in why]
+    titles = [why.partition(": ")[2] for why in said if ": covered by " not in why]
     assert not [t for t in titles if re.search(r"Kind:|GPU \d|chain|> 0$|none$", t) or not t[0].isupper()]
 
 

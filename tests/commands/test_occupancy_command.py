@@ -105,8 +105,8 @@ def test_launch_shape_and_latency() -> None:
         "z*16*17 + y*16 + x",
         "1,000 on 68 SMs holding 2 each",
         "136 blocks at once",
-        "7.35, so 8 rounds",
-        "48 blocks in the last round; 88 more would fill it",
+        "7.35, 91.9 % of the slots of 8 waves used",
+        "48 blocks in the last wave; 88 more would fill it",
         "40 needed to hide 300 cycles = ceil(300 x 4 / 30); 18 resident, 22",
     ):
         assert part in text, part
@@ -150,13 +150,13 @@ def test_html_is_one_file_with_a_plot(tmp_path: Path) -> None:
 
 def test_html_says_which_member_of_a_family() -> None:
     text = run("--arch", "GCN", "--threads", "64", "--regs", "32", "-f", "html")
-    assert "GCN taken as gfx906" in text
+    assert "GCN read as gfx906" in text
 
 
 def test_cannot_run_is_a_report_not_an_error() -> None:
     text = run("--arch", "sm_62", "--threads", "512", "--regs", "65", "--grid", "10", "--units", "2")
     assert "cannot run: 16 warps x 2,304 registers = 36,864, a block may have 32,768" in text
-    assert "65 -> 64 registers: 0 -> 2 blocks" in text and "none of which can run" in text
+    assert "65 -> 64 registers: 0 -> 2 blocks" in text and "10, none can run" in text
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ def test_clusters_live_in_one_gpc() -> None:
     assert (pairs["least"], pairs["most"]) == (66, 66)
     assert pairs["occupancy_most"] == pytest.approx(12 / 64)
     text = run(*HOPPER, "--cluster", "16")
-    assert "5 to 8, by how this die's SMs are spread" in text
+    assert "5 to 8, depending on the die's SM layout" in text
     assert "cudaFuncAttributeNonPortableClusterSizeAllowed" in text
     assert "Clusters" in run(*HOPPER, "--cluster", "4", "-f", "markdown")
     assert "Clusters" in run(*HOPPER, "--cluster", "4", "-f", "html")

@@ -53,7 +53,7 @@ def test_rows_that_do_not_fit_are_set_aside_and_counted(export: Path, old: str, 
     capture = reader.read(str(changed(export, 4, old, new)))
     assert list(capture.names) == [f"m{i}" for i in range(8) if i != 2]
     (remark,) = [q.message for q in capture.quality if q.check == "rows-set-aside"]
-    assert remark.startswith("1 of 8 row was set aside") and said in remark
+    assert remark.startswith("1 of 8 row was excluded") and said in remark
     assert capture.table.line(2) == 5  # the lines of the others are still theirs
 
 
@@ -64,7 +64,7 @@ def test_rows_set_aside_lower_confidence(tmp_path: Path) -> None:
     below = {"high": "medium", "medium": "low", "low": "low"}
     rules = {f["rule"]: f["confidence"] for f in sure}
     assert len(doubted) > 3 and all(f["confidence"] == below[rules[f["rule"]]] for f in doubted)
-    assert all(any("set aside" in c for c in f["caveats"]) for f in doubted)
+    assert all(any("excluded" in c for c in f["caveats"]) for f in doubted)
 
 
 @pytest.mark.parametrize(
@@ -408,7 +408,7 @@ def test_what_ran_did_fit(tmp_path: Path) -> None:
     head = "kernel,gpu.time [us],occupancy.limit_shared,occupancy.theoretical,launch.waves,launch.grid_size,device.sm_count"
     export.write_text(f"{head}\nA,12,0,0,0,36,108\nB,12,3,0.5,0,2,108\n", "utf-8")
     capture = reader.read(export)
-    assert [r.check for r in capture.quality if "onto an SM" in r.message] == ["impossible-value"]
+    assert [r.check for r in capture.quality if "0 groups per SM" in r.message] == ["impossible-value"]
     for metric in ("occupancy.limit_shared", "occupancy.theoretical", "launch.waves"):
         assert np.isnan(capture.facts[metric][0])
     assert (capture.facts["launch.waves"][1], capture.facts["occupancy.theoretical"][1]) == (0, 0.5)

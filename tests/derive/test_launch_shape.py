@@ -48,8 +48,7 @@ def test_article_example_is_named_in_the_advice(tmp_path: Path) -> None:
     found = [f for f in diagnose([capture]).findings if f.rule.name == "one-large-group"]
     assert len(found) == 1
     assert any(
-        "32 VGPRs instead of 40: 2 workgroups fit instead of 1, 80 % of the slots instead of 40 %" in text
-        for text in found[0].advice
+        "VGPRs 40 -> 32: 2 workgroups fit instead of 1, occupancy 40 % -> 80 %" in text for text in found[0].advice
     )
     assert any(c.metric == "launch.resident_groups" and c.source.formula for c in found[0].evidence)
 

@@ -156,7 +156,7 @@ def test_what_nobody_measured_is_not_ruled_out_by_other_evidence(tmp_path: Path)
     (found,) = agreement.agreement(diagnose([read(path)]))
     assert found.kind == agreement.UNMEASURED
     assert found.theirs is not None
-    assert found.theirs.why.startswith("uncoalesced-global-loads waits for ")
+    assert found.theirs.why.startswith("uncoalesced-global-loads needs ")
 
 
 @needs_corpus

@@ -72,7 +72,7 @@ def test_it_comes_back_when_it_expires_or_grows(home: Path) -> None:
     first = todo()[0]
     accept(home, first["cause"], expires="2020-01-01")
     assert todo()[0]["accepted"]["state"] == "expired"
-    assert "it has expired" in " ".join(verbs("diagnose", FRAME).stdout.split())
+    assert "acceptance expired" in " ".join(verbs("diagnose", FRAME).stdout.split())
     accept(home, first["cause"], saves_ms=first["saved_ns"] / 1e6 / 2)
     assert todo()[0]["accepted"]["state"] == "grown"
     accept(home, first["cause"], saves_ms=first["saved_ns"] / 1e6)

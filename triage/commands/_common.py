@@ -50,6 +50,13 @@ reading = stack(
         help="Read as this format (see: triage list dialects).",
     ),
     _reading(
+        "--dialects",
+        type=_types.PathType("dir"),
+        multiple=True,
+        metavar="DIR",
+        help="Further dialect modules; their code runs (repeatable).",
+    ),
+    click.option(
         "--device",
         type=_types.Text(_completion.devices),
         default="",
@@ -175,7 +182,9 @@ def settings(*groups: Decorator) -> Decorator:
             values["scope"] = values.get("scope") or known.scope
             for name in ("budgets", "owners", "accepted"):
                 values[name] = getattr(known, name)
-            return f(**given, settings=Settings(mapping=tuple(pairs.items()), **values))
+            chosen = Settings(mapping=tuple(pairs.items()), **values)
+            chosen.add_dialects()
+            return f(**given, settings=chosen)
 
         return stack(*groups)(command)
 

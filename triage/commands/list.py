@@ -32,11 +32,19 @@ KINDS = ("rules", "causes", "metrics", "dialects", "formats", "devices", "terms"
     metavar="PATH",
     help="Add rule files: a file or a folder (repeatable).",
 )
-def command(kind: str, form: str, rules: tuple[str, ...]) -> int:
+@click.option(
+    "--dialects",
+    "folders",
+    type=_types.PathType("dir"),
+    multiple=True,
+    metavar="DIR",
+    help="Further dialect modules; their code runs (repeatable).",
+)
+def command(kind: str, form: str, rules: tuple[str, ...], folders: tuple[str, ...]) -> int:
     """List rules, causes, metrics, dialects (input formats), report formats, devices or terms."""
     from triage.files import plain_json, writing
 
-    rows = _rules(rules) if kind == "rules" else LISTS[kind]()
+    rows = _rules(rules) if kind == "rules" else _dialects(folders) if kind == "dialects" else LISTS[kind]()
     with writing.sink(None) as write:
         write(plain_json.dumps(rows, indent=1) + "\n" if form == "json" else table(rows))
     return 0
@@ -105,9 +113,11 @@ def _metrics() -> Rows:
     ]
 
 
-def _dialects() -> Rows:
+def _dialects(folders: tuple[str, ...]) -> Rows:
     from triage import dialects
 
+    for folder in folders:
+        dialects.add_folder(folder)
     return [{"name": n, "metrics": len(d.names()), "title": d.TITLE} for n, d in dialects.dialects().items()]
 
 
@@ -145,7 +155,6 @@ def _terms() -> Rows:
 LISTS: dict[str, Callable[[], Rows]] = {
     "causes": _causes,
     "metrics": _metrics,
-    "dialects": _dialects,
     "formats": _formats,
     "devices": _devices,
     "terms": _terms,

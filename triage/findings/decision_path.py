@@ -271,7 +271,7 @@ class Decisions:
             metric, value = f"stall.{reason.replace(' ', '_')}", f"{reason} {HOLE}"
             branches += [
                 (mine & (share > notable), metric, value, f"> {show(notable, 'ratio')}", "top stall", LIMITS),
-                (mine, metric, value, f"≤ {show(notable, 'ratio')}", "no stall stands out", PASSES),
+                (mine, metric, value, f"≤ {show(notable, 'ratio')}", "no dominant stall", PASSES),
             ]
         return self._ask("D2: top stall reason?", share, branches)
 

@@ -158,7 +158,7 @@ class SecondOpinion:
                 premise = premise or (f"{name}: {why}" if why else "")
         if blind:
             return BLIND_TO, blind
-        return (RULED_OUT, premise) if premise else (UNSEEN, "no rule gives evidence of it here")
+        return (RULED_OUT, premise) if premise else (UNSEEN, "no finding of this cause")
 
 
 def best(opinions: list[ComparedOpinion]) -> ComparedOpinion | None:

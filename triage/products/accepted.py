@@ -51,11 +51,9 @@ def _notes(todo: Sequence[ItemEntry]) -> list[str]:
     if quiet := [i for i in known if i["accepted"]["state"] == "accepted"]:
         total = sum(i["saved_ns"] or 0.0 for i in quiet)
         each = "; ".join(f"{lower_first(i['title'])}: {_said(i)}" for i in quiet)
-        out.append(
-            f"{plural(len(quiet), 'root cause')} accepted ({phrases.time(total)} of what is recoverable): {each}"
-        )
+        out.append(f"{plural(len(quiet), 'root cause')} accepted ({phrases.time(total)} of recoverable time): {each}")
     out += [
-        f"no longer accepted, because {'it has expired' if i['accepted']['state'] == 'expired' else 'it has grown'}: "
+        f"acceptance {'expired' if i['accepted']['state'] == 'expired' else 'outgrown'}: "
         f"{lower_first(i['title'])}: {_said(i)}"
         for i in known
         if i["accepted"]["state"] != "accepted"

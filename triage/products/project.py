@@ -193,6 +193,8 @@ def _known(where: str, before: str, table: Mapping[str, Any], known: Iterable[st
         if key not in known:
             close = difflib.get_close_matches(key, list(known), 1)
             hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}"
+            if key == "dialects":  # a file found by walking up must not run code
+                hint = "dialects are code: give them on the command line, --dialects DIR"
             raise _wrong(where, f"{before}{key}", "is no setting", hint)
 
 

@@ -141,7 +141,7 @@ def _differ(source: Source, above: int, rows: Sequence[str], top: int, used: Col
             # what is left empty says nothing
             if max(j, at) < len(row) <= len(names) + 1 and row[at] != row[j] and row[at] and row[j]:
                 said = (
-                    f"{names[at][:60]!r} stands twice in line {above + top + 1} of {source.name}, with different values (first: {row[at][:20]!r} "
+                    f"{names[at][:60]!r} occurs twice in line {above + top + 1} of {source.name}, with different values (first: {row[at][:20]!r} "
                     f"and {row[j][:20]!r}, line {number}): "
                 )
                 which = f"column {at + 1} was used" if at in used else "which one is right is unknown"

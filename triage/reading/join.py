@@ -40,7 +40,7 @@ def joined(captures: Sequence[Capture], marker: str = "") -> list[Capture]:
     report = next((c for c in reports if _join(trace.table, c)), None)
     if report is None:
         return list(captures)
-    module = dialects.dialects()[trace.input.dialect]
+    module = dialects.require(trace.input.dialect)
     whole = reader.capture(trace.table, module, trace.input.why, trace.device.name if trace.device else "", marker)
     return [whole if c is trace else c for c in captures if c is not report]
 
@@ -91,7 +91,7 @@ def _join(table: Table, report: Capture) -> bool:
 def _collectable(table: Table) -> frozenset[str]:
     if table.collectable is not None:
         return table.collectable
-    return frozenset(dialects.dialects()[table.dialect].names())
+    return frozenset(dialects.require(table.dialect).names())
 
 
 def _pairs(table: Table, report: Table) -> Indices:

@@ -1,4 +1,4 @@
-"""What templates say of themselves: a first line such as `{# escape: markdown #}`.
+"""Declarations of templates: a first line such as `{# escape: markdown #}`.
 
 escape: how data is made harmless in this template, one of ESCAPES. suffix: ending of the report's file name where it
 is not simply the template's own (`{# escape: jira; suffix: .jira.txt #}`).
@@ -16,7 +16,7 @@ from triage.ground.errors import ReportError
 
 ESCAPES = ("html", "markdown", "jira", "text")
 _FIRST = re.compile(r"\{#-?\s*escape:\s*(\w+)\s*(?:;\s*suffix:\s*([\w.-]+)\s*)?-?#\}")
-# Templates of users written before templates said so themselves.
+# For user templates without a declaration of their own.
 _BY_EXTENSION = {".html": "html", ".htm": "html", ".xml": "html", ".svg": "html", ".md": "markdown"}
 _LONGEST = 200  # characters of a first line that are looked at
 

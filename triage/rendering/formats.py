@@ -65,7 +65,7 @@ def render(
 ) -> None:
     """Write a report piece by piece. format: a name of `formats()` or a path ending in .j2.
 
-    Raises ReportError for an unknown format, and for what is wrong in a user's template.
+    Raises ReportError for an unknown format, and for an error in a user's template.
     """
     # imported here and below: the command line starts, and JSON and CSV are written, without what they do not need
     from triage.ground.terminology import speaking

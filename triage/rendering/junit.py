@@ -78,13 +78,13 @@ def _case(w: _Work, name: str, found: Sequence[FindingEntry], items: Sequence[It
         first = items[0]
         why = f"{plural(len(items), 'item')}; first: {first['title']} - {first['action']}"
         failure = Failure(short(why, LONG), first["level"], list(_lines(bad)))
-    told = [f for f in found if f not in bad]
+    passed = [f for f in found if f not in bad]
     return Case(
         group=short(w.paths.replace(SEP, ".") or "frame", LONG),
         name=name,
         seconds=(w.duration_ns or 0) / 1e9,
         failure=failure,
-        out=[w.verdict, *_lines(told)],
+        out=[w.verdict, *_lines(passed)],
     )
 
 

@@ -1,4 +1,4 @@
-"""Templates of strangers: Jinja's immutable sandbox, in which every step and every character is counted.
+"""Sandbox for user templates: Jinja's immutable sandbox, which counts every step and every character.
 
 The sandbox keeps a template from the program; the budget keeps it from the machine. Each turn of a loop, each call,
 filter and included file is a step, and so is each item that a filter or an operator goes through. What is written, and
@@ -79,7 +79,7 @@ def refuse(why: str) -> NoReturn:
 
 
 class Sandbox(ImmutableSandboxedEnvironment):
-    """An environment for one report of one template that nobody vouches for."""
+    """An environment for one report of one untrusted template."""
 
     intercepted_binops = frozenset(["*", "**", "+", "%"])
 
@@ -119,7 +119,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
     def _joined(self, context: nodes.EvalContext, parts: list[object]) -> str:
         texts = [p if isinstance(p, str) else str(p) for p in parts]
         self.check(sum(map(len, texts)))
-        # markup stays markup: the texts stand for parts that are none
+        # markup stays markup: only plain parts are texts
         found = [p if hasattr(p, "__html__") else t for p, t in zip(parts, texts, strict=True)]
         text = markup_join(found) if context.autoescape else str_join(found)
         self.budget.made(text)
@@ -236,7 +236,7 @@ def _format(text: str) -> None:
 
 
 def _swap(parent: nodes.Node, old: nodes.Node, new: nodes.Node) -> bool:
-    """Put a node in the place of another, wherever below `parent` that stands."""
+    """Replace a node by another, anywhere below `parent`."""
     for field, value in parent.iter_fields():
         if value is old:
             setattr(parent, field, new)

@@ -78,7 +78,7 @@ def _made(path: Path, trusted: bool) -> jinja2.Environment:
         "lstrip_blocks": True,
         "keep_trailing_newline": True,
     }
-    # escaping is compiled in: kept per way, or a part compiled for Markdown would stand unescaped on the page
+    # escaping is compiled in: kept per way, or a part compiled for Markdown would be unescaped on the page
     made = jinja2.Environment(**options, bytecode_cache=Compiled(how)) if trusted else Sandbox(**options)
     made.filters.update(filters(how))
     made.globals["heads"] = dict(AS_DATA)
@@ -95,7 +95,7 @@ def _html_name(text: object, most: int = 60) -> Markup:
     return Markup.escape(escape.short(text, most))
 
 
-# way of escaping -> (filter `prose` for sentences, filter `name` for names from other people's files)
+# way of escaping -> (filter `prose` for sentences, filter `name` for names from captures)
 _ESCAPING: dict[str, tuple[Callable[[object], str], Callable[..., str]]] = {
     "html": (_html, _html_name),
     "markdown": (escape.markdown, escape.markdown_code),
@@ -246,7 +246,7 @@ def render(path: Path, **names: object) -> str:
 
 
 def pieces(path: Path, **names: object) -> Iterator[str]:
-    """The same in pieces, for what is too long to be one text."""
+    """The same in pieces, for output too long for one text."""
     stream = environment(path, trusted=True).get_template(path.name).stream(names)
     stream.enable_buffering(CHUNK_PIECES)
     return stream

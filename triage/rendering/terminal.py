@@ -36,7 +36,7 @@ STYLES = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "", 
 
 
 def terminal(b: Bundle, write: Write, *, full: bool = False, width: int = 80, color: bool = False) -> None:
-    """Write the report for people at a prompt."""
+    """Write the report for a terminal."""
     doc = b.view
     wide = max(40, min(width, MAX_WIDTH))
     buffer = io.StringIO()

@@ -58,12 +58,12 @@ METRICS = (
     Metric("frontend.side", "ratio", "Front end", "", "The highest SOL% of PD, VAF, VPC, PES, raster and PROP"),
     Metric("rop.side", "ratio", "ROP side", "", "The highest SOL% of CROP and ZROP"),
     *(
-        flag(f"primary.{u}", f"{n} is a top unit", f"1 when {n} stands in the first cluster of units by SOL%")
+        flag(f"primary.{u}", f"{n} is a top unit", f"1 when {n} is in the first cluster of units by SOL%")
         for u, n in HARDWARE_UNITS.items()
     ),
     *(flag(f"top.{u}", f"{n} is the top unit", f"1 when {n} has the highest SOL%") for u, n in HARDWARE_UNITS.items()),
     *(
-        flag(f"involved.{u}", f"{n} is a limiter", f"1 when {n} stands in the first or second cluster of units by SOL%")
+        flag(f"involved.{u}", f"{n} is a limiter", f"1 when {n} is in the first or second cluster of units by SOL%")
         for u, n in HARDWARE_UNITS.items()
     ),
     *(

@@ -68,7 +68,7 @@ METRICS = (
         "unit.top",
         "Busiest unit",
         "",
-        "The busiest of all parts that were measured, and of the shares of peak that sum them up",
+        "The highest % of peak of all measured units and their parts",
     ),
     _share(
         "unit.shared_active",
@@ -76,12 +76,12 @@ METRICS = (
         "",
         "The part of L1's data stage that shared memory takes while an SM has work",
     ),
-    _share("l1tex.shared_share", "Shared-memory share of L1", "", "Turns of L1's data stage that are shared memory's"),
+    _share("l1tex.shared_share", "Shared-memory share of L1", "", "Wavefronts of L1's data stage for shared memory"),
     _number(
         "lsu.turns_per_request",
         "L1 wavefronts per request",
         "low",
-        "Turns of L1's data stage that one load, store or shuffle of a warp takes: 1 for a dense 4-byte access, 4 for a 16-byte one",
+        "Wavefronts of L1's data stage per load, store or shuffle of a warp: 1 for a dense 4-byte access, 4 for a 16-byte one",
     ),
     _share(
         "global_access.request_share",
@@ -157,7 +157,7 @@ METRICS = (
         "shared.conflict_ways",
         "Bank-conflict ways",
         "low",
-        "Turns that an access to shared memory takes: 1 without conflicts",
+        "Wavefronts per shared memory access: 1 without conflicts",
     ),
     _share("atomics.wait", "Waiting for atomics", "low", "Share of the warps' time spent waiting for atomics"),
     _share(

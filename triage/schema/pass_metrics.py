@@ -86,7 +86,7 @@ METRICS = (
         "Vertex shader invocations per primitive; about 0.6 with good reuse, 3 without any",
         bounded=False,
     ),
-    # No export seen so far carries the target's size; people's own tables can.
+    # No export seen so far carries the target's size; custom tables can.
     Metric(
         "target.pixels",
         "count",
@@ -135,7 +135,7 @@ METRICS = (
         "ratio",
         "Worst launch stall",
         "low",
-        "The largest share of cycles in which warps of one stage could not start for want of one resource",
+        "The largest share of cycles in which warps of one stage could not start, stalled on one resource",
     ),
     Metric(
         "ray.stalls",

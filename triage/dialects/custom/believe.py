@@ -33,7 +33,7 @@ MAX_WARPS = 64  # of any NVIDIA SM (compute capability 3.0 to 8.0, 9.0 and 10.0)
 ABOVE_THEORY = 0.05  # by what rounding may lift an achieved occupancy above the theoretical one
 MAX_BLOCK = 1024  # threads
 WARP_LANES = 32
-MAX_FRACTION = 0.5  # of a share beside percentages: smaller values may be fractions
+FRACTION_LIMIT = 0.5  # of shares that never exceed 1: above it they look like fractions
 # columns of these names count warps with some people, and hold the share of their slots with others
 _WARPS = {"occupancy.theoretical_warps": "occupancy.theoretical", "sm.active_warps": "sm.occupancy"}
 _BARE_WARPS_RE = re.compile(r"sm occupancy|sm (?:warps active|max warps|maximum warps)")
@@ -83,7 +83,7 @@ class Evidence:
         self.quality.append(Quality(check, message, row))
 
 
-def counts(evidence: Evidence) -> None:
+def _counts(evidence: Evidence) -> None:
     """Columns called like a share whose values count something are that count, where it is a metric; else not read."""
     columns, numbers = evidence.columns, evidence.numbers
     for metric in [m for m, h in columns.used.items() if is_no_share(h, numbers[h.place], named=not h.by_words)]:
@@ -255,7 +255,7 @@ def _is_fraction(evidence: Evidence, metric: str, name: str) -> bool:
     all_small, never_tiny, message, row = small.sum() == filled.sum(), metric in _NEVER_TINY, "", -1
     if all_small and never_tiny:
         message = "was read as fractions of 1 although other shares of the file are percentages: none exceeds 1"
-    elif all_small and metric.endswith(".throughput") and small.sum() > 1 and values[small].max() > MAX_FRACTION:
+    elif all_small and metric.endswith(".throughput") and small.sum() > 1 and values[small].max() > FRACTION_LIMIT:
         message = f"was read as percentages, although none exceeds 1: if they are fractions, write “{name} [ratio]”"
     elif never_tiny:
         message = f"holds {small.sum()} values of 1 and less among percentages: read as percentages, but they may be fractions"
@@ -277,7 +277,7 @@ def _signed_shares(evidence: Evidence) -> None:
         return
     filled = {m: v[np.isfinite(v) & (v != 0)] for m, v in shares.items()}
     sure = [m for m in filled if m in _NEVER_TINY and len(filled[m]) > 1]
-    if not sure or max(float(filled[m].max()) for m in sure) <= MAX_FRACTION:
+    if not sure or max(float(filled[m].max()) for m in sure) <= FRACTION_LIMIT:
         return
     names = ", ".join(repr(signed[m].text[:60]) for m in sure[:3])
     message = f"columns say percent, and no value exceeds 1 ({names} among them): read as fractions of 1; write [ratio] to say so"
@@ -339,7 +339,7 @@ def _exceeds(values: Floats, limit: float) -> bool:
 
 def believe(evidence: Evidence) -> None:
     """Decide by the values what each used column holds, and the factor that makes it canonical."""
-    for rule in (_threads_of_a_block, _bare_occupancy, _stall_reasons, _by_words, _bare_shares, _signed_shares, _other_units, _tiny_percentages):  # fmt: skip
+    for rule in (_counts, _threads_of_a_block, _bare_occupancy, _stall_reasons, _by_words, _bare_shares, _signed_shares, _other_units, _tiny_percentages):  # fmt: skip
         rule(evidence)
 
 

@@ -2,7 +2,7 @@
 
 What people write by hand or from their own scripts, and the way in for every table that no dialect knows
 (`--map "Their Column=canonical.id"`). Read in four steps over one list of headers, each a module of its own: `say` what
-each may mean, `agree` on one reading by the columns beside it, `believe` it or not by the values, `place` it in the table.
+each may mean, `agree` on one reading by the columns beside it, `believe` it or not by its values, `place` it in the table.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.custom import metric_tables, rows
 from triage.dialects.custom.agree import Columns, agree, pick
-from triage.dialects.custom.believe import Evidence, believe, counts
+from triage.dialects.custom.believe import Evidence, believe
 from triage.dialects.custom.place import place
 from triage.dialects.custom.say import by_name, say, with_unit_row, worded
 from triage.dialects.tables import device_name, wide_table
@@ -26,8 +26,8 @@ from triage.dialects.tables.wide_table import Wide
 from triage.ground.errors import BadCapture, NotTriageable
 
 NAME = "generic"
-TITLE = "Generic table, one row per workload"
-CAPTURE = "Write a CSV with a `name` column and one column per metric; headers are canonical ids or aliases, units in brackets."
+TITLE = "Custom table, one row per workload"
+CAPTURE = "Write a CSV with a `name` column and one column per metric; headers are canonical ids or aliases, units in brackets. `triage facts FILE` shows how each column was read."
 
 
 def names() -> dict[str, list[str]]:
@@ -65,25 +65,27 @@ def read(source: Source, options: Options) -> Table:
     columns = agree(say(headers, roles.values(), options.mapping))
     _require_any(columns, source, headers)
     wide = _values(source, line, headers, unit_row, columns, roles, options)
-    evidence = Evidence(columns, wide.numbers, where=f"{source.path}:{line}")
-    counts(evidence)
+    table = _without_columns(source, line, wide, roles)
+    evidence = Evidence(columns, wide.numbers, table.device, f"{source.path}:{line}")
+    believe(evidence)
     _require_any(columns, source, headers)
     _refuse_list(source, evidence, named="device" in roles and schema.normal(headers[roles["device"]]) == "gpu")
-    count = len(next(iter(wide.numbers.values())))
-    table = Table(
-        NAME, [source], rows.names(roles, wide.texts, count), {}, first_line=wide.first_line, lines=wide.lines
-    )
+    place(table, evidence, wide, roles, headers)
+    table.collect = metric_tables.asking(headers, columns.used)
+    if not metric_tables.tool_of(headers):
+        table.collectable = frozenset(m for m in names() if m in columns.used or table.collect([m]))
+    return table
+
+
+def _without_columns(source: Source, line: int, wide: Wide, roles: dict[str, int]) -> Table:
+    """The rows of a table and the GPU that they ran on, before any column is entered."""
+    row_names = rows.names(roles, wide.texts, len(next(iter(wide.numbers.values()))))
+    table = Table(NAME, [source], row_names, {}, first_line=wide.first_line, lines=wide.lines)
     table.quality += wide.quality
     if "device" in roles:
         rows.enter_device(table, wide.texts[roles["device"]])
     else:
         device_name.by_comment(table, source.head_lines[: line - 1])
-    evidence.device = table.device
-    believe(evidence)
-    place(table, evidence, wide, roles, headers)
-    table.collect = metric_tables.asking(headers, columns.used)
-    if not metric_tables.tool_of(headers):
-        table.collectable = frozenset(m for m in names() if m in columns.used or table.collect([m]))
     return table
 
 

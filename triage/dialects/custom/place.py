@@ -96,15 +96,10 @@ def _unknown_units(where: str, headers: Iterable[Header]) -> list[Quality]:
 def _decisions(evidence: Evidence, roles: Mapping[str, int], headers: Sequence[str]) -> list[Decision]:
     """What each column was read as and why, in the order of the table."""
     columns = evidence.columns
+    decided = [(h, metric, h.reading.why) for metric, h in columns.used.items()]
+    decided += [(h, metric, "of a further shader stage") for metric, more in columns.stages.items() for h in more]
+    decided += [(h, "", h.reading.why) for h in columns.unread if h not in columns.rivals]
+    decided += [(h, h.reading.metric, "repeated, an earlier column is used") for h in columns.rivals]
     found = {place: Decision(headers[place], role, rows.reason(role, headers[place])) for role, place in roles.items()}
-    found |= {h.place: Decision(h.text, m, h.reading.why) for m, h in columns.used.items()}
-    found |= {
-        h.place: Decision(h.text, m, "of a further shader stage")
-        for m, stages in columns.stages.items()
-        for h in stages
-    }
-    found |= {h.place: Decision(h.text, "", h.reading.why) for h in columns.unread}
-    found |= {
-        h.place: Decision(h.text, h.reading.metric, "repeated, an earlier column is used") for h in columns.rivals
-    }
+    found |= {h.place: Decision(h.text, read_as, why) for h, read_as, why in decided}
     return [found[place] for place in sorted(found)]

@@ -104,7 +104,7 @@ def budgeted(s: Summary) -> list[tuple[str, float, str]]:
 
 def sums(s: Summary) -> dict[str, float]:
     """Kind of part -> time, ns, for the legend of `budget`; of a kind that is nowhere, 0."""
-    out = {"item": 0.0}  # the others always stand in the parts
+    out = {"item": 0.0}  # the other kinds are always among the parts
     for kind, ns, _ in budgeted(s):
         out[kind] = out.get(kind, 0.0) + ns
     return out

@@ -21,7 +21,7 @@ _LANES = {
 
 
 def lanes(key: str, d: DeviceEntry) -> Markup:
-    """One row per kind of work, one for idle time; as long as the whole trace, so that devices stand below each other.
+    """One row per kind of work, one for idle time; as long as the whole trace, so that devices align.
 
     A drawing is stretched to the window and holds no text: labels stay readable on a phone.
     """

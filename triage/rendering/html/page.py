@@ -45,7 +45,7 @@ def page(b: Bundle, summary: Summary, brief: bool = False) -> dict[str, object]:
     return {
         **shell(
             (*REPORT_STYLES, *parts_named("view", ".css.j2")),
-            # the last one starts the page: whatever adds to it stands before
+            # the last one starts the page: parts that add to it come before
             () if brief else (*REPORT_SCRIPTS[:-1], *parts_named("view", ".js.j2"), REPORT_SCRIPTS[-1]),
         ),
         "brief": brief,
@@ -113,7 +113,7 @@ def _parts(b: Bundle, nodes: Nodes) -> Iterator[tuple[str, Json]]:
 
 
 def reference(b: Bundle, metrics: Sequence[Sequence[str]]) -> dict[str, Json]:
-    """The pages behind links: rules that spoke or were ruled out, causes, and the glossary with the metrics named."""
+    """Content behind links: rules that fired or were ruled out, causes, and the glossary with the metrics of the page."""
     return {
         "rules": [_rule(r) for r in b.rules.values()],
         "causes": [{**c, "cites": _cites(c["cites"])} for c in b.causes.values()],
@@ -124,7 +124,7 @@ def reference(b: Bundle, metrics: Sequence[Sequence[str]]) -> dict[str, Json]:
 def glossary(metrics: Sequence[Sequence[str]]) -> list[dict[str, str]]:
     """Every unit and metric the page mentions, with its meaning."""
     terms = {row[1]: {"term": row[1], "id": row[0], "meaning": row[3]} for row in metrics if row[3]}
-    # the schema's own words win over the glossary's: a term stands here once
+    # the schema wins over the glossary: each term once
     for entry in words.entries():
         terms.setdefault(entry.term, {"term": entry.term, "id": "", "meaning": entry.meaning})
     for name, text in (
@@ -137,7 +137,7 @@ def glossary(metrics: Sequence[Sequence[str]]) -> list[dict[str, str]]:
 
 
 def _rule(r: RuleEntry) -> dict[str, object]:
-    """A rule that spoke, with its limits in force and links that can be followed."""
+    """A rule that fired, with its thresholds in force and safe links."""
     limits = [{**t, "value": phrases.number(t["value"], t["unit"])} for t in r["thresholds"]]
     return {**r, "thresholds": limits, "cites": _cites(r["cites"])}
 

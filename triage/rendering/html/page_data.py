@@ -46,7 +46,7 @@ Column: TypeAlias = Sequence[Json] | Indices  # 0 where every value is 0
 def pack(b: Bundle, nodes: Nodes, words: Words) -> Iterator[tuple[str, Json]]:
     """Parts with their names: `core`, `d0`, `d1` ... (details), `more` (words, rules' advice, findings about the whole).
 
-    One after another, so that each can be packed and let go before the next is made. words: empty, for what is said.
+    One after another, so that each can be packed and let go before the next is made. words: empty, filled with the texts of the page.
     """
     yield "core", _core(b, nodes)
     details = Details(b, words)
@@ -90,7 +90,7 @@ def _core(b: Bundle, nodes: Nodes) -> dict[str, Json]:
         "kind": _column(names.all(b.workloads.field("kind"))),
         "calls": _column([(n or 1) - 1 for n in b.workloads.field("calls")]),
         "self": significant(own, 5),
-        # inclusive time is told where it is not the same
+        # total time only where it differs from self time
         "time": _column(significant(np.where(np.round(time, 3) == np.round(own, 3), 0.0, time), 5)),
         "limiter": limiter,
         "band": np.concatenate([c.bands for c in columns]),
@@ -234,7 +234,7 @@ class Details:
         known, guide = [], list[Json]()
         for p, d in enumerate(ways.decisions):
             shapes = [self.p.shape(s) for s in d.templates]
-            known.append(_narrow(np.array([*shapes, -1])))  # the last one for what is not asked
+            known.append(_narrow(np.array([*shapes, -1])))  # the last one for questions that do not apply
             guide += [[self.p.shape(s) for s in ways.guided(p, i)] or 0 for i in range(len(self.columns[p]))]
         out = []
         for same in zip(*(d.questions for d in ways.decisions), strict=True):
@@ -266,7 +266,7 @@ class Details:
         return {"chain": chain, "times": times, "said": said, "roof": roof}
 
     def title(self, cause: str) -> str:
-        """What people call a cause."""
+        """Title of a cause."""
         known = self.b.causes.get(cause)
         return known["title"] if known else cause.replace("-", " ")
 
@@ -299,7 +299,7 @@ _HEARD = {"root": "same root cause", "named": "also found", "ruled out": "ruled 
 
 
 def _opinions(said: Sequence[OpinionEntry], p: Words) -> list[Json]:
-    """[tool, rule, sentence, its gain, what is said here, our gain, why they differ] of the profiler's own rules."""
+    """[tool, rule, sentence, its estimate, triage's verdict and estimate, why they differ] per result of the profiler's rules."""
     return [
         [
             short(o["tool"], 40),
@@ -348,7 +348,7 @@ def blob(data: Json) -> str:
 def _dumped(data: Json) -> bytes:
     try:
         return orjson.dumps(data, option=orjson.OPT_SERIALIZE_NUMPY)
-    except TypeError:  # a lone surrogate in somebody's path
+    except TypeError:  # a lone surrogate in a path
         text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=np.ndarray.tolist)
         return text.encode("utf-8", "replace")
 

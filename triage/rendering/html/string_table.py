@@ -24,7 +24,7 @@ from triage.ground.terminology import said
 from triage.rendering import phrases
 from triage.rendering.escape import clean
 
-HOLE = "\x7f"  # stands for a number in a skeleton; clean() removes it from everything else
+HOLE = "\x7f"  # place of a number in a skeleton; clean() removes it from everything else
 _NUMBER = re.compile(r"(\d[\d,]*(?:\.\d+)?(?:[eE][+-]?\d+)?)")
 _WHOLE = re.compile(r"0|[1-9]\d{0,8}")
 _DECIMAL = re.compile(r"(?:0|[1-9]\d{0,8})\.\d{0,5}[1-9]")
@@ -112,7 +112,7 @@ class Words:
 
     def tail(self, f: FindingEntry) -> int:
         """Index of what follows a finding's numbers: advice, code, how to verify, caveats, sources, gain model."""
-        # the other reasons are the comparisons, which stand in the evidence already
+        # the other reasons are comparisons, which the evidence lists already
         why = next((b for b in f["because"] if b.startswith("gain: ")), "")
         row: list[Json] = [
             [self.t(a) for a in f["advice"]],
