@@ -227,7 +227,7 @@ def cell(o: Entry) -> str:
     if "formula" in o:
         # of a sum, the first cell that is not 0
         first = next((x for k in (1, 0) for x in leaves(o) if not k or _NOT_ZERO.search(x["text"])), None)
-        return f"{short(spoken(o['formula']), 80)}{f': {cell(first)}' if first else ''}"
+        return f"{short(spoken(o['formula']), 80)}{f', from {cell(first)}' if first else ''}"
     place = f", {o['record']} {o['line']}, metric " if "record" in o else f":{o['line']}, column "
     return f"“{short(o['text'], 40)}” ({tail(o['file'])}{place}{short(o['column'], 70)})"
 
