@@ -388,4 +388,4 @@ def test_texts_of_a_history_that_share_their_bytes_are_refused(tmp_path: Path, m
 
 def test_more_runs_and_markers_than_can_be_held_are_said(farm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trend, "CELLS", 10)
-    assert "too many to be looked at together" in str(verbs("gate", "--history", farm).exception)
+    assert "too many for one trend" in str(verbs("gate", "--history", farm).exception)

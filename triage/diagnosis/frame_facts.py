@@ -19,6 +19,7 @@ from triage.diagnosis.pass_order import Fences
 from triage.ground.columns import is_column
 from triage.ground.limiters import CLASSES
 from triage.ground.method import BANDWIDTH, MATTERS, RAISED, TINY_NS
+from triage.ground.phrasing import lower_first
 from triage.ground.units import show
 from triage.reading.pass_tree import DRAW, MOST
 from triage.rulebook.packs import Rulebook
@@ -321,7 +322,7 @@ def _common(lead: tuple[Floats, Indices], book: Rulebook, total: float) -> Facts
     sums[counts < 2] = 0.0
     top = int(sums.argmax())
     title = book.rules[top].title
-    text = f"“{title[0].lower()}{title[1:]}” ({book.rules[top].id})"
+    text = f"“{lower_first(title)}” ({book.rules[top].id})"
     return {
         "frame.common_share": (float(sums[top] / total), text),
         "frame.common_workloads": (float(counts[top]) if sums[top] > 0 else 0.0, text),
