@@ -95,7 +95,7 @@ class Reasons:
         return f"{said(rule.title)}: covered by {other.id}: {lower_first(reason).removesuffix('.')}"
 
     def _excluded(self, rule: Rule, index: int, silent: Masks) -> Iterator[tuple[str, int, str]]:
-        """`CPU-bound: GPU idle 0.0 % ≤ 1.0 %`: the first comparison that failed, turned round.
+        """`Divergence: VALU active lanes 100 % ≥ 75.0 %`: the first comparison that failed, turned round.
 
         A cause that this kind of work, device or API cannot have was never in question: nothing is said of it.
         """

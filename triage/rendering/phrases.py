@@ -64,13 +64,13 @@ def unjudged(s: Entry) -> str:
 
 
 def dark(u: Entry) -> str:
-    """`Upload Constants: limiter counters not collected. 117 µs outside all markers: ...`: the reasons of undiagnosed time."""
+    """Reasons of undiagnosed time: `Shadow map + 1 more: ... not collected. 117 µs outside all markers: ...`."""
     sentences = []
     both = bool(u["count"] and u["uncovered_ns"])  # with one reason alone, its time is the total
     if u["count"]:
         names = ", ".join(dict.fromkeys(short(n, 40) for n in u["names"])) + _more(u["count"] - len(u["names"]))
         ns = f" ({time(u['ns'] - u['uncovered_ns'])})" if both else ""
-        sentences.append(f"{names}{ns}: limiter counters not collected.")
+        sentences.append(f"{names}{ns}: {BY_ID['unknown'].meaning}.")
     if u["uncovered_ns"]:
         where = f"{time(u['uncovered_ns'])} outside" if both else "Outside"
         sentences.append(f"{where} all {voice().item}s: unmarked work or idle GPU.")
