@@ -1,4 +1,4 @@
-"""The front door for Python: read, diagnose, explain."""
+"""The Python API: read, diagnose, explain."""
 
 from __future__ import annotations
 
