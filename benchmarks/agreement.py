@@ -17,7 +17,7 @@ import triage
 from triage.capture.capture import Capture
 from triage.ground.errors import TriageError
 from triage.products import agreement
-from triage.products.agreement import BOTH, EXCUSED, LEAST, SAME, Launch
+from triage.products.agreement import BOTH, EXCUSED, MIN_ESTIMATE, SAME, Launch
 
 ROOT = Path(__file__).resolve().parent.parent
 ENDINGS = (".csv", ".csv.gz", ".txt", ".ncu-rep")
@@ -119,7 +119,7 @@ def main() -> None:
     lines, reasons = table(rows), doubted(rows)
     print("", lines, "", reasons, sep="\n")
     if args.record:
-        page = PAGE.format(table=lines, doubted=reasons, least=LEAST)
+        page = PAGE.format(table=lines, doubted=reasons, least=MIN_ESTIMATE)
         (ROOT / "docs" / "agreement.md").write_text(page, encoding="utf-8")
 
 

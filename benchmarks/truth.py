@@ -20,8 +20,8 @@ from typing import Any
 import triage
 from triage.capture.capture import Capture
 from triage.diagnosis import gain
-from triage.diagnosis.diagnosing import Diagnostician
-from triage.findings.finding_types import Gain
+from triage.diagnosis.diagnosing import Diagnoser
+from triage.findings.finding_types import EntryView
 from triage.rulebook import packs
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -68,7 +68,7 @@ class Answer:
 
     pair: dict[str, Any]
     rank: int
-    gain: Gain | None
+    gain: EntryView | None
     blind: bool
 
     @property
@@ -83,9 +83,9 @@ class Answer:
         return g is not None and g.low - SLACK <= self.saving <= g.bound + SLACK
 
 
-def judge(capture: Capture, pair: dict[str, Any], by: Diagnostician, spots: bool = True) -> Answer:
+def judge(capture: Capture, pair: dict[str, Any], by: Diagnoser, spots: bool = True) -> Answer:
     """Diagnose the ill side of a pair. spots: whether what could not be judged is asked too."""
-    found = triage.Diagnosis.of(by.diagnose([capture]))
+    found = triage.Diagnosis.from_judged(by.diagnose([capture]))
     ill = [(f.rule.cause, f.gain) for f in found.findings if f.gain]  # what promises nothing is a verdict
     order = list(dict.fromkeys(cause for cause, _ in ill))
     rank = next((n for n, c in enumerate(order, 1) if c in pair["causes"]), 0)
@@ -175,7 +175,7 @@ def loss(of: Sequence[Answer]) -> float:
     return mean(scores) if scores else 0.0
 
 
-def fit(captures: Sequence[Capture], known: Sequence[Answer], by: Diagnostician) -> str:
+def fit(captures: Sequence[Capture], known: Sequence[Answer], by: Diagnoser) -> str:
     """Leave one repository out: its pairs are judged by the numbers that do best on all others."""
     tried = []
     for model in GRID:
@@ -213,7 +213,7 @@ def main() -> None:
     args = parser.parse_args()
     pairs = json.loads((args.folder / "pairs.json").read_text(encoding="utf-8"))
     captures = [triage.read(args.folder / "csv" / f"{p['id']}.ill.csv.gz") for p in pairs]
-    by = Diagnostician(packs.select(packs.load([])))
+    by = Diagnoser(packs.select(packs.load([])))
     answers = [judge(c, p, by) for c, p in zip(captures, pairs, strict=True)]
     lines, summary = table(answers), worst(answers)
     fitted = fit(captures, answers, by) if args.fit or args.record else ""

@@ -22,9 +22,9 @@ from triage.commands._describe import better, exported_as, quantity, source
 from triage.derive import derivations
 from triage.findings import guide
 from triage.ground import glossary
-from triage.ground.method import NUMBERS, REVISIONS
+from triage.ground.method import NUMBERS, REVISIONS, stated
 from triage.rulebook import packs
-from triage.rulebook.applies import said
+from triage.rulebook.applies import describe
 from triage.rulebook.cause import Cause
 from triage.rulebook.packs import Rulebook
 from triage.rulebook.rule import GainModel, Rule, When
@@ -76,7 +76,7 @@ def rules() -> str:
 def _rule(rule: Rule, book: Rulebook) -> Iterator[str]:
     yield f'### <a id="{rule.id.lower()}"></a>{rule.id} {rule.name}\n'
     yield f"**{plain(rule.title)}.** {plain(rule.summary)}\n"
-    yield f"{'Concept' if rule.is_concept else 'Rule'}, {rule.status} since {rule.since}, scope {rule.scope}; applies to: {said(rule.applies)}.\n"
+    yield f"{'Concept' if rule.is_concept else 'Rule'}, {rule.status} since {rule.since}, scope {rule.scope}; applies to: {describe(rule.applies)}.\n"
     if rule.finding:
         yield f"> {plain(rule.finding)}\n"
     yield from _when(rule)
@@ -94,14 +94,14 @@ def _rule(rule: Rule, book: Rulebook) -> Iterator[str]:
         yield (
             f"- {plain(a.text)}"
             + (f" *(only if {code(a.only_if.text)})*" if a.only_if else "")
-            + (f" *({said(a.where)})*" if a.where else "")
+            + (f" *({describe(a.where)})*" if a.where else "")
         )
         if a.code:
             yield f"\n  ```{a.language}\n" + "\n".join(f"  {line}" for line in a.code.splitlines()) + "\n  ```\n"
     if rule.verify:
         yield f"\nIt worked if: {plain(rule.verify)}"
     for c in rule.caveats:
-        yield f"\nDoes not apply: {plain(c.text)}" + (f" *({said(c.where)})*" if c.where else "")
+        yield f"\nDoes not apply: {plain(c.text)}" + (f" *({describe(c.where)})*" if c.where else "")
     for other in rule.tell_apart:
         yield f"\nTold apart from {_link(other.rule, book)} by {code(other.by)}: {plain(other.how)}"
     if rule.concludes:
@@ -151,7 +151,7 @@ def metrics() -> str:
     out = [
         NOTE,
         "# Metrics\n",
-        "Canonical ids that rules and reports use, and the names tools give them. A column of a generic table may be named by its id.\n",
+        "Canonical ids that rules and reports use, and the names tools give them. A column of a custom table may be named by its id.\n",
     ]
     groups: dict[str, list[schema.Metric]] = {}
     for m in schema.all_metrics().values():
@@ -241,7 +241,7 @@ def causes() -> str:
         out += [f"- looks like [{x.cause}](#{x.cause}); `{x.by}` decides: {plain(x.how)}" for x in c.confused_with]
         out.append("")
         for a in c.advice:
-            out.append(f"- {plain(a.text)}" + (f" ({said(a.where)})" if a.where else ""))
+            out.append(f"- {plain(a.text)}" + (f" ({describe(a.where)})" if a.where else ""))
         out.append("\nSources: " + "; ".join(link(x.text, x.url) for x in c.cites) + ".\n")
     return re.sub(r"\n{3,}", "\n\n", "\n".join(out)).rstrip() + "\n"
 
@@ -250,9 +250,11 @@ def coverage() -> str:
     """NVIDIA's Compute Triage Guide, check by check, with the rules that ask it and what they ask."""
     by_name = {r.name: r for r in packs.load().rules}
     checks = [c for d in guide.decisions() for c in d.checks]
-    asked = sum(bool(c.rules) for c in (*checks, *guide.symptoms()))
+    file = HERE.parent / "triage" / "findings" / "guide.toml"
+    symptoms = [guide.check_from(s) for s in tomllib.loads(file.read_text("utf-8"))["symptom"]]
+    asked = sum(bool(c.rules) for c in (*checks, *symptoms))
     out = [NOTE, "# The Compute Triage Guide, as rules\n",
-           f"NVIDIA's guide (Nsight Compute 2026.3) has {len(checks)} checks in {len(guide.decisions())} decisions and {len(guide.symptoms())} symptom "
+           f"NVIDIA's guide (Nsight Compute 2026.3) has {len(checks)} checks in {len(guide.decisions())} decisions and {len(symptoms)} symptom "
            f"pages; {asked} of them are asked by rules here, the others say what answers instead. `triage explain guide --on FILE` walks a "
            "kernel through them.\n"]  # fmt: skip
     for d in guide.decisions():
@@ -263,7 +265,7 @@ def coverage() -> str:
         ]
         out += [_covered(c, by_name) for c in d.checks]
     out += ["\n## Symptom pages\n", "| page | about | rules | metrics | limits |", "| --- | --- | --- | --- | --- |"]
-    out += [_covered(c, by_name) for c in guide.symptoms()]
+    out += [_covered(c, by_name) for c in symptoms]
     return "\n".join(out) + "\n"
 
 
@@ -310,7 +312,7 @@ def method() -> str:
             found = [of[i] for i in b.get("rules", ()) if revision in of[i].when]
             links = ", ".join(f"[{r.id}](rules.md#{r.id.lower()}) {r.name}" for r in found)
             cells.append((links or b.get("carried", "")) if revision in b["revisions"] else "not in it")
-        out.append(f"| {b['step']} | {cell(plain(b['says']))} | {cell(cells[0])} | {cell(cells[1])} |")
+        out.append(f"| {b['step']} | {cell(plain(stated(b['says'])))} | {cell(cells[0])} | {cell(cells[1])} |")
     out += [
         "\n## Its numbers\n",
         "| name | first | second | section | what it separates |",

@@ -65,6 +65,14 @@ def bare_capture(facts: dict[str, Any], names: Any, kinds: Any = None, ns: Any =
     )  # fmt: skip
 
 
+def diagnosis_of(captures: Any, book: Any, *, top: int | None = None) -> Any:
+    """The diagnosis of one capture or several by the rules of a book."""
+    from triage.capture.capture import Capture
+    from triage.diagnosis.diagnosing import Diagnoser
+
+    return Diagnoser(book).diagnose([captures] if isinstance(captures, Capture) else list(captures), top)
+
+
 def generic(path: Path, rows: list[dict[str, Any]]) -> Path:
     """A generic table: ratios in percent, times in ms, the rest bare."""
     from triage import schema
@@ -114,10 +122,10 @@ def book() -> Any:
 @cache
 def doctor() -> Any:
     """The bundled rules, compiled once for all tests that diagnose in this process."""
-    from triage.diagnosis.diagnosing import Diagnostician
+    from triage.diagnosis.diagnosing import Diagnoser
     from triage.rulebook import packs
 
-    return Diagnostician(packs.select(packs.load()))
+    return Diagnoser(packs.select(packs.load()))
 
 
 def diagnosis(*paths: Path) -> Any:
@@ -125,4 +133,4 @@ def diagnosis(*paths: Path) -> Any:
     from triage.api import Diagnosis
     from triage.reading import reader
 
-    return Diagnosis.of(doctor().diagnose([reader.read(str(p)) for p in paths]))
+    return Diagnosis.from_judged(doctor().diagnose([reader.read(str(p)) for p in paths]))

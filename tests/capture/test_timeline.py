@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import run
+from tests.conftest import diagnosis_of, run
 from tests.helpers import nsys
 from tests.helpers.nsys import MS, US
 from triage import api
@@ -36,7 +36,6 @@ from triage.capture.trace_nouns import (
     Timeline,
     Trace,
 )
-from triage.diagnosis.diagnosing import diagnose
 from triage.ground.kernel_names import is_collective
 from triage.products.compare.comparing import compare
 from triage.products.compare.timeline_changes import timeline
@@ -237,7 +236,7 @@ def timeline_of(c: Any) -> Timeline:
 
 def said(c: Any, book: Rulebook) -> dict[str, str]:
     """Rules of the whole frame that fired, with their causes."""
-    d = diagnose(c, book)
+    d = diagnosis_of(c, book)
     part = d.parts[0]
     return {
         book.rules[int(r)].name: book.rules[int(r)].cause
@@ -332,7 +331,7 @@ def test_reports_name_the_gaps_and_the_next_kernel(format: str, tmp_path: Path) 
     done = run("diagnose", nsys.SAMPLE, "-f", format, "-o", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     text = " ".join((tmp_path / "out").read_text("utf-8").split())
-    for words in ("Timeline", "waiting for the device", "cudaMalloc_v3020", "--kernel-name Kernel2"):
+    for words in ("Timeline", "host sync", "cudaMalloc_v3020", "--kernel-name Kernel2"):
         assert words in text, words
     assert "under no marker" not in text
 
@@ -345,10 +344,10 @@ def test_two_timelines_are_compared(tmp_path: Path, book: Rulebook) -> None:
         for _ in range(40):
             t.kernel(nsys.script.SCAN, 60 * US, grid=132)
 
-    a, b = (diagnose(nsys.capture(tmp_path / f"{i}.sqlite", job), book) for i, job in enumerate((slow, fast)))
+    a, b = (diagnosis_of(nsys.capture(tmp_path / f"{i}.sqlite", job), book) for i, job in enumerate((slow, fast)))
     rows = {r["what"]: r for r in compare(a, b)["timeline"]}
-    assert rows["waits of the host"]["before"] == 40 and rows["waits of the host"]["after"] == 0
-    assert rows["idle: waiting for the device"]["after"] == 0 < (rows["idle: waiting for the device"]["before"] or 0)
+    assert rows["host syncs"]["before"] == 40 and rows["host syncs"]["after"] == 0
+    assert rows["idle: host sync"]["after"] == 0 < (rows["idle: host sync"]["before"] or 0)
     assert rows["busy"]["before"] == rows["busy"]["after"] == 40 * 60 * US
     assert rows[f"kernel {nsys.script.SCAN}"]["ratio"] == 1
     assert not timeline(api.diagnose(str(nsys.SAMPLES / "generic" / "p3_workloads_v2.csv")), a)

@@ -36,7 +36,7 @@ def test_gaps_of_a_list_are_time_that_nobody_explains(tmp_path: Path) -> None:
     (device,) = doc["frame"]["timeline"].values()
     assert (device["name"], device["busy_ns"], device["idle_ns"]) == ("NVIDIA L40S", 100 * MS, 99 * MS)
     assert "FRM042" in {f["rule"] for f in doc["findings"]}
-    assert "for 50 % the capture does not say why" in run("diagnose", path, "-f", "markdown").stdout
+    assert "50 % idle (reason not in the capture)" in run("diagnose", path, "-f", "markdown").stdout
 
 
 def test_many_small_copies_of_a_list_are_named(tmp_path: Path) -> None:

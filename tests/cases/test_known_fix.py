@@ -121,7 +121,7 @@ def test_after_the_fix_double_precision_is_ruled_out(write: Any, tmp_path: Path)
     assert not names & (COALESCING | LATER)
     why = [r["why"] for r in result["ruled_out"] if r["rule"] == "CMP012"]
     assert len(why) == 1
-    assert "rather, " in why[0]
+    assert "covered by " in why[0]
     assert "memory" in why[0]
 
 

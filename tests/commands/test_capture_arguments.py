@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import ROOT, SAMPLES
-from triage.commands import _common, _places, cli
+from triage.commands import _common, _inputs, cli
 from triage.ground.errors import CaptureError
 
 ONE = SAMPLES / "compare" / "ssr_before.csv"
@@ -53,24 +53,24 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 )
 def test_what_was_typed_is_understood(typed: str, meant: str, folder: Path) -> None:
     typed, meant = (text.replace("{home}", str(folder)) for text in (typed, meant))
-    assert _places.spelled(typed) == meant
-    assert _places.expanded(typed) == (meant,)
-    assert _places.single(typed) == meant
+    assert _inputs.spelled(typed) == meant
+    assert _inputs.expanded(typed) == (meant,)
+    assert _inputs.single(typed) == meant
 
 
 def test_a_pattern_names_what_matches(folder: Path) -> None:
-    assert _places.expanded("*.csv") == ("'quoted'.csv", "a.csv", "b 1.csv", "odd[1].csv")
-    assert _places.single("a*.csv") == "a.csv"
+    assert _inputs.expanded("*.csv") == ("'quoted'.csv", "a.csv", "b 1.csv", "odd[1].csv")
+    assert _inputs.single("a*.csv") == "a.csv"
     with pytest.raises(CaptureError, match="matches 4 files"):
-        _places.single("*.csv")
-    with pytest.raises(CaptureError, match="nothing matches"):
-        _places.expanded("*.xls")
+        _inputs.single("*.csv")
+    with pytest.raises(CaptureError, match="no file matches"):
+        _inputs.expanded("*.xls")
 
 
 @given(st.text(max_size=40))
 def test_any_text_is_a_place_or_one_clear_error(text: str) -> None:
     try:
-        found = _places.expanded(text)
+        found = _inputs.expanded(text)
     except CaptureError:
         return
     assert found and all(isinstance(f, str) for f in found)
@@ -83,13 +83,13 @@ COMMANDS: dict[str, list[str]] = {
     "compare": ["compare", "{}", str(ONE)],
     "tickets": ["tickets", "{}", "-o", "out"],
     "batch": ["batch", "{}", "-o", "out"],
-    "agree": ["agree", "{}"],
+    "opinions": ["diagnose", "{}", "--opinions"],
     "history": ["history", "add", "{}", "--history", "h.db", "--commit", "1"],
-    "comment": ["comment", "{}", "--post", "github", "--project", "a/b", "--number", "1"],
+    "comment": ["history", "comment", "{}", "--post", "github", "--project", "a/b", "--number", "1"],
     "marker": ["explain", "ScreenSpaceReflections", "--on", "{}"],
 }
 # commands whose arguments are no captures: folders and rule files have a test of their own, words are no places
-ELSEWHERE = {"check", "watch", "mcp", "demo", "list", "occupancy", "tile"}
+ELSEWHERE = {"check", "watch", "mcp", "demo", "list", "occupancy"}
 
 
 def test_every_command_with_captures_is_in_the_table() -> None:
@@ -165,9 +165,9 @@ def test_nothing_at_all_prints_the_help() -> None:
         ["diagnose", "a.csv"],
         ["compare", "a.csv", "a.csv"],
         ["occupancy", "--arch", "sm_86", "--threads", "64", "--regs", "40"],
-        ["tile", "16x16", "--border", "1"],
+        ["occupancy", "--tile", "16x16", "--border", "1"],
     ],
-    ids=lambda v: str(v[0]),
+    ids=lambda v: " ".join(v[:2]),
 )
 def test_outputs_are_named_alike(verb: list[str], spelled: str, folder: Path) -> None:
     p = run(*verb, "-o", spelled.format(folder), cwd=folder)
@@ -194,13 +194,13 @@ def test_the_demo_opens_in_the_browser_that_is_set(folder: Path, monkeypatch: py
     monkeypatch.delenv("BROWSER")
     monkeypatch.setenv("PATH", str(folder / "nothing"))
     p = run("demo", "--open", "-o", "demo.html", cwd=folder)
-    assert p.returncode == 2 and p.stderr.strip() == "triage: no browser could be started - open demo.html"
+    assert p.returncode == 2 and p.stderr.strip() == "triage: no browser found - open demo.html"
     assert (folder / "demo.html").read_text("utf-8").startswith("<!doctype html>")
 
 
 def test_the_demo_needs_no_checkout(folder: Path) -> None:
     p = run("demo", cwd=folder)
-    assert p.returncode == 0 and "could come back" in p.stdout
+    assert p.returncode == 0 and "recoverable" in p.stdout
     p = run("demo", "-o", "demo.html", cwd=folder)
     assert p.returncode == 0 and p.stdout.strip() == "demo.html"
     assert (folder / "demo.html").read_text().rstrip().endswith("</html>")

@@ -83,15 +83,15 @@ def test_explain_knows_rules_metrics_and_terms(name: str) -> None:
 def test_explain_rule_shows_everything_the_file_says() -> None:
     text = run("explain", "low-occupancy-sm").stdout
     for part in (
-        "When",
+        "Conditions",
         "Thresholds",
-        "Gain",
+        "Saving",
         "Advice",
-        "It worked if",
-        "Does not apply",
+        "Verify",
+        "Caveats",
         "Sources",
-        "house judgement",
-        "saturated = 80.0 %",
+        "heuristic: ",
+        "saturated = 80 %",
     ):
         assert part in text, part
 
@@ -120,10 +120,10 @@ def test_why_and_why_not() -> None:
     assert "fires" in p.stdout
     assert "Insufficient VGPRs" in p.stdout or "sched.insufficient_vgprs" in p.stdout
     p = run("explain", "AMD001", "--on", WORKLOADS, "--marker", "*sgemm*")
-    assert "silent" in p.stdout
-    assert "≥ 75.0 %" in p.stdout
+    assert "does not fire" in p.stdout
+    assert "not below 75 %" in " ".join(p.stdout.split())
     p = run("explain", "cpu-bound-workload", "--on", SAMPLES / "rocprofv3-stats" / "4711_kernel_stats.csv")
-    assert "blind" in p.stdout or "not applicable" in p.stdout
+    assert "not evaluated" in p.stdout or "not applicable" in p.stdout
     p = run("explain", "warp", "--on", WORKLOADS)
     assert p.returncode == 2
 
@@ -145,8 +145,7 @@ def test_list(what: str) -> None:
 )
 def test_explain_says_of_every_rule_what_the_report_says(sample: str, book: Any) -> None:
     """Fires where the report lists a finding, blind where it counts a blind spot, overruled where it rules out."""
-    from triage.commands._why import why
-    from triage.findings.reasons import SETTINGS
+    from triage.commands._explain_rule import explain_rule
 
     path = SAMPLES / sample
     path = next(p for p in sorted(path.iterdir()) if p.suffix == ".csv") if sample == "ncu-raw" else path
@@ -154,22 +153,22 @@ def test_explain_says_of_every_rule_what_the_report_says(sample: str, book: Any)
     doc, capture = d.to_dict(), d.parts[0].capture
     fired = {(f["rule"], f["workload"]) for f in doc["findings"]}
     blind = {(r, w) for b in doc["blind_spots"] for r in b["rules"] for w in b["workloads"]}
-    overruled = {(r["rule"], r["workload"]) for r in doc["ruled_out"] if ": rather, " in r["why"]}
+    overruled = {(r["rule"], r["workload"]) for r in doc["ruled_out"] if ": covered by " in r["why"]}
     wrong = []
     for rule in d.book.rules:
         if rule.is_concept or rule.scope == "frame" or "v2" not in rule.when:
             continue
-        text = why(rule, capture, doctor(), "v2")
+        text = explain_rule(rule, capture, doctor(), "v2")
         for workload, said, by in re.findall(
-            r"^(w\d+) .*\n(?:.*\n)*?  (fires|silent|blind|not applicable|overruled)(?: by ([\w-]+))?",
+            r"^(w\d+) .*\n(?:.*\n)*?  (fires|does not fire|not evaluated|not applicable|overruled)(?: by ([\w-]+))?",
             text,
             re.MULTILINE,
         ):
             key = (rule.id, workload)
-            if by in SETTINGS:  # left to other rules by what the work is: never in question
+            if by in book.settings:  # left to other rules by what the work is: never in question
                 continue
             # a blind spot names its rules and its workloads, not the pairs: only a missing entry contradicts
-            agree = {"fires": key in fired, "overruled": key in overruled, "blind": key in blind}
+            agree = {"fires": key in fired, "overruled": key in overruled, "not evaluated": key in blind}
             if not agree.get(said, key not in fired | overruled):
                 wrong.append((*key, said))
     assert wrong == []
@@ -184,7 +183,7 @@ def test_what_cannot_be_is_not_ruled_out(tmp_path: Path) -> None:
     )
     said = [r["why"] for r in api.diagnose(file).to_dict()["ruled_out"]]
     assert said
-    titles = [why.partition(": ")[2] for why in said if ": rather, " not in why]
+    titles = [why.partition(": ")[2] for why in said if ": covered by " not in why]
     assert not [t for t in titles if re.search(r"Kind:|GPU \d|chain|> 0$|none$", t) or not t[0].isupper()]
 
 
@@ -200,25 +199,29 @@ def test_what_cannot_be_is_not_ruled_out(tmp_path: Path) -> None:
 )
 def test_what_is_told_of_a_marker_is_what_the_report_says(sample: str, name: str) -> None:
     """What speaks is what the report finds there, in its order; what nearly speaks and what lacks a counter is not."""
-    from triage.commands import _marker
+    from triage.commands import _explain_marker
 
     d = diagnosis(SAMPLES / sample)
     doc, capture = d.to_dict(), d.parts[0].capture
-    rows = _marker.find(name, capture)
+    rows = _explain_marker.find(name, capture)
     assert len(rows)
-    text = _marker.about(rows[:1], capture, doctor())
+    text = _explain_marker.explain_workloads(rows[:1], capture, doctor())
     workload = f"w{int(rows[0]) + 1}"
     assert text.startswith(f"{workload} ")
-    parts = dict(re.findall(r"^(What speaks|What nearly|Ruled out|Could not)[^\n]*\n((?:  .*\n)+)", text, re.MULTILINE))
-    spoken = re.findall(r"^ +(?:-|[\d.,]+ (?:ns|µs|ms|s|%))  ([A-Z]+\d+) ", parts["What speaks"], re.MULTILINE)
+    parts = dict(
+        re.findall(r"^(Findings|Near misses|Ruled out|Not evaluated)[^\n]*\n((?:  .*\n)+)", text, re.MULTILINE)
+    )
+    spoken = re.findall(r"^ +(?:-|[\d.,]+ (?:ns|µs|ms|s|%))  ([A-Z]+\d+) ", parts["Findings"], re.MULTILINE)
     found = [f["rule"] for f in doc["findings"] if f["workload"] == workload]
     assert sorted(spoken) == sorted(found) and (not found or spoken[0] == found[0])
     assert all(len(line) <= 80 or len(line.split()) < 4 for line in text.splitlines())
     leader = next(w for w in doc["workloads"] if w["id"] == workload)["chain"][:1]
-    assert ("(leads)" in text) == bool(leader) and (not leader or leader[0] in text)
-    near = re.findall(r"^  - ([A-Z]+\d+) ", parts.get("What nearly", ""), re.MULTILINE)
+    assert ("(root cause)" in text) == bool(leader) and (not leader or leader[0] in text)
+    near = re.findall(r"^  - ([A-Z]+\d+) ", parts.get("Near misses", ""), re.MULTILINE)
     blind = set(
-        re.findall(r"\b[A-Z]{3}\d{3}\b", "".join(re.findall("^  - [^:]*:", parts.get("Could not", ""), re.MULTILINE)))
+        re.findall(
+            r"\b[A-Z]{3}\d{3}\b", "".join(re.findall("^  - [^:]*:", parts.get("Not evaluated", ""), re.MULTILINE))
+        )
     )
     assert not set(near) & set(found) and not blind & (set(near) | set(found))
     spots = {r for b in doc["blind_spots"] for r in b["rules"] if workload in b["workloads"]}
@@ -227,7 +230,7 @@ def test_what_is_told_of_a_marker_is_what_the_report_says(sample: str, name: str
 
 def test_near_is_one_comparison_and_little(tmp_path: Path) -> None:
     """Just below a limit a rule nearly speaks; far below it does not, and above it it speaks."""
-    from triage.commands import _marker
+    from triage.commands import _explain_marker
 
     def told(vram: float) -> tuple[str, str]:
         file = tmp_path / f"{vram}.csv"
@@ -235,8 +238,8 @@ def test_near_is_one_comparison_and_little(tmp_path: Path) -> None:
             f"name,kind,gpu.time [us],sm.active [%],SM SOL%,TEX SOL%,L2 SOL%,VRAM SOL%\nSky,fullscreen,400,99,20,15,18,{vram}\n"
         )
         capture = api.read(file)
-        text = _marker.about(_marker.find("sky", capture), capture, doctor())
-        speaks, _, rest = text.partition("What nearly speaks")
+        text = _explain_marker.explain_workloads(_explain_marker.find("sky", capture), capture, doctor())
+        speaks, _, rest = text.partition("Near misses")
         return speaks, rest.partition("Ruled out")[0]
 
     assert "SOL016" in told(75)[0] and "SOL016" not in told(75)[1]
@@ -245,10 +248,10 @@ def test_near_is_one_comparison_and_little(tmp_path: Path) -> None:
 
 
 def test_markers_are_found_as_people_name_them() -> None:
-    from triage.commands import _marker
+    from triage.commands import _explain_marker
 
     capture = diagnosis(SAMPLES / "gpu-trace" / "demo_frame").parts[0].capture
-    of = lambda name: [str(capture.names[i]) for i in _marker.find(name, capture)]  # noqa: E731
+    of = lambda name: [str(capture.names[i]) for i in _explain_marker.find(name, capture)]  # noqa: E731
     assert of("Frame/SSR/Trace") == of("frame / ssr / trace") == of("SSR/Trace") == of("w29") == ["Trace"]
     assert of("gather") == ["Gather", "Gather"]  # longest first
     assert set(of("cascade ?")) == {"Cascade 0", "Cascade 1", "Cascade 2", "Cascade 3"}
@@ -257,9 +260,40 @@ def test_markers_are_found_as_people_name_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "says"), [("Trac", "Trace"), ("Tracee", "did you mean 'Trace'?"), ("barriers", "ask without a capture")]
+    ("name", "says"), [("Trac", "Trace"), ("Tracee", "did you mean 'Trace'?"), ("barriers", "remove --on")]
 )
 def test_a_marker_that_is_not_there_is_one_line(name: str, says: str) -> None:
     p = run("explain", name, "--on", SAMPLES / "gpu-trace" / "demo_frame")
     assert p.returncode == (0 if name == "Trac" else 2)
     assert says in p.stdout + p.stderr and len(p.stderr.strip().splitlines()) <= 1
+
+
+def test_every_cause_is_explained_by_id_and_title(book: Any) -> None:
+    from triage.commands.explain import text_of
+
+    for cause in book.causes.values():
+        text = text_of(cause.id, book)
+        assert f"{cause.id} - {cause.title}" in " ".join(text.split())
+        rules = [r for r in book.rules if r.cause == cause.id]
+        assert all(f"  - {r.id} {r.name}" in text for r in rules)
+        assert "\nAdvice\n" in text and "\nSources\n" in text
+        assert text_of(cause.title.upper(), book) == text_of(cause.title, book)
+    text = run("explain", "Shared-memory bank conflicts").stdout
+    assert text.startswith("bank-conflicts - ") and "\nLeads to\n" in text and "MEM003 shared-bank-conflicts" in text
+
+
+def test_a_rule_id_without_its_zeros_and_a_cause_on_a_capture_name_the_next_step() -> None:
+    assert run("explain", "SOL06").stderr.endswith("'SOL06' - did you mean 'SOL006'?\n")
+    done = run("explain", "bank-conflicts", "--on", SAMPLES / "generic" / "p3_workloads_v2.csv")
+    assert done.returncode == 2 and "remove --on, or name a rule: AMD020," in done.stderr
+
+
+def test_cause_ids_stand_beside_titles() -> None:
+    """In the terminal with --full, in Markdown and in JSON."""
+    capture = SAMPLES / "gpu-trace" / "demo_frame"
+    items = json.loads(run("diagnose", capture, "-f", "json").stdout)["todo"]
+    full, short = run("diagnose", capture, "--full").stdout, run("diagnose", capture).stdout
+    markdown = run("diagnose", capture, "-f", "markdown").stdout
+    for item in items[:5]:
+        assert f"{item['title']} ({item['cause']})" in full and f"({item['cause']})" not in short
+        assert f"cause `{item['cause']}`)" in markdown

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import ROOT, SAMPLES
-from triage.commands._agent import MOST, Tools
+from triage.commands._agent import MAX_ANSWER_CHARS, Tools
 from triage.ground.errors import TriageError
 
 HEAD = "path,name,kind,gpu.time [ms],sm.throughput [%],l1tex.throughput [%],vram.throughput [%],sm.active_warps,l2.throughput [%],crop.throughput [%]"
@@ -140,10 +140,10 @@ def test_answers_stay_short_and_the_rest_is_on_demand(tmp_path: Path) -> None:
     tools = Tools([SAMPLES])
     frame = "gpu-trace/demo_frame"
     first = tools.diagnose(frame, count=20)
-    assert len(json.dumps(first)) <= MOST
+    assert len(json.dumps(first)) <= MAX_ANSWER_CHARS
     assert first["more"] > 0
     rest = tools.diagnose(frame, start=len(first["todo"]) + 1)
     assert rest["todo"][0]["rank"] == len(first["todo"]) + 1
-    assert len(json.dumps(tools.facts(frame, count=200))) <= MOST
-    assert len(json.dumps(tools.next_capture(frame))) <= MOST
-    assert len(tools.explain("texture-latency", frame)) <= MOST + 100
+    assert len(json.dumps(tools.facts(frame, count=200))) <= MAX_ANSWER_CHARS
+    assert len(json.dumps(tools.next_capture(frame))) <= MAX_ANSWER_CHARS
+    assert len(tools.explain("texture-latency", frame)) <= MAX_ANSWER_CHARS + 100

@@ -12,7 +12,6 @@ from click.testing import CliRunner
 
 from triage.commands._types import Memory
 from triage.commands.occupancy import command as occupancy_command
-from triage.commands.tile import command as tile_command
 from triage.ground.errors import TriageError
 
 GCN = ["--arch", "gfx906", "--threads", "1024", "--regs", "40", "--shared", "32K"]
@@ -32,7 +31,7 @@ def test_the_worked_example_says_everything() -> None:
         "gfx906",
         "1,024 threads, 40 VGPR, 32,768 B LDS per group",
         "40 %: 1 group = 16 of 40 waves, limited by registers",
-        "*  registers   1  binds",
+        "*  registers   1  limiting",
         "   shared      2",
         "   waves       2",
         "   groups     16",
@@ -106,8 +105,8 @@ def test_launch_shape_and_latency() -> None:
         "z*16*17 + y*16 + x",
         "1,000 on 68 SMs holding 2 each",
         "136 blocks at once",
-        "7.35, so 8 rounds",
-        "48 blocks in the last round; 88 more would fill it",
+        "7.35, 91.9 % of the slots of 8 waves used",
+        "48 blocks in the last wave; 88 more would fill it",
         "40 needed to hide 300 cycles = ceil(300 x 4 / 30); 18 resident, 22",
     ):
         assert part in text, part
@@ -151,39 +150,39 @@ def test_html_is_one_file_with_a_plot(tmp_path: Path) -> None:
 
 def test_html_says_which_member_of_a_family() -> None:
     text = run("--arch", "GCN", "--threads", "64", "--regs", "32", "-f", "html")
-    assert "GCN taken as gfx906" in text
+    assert "GCN read as gfx906" in text
 
 
 def test_cannot_run_is_a_report_not_an_error() -> None:
     text = run("--arch", "sm_62", "--threads", "512", "--regs", "65", "--grid", "10", "--units", "2")
     assert "cannot run: 16 warps x 2,304 registers = 36,864, a block may have 32,768" in text
-    assert "65 -> 64 registers: 0 -> 2 blocks" in text and "none of which can run" in text
+    assert "65 -> 64 registers: 0 -> 2 blocks" in text and "10, none can run" in text
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--threads", "32", "--regs", "8"], "which GPU"),
-        (["--arch", "sm_86", "--threads", "2000", "--regs", "8"], "--threads 2000: sm_86 has 1 to 1,024"),
+        (["--threads", "32", "--regs", "8"], "missing --arch or --device"),
+        (["--arch", "sm_86", "--threads", "2000", "--regs", "8"], "--threads 2000: sm_86 allows 1 to 1,024"),
         (["--arch", "sm_86", "--threads", "0", "--regs", "8"], "--threads '0'"),
         (["--arch", "sm_86", "--threads", "8x8x8x8", "--regs", "8"], "expected N, XxY or XxYxZ"),
-        (["--arch", "sm_86", "--threads", "32", "--regs", "300"], "--regs 300: sm_86 has 0 to 256 registers"),
+        (["--arch", "sm_86", "--threads", "32", "--regs", "300"], "--regs 300: sm_86 allows 0 to 256 registers"),
         (["--arch", "gfx906", "--threads", "64", "--regs", "300"], "0 to 256 VGPR per thread"),
         (
             ["--arch", "gfx906", "--threads", "64", "--regs", "8", "--sgpr", "200"],
-            "--sgpr 200: gfx906 has 0 to 108",
+            "--sgpr 200: gfx906 allows 0 to 108",
         ),
         (["--arch", "sm_86", "--threads", "32", "--regs", "8", "--shared", "100K"], "--shared 102400"),
         (["--arch", "sm_86", "--threads", "32", "--regs", "8", "--shared", "lots"], "--shared 'lots'"),
-        (["--arch", "sm_86", "--threads", "32", "--regs", "8", "--grid", "9"], "--grid needs"),
+        (["--arch", "sm_86", "--threads", "32", "--regs", "8", "--grid", "9"], "--grid: number of"),
         (
             ["--arch", "sm_80", "--device", "RTX 3080", "--threads", "32", "--regs", "8"],
-            "is sm_86, not sm_80",
+            "'sm_80': GeForce RTX 3080 10GB is sm_86",
         ),
         (["--arch", "gfx906", "--threads", "64", "--regs", "8", "--latency", "9"], "issue rate of gfx906"),
         (["--arch", "gfx906", "--threads", "64", "--regs", "8", "--barriers", "1"], "--barriers 1: gfx906"),
         (["--arch", "sm_86", "--threads", "64", "--regs", "8", "--sgpr", "8"], "--sgpr 8: sm_86"),
-        (["--arch", "sm_86", "--threads", "9999999999x9999999999x9", "--regs", "8"], "sm_86 has 1 to 1,024"),
+        (["--arch", "sm_86", "--threads", "9999999999x9999999999x9", "--regs", "8"], "sm_86 allows 1 to 1,024"),
         (
             ["--arch", "sm_86", "--threads", "64", "--regs", "8", "--latency", "9", "--intensity", "0"],
             "positive",
@@ -209,7 +208,7 @@ def test_sizes(text: str, size: int) -> None:
 
 
 def test_tile_states_both_denominators() -> None:
-    text = run("16x16", "--border", "1", command=tile_command)
+    text = run("--tile", "16x16", "--border", "1")
     for part in (
         "256 elements",
         "68 elements, 324",
@@ -225,10 +224,10 @@ def test_tile_states_both_denominators() -> None:
 
 
 def test_tile_formats_and_limits() -> None:
-    data = json.loads(run("8x8x8", "--bytes", "8", "--arch", "gfx906", "-f", "json", command=tile_command))
+    data = json.loads(run("--tile", "8x8x8", "--bytes", "8", "--arch", "gfx906", "-f", "json"))
     assert data["schema"] == "triage-tile/1" and data["shared_bytes"] == 8000 and data["shared_limit"] == 65536
-    assert "does not fit" in run("128x128", "--arch", "gfx906", command=tile_command)
-    assert "no, over 1,024 threads" in run("64x64", "-f", "markdown", command=tile_command)
+    assert "does not fit" in run("--tile", "128x128", "--arch", "gfx906")
+    assert "no, over 1,024 threads" in run("--tile", "64x64", "-f", "markdown")
 
 
 @pytest.mark.parametrize(
@@ -236,7 +235,7 @@ def test_tile_formats_and_limits() -> None:
 )
 def test_tile_mistakes(arguments: list[str]) -> None:
     with pytest.raises(TriageError):
-        run(*arguments, command=tile_command)
+        run("--tile", *arguments)
 
 
 HOPPER = ["--device", "H100", "--threads", "384", "--regs", "168", "--shared", "200K"]
@@ -252,7 +251,7 @@ def test_clusters_live_in_one_gpc() -> None:
     assert (pairs["least"], pairs["most"]) == (66, 66)
     assert pairs["occupancy_most"] == pytest.approx(12 / 64)
     text = run(*HOPPER, "--cluster", "16")
-    assert "5 to 8, by how this die's SMs are spread" in text
+    assert "5 to 8, depending on the die's SM layout" in text
     assert "cudaFuncAttributeNonPortableClusterSizeAllowed" in text
     assert "Clusters" in run(*HOPPER, "--cluster", "4", "-f", "markdown")
     assert "Clusters" in run(*HOPPER, "--cluster", "4", "-f", "html")
@@ -262,11 +261,11 @@ def test_clusters_live_in_one_gpc() -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--device", "H100", "--cluster", "17"], "takes 1 to 16"),
-        (["--device", "A100", "--cluster", "2"], "no layout of SMs is known of sm_80"),
-        (["--arch", "sm_90", "--cluster", "2"], "how many SMs"),
+        (["--device", "H100", "--cluster", "17"], "allows 1 to 16"),
+        (["--device", "A100", "--cluster", "2"], "SM layout of sm_80 unknown"),
+        (["--arch", "sm_90", "--cluster", "2"], "number of SMs unknown"),
         (["--device", "GeForce RTX 5070", "--cluster", "2"], "smaller than GB202"),
-        (["--device", "H100", "--cluster", "4", "--grid", "10"], "multiple of its cluster"),
+        (["--device", "H100", "--cluster", "4", "--grid", "10"], "expected a multiple of --cluster 4"),
         (["--arch", "sm_90", "--units", "200", "--cluster", "2"], "at most 144"),
     ],
 )

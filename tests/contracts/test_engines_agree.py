@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from tests.conftest import CORPUS, SAMPLES, needs_corpus
-from triage.diagnosis.diagnosing import Diagnostician
+from triage.diagnosis.diagnosing import Diagnoser
 from triage.ground.errors import TriageError
-from triage.inference.engine import Engine
+from triage.inference.engine import UNSEEN, Engine
 from triage.inference.groups import compile_program
 from triage.rulebook.packs import Rulebook
 
@@ -32,10 +32,10 @@ def exports(*roots: Path) -> Iterator[Path]:
 
 def compare_captures(book: Rulebook, paths: Iterator[Path]) -> tuple[int, list[str]]:
     """(how many exports both engines diagnosed, those on which they differ)."""
-    from triage.document import assembling
+    from triage.findings import assembling
     from triage.reading import reader
 
-    doctors = [Diagnostician(book, "v2", name) for name in ("durable", "clips")]
+    doctors = [Diagnoser(book, "v2", name) for name in ("durable", "clips")]
     count, differ = 0, []
     for path in paths:
         try:
@@ -116,7 +116,7 @@ def resident() -> int:
 def test_memory_and_threads_stay_flat_over_many_captures(book: Rulebook, name: str) -> None:
     from triage.reading import reader
 
-    doctor: Any = Diagnostician(book, "v2", name)
+    doctor: Any = Diagnoser(book, "v2", name)
     path = str(SAMPLES / "generic" / "p3_workloads_v2.csv")
     threads = threading.active_count()
 
@@ -125,7 +125,8 @@ def test_memory_and_threads_stay_flat_over_many_captures(book: Rulebook, name: s
             doctor.diagnose([reader.read(path)], top=5)
             for engine in (doctor.workload, doctor.frame):
                 if engine:
-                    engine.forget()  # so that every capture goes through the engine again
+                    for table in engine._table:
+                        table[:] = UNSEEN  # so that every capture goes through the engine again
         gc.collect()
 
     burn(10)

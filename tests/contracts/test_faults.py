@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import FORMATS, ROOT, SAMPLES, run
+from tests.conftest import FORMATS, ROOT, SAMPLES, diagnosis_of, run
 from triage import diagnose
 from triage.dialects.tables import csv_parser
 from triage.ground.errors import out_of_memory
@@ -190,15 +190,14 @@ def change(path: Path, how: str) -> None:
 @pytest.mark.parametrize("how", ["cut", "replaced", "removed"])
 def test_file_changes_between_reading_and_quoting(tmp_path: Path, book: Any, how: str) -> None:
     """Cells are quoted from the file when the report is made: never from another file than the one that was read."""
-    from triage.diagnosis import diagnosing
-    from triage.document import assembling
+    from triage.findings import assembling
     from triage.ground.errors import TriageError
     from triage.reading import reader
     from triage.rendering import formats
 
     path = tmp_path / "a.csv"
     shutil.copy(SAMPLE, path)
-    found = diagnosing.diagnose(reader.read(str(path)), book)
+    found = diagnosis_of(reader.read(str(path)), book)
     change(path, how)
     with pytest.raises(TriageError, match="chang"):
         formats.render(assembling.bundle(found), "json", [].append)
@@ -291,7 +290,7 @@ NOT_NOW = {
         "Starting().start()\nwhile True: time.sleep(0.01)"
     ),
     "where somebody catches everything": (
-        "interrupted.LAST = 0.3\n"
+        "interrupted.MAX_DELAY = 0.3\n"
         "while True:\n"
         "    try:\n"
         "        ctrl_c(); time.sleep(0.01)\n"

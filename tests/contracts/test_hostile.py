@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import FORMATS, ROOT, generic, run
+from tests.conftest import FORMATS, ROOT, diagnosis_of, generic, run
 from tests.helpers import fuzzing
 from triage.files import strict_yaml
 from triage.ground.errors import ReportError, RuleError, TriageError
@@ -316,12 +316,11 @@ def test_templates_stay_in_the_sandbox(tmp_path: Path, text: str) -> None:
 
 
 def test_templates_cannot_be_huge_or_missing(tmp_path: Path, book: Any) -> None:
-    from triage.diagnosis import diagnosing
-    from triage.document import assembling
+    from triage.findings import assembling
     from triage.reading import reader
     from triage.rendering import formats
 
-    d = diagnosing.diagnose(reader.read(str(generic(tmp_path / "a.csv", [{"name": "m", **ROW}]))), book)
+    d = diagnosis_of(reader.read(str(generic(tmp_path / "a.csv", [{"name": "m", **ROW}]))), book)
     for path in (tmp_path / "none.j2", tmp_path):
         with pytest.raises(ReportError):
             formats.render(assembling.bundle(d), f"{path}/x.j2", [].append)

@@ -12,7 +12,7 @@ from tests.conftest import ROOT
 from tests.regolden import samples
 from triage.derive import View
 from triage.diagnosis.gain import fractions
-from triage.diagnosis.root_causes import Leaders, Vocabulary
+from triage.diagnosis.root_causes import CauseIndex, Leaders
 from triage.inference.engine import Engine
 from triage.inference.evaluate import Lookup, Truth, infer
 from triage.inference.groups import compile_program
@@ -57,14 +57,14 @@ def test_removing_a_counter_never_silences_a_rule(
             assert known or not silenced.any(), f"{book.rules[index].name} falls silent without {metric}"
 
 
-def leaders(book: Rulebook, engine: Engine, vocabulary: Vocabulary, view: View) -> tuple[Leaders, list[str], Truth]:
+def leaders(book: Rulebook, engine: Engine, vocabulary: CauseIndex, view: View) -> tuple[Leaders, list[str], Truth]:
     """(leading causes, names of causes, everything inferred) of a view."""
     truth, fired = infer(view, engine), []
     for index, mask in truth.fired.items():
         where = np.flatnonzero(mask)
         if len(where) and not book.rules[index].is_concept:
             fired.append((index, where, fractions(book.rules[index], Lookup(book.rules[index], view, "v2"), where)))
-    return vocabulary.lead(vocabulary.known(view, fired), view.size), vocabulary.names, truth
+    return vocabulary.lead(vocabulary.table(view, fired), view.size), vocabulary.names, truth
 
 
 @pytest.mark.parametrize("name", [n for n, _ in samples()])
@@ -75,7 +75,7 @@ def test_another_root_never_takes_over_unsaid(
     monkeypatch.chdir(ROOT)
     capture = reader.read(str(Path(dict(samples())[name])))
     rows = np.arange(min(len(capture), MOST // 4))
-    vocabulary = Vocabulary(book)
+    vocabulary = CauseIndex(book)
     before, names, _ = leaders(book, engine, vocabulary, View(capture, rows))
     for metric in capture.facts:
         if metric.removesuffix(".throughput") in SIDE_UNITS:

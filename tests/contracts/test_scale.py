@@ -21,15 +21,14 @@ from triage.capture.capture import Table
 from triage.capture.source import Source
 from triage.derive import View, absent, derivations
 from triage.derive.speed_of_light import clusters
-from triage.diagnosis import diagnosing
+from triage.diagnosis import diagnosing, outcomes
 from triage.diagnosis.firings import Ledger
 from triage.diagnosis.gain import fractions
 from triage.dialects.tables import csv_parser, wide_table
-from triage.document import assembling, workload_columns, workloads
-from triage.findings import outcomes
+from triage.findings import assembling, workload_columns, workloads
 from triage.ground import units
 from triage.ground.errors import TriageError
-from triage.inference.rule_context import about, setting
+from triage.inference.rule_context import gpu_facts, setting
 from triage.reading import marker_tree, reader
 from triage.rendering.result_json import write_json
 
@@ -314,4 +313,4 @@ def test_nothing_holds_a_capture_after_its_result(sample: str) -> None:
 def test_what_the_blocks_of_a_capture_share_is_worked_out_once() -> None:
     view = View(bare_capture({}, ["Draw", "vkCmdDraw"]))
     assert setting(view.part(slice(0, 1))) is setting(view) is setting(view.part([1]))
-    assert about(view.part([1])) is about(view)
+    assert gpu_facts(view.part([1])) is gpu_facts(view)

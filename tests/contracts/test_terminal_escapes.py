@@ -61,7 +61,7 @@ COMMANDS = [
     *(["diagnose", A, "--full", "-f", f] for f in ("terminal", "markdown", "jira", "html", "json", "csv", "junit")),
     *(["compare", A, B, "-f", f] for f in ("terminal", "markdown", "html", "json", "junit")),
     *(["facts", A, "-f", f] for f in ("table", "csv", "json")),
-    *(["agree", "kernels.csv", "-f", f] for f in ("terminal", "json")),
+    *(["diagnose", "kernels.csv", "--opinions", "-f", f] for f in ("terminal", "json")),
     *(["diagnose", "kernels.csv", "--full", "-f", f] for f in ("terminal", "markdown", "json")),
     ["facts", "ncu.csv"],
     ["diagnose", "ncu.csv"],
@@ -93,7 +93,7 @@ COMMANDS = [
     ["list", EVIL],
     ["list", "rules", EVIL],
     ["occupancy", "--arch", EVIL, "--threads", EVIL, "--regs", EVIL],
-    ["tile", EVIL],
+    ["occupancy", "--tile", EVIL],
     [EVIL],
     ["diagnose", f"--{EVIL}"],
 ]  # fmt: skip

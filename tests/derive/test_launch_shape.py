@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import generic
 from triage import diagnose, occupancy, read
 from triage.derive import View
-from triage.diagnosis import occupancy_text
+from triage.findings import occupancy_text
 
 WAITING = {"sm.issue_per_active": 8, "sm.throughput": 8, "memory.throughput": 12, "stall.long_scoreboard": 80}
 
@@ -48,8 +48,7 @@ def test_article_example_is_named_in_the_advice(tmp_path: Path) -> None:
     found = [f for f in diagnose([capture]).findings if f.rule.name == "one-large-group"]
     assert len(found) == 1
     assert any(
-        "32 VGPRs instead of 40: 2 workgroups fit instead of 1, 80 % of the slots instead of 40 %" in text
-        for text in found[0].advice
+        "VGPRs 40 -> 32: 2 workgroups fit instead of 1, occupancy 40 % -> 80 %" in text for text in found[0].advice
     )
     assert any(c.metric == "launch.resident_groups" and c.source.formula for c in found[0].evidence)
 

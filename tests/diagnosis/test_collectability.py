@@ -12,9 +12,9 @@ from triage import api
 from triage.derive import View
 from triage.diagnosis import collectability
 from triage.diagnosis.collectability import could_be_known, could_decide
-from triage.diagnosis.diagnosing import Diagnostician
+from triage.diagnosis.diagnosing import Diagnoser
 from triage.diagnosis.diagnosis_result import Diagnosis
-from triage.findings.outcomes import Outcomes
+from triage.diagnosis.outcomes import Outcomes
 from triage.inference.evaluate import BLIND, NOT_APPLICABLE, askable
 from triage.rulebook import packs
 
@@ -75,7 +75,7 @@ def test_dispatches_of_a_frame_are_not_asked_for_the_shape_of_a_kernel(tmp_path:
 
 def test_what_is_remembered_of_captures_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(collectability, "REMEMBERED", 40)
-    doctor = Diagnostician(packs.load())
+    doctor = Diagnoser(packs.load())
     expected = []
     for again in range(2):
         for columns in ("sm.throughput", "sm.throughput,vram.throughput", "l2.hit_rate,l2.throughput"):

@@ -78,9 +78,9 @@ def test_names_say_how_a_pass_draws(path: str, name: str, drawn: str) -> None:
 
 def test_overdraw_of_glass_is_not_sorted_front_to_back(tmp_path: Path) -> None:
     found = document(tmp_path, HEAD + "pixels.overdraw\nFrame/Transparency,Glass,5,7\n")
-    assert advice(found, "overdraw")[0].startswith("Blended")
+    assert advice(found, "overdraw")[0].startswith("Draw blended layers")
     opaque = document(tmp_path, HEAD + "pixels.overdraw\nFrame/GBuffer,Rocks,5,7\n")
-    assert advice(opaque, "overdraw")[0].startswith("Opaque - sort front to back")
+    assert advice(opaque, "overdraw")[0].startswith("Sort opaque draws front to back")
 
 
 def test_a_depth_pass_is_not_asked_of_a_gpu_that_removes_hidden_pixels(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from tests.conftest import SAMPLES, bare_capture, diagnosis, generic, run
 from tests.helpers.reports import text
 from triage import api
 from triage.derive import View
-from triage.diagnosis.root_causes import COMPARABLE, LEAST, Vocabulary
+from triage.diagnosis.root_causes import COMPARABLE, MIN_SAVING_SHARE, CauseIndex
 from triage.ground.limiters import LEVELS, level
 from triage.ground.units import show
 from triage.rulebook import packs
@@ -115,14 +115,14 @@ def test_levels_come_from_one_table(share: float | None, confidence: str, want: 
 def test_a_small_gain_never_hides_a_large_one(fired: list[tuple[int, int, float]]) -> None:
     """Whatever fires: a leader is a root, and what explains a cause would give back a comparable time."""
     book = packs.load()
-    words = Vocabulary(book)
+    words = CauseIndex(book)
     reporting = [k for k, r in enumerate(book.rules) if r.cause]
     view = View(bare_capture({}, [f"w{i}" for i in range(6)]))
     entries = [
         (reporting[r % len(reporting)], np.array([w]), (np.zeros(1), np.array([g]), np.array([max(g, 0.9)])))
         for r, w, g in fired
     ]
-    known = words.known(view, entries)
+    known = words.table(view, entries)
     leaders = words.lead(known, 6)
     for cause, row in known.rows.items():
         for w in np.flatnonzero(row.by >= 0).tolist():
@@ -132,7 +132,7 @@ def test_a_small_gain_never_hides_a_large_one(fired: list[tuple[int, int, float]
         if leaders.cause[w] >= 0:
             row = known.rows[int(leaders.cause[w])]
             assert row.root[w] and not words.verdict[leaders.cause[w]]
-            assert leaders.likely[w] == row.likely[w] >= LEAST
+            assert leaders.likely[w] == row.likely[w] >= MIN_SAVING_SHARE
 
 
 @pytest.mark.parametrize(

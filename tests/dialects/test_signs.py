@@ -12,6 +12,7 @@ import pytest
 from tests.conftest import CORPUS, ROOT, SAMPLES, needs_corpus
 from triage import dialects
 from triage.capture.source import Source
+from triage.dialects import picking, registry
 from triage.ground.errors import TriageError
 
 FILES = sorted(p for p in SAMPLES.rglob("*") if p.is_file())
@@ -24,7 +25,7 @@ OTHER_WORDS: dict[str, Callable[[str], str]] = {
 
 def _hidden(source: Source) -> list[str]:
     """Dialects that recognise a source and would not be asked."""
-    asked = {d.NAME for d in dialects._asked(source)}
+    asked = {d.NAME for d in picking.candidates(source, registry.bundled().values())}
     hidden = []
     for name, dialect in dialects.dialects().items():
         try:
@@ -85,6 +86,6 @@ def test_a_dialect_is_known_by_its_name_alone() -> None:
 
 
 def test_signs_are_words_in_lower_case() -> None:
-    signs = {m.name: m.sign for m in dialects._modules() if m.sign is not None}
+    signs = {e.name: e.sign for e in registry.bundled().values() if e.sign is not None}
     assert len(signs) > 30
     assert [name for name, sign in signs.items() if [w for w in sign if not w or w != w.lower()]] == []

@@ -10,7 +10,8 @@ import pytest
 import triage
 from tests.conftest import FORMATS, SAMPLES, diagnose, generic
 from tests.helpers.reports import diagnosed, frame, text
-from triage.document import summary
+from triage.document.missing_counters import missing_counters
+from triage.document.summary import summarise
 from triage.ground import phrasing
 from triage.ground.limiters import level
 
@@ -34,7 +35,7 @@ def test_blind_spots_of_one_command_are_one_step() -> None:
         {"missing": ["b.x"], "rules": ["R1"], **spot},
         {"missing": ["a.y"], "rules": ["R2", "R1"], **spot},
     ]
-    assert summary.blind(doc) == [
+    assert missing_counters(doc) == [
         {"collect": "do this", "missing": ["a.y", "b.x"], "rules": ["R1", "R2"], "workloads": 1}
     ]
 
@@ -45,6 +46,8 @@ def test_blind_spots_of_one_command_are_one_step() -> None:
         ("SMs without any warp", "SMs without any warp"),
         ("L2 limits", "L2 limits"),
         ("The GPU waits", "the GPU waits"),
+        ("HiZ-bound", "HiZ-bound"),
+        ("Overdraw", "overdraw"),
         ("A", "A"),
         ("", ""),
     ],
@@ -75,9 +78,9 @@ def test_the_path_of_a_latency_bound_pass(tmp_path: Path) -> None:
                                "stall.barrier": 1, "stall.math_pipe_throttle": 2, "l1tex.hit_rate": 60})  # fmt: skip
     assert found["Top SOL"]["answer"].startswith("B") and found["Top SOL"]["edge"] == "< 60.0 %"
     assert found["GPU idle?"]["state"] == "passes" and found["GPU idle?"]["value"] == "0.2 %"
-    assert found["How busy is the SM while active?"]["answer"].startswith("D")
+    assert found["SM throughput while active?"]["answer"].startswith("D")
     assert found["D1: warp slots used?"]["state"] == "limits"
-    assert "long scoreboard" in found["D2: what do warps wait for?"]["value"]
+    assert "long scoreboard" in found["D2: top stall reason?"]["value"]
     assert found["TEX hit rate?"]["state"] == "limits"
 
 
@@ -85,14 +88,14 @@ def test_the_path_says_what_was_not_measured(tmp_path: Path) -> None:
     found = steps(tmp_path)
     assert (
         found["GPU idle?"]["state"] == "not measured"
-        and found["How busy is the SM while active?"]["state"] == "not measured"
+        and found["SM throughput while active?"]["state"] == "not measured"
     )
 
 
 def test_the_path_of_an_issue_limited_pass(tmp_path: Path) -> None:
     found = steps(tmp_path, **{"sm.throughput": 92, "l1tex.throughput": 50, "sm.throughput_active": 93})
     assert found["Top SOL"]["answer"].startswith("A") and "GPU idle?" not in found
-    assert found["How busy is the SM while active?"]["answer"].startswith("C")
+    assert found["SM throughput while active?"]["answer"].startswith("C")
 
 
 def test_a_frame_without_times_still_reports(tmp_path: Path) -> None:
@@ -101,7 +104,7 @@ def test_a_frame_without_times_still_reports(tmp_path: Path) -> None:
         for i in range(3)
     ]
     d = diagnosed(str(generic(tmp_path / "untimed.csv", rows)))
-    assert "without times" in summary.summarise(d.bundle)["headline"]
+    assert "without durations" in summarise(d.bundle)["headline"]
     assert all(text(d, f, full=full) for f in FORMATS for full in (False, True))
 
 
@@ -119,20 +122,20 @@ def test_an_empty_selection_still_reports(tmp_path: Path) -> None:
 
 def test_time_that_was_not_judged_is_said_first() -> None:
     d = triage.diagnose(SAMPLES / "nsys-kernels" / "render_cuda_gpu_kern_sum.csv")
-    dark = summary.summarise(d.bundle)["unjudged"]
+    dark = summarise(d.bundle)["unjudged"]
     assert dark["share"] > 0.9  # all but one kernel, one call of which takes many times the others
     assert "sm__throughput" in dark["collect"]
     for name in ("terminal", "markdown", "jira", "html"):
         said = text(d, name)
-        first, then = ("cannot be judged", "Could come back") if name == "html" else ("Not judged", "Recoverable")
+        first, then = ("not diagnosed", "Recoverable") if name == "html" else ("Not diagnosed", "Recoverable")
         assert said.index(first) < said.index(then)
         assert "ncu --metrics" in said
 
 
 def test_little_that_was_not_judged_is_not_worth_a_line() -> None:
     d = triage.diagnose(SAMPLES / "gpu-trace" / "demo_frame")
-    assert summary.summarise(d.bundle)["unjudged"] is None
-    assert "Not judged" not in text(d, "markdown")
+    assert summarise(d.bundle)["unjudged"] is None
+    assert "Not diagnosed" not in text(d, "markdown")
 
 
 def test_a_small_gain_is_no_gain_of_nothing() -> None:
@@ -147,7 +150,7 @@ def test_formulas_are_told_with_what_people_call_their_metrics() -> None:
     assert (
         spoken("clamp(sm.active / (1 - (gpu.idle or 0)), 0, 1)") == "clamp(SM active / (1 - (GPU idle, else 0)), 0, 1)"
     )
-    assert spoken("most(vram.throughput, 0)") == "highest of (VRAM SOL, 0)"
+    assert spoken("most(vram.throughput, 0)") == "highest of (DRAM SOL, 0)"
     assert spoken("TEX SOL in the first or second cluster") == "TEX SOL in the first or second cluster"
 
 
@@ -163,4 +166,4 @@ def test_a_verdict_says_nothing_twice(tmp_path: Path) -> None:
     path = tmp_path / "idle.csv"
     path.write_text("marker,gpu.time [ms],gpu.idle,sm.throughput,sm.active\nA,3,70%,10%,28%\n", "utf-8")
     (idle,) = triage.diagnose(path).to_dict()["workloads"]
-    assert idle["verdict"] == "The GPU waits for the CPU to submit work."
+    assert idle["verdict"] == "CPU-bound: GPU idle."

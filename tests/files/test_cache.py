@@ -116,7 +116,7 @@ def test_remembered_words_are_the_words(place: Path, monkeypatch: pytest.MonkeyP
     kept.write_bytes(hashlib.sha256(damage).digest() + damage)
     assert list(vocabulary.metrics.__wrapped__().items()) == list(fresh.items())
     assert kept.read_bytes() == whole
-    monkeypatch.setattr(vocabulary, "_made", dict)
+    monkeypatch.setattr(vocabulary, "_build_metrics", dict)
     assert list(vocabulary.metrics.__wrapped__().items()) == list(fresh.items())
 
 

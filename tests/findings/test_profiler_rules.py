@@ -12,9 +12,9 @@ from tests.conftest import CORPUS, needs_corpus, run
 from triage import diagnose, read
 from triage.capture.capture import Opinion
 from triage.findings import profiler_rules
-from triage.findings.profiler_rules import Heard, best, topic
+from triage.findings.profiler_rules import ComparedOpinion, best, topic
 from triage.products import agreement
-from triage.rulebook import cause_reader
+from triage.rulebook import packs
 
 HEADER = '"ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size","Grid Size","Device","CC","Section Name","Metric Name","Metric Unit","Metric Value","Rule Name","Rule Type","Rule Description","Estimated Speedup Type","Estimated Speedup"'
 FIRST = '"0","1","app","127.0.0.1","k(float *)","1","7","(256, 1, 1)","({grid}, 1, 1)","0","9.0"'
@@ -42,7 +42,7 @@ def sol(sm: float, memory: float) -> dict[tuple[str, str, str], str]:
 
 
 def test_topics_name_causes_of_the_vocabulary() -> None:
-    known = set(cause_reader.bundled())
+    known = set(packs.load().causes)
     for t in profiler_rules.topics():
         assert t.causes, t
         assert set(t.causes) <= known, t
@@ -79,8 +79,8 @@ def test_roll_ups_name_no_cause() -> None:
 
 
 def test_the_most_promising_is_the_largest_global_estimate_of_a_cause() -> None:
-    def heard(rule: str, speedup: float | None, scope: str, *found: str) -> Heard:
-        return Heard(Opinion(0, "ncu", rule, "OPT", "", speedup, scope), found, "", "no cause", "", None)
+    def heard(rule: str, speedup: float | None, scope: str, *found: str) -> ComparedOpinion:
+        return ComparedOpinion(Opinion(0, "ncu", rule, "OPT", "", speedup, scope), found, "", "no cause", "", None)
 
     several = [
         heard("A", 0.9, "local", "x"),
@@ -133,19 +133,19 @@ def test_the_command_prints_both_figures_and_why(tmp_path: Path) -> None:
         "87.9",
     )
     path = details(tmp_path / "x.csv", sol(5, 5) | launch, [grid], 16)
-    out = run("agree", path).stdout
-    assert "1  same root" in out
-    assert "theirs  LaunchConfiguration 88 % global" in out
-    assert "ours    small-grid" in out
-    assert "why     theirs is SMs that get no block; ours" in out
-    found = json.loads(run("agree", path, "-f", "json").stdout)
+    out = run("diagnose", path, "--opinions").stdout
+    assert "1  same root cause" in out
+    assert "profiler  LaunchConfiguration 88 % global" in out
+    assert "triage    small-grid" in out
+    assert "why       theirs is SMs that get no block; ours" in out
+    found = json.loads(run("diagnose", path, "--opinions", "-f", "json").stdout)
     assert found["counts"]["same root"] == 1
     (rule,) = found["workloads"][0]["rules"]
     assert rule["verdict"] == "root"
     doc = json.loads(run("diagnose", path, "-f", "json").stdout)
     assert doc["workloads"][0]["second_opinion"][0]["verdict"] == "root"
     nothing = details(tmp_path / "y.csv", sol(5, 5), [], 16)
-    assert "said nothing" in run("agree", nothing).stdout
+    assert "No rule results" in run("diagnose", nothing, "--opinions").stdout
 
 
 def test_what_nobody_measured_is_not_ruled_out_by_other_evidence(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_what_nobody_measured_is_not_ruled_out_by_other_evidence(tmp_path: Path)
     (found,) = agreement.agreement(diagnose([read(path)]))
     assert found.kind == agreement.UNMEASURED
     assert found.theirs is not None
-    assert found.theirs.why.startswith("uncoalesced-global-loads waits for ")
+    assert found.theirs.why.startswith("uncoalesced-global-loads needs ")
 
 
 @needs_corpus

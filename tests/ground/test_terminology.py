@@ -15,7 +15,9 @@ from triage.document.bundle import Bundle
 from triage.ground.phrasing import upper_first
 from triage.ground.terminology import names_of, said, speaking
 from triage.products.tickets import compose
+from triage.products.tickets import text as ticket_text
 from triage.rendering.formats import render
+from triage.rulebook import packs
 
 AMD, CDNA, RDNA = ("AMD",), ("AMD",), ("RDNA", "AMD")
 INTEL, CUDA = ("Xe", "Intel"), ("CUDA",)
@@ -64,7 +66,7 @@ def test_every_sentence_of_every_sample(sample: str) -> None:
     d = api.diagnose(ROOT / "sample_captures" / sample)
     read = {f: [s for s in written(d.bundle, f) if FOREIGN.search(s) and not ID.fullmatch(s)] for f in FORMATS}
     assert not any(read.values()), read
-    bodies = [t.body(m, 30_000) for t in compose.make(d.bundle) for m in ("markdown", "jira")]
+    bodies = [ticket_text.body(t, m, 30_000) for t in compose.make(d.bundle) for m in ("markdown", "jira")]
     assert not [b for b in bodies if FOREIGN.search(b)]
 
 
@@ -125,3 +127,65 @@ def test_rows_of_presentmon_are_applications() -> None:
     assert dialects.noun(["presentmon"]) == "application"
     assert dialects.noun(["ncu-raw", "ncu-gui"]) == "kernel"
     assert dialects.noun(["presentmon", "generic"]) == "marker"
+
+
+# facts of a GPU -> titles of causes in its words; what is not named here stays as it is written
+TITLES: list[tuple[dict[str, str], dict[str, str]]] = [
+    ({"vendor": "nvidia", "api": "cuda", "work": "compute"}, {"bus-traffic": "PCIe-transfer-bound", "vram-bandwidth": "DRAM bandwidth-bound", "occupancy-shared-memory": "Shared-memory-limited occupancy", "tiny-groups": "Block-slot-limited occupancy"}),
+    ({"vendor": "nvidia", "work": "graphics"}, {"vram-bandwidth": "VRAM bandwidth-bound", "launch-rate": "Warp-launch-bound"}),
+    ({"vendor": "nvidia", "api": "cuda", "link": "NVLink-C2C"}, {"bus-traffic": "NVLink-C2C-transfer-bound"}),
+    ({"vendor": "amd", "arch": "gfx942", "api": "hip", "link": "Infinity Fabric"}, {"bus-traffic": "Infinity-Fabric-transfer-bound", "launch-rate": "Wave-launch-bound", "fp32-bound": "VALU-bound", "vram-bandwidth": "DRAM bandwidth-bound"}),
+    ({"vendor": "amd", "arch": "gfx1100", "work": "graphics"}, {"matrix-underfed": "Starved WMMA units", "vram-bandwidth": "DRAM bandwidth-bound"}),
+    ({"vendor": "intel", "arch": "xe-hpg"}, {"launch-rate": "Thread-dispatch-bound", "ordered-retirement": "In-order pixel-thread retirement", "fp32-bound": "Vector-engine-bound", "matrix-bound": "XMX-bound"}),
+    ({"vendor": "intel", "arch": "gen12"}, {"sm-tex-interface": "Subslice-sampler interface saturated"}),
+    ({"vendor": "apple", "api": "metal"}, {"shared-memory-traffic": "Threadgroup-memory bandwidth-bound", "fp32-bound": "ALU-bound"}),
+    ({"vendor": "arm"}, {"fp32-bound": "Arithmetic-unit-bound", "idle-sms": "Idle shader cores"}),
+    ({"vendor": "qualcomm"}, {"launch-rate": "Wave-launch-bound"}),
+]  # fmt: skip
+# words of one vendor that no title about another's GPU may hold
+THEIRS = {
+    "amd": r"\b(?:SMs?|[Ww]arps?|[Tt]ensor|SLM|XMX|SIMD)\b",
+    "intel": r"\b(?:SMs?|[Ww]arps?|[Tt]ensor|LDS|VALU)\b|SIMD thread-|-SIMD thread",
+    "apple": r"\b(?:SMs?|[Ww]arps?|LDS|SLM|XMX|VALU)\b",
+}
+
+
+@pytest.mark.parametrize(("facts", "titles"), TITLES, ids=lambda x: " ".join(x.values()) if "vendor" in x else "")
+def test_titles_of_causes(book: packs.Rulebook, facts: dict[str, str], titles: dict[str, str]) -> None:
+    with speaking(names=names_of(facts)):
+        heard = {c.id: said(c.title) for c in book.causes.values()}
+    assert len(heard) == 87
+    assert {name: heard[name] for name in titles} == titles
+    for title in heard.values():
+        assert title[0].isupper() or title.startswith("vL1D"), title
+        assert "  " not in title and not re.search(r"- (?!or )| -", title), title
+        assert len(title.split()) <= 6, title
+    if strange := THEIRS.get(facts["vendor"]):
+        assert [t for t in heard.values() if re.search(strange, t)] == []
+
+
+@pytest.mark.parametrize(
+    ("names", "word"), [(("P3",), "VRAM"), (CUDA, "DRAM"), (AMD, "DRAM"), (INTEL, "DRAM"), ((), "DRAM")]
+)
+def test_memory_has_one_word(names: tuple[str, ...], word: str) -> None:
+    with speaking(names=names):
+        assert said("DRAM bandwidth-bound: VRAM SOL 91 %") == f"{word} bandwidth-bound: {word} SOL 91 %"
+
+
+@pytest.mark.parametrize(
+    "sample", ["gpu-trace/demo_frame", "ncu-rep/transpose.ncu-rep", "generic/p3_workloads_v2.csv", "rcp/session.csv"]
+)
+def test_no_report_shows_both_words_for_memory(sample: str) -> None:
+    b = api.diagnose(ROOT / "sample_captures" / sample).bundle
+    for format in ("terminal", "markdown"):
+        text = " ".join(written(b, format))
+        assert not ("VRAM" in text and re.search(r"\bDRAM\b(?! Throughput)", text)), format
+
+
+@pytest.mark.parametrize(("device", "link"), [("GH200", "NVLink-C2C"), ("H100 PCIe", "PCIe")])
+def test_the_host_link_is_the_devices(tmp_path: Path, device: str, link: str) -> None:
+    row = {"name": "k", "gpu.time": 2, "launch.block_size": 256, "launch.grid_size": 4096, "pcie.throughput": 60}
+    b = api.diagnose(generic(tmp_path / "t.csv", [row]), device=device).bundle
+    text = " ".join(written(b, "terminal"))
+    assert f"{link}-transfer-bound" in text
+    assert link == "PCIe" or not re.search(r"\bPCIe\b", text)

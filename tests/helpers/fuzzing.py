@@ -419,11 +419,11 @@ class Judge:
     """Reader, diagnosis and every renderer over one case after another, and what was wrong with how they took it."""
 
     def __init__(self, book: Any = None, seconds: float = 20.0, wanted: list[str] | None = None) -> None:
-        from triage.diagnosis.diagnosing import Diagnostician
+        from triage.diagnosis.diagnosing import Diagnoser
         from triage.rendering import formats
         from triage.rulebook import packs
 
-        self.doctor = Diagnostician(book or packs.select(packs.load()))
+        self.doctor = Diagnoser(book or packs.select(packs.load()))
         self.seconds = seconds
         self.formats = wanted or formats.formats()
         self.leaks: list[str] = []
@@ -438,7 +438,7 @@ class Judge:
 
     def one(self, path: Path, dialect: str = "") -> str:
         """ "report", or the text of the TriageError. Anything else that is raised is a fault."""
-        from triage.document import assembling
+        from triage.findings import assembling
         from triage.ground.errors import TriageError
         from triage.reading import reader
         from triage.rendering import formats

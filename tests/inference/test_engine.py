@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.conftest import ROOT, bare_capture
+from tests.conftest import ROOT, bare_capture, diagnosis_of
 from triage import schema
 from triage.capture.capture import Capture
 from triage.derive import View
@@ -186,9 +186,9 @@ def test_blocks_do_not_change_results(book: Rulebook, monkeypatch: pytest.Monkey
     from triage.diagnosis import diagnosing
 
     capture = random_capture(book, 3_000, seed=5)
-    whole = diagnosing.diagnose(capture, book, top=50)
+    whole = diagnosis_of(capture, book, top=50)
     monkeypatch.setattr(diagnosing, "BLOCK", 257)
-    parts = diagnosing.diagnose(capture, book, top=50)
+    parts = diagnosis_of(capture, book, top=50)
     a, b = (
         ([(d.parts[p].firings.rule[k], d.parts[p].firings.workload[k]) for p, k in d.order], d.total)
         for d in (whole, parts)

@@ -89,7 +89,7 @@ def test_a_folder_of_captures(tmp_path: Path) -> None:
     with (tmp_path / "out" / "findings.csv").open(newline="") as f:
         table = list(csv.DictReader(f))
     assert len(table) == b.findings
-    assert {row["capture"] for row in table} == {c.path for c in b.captures if c.first != "nothing found"}
+    assert {row["capture"] for row in table} == {c.path for c in b.captures if c.first != "no findings"}
 
 
 def test_captures_are_ranked_by_recoverable_time_and_causes_by_gain(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_what_is_kept_of_a_capture_does_not_grow_with_its_causes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A night's captures stand in memory side by side until the index is written."""
-    monkeypatch.setattr(run.index, "MANY", 2)
+    monkeypatch.setattr(run.index, "MAX_DRAWN_CAPTURES", 2)
     night(tmp_path / "in", 6, 0)
     b = run.run(find.gather([str(tmp_path / "in")]).captures, Settings(formats=("csv",)), tmp_path / "out")
     assert b.causes and len(pickle.dumps(b.captures)) < 700 * len(b.captures)
@@ -268,9 +268,7 @@ def test_a_lock_dies_with_its_process(tmp_path: Path) -> None:
                 run.run([], Settings(), tmp_path / "out")
         finally:
             holder.kill()
-    assert (
-        str(refused.value) == f"{tmp_path / 'out'}: another batch is writing there - wait for it, or choose another -o"
-    )
+    assert str(refused.value) == f"{tmp_path / 'out'}: another batch writes there - wait for it, or choose another -o"
     run.run([], Settings(), tmp_path / "out")
 
 
@@ -299,7 +297,7 @@ def test_exit_codes_and_the_summary_line(tmp_path: Path) -> None:
     code, err = night_run(source, "-o", out, "-f", "csv", "--jobs", "1")
     assert code == 0
     assert "3 captures" in err
-    assert "2 warnings" in err
+    assert "2 files skipped (errors.csv)" in err
     assert night_run(source, "-o", out, "-f", "csv", "--jobs", "1", "--strict")[0] == 2
     with pytest.raises(TriageError, match="none of 1 captures"):
         night_run(str(tmp_path / "in" / "bad000.csv"), "-o", out, "-f", "csv")
@@ -334,7 +332,7 @@ def test_the_same_rows_under_other_names_count_once(tmp_path: Path, jobs: int) -
     assert (b.findings, [c["saved_ns"] for c in b.causes]) == (alone.findings, [c["saved_ns"] for c in alone.causes])
     lines = [len((tmp_path / out / "findings.csv").read_text().splitlines()) for out in ("out", "alone")]
     assert lines[0] == lines[1] == b.findings + 1
-    assert "3 more files with the rows of one of them" in b.line()
+    assert "3 duplicates" in b.line()
     for name in ("index.md", "index.html"):
         text = (tmp_path / "out" / name).read_text()
         assert "The same capture again" in text and all(s["reports"][0] in text for s in b.same)

@@ -39,7 +39,7 @@ def test_no_kernel_in_common_is_refused(tmp_path: Path) -> None:
     assert done.stdout == ""
     assert not out.exists()
     (line,) = done.stderr.splitlines()
-    assert "nothing to compare: no kernel of one side is on the other" in line
+    assert "nothing to compare: no kernel on both sides" in line
     assert "transpose_naive" in line and "stencil27" in line
     assert "capture the same kernels on both sides" in line
 
@@ -51,7 +51,7 @@ def test_one_in_common_is_compared_with_a_warning(tmp_path: Path) -> None:
         [",scan,compute,1,0,64,256", ",fft_radix4,compute,6,0,900,32", ",qr,compute,1,0,9,64"],
     )
     (text,) = doc["warnings"]
-    assert text.startswith("90 % of the time before is in 1 workload without a partner (histogram)")
+    assert text.startswith("90 % of the time before in 1 unmatched workload (histogram)")
     assert "88 % of the time after is in 2 workloads without a partner (fft_radix4, qr)" in text
     assert "WARNING: 90 % of the" in compare_report.render(doc, "terminal")
     for form in ("markdown", "html"):
@@ -66,7 +66,7 @@ def test_what_most_of_the_time_is_in_decides(tmp_path: Path) -> None:
     assert doc["warnings"] == [] and len(doc["unmatched"]) == 2
     other = [",scan,compute,6,0,128,256", *rows[1:]]
     (text,) = both(tmp_path, rows, other)["warnings"]
-    assert text.startswith("60 % of the time is in 1 workload launched in another shape (scan)")
+    assert text.startswith("60 % of the time in 1 workload with a different launch shape (scan)")
     assert both(tmp_path, [*rows, ",top,compute,9,0,1,32"], [*other, ",top,compute,9,0,1,32"])["warnings"] == []
 
 
@@ -75,13 +75,13 @@ def test_a_marker_and_what_it_contains_are_counted_once(tmp_path: Path) -> None:
     inside = [f"Light,{n},draw,3,0,," for n in ("Tiles", "Resolve")]
     # 6 of 10 ms are without a partner, though the marker and its draws add up to 12 of 16
     (text,) = both(tmp_path, [kept, ",Light,marker,6,0,,", *inside], [kept])["warnings"]
-    assert text.startswith("60 % of the time before is in 3 workloads without a partner (Light")
+    assert text.startswith("60 % of the time before in 3 unmatched workloads (Light")
 
 
 def test_the_only_two_kernels_need_no_common_name_but_a_word(tmp_path: Path) -> None:
     row = ",{},compute,1,0,64,256"
     (text,) = both(tmp_path, [row.format("sgemm_naive")], [row.format("cutlass_80")])["warnings"]
-    assert "sgemm_naive and cutlass_80 are taken for the same work" in text
+    assert "sgemm_naive and cutlass_80 compared as the same work" in text
     assert both(tmp_path, [row.format("sgemm<32>")], [row.format("sgemm<64>")])["warnings"] == []
 
 
@@ -149,12 +149,12 @@ def test_every_form_says_the_change_alike(tmp_path: Path) -> None:
         # neither speed-ups nor gains beside it
         assert not re.search(r"% gain|% longer|1\.67 ?[x×]|[Ss]peed-up", text), form
         if form != "junit":
-            assert "redicted time \u221245.0 to \u221222.5 %" in text and "as predicted" in text, form
+            assert "(\u221245.0 to \u221222.5 %" in text and ": met" in text, form
 
 
 def test_a_regression_says_how_many_times_as_well(tmp_path: Path) -> None:
     doc = both(tmp_path, [",Pass,fullscreen,2,0,,"], [",Pass,fullscreen,5,0,,"])
-    assert "Time +150.0 % (2.5x as long)" in doc["pairs"][0]["reading"]
+    assert "Time +150.0 % (2.5x)" in doc["pairs"][0]["reading"]
 
 
 def test_kernels_are_called_kernels(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_kernels_are_called_kernels(tmp_path: Path) -> None:
 
 
 def test_both_sides_by_themselves_are_no_comparison(tmp_path: Path) -> None:
-    with pytest.raises(TriageError, match="no workload of one side"):
+    with pytest.raises(TriageError, match="no workload on both sides"):
         both(
             tmp_path,
             [",scan,compute,1,0,1,64", ",sort,compute,1,0,1,64"],

@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from triage.products.noise import FASTER, SAME, SLOWER, UNKNOWN, difference, remarks, student
+from triage.products.noise import FASTER, SAME, SLOWER, UNKNOWN, Difference, Repeats, differences, remarks, student
+
+
+def difference(before: list[float], after: list[float], **how: float) -> Difference:
+    """The comparison of one workload."""
+    return differences(Repeats.one(before), Repeats.one(after), **how).at(0)  # type: ignore[arg-type]
+
 
 TIMES = st.lists(st.floats(1e-3, 1e12), min_size=1, max_size=9)
 

@@ -60,7 +60,7 @@ def test_an_accepted_cause_is_shown_and_is_nothing_to_do(home: Path) -> None:
         text = " ".join(verbs("diagnose", FRAME, "-f", name).stdout.split())
         assert "1 root cause accepted" in text
         assert "waits for the new compiler (ann, until 2999" in text.replace("\\", "").replace("&#45;", "-")
-    shown = verbs("diagnose", FRAME).stdout.partition("Do first")[2].partition("Markers")[0]
+    shown = verbs("diagnose", FRAME).stdout.partition("To do")[2].partition("Markers")[0]
     assert first["title"] not in shown
     assert verbs("tickets", FRAME, "-o", home / "t").return_value == 0
     causes = {t["cause"] for t in json.loads((home / "t" / "tickets.json").read_text())["tickets"]}
@@ -72,7 +72,7 @@ def test_it_comes_back_when_it_expires_or_grows(home: Path) -> None:
     first = todo()[0]
     accept(home, first["cause"], expires="2020-01-01")
     assert todo()[0]["accepted"]["state"] == "expired"
-    assert "it has expired" in " ".join(verbs("diagnose", FRAME).stdout.split())
+    assert "acceptance expired" in " ".join(verbs("diagnose", FRAME).stdout.split())
     accept(home, first["cause"], saves_ms=first["saved_ns"] / 1e6 / 2)
     assert todo()[0]["accepted"]["state"] == "grown"
     accept(home, first["cause"], saves_ms=first["saved_ns"] / 1e6)

@@ -15,10 +15,11 @@ from markdown_it import MarkdownIt
 
 from tests.conftest import SAMPLES, diagnosis, generic
 from tests.helpers.reports import jira_faults
-from triage.findings import blind_spots
+from triage.diagnosis import blind_spots
 from triage.findings.identity import of_item
 from triage.ground.errors import TriageError
 from triage.products.tickets import compose, ticket_folder
+from triage.products.tickets import text as ticket_text
 
 
 def file(*args: object) -> Result:
@@ -129,7 +130,7 @@ def test_the_contract_and_the_files(tmp_path: Path) -> None:
         body = (tmp_path / "out" / next(f for f in t["files"] if f.endswith("ticket.md"))).read_text()
         assert t["fingerprint"] in body
         assert len(body.splitlines()) <= 40
-        for part in ("**Do:**", "**Gives:**", "**Where:**", "**Done when**", "| Marker |", "<details>"):
+        for part in ("**Fix:**", "**Saves:**", "**In:**", "**Verify:**", "| Marker |", "<details>"):
             assert part in body
         evidence = json.loads(
             (tmp_path / "out" / next(f for f in t["files"] if f.endswith("evidence.json"))).read_text()
@@ -184,7 +185,7 @@ def test_states_from_run_to_run(tmp_path: Path) -> None:
     # what was fixed and comes back is reopened, and says so
     back = run(ill, "t3", "t2")
     assert {back[f] for f in first} == {"reopened"}
-    assert all("It is back" in p.read_text() for p in (tmp_path / "t3").glob("*/ticket.md"))
+    assert all("Reopened" in p.read_text() for p in (tmp_path / "t3").glob("*/ticket.md"))
     # three times the time of one pass is another number worth saying
     rows = ill.read_text().splitlines()
     place = (
@@ -208,22 +209,22 @@ def test_another_capture_fixes_nothing(tmp_path: Path, monkeypatch: pytest.Monke
         tmp_path / "other.csv", [{"name": "Menu", "gpu.time": 1, "sm.throughput": 94, "vram.throughput": 20}]
     )
     # another scope, or the same without the workloads
-    for out, scope, why in (("u0", "tool", "another scope"), ("u1", "game", "none of its workloads")):
+    for out, scope, why in (("u0", "tool", "different scope"), ("u1", "game", "workloads not in this capture")):
         result = file(other, "-o", tmp_path / out, "--scope", scope, *since)
         listing = json.loads((tmp_path / out / "tickets.json").read_text())
-        assert listing["gone"] == [] and {m["state"] for m in listing["missing"]} == {"not seen"}
+        assert listing["gone"] == [] and {m["state"] for m in listing["missing"]} == {"not checked"}
         assert why in result.stdout and "fixed" not in result.stdout
     # the same workloads without the counters that would show it
     names = generic(tmp_path / "bare.csv", [{"name": p["name"], "gpu.time": 1.0} for p in PASSES])
     file(names, "-o", tmp_path / "u2", "--scope", "game", *since)
     listing = json.loads((tmp_path / "u2" / "tickets.json").read_text())
-    assert {m["state"] for m in listing["missing"]} == {"not seen"}
+    assert {m["state"] for m in listing["missing"]} == {"not checked"}
     # nor are they fixed where so many wait that only the first are named
-    monkeypatch.setattr(blind_spots, "NAMED", 1)
+    monkeypatch.setattr(blind_spots, "MAX_LISTED_WORKLOADS", 1)
     file(names, "-o", tmp_path / "u4", "--scope", "game", *since)
     listing = json.loads((tmp_path / "u4" / "tickets.json").read_text())
-    assert {m["state"] for m in listing["missing"]} == {"not seen"}
-    # what was not seen is still known to the next run
+    assert {m["state"] for m in listing["missing"]} == {"not checked"}
+    # what was not checked is still known to the next run
     file(ill, "-o", tmp_path / "u3", "--scope", "game", "--since", tmp_path / "u2" / "tickets.json")
     assert set(states(tmp_path / "u3").values()) == {"open"}
 
@@ -295,7 +296,7 @@ def test_trackers_render_one_screen_and_nothing_of_the_capture_is_live(which: st
     found = compose.make(diagnosis(path).bundle)
     assert found
     for t in found:
-        body, wiki = t.body("markdown", 65_536), t.body("jira", 32_767)
+        body, wiki = ticket_text.body(t, "markdown", 65_536), ticket_text.body(t, "jira", 32_767)
         outside = re.sub(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", "", body)
         assert "@everyone" not in outside and "\u202e" not in body + wiki + t.title
         assert "\n" not in t.title and len(t.title) <= 200
@@ -312,7 +313,7 @@ def test_trackers_render_one_screen_and_nothing_of_the_capture_is_live(which: st
         assert all(named)
         screen = body.partition("<details>")[0]
         assert len(screen.splitlines()) <= 25 and len(body.splitlines()) <= 40
-        assert all(word in screen for word in ("**Do:**", "**Gives:**", "**Where:**", "**Done when**"))
+        assert all(word in screen for word in ("**Fix:**", "**Saves:**", "**In:**", "**Verify:**"))
         # the cell of each row keeps line and column
         lines = [r for r in body.splitlines() if r.startswith("| `") and not r.startswith("| `the whole capture`")]
         assert (lines or t.cause["scope"] == "frame") and all(re.search(r":\d+, column ", r) for r in lines)
@@ -320,7 +321,7 @@ def test_trackers_render_one_screen_and_nothing_of_the_capture_is_live(which: st
 
 def test_what_was_left_out_is_said(tmp_path: Path) -> None:
     t = compose.make(diagnosis(frame(tmp_path / "a.csv")).bundle)[0]
-    whole, cut = t.body("markdown", 65_536), t.body("markdown", 1_900)
+    whole, cut = ticket_text.body(t, "markdown", 65_536), ticket_text.body(t, "markdown", 1_900)
     assert "Shortened" in cut and "Shortened" not in whole
 
 
@@ -332,7 +333,7 @@ def test_bodies_fit_by_folding_whole_rows(tmp_path: Path, limit: int) -> None:
     ]
     for t in compose.make(diagnosis(generic(tmp_path / "a.csv", rows)).bundle):
         for markup in ("markdown", "jira"):
-            body = t.body(markup, limit)
+            body = ticket_text.body(t, markup, limit)
             assert len(body) <= limit
             assert t.fingerprint in body
             for line in body.splitlines():
@@ -345,8 +346,8 @@ def test_bodies_fit_by_folding_whole_rows(tmp_path: Path, limit: int) -> None:
 
 def test_bodies_that_cannot_fit_are_an_error(tmp_path: Path) -> None:
     t = compose.make(diagnosis(frame(tmp_path / "a.csv")).bundle)[0]
-    with pytest.raises(TriageError, match="does not fit"):
-        t.body("markdown", 100)
+    with pytest.raises(TriageError, match="longer than 100 characters"):
+        ticket_text.body(t, "markdown", 100)
 
 
 @pytest.mark.parametrize(
@@ -385,4 +386,4 @@ def test_captures_without_times_still_give_tickets(tmp_path: Path) -> None:
     found = compose.make(diagnosis(path).bundle)
     assert found
     assert all(t.saved_ns is None for t in found)
-    assert "None" not in "".join(t.body("markdown", 65_536) + t.title for t in found)
+    assert "None" not in "".join(ticket_text.body(t, "markdown", 65_536) + t.title for t in found)

@@ -23,6 +23,7 @@ from tests.conftest import ROOT, diagnosis
 from tests.helpers.trackers import TOKEN, Store, serve
 from triage.ground.errors import TriageError
 from triage.products.tickets import compose, ticket_folder, trackers
+from triage.products.tickets.ticket import Ticket
 
 NAMES = ("github", "gitlab", "jira", "redmine")
 PROJECTS = {"github": "o/r", "gitlab": "g/p", "jira": "GPU", "redmine": "frames"}
@@ -77,7 +78,7 @@ def test_posting_twice_leaves_one_ticket_updated(tmp_path: Path, fake: tuple[str
         assert all({"evidence.json"} <= set(i["attachments"]) for i in store.issues.values())
 
 
-def one(tmp_path: Path) -> compose.Ticket:
+def one(tmp_path: Path) -> Ticket:
     return compose.make(diagnosis(capture(tmp_path / "a.csv")).bundle)[0]
 
 
@@ -127,7 +128,7 @@ def test_a_problem_that_is_gone_is_said_in_its_ticket(tmp_path: Path, fake: tupl
     done = file(calm, "-o", tmp_path / "u", "--since", tmp_path / "t" / "tickets.json", *options)
     assert done.exit_code == 0, done.exception
     assert "fixed" in done.stdout
-    assert any("does not show this any more" in c for i in store.issues.values() for c in i["comments"])
+    assert any("no longer shows this cause" in c for i in store.issues.values() for c in i["comments"])
 
 
 def test_a_wrong_token_is_one_line_without_the_token(
@@ -157,7 +158,7 @@ def test_labels_that_may_not_be_set_are_noticed(tmp_path: Path, fake: tuple[str,
     if name == "redmine":
         pytest.skip("its marker stands in the subject")
     store.labels_allowed = False
-    with pytest.raises(TriageError, match="allowed to set labels"):
+    with pytest.raises(TriageError, match="allow the token to set labels"):
         trackers.sync(trackers.connect(name, PROJECTS[name], url), one(tmp_path), tmp_path)
 
 
@@ -195,7 +196,7 @@ def test_what_is_missing_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         trackers.connect("github", "")
     monkeypatch.setenv("JIRA_TOKEN", "x")
     pytest.importorskip("jira")
-    with pytest.raises(TriageError, match="no Jira project key"):
+    with pytest.raises(TriageError, match="not a Jira project key"):
         trackers.connect("jira", 'GPU" OR project = "X', "http://127.0.0.1:1")
     with pytest.raises(TriageError, match="no fingerprint"):
         trackers.marker('x" OR labels != "')

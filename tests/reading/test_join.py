@@ -50,7 +50,7 @@ def test_times_of_the_trace_counters_of_the_median_launch(tmp_path: Path) -> Non
     np.testing.assert_allclose(both.facts["vram.bytes_read"][mine], 72.5e6 * both.calls[mine])
     assert [o.rule for o in both.table.opinions] == ["SOLBottleneck"]
     said = " ".join(q.message for q in both.quality)
-    assert "in no launch of the trace, left out: void unknown<int>(int)" in said
+    assert "without a launch in the trace, excluded: void unknown<int>(int)" in said
 
 
 def test_a_figure_leads_to_its_own_file(tmp_path: Path) -> None:

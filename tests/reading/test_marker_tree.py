@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import CORPUS, diagnosis, doctor, needs_corpus
 from triage.capture.capture import SEP
-from triage.document import assembling
+from triage.findings import assembling
 from triage.reading import marker_tree, reader
 
 REAL = [

@@ -15,7 +15,7 @@ from tests.cases.further_kernels import OTHERS
 from tests.cases.guide_kernels import PATIENTS, write
 from tests.conftest import SAMPLES, run
 from triage import diagnose, read
-from triage.document import assembling
+from triage.findings import assembling
 from triage.ground.errors import CaptureError
 from triage.rendering.formats import render
 

@@ -70,11 +70,13 @@ def test_a_template_may_use_the_shared_parts(capture: str, tmp_path: Path) -> No
 
 
 def test_the_documented_variables_are_the_ones_given(capture: str) -> None:
+    from triage.document.summary import summarise
     from triage.rendering.templates import context, filters
 
     page = (ROOT / "docs" / "templates.md").read_text("utf-8")
     documented = set(re.findall(r"^\| `(\w+)", page, re.MULTILINE))
-    given = set(context(diagnosed(capture).bundle, False)) | set(filters("markdown"))
+    bundle = diagnosed(capture).bundle
+    given = set(context(bundle, summarise(bundle), False)) | set(filters("markdown"))
     assert documented == given
 
 

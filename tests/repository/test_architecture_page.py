@@ -97,60 +97,6 @@ def test_the_wording_of_a_limiter_class_is_one_place(home: Path) -> None:
     assert "latency-bound: no unit is busy" not in f"{page} {opened(page)}".lower()
 
 
-def test_a_metric_is_one_entry(home: Path) -> None:
-    area = home / "triage/schema/whole.py"
-    entry = (
-        '    Metric("frame.sparkle", "ratio", "Sparkle", "high", "Share of pixels that sparkle", ("Sparkle",)),\n)\n'
-    )
-    text = area.read_text("utf-8")
-    assert text.endswith(")\n")
-    area.write_text(text[: -len(")\n")] + entry, "utf-8")
-    assert "frame.sparkle" in printed_by(home, "list", "metrics")
-    (home / "own.csv").write_text("name,gpu.time [ms],Sparkle [%]\nPass,1,50\n", "utf-8")
-    assert "frame.sparkle" in printed_by(home, "facts", "own.csv")
-
-
-DIALECT = '''"""Captures of a profiler of our own."""
-
-from triage.capture.arrays import Names
-from triage.dialects import Match
-from triage.dialects.custom import generic
-
-NAME = "own-tool"
-TITLE = "Our own profiler"
-CAPTURE = "Press the red button."
-TELLS = {"work": "compute"}
-
-
-def names():
-    """Columns that it can export, per metric."""
-    return {"gpu.time": ["gpu.time"]}
-
-
-def recognise(source):
-    """A match by the first column's name."""
-    return Match(1.0, "first column is Own") if source.head_text.startswith("Own") else None
-
-
-def read(source, options):
-    """The table, its first column being the name."""
-    from dataclasses import replace
-
-    return generic.read(source, replace(options, mapping={"Time [ms]": "gpu.time"}))
-'''
-
-
-def test_a_dialect_is_one_module(home: Path) -> None:
-    (home / "triage/dialects/own_tool.py").write_text(
-        DIALECT.replace("from triage.capture.arrays import Names\n", ""), "utf-8"
-    )
-    (home / "own.csv").write_text("Own,Time [ms],sm.throughput [%]\nPass,1,50\n", "utf-8")
-    assert "own-tool" in printed_by(home, "list", "dialects")
-    assert "own-tool" in printed_by(home, "diagnose", "own.csv", "-f", "json")
-    # TELLS says that its exports hold kernels, so that is what reports call them
-    assert "ernel" in printed_by(home, "compare", "own.csv", "own.csv", "-f", "markdown")
-
-
 @pytest.mark.parametrize("name", dialects.dialects())
 def test_facts_that_a_dialect_declares_are_known_to_rules(name: str) -> None:
     assert applies.read(dialects.tells(name)).keys() == dialects.tells(name).keys()
@@ -171,7 +117,7 @@ def test_a_format_that_does_not_say_how_it_escapes_is_refused(home: Path) -> Non
     (home / "reports" / "slack.txt.j2").write_text("{{ summary.headline }}\n", "utf-8")
     p = run("diagnose", SAMPLE, "-f", "slack", cwd=home)
     assert p.returncode == 2
-    assert "slack.txt.j2:1: does not say how it escapes" in p.stderr
+    assert "slack.txt.j2:1: escaping not declared" in p.stderr
     assert p.stdout == ""
 
 
@@ -180,9 +126,9 @@ def test_a_vanished_input_leaves_no_half_report(tmp_path: Path) -> None:
     capture.write_text("name,gpu.time [ms],sm.throughput [%],vram.throughput [%]\nPass,1,50,20\n", "utf-8")
     code = (
         "import sys, triage; from triage.rendering.formats import render\n"
-        "from triage.document.assembling import bundle; from triage.diagnosis.diagnosing import Diagnostician\n"
+        "from triage.findings.assembling import bundle; from triage.diagnosis.diagnosing import Diagnoser\n"
         "from triage.rulebook import packs; from pathlib import Path\n"
-        "d = Diagnostician(packs.select(packs.load())).diagnose([triage.read(sys.argv[1])])\n"
+        "d = Diagnoser(packs.select(packs.load())).diagnose([triage.read(sys.argv[1])])\n"
         "Path(sys.argv[1]).write_text('gone')\n"
         "try:\n    render(bundle(d), 'json', sys.stdout.write)\n"
         "except triage.TriageError as e:\n    sys.exit(str(e))\n"

@@ -63,7 +63,7 @@ def test_the_script_passes_a_good_build_and_fails_a_slow_one(tmp_path: Path) -> 
     captures(tmp_path, 1.2, 9)
     done = ci(tmp_path, "slow4")
     assert done.returncode == 1
-    assert "failed on history: slow4 made Frame # / Light" in done.stderr
+    assert "failed on history: slow4: Frame # / Light" in done.stderr
     assert "slow4" in (tmp_path / "triage-out" / "comment.md").read_text()
     assert ElementTree.parse(tmp_path / "triage-out" / "junit.xml").find(".//failure") is not None
     assert json.loads((tmp_path / "triage-out" / "gate.json").read_text())["failed"]
@@ -107,8 +107,8 @@ def test_one_comment_per_key_however_often(service: tuple[str, str, Store], tmp_
     options = ("--post", name, "--project", PROJECTS[name], "--number", 1, "--url", url, "--send")
     for text in ("first", "second"):
         report.write_text(text)
-        assert verbs("comment", report, *options).return_value == 0
-    verbs("comment", report, *options, "--key", "other")
+        assert verbs("history", "comment", report, *options).return_value == 0
+    verbs("history", "comment", report, *options, "--key", "other")
     mine = store.issues[1]["comments"][1:]
     assert mine == ["<!-- sol-triage gate -->\nsecond", "<!-- sol-triage other -->\nsecond"]
     assert store.issues[1]["comments"][0].startswith("somebody")
@@ -117,10 +117,11 @@ def test_one_comment_per_key_however_often(service: tuple[str, str, Store], tmp_
 def test_a_dry_run_prints_and_sends_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GITHUB_TOKEN", raising=False)
     (tmp_path / "c.md").write_text("hello\n")
-    done = verbs("comment", tmp_path / "c.md", "--post", "github", "--number", 1)
+    done = verbs("history", "comment", tmp_path / "c.md", "--post", "github", "--number", 1)
     assert done.stdout == "<!-- sol-triage gate -->\nhello\n"
     assert isinstance(
-        verbs("comment", tmp_path / "c.md", "--post", "github", "--number", 1, "--send").exception, TriageError
+        verbs("history", "comment", tmp_path / "c.md", "--post", "github", "--number", 1, "--send").exception,
+        TriageError,
     )
     for wrong in ("a b", "-->", ""):
         with pytest.raises(TriageError):
@@ -129,7 +130,7 @@ def test_a_dry_run_prints_and_sends_nothing(tmp_path: Path, monkeypatch: pytest.
 
 def test_a_long_comment_is_cut_at_a_whole_line() -> None:
     text = comments.body("".join(f"| row {n} | größer |\n" for n in range(9_000)), "k")
-    assert len(text.encode()) <= comments.MOST < 65_536
+    assert len(text.encode()) <= comments.MAX_COMMENT_BYTES < 65_536
     *rows, _, said = text.rstrip("\n").split("\n")
     assert said.startswith("(cut here")
     assert all(r.endswith("|") for r in rows[1:-1])

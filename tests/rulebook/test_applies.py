@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import triage
 from tests.conftest import ROOT, generic, run
 from triage.derive.vendor import vendor_of
-from triage.findings.outcomes import Outcomes
+from triage.diagnosis.outcomes import Outcomes
 from triage.ground.errors import RuleError
 from triage.inference.evaluate import NOT_APPLICABLE
 from triage.rulebook import applies, pack, packs, rulefile
@@ -208,7 +208,7 @@ def test_a_kernel_of_hip_is_shown_no_shader(tmp_path: Path) -> None:
         d = triage.diagnose(path, rules=[folder])
         told = [f for f in d.findings if f.rule.name == "test-rule"]
         assert told and all("Share it." in f.advice for f in told)  # the advice stays
-        return {f.code for f in told}
+        return {tuple((c.language, c.text) for c in f.code) for f in told}
 
     bare = tmp_path / "bare.csv"
     bare.write_text("name,kind,gpu.time [us],sm.throughput [%]\na,compute,100,30\n")

@@ -73,7 +73,7 @@ def test_the_articles_large_group(tmp_path: Path) -> None:
     text = " ".join(
         a if isinstance(a, str) else a["text"] for f in result["findings"] if f["rule"] == "AMD010" for a in f["advice"]
     )
-    assert "32 VGPRs instead of 40" in text
+    assert "VGPRs 40 -> 32" in text
 
 
 def test_amd_rules_keep_silent_about_other_vendors(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from triage.capture.cells import cells as cut_cells
 from triage.capture.cut_rows import GOES_ON, Fits, begins_with_figures, cells_of, cut_within
 from triage.capture.source import LONGEST_RECORD, Source
 from triage.ground.errors import BadCapture
+from triage.ground.phrasing import plural
 
 _Counts = NDArray[np.int64]
 Bytes: TypeAlias = bytes | mmap.mmap
@@ -106,7 +107,7 @@ def check(
             if line > first:
                 rests[line] = found
         elif not fits(found) and any(map(str.strip, found)):
-            bad[line] = f"{len(found)} cells where the header has {width}"
+            bad[line] = f"{plural(len(found), 'cell')}, header has {width}"
     if alone and alone not in inside:
         bad.setdefault(alone, "the file ends within the row")
     bad |= dict.fromkeys(broken, "a carriage return within the row")
@@ -118,10 +119,10 @@ def check(
         return
     if 2 * len(bad) > rows or len(suspects) > most:
         line, why = next(iter(bad.items()))
-        like = ", like most rows" if len(bad) > 1 else ""
+        like = "; most rows are like this" if len(bad) > 1 else ""
         raise BadCapture(
-            f"{source.path}:{line}: {why}{like}: no row can be trusted",
-            "the file is damaged or was cut off; export again",
+            f"{source.path}:{line}: {why}{like}",
+            "export again",
         )
     raise Misfit(source.path, bad, rows)
 

@@ -13,7 +13,7 @@ from triage.products.project import Accepted
 if TYPE_CHECKING:
     from triage.capture.capture import Capture
     from triage.capture.source import Source
-    from triage.diagnosis.diagnosing import Diagnostician
+    from triage.diagnosis.diagnosing import Diagnoser
     from triage.rulebook.packs import Rulebook
 
 
@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 class Settings:
     """Plain values only: a batch sends them to other processes, and keeps a rulebook per value there.
 
-    mapping: (column, metric) pairs, sorted. min_gain: share of a frame, 0-1. max_unpacked: bytes; None for the reader's
+    dialects: folders of dialect modules, whose code runs. mapping: (column, metric) pairs, sorted. min_gain: share of a frame, 0-1. max_unpacked: bytes; None for the reader's
     own limit. scope, budgets, owners, accepted: what the project's file says (see `triage.products.project`).
     """
 
+    dialects: tuple[str, ...] = ()
     dialect: str = ""
     device: str = ""
     marker: str = ""
@@ -65,17 +66,26 @@ class Settings:
         book = packs.load([Path(r) for r in self.rules])
         return packs.select(book, self.select, self.ignore, self.sets, self.experimental)
 
-    def diagnostician(self) -> Diagnostician:
+    def diagnoser(self) -> Diagnoser:
         """Rules and engine, compiled; raises what `rulebook` does, and TriageError where no engine is installed."""
-        from triage.diagnosis.diagnosing import Diagnostician
+        from triage.diagnosis.diagnosing import Diagnoser
 
-        return Diagnostician(self.rulebook(), self.method, self.engine)
+        return Diagnoser(self.rulebook(), self.method, self.engine)
+
+    def add_dialects(self) -> None:
+        """Make the dialects of the user's folders known to this process; raises TriageError for what is none."""
+        if self.dialects:
+            from triage.dialects import add_folder
+
+            for folder in self.dialects:
+                add_folder(folder)
 
     def read(self, path: str | Source) -> Capture:
         """Read one export; raises CaptureError and its kin in one line."""
         from triage.dialects import Options
         from triage.reading import reader
 
+        self.add_dialects()
         return reader.read(
             path,
             dialect=self.dialect,

@@ -30,13 +30,13 @@ def template(format: str) -> Path | None:
     if format.endswith(".j2"):
         path = Path(format)
         if not path.is_file():
-            raise ReportError(f"{format}: no such template", "give a path to a .j2 file")
+            raise ReportError(f"{format}: no such template", "check the path")
         return path
     if format in BUILT_IN:
         return None
     if format not in declared.templates():
-        known = f"formats: {', '.join(formats())}, or a path to a .j2 template"
-        raise ReportError(f"no format is called {format!r}", known)
+        known = f"choose {', '.join(formats())} or a .j2 template"
+        raise ReportError(f"unknown format {format!r}", known)
     return declared.templates()[format]
 
 
@@ -65,7 +65,7 @@ def render(
 ) -> None:
     """Write a report piece by piece. format: a name of `formats()` or a path ending in .j2.
 
-    Raises ReportError for an unknown format, and for what is wrong in a user's template.
+    Raises ReportError for an unknown format, and for an error in a user's template.
     """
     # imported here and below: the command line starts, and JSON and CSV are written, without what they do not need
     from triage.ground.terminology import speaking

@@ -375,7 +375,7 @@ METRICS = (
     Metric(
         "atomics.shared_conflicts",
         "count",
-        "Turns that shared atomics wait",
+        "Wavefronts that shared atomics wait",
         "low",
         "Extra wavefronts of atomics on shared memory, whose lanes meet in a word or a bank",
         ("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_atom.sum",),

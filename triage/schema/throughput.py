@@ -62,7 +62,7 @@ METRICS = (
     _sol(
         "vram.throughput",
         "VRAM",
-        "Achieved share of the video memory's peak bandwidth",
+        "Achieved share of VRAM's peak bandwidth",
         "VRAM",
         "DRAM",
         "DRAM SOL%",

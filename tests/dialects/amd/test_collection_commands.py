@@ -10,7 +10,8 @@ import pytest
 
 from tests.cases import vendor_kernels as amd
 from triage import api
-from triage.dialects.amd import rcp, rdna
+from triage.dialects.amd import rcp
+from triage.dialects.amd.counters import rdna
 
 GFX9 = re.compile(r"\b(?:TCC_\w+|SPI_RA_\w+|TA_\w+_sum|SQ_LDS_\w+|SQ_ACTIVE_INST_\w+|TCP_(?:TCC|TOTAL|GATE|UTCL1)\w*)")
 LACKING = re.compile(rf"\b(?:{'|'.join(sorted(rdna.LACKING))})\b")

@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers.dialects import check_provenance, read
-from triage.dialects.amd import counter_names, counter_passes, rocprof, rocprofv3_counters
+from triage.dialects.amd import rocprof
+from triage.dialects.amd.counters import counter_names, counter_passes
+from triage.dialects.amd.rocprofv3 import rocprofv3_counters
 from triage.ground.errors import BadCapture
 
 METRICS = sorted(counter_names.exported())

@@ -48,7 +48,7 @@ def test_rga_without_rows_or_numbers() -> None:
     head = RGA.read_text().splitlines()[0]
     with pytest.raises(BadCapture):
         read(head + "\n")
-    with pytest.raises(BadCapture, match="no cell holds a number"):
+    with pytest.raises(BadCapture, match="no numeric cells"):
         read(head + "\ngfx1100" + ",N/A" * 15 + "\n")
 
 

@@ -10,7 +10,7 @@ from tests.conftest import SAMPLES
 from tests.helpers.dialects import check_provenance, read
 from triage.capture.source import Source
 from triage.dialects import Options
-from triage.dialects.amd import rocprof_compute, rocprof_compute_panel
+from triage.dialects.amd.rocprof_compute import pmc_perf, rocprof_compute_panel
 from triage.ground.errors import BadCapture, NotTriageable
 from triage.reading import quality
 
@@ -98,8 +98,8 @@ def test_the_device_table_states_what_sysinfo_does_not(tmp_path: Path) -> None:
     assert "device table" in t.columns["device.sm_count"].header
     info.unlink()  # and with no sysinfo at all the user names the device
     source = Source(str(tmp_path / "w"))
-    assert "valu.busy" not in rocprof_compute.read(source, Options()).columns
-    named = rocprof_compute.read(source, Options(device="MI210"))
+    assert "valu.busy" not in pmc_perf.read(source, Options()).columns
+    named = pmc_perf.read(source, Options(device="MI210"))
     assert np.allclose(named.columns["valu.busy"].values, whole.columns["valu.busy"].values)
     check_provenance(named)
 
@@ -219,13 +219,13 @@ def test_the_long_layout_under_the_same_file_name(tmp_path: Path) -> None:
 
 
 def test_stubs_sysinfo_and_folders_of_folders_are_refused_plainly(tmp_path: Path) -> None:
-    with pytest.raises(BadCapture, match="a header but no counters"):
+    with pytest.raises(BadCapture, match="header without counters"):
         read("Dispatch_ID,Kernel_Name\n")
     with pytest.raises(NotTriageable, match=r"sysinfo\.csv"):
         read(FOLDER / "sysinfo.csv")
     for name in ("a", "b"):
         shutil.copytree(FOLDER, tmp_path / name)
-    with pytest.raises(BadCapture, match="2 workloads"):
+    with pytest.raises(BadCapture, match="2 captures"):
         read(tmp_path)
     assert len(read(tmp_path / "a")) == 5
 
@@ -252,10 +252,10 @@ def test_other_panels_are_refused_by_title() -> None:
 
 def test_the_missing_blocks_are_named_in_the_command() -> None:
     assert (
-        rocprof_compute.collect(["sched.insufficient_vgprs", "l2.hit_rate"])
+        pmc_perf.collect(["sched.insufficient_vgprs", "l2.hit_rate"])
         == "rocprof-compute profile -n myapp -b 6 17 -- ./app"
     )
-    assert rocprof_compute.names()["vram.throughput"]
+    assert pmc_perf.names()["vram.throughput"]
     assert rocprof_compute_panel.names()["vram.throughput"]
 
 
@@ -270,7 +270,7 @@ def test_kernel_summary_with_any_time_unit() -> None:
 
 
 def test_a_list_of_dispatches_is_no_profile() -> None:
-    with pytest.raises(NotTriageable, match="list of 1 dispatches"):
+    with pytest.raises(NotTriageable, match="1 dispatch without times"):
         read("Dispatch_ID,Kernel_Name,GPU_ID\n0,k,2\n")
 
 

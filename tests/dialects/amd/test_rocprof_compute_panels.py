@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import diagnosis_of
 from tests.helpers.dialects import check_provenance, read
-from triage.diagnosis.diagnosing import diagnose
 from triage.reading import reader
 from triage.rulebook import packs
 
@@ -42,7 +42,7 @@ def test_a_panel_is_one_workload(text: str, facts: dict[str, float], tmp_path: P
 def test_one_l2_figure_is_no_list_of_top_units(tmp_path: Path) -> None:
     path = tmp_path / "1701.csv"
     path.write_text(L2)
-    found = diagnose([reader.read(str(path))], packs.load())
+    found = diagnosis_of([reader.read(str(path))], packs.load())
     assert found.total == 0  # L2 at 28 % and memory at 8 %: the compute units were not measured
 
 
@@ -64,8 +64,8 @@ def test_a_cold_first_call_is_named_and_not_averaged(tmp_path: Path) -> None:
     capture = reader.read(str(path))
     assert capture.facts["gpu.time_median"][0] == 100_000
     assert capture.facts["gpu.time_max"][0] == 68_000_000
-    found = diagnose([capture], packs.load())
-    assert [found.vocabulary.names[i.cause] for i in found.items] == ["cold-start"]
+    found = diagnosis_of([capture], packs.load())
+    assert [found.cause_index.names[i.cause] for i in found.items] == ["cold-start"]
 
 
 def test_counters_of_a_cold_call_weigh_nothing(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Own tables: what names rows and columns, what a bare occupancy is, and what tells a frame from launches."""
+"""Custom tables: what names rows and columns, what a bare occupancy is, and what tells a frame from launches."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT, run
+from tests.helpers.headers import by_words
 from triage import api, schema
 from triage.derive import View
-from triage.dialects.custom import generic, header_words, vocabulary
+from triage.dialects.custom import vocabulary
+from triage.dialects.custom.agree import agree
+from triage.dialects.custom.say import say
 from triage.inference.rule_context import setting
 
 HEAD = "SM SOL%,TEX SOL%,L2 SOL%,DRAM SOL%,CROP SOL%"
@@ -60,7 +63,7 @@ def chains(text: str, tmp_path: Path) -> dict[str, list[str]]:
     ],
 )
 def test_further_words_of_frames(header: str, metric: str) -> None:
-    assert header_words.read([header]).get(0, ("", ""))[0] == metric
+    assert by_words(header) == [metric]
 
 
 def test_several_words_are_united_as_if_each_phrase_were_looked_for() -> None:
@@ -75,13 +78,14 @@ def test_several_words_are_united_as_if_each_phrase_were_looked_for() -> None:
 
 
 def test_a_pipe_is_called_by_its_name_only_beside_units_that_are() -> None:
-    assert header_words.read(["FMA"]) == {}
-    assert header_words.read(["", "FMA"], pipes=True) == {1: ("pipe.fma", "")}
+    assert by_words("FMA") == [""]
+    assert agree(say(["sm.throughput", "FMA"], (), {})).used.keys() == {"sm.throughput"}
+    assert "pipe.fma" in agree(say(["sm.throughput", "l2.throughput", "FMA"], (), {})).used
 
 
 def test_a_word_that_several_columns_begin_with_sorts_them() -> None:
     headers = ["units.sm", "units.tex", "units.dram", "pipes.fma", "fps.sm"]
-    assert [header_words.read(headers).get(i, ("", ""))[0] for i in range(5)] == ["sm.throughput", "l1tex.throughput", "vram.throughput", "pipe.fma", ""]  # fmt: skip
+    assert by_words(*headers) == ["sm.throughput", "l1tex.throughput", "vram.throughput", "pipe.fma", ""]
 
 
 ROWS = {
@@ -225,9 +229,9 @@ def test_every_way_of_writing_a_header_is_read(metric: str) -> None:
     found = {}
     for header in LISTED[metric].split("; "):
         headers = ["Pass", *(h for m, h in BESIDE.items() if m != metric), header]
-        meant, last = generic._meant(headers, {0}, {}), len(headers) - 1
-        read = next((m for m, (place, _) in meant.columns.items() if place == last), "")
-        found[header] = f"1 - {read}" if last in meant.opposite else read
+        used = agree(say(headers, [0], {})).used
+        read = next(((m, h) for m, h in used.items() if h.place == len(headers) - 1), None)
+        found[header] = "" if read is None else f"1 - {read[0]}" if read[1].reading.lacks else read[0]
     assert {h: m for h, m in found.items() if m != wanted} == {}
 
 
@@ -327,7 +331,7 @@ def test_copies_between_launches_make_no_frame_of_kernels(tmp_path: Path) -> Non
         ("pass,time us,SM %,DRAM %,primitives", "a,12,40,20,5000\nb,15,30,20,300\n", "2 markers"),
     ],
 )
-def test_rows_of_an_own_table_are_called_what_they_are(tmp_path: Path, header: str, rows: str, noun: str) -> None:
+def test_rows_of_a_custom_table_are_called_what_they_are(tmp_path: Path, header: str, rows: str, noun: str) -> None:
     path = tmp_path / "own.csv"
     path.write_text(f"{header}\n{rows}")
     assert f" in {noun}" in run("diagnose", path, "-f", "markdown").stdout

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.helpers.headers import by_words
 from triage import api, dialects
 from triage.capture.source import Source
 from triage.derive import View
-from triage.dialects.custom import header_words
 
 
 def _table(folder: Path, *lines: str) -> Path:
@@ -56,13 +56,12 @@ def test_a_name_and_a_grid_make_no_table_of_rocprof(header: str, dialect: str, t
     ],
 )
 def test_words_of_kernels(header: str, metric: str) -> None:
-    assert header_words.read([header]).get(0, ("", ""))[0] == metric
+    assert by_words(header) == [metric]
 
 
 def test_sizes_of_a_launch_are_called_so_beside_each_other_or_its_registers() -> None:
-    sizes = {0: ("launch.grid_size", ""), 1: ("launch.block_size", "")}
-    assert header_words.read(["grid", "block"]) == sizes
-    assert header_words.read(["regs/thread", "block"])[1] == sizes[1]
+    assert by_words("grid", "block") == ["launch.grid_size", "launch.block_size"]
+    assert by_words("regs/thread", "block")[1] == "launch.block_size"
 
 
 def test_counts_of_atomics_are_no_share_of_them(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Own tables of kernels: abbreviations, cut PerfWorks names, other languages, and what states no unit or no GPU."""
+"""Custom tables of kernels: abbreviations, cut PerfWorks names, other languages, and what states no unit or no GPU."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import run
+from tests.helpers.headers import by_words
 from triage import api
-from triage.dialects.custom import generic, header_words
+from triage.dialects.custom import say
 
 
 def _table(folder: Path, *lines: str) -> Path:
@@ -64,21 +65,14 @@ def _table(folder: Path, *lines: str) -> Path:
     ],
 )
 def test_words_of_other_languages_and_short_ones(header: str, metric: str) -> None:
-    assert header_words.read([header]).get(0, ("", ""))[0] == metric
+    assert by_words(header) == [metric]
 
 
 def test_many_blocks_are_a_grid_and_one_is_a_size() -> None:
-    found = header_words.read(["regs/thread", "blocks", "blk"])
-    assert {i: m for i, (m, _) in found.items()} == {
-        0: "launch.registers",
-        1: "launch.grid_size",
-        2: "launch.block_size",
-    }
-    assert header_words.read(["launch__grid", "launch__block"]) == {
-        0: ("launch.grid_size", ""),
-        1: ("launch.block_size", ""),
-    }
-    assert header_words.read(["n_blocks", "threads"])[0] == ("launch.grid_size", "")
+    sizes = ["launch.grid_size", "launch.block_size"]
+    assert by_words("regs/thread", "blocks", "blk") == ["launch.registers", *sizes]
+    assert by_words("launch__grid", "launch__block") == sizes
+    assert by_words("n_blocks", "threads") == sizes
 
 
 def test_conflicts_of_each_access_are_no_share(tmp_path: Path) -> None:
@@ -136,4 +130,4 @@ def test_warps_without_their_end_are_a_share_where_no_sm_holds_so_many(
 
 
 def test_an_alias_of_its_own_is_still_read() -> None:
-    assert generic.metric_of("Wave size") == ("launch.wave_size", "")
+    assert say.by_name("Wave size").metric == "launch.wave_size"

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from tests.conftest import generic
 from tests.helpers.frame_layouts import markers
+from tests.helpers.headers import by_words, readings
 from tests.helpers.marker_tables import STUDIOS, table
 from triage import api, schema
 from triage.capture.arrays import Names
 from triage.capture.capture import Table
-from triage.dialects.custom import generic as own_tables
-from triage.dialects.custom import header_words, tree_columns, vocabulary
-from triage.document import summary
+from triage.dialects.custom import say, tree_columns, vocabulary
+from triage.document.missing_counters import missing_counters
 from triage.ground.errors import BadCapture
 
 LITTLE = 0.05  # of a healthy marker's time: what may be promised as a note
@@ -74,19 +74,19 @@ def test_every_column_of_a_studio_is_what_it_says(name: str, tmp_path: Path) -> 
     ],
 )
 def test_words_mean_one_metric_or_none(header: str, metric: str) -> None:
-    assert header_words.read([header]).get(0, ("", ""))[0] == metric
+    assert by_words(header) == [metric]
 
 
 def test_short_names_are_stalls_among_stalls_only() -> None:
-    assert set(header_words.read(["Barrier [%]", "Wait [%]"])) == set()
-    found = header_words.read(["Barrier [%]", "Wait [%]", "Long Scoreboard [%]"])
-    assert [m for m, _ in found.values()] and {m for m, _ in found.values()} == {"stall.barrier", "stall.wait", "stall.long_scoreboard"}  # fmt: skip
+    assert by_words("Barrier [%]", "Wait [%]") == ["", ""]
+    stalls = by_words("Barrier [%]", "Wait [%]", "Long Scoreboard [%]")
+    assert stalls == ["stall.barrier", "stall.wait", "stall.long_scoreboard"]
 
 
 @given(st.lists(st.text(max_size=90), max_size=8))
 def test_any_header_is_read_or_left(headers: list[str]) -> None:
-    for i, (metric, _) in header_words.read(headers).items():
-        assert headers[i] and schema.known(metric)
+    for header, metric in zip(headers, by_words(*headers), strict=True):
+        assert not metric or (header and schema.known(metric))
 
 
 @given(st.data())
@@ -165,7 +165,7 @@ PHONES = {
     ],
 )
 def test_words_of_the_third_blind_set(header: str, metric: str) -> None:
-    assert {m for m, _ in header_words.read(["pass", header]).values()} == {metric}
+    assert set(by_words("pass", header)) == {"", metric}
 
 
 @pytest.mark.parametrize("tool", PHONES)
@@ -174,7 +174,7 @@ def test_a_phone_is_asked_for_what_its_own_tool_exports(tool: str, tmp_path: Pat
     file = tmp_path / "phone.csv"
     file.write_text(f"name,kind,gpu.time [ms],{heads}\nOpaque,geometry,5,{values[0]},{values[1]}\n")
     found = api.diagnose(file)
-    commands = [b["collect"] for b in summary.blind(found.to_dict())]
+    commands = [b["collect"] for b in missing_counters(found.to_dict())]
     assert len(commands) == 1 and asked in commands[0]  # one sentence, in the tool's own words
     missing = {m for b in found.to_dict()["blind_spots"] for m in b["missing"]}
     assert missing and not any(m.endswith(".limiter") or m.startswith(("present.", "sm.", "stall.")) for m in missing)
@@ -191,7 +191,7 @@ def test_a_table_of_limiters_is_asked_for_limiters(tmp_path: Path) -> None:
 
 def test_columns_are_asked_for_in_one_sentence(tmp_path: Path) -> None:
     file = generic(tmp_path / "t.csv", [{"name": "A", "gpu.time": 4, "sm.throughput": 40, "vram.throughput": 30}])
-    spots = summary.blind(api.diagnose(file).to_dict())
+    spots = missing_counters(api.diagnose(file).to_dict())
     (columns,) = (b["collect"] for b in spots if b["collect"].startswith("add columns: "))
     assert columns.endswith(" more (triage list metrics)") and columns.count(",") == 9
 
@@ -225,7 +225,7 @@ def test_columns_are_asked_for_in_one_sentence(tmp_path: Path) -> None:
     ],
 )
 def test_words_beside_a_unit_say_nothing_more(header: str, metric: str, unit: str) -> None:
-    assert header_words.read([header]).get(0, ("", "")) == (metric, "%" if unit == "percent" else unit)
+    assert readings(header)[0][:2] == (metric, "%" if unit == "percent" else unit)
 
 
 def _read(tmp_path: Path, *lines: str) -> Table:
@@ -302,7 +302,7 @@ def test_where_every_unit_is_busy_so_is_the_sm(tmp_path: Path) -> None:
     ],
 )
 def test_words_of_the_sixth_blind_set(header: str, metric: str) -> None:
-    assert header_words.read([header])[0][0] == metric
+    assert by_words(header) == [metric]
 
 
 @pytest.mark.parametrize(
@@ -319,24 +319,24 @@ def test_what_is_called_like_a_metric_and_is_none_is_not_read(header: str, tmp_p
 @pytest.mark.parametrize("joint", ["_", "-", ""])
 def test_an_id_with_other_joints_is_that_metric(joint: str) -> None:
     """`stall_barrier` and `StallBarrier` are the id, not the tool's `Stall Barrier`, which counts cycles."""
-    mine = [m for m in schema.all_metrics() if not m.startswith(vocabulary.OURS)]
+    mine = [m for m in schema.all_metrics() if not m.startswith(vocabulary.COMPUTED)]
     if not joint:
         spelt = {m: "".join(w.title() for w in re.split("[._]", m)) for m in mine}
     else:
         spelt = {m: m.replace(".", joint) for m in mine}
-    assert {m: found for m, name in spelt.items() if (found := own_tables.metric_of(name)[0]) != m} == {}
+    assert {m: found for m, name in spelt.items() if (found := say.by_name(name).metric) != m} == {}
 
 
 def test_a_label_of_our_reports_is_that_metric() -> None:
     labels = schema.by_label()
-    mine = {m.label: m.id for m in schema.all_metrics().values() if not m.id.startswith(vocabulary.OURS)}
+    mine = {m.label: m.id for m in schema.all_metrics().values() if not m.id.startswith(vocabulary.COMPUTED)}
     told = {
         label: m
         for label, m in mine.items()
         if schema.normal(label) in labels and not m.startswith(vocabulary.RARER)  # anybody's words
     }
     assert len(told) > 400
-    assert {label: m for label, m in told.items() if own_tables.metric_of(label)[0] != m} == {}
+    assert {label: m for label, m in told.items() if say.by_name(label).metric != m} == {}
 
 
 def test_rows_called_a_frame_head_those_below_where_the_sums_say_so(tmp_path: Path) -> None:

@@ -126,7 +126,7 @@ def test_the_root_cause_tells_the_limiter_where_no_unit_does(tmp_path: Path) -> 
     path = _frame(tmp_path, head, "Crowd,1498,34,22,12,2,64", "Walls,900,40,30,35,3,2")
     found = api.diagnose(path).to_dict()
     assert [w["limiter_class"] for w in found["workloads"]] == ["front-end", "unknown"]
-    assert found["workloads"][0]["verdict"].startswith("Limited by the graphics front end")
+    assert found["workloads"][0]["verdict"].startswith("Front-end-bound (index, vertex, culling, raster)")
     assert [part["limiter_class"] for part in found["frame"]["limiters"]] == ["front-end", "unknown"]
 
 

@@ -67,7 +67,7 @@ def test_missing_cells_and_nan() -> None:
 def test_header_only_is_refused(tmp_path: object) -> None:
     path = tmp_path / "nvperf_metrics.csv"  # type: ignore[operator]
     path.write_text(FILE.read_text().split("\n")[0] + "\n")
-    assert "no rows" in refusal(path)
+    assert "header without rows" in refusal(path)
 
 
 @given(st.binary(max_size=200))

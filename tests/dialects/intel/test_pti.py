@@ -92,7 +92,7 @@ def test_refusals_name_what_it_is() -> None:
         read("== Raw Metrics ==\n\nSubDeviceId,GpuTime[ns],EuActive[%],\n0,10,50,\n")
     with pytest.raises(NotTriageable, match="host API calls"):
         read("=== API Timing Summary ===\n\n Function, Calls, Time (ns), Time (%)\nzeInit, 1, 20, 100\n")
-    with pytest.raises(BadCapture, match="no rows"):
+    with pytest.raises(BadCapture, match="header without rows"):
         read(H + "\n")
     with pytest.raises(UnknownUnit, match="furlong"):
         read("Kernel,GpuTime[furlong],EuActive[%],Time[ns]\na,1,2,3\n")

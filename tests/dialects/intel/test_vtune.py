@@ -61,6 +61,6 @@ def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
     untimed = [h for h in HEAD if "Time" not in h]
     at = HEAD.index("Computing Task:Total Time")
     path = report(tmp_path / "a.csv", "\t", untimed, [[c for i, c in enumerate(r) if i != at] for r in ROWS])
-    assert "without a column of times" in refusal(path)
+    assert "computing tasks without times" in refusal(path)
     p = run("diagnose", report(tmp_path / "b.csv", "\t", rows=ROWS[-1:]))
     assert p.returncode == 2 and "no computing task" in p.stderr

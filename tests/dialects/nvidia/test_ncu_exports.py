@@ -333,11 +333,11 @@ def test_stall_shares_from_samples() -> None:
     [
         (b"==ERROR== Option '--section x' did not match any section.\n", "did not match any section"),
         (b"==PROF== Connected to process 1 (a)\n==WARNING== No kernels were profiled.\n", "No kernels were profiled"),
-        (b"NVR\0\1\2\3\0\0", "without launches"),
+        (b"NVR\0\1\2\3\0\0", "no launches"),
         (b'"Kernel Name","k"\n"Address","Source","# Samples"\n"1","MOV","3"\n', "source page"),
-        (HEAD.format("").encode(), "header but no rows"),
-        (RAW.read_bytes()[: RAW.read_bytes().index(b'"0","4712"')], "header but no rows"),
-        (b"SQLite format 3\0" + b"CUPTI_ACTIVITY_KIND_KERNEL TARGET_INFO_GPU", "the SQLite database is damaged"),
+        (HEAD.format("").encode(), "header without rows"),
+        (RAW.read_bytes()[: RAW.read_bytes().index(b'"0","4712"')], "header without rows"),
+        (b"SQLite format 3\0" + b"CUPTI_ACTIVITY_KIND_KERNEL TARGET_INFO_GPU", "damaged SQLite database"),
     ],
 )  # fmt: skip
 def test_refusals_name_what_it_is(data: bytes, words: str) -> None:

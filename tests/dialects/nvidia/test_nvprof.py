@@ -119,10 +119,10 @@ def test_a_time_without_unit_is_not_guessed() -> None:
     ("text", "words"),
     [
         ("==1== NVPROF is profiling process 1, command: a\n==1== Profiling result:\nNo kernels were profiled.\n", "No kernels were profiled"),
-        ("==1== NVPROF is profiling process 1\n==1== Profiling result:\n   Type  Time(%)      Time     Calls       Avg       Min       Max  Name\n GPU activities:  100%  1.0us  1  1us  1us  1us  k\n", "aligned text"),
+        ("==1== NVPROF is profiling process 1\n==1== Profiling result:\n   Type  Time(%)      Time     Calls       Avg       Min       Max  Name\n GPU activities:  100%  1.0us  1  1us  1us  1us  k\n", "nvprof output as text"),
         ('"Type","Time(%)","Time","Calls","Avg","Min","Max","Name"\n,%,ms,,us,us,ms,\n"API calls",100,1.0,2,3.0,1.0,2.0,"cudaMalloc"\n', "API calls"),
-        ('"Device","Kernel","Invocations","Metric Name","Metric Description","Min","Max","Avg"\n', "no rows"),
-        ('"Start","Duration","Grid X","Grid Y","Grid Z","Block X","Block Y","Block Z","Name"\nms,us,,,,,,,\n', "no rows"),
+        ('"Device","Kernel","Invocations","Metric Name","Metric Description","Min","Max","Avg"\n', "header without rows"),
+        ('"Start","Duration","Grid X","Grid Y","Grid Z","Block X","Block Y","Block Z","Name"\nms,us,,,,,,,\n', "header without rows"),
     ],
 )  # fmt: skip
 def test_refusals_name_what_it_is(text: str, words: str) -> None:

@@ -162,7 +162,7 @@ def test_reports_without_gpu_times_are_named(header: str, words: str) -> None:
 
 
 def test_header_only_is_refused() -> None:
-    with pytest.raises(CaptureError, match="no rows"):
+    with pytest.raises(CaptureError, match="header without rows"):
         read(TRACE.read_text().split("\n")[0] + "\n")
 
 

@@ -10,7 +10,8 @@ from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.capture.unused_cells import Odd
 from triage.dialects import Match, Options
-from triage.dialects.amd import counter_names, rocm
+from triage.dialects.amd import rocm
+from triage.dialects.amd.counters import counter_names
 from triage.dialects.amd.rocm_export import Export
 from triage.dialects.tables import extents, wide_table
 from triage.ground import units

@@ -5,7 +5,8 @@ from __future__ import annotations
 from triage.capture.capture import Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects.amd import counter_names, counter_passes, rocm, wide
+from triage.dialects.amd import rocm, wide
+from triage.dialects.amd.counters import counter_names, counter_passes
 from triage.dialects.tables import wide_table
 from triage.ground.errors import BadCapture
 
@@ -63,7 +64,7 @@ def read(source: Source, options: Options) -> Table:
     """The dispatches; raises BadCapture for a header without rows."""
     line, headers = wide_table.header(source)
     if wide_table.find(headers, *rocm.ROLES["name"]) < 0:
-        raise BadCapture(f"{source.path}: no kernel name column", "is this a rocprof results file?")
+        raise BadCapture(f"{source.path}: column of kernel names missing", "name a rocprof results file")
     table, export, start, end = wide.load(source, NAME, line, headers, options.decimal)
     rocm.add_time(table, export, start, end)
     if "gpu.time" not in table.columns and start is None:

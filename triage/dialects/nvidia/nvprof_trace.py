@@ -11,8 +11,7 @@ from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.nvidia import nvprof, nvprof_metrics
-from triage.dialects.tables import wide_table
-from triage.dialects.traces import nsys
+from triage.dialects.tables import trace_span, wide_table
 from triage.ground import units
 from triage.ground.errors import UnknownUnit
 from triage.schema import normal
@@ -93,7 +92,7 @@ def read(source: Source, options: Options) -> Table:
     table.kinds = np.array(["copy" if str(n).startswith("[CUDA ") else "compute" for n in table.names], dtype=object)
     if "start" in low:
         began = table.raw[found.headers[low.index("start")]] = _time(source, found, wide, low.index("start"))
-        table.frame_ns = nsys.span(began.values, table.columns["gpu.time"].values)
+        table.frame_ns = trace_span.span(began.values, table.columns["gpu.time"].values)
     if "device" in low:
         named = next((str(d) for d in wide.texts[low.index("device")] if d), "")
         table.device = re.sub(r"\s*\(\d+\)\s*$", "", named)
@@ -122,7 +121,7 @@ def _time(source: Source, found: nvprof.Found, wide: wide_table.Wide, c: int) ->
     unit = found.units[c].strip()
     if not unit:
         raise UnknownUnit(
-            f"{source.path}:{found.line}: column {found.headers[c]!r} has no unit", "export with nvprof --csv"
+            f"{source.path}:{found.line}: column {found.headers[c]!r} without a unit", "export with nvprof --csv"
         )
     factor = units.factor(unit, "ns")
     return Column(wide.numbers[c] * factor, found.headers[c], c + 1, unit, factor)

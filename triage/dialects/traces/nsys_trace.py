@@ -10,6 +10,7 @@ from triage.capture.arrays import Names
 from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
+from triage.dialects.tables import trace_span
 from triage.dialects.traces import listed_trace, nsys
 from triage.ground import units
 
@@ -136,4 +137,4 @@ def _timeline(table: Table, source: Source, grid: nsys.Grid, found: nsys.Found, 
         [grid.texts[low.index(h)] for h in ("srcmemkd", "dstmemkd") if h in low],
     )
     if table.trace is None:
-        table.frame_ns = nsys.span(began.values, lasted)
+        table.frame_ns = trace_span.span(began.values, lasted)

@@ -1,0 +1,1 @@
+"""ROCm Compute Profiler (Omniperf): its workload folder, and the tables it saves."""

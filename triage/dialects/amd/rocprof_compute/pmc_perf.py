@@ -1,0 +1,296 @@
+"""ROCm Compute Profiler (rocprof-compute, formerly Omniperf) workloads: a folder, or its pmc_perf.csv.
+
+Percent of peak is computed from the counters and the sizes in sysinfo.csv; where that file is missing those figures stay
+blind. The same file name carries two layouts: wide (a column per counter) and, since the rocpd backend, long.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+from triage.capture import shape
+from triage.capture.arrays import Indices
+from triage.capture.capture import Column, Quality, Table
+from triage.capture.source import Source
+from triage.capture.unused_cells import Odd
+from triage.dialects import Match, Options
+from triage.dialects.amd import agents, long, rocm, wide
+from triage.dialects.amd.counters import counter_names, sizes, spread
+from triage.dialects.amd.rocm_export import Export
+from triage.dialects.amd.rocprof import LAUNCH_NAMES
+from triage.dialects.tables import wide_table
+from triage.ground.errors import BadCapture, NotTriageable
+from triage.schema import normal
+
+NAME = "rocprof-compute"
+SIGN = ("kernel", "cu_per", "cu per", "cu-per", "numcu", "hbmbw")
+FOLDERS = True
+TELLS = {"work": "compute", "vendor": "amd", "api": "hip"}
+TITLE = "AMD ROCm Compute Profiler / Omniperf workload (folder or pmc_perf.csv)"
+CAPTURE = """\
+Profile, then give triage the workload folder, so that `sysinfo.csv` (clocks, CU count, memory bandwidth) is found and
+percent of peak can be computed:
+
+    rocprof-compute profile -n myapp -- ./app
+    triage diagnose workloads/myapp/MI300X
+
+`-k KERNEL` and `-d DISPATCH` restrict the profile to a kernel, `-b 2 6 11 12 16 17` to the blocks triage reads
+(speed of light, workgroup manager, compute pipeline, LDS, vector L1, L2). Older name: `omniperf profile -n myapp -- ./app`.
+Do not open the CSV files in a spreadsheet: it cuts the timestamps.
+"""
+# columns that a data-frame library numbers when it joins the passes; no single pass has them
+_RESIDUE = re.compile(r"(wave_size|obj|correlation_id|kernel_id|xcc_index)_\d+", re.IGNORECASE)
+# the whole header of a pass that failed
+_STUB = ["dispatch id", "kernel name"]
+
+
+def names() -> dict[str, list[str]]:
+    """What the counters of a full profile make."""
+    return counter_names.exported() | spread.NAMES | LAUNCH_NAMES
+
+
+def recognise(source: Source) -> Match | None:
+    """Join residue or per-channel counters in a wide table, the rocpd long columns, a sysinfo.csv beside either."""
+    if source.is_folder:
+        found = _workloads(source)
+        if found:
+            return Match(0.95, f"a workload folder with {found[0].name}")
+        info = source.sibling("sysinfo.csv")
+        if info is not None and _is_sysinfo(wide_table.header(info)[1]):
+            return Match(0.90, "a workload folder with sysinfo.csv")
+        return None
+    line, headers = wide_table.header(source)
+    if not line:
+        return None
+    low = [normal(h) for h in headers]
+    if low == _STUB:
+        return Match(0.90, "the header of an unfinished rocprof-compute pass")
+    if _is_sysinfo(headers):
+        return Match(0.90, "the sysinfo.csv of a rocprof-compute workload")
+    if _is_roofline(headers):
+        return Match(0.90, "the roofline.csv of a rocprof-compute workload")
+    # neither layout is this tool's alone: what tells it are traces of joining, its own columns, or the file beside
+    beside = (info := source.sibling("sysinfo.csv")) is not None and _is_sysinfo(wide_table.header(info)[1])
+    if long.is_long(headers) and "scratch per workitem" in low:
+        return Match(0.92, "rocpd long columns (one row per dispatch and counter)")
+    if wide.is_wide(headers):
+        residue = next((h for h in headers if _RESIDUE.fullmatch(h)), "")
+        if residue or any(rocm.CHANNEL.fullmatch(h) for h in headers):
+            return Match(0.92, f"joined passes ({residue or 'per-channel counters'} among {len(headers)} columns)")
+        if beside:
+            return Match(0.90, "dispatches with a sysinfo.csv beside them")
+    return None
+
+
+def read(source: Source, options: Options) -> Table:
+    """The dispatches of a workload; raises BadCapture for stubs and for folders of several workloads.
+
+    Raises NotTriageable for the workload's side files (sysinfo.csv, roofline.csv).
+    """
+    main = source
+    if source.is_folder:
+        found = _workloads(source)
+        if not found:
+            raise BadCapture(
+                f"{source.path}: folder without pmc_perf.csv (its passes are not joined)",
+                f"run: rocprof-compute analyze -p {source.path}",
+            )
+        if len(found) != 1:
+            shown = ", ".join(str(Path(f.path).parent) for f in found[:4])
+            raise BadCapture(
+                f"{source.path}: {len(found)} captures in this folder ({shown})",
+                "name one of them",
+            )
+        main = found[0]
+    line, headers = wide_table.header(main)
+    # side files given by themselves were recognised to be refused by name
+    if _is_sysinfo(headers):
+        raise NotTriageable(
+            f"{main.path}: sysinfo.csv of a run, not its counters",
+            "name its folder",
+        )
+    if _is_roofline(headers):
+        raise NotTriageable(
+            f"{main.path}: measured peaks of the GPU (roofline.csv), not counters",
+            "name its folder",
+        )
+    if [normal(h) for h in headers] == _STUB:
+        raise BadCapture(f"{main.path}: header without counters (the profiling pass failed)", "profile again")
+    if long.is_long(headers):
+        table, export = long.load(main, NAME, line, headers, options.decimal)
+    elif wide.is_wide(headers):
+        table, export, start, end = wide.load(main, NAME, line, headers, options.decimal)
+        rocm.add_time(table, export, start, end)
+    else:
+        raise BadCapture(
+            f"{main.path}: no dispatches (columns: {', '.join(headers[:4])})",
+            "name the folder of the capture",
+        )
+    _companions(table, export, main)
+    rocm.finish(table, export, options, names())
+    return agents.under(source, table)
+
+
+def collect(metrics: list[str]) -> str:
+    """The profile command with the blocks that hold the missing metrics."""
+    blocks = sorted({b for m in metrics for b in _BLOCKS.get(m.split(".")[0], ("2",))}, key=int)
+    return f"rocprof-compute profile -n myapp -b {' '.join(blocks) or '2'} -- ./app"
+
+
+# where a metric begins -> block of the profiler's report that collects it; "2", speed of light, for the rest
+_BLOCKS = {
+    "sched": ("6",),
+    "launch": ("7",),
+    "waves": ("7",),
+    "valu": ("11",),
+    "salu": ("11",),
+    "mfma": ("11",),
+    "flop": ("11",),
+    "inst": ("10",),
+    "lds": ("12",),
+    "l1i": ("13",),
+    "sl1d": ("14",),
+    "mem_unit": ("15",),
+    "l1tex": ("16",),
+    "l2": ("17",),
+    "fabric": ("17",),
+    "vram": ("17",),
+}
+
+
+def _workloads(folder: Source) -> list[Source]:
+    """pmc_perf.csv in this folder, else in the folders below it."""
+    here = folder.sibling("pmc_perf.csv")
+    return [here] if here is not None else folder.children("pmc_perf.csv")
+
+
+def _is_sysinfo(headers: list[str]) -> bool:
+    cus, kernel = wide_table.find(headers, "cu_per_gpu", "numCU"), wide_table.find(headers, "Kernel_Name")
+    return len(headers) > 8 and cus >= 0 and kernel < 0
+
+
+def _is_roofline(headers: list[str]) -> bool:
+    return wide_table.find(headers, "device") >= 0 and wide_table.find(headers, "HBMBw") >= 0
+
+
+def _companions(table: Table, export: Export, main: Source) -> None:
+    """sysinfo.csv, and the pass with wave occupancy, where they lie beside the counters."""
+    n = len(table)
+    info = main.sibling("sysinfo.csv")
+    if info is not None:
+        table.files.append(info)
+        odd = Odd()
+        try:
+            export.specs, export.arch, table.device = sizes.stated(info, len(table.files) - 1, n, odd)
+        except BadCapture as e:
+            table.quality.append(_left_out(e))
+        table.quality += odd.remarks()
+        wave = export.specs.pop("wave_size", None)
+        if wave is not None and "wave" not in export.roles:
+            export.roles["wave"] = wave
+        # sysinfo may state a clock of 0: the tool could not find it out
+        lacking = [s for s in ("cu_per_gpu", "max_sclk") if s not in export.specs]
+        if lacking:
+            table.notes.append(f"sysinfo.csv does not state {' and '.join(lacking)}")
+    else:
+        table.notes.append("no sysinfo.csv beside the counters, which states the GPU's sizes: give the workload folder")
+    if (roof := main.sibling("roofline.csv")) is not None:
+        _peak(table, export, roof)
+    if "gpu.time" not in table.columns and (times := main.sibling("timestamps.csv")) is not None:
+        _join_times(table, export, times)
+    levels = main.sibling("SQ_LEVEL_WAVES.csv")
+    if levels is not None and levels.name != main.name:
+        _join_levels(table, export, levels)
+
+
+def _peak(table: Table, export: Export, roof: Source) -> None:
+    """The measured peak of the GPU's memory; where it cannot be read, that is said, for the device's own takes its place."""
+    odd = Odd()
+    try:
+        peak = sizes.measured(roof, len(table.files), len(table), odd)
+    except BadCapture as e:
+        table.quality.append(_left_out(e))
+        return
+    table.quality += odd.remarks()
+    if peak is not None:
+        table.files.append(roof)
+        export.specs["hbm_bw"] = peak
+        table.notes.append(
+            f"shares of the memory's peak are of the {peak.values[0]:,.0f} GB/s measured on this GPU (roofline.csv)"
+        )
+
+
+def _places(table: Table, export: Export, other: Export, count: int) -> Indices | None:
+    """For each dispatch of the main file its row in the other, -1 for none; None when they cannot be matched.
+
+    count: rows of the other file. Without dispatch numbers only files of equal length match, row by row.
+    """
+    a, b = export.roles.get("dispatch"), other.roles.get("dispatch")
+    if a is None or b is None:
+        return np.arange(len(table)) if count == len(table) else None
+    where = {float(d): i for i, d in enumerate(b.values)}
+    return np.array([where.get(float(d), -1) for d in a.values], dtype=np.int64)
+
+
+def _pick(column: Column, places: Indices, table: Table, other: Table) -> Column:
+    """A companion's column in the order of the main table, with its own file and lines."""
+    # 0: a dispatch that the companion does not have stands on no line of it
+    lines = np.array([other.line(int(p)) if p >= 0 else 0 for p in places])
+    values = np.where(places >= 0, column.values[np.maximum(places, 0)], np.nan)
+    return Column(values, column.header, column.column, column.unit, column.factor, len(table.files) - 1, lines)
+
+
+def _join_levels(table: Table, export: Export, source: Source) -> None:
+    """Wave occupancy from its own pass: the accumulator and that pass's own cycles, as `SQ_LEVEL_WAVES.<counter>`."""
+    line, headers = wide_table.header(source)
+    if not line or not wide.is_wide(headers) or "SQ_ACCUM_PREV_HIRES" not in headers:
+        return
+    try:
+        other, more, _, _ = wide.load(source, NAME, line, headers)
+    except shape.Misfit:  # read again without these rows
+        raise
+    except BadCapture as e:
+        table.quality.append(_left_out(e))
+        return
+    table.quality += other.quality
+    places = _places(table, export, more, len(other))
+    if places is None:
+        return
+    table.files.append(source)
+    for name in ("SQ_ACCUM_PREV_HIRES", "GRBM_GUI_ACTIVE"):
+        if name in more.counters:
+            export.counters[f"SQ_LEVEL_WAVES.{name}"] = _pick(more.counters[name], places, table, other)
+
+
+def _left_out(e: BadCapture) -> Quality:
+    return Quality("companion-left-out", f"a file beside the counters was left out: {e.message}")
+
+
+def _join_times(table: Table, export: Export, source: Source) -> None:
+    """gpu.time from timestamps.csv, where the counters' own table has none."""
+    line, headers = wide_table.header(source)
+    if not line or not wide.is_wide(headers):
+        return
+    try:
+        other, more, start, end = wide.load(source, NAME, line, headers)
+        rocm.add_time(other, more, start, end)
+    except shape.Misfit:  # read again without these rows
+        raise
+    except BadCapture as e:
+        table.quality.append(_left_out(e))
+        return
+    table.quality += other.quality
+    places = _places(table, export, more, len(other))
+    if places is None or "gpu.time" not in other.columns:
+        return
+    table.files.append(source)
+    own = other.columns["gpu.time"]
+    for header in own.inputs:
+        table.raw[header] = _pick(other.raw[header], places, table, other)
+    column = _pick(own, places, table, other)
+    column.formula, column.inputs = own.formula, own.inputs
+    table.columns["gpu.time"] = column
+    table.notes.append("durations come from timestamps.csv")

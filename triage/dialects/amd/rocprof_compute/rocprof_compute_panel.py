@@ -1,0 +1,321 @@
+"""Analysis panels of ROCm Compute Profiler / Omniperf saved as CSV (`rocprof-compute analyze`): `201.csv` and its kin.
+
+The Speed-of-Light panel (2.1) has one metric per row with value, peak and percent of peak; panels of single units (workgroup
+manager, LDS, vector L1, L2 and its channels) have values only. Each describes all analysed dispatches together, so it is one
+workload. Panels of which nothing follows are refused by name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from triage.capture import shape
+from triage.capture.capture import Column, Table
+from triage.capture.source import Source
+from triage.capture.unused_cells import Odd
+from triage.dialects import Match, Options
+from triage.dialects.amd.counters.counter_names import SM_PARTS
+from triage.dialects.amd.rocprof_compute import panels, pmc_perf
+from triage.dialects.tables import wide_table
+from triage.ground import units
+from triage.ground.errors import BadCapture, NotTriageable
+
+NAME = "rocprof-compute-panel"
+SIGN = ("metric",)
+TELLS = {"work": "compute", "vendor": "amd", "api": "hip"}
+TITLE = "AMD ROCm Compute Profiler / Omniperf panels (201.csv, 1601.csv, 1701.csv, ...)"
+CAPTURE = """\
+`rocprof-compute analyze -p workloads/myapp/MI300X -b 2.1 --save-dfs out` saves the System Speed-of-Light panel as CSV. It sums up
+all analysed dispatches without times; the workload folder itself (see rocprof-compute) holds every dispatch and is the better input.
+`-k N` restricts the analysis to one kernel.
+"""
+# a row that only one panel has -> the panel, to refuse it by name; panels do not say their number
+_PANELS = (
+    ("VGPRs", "7.1 Wavefront Launch Stats"),
+    ("Wave Cycles", "7.2 Wavefront Runtime Stats"),
+    ("Kernel Time", "7.2 Wavefront Runtime Stats"),
+    ("Dispatched Wavefronts", "6.1 Workgroup Manager"),
+    ("IPC", "11.2 Compute Pipeline Stats"),
+    ("LDS Instrs", "12.2 LDS Stats"),
+    ("VALU - Vector", "10.1 Instruction Mix"),
+    ("VALU", "10.1 Instruction Mix"),
+    ("INT32", "10.2 VALU Arithmetic Instruction Mix"),
+    ("MFMA-I8", "10.4 MFMA Instruction Mix"),
+    ("Total Req", "16.3 vL1D Cache Accesses"),
+    ("Hit Rate", "a cache panel"),
+    ("Req", "a cache access panel"),
+    ("Read BW", "17.2 L2-Fabric Transactions"),
+)
+# metric name as printed, over the versions -> (canonical id, column used: "value" or "pop"). A bandwidth's value has no
+# share of its own: there percent of peak is the figure
+_SOL: dict[str, tuple[str, str]] = {
+    "VALU Util": ("valu.busy", "value"),
+    "VALU Utilization": ("valu.busy", "value"),
+    "SALU Util": ("salu.busy", "value"),
+    "SALU Utilization": ("salu.busy", "value"),
+    "MFMA Util": ("mfma.busy", "value"),
+    "MFMA Utilization": ("mfma.busy", "value"),
+    "VMEM Util": ("vmem.busy", "value"),
+    "VMEM Utilization": ("vmem.busy", "value"),
+    "Branch Util": ("branch.busy", "value"),
+    "Branch Utilization": ("branch.busy", "value"),
+    "VALU Active Threads/Wave": ("valu.active_threads", "value"),
+    "VALU Active Threads": ("valu.active_threads", "value"),
+    "IPC": ("cu.ipc", "value"),
+    "CU Utilization": ("sm.active", "value"),
+    "Active CUs": ("sm.active", "pop"),
+    "LDS Bank Conflict": ("lds.conflicts_per_access", "value"),
+    "LDS Bank Conflicts/Access": ("lds.conflicts_per_access", "value"),
+    "Instr Cache Hit Rate": ("l1i.hit_rate", "value"),
+    "L1I Hit Rate": ("l1i.hit_rate", "value"),
+    "Instr Cache Hit": ("l1i.hit_rate", "value"),
+    "Scalar L1D Cache Hit Rate": ("sl1d.hit_rate", "value"),
+    "sL1D Cache Hit Rate": ("sl1d.hit_rate", "value"),
+    "Vector L1D Cache Hit Rate": ("l1tex.hit_rate", "value"),
+    "vL1D Cache Hit Rate": ("l1tex.hit_rate", "value"),
+    "Vector L1D Cache BW": ("l1tex.throughput", "pop"),
+    "vL1D Cache BW": ("l1tex.throughput", "pop"),
+    "L2 Cache Hit Rate": ("l2.hit_rate", "value"),
+    "L2 Cache BW": ("l2.throughput", "pop"),
+    "L2 Util": ("l2.busy", "value"),
+    "L2 Utilization": ("l2.busy", "value"),
+    "L2-Fabric Read BW": ("fabric.read_throughput", "pop"),
+    "L2-Fabric Write BW": ("fabric.write_throughput", "pop"),
+    "L2-Fabric Write and Atomic BW": ("fabric.write_throughput", "pop"),
+    "L2-Fabric Read Latency": ("fabric.read_latency", "value"),
+    "L2-Fabric Write Latency": ("fabric.write_latency", "value"),
+    "L2-Fabric Write and Atomic Latency": ("fabric.write_latency", "value"),
+    "Wave Occupancy": ("sm.occupancy_elapsed", "pop"),
+    "Wavefront Occupancy": ("sm.occupancy_elapsed", "pop"),
+}
+
+
+def names() -> dict[str, list[str]]:
+    """The rows of the panel."""
+    out: dict[str, list[str]] = {
+        "sm.throughput": ["VALU Utilization", "MFMA Utilization"],
+        "vram.throughput": ["L2-Fabric Read BW", "L2-Fabric Write BW"],
+        "valu.utilization": ["VALU Active Threads"],
+    }
+    for name, (metric, _) in _SOL.items():
+        out.setdefault(metric, []).append(name)
+    for panel in panels.PANELS:
+        for name, (metric, _) in panel.rows.items():
+            out.setdefault(metric, []).append(f"{name} (panel {panel.title.partition(' ')[0]})")
+    # the workload folder that the panels were made from holds the rest
+    return pmc_perf.names() | out
+
+
+def _columns(headers: list[str]) -> dict[str, int]:
+    return wide_table.roles(
+        headers,
+        {
+            "metric": ("Metric",),
+            "value": ("Avg", "Value", "Mean"),
+            "unit": ("Unit", "Units"),
+            "peak": ("Peak", "Peak (Empirical)"),
+            "pop": ("Pct of Peak", "PoP"),
+            "min": ("Min",),
+            "max": ("Max",),
+            "expression": ("Expression",),
+        },
+    )
+
+
+def recognise(source: Source) -> Match | None:
+    """Metric with value, unit, peak and percent of peak; or the columns of the other panels."""
+    if source.is_folder:
+        return None
+    line, headers = wide_table.header(source)
+    found = _columns(headers)
+    if not line or "metric" not in found:
+        return None
+    if {"value", "peak", "pop"} <= set(found):
+        return Match(0.85, f"speed-of-light panel columns ({', '.join(headers[:5])})")
+    if "unit" in found and {"value", "min", "max"} <= set(found) and len(headers) <= 9:
+        return Match(0.75, f"analysis panel columns ({', '.join(headers[:5])})")
+    if ({"value", "unit"} <= set(found) and len(headers) <= 5) or {"metric", "expression"} == set(found):
+        return Match(0.70, f"analysis panel columns ({', '.join(headers[:5])})")
+    return None
+
+
+def read(source: Source, options: Options) -> Table:
+    """The speed-of-light panel as one workload; raises NotTriageable naming any other panel."""
+    line, headers = wide_table.header(source)
+    found = _columns(headers)
+    shape.check(source, line + 1, None, headers)
+    odd = Odd()
+    rows: dict[str, tuple[int, Sequence[str]]] = {}
+    for number, cells in sorted(source.records(range(line + 1, line + 400)).items()):
+        if len(cells) > found["metric"] and cells[found["metric"]].strip():
+            rows.setdefault(_plain(cells[found["metric"]]), (number, cells))
+    if not rows:
+        raise BadCapture(f"{source.path}: header without rows", "analyze the capture again")
+    if "pop" not in found:
+        if (known := _single(source, found, rows, options)) is not None:
+            return known
+        panel = next((title for key, title in _PANELS if _plain(key) in rows), "an analysis panel")
+        raise NotTriageable(
+            f"{source.path}: panel {panel}: averages over all kernels, without times",
+            "name the folder with pmc_perf.csv, or panel 2.1 (201.csv)",
+        )
+    table = Table(NAME, [source], np.array(["all analysed dispatches"], dtype=object), {}, lines=np.array([line + 1]))
+    table.kinds = np.array(["compute"], dtype=object)
+    used = set()
+    style = _style(source, rows, [found["value"], found["pop"]], options.decimal)
+    for name, (metric, which) in _SOL.items():
+        if _plain(name) not in rows or metric in table.columns:
+            continue
+        number, cells = rows[_plain(name)]
+        column = found[which]
+        value = _value(source, number, column, cells, style)
+        if value is None:
+            if column < len(cells):
+                odd.number(cells[column], style, name, number)
+            continue
+        used.add(_plain(name))
+        unit = "%" if which == "pop" else _unit(cells, found)
+        factor = 0.01 if unit == "%" else 1.0
+        table.columns[metric] = Column(
+            np.array([value * factor]),
+            f"{cells[found['metric']].strip()} / {headers[column]}",
+            column + 1,
+            unit,
+            factor,
+            lines=np.array([number]),
+        )
+        if metric == "valu.active_threads":  # its percent of peak, threads of a full wave, is a metric of its own
+            pop = found["pop"]
+            if (share := _value(source, number, pop, cells, style)) is not None:
+                table.columns["valu.utilization"] = Column(
+                    np.array([share / 100]), headers[pop], pop + 1, "%", 0.01, lines=np.array([number])
+                )
+    if not table.columns:
+        raise NotTriageable(
+            f"{source.path}: panel with percent of peak, without a utilisation in its {len(rows)} rows",
+            "name panel 2.1 (System Speed-of-Light) or the folder with pmc_perf.csv",
+        )
+    table.quality += odd.remarks()
+    _sums(table)
+    table.unmapped = [cells[found["metric"]].strip() for key, (_, cells) in rows.items() if key not in used]
+    table.notes.append("the panel sums up all analysed dispatches and states no time: one workload, nothing to rank")
+    return table
+
+
+def _single(
+    source: Source, found: dict[str, int], rows: Mapping[str, tuple[int, Sequence[str]]], options: Options
+) -> Table | None:
+    """A panel of one unit as one workload, None for a panel that is not among them or says nothing."""
+    panel = next((p for p in panels.PANELS if _plain(p.only) in rows), None)
+    at = found.get("value", found.get("expression", -1))
+    if panel is None or at < 0:
+        return None
+    # an untitled row stands for the panel
+    first = min(number for number, _ in rows.values())
+    table = Table(NAME, [source], np.array(["all analysed dispatches"], dtype=object), {}, lines=np.array([first]))
+    table.kinds = np.array(["compute"], dtype=object)
+    style = _style(source, rows, [at], options.decimal)
+
+    def enter(metric: str, name: str, factor: float, column: int, value: float) -> None:
+        number, cells = rows[_plain(name)]
+        header = f"{cells[found['metric']].strip()} ({panel.title})"
+        unit = "%" if factor == 0.01 else ""
+        table.columns[metric] = Column(np.array([value]), header, column + 1, unit, factor, lines=np.array([number]))
+
+    def cell(name: str, column: int) -> float | None:
+        if _plain(name) not in rows or column < 0:
+            return None
+        number, cells = rows[_plain(name)]
+        return None if _nothing(cells, column) else _value(source, number, column, cells, style)
+
+    def compute(metric: str, formula: str, value: float, inputs: dict[str, tuple[str, int]]) -> None:
+        for label, (name, column) in inputs.items():
+            found_value = cell(name, column)
+            number = rows[_plain(name)][0]
+            table.raw[label] = Column(np.array([found_value]), label, column + 1, lines=np.array([number]))
+        table.columns[metric] = Column(np.array([value]), formula, formula=formula, inputs=tuple(inputs))
+
+    for name, (metric, factor) in panel.rows.items():
+        value = cell(name, at)
+        if value is None or metric in table.columns:
+            continue
+        if name in panel.inverse:
+            compute(metric, f"1 - {name}", 1 - value * factor, {name: (name, at)})
+        else:
+            enter(metric, name, factor, at, value * factor)
+    peak = cell(panels.PEAK, at)
+    for name, metric in panels.FABRIC.items() if peak else ():
+        if (value := cell(name, at)) is not None and peak and metric not in table.columns:
+            pair = {name: (name, at), panels.PEAK: (panels.PEAK, at)}
+            compute(metric, f"{name} / {panels.PEAK}", value / peak, pair)
+    highest = found.get("max", -1)
+    mean, most = cell(panels.SPREAD, at), cell(panels.SPREAD, highest)
+    if panel.title.startswith("18.1") and mean is not None and most:
+        pair = {
+            f"{panels.SPREAD} (average)": (panels.SPREAD, at),
+            f"{panels.SPREAD} (maximum)": (panels.SPREAD, highest),
+        }
+        compute("l2.channel_imbalance", "1 - average / maximum over the channels", 1 - mean / most, pair)
+    if not table.columns:
+        return None
+    table.notes.append(
+        f"panel {panel.title}: averages over all analysed dispatches without times; the workload folder holds every dispatch"
+    )
+    return table
+
+
+def _nothing(cells: Sequence[str], column: int) -> bool:
+    """Is the cell empty, or does it say that the counter is missing?"""
+    return column >= len(cells) or cells[column].strip().lower() in ("", "none", "n/a", "nan")
+
+
+def _plain(name: str) -> str:
+    """Metric names without case, separators and the maintainers' bulk renaming of LDS."""
+    return re.sub(r"[\s_]+", " ", name.replace("LDS_Per_Workgroup", "LDS")).strip().lower()
+
+
+def _style(
+    source: Source, rows: Mapping[str, tuple[int, Sequence[str]]], columns: list[int], wanted: str
+) -> units.Style:
+    """Decimal point or comma; only a panel that is not cut by commas can hold the latter."""
+    if source.delimiter == "," and not wanted:
+        return "us"
+    if wanted:
+        return "eu" if wanted in ("comma", "eu") else "us"
+    return units.style([r[c] for _, r in rows.values() for c in columns if c < len(r)], f"{source.path}: ")
+
+
+def _value(source: Source, number: int, column: int, cells: Sequence[str], style: units.Style) -> float | None:
+    """A cell's number, None for none; BadCapture for anything else. number: its line."""
+    text = cells[column] if column < len(cells) else ""
+    try:
+        return units.parse(text, style)
+    except ValueError as e:
+        raise BadCapture(f"{source.path}:{number}: {text[:40]!r} is not a number", "export the panel again") from e
+
+
+def _unit(cells: Sequence[str], found: dict[str, int]) -> str:
+    unit = cells[found["unit"]].strip().lower() if "unit" in found and found["unit"] < len(cells) else ""
+    return "%" if unit in ("pct", "percent", "%", "pct of peak") else ""
+
+
+def _sums(table: Table) -> None:
+    """SM side: its busiest sub-unit. Memory: reads and writes share one bus. Occupancy counts idle CUs too."""
+    parts = [p for p in SM_PARTS if p in table.columns]
+    if "valu.busy" in parts:  # without the vector ALU the maximum would be a guess
+        values = np.fmax.reduce([table.columns[p].values for p in parts])
+        table.columns["sm.throughput"] = Column(
+            values, "busiest sub-unit", formula=f"max({', '.join(parts)})", inputs=tuple(parts)
+        )
+    pair = ("fabric.read_throughput", "fabric.write_throughput")
+    if all(p in table.columns for p in pair):
+        total = table.columns[pair[0]].values + table.columns[pair[1]].values
+        table.columns["vram.throughput"] = Column(total, "reads + writes", formula=" + ".join(pair), inputs=pair)
+
+
+def collect(metrics: list[str]) -> str:
+    """The profile that holds every dispatch with its counters."""
+    return pmc_perf.collect(metrics)

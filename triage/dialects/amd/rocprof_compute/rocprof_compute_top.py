@@ -1,0 +1,68 @@
+"""Kernel summary of ROCm Compute Profiler / Omniperf (`pmc_kernel_top.csv`, panel 0.1): calls and total time per kernel."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from triage.capture.capture import Column, Table
+from triage.capture.source import Source
+from triage.dialects import Match, Options
+from triage.dialects.amd import rocm
+from triage.dialects.amd.rocprof_compute import pmc_perf
+from triage.dialects.tables import wide_table
+from triage.ground import units
+
+NAME = "rocprof-compute-top"
+SIGN = ("kernel",)
+TELLS = {"work": "compute", "vendor": "amd", "api": "hip"}
+TITLE = "AMD ROCm Compute Profiler / Omniperf top kernels (pmc_kernel_top.csv)"
+CAPTURE = """\
+`rocprof-compute analyze -p workloads/myapp/MI300X` writes `pmc_kernel_top.csv` into the workload folder. It ranks kernels only;
+the folder itself (see rocprof-compute) also says why they are slow.
+"""
+_SUM = re.compile(r"Sum\s*\((\w+)\)\Z", re.IGNORECASE)
+
+
+def names() -> dict[str, list[str]]:
+    """Time and calls."""
+    return {"gpu.time": ["Sum(ns)"], "frame.calls": ["Count"]}
+
+
+def _sum(headers: list[str]) -> tuple[int, str]:
+    """Position and unit of the total time, (-1, "") when there is none."""
+    return next(((i, m[1]) for i, h in enumerate(headers) if (m := _SUM.fullmatch(h))), (-1, ""))
+
+
+def recognise(source: Source) -> Match | None:
+    """Kernel_Name, Count and a sum with its unit."""
+    if source.is_folder:
+        return None
+    line, headers = wide_table.header(source)
+    name, count = wide_table.find(headers, "Kernel_Name", "KernelName"), wide_table.find(headers, "Count")
+    if not line or name < 0 or count < 0 or not _sum(headers)[1]:
+        return None
+    return Match(0.85, f"kernel summary columns (Kernel_Name, Count, Sum, ...) on line {line}")
+
+
+def read(source: Source, options: Options) -> Table:
+    """One row per kernel; raises BadCapture without rows."""
+    line, headers = wide_table.header(source)
+    name, count = wide_table.find(headers, "Kernel_Name", "KernelName"), wide_table.find(headers, "Count")
+    # `Sum(ns)`: the header states the unit
+    total, unit = _sum(headers)
+    factor = units.factor(unit, "ns")
+    wide = wide_table.read(source, line, len(headers), [count, total], [name])
+    table = Table(NAME, [source], rocm.names(wide.texts[name]), {}, first_line=wide.first_line, lines=wide.lines)
+    table.quality += wide.quality
+    table.kinds = np.full(len(table), "compute", dtype=object)
+    table.columns["gpu.time"] = Column(wide.numbers[total] * factor, headers[total], total + 1, unit, factor)
+    table.columns["frame.calls"] = Column(wide.numbers[count], headers[count], count + 1)
+    table.unmapped = [h for i, h in enumerate(headers) if h and i not in (name, count, total)]
+    return table
+
+
+def collect(metrics: list[str]) -> str:
+    """The profile that answers the question."""
+    return pmc_perf.collect(metrics)

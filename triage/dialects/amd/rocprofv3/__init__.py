@@ -1,0 +1,1 @@
+"""rocprofv3: its CSV tables, and the rocpd database."""

@@ -1,0 +1,129 @@
+"""ROCm's own database (rocprofv3 --output-format rocpd): the timeline of dispatches, copies, calls and markers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from triage.capture.capture import Column, Quality, Table
+from triage.capture.source import Source
+from triage.capture.trace_nouns import KERNEL, Trace
+from triage.dialects import Match, Options
+from triage.dialects.amd import rocm
+from triage.dialects.amd.rocprofv3 import rocprofv3_counters
+from triage.dialects.amd.rocprofv3.rocpd_tables import AXES, COPIES, DISPATCH, SEGMENTS, SYMBOL, Run, runs
+from triage.dialects.tables.database import Database, finder, is_database
+from triage.ground.errors import BadCapture, CaptureError, NotTriageable
+
+NAME = "rocpd"
+SIGN = ()
+TELLS = {"work": "compute", "vendor": "amd", "api": "hip"}
+TITLE = "AMD rocprofv3, rocpd database (timeline of devices and host)"
+CAPTURE = """\
+    rocprofv3 --hip-trace --kernel-trace --memory-copy-trace --marker-trace --output-format rocpd -- ./app
+
+writes `*_results.db`: every dispatch, copy, HIP call and ROCTx range with its times. triage tells what the GPU waited for, and
+which kernels to profile next."""
+_CELLS = ("start", "end", *AXES, *SEGMENTS.values())
+collect = rocprofv3_counters.collect
+
+
+def names() -> dict[str, list[str]]:
+    """canonical id -> column of the dispatches' table."""
+    return {
+        "gpu.time": ["end - start"],
+        "launch.block_size": ["workgroup_size_x/y/z"],
+        "launch.threads": ["grid_size_x/y/z"],
+        "launch.grid_size": ["grid_size_x/y/z / workgroup_size_x/y/z"],
+        **{metric: [column] for metric, column in {**SYMBOL, **SEGMENTS}.items()},
+        "frame.calls": ["(rows)"],
+    }
+
+
+def recognise(source: Source) -> Match | None:
+    """A SQLite file with a table of dispatches whose name begins as rocpd's does."""
+    if not is_database(source):
+        return None
+    try:
+        return Match(0.99, "a SQLite database with rocpd's tables") if runs(Database(source)) else None
+    except CaptureError:
+        return Match(0.97, "a damaged database with rocpd's tables") if b"rocpd_" in source.head else None
+
+
+def read(source: Source, options: Options) -> Table:
+    """One row per dispatch and copy; raises NotTriageable where nothing ran, BadCapture for several runs in one file."""
+    database = Database(source)
+    endings = runs(database)
+    if not endings:
+        raise BadCapture(
+            f"{source.path}: table of dispatches missing",
+            "record again with rocprofv3 --kernel-trace --output-format rocpd",
+        )
+    kinds = (DISPATCH, COPIES)
+    found = [e for e in endings if any(database.count(database.table(kind + e)) for kind in kinds)]
+    if len(found) > 1:
+        raise BadCapture(f"{source.path}: {len(found)} runs in the database", "name the files of single runs")
+    run = Run(database, (found or endings)[0])
+    if not len(run):
+        raise NotTriageable(
+            f"{source.path}: rocpd database without GPU work (no dispatches, no copies)",
+            "record again with: rocprofv3 --hip-trace --kernel-trace --memory-copy-trace --output-format rocpd -- ./app",
+        )
+    calls, keys, nest = run.calls()
+    operations, words, devices = run.operations(calls, keys)
+    # what the run's tables hold in full: rows that were left out keep their number
+    sizes = [(run.table(t), database.count(run.table(t))) for t in (DISPATCH, COPIES) if run.table(t)]
+    source.find = finder(database, _CELLS, sizes)
+    lines = np.concatenate([run.kernels["row"].to_numpy() + 1, run.copies["row"].to_numpy() + 1 + sizes[0][1]])
+    shown = {w: rocm.clean(w) for w in words}
+    labels = np.array([shown[w] for w in words], dtype=object)[operations.name]
+    table = Table(NAME, [source], labels, {}, lines=lines, paths=run.paths(calls, operations.call, nest))
+    table.trace = Trace(operations, calls, devices, [shown[w] for w in words], [""] * len(words))
+    _columns(table, run, operations.start, operations.end)
+    table.kinds = np.where(operations.kind == KERNEL, "compute", "copy").astype(object)
+    known = [run.agents[a] for a in run.kernels["agent_id"].unique().tolist() if a in run.agents]
+    if known:
+        table.device, table.arch = known[0][2], known[0][3].split(":")[0]
+    table.notes.append("rocpd: times, launch shapes and host calls without counters")
+    if len(devices) > 1:
+        table.notes.append(
+            f"work on {len(devices)} devices: {', '.join(k for k, _ in devices[:8])}; the first one's limits are used"
+        )
+    table.quality += [Quality("rows-left-out", text) for text in run.remarks]
+    return table
+
+
+def _columns(
+    table: Table,
+    run: Run,
+    start: np.ndarray[tuple[int], np.dtype[np.int64]],
+    end: np.ndarray[tuple[int], np.dtype[np.int64]],
+) -> None:
+    at = {c: i + 1 for i, c in enumerate(_CELLS)}
+    shapes = run.shapes()
+    # with a table of timestamps the rows hold none: nothing to quote, so the figures stand as read
+    for header, values in (("start", start), ("end", end)):
+        table.raw[header] = Column(values.astype(np.float64), header, 0, "ns", formula=f"{header} of the row")
+    table.columns["gpu.time"] = Column(
+        (end - start).astype(np.float64), "", unit="ns", formula="end - start", inputs=("end", "start")
+    )
+    table.raw.update({a: Column(shapes[a], a, at[a]) for a in AXES if a in shapes})
+    groups, items = (
+        [shapes[f"{what}_size_{a}"] for a in "xyz" if f"{what}_size_{a}" in shapes] for what in ("workgroup", "grid")
+    )
+    for metric, parts, inputs in (("launch.block_size", groups, AXES[:3]), ("launch.threads", items, AXES[3:])):
+        if len(parts) == 3:
+            table.columns[metric] = Column(np.prod(parts, axis=0), "", formula=" * ".join(inputs), inputs=inputs)
+    if len(groups) == len(items) == 3:
+        with np.errstate(all="ignore"):  # a last group may be partly filled, on each axis by itself
+            counts = np.prod(
+                [np.ceil(i / np.where(g > 0, g, np.nan)) for i, g in zip(items, groups, strict=True)], axis=0
+            )
+        table.columns["launch.grid_size"] = Column(
+            counts, "", formula="groups per axis, rounded up, multiplied", inputs=AXES
+        )
+    for metric, column in SEGMENTS.items():
+        if metric in shapes:
+            table.columns[metric] = Column(shapes[metric], column, at[column], "byte")
+    for metric, column in SYMBOL.items():
+        if metric in shapes:
+            table.columns[metric] = Column(shapes[metric], "", formula=f"{column} of the kernel's symbol")

@@ -1,0 +1,121 @@
+"""rocprofv3 `*_kernel_trace.csv`: one row per dispatch with times, registers, LDS and launch shape; rows are unsorted."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from triage.capture import shape
+from triage.capture.capture import Column, Table
+from triage.capture.source import Source
+from triage.dialects import Match, Options
+from triage.dialects.amd import agents, rocm
+from triage.dialects.amd.rocm_export import Export
+from triage.dialects.amd.rocprof import LAUNCH_NAMES
+from triage.dialects.amd.rocprofv3 import kernel_trace, rocprofv3_counters
+from triage.dialects.tables import wide_table
+from triage.ground.errors import BadCapture
+
+NAME = "rocprofv3-kernels"
+SIGN = ("timestamp",)
+FOLDERS = True
+TELLS = {"work": "compute", "vendor": "amd", "api": "hip"}
+TITLE = "AMD rocprofv3 kernel trace"
+CAPTURE = """\
+    rocprofv3 --kernel-trace -f csv -- ./app
+
+writes `*_kernel_trace.csv` (this table) and `*_agent_info.csv`, from which the GPU is known. Add `--pmc COUNTERS` to learn why a
+kernel is slow; the counters land in `*_counter_collection.csv`.
+"""
+ENDING = "_kernel_trace"
+_AXES = ("X", "Y", "Z")
+_NEED = ("Kernel_Name", "Start_Timestamp", "End_Timestamp")
+
+
+def names() -> dict[str, list[str]]:
+    """Time, registers, memory and launch shape."""
+    return LAUNCH_NAMES | {
+        "launch.grid_size": ["Grid_Size_X/Y/Z / Workgroup_Size_X/Y/Z"],
+        "launch.block_size": ["Workgroup_Size_X/Y/Z"],
+        "launch.threads": ["Grid_Size_X/Y/Z"],
+    }
+
+
+def recognise(source: Source) -> Match | None:
+    """Kernel name, start and end, group size per axis, no counters."""
+    if source.is_folder:  # counters, where there are any, say more than the trace
+        return None if agents.found(source, rocprofv3_counters.ENDING) else agents.folder(source, ENDING)
+    line, headers = wide_table.header(source)
+    if not line or any(wide_table.find(headers, h) < 0 for h in _NEED) or wide_table.find(headers, "Counter_Name") >= 0:
+        return None
+    # rocprof-compute's tables have the same three, but neither sizes per axis nor the kind of record
+    if wide_table.find(headers, "Workgroup_Size_X") < 0 and wide_table.find(headers, "Kind") < 0:
+        return None
+    return Match(0.88, f"kernel dispatches with start and end (Kernel_Name, Start_Timestamp, ...) on line {line}")
+
+
+def read(source: Source, options: Options) -> Table:
+    """The dispatches in file order; raises BadCapture for a header without rows."""
+    folder, source = source, agents.only(source, ENDING)
+    line, headers = wide_table.header(source)
+    # a file named by --dialect, or cut: without times a trace is nothing
+    if lost := [h for h in _NEED if wide_table.find(headers, h) < 0]:
+        raise BadCapture(f"{source.path}: column {lost[0]} missing", "export again")
+    roles = {r: c for r, c in wide_table.roles(headers, rocm.ROLES).items() if r not in ("duration", "dispatch")}
+    axes = {
+        f"{what}_{a}": c
+        for what in ("Workgroup_Size", "Grid_Size")
+        for a in _AXES
+        if (c := wide_table.find(headers, f"{what}_{a}")) >= 0
+    }
+    # timestamps as text: as float64 they would lose their last digits; ids are names
+    ids = {h: c for h in ("Agent_Id", "Correlation_Id") if (c := wide_table.find(headers, h)) >= 0}
+    text = [*(roles[r] for r in ("name", "start", "end")), *ids.values()]
+    numeric = [c for r, c in roles.items() if r not in ("name", "start", "end")] + list(axes.values())
+    style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
+    wide = wide_table.read(source, line, len(headers), numeric, text, style=style)
+    shown = rocm.names(wide.texts[roles["name"]])
+    shape.alike(source, {headers[roles[r]]: wide.texts[roles[r]] for r in ("start", "end") if r in roles}, wide.line)
+    table = Table(NAME, [source], shown, {}, first_line=wide.first_line, lines=wide.lines)
+    table.quality += wide.quality
+    export = Export(source)
+    for role, c in roles.items():
+        if role in ("start", "end"):
+            export.roles[role] = Column(rocm.stamps(wide.texts[c]), headers[c], c + 1, "ns")
+        elif role != "name":
+            export.roles[role] = Column(wide.numbers[c], headers[c], c + 1)
+    rocm.add_time(table, export, wide.texts[roles["start"]], wide.texts[roles["end"]])
+    _shape(table, {name: Column(wide.numbers[c], headers[c], c + 1) for name, c in axes.items()})
+    agents.add(table, export, source, ENDING)
+    table.trace = kernel_trace.trace(
+        source, ENDING, wide.texts[roles["start"]], wide.texts[roles["end"]], shown,
+        *(wide.texts[ids[h]] if h in ids else None for h in ("Agent_Id", "Correlation_Id")),
+    )  # fmt: skip
+    table.unmapped = [h for i, h in enumerate(headers) if h and i not in (*numeric, *text)]
+    return agents.under(folder, rocm.finish(table, export, options, names()))
+
+
+def _shape(table: Table, axes: dict[str, Column]) -> None:
+    """Group size, work-items and groups from the sizes per axis (the grid counts work-items)."""
+    for what, metric in (("Workgroup_Size", "launch.block_size"), ("Grid_Size", "launch.threads")):
+        parts = [axes[n] for a in _AXES if (n := f"{what}_{a}") in axes]
+        if not parts:
+            continue
+        formula = " * ".join(p.header for p in parts)
+        values = np.prod([p.values for p in parts], axis=0)
+        table.columns[metric] = Column(values, formula, formula=formula, inputs=tuple(p.header for p in parts))
+    pairs = [
+        (axes[f"Grid_Size_{a}"], axes[f"Workgroup_Size_{a}"])
+        for a in _AXES
+        if {f"Grid_Size_{a}", f"Workgroup_Size_{a}"} <= set(axes)
+    ]
+    if pairs:
+        with np.errstate(all="ignore"):  # a last group may be partly filled, on each axis by itself
+            values = np.prod([np.ceil(g.values / np.where(w.values > 0, w.values, np.nan)) for g, w in pairs], axis=0)
+        formula = " * ".join(f"ceil({g.header} / {w.header})" for g, w in pairs)
+        table.columns["launch.grid_size"] = Column(values, formula, formula=formula, inputs=tuple(axes))
+    table.raw.update({c.header: c for c in axes.values()})
+
+
+def collect(metrics: list[str], arch: str = "") -> str:
+    """The counter run that answers the question."""
+    return rocprofv3_counters.collect(metrics, arch)

@@ -1,0 +1,80 @@
+"""What a dialect module is: the attributes it has, what its functions take and return."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from inspect import signature
+from typing import Protocol, runtime_checkable
+
+from triage.capture.capture import Table
+from triage.capture.source import Source
+
+TEXTS = ("NAME", "TITLE", "CAPTURE")
+FUNCTIONS = ("recognise", "read", "names")
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """How sure a dialect is (0-1) that a source is its own, and the evidence in words."""
+
+    score: float
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Reading options of the user.
+
+    mapping: header -> canonical id. events: path of a companion events file. decimal: `comma` or `eu` for decimal
+    commas, anything else for points, "" to decide by the values. device: GPU the user named, whose sizes stand in for
+    those that an export lacks.
+    """
+
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    events: str = ""
+    decimal: str = ""
+    device: str = ""
+
+
+class Dialect(Protocol):
+    """The interface of a dialect module."""
+
+    NAME: str
+    TITLE: str
+    CAPTURE: str
+
+    def recognise(self, source: Source) -> Match | None:
+        """Match if the source is an export of this tool, None if not; CaptureError if it is not even text."""
+
+    def read(self, source: Source, options: Options) -> Table:
+        """The source as a table in canonical units; raises BadCapture, NotTriageable."""
+
+    def names(self) -> dict[str, list[str]]:
+        """canonical id -> names in this tool, for all metrics it can export."""
+
+
+@runtime_checkable
+class Collects(Protocol):
+    """A dialect whose tool can be asked for single metrics."""
+
+    def collect(self, metrics: list[str]) -> str:
+        """The command or menu path that collects these canonical metrics."""
+
+
+def missing_parts(module: object) -> list[str]:
+    """Attributes that keep a module from being a dialect: absent, or of the wrong type."""
+    texts = [name for name in TEXTS if not isinstance(getattr(module, name, None), str)]
+    return texts + [name for name in FUNCTIONS if not callable(getattr(module, name, None))]
+
+
+def collector(dialect: Dialect, arch: str = "") -> Callable[[list[str]], str] | None:
+    """The dialect's `collect`, None if its tool cannot be asked for metrics.
+
+    arch: of the GPU, for tools whose counters have other names on other generations: their `collect` takes it.
+    """
+    if not isinstance(dialect, Collects):
+        return None
+    collect: Callable[..., str] = dialect.collect
+    return partial(collect, arch=arch) if "arch" in signature(collect).parameters else collect

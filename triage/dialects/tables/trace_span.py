@@ -1,0 +1,13 @@
+"""The span of a trace: from the first start to the last end of its records."""
+
+from __future__ import annotations
+
+from triage.capture.arrays import Floats
+
+MAX_RECORD_NS = 3.2e16  # a year: no kernel runs that long
+
+
+def span(start: Floats, took: Floats) -> float | None:
+    """ns from the first start to the last end; None without a plausible record."""
+    good = (start >= 0) & (start < 1e19) & (took >= 0) & (took < MAX_RECORD_NS)
+    return float((start[good] + took[good]).max() - start[good].min()) if good.any() else None
