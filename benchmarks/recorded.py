@@ -20,7 +20,7 @@ the tables of 40 columns are checked: every cell against pandas, 10,000 workload
 evaluation of the rules without engine or signatures.
 
 The baseline is `pandas.read_csv` of the same file with its C engine. From pandas 3.1 on it parses on all cores;
-triage then does too. Design decisions: [docs/decisions.md](../docs/decisions.md#performance).
+triage then does too. Design decisions: [docs/decisions.md](../docs/decisions.md#reading-as-fast-as-pandas).
 
 Other programs here: `ground_truth.py` (known-cause CUDA kernels), `hard.py` (fuzzing and faults), `reports.py` (Nsight
 Compute reports against their raw page), `simulated_kernels.py` (synthetic kernels with known causes), `occupancy_sweep.py`,
