@@ -10,8 +10,8 @@ from triage.capture.capture import Capture
 from triage.derive import View
 from triage.diagnosis.diagnosis_result import Diagnosis, Part
 from triage.diagnosis.outcomes import Outcomes
-from triage.document.entries import CaptureEntry, FrameEntry, FramesEntry, LimiterEntry, QualityEntry
-from triage.document.numbers import number
+from triage.document.entries import VERDICT_CLASSES, CaptureEntry, FrameEntry, FramesEntry, LimiterEntry, QualityEntry
+from triage.document.numbers import number, numbers
 from triage.findings.timeline_entries import kernels, timelines
 from triage.ground.limiters import CLASSES
 
@@ -62,6 +62,7 @@ def frame(d: Diagnosis, outcomes: Sequence[Outcomes]) -> FrameEntry:
         "findings_total": d.total,
         "findings_listed": len(d.order),
         "notes": list(d.notes),
+        "time_by_verdict": _time_by_verdict(d),
         "unjudged_ns": number(sum(dark), 3),
         "unjudged_collect": ask or None,
         "collect_all": _at_once(outcomes),
@@ -84,6 +85,14 @@ def _limiters(d: Diagnosis) -> list[LimiterEntry]:
         {"limiter_class": name, "self_ns": number(ns, 3), "share": number(ns / total) if total > 0 else None}
         for name, ns in sorted(times.items(), key=lambda kv: (-kv[1], kv[0]))
     ]
+
+
+def _time_by_verdict(d: Diagnosis) -> dict[str, float | None]:
+    """Self time by verdict; the sums add up to that of all workloads."""
+    times = np.zeros(len(VERDICT_CLASSES))
+    for part in d.parts:
+        times += np.bincount(part.verdict, np.nan_to_num(part.capture.self_ns), len(VERDICT_CLASSES))
+    return dict(zip(VERDICT_CLASSES, numbers(times, 3), strict=True))
 
 
 def _sides(view: View) -> list[str]:
