@@ -145,7 +145,7 @@ def test_the_command_prints_both_figures_and_why(tmp_path: Path) -> None:
     doc = json.loads(run("diagnose", path, "-f", "json").stdout)
     assert doc["workloads"][0]["second_opinion"][0]["verdict"] == "root"
     nothing = details(tmp_path / "y.csv", sol(5, 5), [], 16)
-    assert "said nothing" in run("agree", nothing).stdout
+    assert "No rule results of the profiler" in run("agree", nothing).stdout
 
 
 def test_what_nobody_measured_is_not_ruled_out_by_other_evidence(tmp_path: Path) -> None:
