@@ -87,14 +87,14 @@ def test_a_number_of_the_method_is_one_place(home: Path) -> None:
     assert "85" in printed_by(home, "explain", "high-sol")  # the rules
     parts = opened(printed_by(home, "diagnose", SAMPLE, "-f", "html"))
     assert parts["core"]["marks"] == [60, 85]  # the charts
-    assert "above 85 %: remove work" in parts["more"]["bandText"]  # the words
+    assert "above 85 %: cut work" in parts["more"]["bandText"]  # the words
 
 
 def test_the_wording_of_a_limiter_class_is_one_place(home: Path) -> None:
-    replaced(home / "triage/ground/limiters.py", '"latency-bound: no unit is busy"', '"bound by waiting"')
+    replaced(home / "triage/ground/limiters.py", 'f"latency-bound: no unit above {_LOW}"', '"bound by waiting"')
     assert "Bound by waiting" in printed_by(home, "diagnose", SAMPLE, "-f", "json")
     page = printed_by(home, "diagnose", SAMPLE, "-f", "html")
-    assert "latency-bound: no unit is busy" not in f"{page} {opened(page)}".lower()
+    assert "latency-bound: no unit above" not in f"{page} {opened(page)}".lower()
 
 
 @pytest.mark.parametrize("name", dialects.dialects())

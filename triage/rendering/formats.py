@@ -7,11 +7,14 @@ CSV, JUnit and the terminal report are built by code, because templates cannot g
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from triage.document.bundle import Bundle
 from triage.ground.errors import ReportError
 from triage.rendering import declared
 from triage.rendering.findings_csv import Write, findings
+
+if TYPE_CHECKING:
+    from triage.document.bundle import Bundle  # imports NumPy, which --help does not need
 
 BUILT_IN = {"terminal": ".txt", "json": ".json", "csv": ".csv", "junit": ".xml"}  # format -> suffix of its files
 

@@ -154,7 +154,7 @@ def trend(doc: Line, format: str, full: bool = False) -> str:
     head = names.get(doc["of"]) or (doc["what"] if doc["of"] == "marker" else f"{doc['what']} ({doc['of']})")
     said = (
         f"{head}: {time(points[-1]['ns'])}{saving} at {points[-1]['build']['revision'][:12]}, "
-        f"{_span([p['ns'] for p in points])} over {plural(len(points), 'build')}."
+        f"range {_span([p['ns'] for p in points])} over {plural(len(points), 'build')}."
         if points
         else f"{head}: no durations."
     )
