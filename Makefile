@@ -40,6 +40,7 @@ lint: $(BIN)/triage  ## ruff, mypy --strict, the import contract, and commit sub
 	$(BIN)/ruff format --check triage tests benchmarks docs
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tests/commit_subjects.py
 
 docs: $(BIN)/triage  ## write the generated pages (rules, causes, metrics, cli ...) into docs/; git ignores them
 	$(BIN)/python docs/generate.py

@@ -109,11 +109,11 @@ def test_removing_a_column_never_makes_a_rule_silent(tmp_path: Path) -> None:
             assert still - fired <= overruled, f"without {column}: {sorted(still - fired)} fire anew"
 
 
-@pytest.mark.parametrize("format", ["json", "csv", "junit", "markdown", "jira", "html", "terminal"])
-def test_same_input_same_bytes(tmp_path: Path, format: str) -> None:
+@pytest.mark.parametrize("fmt", ["json", "csv", "junit", "markdown", "jira", "html", "terminal"])
+def test_same_input_same_bytes(tmp_path: Path, fmt: str) -> None:
     path = generic(tmp_path / "a.csv", rows(12))
-    one = run("diagnose", path, "-f", format, env={"PYTHONHASHSEED": "1"})
-    two = run("diagnose", path, "-f", format, env={"PYTHONHASHSEED": "2"})
+    one = run("diagnose", path, "-f", fmt, env={"PYTHONHASHSEED": "1"})
+    two = run("diagnose", path, "-f", fmt, env={"PYTHONHASHSEED": "2"})
     assert one.returncode == 0, one.stderr
     assert one.stdout == two.stdout
     assert one.stdout

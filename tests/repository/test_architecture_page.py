@@ -104,12 +104,12 @@ def test_facts_that_a_dialect_declares_are_known_to_rules(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["slack.txt", "ticketing.md", "comparison.md", "jira-like.md"])
 def test_a_format_is_one_template_whatever_its_name(home: Path, name: str) -> None:
-    format = name.split(".")[0]
+    fmt = name.split(".")[0]
     (home / "reports" / f"{name}.j2").write_text("{# escape: text #}\n{{ summary.headline | prose }}\n", "utf-8")
-    assert format in printed_by(home, "list", "formats")
-    assert format in " ".join(printed_by(home, "diagnose", "--help").split())
-    assert printed_by(home, "diagnose", SAMPLE, "-f", format).strip().endswith(".")
-    printed_by(home, "batch", SAMPLE, "-o", "out", "-f", format)
+    assert fmt in printed_by(home, "list", "formats")
+    assert fmt in " ".join(printed_by(home, "diagnose", "--help").split())
+    assert printed_by(home, "diagnose", SAMPLE, "-f", fmt).strip().endswith(".")
+    printed_by(home, "batch", SAMPLE, "-o", "out", "-f", fmt)
     assert [p.name.partition(".")[2] for p in (home / "out" / "reports").iterdir()] == [name.split(".", 1)[1]]
 
 
