@@ -37,8 +37,8 @@ def rows(n: int, seed: int = 0) -> list[dict[str, Any]]:
     [
         ("empty.csv", b"", "empty"), ("blank.csv", b"\n\n  \n", "empty"), ("picture.csv", b"\x89PNG\r\n\x1a\n" + bytes(200), "PNG picture"),
         ("binary.csv", bytes(range(256)) * 20, "binary"), ("header.csv", b"name,gpu.time [ms],sm.throughput [%]\n", "no rows"),
-        ("half.csv", b"name,gpu.time [ms],sm.throughput [%]\nfoo", "cut off"), ("prose.csv", b"Dear all, please find attached\nthe numbers", "no dialect"),
-        ("unknown.csv", b"alpha,beta\n1,2\n", "no dialect"), ("unit.csv", b"name,gpu.time [furlong],sm.throughput [%]\nA,1,2\n", "furlong"),
+        ("half.csv", b"name,gpu.time [ms],sm.throughput [%]\nfoo", "cut off"), ("prose.csv", b"Dear all, please find attached\nthe numbers", "unknown format"),
+        ("unknown.csv", b"alpha,beta\n1,2\n", "unknown format"), ("unit.csv", b"name,gpu.time [furlong],sm.throughput [%]\nA,1,2\n", "furlong"),
         ("wrong-unit.csv", b"name,gpu.time [byte],sm.throughput [%]\nA,1,2\n", "gpu.time [byte]"),
         ("damaged.csv.gz", b"\x1f\x8b\x08\x00broken", "gz"), ("zip.csv", b"PK\x03\x04" + bytes(50), "ZIP"),
     ],
