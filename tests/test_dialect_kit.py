@@ -38,6 +38,8 @@ def samples(name: str, folder: Path) -> list[Path]:
         return [folder / file]
     beside = sorted((SAMPLES / name).iterdir())
     aside = companions(p.name for p in beside) | {"ORIGIN.txt"}
+    if name == "intel-stalls":
+        aside.add("out.4711.csv")  # the kernels' times of the same run, which intel-pti reads
     return [p for p in beside if p.name not in aside and p.suffix != ".py"]
 
 

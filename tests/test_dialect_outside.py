@@ -47,10 +47,11 @@ def test_the_page_runs_as_printed(home: Path) -> None:
     assert "Lighting" in diagnosis
 
 
-def test_without_the_option_the_export_is_unknown(home: Path) -> None:
-    p = inside(home, "diagnose", "frame.flens")
-    assert p.returncode == 2
-    assert "frame.flens: unknown format (first columns: '# Framelens 3.1" in p.stderr
+def test_without_the_option_the_columns_are_guessed(home: Path) -> None:
+    p = inside(home, "facts", "frame.flens")
+    assert p.returncode == 0
+    assert "dialect   generic (" in p.stdout
+    assert "2 columns were not read: 'core', 'notes'" in p.stdout
 
 
 def test_the_kit_names_problems_and_fails(home: Path) -> None:
