@@ -75,7 +75,8 @@ class Trace:
 
     devices: (key, name or None) in the order that Operations.device counts in. names: of operations; functions: what a
     profiler of single kernels calls each, "" where that is not known. command: (function, launches to skip before it) ->
-    how to profile one launch.
+    how to profile one launch. grace: ns after a call's return in which its work is still being launched, after which it
+    is queued; None where the rest of a gap is the launch's whatever it lasts.
     """
 
     operations: Operations
@@ -84,6 +85,7 @@ class Trace:
     names: list[str]
     functions: list[str]
     command: Callable[[str, int], str] | None = None
+    grace: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

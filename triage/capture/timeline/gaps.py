@@ -92,7 +92,7 @@ def find(trace: Trace, start: Indices, end: Indices, ended_by: Indices) -> Gaps:
         mine = rest[low:high]
         a, b = np.searchsorted(sorted_threads, [thread[low], thread[low] + 1])
         rows = by_thread[a:b]
-        led[mine] = _take(pieces, mine, start[mine], end[mine], calls.start[call[mine]], copying[mine], trace, rows)
+        led[mine] = _take(pieces, mine, start[mine], end[mine], call[mine], copying[mine], trace, rows)
     return Gaps(start, end, ended_by, led, {k: v for k, v in pieces.items() if v.any()})
 
 
@@ -101,18 +101,18 @@ def _take(
     mine: Indices,
     start: Indices,
     end: Indices,
-    begun: Indices,
+    call: Indices,
     copying: Masks,
     trace: Trace,
     rows: Indices,
 ) -> Codes:
-    """Enter the pieces of one thread's gaps; the classes that led them. begun: when the launching call began."""
+    """Enter the pieces of one thread's gaps; the classes that led them. call: the launching calls."""
     calls = trace.calls
     kind = calls.kind[rows]
     steps = Steps(calls.start[rows], calls.end[rows], kind, HOST)
     extra = rows[calls.name[rows] < 0]  # overhead that the profiler reports beside the calls
     beside = Steps(calls.start[extra], calls.end[extra], calls.kind[extra], HOST)
-    begun = np.clip(begun, start, end)
+    begun = np.clip(calls.start[call], start, end)
 
     def put(kind: int, ns: Indices) -> None:
         if kind not in pieces:
@@ -124,11 +124,16 @@ def _take(
         put(k, ns)
         left = left - ns
     put(HOST, left)
-    left = end - begun
-    for k, ns in beside.spent(begun, end).items():
+    # submitted work starts at once, or waits for something else
+    reached = end if trace.grace is None else np.clip(calls.end[call] + trace.grace, begun, end)
+    waiting = end - reached
+    left = reached - begun
+    for k, ns in beside.spent(begun, reached).items():
         put(k, ns)
         left = left - ns
     put(LAUNCH, np.where(copying, 0, left))
     put(MEMCPY, np.where(copying, left, 0))
+    put(QUEUED, waiting)
     running = begun <= start  # the launching call was under way already
-    return np.where(running, np.where(copying, MEMCPY, LAUNCH), steps.at(start)).astype(np.int8)
+    led = np.where(running, np.where(copying, MEMCPY, LAUNCH), steps.at(start))
+    return np.where(2 * waiting > end - start, QUEUED, led).astype(np.int8)
