@@ -12,7 +12,7 @@ from triage.diagnosis.diagnosis_result import Diagnosis, Part
 from triage.diagnosis.outcomes import Outcomes
 from triage.document.entries import CaptureEntry, FrameEntry, FramesEntry, LimiterEntry, QualityEntry
 from triage.document.numbers import number
-from triage.findings.timeline_entries import kernels, timelines
+from triage.findings.timeline_entries import kernels, operators, timelines
 from triage.ground.limiters import CLASSES
 
 
@@ -67,6 +67,7 @@ def frame(d: Diagnosis, outcomes: Sequence[Outcomes]) -> FrameEntry:
         "collect_all": _at_once(outcomes),
         "timeline": timelines(d.parts),
         "kernels": kernels(d.parts),
+        "operators": operators(d.parts),
     }
 
 

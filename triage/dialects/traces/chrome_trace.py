@@ -11,7 +11,7 @@ from triage.capture.capture import Column, Quality, Table
 from triage.capture.source import Source
 from triage.capture.trace_nouns import COPY, KERNEL, SET, Trace
 from triage.dialects import Match, Options
-from triage.dialects.traces import chrome_refusals, kineto
+from triage.dialects.traces import chrome_refusals, kineto, kineto_operators
 from triage.dialects.traces.json_rows import JsonRows
 from triage.dialects.traces.kineto import Columns
 from triage.ground.phrasing import plural
@@ -33,7 +33,7 @@ CAPTURE = """\
 writes `log/*.pt.trace.json`, one per process; packed (`.json.gz`) is fine. `prof.export_chrome_trace("trace.json.gz")` writes
 the same. With `record_shapes=True` triage knows the operations behind the kernels; `with_stack=True` slows the host down."""
 _HEAD_RE = re.compile(r'"traceEvents"\s*:|"schemaVersion"\s*:.*"deviceProperties"\s*:', re.DOTALL)
-_ARRAY_RE = re.compile(r'\s*\[\s*\{[^{}\[\]]{0,4000}"ph"\s*:', re.DOTALL)
+_ARRAY_RE = re.compile(r'\[\s*\{[^\[\]]{0,4000}"ph"\s*:', re.DOTALL)
 # a launch call that returned so long before its kernel began had done its part
 GRACE_NS = 100_000
 _PRODUCTS = {
@@ -63,7 +63,7 @@ def recognise(source: Source) -> Match | None:
             return Match(0.95, "JSON with traceEvents")
         if re.match(r'\{\s*"rocprofiler-sdk-tool"', head):
             return Match(0.95, "JSON of rocprofv3")
-    elif _ARRAY_RE.match(head):
+    elif head.startswith("[") and _ARRAY_RE.match(head):
         return Match(0.9, "a JSON array of trace events")
     return None
 
@@ -85,6 +85,8 @@ def read(source: Source, options: Options) -> Table:
     table = Table(NAME, [source], np.array(words, dtype=object)[operations.name], {})
     table.tells = {"vendor": "amd", "api": "hip"} if amd else {"vendor": "nvidia", "api": "cuda"}
     table.trace = Trace(operations, calls, devices, words, functions, None if amd else profile, GRACE_NS)
+    table.trace.operators = kineto_operators.operators(columns, calls, operations)
+    table.trace.steps, table.trace.loading = kineto.ranges(columns)
     _columns(table, columns, sms, device)
     table.kinds = np.where((operations.kind == COPY) | (operations.kind == SET), "copy", "compute").astype(object)
     named = [name for _, name in devices if name]

@@ -19,9 +19,7 @@ from triage.capture.trace_nouns import (
     COPY,
     FROM_DEVICE,
     KERNEL,
-    LAUNCH,
     LOAD,
-    MEMCPY,
     ON_DEVICE,
     OTHER_WAY,
     PROFILER,
@@ -173,8 +171,7 @@ def operations(columns: Columns, calls: Calls, found: Indices, devices: Indices)
 def calls(columns: Columns) -> tuple[Calls, Indices]:
     """(calls and overhead, the call of each row of work or -1).
 
-    A row of work finds its call by the correlation of its process, and only without one by the operator both name.
-    Overhead has no thread: it counts for each that starts work.
+    A row of work finds its call by the correlation inside its process. Overhead has no thread: it counts for each that starts work.
     """
     words = list(columns.names)
     kinds = np.array([class_of(w) for w in words] or [0], dtype=np.int8)
@@ -183,20 +180,11 @@ def calls(columns: Columns) -> tuple[Calls, Indices]:
     name = np.array(side[6], dtype=np.int64)
     thread = _numbered(side[3])
     by_id: dict[tuple[int, int], int] = {}
-    by_operator: dict[tuple[int, int], int] = {}
     for i in sorted(range(len(start)), key=lambda i: (int(start[i]), -int(end[i]))):
-        process, correlation, external = columns.calls[i][2], columns.calls[i][4], columns.calls[i][5]
+        process, correlation = columns.calls[i][2], columns.calls[i][4]
         if correlation > 0:
             by_id.setdefault((process, correlation), i)
-        elif external > 0 and kinds[name[i]] in (LAUNCH, MEMCPY):
-            by_operator.setdefault((process, external), i)
-    found = np.array(
-        [
-            by_id.get((w[3], w[6]), -1) if w[6] > 0 else by_operator.get((w[3], w[7]), -1)
-            for w in columns.work
-        ],
-        dtype=np.int64,
-    )  # fmt: skip
+    found = np.array([by_id.get((w[3], w[6]), -1) if w[6] > 0 else -1 for w in columns.work], dtype=np.int64)
     starters = np.unique(thread[found[found >= 0]])
     extra, beyond = nanoseconds([o[0] for o in columns.overhead], [o[1] for o in columns.overhead])
     sort = np.array([o[2] for o in columns.overhead], dtype=np.int8)
@@ -210,6 +198,17 @@ def calls(columns: Columns) -> tuple[Calls, Indices]:
         words,
     )
     return made, found
+
+
+def ranges(columns: Columns) -> tuple[list[tuple[str, int]], tuple[Indices, Indices] | None]:
+    """(name and ns of the profiler's steps, starts and ends of waits for a data loader or None)."""
+    words = list(columns.names)
+    start, end = nanoseconds([r[0] for r in columns.ranges], [r[1] for r in columns.ranges])
+    name = [words[r[4]] for r in columns.ranges]
+    steps = [(n, int(e - s)) for n, s, e in zip(name, start, end, strict=True) if n.startswith("ProfilerStep#")]
+    loads = np.flatnonzero(["DataLoader" in n for n in name])
+    loads = loads[np.argsort(start[loads], kind="stable")]
+    return steps, (start[loads], end[loads]) if len(loads) else None
 
 
 def shapes(columns: Columns) -> dict[str, Floats]:
