@@ -58,7 +58,13 @@ def work(name: str, arguments: dict[str, Any]) -> Work:
     shown = ", ".join("×".join(map(str, dims)) for dims, _ in tensors[:4])
     largest = max(tensors, key=lambda t: math.prod(t[0]))[1]
     known = _FORMULAS.get(kind, lambda _name, _tensors, _plain: None)(name, tensors, _texts(arguments.get("plain")))
-    return Work(kind, largest, shown, *known) if known else Work(kind, largest, shown)
+    if known is None:
+        return Work(kind, largest, shown)
+    if kind == "matmul":  # the bias may have any shape
+        _, _, batch, m, n, k = known
+        front = f"{batch}×" if batch > 1 else ""
+        shown = f"{front}{m}×{k}, {front}{k}×{n}"
+    return Work(kind, largest, shown, *known)
 
 
 def size_of(type_: str) -> int:
