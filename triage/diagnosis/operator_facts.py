@@ -27,7 +27,9 @@ HALF = ("BFloat16", "Half")
 PRODUCTS = ("matmul", "convolution", "moe", "attention")
 _FP32_RE = re.compile(r"sgemm|scudnn|ffma|(?:^|_)fp32(?:_|$)|f32f32_f32f32", re.IGNORECASE)
 _TENSOR_RE = re.compile(r"tf32|s1688|s16816|h16816|s884|h884|tensorop|xf32", re.IGNORECASE)
-_LAYOUT_RE = re.compile(r"nchwToNhwc|nhwcToNchw|nchw2nhwc|nhwc2nchw|batched_transpose|transpose_readWrite", re.IGNORECASE)
+_LAYOUT_RE = re.compile(
+    r"nchwToNhwc|nhwcToNchw|nchw2nhwc|nhwc2nchw|batched_transpose|transpose_readWrite", re.IGNORECASE
+)
 
 
 def operator_facts(trace: Trace, peaks: Peaks | None, frame_ns: float) -> Facts:
@@ -100,12 +102,23 @@ def _written_out(operators: Sequence[Operator]) -> list[Operator]:
 def _misaligned(o: Operator) -> bool:
     """True for 16-bit products whose rows are no whole number of 16 bytes."""
     half = o.type.removeprefix("c10::") in HALF
-    return half and o.kind == "matmul" and o.m * o.batch > 1 and bool(o.n % ALIGNED or o.k % ALIGNED) and _long(o, LONG_CALL_NS) and not _memory_bound(o)
+    return (
+        half
+        and o.kind == "matmul"
+        and o.m * o.batch > 1
+        and bool(o.n % ALIGNED or o.k % ALIGNED)
+        and _long(o, LONG_CALL_NS)
+        and not _memory_bound(o)
+    )
 
 
 def _behind_neighbours(o: Operator, shaped: Iterable[Operator]) -> float:
     """Part of a product's time above that at the rate of aligned products of its type."""
-    rates = [_rate(n) for n in shaped if n.kind == "matmul" and n.type == o.type and n.n and not (n.n % ALIGNED or n.k % ALIGNED)]
+    rates = [
+        _rate(n)
+        for n in shaped
+        if n.kind == "matmul" and n.type == o.type and n.n and not (n.n % ALIGNED or n.k % ALIGNED)
+    ]
     best = max(rates, default=0.0)
     return max(0.0, 1 - _rate(o) / best) if best else 0.1
 
@@ -158,7 +171,11 @@ def _roofs(shaped: Sequence[Operator], peaks: Peaks, frame_ns: float) -> Facts:
             return (o.bytes or 0.0) * o.calls / o.ns / (bandwidth / 1e9 if bandwidth else 1.0)
 
         # data that a cache may hold say nothing of DRAM
-        moving = [o for o in moving if (o.bytes or 0.0) > 4 * max(peaks.l3_bytes or 0.0, peaks.l2_bytes or 0.0) or (o.bytes or 0.0) > 1 << 29]
+        moving = [
+            o
+            for o in moving
+            if (o.bytes or 0.0) > 4 * max(peaks.l3_bytes or 0.0, peaks.l2_bytes or 0.0) or (o.bytes or 0.0) > 1 << 29
+        ]
         slow = [o for o in moving if speed(o) < 0.6]
         out["operators.elementwise_excess"] = (
             sum(o.ns * (1 - speed(o) / 0.8) for o in slow) / frame_ns,
@@ -177,13 +194,23 @@ def _share(operators: Sequence[Operator], frame_ns: float) -> tuple[float, str]:
 
 
 def _named(operators: Sequence[Operator]) -> str:
-    shown = [f"{_title(o)}: {show(float(o.ns), 'ns')} in {o.calls:,}" for o in sorted(operators, key=lambda o: -o.ns)[:3]]
+    shown = [
+        f"{_title(o)}: {show(float(o.ns), 'ns')} in {o.calls:,}" for o in sorted(operators, key=lambda o: -o.ns)[:3]
+    ]
     more = f"; {len(operators) - 3} more" if len(operators) > 3 else ""
     return "; ".join(shown) + more if shown else "none"
 
 
 def _title(o: Operator) -> str:
     """`aten::addmm 5185×1024×4096 bf16`."""
-    short = {"BFloat16": "BF16", "Half": "FP16", "float": "FP32", "Float": "FP32"}.get(o.type.removeprefix("c10::"), o.type)
-    dims = f"{o.batch}×{o.m}×{o.n}×{o.k}" if o.batch > 1 else f"{o.m}×{o.n}×{o.k}" if o.k and o.kind == "matmul" else o.dims[:40]
+    short = {"BFloat16": "BF16", "Half": "FP16", "float": "FP32", "Float": "FP32"}.get(
+        o.type.removeprefix("c10::"), o.type
+    )
+    dims = (
+        f"{o.batch}×{o.m}×{o.n}×{o.k}"
+        if o.batch > 1
+        else f"{o.m}×{o.n}×{o.k}"
+        if o.k and o.kind == "matmul"
+        else o.dims[:40]
+    )
     return " ".join(filter(None, (o.name, dims, short)))

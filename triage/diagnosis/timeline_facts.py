@@ -39,7 +39,10 @@ def timeline_facts(t: Timeline, frame_ns: float) -> Facts:
         "timeline.pageable": (total(lambda d: d.pageable_copies), "copies with pageable host memory"),
         "timeline.small_copies": (total(lambda d: d.small_copies), "host-device copies below 64 KiB"),
         "timeline.bus_alone": (bus / frame_ns, _each(devices, lambda d: d.exposed_ns)),
-        "timeline.exposed_comm": (total(lambda d: d.exposed_comm_ns) / frame_ns, _each(devices, lambda d: d.exposed_comm_ns)),
+        "timeline.exposed_comm": (
+            total(lambda d: d.exposed_comm_ns) / frame_ns,
+            _each(devices, lambda d: d.exposed_comm_ns),
+        ),
         "timeline.comm_hideable": (
             total(lambda d: min(d.exposed_comm_ns, d.compute_ns - (d.comm_ns - d.exposed_comm_ns))) / frame_ns,
             "the shorter of exposed communication and compute beside none",

@@ -18,8 +18,25 @@ METRICS = (
     _share("misaligned_excess", "Misaligned products, excess", "their time above the rate of aligned products"),
     _share("memory_bound", "Memory-bound products", "products whose least bytes outweigh their FLOPs"),
     _share("product_excess", "Slow products", "16-bit products below half of their roof, time above 70 % of it"),
-    Metric("operators.product_roof", "ratio", "Longest product, of its roof", "high", "FLOP rate of the longest 16-bit product over its roof"),
+    Metric(
+        "operators.product_roof",
+        "ratio",
+        "Longest product, of its roof",
+        "high",
+        "FLOP rate of the longest 16-bit product over its roof",
+    ),
     _share("elementwise", "Elementwise operators", "elementwise, normalising and copying operators"),
-    Metric("operators.elementwise_calls", "count", "Elementwise calls", "low", "Calls of elementwise, normalising and copying operators", bounded=False),
-    _share("elementwise_excess", "Slow elementwise operators", "elementwise operators below 60 % of the DRAM peak, time above 80 % of it"),
+    Metric(
+        "operators.elementwise_calls",
+        "count",
+        "Elementwise calls",
+        "low",
+        "Calls of elementwise, normalising and copying operators",
+        bounded=False,
+    ),
+    _share(
+        "elementwise_excess",
+        "Slow elementwise operators",
+        "elementwise operators below 60 % of the DRAM peak, time above 80 % of it",
+    ),
 )

@@ -85,8 +85,20 @@ METRICS = (
         "low",
         "Share of the devices' span in collective kernels beyond the time of the last device",
     ),
-    Metric("timeline.exposed_comm", "ratio", "Exposed communication", "low", "Share of the devices' span in NCCL or RCCL kernels with no other kernel"),
-    Metric("timeline.comm_hideable", "ratio", "Hideable communication", "low", "Share of the devices' span that communication and compute would share if they overlapped perfectly"),
+    Metric(
+        "timeline.exposed_comm",
+        "ratio",
+        "Exposed communication",
+        "low",
+        "Share of the devices' span in NCCL or RCCL kernels with no other kernel",
+    ),
+    Metric(
+        "timeline.comm_hideable",
+        "ratio",
+        "Hideable communication",
+        "low",
+        "Share of the devices' span that communication and compute would share if they overlapped perfectly",
+    ),
     Metric(
         "timeline.collectives",
         "ratio",

@@ -88,7 +88,7 @@ def _device(
     start, end, kind = ops.start[rows], ops.end[rows], ops.kind[rows]
     busy = union(start, end)
     own[rows], overlap = shared_out(start, end, busy)
-    gaps = find(trace, busy.end[:-1], busy.start[1:], rows[busy.first[1:]])
+    gaps = find(trace, busy.end[:-1], busy.start[1:], rows[busy.first[1:]], (busy.end - busy.start)[:-1])
     copies, kernels = kind == COPY, kind == KERNEL
     computing = kernels | (kind == GRAPH) | (kind == WORK)
     way, size = ops.way[rows], ops.bytes[rows]

@@ -48,12 +48,17 @@ def without_work(path: str, rows: JsonRows, columns: Columns) -> CaptureError:
             return NotTriageable(f"{path}: Chrome trace: {what}{cut}", hint)
     if calls:
         text = f"{plural(calls, 'runtime call')}, but no kernels: the driver gave the profiler no activity (WSL, container, a second profiler)"
-        return NotTriageable(f"{path}: PyTorch trace without GPU work ({text}){cut}", "check with: nsys profile -t cuda ./your-app")
+        return NotTriageable(
+            f"{path}: PyTorch trace without GPU work ({text}){cut}", "check with: nsys profile -t cuda ./your-app"
+        )
     if operators:
         where = "on the GPU of a Mac, which the profiler does not see" if _has_mps(columns) else "CPU only"
-        return NotTriageable(f"{path}: PyTorch trace without GPU work ({plural(operators, 'operator')}, {where}){cut}", _RECORD)
+        return NotTriageable(
+            f"{path}: PyTorch trace without GPU work ({plural(operators, 'operator')}, {where}){cut}", _RECORD
+        )
     return NotTriageable(
-        f"{path}: Chrome trace (Trace Event Format) of an unknown tool, without GPU rows of a known profiler{cut}", _RECORD
+        f"{path}: Chrome trace (Trace Event Format) of an unknown tool, without GPU rows of a known profiler{cut}",
+        _RECORD,
     )
 
 

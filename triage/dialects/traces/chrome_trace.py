@@ -40,7 +40,14 @@ _PRODUCTS = {
     "launch.grid_size": ("grid x", "grid y", "grid z"),
     "launch.block_size": ("block x", "block y", "block z"),
 }
-_SECTIONS = ("SpeedOfLight", "ComputeWorkloadAnalysis", "MemoryWorkloadAnalysis", "WarpStateStats", "Occupancy", "LaunchStats")
+_SECTIONS = (
+    "SpeedOfLight",
+    "ComputeWorkloadAnalysis",
+    "MemoryWorkloadAnalysis",
+    "WarpStateStats",
+    "Occupancy",
+    "LaunchStats",
+)
 
 
 def names() -> dict[str, list[str]]:
@@ -122,7 +129,9 @@ def _devices(
     A device's number is the node's; where the head lists others, the only name there is counts.
     """
     given = head.get("deviceProperties")
-    known = {int(d["id"]): d for d in given if type(d) is dict and type(d.get("id")) is int} if type(given) is list else {}
+    known = (
+        {int(d["id"]): d for d in given if type(d) is dict and type(d.get("id")) is int} if type(given) is list else {}
+    )
     models = {str(d.get("name") or ""): d for d in known.values()}
     only = next(iter(models.values())) if len(models) == 1 else {}
     ranked = len({w[3] for w in columns.work}) > 1
@@ -165,26 +174,34 @@ def _columns(
         if all(p in shapes for p in parts):
             table.raw.update({p: Column(shapes[p], p, cells.index(p) + 1) for p in parts})
             product = shapes[parts[0]] * shapes[parts[1]] * shapes[parts[2]]
-            table.columns[metric] = Column(np.where(product > 0, product, np.nan), "", formula=" * ".join(parts), inputs=parts)
+            table.columns[metric] = Column(
+                np.where(product > 0, product, np.nan), "", formula=" * ".join(parts), inputs=parts
+            )
     if (registers := "registers per thread") in shapes:
         values = np.where(shapes[registers] > 0, shapes[registers], np.nan)
         table.columns["launch.registers"] = Column(values, registers, cells.index(registers) + 1)
     kernels = table.trace is not None and table.trace.operations.kind == KERNEL
     if any(sms):
         each = np.array([np.nan if s is None else float(s) for s in sms])
-        table.columns["device.sm_count"] = Column(np.where(kernels, each[device], np.nan), "", formula="numSms of the device")
+        table.columns["device.sm_count"] = Column(
+            np.where(kernels, each[device], np.nan), "", formula="numSms of the device"
+        )
 
 
 def _say(table: Table, rows: JsonRows, columns: Columns, devices: list[tuple[str, str | None]]) -> None:
     """Notes on the trace, and remarks on what may be wrong with it."""
-    table.notes.append("Chrome trace of PyTorch's profiler: times, launch shapes, host calls and operators without counters")
+    table.notes.append(
+        "Chrome trace of PyTorch's profiler: times, launch shapes, host calls and operators without counters"
+    )
     if len(devices) > 1:
         listed = ", ".join(f"{key} ({name})" if name else key for key, name in devices[:8])
         table.notes.append(f"work on {len(devices)} devices: {listed}; the first one's limits are used")
     if not any(name for _, name in devices):
         table.notes.append("the trace names no GPU; with --device NAME its limits are known")
     if columns.categories["python_function"]:
-        table.notes.append("recorded with Python stacks, which slows the host down: check host findings once with with_stack=False")
+        table.notes.append(
+            "recorded with Python stacks, which slows the host down: check host findings once with with_stack=False"
+        )
     if rows.cut:
         table.quality.append(
             Quality("cut-trace", f"trace is cut ({rows.cut}): read to the last whole row; its last step is incomplete")
@@ -197,4 +214,6 @@ def _say(table: Table, rows: JsonRows, columns: Columns, devices: list[tuple[str
     graphs = [i for i, w in enumerate(trace.calls.names) if "GraphLaunch" in w]
     called = np.where(ops.call >= 0, trace.calls.name[ops.call], -1) if len(trace.calls) else np.full(len(ops), -1)
     if count := int((np.isin(called, graphs) & (ops.kind == KERNEL)).sum()):
-        table.notes.append(f"{plural(count, 'kernel')} of graph launches: the trace holds no operators and shapes for them")
+        table.notes.append(
+            f"{plural(count, 'kernel')} of graph launches: the trace holds no operators and shapes for them"
+        )

@@ -85,7 +85,9 @@ class JsonRows:
     def _after(self, rest: bytes) -> None:
         """Read what follows the array."""
         if not self._ended:
-            self.cut = self.cut or ("" if self.bare and not rest.strip(b" \t\r\n,") else "the file ends inside its rows")
+            self.cut = self.cut or (
+                "" if self.bare and not rest.strip(b" \t\r\n,") else "the file ends inside its rows"
+            )
             return
         while len(rest) <= MAX_ROW and (block := self._read(BLOCK)):
             rest += block

@@ -102,7 +102,7 @@ class Columns:
         start, length, args, process = *_times(row), _args(row), _process(row)
         number, kind = self._name(row), _WORK[category]
         name = str(row.get("name"))
-        if kind == KERNEL and "__amd_rocclr" in name or "MEMORY_COPY_" in name:
+        if (kind == KERNEL and "__amd_rocclr" in name) or "MEMORY_COPY_" in name:
             kind = COPY if _COPY_KERNEL_RE.search(name) else SET if _SET_KERNEL_RE.search(name) else kind
         way, pageable, size = OTHER_WAY, False, 0
         if kind == COPY:
@@ -124,7 +124,9 @@ class Columns:
         start, length, args = *_times(row), _args(row)
         process = _process(row)
         size = _whole(args.get("size", args.get("bytes")), 0)
-        self.calls.append((start, length, process, _thread(row), _correlation(args), _external(args), self._name(row), size))
+        self.calls.append(
+            (start, length, process, _thread(row), _correlation(args), _external(args), self._name(row), size)
+        )
 
     def _enter_operator(self, row: Row, _: str) -> None:
         start, length, args = *_times(row), _args(row)
@@ -133,7 +135,9 @@ class Columns:
         key = (name, str(dims), str(types), str(plain)) if dims else (name,)
         number = self._known.setdefault(key, len(self.signatures))
         if number == len(self.signatures):
-            self.signatures.append((name, {"dims": dims, "types": types, "plain": plain, "strides": args.get("Input Strides")}))
+            self.signatures.append(
+                (name, {"dims": dims, "types": types, "plain": plain, "strides": args.get("Input Strides")})
+            )
         self.operators.append((start, length, _process(row), _thread(row), number))
 
     def _enter_range(self, row: Row, _: str) -> None:

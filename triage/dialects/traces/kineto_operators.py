@@ -6,6 +6,7 @@ The operator that a row names itself (`External id`) is another one in traces of
 from __future__ import annotations
 
 from collections import defaultdict
+from typing import Any
 
 import numpy as np
 
@@ -40,14 +41,14 @@ def operators(columns: Columns, calls: Calls, ops: Operations) -> list[Operator]
         out.append(
             Operator(
                 name=name, kind=w.kind, type=w.type, dims=w.dims, calls=len({which for _, which in pairs}),
-                ns=int(lasted[mine].sum()), kernels=[columns_name for columns_name in _names(columns, ops.name[mine], times)],
+                ns=int(lasted[mine].sum()), kernels=_names(columns, ops.name[mine], times),
                 flops=w.flops, bytes=w.bytes, batch=w.batch, m=w.m, n=w.n, k=w.k,
             )
         )  # fmt: skip
     return sorted(out, key=lambda o: (-o.ns, o.name, o.dims))
 
 
-def _names(columns: Columns, used: Indices, times: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[str]:
+def _names(columns: Columns, used: Indices, times: np.ndarray[Any, Any]) -> list[str]:
     words = list(columns.names)
     return [words[i] for i in sorted(set(used.tolist()), key=lambda i: -times[i])]
 
