@@ -116,7 +116,10 @@ def _of_host(t: Timeline, frame_ns: float, kernels: float) -> Facts:
     def queued(d: DeviceTimeline) -> float:
         return blamed("queued")(d) - transition(d)
 
-    parts |= {"idle.launch": launch, "idle.loader": lambda d: float(d.loading_ns)}
+    def host_code(d: DeviceTimeline) -> float:
+        return blamed(*_IDLE["idle.host"])(d) - d.loading_ns
+
+    parts |= {"idle.launch": launch, "idle.loader": lambda d: float(d.loading_ns), "idle.host": host_code}
     parts |= {"idle.start": start, "idle.transition": transition, "idle.queued": queued, "idle.allocation": late}
     out: Facts = {metric: (sum(of(d) for d in devices) / frame_ns, _each(devices, of)) for metric, of in parts.items()}
     if host.median_launch_ns is not None:

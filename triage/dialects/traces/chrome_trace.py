@@ -16,7 +16,7 @@ from triage.dialects.traces.json_rows import JsonRows
 from triage.dialects.traces.kineto import Columns
 from triage.ground.phrasing import plural
 
-NAME = "chrome-trace"
+NAME = "pytorch-trace"
 SIGN = ("traceevents", '"ph"', "rocprofiler-sdk-tool", '"deviceproperties"')
 TELLS = {"work": "compute"}
 TITLE = "PyTorch profiler, Chrome trace (timeline of devices, host and operators)"
