@@ -34,12 +34,13 @@ test: $(VENV)/.extras  ## all tests, with everything they can use
 check: $(BIN)/triage  ## every rule proves itself
 	$(BIN)/triage check --coverage
 
-lint: $(BIN)/triage  ## ruff, mypy --strict, and the order of the rooms
+lint: $(BIN)/triage  ## ruff, mypy --strict, the import contract, and commit subjects
 	@$(BIN)/python -c 'import ruff, mypy, importlinter' 2>/dev/null || $(BIN)/python -m pip install --quiet -e '.[lint]'
 	$(BIN)/ruff check triage tests benchmarks docs
 	$(BIN)/ruff format --check triage tests benchmarks docs
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tests/commit_subjects.py
 
 docs: $(BIN)/triage  ## write the generated pages (rules, causes, metrics, cli ...) into docs/; git ignores them
 	$(BIN)/python docs/generate.py

@@ -1,9 +1,9 @@
-"""`python -m benchmarks.simulated_kernels [--seed N] [--each N] [--form raw|details] [--machine N]`: made-up kernels with one known illness each.
+"""`python -m benchmarks.simulated_kernels [--seed N] [--each N] [--form raw|details] [--machine N]`: synthetic kernels with one known defect each.
 
-`tests/simulation` draws kernels for each of its illnesses, runs them on a small machine of rates and latencies, and prints
-what Nsight Compute would have measured on the chip. Nothing of them was measured on a GPU. Each is judged as an expert
-would: is the illness first in the to-do list, and does nothing stand alone beside it whose cure would save nothing on the
-same machine? --machine draws the machine as well: other latencies, other parts of their peak that units reach. Seeds below 130 have been looked at; from there on they are blind.
+`tests/simulation` draws kernels for each defect, runs them on a small model of rates and latencies, and writes
+the export that Nsight Compute would have made on the chip. Nothing was measured on a GPU. A diagnosis is right if the
+defect is the first item, and no separate item is listed whose fix would save nothing on the
+same model. --machine also draws the model: other latencies, other reachable shares of peak. Seeds from 130 on are held out.
 """
 
 from __future__ import annotations

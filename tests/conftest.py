@@ -38,7 +38,11 @@ needs_corpus = pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus of rea
 
 
 def run(
-    *args: object, input: str | None = None, env: dict[str, str] | None = None, cwd: Path = ROOT, **how: Any
+    *args: object,
+    input: str | None = None,  # noqa: A002 - as subprocess.run names it
+    env: dict[str, str] | None = None,
+    cwd: Path = ROOT,
+    **how: Any,
 ) -> subprocess.CompletedProcess[str]:
     """The real command line of the checkout at `cwd`, in a process of its own. how: as subprocess.run takes it."""
     return subprocess.run(

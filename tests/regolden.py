@@ -91,7 +91,7 @@ def _diagnosed(path: str) -> Any:
         os.chdir(here)
 
 
-def made(path: str, format: str) -> str:
+def made(path: str, fmt: str) -> str:
     """A sample's report as golden files keep it: without the rules' digest, JSON folded, pages without style and script."""
     from triage.rendering import formats
 
@@ -100,13 +100,13 @@ def made(path: str, format: str) -> str:
     os.chdir(ROOT)
     try:
         d = _diagnosed(path)
-        formats.render(d.bundle, format, parts.append)
+        formats.render(d.bundle, fmt, parts.append)
     finally:
         os.chdir(here)
     text = masked("".join(parts), d.book.sha256)
-    if format == "json":
+    if fmt == "json":
         return folded_json.dumps(folded_json.fold(json.loads(text)))
-    return _light(text) if format == "html" else text
+    return _light(text) if fmt == "html" else text
 
 
 def masked(text: str, digest: str) -> str:
@@ -166,9 +166,9 @@ def main(names: list[str]) -> None:
     for name, path in samples():
         if names and name not in names:
             continue
-        for format in formats_of(name):
-            target = GOLDEN / f"{name}.{format}"
-            target.write_bytes(made(path, format).encode())
+        for fmt in formats_of(name):
+            target = GOLDEN / f"{name}.{fmt}"
+            target.write_bytes(made(path, fmt).encode())
             written.add(target.name)
     gone = [] if names else [p for p in GOLDEN.glob("*") if p.suffix[1:] in FORMATS and p.name not in written]
     for p in gone:

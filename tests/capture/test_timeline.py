@@ -326,9 +326,9 @@ def test_a_collective_is_never_profiled_alone() -> None:
     assert any("nccl" in k["name"] and k["profile"] is None for k in found)
 
 
-@pytest.mark.parametrize("format", ["terminal", "markdown", "html"])
-def test_reports_name_the_gaps_and_the_next_kernel(format: str, tmp_path: Path) -> None:
-    done = run("diagnose", nsys.SAMPLE, "-f", format, "-o", tmp_path / "out")
+@pytest.mark.parametrize("fmt", ["terminal", "markdown", "html"])
+def test_reports_name_the_gaps_and_the_next_kernel(fmt: str, tmp_path: Path) -> None:
+    done = run("diagnose", nsys.SAMPLE, "-f", fmt, "-o", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     text = " ".join((tmp_path / "out").read_text("utf-8").split())
     for words in ("Timeline", "host sync", "cudaMalloc_v3020", "--kernel-name Kernel2"):

@@ -1,4 +1,4 @@
-"""The ground truth: the kernels have the illness they claim, the script works, the diagnosis is right."""
+"""The ground truth: the kernels have the defect they claim, the script works, the diagnosis is right."""
 
 from __future__ import annotations
 
@@ -35,44 +35,44 @@ def load(path: Path, name: str) -> ModuleType:
 measure = load(FOLDER / "measure.py", "ground_truth_measure")
 board = load(ROOT / "benchmarks" / "ground_truth.py", "ground_truth_board")
 tc = measure.tc
-ILLNESSES = measure.ILLNESSES
-NAMES = [illness.name for illness in ILLNESSES]
+DEFECTS = measure.DEFECTS
+NAMES = [defect.name for defect in DEFECTS]
 NVCC = tc.find("nvcc")
 needs_nvcc = pytest.mark.skipif(NVCC is None, reason="nvcc is not installed: kernels cannot be compiled here")
 TRUTH = board.truth(FOLDER)
 
 
-# --- the patients ---
+# --- the pairs ---
 
 
-def test_every_kernel_file_is_a_patient_and_every_patient_has_a_file() -> None:
+def test_every_kernel_file_is_a_pair_and_every_pair_has_a_file() -> None:
     assert sorted(NAMES) == sorted(path.stem for path in KERNELS.glob("*.cu"))
     assert len(set(NAMES)) == len(NAMES) >= 18
 
 
-@pytest.mark.parametrize("illness", ILLNESSES, ids=NAMES)
-def test_kernel_file_says_illness_cure_reason_and_counters(illness: Any) -> None:
-    text = (KERNELS / f"{illness.name}.cu").read_text(encoding="utf-8")
+@pytest.mark.parametrize("defect", DEFECTS, ids=NAMES)
+def test_kernel_file_states_defect_fix_reason_and_counters(defect: Any) -> None:
+    text = (KERNELS / f"{defect.name}.cu").read_text(encoding="utf-8")
     head = text.split("#include")[0]
-    for part in ("// Illness: ", "// Cure: ", "// Why it works: ", "// Counters, ill"):
+    for part in ("// Defect: ", "// Fix: ", "// Why it works: ", "// Counters, slow"):
         assert part in head
     assert re.search(r"\b(sm|smsp|l1tex|lts|dram|gpu|launch)__\w+", head), "names no metric"
-    for kernel in (illness.ill, illness.cured):
+    for kernel in (defect.slow, defect.fixed):
         assert re.search(rf'extern "C" __global__ [^;{{]*\b{kernel}\(', text)
-    assert f'"{illness.name}"' in text, "the JSON line names the illness"
+    assert f'"{defect.name}"' in text, "the JSON line names the defect"
 
 
-def test_readme_lists_every_patient_with_its_rules() -> None:
+def test_readme_lists_every_pair_with_its_rules() -> None:
     rows = {
         cells[1].strip(" `"): cells
         for line in (FOLDER / "README.md").read_text(encoding="utf-8").splitlines()
         if len(cells := line.split("|")) > 5
     }
-    for illness in ILLNESSES:
-        row = rows[illness.name]
-        assert illness.title in row[2]
-        assert illness.cure in row[3]
-        assert [word.strip(" `") for word in row[4].split(",")] == list(illness.rules)
+    for defect in DEFECTS:
+        row = rows[defect.name]
+        assert defect.title in row[2]
+        assert defect.fix in row[3]
+        assert [word.strip(" `") for word in row[4].split(",")] == list(defect.rules)
 
 
 # --- what the compiler proves without a GPU ---
@@ -123,70 +123,70 @@ def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 @needs_nvcc
-class TestIllnessIsInTheCode:
+class TestDefectIsInTheCode:
     def test_every_kernel_compiles_under_its_name(self, built: Built) -> None:
-        assert {name for i in ILLNESSES for name in (i.ill, i.cured)} <= set(built.usage)
+        assert {name for i in DEFECTS for name in (i.slow, i.fixed)} <= set(built.usage)
 
     def test_only_the_spilling_kernel_uses_local_memory(self, built: Built) -> None:
         spilling = {kernel for kernel, usage in built.usage.items() if usage["spills"] or usage["stack"]}
-        assert spilling == {"register_spills_ill"}
-        assert built.usage["register_spills_ill"]["spills"] > 500
-        assert built.usage["register_spills_ill"]["registers"] <= 32
+        assert spilling == {"register_spills_slow"}
+        assert built.usage["register_spills_slow"]["spills"] > 500
+        assert built.usage["register_spills_slow"]["registers"] <= 32
 
-    def test_registers_limit_occupancy_only_in_the_ill_kernel(self, built: Built) -> None:
+    def test_registers_limit_occupancy_only_in_the_slow_kernel(self, built: Built) -> None:
         pair = "low_occupancy_registers"
-        ill, cured = (built.usage[f"{pair}_{side}"]["registers"] for side in ("ill", "cured"))
-        assert ill > 128, "at most a quarter of 2,048 threads fit 65,536 registers"
-        assert cured <= 32, "2,048 threads fit"
+        slow, fixed = (built.usage[f"{pair}_{side}"]["registers"] for side in ("slow", "fixed"))
+        assert slow > 128, "at most a quarter of 2,048 threads fit 65,536 registers"
+        assert fixed <= 32, "2,048 threads fit"
 
-    def test_shared_memory_limits_occupancy_only_in_the_ill_kernel(self, built: Built) -> None:
-        assert built.usage["low_occupancy_shared_ill"]["shared"] == 48 * 1024
-        assert built.usage["low_occupancy_shared_cured"]["shared"] == 4 * 1024
-        assert built.usage["low_occupancy_shared_ill"]["registers"] <= 32
+    def test_shared_memory_limits_occupancy_only_in_the_slow_kernel(self, built: Built) -> None:
+        assert built.usage["low_occupancy_shared_slow"]["shared"] == 48 * 1024
+        assert built.usage["low_occupancy_shared_fixed"]["shared"] == 4 * 1024
+        assert built.usage["low_occupancy_shared_slow"]["registers"] <= 32
 
     def test_tail_kernel_fills_an_sm_with_one_block(self, built: Built) -> None:
-        for side in ("ill", "cured"):
+        for side in ("slow", "fixed"):
             assert 32 < built.usage[f"tail_effect_{side}"]["registers"] <= 64
 
-    def test_only_the_ill_kernel_computes_in_double(self, built: Built) -> None:
-        assert built.count("fp64_unneeded_ill", "fma.rn.f64") >= 16
-        assert ".f64" not in built.ptx["fp64_unneeded_cured"]
+    def test_only_the_slow_kernel_computes_in_double(self, built: Built) -> None:
+        assert built.count("fp64_unneeded_slow", "fma.rn.f64") >= 16
+        assert ".f64" not in built.ptx["fp64_unneeded_fixed"]
 
-    def test_only_the_ill_kernel_leaves_multiply_and_add_apart(self, built: Built) -> None:
-        ill, cured = "non_fused_arithmetic_ill", "non_fused_arithmetic_cured"
+    def test_only_the_slow_kernel_leaves_multiply_and_add_apart(self, built: Built) -> None:
+        slow, fixed = "non_fused_arithmetic_slow", "non_fused_arithmetic_fixed"
         # The .rn suffix forbids the assembler to fuse them after all.
-        assert built.count(ill, "mul.rn.f32") == built.count(ill, "add.rn.f32") == 64
-        assert built.count(ill, "fma.") == 0
-        assert built.count(cured, "fma.rn.f32") == 64
-        assert built.count(cured, "mul.rn.f32") == built.count(cured, "add.rn.f32") == 0
+        assert built.count(slow, "mul.rn.f32") == built.count(slow, "add.rn.f32") == 64
+        assert built.count(slow, "fma.") == 0
+        assert built.count(fixed, "fma.rn.f32") == 64
+        assert built.count(fixed, "mul.rn.f32") == built.count(fixed, "add.rn.f32") == 0
 
     def test_fp32_kernel_has_nothing_left_to_fuse(self, built: Built) -> None:
-        assert built.count("fp32_bound_ill", "fma.rn.f32") == 64
-        assert built.count("fp32_bound_ill", "add.f32") + built.count("fp32_bound_ill", "mul.f32") == 0
-        assert built.count("fp32_bound_cured", "fma.rn.f32") == 4
+        assert built.count("fp32_bound_slow", "fma.rn.f32") == 64
+        assert built.count("fp32_bound_slow", "add.f32") + built.count("fp32_bound_slow", "mul.f32") == 0
+        assert built.count("fp32_bound_fixed", "fma.rn.f32") == 4
 
     def test_bank_conflict_pair_differs_in_the_row_length_only(self, built: Built) -> None:
-        ill, cured = "shared_bank_conflicts_ill", "shared_bank_conflicts_cured"
-        assert built.count(ill, "ld.shared") == built.count(cured, "ld.shared") >= 8
-        assert built.usage[ill]["shared"] == 32 * 32 * 4
-        assert built.usage[cured]["shared"] == 32 * 33 * 4
+        slow, fixed = "shared_bank_conflicts_slow", "shared_bank_conflicts_fixed"
+        assert built.count(slow, "ld.shared") == built.count(fixed, "ld.shared") >= 8
+        assert built.usage[slow]["shared"] == 32 * 32 * 4
+        assert built.usage[fixed]["shared"] == 32 * 33 * 4
 
-    def test_sines_are_in_the_loop_of_the_ill_kernel_only(self, built: Built) -> None:
-        assert built.count("special_function_bound_ill", "sin.approx") == 16
-        assert built.count("special_function_bound_cured", "sin.approx") == 2
+    def test_sines_are_in_the_loop_of_the_slow_kernel_only(self, built: Built) -> None:
+        assert built.count("special_function_bound_slow", "sin.approx") == 16
+        assert built.count("special_function_bound_fixed", "sin.approx") == 2
 
-    def test_barriers_are_gone_after_the_cure(self, built: Built) -> None:
-        assert built.count("barrier_heavy_ill", "bar.sync") >= 3
-        assert built.count("barrier_heavy_cured", "bar.sync") == 0
-        assert built.count("barrier_heavy_cured", "shfl.sync") >= 5
+    def test_barriers_are_gone_after_the_fix(self, built: Built) -> None:
+        assert built.count("barrier_heavy_slow", "bar.sync") >= 3
+        assert built.count("barrier_heavy_fixed", "bar.sync") == 0
+        assert built.count("barrier_heavy_fixed", "shfl.sync") >= 5
 
-    def test_cured_histogram_counts_in_registers(self, built: Built) -> None:
-        assert re.search(r"(red|atom)\.global\.add", built.ptx["atomics_contention_ill"])
-        assert built.count("atomics_contention_ill", "shfl.sync") == 0, "the compiler aggregated by itself"
-        shared = re.findall(r"(?:red|atom)\.shared\.add", built.ptx["atomics_contention_cured"])
+    def test_fixed_histogram_counts_in_registers(self, built: Built) -> None:
+        assert re.search(r"(red|atom)\.global\.add", built.ptx["atomics_contention_slow"])
+        assert built.count("atomics_contention_slow", "shfl.sync") == 0, "the compiler aggregated by itself"
+        shared = re.findall(r"(?:red|atom)\.shared\.add", built.ptx["atomics_contention_fixed"])
         assert len(shared) == 8
 
-    def test_address_depends_on_the_load_before_in_the_ill_kernel_only(self, built: Built) -> None:
+    def test_address_depends_on_the_load_before_in_the_slow_kernel_only(self, built: Built) -> None:
         def chained(kernel: str) -> bool:
             loads = re.findall(r"ld\.global\S*\s+(%r\d+), \[(%rd\d+)", built.ptx[kernel])
             text = built.ptx[kernel]
@@ -194,19 +194,19 @@ class TestIllnessIsInTheCode:
             operation = r"(shl|mul|mad|and|or|bfi)\S*\s+%\w+"
             return any(re.search(rf"{operation}, {value}\b", text) for value, _ in loads)
 
-        assert chained("dependent_loads_ill")
-        assert not chained("dependent_loads_cured")
+        assert chained("dependent_loads_slow")
+        assert not chained("dependent_loads_fixed")
 
     def test_divergent_pair_computes_the_same_branches(self, built: Built) -> None:
-        ill, cured = "divergent_branches_ill", "divergent_branches_cured"
-        assert built.count(ill, "fma.rn.f32") == built.count(cured, "fma.rn.f32") > 12
-        assert built.count(ill, "ld.shared") == 0 < built.count(cured, "ld.shared")
+        slow, fixed = "divergent_branches_slow", "divergent_branches_fixed"
+        assert built.count(slow, "fma.rn.f32") == built.count(fixed, "fma.rn.f32") > 12
+        assert built.count(slow, "ld.shared") == 0 < built.count(fixed, "ld.shared")
 
     def test_uncoalesced_pair_differs_in_the_address_stride_only(self, built: Built) -> None:
         for pair in ("uncoalesced_loads", "uncoalesced_stores"):
-            ill, cured = built.ptx[f"{pair}_ill"], built.ptx[f"{pair}_cured"]
-            assert re.search(r"mul\.wide\.s32\s+%rd\d+, %r\d+, 32;", ill)
-            assert not re.search(r"mul\.wide\.s32\s+%rd\d+, %r\d+, 32;", cured)
+            slow, fixed = built.ptx[f"{pair}_slow"], built.ptx[f"{pair}_fixed"]
+            assert re.search(r"mul\.wide\.s32\s+%rd\d+, %r\d+, 32;", slow)
+            assert not re.search(r"mul\.wide\.s32\s+%rd\d+, %r\d+, 32;", fixed)
 
 
 @needs_nvcc
@@ -237,14 +237,14 @@ while [ "$1" != -o ]; do shift; done
 name=$(basename "$2")
 cat > "$2" <<END
 #!/bin/sh
-say() { echo "{\"illness\": \"$name\", \"kernel\": \"${name}_\$1\", \"which\": \"\$1\", \"cc\": \"9.9\", \
+say() { echo "{\"defect\": \"$name\", \"kernel\": \"${name}_\$1\", \"which\": \"\$1\", \"cc\": \"9.9\", \
 \"device\": \"Testboard, 1\", \"sms\": 4, \"ok\": \$2, \"error\": 0.5, \"median_ns\": \$3}"; }
 case "$name \$*" in
-  "fp32_bound --check") say ill true 1; say cured false 1; exit 1;;
+  "fp32_bound --check") say slow true 1; say fixed false 1; exit 1;;
   "tail_effect --check") echo "$name.cu:9: an illegal memory access was encountered" >&2; exit 2;;
 esac
 [ -n "\$NO_GPU" ] && { echo "common.cuh:84: no CUDA-capable device is detected" >&2; exit 3; }
-say ill true 3000; say cured true 1500
+say slow true 3000; say fixed true 1500
 END
 chmod +x "$2"
 """
@@ -296,27 +296,27 @@ def test_script_measures_a_pair_from_source_to_truth(bench: Path) -> None:
     assert sorted(path.name for path in (out / "exports").iterdir()) == sorted(
         f"{name}_{side}.{page}.csv"
         for name in ("tiny_grid", "launch_bound_sequence")
-        for side in ("ill", "cured")
+        for side in ("slow", "fixed")
         for page in ("raw", "details")
     )
-    export = (out / "exports" / "tiny_grid_cured.details.csv").read_text()
+    export = (out / "exports" / "tiny_grid_fixed.details.csv").read_text()
     # What ncu prints before the table is left out.
-    assert export == '"ID","Kernel Name","Page"\n"0","tiny_grid_cured","details"\n'
+    assert export == '"ID","Kernel Name","Page"\n"0","tiny_grid_fixed","details"\n'
     with (out / "truth.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert [row["illness"] for row in rows] == ["tiny_grid", "launch_bound_sequence"]
+    assert [row["defect"] for row in rows] == ["tiny_grid", "launch_bound_sequence"]
     assert rows[0] == {
-        "illness": "tiny_grid", "kernel": "tiny_grid_ill", "cured_kernel": "tiny_grid_cured",
-        "cure": "two blocks per SM", "expected_rules": "small-grid", "ill_ns": "3000", "cured_ns": "1500",
+        "defect": "tiny_grid", "kernel": "tiny_grid_slow", "fixed_kernel": "tiny_grid_fixed",
+        "fix": "two blocks per SM", "expected_rules": "small-grid", "slow_ns": "3000", "fixed_ns": "1500",
         "speedup": "2.000", "device": "Testboard, 1",
     }  # fmt: skip
     device = json.loads((out / "device.json").read_text())
     assert device["device"] == "Testboard, 1"
     assert device["driver"] == "999.10"
     assert device["ncu"] == "Version 2099.1.0.0"
-    assert device["commands"]["tiny_grid"][1] == "ncu --import tiny_grid_ill.ncu-rep --csv --page raw"
+    assert device["commands"]["tiny_grid"][1] == "ncu --import tiny_grid_slow.ncu-rep --csv --page raw"
     log = (bench / "ncu.log").read_text()
-    for kernel, launches, side in (("launch_bound_sequence_ill", 32, "ill"), ("tiny_grid_cured", 1, "cured")):
+    for kernel, launches, side in (("launch_bound_sequence_slow", 32, "slow"), ("tiny_grid_fixed", 1, "fixed")):
         wanted = rf"--set full .*--kernel-name {kernel} --launch-count {launches} .* --which {side}\n"
         assert re.search(wanted, log)
     assert not list(out.rglob("*.tmp"))
@@ -325,17 +325,17 @@ def test_script_measures_a_pair_from_source_to_truth(bench: Path) -> None:
 def test_failing_pairs_are_one_line_each_and_the_rest_go_on(
     bench: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("DENY", "barrier_heavy_cured")
-    monkeypatch.setenv("EMPTY", "fp64_unneeded_ill")
+    monkeypatch.setenv("DENY", "barrier_heavy_fixed")
+    monkeypatch.setenv("EMPTY", "fp64_unneeded_slow")
     assert go(bench, "--only", "tail_effect,fp32_bound,fp64_unneeded,barrier_heavy,tiny_grid") == 1
     lines = {line.split(":")[0]: line for line in capsys.readouterr().err.splitlines()}
     assert len(lines) == 4
     assert "illegal memory access" in lines["tail_effect"]
-    assert '"kernel": "fp32_bound_cured"' in lines["fp32_bound"], "names the side that is wrong"
+    assert '"kernel": "fp32_bound_fixed"' in lines["fp32_bound"], "names the side that is wrong"
     assert "does not name this kernel" in lines["fp64_unneeded"]
     assert "ERR_NVGPUCTRPERM" in lines["barrier_heavy"]
     assert {path.name.split(".")[0] for path in (bench / "out" / "exports").iterdir()} == {
-        "tiny_grid_ill", "tiny_grid_cured",
+        "tiny_grid_slow", "tiny_grid_fixed",
     }, "nothing of a failed pair is left"  # fmt: skip
 
 
@@ -382,12 +382,12 @@ def test_missing_tools_are_named(
     assert "ncu not found" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         go(bench, "--only", "measles")
-    assert "unknown illness 'measles'" in capsys.readouterr().err
+    assert "unknown defect 'measles'" in capsys.readouterr().err
 
 
 def test_import_without_a_table_is_refused() -> None:
     with pytest.raises(tc.StepError, match="no table"):
-        tc.table("==ERROR== nothing here\n", "tiny_grid_ill")
+        tc.table("==ERROR== nothing here\n", "tiny_grid_slow")
 
 
 # --- the scoreboard ---
@@ -401,14 +401,14 @@ def result(*findings: dict[str, Any], opinions: tuple[dict[str, Any], ...] = ())
     return {"findings": list(findings), "workloads": [{"id": 0, "second_opinion": list(opinions)}]}
 
 
-ROW = {"illness": "x", "expected_rules": "right also-right", "speedup": "3.0"}
+ROW = {"defect": "x", "expected_rules": "right also-right", "speedup": "3.0"}
 
 
 def test_score_ranks_rules_and_reads_the_interval() -> None:
-    ill = result(finding(3, "right"), finding(1, "wrong"), finding(2, "wrong"))
-    score = board.score(ROW, "raw", ill, result(finding(1, "wrong")))
+    slow = result(finding(3, "right"), finding(1, "wrong"), finding(2, "wrong"))
+    score = board.score(ROW, "raw", slow, result(finding(1, "wrong")))
     # Two findings of one rule count once.
-    assert (score.rank, score.first, score.named_on_cured) == (2, "wrong", False)
+    assert (score.rank, score.first, score.named_on_fixed) == (2, "wrong", False)
     assert (score.low, score.bound, score.inside) == (2.0, 4.0, True)
 
 
@@ -422,7 +422,7 @@ def test_measured_speedup_must_lie_in_the_interval(speedup: str, inside: bool) -
 
 def test_missed_and_unbounded_causes_are_never_inside() -> None:
     assert not board.score(ROW, "raw", result(), result()).inside
-    assert board.score(ROW, "raw", result(), result(finding(1, "right"))).named_on_cured
+    assert board.score(ROW, "raw", result(), result(finding(1, "right"))).named_on_fixed
     assert not board.score(ROW, "raw", result({"rank": 1, "name": "right", "gain": None}), result()).inside
     assert board.score(ROW, "raw", result(finding(1, "right", 0.1, 1.0)), result()).bound == float("inf")
 
@@ -445,12 +445,12 @@ measured = pytest.mark.skipif(not TRUTH, reason="no measured exports yet")
 
 @pytest.fixture(scope="module")
 def scores() -> dict[tuple[str, str], Any]:
-    return {(score.illness, score.page): score for score in board.scores(FOLDER)}
+    return {(score.defect, score.page): score for score in board.scores(FOLDER)}
 
 
 @measured
 def test_truth_and_exports_belong_together() -> None:
-    kernels = {row[side] for row in TRUTH for side in ("kernel", "cured_kernel")}
+    kernels = {row[side] for row in TRUTH for side in ("kernel", "fixed_kernel")}
     wanted = {f"{kernel}.{page}.csv" for kernel in kernels for page in board.PAGES}
     assert {path.name for path in (FOLDER / "exports").glob("*.csv")} == wanted
     assert {row["device"] for row in TRUTH} == {measure.read_device(FOLDER)["device"]}
@@ -468,18 +468,18 @@ def test_scoreboard_is_printed(scores: dict[tuple[str, str], Any], capsys: pytes
 
 
 # The raw page carries every counter, so there the true cause must come first; the details page lacks some
-# that a rule may need, and is held to not naming the cause on the cured kernel.
+# that a rule may need, and is held to not naming the cause on the fixed kernel.
 @measured
-@pytest.mark.parametrize("illness", [row["illness"] for row in TRUTH] or ["none"])
+@pytest.mark.parametrize("defect", [row["defect"] for row in TRUTH] or ["none"])
 class TestDiagnosis:
-    def test_true_cause_is_ranked_first(self, illness: str, scores: dict[tuple[str, str], Any]) -> None:
-        score = scores[illness, "raw"]
+    def test_true_cause_is_ranked_first(self, defect: str, scores: dict[tuple[str, str], Any]) -> None:
+        score = scores[defect, "raw"]
         assert score.rank == 1, f"first was {score.first}"
 
     @pytest.mark.parametrize("page", board.PAGES)
-    def test_cured_kernel_is_not_called_ill(self, illness: str, page: str, scores: dict[tuple[str, str], Any]) -> None:
-        assert not scores[illness, page].named_on_cured
+    def test_fixed_kernel_is_not_flagged(self, defect: str, page: str, scores: dict[tuple[str, str], Any]) -> None:
+        assert not scores[defect, page].named_on_fixed
 
-    def test_measured_speedup_is_inside_the_prediction(self, illness: str, scores: dict[tuple[str, str], Any]) -> None:
-        score = scores[illness, "raw"]
+    def test_measured_speedup_is_inside_the_prediction(self, defect: str, scores: dict[tuple[str, str], Any]) -> None:
+        score = scores[defect, "raw"]
         assert score.inside, f"measured {score.measured:.2f}, predicted {score.low} .. {score.bound}"

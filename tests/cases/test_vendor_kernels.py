@@ -61,9 +61,9 @@ DERIVED = ("stream", "conflicts", "lds_tile", "six_groups", "divergent", "partic
 
 def causes(result: dict[str, Any], name: str) -> tuple[str, str]:
     """The first finding's cause and the first item's, of one kernel; states of a workload are no causes."""
-    (id,) = (w["id"] for w in result["workloads"] if w["name"] == name)
-    found = [f["cause"] for f in result["findings"] if f["workload"] == id and f.get("cause") != "low-throughput"]
-    listed = [t["cause"] for t in result["todo"] if id in t["workloads"]]
+    (kernel,) = (w["id"] for w in result["workloads"] if w["name"] == name)
+    found = [f["cause"] for f in result["findings"] if f["workload"] == kernel and f.get("cause") != "low-throughput"]
+    listed = [t["cause"] for t in result["todo"] if kernel in t["workloads"]]
     return found[0] if found else "", listed[0] if listed else ""
 
 

@@ -121,7 +121,7 @@ def test_folders_and_outputs_are_read_as_captures_are(spelled: str, folder: Path
 
 
 @pytest.mark.parametrize(
-    ("output", "format"),
+    ("output", "fmt"),
     [
         ("r.html", "html"),
         ("r.HTM", "html"),
@@ -135,8 +135,8 @@ def test_folders_and_outputs_are_read_as_captures_are(spelled: str, folder: Path
         (None, "terminal"),
     ],
 )
-def test_the_name_of_the_output_implies_the_format(output: str | None, format: str) -> None:
-    assert _common.implied(None, output) == format
+def test_the_name_of_the_output_implies_the_format(output: str | None, fmt: str) -> None:
+    assert _common.implied(None, output) == fmt
     assert _common.implied("json", output) == "json"
     assert _common.implied(None, output, ("terminal",)) == "terminal"
 

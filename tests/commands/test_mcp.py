@@ -91,7 +91,7 @@ def test_a_real_client_is_answered(tmp_path: Path) -> None:
             assert "secret" not in refused.content[0].text.replace(hostile, "")
         wrong = await client.call_tool("explain", {"name": "no-such-thing"})
         assert wrong.is_error
-        assert "no rule, cause, metric or term" in wrong.content[0].text
+        assert "unknown rule, cause, metric or term" in wrong.content[0].text
 
     talk(tmp_path, asked)
 

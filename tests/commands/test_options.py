@@ -225,7 +225,17 @@ def test_reading_options_are_a_group_behind_the_commands_own(verb: str) -> None:
     assert own.partition("\nOptions:\n")[2].rstrip().endswith("Show this message and exit.")
     listed = re.findall(r"^  (--[\w-]+)", reading, re.MULTILINE)
     assert listed == [
-        *("--dialect", "--device", "--marker", "--unfold", "--map", "--map-file", "--events", "--decimal"),
+        *(
+            "--dialect",
+            "--dialects",
+            "--device",
+            "--marker",
+            "--unfold",
+            "--map",
+            "--map-file",
+            "--events",
+            "--decimal",
+        ),
         "--max-unpacked",
     ]
     assert not [o for o in listed if f"  {o} " in own]

@@ -87,9 +87,9 @@ def tiny_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", place], check=True)
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_disk_full(tiny_disk: Path, big: Path, format: str) -> None:
-    p = run("diagnose", big, "-f", format, "-o", tiny_disk / "r.out", "--full", "--top", 200)
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_disk_full(tiny_disk: Path, big: Path, fmt: str) -> None:
+    p = run("diagnose", big, "-f", fmt, "-o", tiny_disk / "r.out", "--full", "--top", 200)
     one_line(p)
     assert "space" in p.stderr
     assert list(tiny_disk.iterdir()) == []
@@ -104,18 +104,18 @@ def limited(size: int) -> Any:
 
 
 @posix
-@pytest.mark.parametrize("format", FORMATS)
-def test_disk_full_simulated(tmp_path: Path, format: str) -> None:
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_disk_full_simulated(tmp_path: Path, fmt: str) -> None:
     out = tmp_path / "r.out"
-    one_line(run("diagnose", SAMPLE, "-f", format, "-o", out, preexec_fn=limited(500)))
+    one_line(run("diagnose", SAMPLE, "-f", fmt, "-o", out, preexec_fn=limited(500)))
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-@pytest.mark.parametrize("format", FORMATS)
-def test_stdout_on_a_full_disk(format: str) -> None:
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_stdout_on_a_full_disk(fmt: str) -> None:
     with open("/dev/full", "w") as full:
-        one_line(run("diagnose", SAMPLE, "-f", format, stdout=full, stderr=subprocess.PIPE))
+        one_line(run("diagnose", SAMPLE, "-f", fmt, stdout=full, stderr=subprocess.PIPE))
 
 
 @unprivileged
@@ -424,10 +424,10 @@ def test_the_parser_is_not_started_without_room(monkeypatch: pytest.MonkeyPatch,
 
 
 @posix
-@pytest.mark.parametrize("format", FORMATS)
-def test_reader_of_the_pipe_goes_away(big: Path, format: str) -> None:
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_reader_of_the_pipe_goes_away(big: Path, fmt: str) -> None:
     command = (
-        f"{sys.executable} -m triage diagnose '{big}' -f {format} --top 3000 --full | head -1; echo ${{PIPESTATUS[0]}}"
+        f"{sys.executable} -m triage diagnose '{big}' -f {fmt} --top 3000 --full | head -1; echo ${{PIPESTATUS[0]}}"
     )
     p = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=ROOT, check=False)
     assert p.stderr == ""
@@ -446,7 +446,7 @@ def test_stdout_closed_from_the_start() -> None:
     assert "Traceback" not in p.stderr
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("fmt", FORMATS)
 @pytest.mark.parametrize(
     "env",
     [
@@ -456,11 +456,11 @@ def test_stdout_closed_from_the_start() -> None:
         {"TERM": "dumb"},
     ],
 )
-def test_consoles_that_cannot_show_it(tmp_path: Path, env: dict[str, str], format: str) -> None:
+def test_consoles_that_cannot_show_it(tmp_path: Path, env: dict[str, str], fmt: str) -> None:
     path = tmp_path / "naïve 漢字.csv"
     path.write_text(SAMPLE.read_text("utf-8").replace("Shadow", "漢字🙂é", 1) + "é🙂,fullscreen\n", "utf-8")
     p = subprocess.run(
-        [*TRIAGE, "diagnose", str(path), "-f", format],
+        [*TRIAGE, "diagnose", str(path), "-f", fmt],
         capture_output=True,
         cwd=ROOT,
         env={**os.environ, **env},
@@ -484,9 +484,9 @@ def test_consoles_that_cannot_show_it(tmp_path: Path, env: dict[str, str], forma
 def test_file_names_that_are_not_text(tmp_path: Path) -> None:
     path = os.fsencode(tmp_path) + b"/caf\xe9 \x1b[31m\n.csv"
     Path(os.fsdecode(path)).write_bytes(SAMPLE.read_bytes())
-    for format in FORMATS:
+    for fmt in FORMATS:
         p = subprocess.run(
-            [*map(os.fsencode, TRIAGE), b"diagnose", path, b"-f", format.encode()],
+            [*map(os.fsencode, TRIAGE), b"diagnose", path, b"-f", fmt.encode()],
             capture_output=True,
             cwd=ROOT,
             check=False,
@@ -512,10 +512,9 @@ def test_permissions_follow_umask(tmp_path: Path, mask: int) -> None:
 def test_no_temporary_files(tmp_path: Path) -> None:
     place = tmp_path / "tmp"
     place.mkdir()
-    for format in FORMATS:
+    for fmt in FORMATS:
         assert (
-            run("diagnose", SAMPLE, "-f", format, "-o", tmp_path / f"r.{format}", env={"TMPDIR": str(place)}).returncode
-            == 0
+            run("diagnose", SAMPLE, "-f", fmt, "-o", tmp_path / f"r.{fmt}", env={"TMPDIR": str(place)}).returncode == 0
         )
     assert list(place.iterdir()) == []
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted(["tmp", *(f"r.{f}" for f in FORMATS)])

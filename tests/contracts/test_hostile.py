@@ -40,17 +40,17 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         [{"name": n, **ROW, "gpu.time": 1 + i} for i, n in enumerate(NAMES)],
     )
     out = {}
-    for format in FORMATS:
-        p = run("diagnose", path, "-f", format, "--full")
+    for fmt in FORMATS:
+        p = run("diagnose", path, "-f", fmt, "--full")
         assert p.returncode == 0, p.stderr
         assert p.stderr == ""
-        out[format] = p.stdout
+        out[fmt] = p.stdout
     return out
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_nothing_a_terminal_would_obey(reports: dict[str, str], format: str) -> None:
-    fuzzing.check(format, reports[format])
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_nothing_a_terminal_would_obey(reports: dict[str, str], fmt: str) -> None:
+    fuzzing.check(fmt, reports[fmt])
 
 
 class Page(html.parser.HTMLParser):
@@ -186,17 +186,17 @@ def test_texts_of_a_strangers_rules_are_text(tmp_path: Path) -> None:
         .replace(" {html}", "")
     )
     (folder / "evil" / "evil-rule.yaml").write_text(text, "utf-8")
-    for format in FORMATS:
-        p = run("diagnose", path, "--rules", folder, "-f", format, "--full")
+    for fmt in FORMATS:
+        p = run("diagnose", path, "--rules", folder, "-f", fmt, "--full")
         assert p.returncode == 0, p.stderr
-        assert "EVIL001" in p.stdout, format
-        fuzzing.check(format, p.stdout)
-        if format == "html":
+        assert "EVIL001" in p.stdout, fmt
+        fuzzing.check(fmt, p.stdout)
+        if fmt == "html":
             page = Page(p.stdout)
             assert not [a for _, a in page.tags if any(k.startswith("on") for k in a)]
             assert not [a for _, a in page.tags if (a.get("href") or "").strip().lower().startswith("javascript:")]
             assert not [a for t, a in page.tags if t == "img"]
-        if format in ("markdown", "jira"):
+        if fmt in ("markdown", "jira"):
             assert not re.search(r"^\s*<(script|img)", p.stdout, re.MULTILINE)
 
 

@@ -20,7 +20,7 @@ from triage.rulebook.rule import PATH
 PACKAGE = ROOT / "triage"
 HOMES = {"ground/method.py", "ground/limiters.py", "ground/phrasing.py"}
 # Rooms that speak of a workload's SOL; elsewhere a 0.8 is some other number.
-ROOMS = ("derive", "inference", "diagnosis", "document", "rendering", "products", "rulebook")
+PACKAGES = ("derive", "inference", "diagnosis", "document", "rendering", "products", "rulebook")
 # What looks like a figure of the method and is another one.
 OTHERS = {
     ("products/compare/match.py", 0.6): "how alike two names are",
@@ -56,8 +56,8 @@ def constants(path: Path) -> Iterator[tuple[int, object]]:
 
 def test_no_code_spells_a_number_of_the_method() -> None:
     found = []
-    for room in ROOMS:
-        for path in sorted((PACKAGE / room).rglob("*.py")):
+    for package in PACKAGES:
+        for path in sorted((PACKAGE / package).rglob("*.py")):
             name = path.relative_to(PACKAGE).as_posix()
             for line, value in constants(path):
                 spelled = isinstance(value, str) and SPELLED.search(value)

@@ -43,7 +43,7 @@ def test_passes_that_need_different_units_make_a_pair(book: Rulebook) -> None:
     found = facts(frame(units(shadow, occlusion), ["geometry", "compute"], [2.0, 2.0], ("Shadows", "SSAO")), book)
     # SM 0.1 x 2 + 0.8 x 2 = 1.8 ms of work, at 90 % of peak 2 ms: one hides the other completely
     assert found["frame.pair_share"][0] == pytest.approx(0.5)
-    assert "“Shadows” (2 ms, ZROP leads) with “SSAO” (2 ms, SM leads)" in found["frame.pair_share"][1]
+    assert "“Shadows” (2 ms, ZROP on top) with “SSAO” (2 ms, SM on top)" in found["frame.pair_share"][1]
 
 
 def test_passes_that_need_the_same_unit_make_none(book: Rulebook) -> None:
@@ -136,7 +136,7 @@ def test_one_cause_in_many_passes_is_named(tmp_path: Any) -> None:
     ]
     d = api.diagnose(generic(tmp_path / "six.csv", rows))
     cause = next(f for f in d.findings if f.rule.name == "common-cause")
-    assert "“CROP-bound (colour/blend)”" in cause.message and "6 workloads" in cause.message
+    assert "“CROP-bound (colour/blend)” (SOL017)" in cause.message and "6 workloads" in cause.message
 
 
 def test_a_million_workloads_stay_quick(book: Rulebook) -> None:

@@ -58,15 +58,15 @@ def test_every_workload_is_led_by_one_cause_at_most(demo: Any) -> None:
 def test_the_list_is_the_same_in_every_format(demo: Any) -> None:
     """Titles, order and numbers of the first items, read back from the text of each format."""
     first = demo.todo[:5]
-    for format in ("terminal", "markdown", "jira", "html"):
-        out = " ".join(re.sub(r"<[^>]*>", " ", text(demo, format)).replace("\\", "").split())
+    for fmt in ("terminal", "markdown", "jira", "html"):
+        out = " ".join(re.sub(r"<[^>]*>", " ", text(demo, fmt)).replace("\\", "").split())
         at = 0
         for item in first:
             title = " ".join(item["title"].split())
             found = out.find(title, at)
-            assert found >= 0, f"{format}: {title!r} is missing, or out of order"
+            assert found >= 0, f"{fmt}: {title!r} is missing, or out of order"
             at = found
-            assert show(item["saved_ns"], "ns") in out[at - 60 : at + 400], f"{format}: another number beside {title!r}"
+            assert show(item["saved_ns"], "ns") in out[at - 60 : at + 400], f"{fmt}: another number beside {title!r}"
 
 
 def test_top_cuts_the_list_and_changes_nothing_else(demo: Any) -> None:

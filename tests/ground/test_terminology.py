@@ -41,14 +41,14 @@ def strings(value: Any) -> list[str]:
     return [s for v in value for s in strings(v)] if isinstance(value, list | tuple) else []
 
 
-def written(b: Bundle, format: str) -> list[str]:
+def written(b: Bundle, fmt: str) -> list[str]:
     """What a reader of a format reads; of the page also what its script unpacks."""
     parts: list[str] = []
-    render(b, format, parts.append, full=True)
+    render(b, fmt, parts.append, full=True)
     text = "".join(parts)
-    if format == "json":
+    if fmt == "json":
         return strings(json.loads(text))
-    if format == "html":
+    if fmt == "html":
         from triage.rendering.html.page_data import pack
         from triage.rendering.html.string_table import Words
         from triage.rendering.html.tree_data import tree
@@ -76,8 +76,8 @@ def test_names_from_the_capture_stay(tmp_path: Path) -> None:
     b = api.diagnose(generic(tmp_path / "t.csv", [row]), device="Arc B580").bundle
     assert b.whose == INTEL
     assert b.workloads[0]["name"] == row["name"]
-    for format in ("markdown", "json", "terminal"):
-        assert "shared memory TEX" in " ".join(written(b, format))
+    for fmt in ("markdown", "json", "terminal"):
+        assert "shared memory TEX" in " ".join(written(b, fmt))
 
 
 @pytest.mark.parametrize(
@@ -177,9 +177,9 @@ def test_memory_has_one_word(names: tuple[str, ...], word: str) -> None:
 )
 def test_no_report_shows_both_words_for_memory(sample: str) -> None:
     b = api.diagnose(ROOT / "sample_captures" / sample).bundle
-    for format in ("terminal", "markdown"):
-        text = " ".join(written(b, format))
-        assert not ("VRAM" in text and re.search(r"\bDRAM\b(?! Throughput)", text)), format
+    for fmt in ("terminal", "markdown"):
+        text = " ".join(written(b, fmt))
+        assert not ("VRAM" in text and re.search(r"\bDRAM\b(?! Throughput)", text)), fmt
 
 
 @pytest.mark.parametrize(("device", "link"), [("GH200", "NVLink-C2C"), ("H100 PCIe", "PCIe")])

@@ -484,20 +484,20 @@ CONTROL = frozenset(map(chr, (*range(9), *range(11, 32), *range(127, 160))))
 BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
-def check(format: str, text: str) -> None:
+def check(fmt: str, text: str) -> None:
     """What holds for every report of a format, whatever the input was."""
-    assert text, f"{format}: empty report"
+    assert text, f"{fmt}: empty report"
     text.encode("utf-8")  # no lone surrogates
-    if format == "json":
+    if fmt == "json":
         import json
 
         json.loads(text, parse_constant=_refuse)
         return
-    if format == "junit":
+    if fmt == "junit":
         import xml.etree.ElementTree as tree
 
         tree.fromstring(text)
-    if format == "csv":
+    if fmt == "csv":
         import csv
         import io
 
@@ -505,10 +505,10 @@ def check(format: str, text: str) -> None:
             assert all(c[:1] not in "=@\t\r" and (c[:1] not in "+-" or _plain(c)) for c in row if c), (
                 f"csv: live cell {row!r:.200}"
             )
-    bad = (CONTROL - {"\r"} if format == "csv" else CONTROL) & set(text)
-    assert not bad, f"{format}: control characters {sorted(bad)!r}"
-    if format in ("terminal", "markdown", "html", "jira", "junit"):
-        assert not BIDI & set(text), f"{format}: direction controls"
+    bad = (CONTROL - {"\r"} if fmt == "csv" else CONTROL) & set(text)
+    assert not bad, f"{fmt}: control characters {sorted(bad)!r}"
+    if fmt in ("terminal", "markdown", "html", "jira", "junit"):
+        assert not BIDI & set(text), f"{fmt}: direction controls"
 
 
 def _plain(text: str) -> bool:

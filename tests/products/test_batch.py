@@ -335,7 +335,7 @@ def test_the_same_rows_under_other_names_count_once(tmp_path: Path, jobs: int) -
     assert "3 duplicates" in b.line()
     for name in ("index.md", "index.html"):
         text = (tmp_path / "out" / name).read_text()
-        assert "The same capture again" in text and all(s["reports"][0] in text for s in b.same)
+        assert "Duplicate captures" in text and all(s["reports"][0] in text for s in b.same)
         assert (tmp_path / "out" / b.same[0]["reports"][0]).is_file()
         assert "The same capture again" not in (tmp_path / "alone" / name).read_text()
     before = tree(tmp_path / "out")

@@ -58,7 +58,7 @@ def test_another_shape_and_another_gpu_are_said(doctor: Diagnoser, tmp_path: Pat
     pair, whole = remarks(doctor, tmp_path, a(), a("H100", grid=10_000, time=150_000))
     assert any(r.startswith("launch shape (groups, threads):") for r in pair)
     assert whole[0] == (
-        "measured on A100 SXM4 80GB before and on H100 SXM5 80GB after: the difference is the GPUs' as well"
+        "different GPUs (A100 SXM4 80GB before, H100 SXM5 80GB after): the change includes the hardware"
     )
-    assert whole[1].startswith("100 % of the time is in 1 kernel launched in another shape")
+    assert whole[1].startswith("100 % of the time in 1 kernel with a different launch shape")
     assert remarks(doctor, tmp_path, a(), a())[1] == []

@@ -52,7 +52,7 @@ def test_one_in_common_is_compared_with_a_warning(tmp_path: Path) -> None:
     )
     (text,) = doc["warnings"]
     assert text.startswith("90 % of the time before in 1 unmatched workload (histogram)")
-    assert "88 % of the time after is in 2 workloads without a partner (fft_radix4, qr)" in text
+    assert "88 % of the time after in 2 unmatched workloads (fft_radix4, qr)" in text
     assert "WARNING: 90 % of the" in compare_report.render(doc, "terminal")
     for form in ("markdown", "html"):
         assert "WARNING: 90 %" in compare_report.render(doc, form)

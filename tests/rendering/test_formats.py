@@ -57,18 +57,18 @@ def test_same_bytes_twice_and_with_shuffled_rule_files(ordinary: str) -> None:
     shuffled = random.Random(3).sample(order, len(order))
     books = [packs.select(packs.load(only=paths)) for paths in (order, order, shuffled)]
     made = [api.Diagnosis.from_judged(diagnosis_of(api.read(ordinary), book)) for book in books]
-    for format in FORMATS:
-        first, again, other = (text(d, format) for d in made)
-        assert first == again, f"{format}: two runs differ"
-        assert first == other, f"{format}: the order of rule files shows"
+    for fmt in FORMATS:
+        first, again, other = (text(d, fmt) for d in made)
+        assert first == again, f"{fmt}: two runs differ"
+        assert first == other, f"{fmt}: the order of rule files shows"
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("fmt", FORMATS)
 @pytest.mark.parametrize("full", [False, True])
-def test_hostile_names_break_no_format(format: str, full: bool, nasty: str) -> None:
-    out = text(diagnosed(nasty), format, full=full)
+def test_hostile_names_break_no_format(fmt: str, full: bool, nasty: str) -> None:
+    out = text(diagnosed(nasty), fmt, full=full)
     assert "\x1b" not in out and "\x07" not in out
-    if format != "json":  # a data format keeps what it was given, escaped
+    if fmt != "json":  # a data format keeps what it was given, escaped
         assert "\u202e" not in out
     assert "49" not in out or "{{ 7*7 }}" in out or "7*7" in out  # a name is never evaluated as a template
 
@@ -337,9 +337,9 @@ def test_notebook_shows_the_report(ordinary: str) -> None:
 
 
 def test_the_command_line_writes_every_format(ordinary: str, tmp_path: Path) -> None:
-    for format in FORMATS:
-        target = tmp_path / f"r.{format}"
-        p = run("diagnose", ordinary, "-f", format, "-o", target)
+    for fmt in FORMATS:
+        target = tmp_path / f"r.{fmt}"
+        p = run("diagnose", ordinary, "-f", fmt, "-o", target)
         assert p.returncode == 0 and p.stdout == "" and target.stat().st_size > 500, p.stderr
 
 

@@ -17,23 +17,23 @@ from triage.rulebook import packs
 ONE = ("generic.p3_workloads_v2", "sample_captures/generic/p3_workloads_v2.csv")
 
 
-def compare(sample: tuple[str, str], format: str, golden: Path) -> None:
+def compare(sample: tuple[str, str], fmt: str, golden: Path) -> None:
     """Fail where a sample's report is not what the folder `golden` keeps."""
     name, path = sample
-    kept = golden / f"{name}.{format}"
+    kept = golden / f"{name}.{fmt}"
     if not kept.exists():
         pytest.fail(f"make golden writes {kept.name}")
-    assert made(path, format).encode() == kept.read_bytes(), (
+    assert made(path, fmt).encode() == kept.read_bytes(), (
         f"{kept.name} differs; if that is meant: make golden, and read the diff"
     )
 
 
 @pytest.mark.parametrize(
-    ("sample", "format"),
+    ("sample", "fmt"),
     [pytest.param(s, f, id=f"{s[0]}-{f}") for s in samples() for f in formats_of(s[0])],
 )
-def test_golden(sample: tuple[str, str], format: str) -> None:
-    compare(sample, format, GOLDEN)
+def test_golden(sample: tuple[str, str], fmt: str) -> None:
+    compare(sample, fmt, GOLDEN)
 
 
 @pytest.mark.parametrize("name", ["gpu-trace.demo_frame", "nsys-sqlite.training_two_gpus", "ncu-rep.transpose"])
@@ -50,7 +50,7 @@ def test_golden_files_stay_small() -> None:
 
 
 def test_golden_files_belong_to_samples() -> None:
-    known = {f"{name}.{format}" for name, _ in samples() for format in formats_of(name)}
+    known = {f"{name}.{fmt}" for name, _ in samples() for fmt in formats_of(name)}
     assert {name for name, _ in samples()} >= EVERY_FORMAT
     kept = {p.name for p in GOLDEN.glob("*") if p.suffix[1:] in FORMATS}
     assert kept <= known, f"golden files without a sample: {sorted(kept - known)}"

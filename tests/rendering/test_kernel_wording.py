@@ -139,5 +139,5 @@ def test_nor_do_tickets_about_kernels(tmp_path: Path) -> None:
 def test_a_frame_keeps_its_words(tmp_path: Path) -> None:
     path = next(p for p in sorted((SAMPLES / "nvperf").iterdir()) if p.suffix == ".csv")
     text = shown(path, "markdown")
-    assert "Markers, worst first" in text
-    assert "Kernels, worst first" not in text
+    assert "Markers by self time" in text
+    assert "Kernels by self time" not in text

@@ -1,4 +1,4 @@
-"""docs/house.md is true: the rooms stand as it says, and a newcomer's changes take the places it promises."""
+"""docs/architecture.md matches the code: its packages, their order and docstrings, and where each change goes."""
 
 from __future__ import annotations
 
@@ -16,47 +16,43 @@ from tests.regolden import opened
 from triage import dialects
 from triage.rulebook import applies
 
-PAGE = (ROOT / "docs" / "house.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "architecture.md").read_text("utf-8")
 SAMPLE = "sample_captures/generic/p3_workloads_v2.csv"
 
 
 def layers() -> list[str]:
-    """Rooms of the import contract, ground floor first; those of one floor in the order of their floor."""
+    """Packages of the import contract, lowest layer first."""
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
-    floors = next(c for c in contracts if c["containers"] == ["triage"])["layers"]
-    return [room.strip() for floor in reversed(floors) for room in floor.split("|")]
+    contract = next(c for c in contracts if c["containers"] == ["triage"])
+    return [package.strip() for layer in reversed(contract["layers"]) for package in layer.split("|")]
 
 
-def test_the_rooms_are_listed_in_order_with_their_own_sentence() -> None:
-    listed = re.findall(r"^\| `([\w.]+?)/?` \| (.+) \|$", PAGE.partition("## Where do I go")[0], re.MULTILINE)
+def test_packages_are_listed_in_order_with_their_docstrings() -> None:
+    listed = re.findall(r"^\| `([\w.]+?)/?` \| (.+) \|$", PAGE.partition("## From a cell")[0], re.MULTILINE)
     named = {name.removesuffix(".py"): text for name, text in listed}
     order = layers()
     assert set(named) == set(order)
-    floors = [r.strip() for f in reversed([" | ".join(order)]) for r in f.split("|")]
-    # rooms of one floor may stand in any order: compare the floors, not the rooms
-    place = {room: i for i, room in enumerate(floors)}
-    assert [
-        place[n] for n in named if n in ("ground", "schema", "capture", "diagnosis", "document", "commands")
-    ] == sorted(place[n] for n in ("ground", "schema", "capture", "diagnosis", "document", "commands"))
-    for room, text in named.items():
-        path = ROOT / "triage" / room / "__init__.py"
+    # packages of one layer may stand in any order
+    place = {package: i for i, package in enumerate(order)}
+    checked = ("ground", "schema", "capture", "diagnosis", "commands")
+    assert [n for n in named if n in checked] == sorted(checked, key=place.__getitem__)
+    for package, text in named.items():
+        path = ROOT / "triage" / package / "__init__.py"
         path = path if path.is_file() else path.parent.with_suffix(".py")
-        said = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
-        assert " ".join(said.partition("\n\n")[0].split()) == text, (
-            f"{room}: the page and the room say different things"
-        )
+        docstring = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
+        assert " ".join(docstring.partition("\n\n")[0].split()) == text, f"{package}: the page and the docstring differ"
 
 
 def test_every_path_the_page_names_is_there() -> None:
     for path in re.findall(r"`((?:triage|rules|reports|sample_captures)/[\w./]*)`", PAGE):
         assert (ROOT / path).exists(), path
-    for room, module in re.findall(r"`(\w+)/(\w+\.py)`", PAGE):
-        assert (ROOT / "triage" / room / module).is_file(), f"{room}/{module}"
+    for package, module in re.findall(r"`(\w+)/(\w+\.py)`", PAGE):
+        assert (ROOT / "triage" / package / module).is_file(), f"{package}/{module}"
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """A checkout of one's own, to change as the page says."""
+    """A copy of the checkout, to change as the page says."""
     return checkout(tmp_path, "sample_captures/generic")
 
 
@@ -67,8 +63,8 @@ def replaced(path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new), "utf-8")
 
 
-def said(home: Path, *arguments: str) -> str:
-    """What the changed checkout answers; a failing command fails the test."""
+def printed_by(home: Path, *arguments: str) -> str:
+    """Output of the changed checkout; a failing command fails the test."""
     p = run(*arguments, cwd=home)
     assert p.returncode == 0, p.stderr
     return p.stdout
@@ -76,7 +72,7 @@ def said(home: Path, *arguments: str) -> str:
 
 def test_a_threshold_of_a_rule_is_one_line(home: Path) -> None:
     replaced(home / "rules/memory/register-spills.yaml", *threshold(home / "rules/memory/register-spills.yaml"))
-    assert "77" in said(home, "explain", "register-spills")
+    assert "77" in printed_by(home, "explain", "register-spills")
 
 
 def threshold(path: Path) -> tuple[str, str]:
@@ -88,32 +84,32 @@ def threshold(path: Path) -> tuple[str, str]:
 
 def test_a_number_of_the_method_is_one_place(home: Path) -> None:
     replaced(home / "triage/ground/method.py", '"high": _both(0.80,', '"high": _both(0.85,')
-    assert "85" in said(home, "explain", "high-sol")  # the rules
-    parts = opened(said(home, "diagnose", SAMPLE, "-f", "html"))
+    assert "85" in printed_by(home, "explain", "high-sol")  # the rules
+    parts = opened(printed_by(home, "diagnose", SAMPLE, "-f", "html"))
     assert parts["core"]["marks"] == [60, 85]  # the charts
-    assert "above 85 %: remove work" in parts["more"]["bandText"]  # the words
+    assert "above 85 %: cut work" in parts["more"]["bandText"]  # the words
 
 
-def test_a_word_of_a_limiter_class_is_one_place(home: Path) -> None:
-    replaced(home / "triage/ground/limiters.py", '"latency-bound: no unit is busy"', '"bound by waiting"')
-    assert "Bound by waiting" in said(home, "diagnose", SAMPLE, "-f", "json")
-    page = said(home, "diagnose", SAMPLE, "-f", "html")
-    assert "latency-bound: no unit is busy" not in f"{page} {opened(page)}".lower()
+def test_the_wording_of_a_limiter_class_is_one_place(home: Path) -> None:
+    replaced(home / "triage/ground/limiters.py", 'f"latency-bound: no unit above {_LOW}"', '"bound by waiting"')
+    assert "Bound by waiting" in printed_by(home, "diagnose", SAMPLE, "-f", "json")
+    page = printed_by(home, "diagnose", SAMPLE, "-f", "html")
+    assert "latency-bound: no unit above" not in f"{page} {opened(page)}".lower()
 
 
 @pytest.mark.parametrize("name", dialects.dialects())
-def test_what_a_dialect_tells_are_words_that_rules_know(name: str) -> None:
+def test_facts_that_a_dialect_declares_are_known_to_rules(name: str) -> None:
     assert applies.read(dialects.tells(name)).keys() == dialects.tells(name).keys()
 
 
 @pytest.mark.parametrize("name", ["slack.txt", "ticketing.md", "comparison.md", "jira-like.md"])
 def test_a_format_is_one_template_whatever_its_name(home: Path, name: str) -> None:
-    format = name.split(".")[0]
+    fmt = name.split(".")[0]
     (home / "reports" / f"{name}.j2").write_text("{# escape: text #}\n{{ summary.headline | prose }}\n", "utf-8")
-    assert format in said(home, "list", "formats")
-    assert format in " ".join(said(home, "diagnose", "--help").split())
-    assert said(home, "diagnose", SAMPLE, "-f", format).strip().endswith(".")
-    said(home, "batch", SAMPLE, "-o", "out", "-f", format)
+    assert fmt in printed_by(home, "list", "formats")
+    assert fmt in " ".join(printed_by(home, "diagnose", "--help").split())
+    assert printed_by(home, "diagnose", SAMPLE, "-f", fmt).strip().endswith(".")
+    printed_by(home, "batch", SAMPLE, "-o", "out", "-f", fmt)
     assert [p.name.partition(".")[2] for p in (home / "out" / "reports").iterdir()] == [name.split(".", 1)[1]]
 
 
@@ -125,8 +121,7 @@ def test_a_format_that_does_not_say_how_it_escapes_is_refused(home: Path) -> Non
     assert p.stdout == ""
 
 
-def test_nothing_is_written_before_everything_is_known(tmp_path: Path) -> None:
-    """An input that vanishes between reading and writing leaves no half report behind."""
+def test_a_vanished_input_leaves_no_half_report(tmp_path: Path) -> None:
     capture = tmp_path / "a.csv"
     capture.write_text("name,gpu.time [ms],sm.throughput [%],vram.throughput [%]\nPass,1,50,20\n", "utf-8")
     code = (

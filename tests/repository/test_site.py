@@ -51,7 +51,12 @@ def test_the_tutorial_runs_as_written(checkout: Path) -> None:
 
 
 def test_the_readme_leads_to_a_failing_gate_in_five_commands(checkout: Path) -> None:
-    text = (ROOT / "README.md").read_text("utf-8").partition("Which build made it slower?")[2].partition("```\n\n")[0]
+    text = (
+        (ROOT / "README.md")
+        .read_text("utf-8")
+        .partition("## Find the build that made it slower")[2]
+        .partition("```\n\n")[0]
+    )
     asked = [shlex.split(line[2:], comments=True) for line in text.splitlines() if line.startswith("$ ")]
     assert len(asked) + 1 <= 5  # with the installation
     done = [inside(checkout, args[1:]) for args in asked]
@@ -78,7 +83,7 @@ def test_the_rule_pack_runs_as_written(checkout: Path) -> None:
         "diagnose", "sample_captures/generic/p3_workloads_v2.csv", "-f", "csv",
         cwd=checkout, env={"PYTHONPATH": str(ROOT)},
     )  # fmt: skip
-    assert "HOU001" in by_file.stdout
+    assert "STU001" in by_file.stdout
 
 
 def test_the_settings_of_the_page_are_settings(tmp_path: Path) -> None:

@@ -54,17 +54,17 @@ def installed(built: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
     """bin folder of a fresh environment outside the checkout that holds the wheel."""
     place = tmp_path_factory.mktemp("venv")
     call(sys.executable, "-m", "venv", place, cwd=place)
-    bin = place / ("Scripts" if os.name == "nt" else "bin")
+    scripts = place / ("Scripts" if os.name == "nt" else "bin")
     if os.environ.get("TRIAGE_NETWORK"):
-        call(bin / "python", "-m", "pip", "install", "-q", built[0], cwd=place)
+        call(scripts / "python", "-m", "pip", "install", "-q", built[0], cwd=place)
     else:
-        call(bin / "python", "-m", "pip", "install", "-q", "--no-deps", "--no-index", built[0], cwd=place)
+        call(scripts / "python", "-m", "pip", "install", "-q", "--no-deps", "--no-index", built[0], cwd=place)
         site = Path(
-            call(bin / "python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=place).strip()
+            call(scripts / "python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=place).strip()
         )
         # dependencies of the environment the tests run in; after the wheel's own folder, so the wheel wins
         (site / "zz_dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    return bin
+    return scripts
 
 
 def metadata(wheel: Path) -> Message:
@@ -156,8 +156,8 @@ def test_installed_wheel_does_the_work_of_make_demo(installed: Path, tmp_path: P
     assert (tmp_path / "demo.html").read_text("utf-8").rstrip().endswith("</html>")
     from triage.rendering import formats
 
-    for format in formats.formats():
-        assert call(triage, "diagnose", demo, "-f", format, cwd=tmp_path)
+    for fmt in formats.formats():
+        assert call(triage, "diagnose", demo, "-f", fmt, cwd=tmp_path)
     call(triage, "check", cwd=tmp_path)
     assert "SOL0" in call(triage, "list", "rules", cwd=tmp_path)
 

@@ -54,9 +54,9 @@ reading = stack(
         type=_types.PathType("dir"),
         multiple=True,
         metavar="DIR",
-        help="Further dialect modules; their code runs (repeatable).",
+        help="Add input formats: a folder of modules, whose code is run (repeatable).",
     ),
-    click.option(
+    _reading(
         "--device",
         type=_types.Text(_completion.devices),
         default="",

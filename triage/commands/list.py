@@ -38,7 +38,7 @@ KINDS = ("rules", "causes", "metrics", "dialects", "formats", "devices", "terms"
     type=_types.PathType("dir"),
     multiple=True,
     metavar="DIR",
-    help="Further dialect modules; their code runs (repeatable).",
+    help="Add input formats: a folder of modules, whose code is run (repeatable).",
 )
 def command(kind: str, form: str, rules: tuple[str, ...], folders: tuple[str, ...]) -> int:
     """List rules, causes, metrics, dialects (input formats), report formats, devices or terms."""

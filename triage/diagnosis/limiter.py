@@ -139,7 +139,7 @@ def _limiter(view: View) -> Codes:
     for word, holds in zip(words, choices, strict=True):  # the first that holds; np.select takes ten times as long
         out += (holds & open_).view(np.int8) * np.int8(code(word))
         open_ &= ~holds
-    return _held(view, _tilers(view, out))
+    return _by_longest_wait(view, _tilers(view, out))
 
 
 def _tilers(view: View, out: Codes) -> Codes:
@@ -155,7 +155,7 @@ def _tilers(view: View, out: Codes) -> Codes:
     return np.where(decided, np.where(both, code("balanced"), leads), out).astype(np.int8)
 
 
-def _held(view: View, out: Codes) -> Codes:
+def _by_longest_wait(view: View, out: Codes) -> Codes:
     """Limiter classes, by the longest wait where neither shares of peak nor unit limiters decide."""
     longest = np.full(view.size, HELD_UP)
     chosen = np.array(out)

@@ -72,18 +72,19 @@ def unjudged(s: Summary) -> str:
     u = s["unjudged"]
     if u is None:
         return ""
-    what = f"{HEADS.not_diagnosed}: {time(u['ns'])} ({percent(u['share'])}), counters missing."
-    return f"{what} Collect first:" if u["collect"] else what
+    what = f"{HEADS.not_diagnosed}: {time(u['ns'])} ({percent(u['share'])})"
+    return f"{what}, counters missing. Collect first:" if u["collect"] else f"{what}, no measured cause."
 
 
 def dark(u: UndiagnosedEntry) -> str:
-    """`Upload Constants: limiter counters not collected. 117 µs outside all markers: ...`: the reasons of undiagnosed time."""
+    """Reasons of undiagnosed time: `Shadow map + 1 more: ... not collected. 117 µs outside all markers: ...`."""
     sentences = []
     both = bool(u["count"] and u["uncovered_ns"])  # with one reason alone, its time is the total
     if u["count"]:
         names = ", ".join(dict.fromkeys(short(n, 40) for n in u["names"])) + _more(u["count"] - len(u["names"]))
         ns = f" ({time(u['ns'] - u['uncovered_ns'])})" if both else ""
-        sentences.append(f"{names}{ns}: limiter counters not collected.")
+        why = "deciding counters not collected" if u["collect"] else "no measured cause"
+        sentences.append(f"{names}{ns}: {why}.")
     if u["uncovered_ns"]:
         where = f"{time(u['uncovered_ns'])} outside" if both else "Outside"
         sentences.append(f"{where} all {voice().item}s: unmarked work or idle GPU.")
@@ -240,7 +241,7 @@ def cell(o: SourceEntry) -> str:
     if "formula" in o:
         # of a sum, the first cell that is not 0
         first = next((x for k in (1, 0) for x in leaves(o) if not k or _NOT_ZERO.search(x["text"])), None)
-        return f"{short(spoken(o['formula']), 80)}{f': {cell(first)}' if first else ''}"
+        return f"{short(spoken(o['formula']), 80)}{f', from {cell(first)}' if first else ''}"
     place = f", {o['record']} {o['line']}, metric " if "record" in o else f":{o['line']}, column "
     return f"“{short(o['text'], 40)}” ({tail(o['file'])}{place}{short(o['column'], 70)})"
 

@@ -322,7 +322,7 @@ class _Page:
             for e in f["evidence"]:
                 self.say(f"• {phrases.check(e)}", indent=4)
                 # wrapped, never cut: a cell is found by its line and column
-                self.say(phrases.cell(e["source"]), "bright_black", 6)
+                self.say(phrases.origin_of(e), "bright_black", 6)
             for place in f["locations"] if self.full else f["locations"][:1]:
                 self.say(f"@ {phrases.location(place)}", "yellow", 4)
             for a in f["advice"] if self.full else f["advice"][:2]:

@@ -489,9 +489,9 @@ def test_findings_say_where(tmp_path: Path) -> None:
     places = {f["rule"]: f["locations"] for f in found if f["locations"]}
     store = places["MEM002"][0]
     assert (store["file"], store["line"], store["share"], store["excess"]) == (CU, 13, 1.0, 8.0)
-    words = "transpose.cu:13 (global store), 8.0 times the accesses needed"
-    for format in ("terminal", "markdown", "jira", "html"):
-        said = " ".join(re.sub(r"[\\{}]", "", run("diagnose", path, "-f", format).stdout).split())
-        assert words in said, format
+    words = "transpose.cu:13 (global store): 100 % of excess store sectors, 8.0x the accesses needed"
+    for fmt in ("terminal", "markdown", "jira", "html"):
+        said = " ".join(re.sub(r"[\\{}]", "", run("diagnose", path, "-f", fmt).stdout).split())
+        assert words in said, fmt
     run("tickets", path, "-o", tmp_path / "t", "--markup", "markdown")
-    assert any("In the code" in p.read_text() for p in (tmp_path / "t").rglob("*.md"))
+    assert any("**Source:**" in p.read_text() for p in (tmp_path / "t").rglob("*.md"))

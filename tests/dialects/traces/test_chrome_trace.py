@@ -104,12 +104,8 @@ def test_a_cut_gzip_is_read_to_its_end(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", ["[" * 3000 + "]" * 3000, "1e999", "9" * 5000, '{"a":' * 2000 + "1" + "}" * 2000])
 def test_hostile_values_cost_their_row_only(value: str) -> None:
     row = json.dumps(KERNEL)
-    table = _read_text(
-        (
-            '{"traceEvents": [%s, {"ph": "X", "cat": "kernel", "name": "b", "ts": %s, "dur": 1}, %s]}'
-            % (row, value, row)
-        ).encode()
-    )
+    odd = f'{{"ph": "X", "cat": "kernel", "name": "b", "ts": {value}, "dur": 1}}'
+    table = _read_text(f'{{"traceEvents": [{row}, {odd}, {row}]}}'.encode())
     assert len(table) == 2 and any(q.check == "rows-left-out" for q in table.quality)
 
 

@@ -36,7 +36,7 @@ _PER_RE = re.compile(
 )
 _RATE_RE = re.compile(r"\b(rate|ratio|share|fraction)\b", re.IGNORECASE)
 _SHARE_RE = re.compile(rf"{_RATE_RE.pattern}|\b(?:frac|eff|efficiency)\b", re.IGNORECASE)
-_BRACKETS_RE = re.compile(r"(.+?)\s*\[([^\[\]]+)\]")
+_BRACKETS_RE = re.compile(r"(.*\S)\s*\[([^\[\]]+)\]")
 _PCT_RE = re.compile(r"(_|\.)pct($|_|\.)")
 _GROUP_RE = re.compile(r"\s*([A-Za-z][A-Za-z ]{1,15})(?:[.:|/]|::| - )\s*(\S.*)\Z")  # `units.sm`, `SOL: SM`
 _GLOSS_RE = re.compile(r"\(([A-Za-z0-9/ ]{2,28})\)")

@@ -9,7 +9,7 @@ import pytest
 
 from triage.rendering.labels import AS_DATA, HEADS
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 # labels of words that also stand in sentences: only as heads of a table, a tile or a section must they come from the table
 HEAD = r"""(?:<dt[^>]*>|<th[^>]*>|<h[1-4][^>]*>|<b>|\|\| ?|^\| .*\| |\*\*|label: ["']|el\("h4", null, ["']|grid\.add_row\(["']|\(\(["'])"""
 RETIRED = (
