@@ -244,3 +244,14 @@ def test_operators_of_the_sample() -> None:
     scores = made["aten::bmm", 1537, 1537, 64]
     assert (scores.calls, scores.batch, scores.ns) == (6, 96, 6 * 900_000)
     assert sum(o.ns for o in made.values()) <= sum(d.busy_ns for d in capture.timeline.devices)  # type: ignore[union-attr]
+
+
+def test_ranks_of_a_merged_file_keep_their_calls() -> None:
+    rows = []
+    for rank in (0, 1):
+        for row, start in ((KERNEL, 100 * rank + 20), (CALL, 100 * rank + 10)):
+            rows.append({**row, "ts": start, "pid": rank * 100_000_000, "args": {**row["args"], "rank": rank}})
+    table = _read(rows)
+    assert table.trace is not None and [key for key, _ in table.trace.devices] == ["0", "1"]
+    calls = table.trace.calls.start[table.trace.operations.call]
+    assert (table.trace.operations.start - calls).tolist() == [10_000, 10_000]
