@@ -137,7 +137,7 @@ def test_the_command_prints_both_figures_and_why(tmp_path: Path) -> None:
     assert "1  same root cause" in out
     assert "profiler  LaunchConfiguration 88 % global" in out
     assert "triage    small-grid" in out
-    assert "why       theirs is SMs that get no block; ours" in out
+    assert "why       profiler's estimate: SMs that get no block; triage: " in out
     found = json.loads(run("diagnose", path, "--opinions", "-f", "json").stdout)
     assert found["counts"]["same root"] == 1
     (rule,) = found["workloads"][0]["rules"]

@@ -273,7 +273,7 @@ def test_explain_and_list_say_where_a_rule_applies() -> None:
 
 def test_explain_says_why_a_rule_is_not_about_a_capture() -> None:
     said = run("explain", "texture-queue-full", "--on", ROOT / "sample_captures" / "rocprof" / "results.csv").stdout
-    assert "not applicable: the rule is about graphics, nvidia, and this capture is not" in said
+    assert "not applicable: the rule needs graphics, nvidia; this capture is not" in said
 
 
 def test_the_bundled_packs_are_all_described() -> None:

@@ -143,7 +143,7 @@ def test_a_good_file_becomes_a_cause(tmp_path: Path) -> None:
     ("old", "new", "line", "says"),
     [
         ("meaning:", "meanign:", 4, "did you mean 'meaning'"),
-        ("family: memory", "family: memroy", 2, "unknown family 'memroy' - choose host"),
+        ("family: memory", "family: memroy", 2, "unknown family 'memroy' - did you mean 'memory'?"),
         ("id: one-cause", "id: other-cause", 1, "is not the file name"),
         ("title: A cause for tests\n", "", 1, "`title` is missing"),
         ("title: A", "title: A\ntitle: B", 4, "duplicate key"),

@@ -180,6 +180,12 @@ DERIVATIONS = (
         )
         for a in ("global_load", "global_store")
     ),
+    Derivation(
+        "global_store.sectors",
+        ("l1tex.write_bytes", "local_store.requests", "atomics.requests", "atomics.red_requests"),
+        "bytes from L1 to L2 / 32, where nothing but global stores sends any",
+        lambda sent, local, atomics, reductions: np.where(local + atomics + reductions == 0, sent / SECTOR, np.nan),
+    ),
     _kind("global_load", "global_store", _load_waste),
     _kind("global_store", "global_load", _store_waste),
     Derivation(

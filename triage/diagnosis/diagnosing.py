@@ -20,6 +20,7 @@ from triage.diagnosis.gain import fractions
 from triage.diagnosis.limiter import judge
 from triage.diagnosis.root_causes import CauseIndex, Fired, Leaders
 from triage.diagnosis.todo import todo
+from triage.diagnosis.verdicts import verdicts
 from triage.ground.limiters import CONFIDENCE
 from triage.ground.method import LATEST
 from triage.inference.engine import Engine
@@ -90,7 +91,7 @@ class Diagnoser:
         n = len(capture)
         np.empty(HEAP_BYTES, np.uint8)  # and freed: up to that size, glibc now reuses memory instead of mapping it anew
         ledger = Ledger(limit, min_gain, capture.frame_ns, self._confidence, self._id_order, _untimed(capture))
-        band, limiter = np.zeros(n, np.int8), np.zeros(n, np.int8)
+        band, limiter, verdict = np.zeros(n, np.int8), np.zeros(n, np.int8), np.zeros(n, np.int8)
         every, leaders, known = View(capture), Leaders.none(n), None
         few = n <= min(KEEP_FACTS_UP_TO, BLOCK)
         candidates = None if few else Candidates(self.workload, every)
@@ -105,6 +106,7 @@ class Diagnoser:
             fired = self._gains(where, view, capture.self_ns[rows], ledger, start)
             found = self.cause_index.table(view, fired)
             leaders.put(rows, self.cause_index.lead(found, view.size))
+            verdict[rows] = verdicts(view, limits, leaders, self.cause_index, rows)
             known = found if view is every else None
         led = np.flatnonzero((limiter == 0) & (leaders.cause >= 0))
         limiter[led] = self.cause_index.limiter[leaders.cause[led]]
@@ -115,7 +117,9 @@ class Diagnoser:
             whole_fired = self._gains(infer(alone, self.frame).fired, alone, np.array([capture.frame_ns]), ledger, -1)
         whole = self.cause_index.table(alone, whole_fired)
         firings, rules = ledger.firings(), frozenset(ledger.counts)
-        return Part(capture, number, firings, limiter, band, leaders, ledger.total, frame, whole, every, known, rules)
+        return Part(
+            capture, number, firings, limiter, band, verdict, leaders, ledger.total, frame, whole, every, known, rules
+        )
 
     def _gains(
         self, fired: Mapping[int, Masks], view: View, self_ns: Floats, ledger: Ledger, offset: int

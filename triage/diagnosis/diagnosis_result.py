@@ -23,7 +23,7 @@ from triage.rulebook.packs import Rulebook
 class Part:
     """One capture's share of a diagnosis.
 
-    limiter, band: codes per workload (see ground.limiters). leaders: the root cause of each workload. total: findings
+    limiter, band: codes per workload (see ground.limiters). verdict: diagnosis.verdicts.FIX to AT_LIMIT. leaders: the root cause of each workload. total: findings
     before any cut. frame: the whole capture as a one-row Capture, for frame rules; whole: the causes there.
     view: of all workloads; known: the causes on them, kept where they are few. fired: rules that fired anywhere.
     """
@@ -33,6 +33,7 @@ class Part:
     firings: Firings
     limiter: Codes
     band: Codes
+    verdict: Codes
     leaders: Leaders
     total: int
     frame: Capture

@@ -63,6 +63,8 @@ class CauseIndex:
         # for workloads whose units do not decide
         self.limiter = np.array([CLASSES.index(book.cause(name).limiter) for name in self.names] or [0], np.int8)
         self.verdict = np.array([book.cause(name).is_verdict for name in self.names] or [False])
+        # evidence of the weakest grade names a suspect, not a fix
+        self.is_suspect = np.array([r.gain is None or r.gain.confidence == "low" for r in book.rules] or [True])
         self.sureness = np.array([SURENESS[r.gain.confidence] if r.gain else 0.5 for r in book.rules] or [0.5])
         # idle time is dealt out among its causes already: they explain away neither each other nor what keeps a device
         # busy, unless both claim the same part of it

@@ -239,6 +239,7 @@ def whole_capture(name: str, duration_ns: float | None) -> WorkloadEntry:
         "chain": [],
         "saved_ns": None,
         "judged": True,
+        "verdict_class": "not-diagnosed",
         "second_opinion": [],
         "verdict": "",
     }

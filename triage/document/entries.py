@@ -15,6 +15,7 @@ from triage.ground.method import REVISIONS
 
 SCHEMA = "triage/1"
 OPERATORS = ("<", "<=", ">", ">=", "==", "!=", "is")
+VERDICT_CLASSES = ("fix", "suspect", "not-diagnosed", "at-limit")  # of a workload, in their precedence
 VERDICTS = ("root", "named", "ruled out", "blind", "not seen", "no cause")  # on a cause that the profiler names
 
 Level: TypeAlias = Annotated[str, LEVELS]
@@ -74,6 +75,7 @@ class FrameEntry(TypedDict):
     findings_total: int
     findings_listed: int
     notes: list[str]
+    time_by_verdict: dict[str, float | None]
     unjudged_ns: float | None
     unjudged_collect: str | None
     collect_all: str | None
@@ -134,6 +136,7 @@ class WorkloadEntry(TypedDict):
     chain: list[str]
     saved_ns: float | None
     judged: bool
+    verdict_class: Annotated[str, VERDICT_CLASSES]
     second_opinion: list[OpinionEntry]
     verdict: str
 

@@ -12,7 +12,7 @@ from triage.document.todo_items import TodoItem, is_insignificant
 from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.kernel_names import kernel, plain
 from triage.ground.limiters import BY_ID
-from triage.ground.phrasing import lower_first, percent, plural
+from triage.ground.phrasing import lower_first, percent, plural, upper_first
 from triage.ground.terminology import said
 from triage.ground.units import show
 
@@ -53,12 +53,11 @@ def headline(doc: Result, found: Sequence[TodoItem], item: str = "workload", *, 
 
 
 def _without_items(doc: Result) -> str:
-    """The second sentence without to-do items: the finding of the longest workload, or what was not measured."""
+    """The second sentence without to-do items: the finding of the longest workload, and the verdict on most of the time."""
     findings = WorkloadsByTime(doc, {}).best_findings()
     title = next((best["title"] for best in findings if best["cause"] != "low-throughput"), "")
-    if unjudged(doc["frame"]):
-        return f"{title}; its utilisation was not measured" if title else "Limiter not measured"
-    return f"{title}; no recoverable GPU time found" if title else "No findings"
+    verdict = "not diagnosed" if unjudged(doc["frame"]) else "at hardware limit"
+    return f"{title}; {verdict}" if title else upper_first(verdict)
 
 
 def _span(frame: FrameEntry, item: str) -> str:

@@ -36,7 +36,7 @@ class AtLimitEntry(TypedDict):
 
 def unjudged(frame: FrameEntry) -> UnjudgedEntry | None:
     """Time of workloads without counters to decide, and the command that diagnoses most of it; None where it is little."""
-    total, ns = frame["duration_ns"], frame["unjudged_ns"]
+    total, ns = frame["duration_ns"], frame["time_by_verdict"]["not-diagnosed"]
     if not total or not ns or ns < MIN_UNDIAGNOSED_SHARE * total:
         return None
     return {"ns": ns, "share": ns / total, "collect": frame["unjudged_collect"]}
@@ -46,11 +46,11 @@ def undiagnosed_time(doc: Result) -> UndiagnosedEntry | None:
     """All time that is not diagnosed, however little, with the largest workloads of it; None where all is diagnosed."""
     frame = doc["frame"]
     total, uncovered = frame["duration_ns"], frame["uncovered_ns"] or 0
-    ns = (frame["unjudged_ns"] or 0) + uncovered
+    ns = (frame["time_by_verdict"]["not-diagnosed"] or 0) + uncovered
     if not total or ns < 0.0005 * total:
         return None
-    judged, own = column(doc["workloads"], "judged"), column(doc["workloads"], "self_ns")
-    mine = [i for i, ns in enumerate(own) if ns and not judged[i]]
+    verdicts, own = column(doc["workloads"], "verdict_class"), column(doc["workloads"], "self_ns")
+    mine = [i for i, ns in enumerate(own) if ns and verdicts[i] == "not-diagnosed"]
     mine.sort(key=lambda i: -own[i])
     return {
         "ns": ns,
@@ -58,19 +58,14 @@ def undiagnosed_time(doc: Result) -> UndiagnosedEntry | None:
         "uncovered_ns": uncovered,
         "names": [doc["workloads"][i]["name"] for i in mine[:3]],
         "count": len(mine),
-        "collect": frame["unjudged_collect"] if frame["unjudged_ns"] else None,
+        "collect": frame["unjudged_collect"],
     }
 
 
 def time_at_limit(doc: Result) -> AtLimitEntry:
-    """Self time of workloads close to a unit's peak without a root cause."""
+    """Self time of workloads at a hardware limit."""
     total, works = doc["frame"]["duration_ns"], doc["workloads"]
-    fields = (column(works, name) for name in ("judged", "band", "led", "self_ns"))
-    full = [
-        (ns or 0, bool(ns))
-        for judged, band, led, ns in zip(*fields, strict=True)
-        if judged and band == "high" and not led
-    ]
+    at_limit = zip(column(works, "verdict_class"), column(works, "self_ns"), strict=True)
     # a marker that only holds others has no self time
-    mine = [ns for ns, timed in full if timed or not total]
+    mine = [ns or 0 for verdict, ns in at_limit if verdict == "at-limit" and (ns or not total)]
     return {"ns": sum(mine), "share": sum(mine) / total if total else None, "count": len(mine)}

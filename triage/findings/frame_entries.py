@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from triage.capture.capture import Capture
-from triage.derive import View
 from triage.diagnosis.diagnosis_result import Diagnosis, Part
 from triage.diagnosis.outcomes import Outcomes
-from triage.document.entries import CaptureEntry, FrameEntry, FramesEntry, LimiterEntry, QualityEntry
-from triage.document.numbers import number
+from triage.diagnosis.verdicts import NOT_DIAGNOSED, missing
+from triage.document.entries import VERDICT_CLASSES, CaptureEntry, FrameEntry, FramesEntry, LimiterEntry, QualityEntry
+from triage.document.numbers import number, numbers
 from triage.findings.timeline_entries import kernels, timelines
 from triage.ground.limiters import CLASSES
 
@@ -48,8 +48,6 @@ def frame(d: Diagnosis, outcomes: Sequence[Outcomes]) -> FrameEntry:
     low, likely, bound = d.recoverable_ns
     total = d.frame_ns
     dark = [float(np.nan_to_num(part.capture.self_ns)[~part.judged].sum()) for part in d.parts]
-    most = int(np.argmax(dark))
-    ask = outcomes[most].collect(_sides(outcomes[most].view)) if dark[most] else ""
     return {
         "duration_ns": number(total, 3) if total > 0 else None,
         "workloads": sum(len(p.capture) for p in d.parts),
@@ -62,8 +60,9 @@ def frame(d: Diagnosis, outcomes: Sequence[Outcomes]) -> FrameEntry:
         "findings_total": d.total,
         "findings_listed": len(d.order),
         "notes": list(d.notes),
+        "time_by_verdict": _time_by_verdict(d),
         "unjudged_ns": number(sum(dark), 3),
-        "unjudged_collect": ask or None,
+        "unjudged_collect": _deciding(d, outcomes),
         "collect_all": _at_once(outcomes),
         "timeline": timelines(d.parts),
         "kernels": kernels(d.parts),
@@ -86,10 +85,20 @@ def _limiters(d: Diagnosis) -> list[LimiterEntry]:
     ]
 
 
-def _sides(view: View) -> list[str]:
-    """Metrics that decide the limiter and are missing; VRAM stands for the memory system where the tool has no SOL of it."""
-    sides = ("memory.throughput", "sm.throughput", "vram.bandwidth")
-    return [m for m in sides if not np.isfinite(view[m]).any()] or list(sides)
+def _time_by_verdict(d: Diagnosis) -> dict[str, float | None]:
+    """Self time by verdict; the sums add up to that of all workloads."""
+    times = np.zeros(len(VERDICT_CLASSES))
+    for part in d.parts:
+        times += np.bincount(part.verdict, np.nan_to_num(part.capture.self_ns), len(VERDICT_CLASSES))
+    return dict(zip(VERDICT_CLASSES, numbers(times, 3), strict=True))
+
+
+def _deciding(d: Diagnosis, outcomes: Sequence[Outcomes]) -> str | None:
+    """The command for what most of the time that is not diagnosed lacks; null where nothing that decides is missing."""
+    dark = [float(np.nan_to_num(p.capture.self_ns)[p.verdict == NOT_DIAGNOSED].sum()) for p in d.parts]
+    most = int(np.argmax(dark))
+    ask = [m for group, _ in missing(outcomes[most].view) for m in group.ask] if dark[most] else []
+    return outcomes[most].collect(ask) or None if ask else None
 
 
 def _at_once(outcomes: Sequence[Outcomes]) -> str | None:

@@ -12,7 +12,7 @@ from triage.capture.arrays import Codes, Floats, Masks, Values
 from triage.capture.capture import SEP, Capture
 from triage.diagnosis.diagnosis_result import Diagnosis
 from triage.diagnosis.outcomes import Outcomes
-from triage.document.entries import OpinionEntry, TimesEntry, WorkloadEntry
+from triage.document.entries import VERDICT_CLASSES, OpinionEntry, TimesEntry, WorkloadEntry
 from triage.document.numbers import number, numbers
 from triage.findings.cause_chains import Causes
 from triage.findings.finding_types import Finding
@@ -68,6 +68,7 @@ class Columns:
         self.name = list(map(str, c.names[rows].tolist()))
         self.causes = causes.names
         self.leader = d.parts[p].leaders.cause[rows]
+        self.verdict_class = [VERDICT_CLASSES[code] for code in d.parts[p].verdict[rows].tolist()]
         self.judged: list[bool] = d.parts[p].judged[rows].tolist()
 
     def __len__(self) -> int:
@@ -240,6 +241,7 @@ class Columns:
             "chain": [self._causes.chain(self._p, w) for w in rows],
             "saved_ns": self._figures("saved_ns", some),
             "judged": self.judged[some],
+            "verdict_class": self.verdict_class[some],
             "second_opinion": [self.opinions.get(w, []) for w in rows],
             "verdict": self.verdict[some],
         }

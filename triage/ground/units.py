@@ -36,7 +36,7 @@ _MANY = {"k": 1e3, "K": 1e3, "thousand": 1e3, "M": 1e6, "million": 1e6, "million
 
 
 @lru_cache(16_384)
-def unit(text: str) -> tuple[str, float]:
+def unit(text: str) -> tuple[str, float]:  # noqa: C901 - one branch per family of units
     """Canonical unit and factor of a printed unit: `"Kbyte"` -> `("byte", 1000.0)`; raises UnknownUnit."""
     raw = text.strip().strip("[]()").strip()
     low = raw.lower()

@@ -72,8 +72,8 @@ def unjudged(s: Summary) -> str:
     u = s["unjudged"]
     if u is None:
         return ""
-    what = f"{HEADS.not_diagnosed}: {time(u['ns'])} ({percent(u['share'])}), counters missing."
-    return f"{what} Collect first:" if u["collect"] else what
+    what = f"{HEADS.not_diagnosed}: {time(u['ns'])} ({percent(u['share'])})"
+    return f"{what}, counters missing. Collect first:" if u["collect"] else f"{what}, no measured cause."
 
 
 def dark(u: UndiagnosedEntry) -> str:
@@ -83,7 +83,8 @@ def dark(u: UndiagnosedEntry) -> str:
     if u["count"]:
         names = ", ".join(dict.fromkeys(short(n, 40) for n in u["names"])) + _more(u["count"] - len(u["names"]))
         ns = f" ({time(u['ns'] - u['uncovered_ns'])})" if both else ""
-        sentences.append(f"{names}{ns}: {BY_ID['unknown'].meaning}.")
+        why = "deciding counters not collected" if u["collect"] else "no measured cause"
+        sentences.append(f"{names}{ns}: {why}.")
     if u["uncovered_ns"]:
         where = f"{time(u['uncovered_ns'])} outside" if both else "Outside"
         sentences.append(f"{where} all {voice().item}s: unmarked work or idle GPU.")

@@ -4,14 +4,14 @@ from triage.ground.method import stated
 from triage.schema._metric import Metric, flag
 
 
-def _share(id: str, label: str, better: str, meaning: str) -> Metric:
-    return Metric(id, "ratio", label, better, meaning)
+def _share(metric: str, label: str, better: str, meaning: str) -> Metric:
+    return Metric(metric, "ratio", label, better, meaning)
 
 
 def _number(
-    id: str, label: str, better: str, meaning: str, unit: str = "count", aliases: tuple[str, ...] = ()
+    metric: str, label: str, better: str, meaning: str, unit: str = "count", aliases: tuple[str, ...] = ()
 ) -> Metric:
-    return Metric(id, unit, label, better, meaning, aliases, bounded=False)
+    return Metric(metric, unit, label, better, meaning, aliases, bounded=False)
 
 
 # words for what triage.occupancy calls by one name each

@@ -118,7 +118,11 @@ METRICS = (
         "L2 active",
         "",
         "Share of the peak at which L2 looks up sectors",
-        ("lts__t_sectors.avg.pct_of_peak_sustained_elapsed", "lts__t_sectors.sum.pct_of_peak_sustained_elapsed"),
+        (
+            "lts__t_sectors.avg.pct_of_peak_sustained_elapsed",
+            "lts__t_sectors.sum.pct_of_peak_sustained_elapsed",
+            "lts__t_sectors_srcunit_tex.avg.pct_of_peak_sustained_elapsed",  # those of the SMs: nearly all
+        ),
     ),
     Metric(
         "l2.sysmem_traffic",

@@ -41,7 +41,7 @@ def groups(columns: Iterable[Floats | Names], style: units.Style) -> bool:
     return len(doubtful) > 1
 
 
-def floats(
+def floats(  # noqa: C901 - one branch per way of writing a number, the cheapest first
     raw: Floats | Names,
     style: units.Style,
     header: str,

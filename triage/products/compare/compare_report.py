@@ -43,14 +43,14 @@ OUTCOMES = {
 }
 
 
-def render(doc: Comparison, format: str, full: bool = False) -> str:
+def render(doc: Comparison, form: str, full: bool = False) -> str:
     """The report; raises ReportError for an unknown format. full: every pair and counter."""
-    if format == "json":
+    if form == "json":
         return _json(doc)
-    if format == "junit":
+    if form == "junit":
         return junit(doc)
     with speaking(_noun(doc), _whose(doc)):
-        return _written(doc, format, full)
+        return _written(doc, form, full)
 
 
 def _json(doc: Comparison) -> str:
@@ -65,9 +65,9 @@ def _whose(doc: Comparison) -> tuple[str, ...]:
     return found.pop() if len(found) == 1 else ()
 
 
-def _written(doc: Comparison, format: str, full: bool) -> str:
-    if format not in declared.templates("compare"):
-        raise ReportError(f"unknown format {format!r}", f"choose {either(FORMATS)}")
+def _written(doc: Comparison, form: str, full: bool) -> str:
+    if form not in declared.templates("compare"):
+        raise ReportError(f"unknown format {form!r}", f"choose {either(FORMATS)}")
     pairs = [p for p in doc["pairs"] if full or len(doc["pairs"]) <= SHOW_ALL_PAIRS_UP_TO or _worth(p, doc["margin"])]
     # regressions first, whatever their size: they are why people look; then what may become one
     order = {SLOWER: 0, UNKNOWN: 2}
@@ -76,18 +76,18 @@ def _written(doc: Comparison, format: str, full: bool) -> str:
     names: dict[str, object] = {
         "listed": listed,
         "hidden": len(doc["pairs"]) - len(pairs),
-        "noise_words": _filled(_noise(doc), format),
-        "frame_remarks": [_filled(f"{_whole(doc).capitalize()}, {r}.", format) for r in doc["frame"]["remarks"]],
-        "warned": [_filled(f"WARNING: {w}.", format) for w in doc["warnings"]],
-        "unlisted": [_filled(text, format) for text in _unlisted(doc)],
+        "noise_words": _filled(_noise(doc), form),
+        "frame_remarks": [_filled(f"{_whole(doc).capitalize()}, {r}.", form) for r in doc["frame"]["remarks"]],
+        "warned": [_filled(f"WARNING: {w}.", form) for w in doc["warnings"]],
+        "unlisted": [_filled(text, form) for text in _unlisted(doc)],
         "nouns": voice(),
         "strip": [_figure(r) for r in doc["timeline"]],
-        "headline": _filled(headline(doc), format),
+        "headline": _filled(headline(doc), form),
         "verdict": verdict_word((doc["outside"] or {"workloads": doc["frame"]})["workloads"]["verdict"]),
     }
-    if format == "html":
+    if form == "html":
         names |= _page(doc, pairs, listed, full)
-    return templates.render(declared.templates("compare")[format], **{**doc, **names})
+    return templates.render(declared.templates("compare")[form], **{**doc, **names})
 
 
 def _page(doc: Comparison, pairs: Sequence[Paired], listed: Sequence[dict[str, Any]], full: bool) -> dict[str, object]:
@@ -137,8 +137,8 @@ def _figure(r: Row) -> dict[str, str]:
     return {"what": r["what"], "before": show(r["before"] or 0.0, r["unit"]), "after": show(r["after"] or 0.0, r["unit"]), "change": change}  # fmt: skip
 
 
-def _filled(text: str, format: str) -> str:
-    return textwrap.fill(text, 80, break_on_hyphens=False) if format == "terminal" else text
+def _filled(text: str, form: str) -> str:
+    return textwrap.fill(text, 80, break_on_hyphens=False) if form == "terminal" else text
 
 
 def _worth(p: Paired, margin: float) -> bool:

@@ -38,14 +38,14 @@ def as_json(doc: Mapping[str, Any]) -> str:
     return plain_json.dumps(doc, indent=1) + "\n"
 
 
-def gate(doc: Gate, format: str, full: bool = False) -> str:
+def gate(doc: Gate, form: str, full: bool = False) -> str:
     """The report of a gate; raises ReportError for an unknown format."""
-    if format == "json":
+    if form == "json":
         return as_json(doc)
-    if format == "junit":
+    if form == "junit":
         return _junit(doc)
-    if format not in GATE:
-        raise ReportError(f"unknown format {format!r}", f"choose {either(GATE)}")
+    if form not in GATE:
+        raise ReportError(f"unknown format {form!r}", f"choose {either(GATE)}")
     moved = [*doc["slower"], *doc["faster"]]
     shown_rows = moved if full else moved[:DEFAULT_CHANGES]
     title = f"{doc['scope'] or 'Frame'} at {doc['build']['revision'][:12]}"
@@ -62,10 +62,10 @@ def gate(doc: Gate, format: str, full: bool = False) -> str:
         "notes": doc["notes"] if doc["builds"] > 1 else [],
         "held": _held(doc),
     }
-    if format == "terminal":
+    if form == "terminal":
         words["lines"] = _lines(doc, shown_rows, words)
         words["title"] = textwrap.fill(f"{title}: {words['verdict']}", 80, break_on_hyphens=False)
-    return templates.render(declared.templates("history")[format], **words)
+    return templates.render(declared.templates("history")[form], **words)
 
 
 def verdict(doc: Gate) -> str:
@@ -142,12 +142,12 @@ def _junit(doc: Gate) -> str:
     return "".join(junit_xml("triage history gate", [Suite(clean(doc["scope"] or "frame"), cases)]))
 
 
-def trend(doc: Line, format: str, full: bool = False) -> str:
+def trend(doc: Line, form: str, full: bool = False) -> str:
     """The report of a trend; raises ReportError for an unknown format."""
-    if format == "json":
+    if form == "json":
         return as_json(doc)
-    if format not in TREND:
-        raise ReportError(f"unknown format {format!r}", f"choose {either(TREND)}")
+    if form not in TREND:
+        raise ReportError(f"unknown format {form!r}", f"choose {either(TREND)}")
     points = doc["points"]
     names = {"frame": "The frame", "cause": f"Cause {doc['what']}"}
     saving = " saving" if doc["of"] == "cause" else ""
@@ -158,7 +158,7 @@ def trend(doc: Line, format: str, full: bool = False) -> str:
         if points
         else f"{head}: no durations."
     )
-    if format == "html":
+    if form == "html":
         from triage.rendering.html import page  # a terminal needs no pages
 
         return templates.render(

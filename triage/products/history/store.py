@@ -232,7 +232,7 @@ def _ids(db: Database, table: str, rows: Sequence[tuple[str, ...]]) -> dict[str,
     holes = ", ".join("?" * len(rows[0]))
     db.executemany(f"INSERT INTO {table} ({columns}) VALUES ({holes}) ON CONFLICT (name) {update}", rows)
     wanted = {row[0] for row in rows}
-    return {name: id for id, name in db.rows(f"SELECT id, name FROM {table}", (int, str)) if name in wanted}
+    return {name: build_id for build_id, name in db.rows(f"SELECT id, name FROM {table}", (int, str)) if name in wanted}
 
 
 def builds(db: Database, *, branch: str = "", scope: str | None = None, device: str | None = None) -> list[Build]:
@@ -248,9 +248,9 @@ def builds(db: Database, *, branch: str = "", scope: str | None = None, device: 
     if rows and not 0 <= rows[0][-1] <= rows[-1][-1] <= _LAST:
         raise sqlite3.DatabaseError("a build of no time")
     return [
-        Build(id, Key(b, revision, s, d), at, tuple(labels.get(id, ())), tuple(runs[id]))
-        for id, b, revision, s, d, at in rows
-        if id in runs
+        Build(build_id, Key(b, revision, s, d), at, tuple(labels.get(build_id, ())), tuple(runs[build_id]))
+        for build_id, b, revision, s, d, at in rows
+        if build_id in runs
         and (not branch or b == branch)
         and (scope is None or s == scope)
         and (device is None or d == device)

@@ -35,10 +35,10 @@ class Expectation:
     def missed(self, expected: str, got: str, instead: Sequence[str] = ()) -> str:
         """Expected and found outcome with the reason. instead: rules that fire on these facts.
 
-        `expected fires, got silent: every condition must hold, but sm.throughput 80.0 % ≥ half 50.0 %`.
+        `expected fires, got silent: every condition must hold, but sm.throughput 80.0 %, not below half 50.0 %`.
         """
         found = {"fires": self._held, "silent": self._failed, "blind": self._missing}[got]()
-        text = f"expected {expected}, got {got}: {_REQUIRED[expected]}, but {', '.join(found) or 'no fact is given'}"
+        text = f"expected {expected}, got {got}: {_REQUIRED[expected]}, but {' and '.join(found) or 'no fact is given'}"
         if expected == "fires" and instead:
             text += f"; fires instead: {', '.join(instead[:MAX_NAMED_RULES])}"
         return text

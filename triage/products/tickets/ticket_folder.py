@@ -40,10 +40,10 @@ def write(
     _clear(out)
     missing = assign_states(found, old, b, scope)
     shared = []
-    for name, format in (("diagnosis.html", "html"), ("diagnosis.json", "json")):
-        if format in formats.formats():
+    for name, form in (("diagnosis.html", "html"), ("diagnosis.json", "json")):
+        if form in formats.formats():
             with writing.atomic(out / name) as put:
-                formats.render(b, format, put, full=True)
+                formats.render(b, form, put, full=True)
             shared.append(name)
     for t in found:
         # the name is for people, and cut; the fingerprint keeps the folders of two tickets apart

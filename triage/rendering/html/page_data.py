@@ -96,7 +96,7 @@ def _core(b: Bundle, nodes: Nodes) -> dict[str, Json]:
         "band": np.concatenate([c.bands for c in columns]),
         "cause": _column([k for c in columns for k in _leaders(c, causes)]),
         "saved": _column([ns or 0 for ns in significant(np.round(saved, 1), 4)]),
-        "dark": _column([0 if judged else 1 for judged in b.workloads.field("judged")]),
+        "dark": _column([int(verdict == "not-diagnosed") for verdict in b.workloads.field("verdict_class")]),
         "sol": [_shares(columns, u) for u in _units(columns, units)],
     }
     gains = [f["gain"] for f in found]

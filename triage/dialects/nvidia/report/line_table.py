@@ -131,7 +131,7 @@ def _path(folders: list[str], folder: int, name: str) -> str:
     return above + ("\\" if "\\" in above else "/") + name
 
 
-def _program(
+def _program(  # noqa: C901 - one branch per opcode of the DWARF line program
     b: _Bytes,
     head: tuple[int, int, int, int, list[int]],
     files: list[str],

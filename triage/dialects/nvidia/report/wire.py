@@ -119,7 +119,7 @@ class Found:
         return out
 
 
-def gather(
+def gather(  # noqa: C901 - one branch per wire type, over all messages at once
     data: Bytes,
     begin: Indices,
     end: Indices,
