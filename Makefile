@@ -1,4 +1,4 @@
-# Two commands do everything: `make demo` and `make test`. Both set up .venv on first use.
+# `make demo` shows the result, `make quick` tests a change, `make test` tests everything. All set up .venv on first use.
 PYTHON ?= python3
 VENV   ?= .venv
 ARGS   ?= -n auto
@@ -7,7 +7,7 @@ BIN     = $(VENV)/bin
 export CPPFLAGS += -DPyEval_CallObject=PyObject_CallObject
 DEMO    = sample_captures/gpu-trace/demo_frame
 
-.PHONY: demo test check lint docs site golden bench hard readme clean
+.PHONY: demo test quick check lint docs site golden bench hard readme clean
 
 $(BIN)/triage: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -31,7 +31,10 @@ $(VENV)/.extras: $(BIN)/triage pyproject.toml
 test: $(VENV)/.extras  ## all tests, with everything they can use
 	$(BIN)/python -m pytest $(ARGS)
 
-check: $(BIN)/triage  ## every rule proves itself
+quick: $(VENV)/.extras  ## the tests for each change: all but the slow ones, two minutes on two cores
+	$(BIN)/python -m pytest $(ARGS) -m "not slow"
+
+check: $(BIN)/triage  ## tests of every rule
 	$(BIN)/triage check --coverage
 
 lint: $(BIN)/triage  ## ruff, mypy --strict, the import contract, and commit subjects

@@ -140,6 +140,7 @@ def slowly(ops: list[tuple[int, int, int, int]], trace: Trace) -> tuple[int, Cou
     return len(busy), spent, led
 
 
+@pytest.mark.slow
 @settings(max_examples=400)
 @given(ops_of, calls_of)
 def test_gaps_agree_with_a_count_of_every_instant(ops: Any, calls: Any) -> None:
@@ -265,6 +266,7 @@ CASES: list[tuple[str, Any, set[str]]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "job", "causes"), CASES, ids=[c[0] for c in CASES])
 def test_a_trace_of_one_cause_names_it(name: str, job: Any, causes: set[str], tmp_path: Path, book: Rulebook) -> None:
     found = set(said(nsys.capture(tmp_path / "t.sqlite", job), book).values())
@@ -326,6 +328,7 @@ def test_a_collective_is_never_profiled_alone() -> None:
     assert any("nccl" in k["name"] and k["profile"] is None for k in found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fmt", ["terminal", "markdown", "html"])
 def test_reports_name_the_gaps_and_the_next_kernel(fmt: str, tmp_path: Path) -> None:
     done = run("diagnose", nsys.SAMPLE, "-f", fmt, "-o", tmp_path / "out")

@@ -9,6 +9,8 @@ import pytest
 
 from tests.conftest import diagnose, run
 
+pytestmark = pytest.mark.slow
+
 MS = 1_000_000
 HEAD = (
     "Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Reg/Trd,StcSMem (MB),DymSMem (MB),Bytes (MB),"

@@ -14,6 +14,8 @@ import pytest
 from tests.conftest import generic
 from triage import diagnose, read
 
+pytestmark = pytest.mark.slow
+
 LAUNCH = {"launch.grid_size": 13_200, "launch.block_size": 256, "launch.waves": 12.5, "occupancy.theoretical": 1.0, "device.sm_count": 132,
           "launch.resident_groups": 8, "launch.wave_size": 32, "warp.threads_per_inst": 32, "sm.active": 0.99, "sm.occupancy": 0.93}  # fmt: skip
 QUIET = {f"stall.{r}": 0.02 for r in ("barrier", "drain", "imc_miss", "membar", "no_instruction", "branch_resolving", "tex_throttle",

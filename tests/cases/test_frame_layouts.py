@@ -50,6 +50,7 @@ FRAMES = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("layout", "told", "scene", "names"), FRAMES, ids=[f"{s}, {lay}, {t}" for lay, t, s, _ in FRAMES]
 )
@@ -90,6 +91,7 @@ def test_counters_that_say_percent_are_percent(header: str) -> None:
     assert perfworks.unit_of("gr__dispatch_count.sum") == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", [vendor_pix, vendor_renderdoc], ids=["pix", "renderdoc"])
 @pytest.mark.parametrize(("vendor", "frame"), [(v, f) for v in VENDORS for f in ("plaza", "harbour", "forest")])
 def test_counters_of_amd_and_intel(vendor: str, frame: str, layout: Layout, tmp_path: Path) -> None:
@@ -113,6 +115,7 @@ def test_counters_of_amd_and_intel(vendor: str, frame: str, layout: Layout, tmp_
     assert seen == set(illnesses)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("column", "share", "limiter"),
     [

@@ -10,6 +10,8 @@ import pytest
 from tests.conftest import generic
 from triage import api
 
+pytestmark = pytest.mark.slow
+
 NVIDIA = {
     "sm.throughput": 38,
     "sm.issue_per_active": 38,

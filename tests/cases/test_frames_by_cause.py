@@ -11,6 +11,7 @@ from tests.helpers.frames_by_cause import FRAMES, table
 from triage import api
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("frame", FRAMES)
 def test_the_first_cause_of_every_marker_is_its_illness(frame: str, tmp_path: Path) -> None:
     file = tmp_path / "frame.csv"

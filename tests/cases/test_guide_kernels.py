@@ -12,6 +12,8 @@ from tests.cases.guide_details_page import write_details
 from tests.cases.guide_kernels import PATIENTS, Patient, write
 from triage import diagnose, read
 
+pytestmark = pytest.mark.slow
+
 EVERY = PATIENTS | OTHERS | MORE
 CASES = [(name, form) for name, patient in EVERY.items() for form in patient.forms]
 

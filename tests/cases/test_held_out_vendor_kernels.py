@@ -173,6 +173,7 @@ def test_each_illness_costs_time_in_the_model(seed: int) -> None:
     assert not [(p[0], p[2], round(p[5], 2)) for p in patients(seed) if p[5] < 0.195]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SETS)
 def test_the_illness_comes_first(seed: int, tmp_path: Path) -> None:
     all_of = judged(seed, tmp_path)

@@ -13,6 +13,8 @@ import pytest
 
 from tests.helpers import ncu_pages
 
+pytestmark = pytest.mark.slow
+
 # A kernel adds a constant to an array of double3: three strided 8-byte accesses instead of dense ones. Values in percent
 # unless the name says otherwise; the shape is that of NVIDIA's published sample on a board with FP64 at 1/64.
 BEFORE = {

@@ -56,6 +56,7 @@ def diagnosed(path: Path, metrics: dict[str, str]) -> tuple[str, set[str]]:
     return lead, {f.rule.cause for f in found.findings if f.workload >= 0}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cause", ILL)
 def test_the_cause_leads(cause: str, tmp_path: Path) -> None:
     assert diagnosed(tmp_path / "metrics.csv", WELL | ILL[cause])[0] == cause

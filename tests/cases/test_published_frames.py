@@ -11,6 +11,8 @@ import pytest
 
 from triage import api
 
+pytestmark = pytest.mark.slow
+
 # kind, counters in percent of peak unless they are counts, accepted causes; () = the author's cure changed nothing
 CASES = {
     # NVIDIA's forum on the P3 method, thread 148754: the answer is that video memory's throughput limits; merge passes

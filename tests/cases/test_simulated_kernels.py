@@ -22,6 +22,7 @@ SEED, OTHER = 101, 110
 ROOTS, CLEAN = 0.95, 0.90  # what the rules are to reach
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [SEED, OTHER])
 @pytest.mark.parametrize("form", ["raw", "details"])
 def test_the_illness_is_first_and_nothing_wrong_beside_it(form: str, seed: int, tmp_path: Path) -> None:

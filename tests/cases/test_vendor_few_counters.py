@@ -12,6 +12,8 @@ from tests.cases import vendor_kernels as amd
 from tests.cases import xe_kernels as xe
 from triage import api
 
+pytestmark = pytest.mark.slow
+
 AMD = amd.GPUS | {
     "MI250X": amd.Gpu("gfx90a", "AMD Instinct MI250X", 110, 4, 8, 1, 8, 32, 1700, 1638.4),
     "MI325X": amd.Gpu("gfx942", "AMD Instinct MI325X", 304, 4, 8, 8, 32, 128, 2100, 6000),

@@ -9,6 +9,8 @@ import pytest
 from tests.conftest import generic
 from triage import api
 
+pytestmark = pytest.mark.slow
+
 # columns as the plug-ins print them; event -> (call, cause that leads, counters). Synthetic.
 AMD = {
     11: ("DrawIndexed(90000)", "zrop-bound", {"DepthStencilTestBusy": 92, "VALUBusy": 11, "PSExportStalls": 4}),

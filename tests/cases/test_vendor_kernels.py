@@ -14,6 +14,8 @@ from tests.cases import vendor_kernels as amd
 from tests.cases import xe_kernels as xe
 from tests.conftest import diagnose, run
 
+pytestmark = pytest.mark.slow
+
 Patients = dict[str, tuple[Mapping[str, float], str]]
 OCC = "occupancy-registers occupancy-shared-memory occupancy-group-size low-occupancy launch-rate"
 # nothing busy, waves waiting: what most illnesses look like from afar

@@ -67,6 +67,7 @@ def test_a_pattern_names_what_matches(folder: Path) -> None:
         _inputs.expanded("*.xls")
 
 
+@pytest.mark.slow
 @given(st.text(max_size=40))
 def test_any_text_is_a_place_or_one_clear_error(text: str) -> None:
     try:
@@ -97,6 +98,7 @@ def test_every_command_with_captures_is_in_the_table() -> None:
     assert verbs | ELSEWHERE == set(cli.VERBS) and not verbs & ELSEWHERE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_reads_and_refuses_alike(name: str, folder: Path) -> None:
     for typed in ("'a.csv'", f"file://{folder}/a.csv", "a*.csv"):
@@ -107,6 +109,7 @@ def test_every_command_reads_and_refuses_alike(name: str, folder: Path) -> None:
         assert p.returncode == 2 and "not opened" in p.stderr and len(p.stderr.splitlines()) == 1, p.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spelled", ["{}", '"{}"', "file://{}"])
 def test_folders_and_outputs_are_read_as_captures_are(spelled: str, folder: Path) -> None:
     box, out = folder / "in", folder / "out of"
@@ -141,6 +144,7 @@ def test_the_name_of_the_output_implies_the_format(output: str | None, fmt: str)
     assert _common.implied(None, output, ("terminal",)) == "terminal"
 
 
+@pytest.mark.slow
 def test_formats_follow_names_on_the_command_line(folder: Path) -> None:
     for verb in (
         ["diagnose", "a.csv"],
@@ -158,6 +162,7 @@ def test_nothing_at_all_prints_the_help() -> None:
     assert "Usage: triage" in p.stdout and len(p.stdout.splitlines()) > 10 and "diagnose" in p.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spelled", ["{}/o.md", "'{}/o.md'", "file://{}/o.md"])
 @pytest.mark.parametrize(
     "verb",
@@ -176,6 +181,7 @@ def test_outputs_are_named_alike(verb: list[str], spelled: str, folder: Path) ->
     assert refused.returncode == 2 and "not opened" in refused.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems open pages without $BROWSER")
 def test_the_demo_opens_in_the_browser_that_is_set(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """$BROWSER gets the page's address; without any browser one line says where the page lies."""
@@ -198,6 +204,7 @@ def test_the_demo_opens_in_the_browser_that_is_set(folder: Path, monkeypatch: py
     assert (folder / "demo.html").read_text("utf-8").startswith("<!doctype html>")
 
 
+@pytest.mark.slow
 def test_the_demo_needs_no_checkout(folder: Path) -> None:
     p = run("demo", cwd=folder)
     assert p.returncode == 0 and "recoverable" in p.stdout
@@ -206,6 +213,7 @@ def test_the_demo_needs_no_checkout(folder: Path) -> None:
     assert (folder / "demo.html").read_text().rstrip().endswith("</html>")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["cp1252", "ascii", "cp437", "utf-8"])
 def test_a_console_of_few_characters_loses_no_figure(encoding: str) -> None:
     p = run("diagnose", SAMPLES / "gpu-trace" / "demo_frame", "--full", encoding=encoding)
@@ -214,6 +222,7 @@ def test_a_console_of_few_characters_loses_no_figure(encoding: str) -> None:
     assert arrow in p.stdout
 
 
+@pytest.mark.slow
 def test_fail_on_says_what_failed() -> None:
     p = run("diagnose", SAMPLES / "gpu-trace" / "demo_frame", "--fail-on", "low")
     assert p.returncode == 1

@@ -16,6 +16,8 @@ from triage.derive import View
 from triage.diagnosis.limiter import judge
 from triage.ground.limiters import LIMITERS
 
+pytestmark = pytest.mark.slow
+
 ROW = {"kind": "fullscreen", "gpu.time": 1.0, "sm.throughput": 40.7, "l1tex.throughput": 39.8, "l2.throughput": 36.3, "crop.throughput": 26.4,
        "vram.throughput": 25.7, "gpu.idle": 0.2, "sm.active": 94.9, "sm.throughput_active": 43.0, "l1tex.hit_rate": 80.1, "l2.hit_rate": 83.0,
        "stall.long_scoreboard": 65.7, "sm.occupancy": 57.8}  # fmt: skip

@@ -58,6 +58,7 @@ def test_memory_words_do_not_repeat_known_mistakes() -> None:
     assert "four schedulers" in sm.meaning  # not: an SM contains four warps
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [
@@ -114,6 +115,7 @@ def test_unknown_names_are_one_line_with_close_matches(name: str, says: str) -> 
     assert says in p.stderr
 
 
+@pytest.mark.slow
 def test_why_and_why_not() -> None:
     p = run("explain", "vgpr-limited-waves", "--on", WORKLOADS, "--marker", "*big_registers*")
     assert p.returncode == 0, p.stderr
@@ -128,6 +130,7 @@ def test_why_and_why_not() -> None:
     assert p.returncode == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["rules", "metrics", "dialects", "formats", "devices", "terms"])
 def test_list(what: str) -> None:
     table, data = run("list", what), run("list", what, "-f", "json")
@@ -140,6 +143,7 @@ def test_list(what: str) -> None:
         assert {"nvidia", "amd"} <= {r["vendor"] for r in rows}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sample", ["generic/p3_workloads_v2.csv", "ncu-raw", "rocprof-compute/four_kernels_mi210", "gpu-trace/demo_frame"]
 )
@@ -187,6 +191,7 @@ def test_what_cannot_be_is_not_ruled_out(tmp_path: Path) -> None:
     assert not [t for t in titles if re.search(r"Kind:|GPU \d|chain|> 0$|none$", t) or not t[0].isupper()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sample", "name"),
     [
@@ -259,6 +264,7 @@ def test_markers_are_found_as_people_name_them() -> None:
     assert of("") == of("w0") == of("w999") == of("no such marker") == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "says"), [("Trac", "Trace"), ("Tracee", "did you mean 'Trace'?"), ("barriers", "remove --on")]
 )

@@ -50,6 +50,7 @@ def answer(result: Any) -> Any:
     return json.loads(result.content[0].text)
 
 
+@pytest.mark.slow
 def test_a_real_client_is_answered(tmp_path: Path) -> None:
     table(tmp_path / "a.csv")
     table(tmp_path / "b.csv", 1.5)
@@ -136,6 +137,7 @@ def test_a_prefix_of_a_name_is_another_folder(tools: Tools, tmp_path: Path) -> N
         tools.allowed("../inside-out/a.csv")
 
 
+@pytest.mark.slow
 def test_answers_stay_short_and_the_rest_is_on_demand(tmp_path: Path) -> None:
     tools = Tools([SAMPLES])
     frame = "gpu-trace/demo_frame"

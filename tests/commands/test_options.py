@@ -92,6 +92,7 @@ def test_every_option_reaches_the_settings(tmp_path: Path) -> None:
     assert dataclasses.replace(said, max_unpacked=None).most_unpacked == 8 << 30
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("args", "line"),
     [

@@ -117,6 +117,7 @@ FIRST = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", FIRST)
 def test_the_first_cause_is_the_one_written_down(path: str) -> None:
     """States of a workload (low throughput, near its limit) are no causes."""

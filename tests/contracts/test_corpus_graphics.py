@@ -72,6 +72,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", READ)
 def test_read(name: str) -> None:
     dialect, rows, workloads, metrics = READ[name]

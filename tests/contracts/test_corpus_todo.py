@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
+
 import triage
 from tests.conftest import CORPUS, needs_corpus
+
+pytestmark = pytest.mark.slow
 
 
 @needs_corpus

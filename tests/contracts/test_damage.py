@@ -21,6 +21,7 @@ EXPORTS = damage.exports(SAMPLES)
 ROW = {"sm.throughput": 40.0, "gpu.time": 0.62, "l2.hit_rate": 71.5}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", EXPORTS, ids=[s.label for s in EXPORTS])
 def test_one_damage_never_changes_a_value_silently(tmp_path: Path, seed: damage.fuzzing.Seed) -> None:
     silent = [o for o in damage.campaign(seed, tmp_path / "case", 1) if o.how == "silent"]
@@ -281,6 +282,7 @@ def work(path: Path) -> int:
     return calls
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["first", "last", "every 50th"])
 @pytest.mark.parametrize("named", ["{}", '"{}<int, float>(a, b)"'])
 def test_open_quotes_cost_work_in_proportion_to_the_rows(tmp_path: Path, where: str, named: str) -> None:

@@ -18,6 +18,8 @@ from triage.inference.engine import UNSEEN, Engine
 from triage.inference.groups import compile_program
 from triage.rulebook.packs import Rulebook
 
+pytestmark = pytest.mark.slow
+
 SLICE = 3_000  # `make hard` asks 50,000
 METHODS = ("v1", "v2")
 

@@ -87,6 +87,7 @@ def tiny_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", place], check=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fmt", FORMATS)
 def test_disk_full(tiny_disk: Path, big: Path, fmt: str) -> None:
     p = run("diagnose", big, "-f", fmt, "-o", tiny_disk / "r.out", "--full", "--top", 200)
@@ -103,6 +104,7 @@ def limited(size: int) -> Any:
     return limit
 
 
+@pytest.mark.slow
 @posix
 @pytest.mark.parametrize("fmt", FORMATS)
 def test_disk_full_simulated(tmp_path: Path, fmt: str) -> None:
@@ -111,6 +113,7 @@ def test_disk_full_simulated(tmp_path: Path, fmt: str) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 @pytest.mark.parametrize("fmt", FORMATS)
 def test_stdout_on_a_full_disk(fmt: str) -> None:
@@ -125,6 +128,7 @@ def test_read_only_folder(tmp_path: Path) -> None:
     one_line(run("diagnose", SAMPLE, "-f", "json", "-o", place / "r.json"))
 
 
+@pytest.mark.slow
 def test_output_where_it_cannot_be(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     (tmp_path / "folder").mkdir()
@@ -203,6 +207,7 @@ def test_file_changes_between_reading_and_quoting(tmp_path: Path, book: Any, how
         formats.render(assembling.bundle(found), "json", [].append)
 
 
+@pytest.mark.slow
 @posix
 def test_a_pipe_is_read_once(tmp_path: Path) -> None:
     """`triage diagnose <(zcat x.csv.gz)`"""
@@ -214,6 +219,7 @@ def test_a_pipe_is_read_once(tmp_path: Path) -> None:
     assert p.returncode == 0, p.stderr
 
 
+@pytest.mark.slow
 def test_endless_devices_are_refused() -> None:
     for device in ("/dev/zero", "/dev/urandom"):
         if Path(device).exists():
@@ -239,6 +245,7 @@ def leftovers(folder: Path) -> list[str]:
     return sorted(p.name for p in folder.rglob("*") if p.is_file())
 
 
+@pytest.mark.slow
 @posix
 @pytest.mark.parametrize("after", [0.1, 0.6, 1.2, 2.0, 3.0])
 def test_killed_at_any_point_nothing_half_written(tmp_path: Path, big: Path, after: float) -> None:
@@ -252,6 +259,7 @@ def test_killed_at_any_point_nothing_half_written(tmp_path: Path, big: Path, aft
         assert out.read_text("utf-8").rstrip().endswith("</html>")
 
 
+@pytest.mark.slow
 @posix
 @pytest.mark.parametrize("after", [0.1, 0.2, 0.5, 1.2, 2.0])
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
@@ -328,6 +336,7 @@ def children_of(group: int) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted_batch_leaves_no_processes(tmp_path: Path, big: Path, sign: signal.Signals) -> None:
@@ -373,6 +382,7 @@ def test_interrupted_while_the_workers_of_a_batch_start(tmp_path: Path) -> None:
     assert len(stderr.strip().splitlines()) <= 1, stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the address space is limited by Linux")
 @pytest.mark.parametrize("room", [160, 320])  # with less, C libraries abort the process themselves
 def test_too_little_memory_ends_in_one_line(tmp_path: Path, big: Path, room: int) -> None:
@@ -423,6 +433,7 @@ def test_the_parser_is_not_started_without_room(monkeypatch: pytest.MonkeyPatch,
 # --- consoles and pipes ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @posix
 @pytest.mark.parametrize("fmt", FORMATS)
 def test_reader_of_the_pipe_goes_away(big: Path, fmt: str) -> None:
@@ -446,6 +457,7 @@ def test_stdout_closed_from_the_start() -> None:
     assert "Traceback" not in p.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fmt", FORMATS)
 @pytest.mark.parametrize(
     "env",
@@ -480,6 +492,7 @@ def test_consoles_that_cannot_show_it(tmp_path: Path, env: dict[str, str], fmt: 
     assert len(bad.stderr.strip().splitlines()) == 1
 
 
+@pytest.mark.slow
 @posix
 def test_file_names_that_are_not_text(tmp_path: Path) -> None:
     path = os.fsencode(tmp_path) + b"/caf\xe9 \x1b[31m\n.csv"
@@ -501,6 +514,7 @@ def test_file_names_that_are_not_text(tmp_path: Path) -> None:
     assert b"\x1b" not in gone.stderr
 
 
+@pytest.mark.slow
 @posix
 @pytest.mark.parametrize("mask", [0o022, 0o077, 0o002])
 def test_permissions_follow_umask(tmp_path: Path, mask: int) -> None:
@@ -509,6 +523,7 @@ def test_permissions_follow_umask(tmp_path: Path, mask: int) -> None:
     assert stat.S_IMODE(out.stat().st_mode) == 0o666 & ~mask
 
 
+@pytest.mark.slow
 def test_no_temporary_files(tmp_path: Path) -> None:
     place = tmp_path / "tmp"
     place.mkdir()

@@ -56,6 +56,7 @@ def forge(path: Path, table: str, levels: int, fan: int = 200, page: int = 4096)
     path.write_bytes(data)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("levels", [3, 8])
 @pytest.mark.parametrize("table", [KERNELS, "StringIds"])
 def test_pages_that_stand_for_more_rows_than_there_are_bytes(tmp_path: Path, table: str, levels: int) -> None:

@@ -64,6 +64,7 @@ def test_every_dialect_has_a_seed(judge: fuzzing.Judge, tmp_path: Path) -> None:
     )  # the first two only ever refuse; no public export of the third; databases have tests of their own
 
 
+@pytest.mark.slow
 def test_slice(judge: fuzzing.Judge, tmp_path: Path) -> None:
     tally = judge.run((fuzzing.case(i, POOL, NAMES) for i in range(SLICE)), tmp_path / "case")
     assert not tally.faults, complain(tally)
@@ -83,6 +84,7 @@ def damaged(draw: st.DrawFn) -> fuzzing.Case:
     return fuzzing.Case(seed.label, {**seed.files, seed.main: data}, seed.main)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 @given(case=damaged())
 def test_hypothesis(judge: fuzzing.Judge, tmp_path_factory: pytest.TempPathFactory, case: fuzzing.Case) -> None:
@@ -97,6 +99,7 @@ def test_any_bytes_at_all(judge: fuzzing.Judge, tmp_path_factory: pytest.TempPat
     assert not tally.faults, complain(tally)
 
 
+@pytest.mark.slow
 def test_every_reader_refuses_what_is_not_its_own(judge: fuzzing.Judge, tmp_path: Path) -> None:
     """--dialect X on another tool's export: one line or an odd report, never a traceback."""
     chosen = POOL[::17]
@@ -116,6 +119,7 @@ def test_what_once_broke_stays_mended(judge: fuzzing.Judge, path: Path) -> None:
         judge.one(p)
 
 
+@pytest.mark.slow
 def test_the_c_engine_saw_names_of_rules_only(judge: fuzzing.Judge, tmp_path: Path) -> None:
     """Runs last on the judge that all tests above used; then proves that the spy would have seen a leak."""
     judge.run((fuzzing.case(i, POOL, NAMES) for i in range(20)), tmp_path / "case")
@@ -154,6 +158,7 @@ cli.main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sample", ["generic/p3_workloads_v2.csv", "ncu-details/transpose.details.csv"])
 @pytest.mark.parametrize("how", HOWS)
 def test_sizes_no_export_has(tmp_path: Path, how: str, sample: str) -> None:
@@ -175,6 +180,7 @@ def test_sizes_no_export_has(tmp_path: Path, how: str, sample: str) -> None:
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 40
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
 def test_ordinary_input_leaves_little_memory_behind(judge: fuzzing.Judge, tmp_path: Path) -> None:
     judge.run((fuzzing.case(i, POOL, NAMES) for i in range(20)), tmp_path / "warm")

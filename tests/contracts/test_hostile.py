@@ -48,6 +48,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fmt", FORMATS)
 def test_nothing_a_terminal_would_obey(reports: dict[str, str], fmt: str) -> None:
     fuzzing.check(fmt, reports[fmt])
@@ -63,6 +64,7 @@ class Page(html.parser.HTMLParser):
         self.tags.append((tag, dict(attrs)))
 
 
+@pytest.mark.slow
 def test_html_runs_and_loads_nothing_of_a_stranger(reports: dict[str, str], tmp_path: Path) -> None:
     page = Page(reports["html"])
     tame = Page(
@@ -121,6 +123,7 @@ def test_markdown_and_jira_keep_their_tables(reports: dict[str, str]) -> None:
     assert not re.search(r"(?<!\\)!http", reports["jira"])
 
 
+@pytest.mark.slow
 def test_errors_are_tame_too(tmp_path: Path) -> None:
     for name in ("\x1b[31m.csv", "a\nb.csv", "\u202egnp.csv", "x" * 240 + ".csv"):
         path = tmp_path / name
@@ -175,6 +178,7 @@ def rules(
     return folder
 
 
+@pytest.mark.slow
 def test_texts_of_a_strangers_rules_are_text(tmp_path: Path) -> None:
     path = generic(tmp_path / "a.csv", [{"name": "m", **ROW}])
     folder = rules(tmp_path / "rules")
@@ -200,6 +204,7 @@ def test_texts_of_a_strangers_rules_are_text(tmp_path: Path) -> None:
             assert not re.search(r"^\s*<(script|img)", p.stdout, re.MULTILINE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("url", ["javascript:alert(1)", "data:text/html,<script>", "file:///etc/passwd", "//x"])
 def test_sources_of_a_strangers_rules_are_web_addresses(tmp_path: Path, url: str) -> None:
     p = run("check", rules(tmp_path / "rules", url=url))
@@ -207,6 +212,7 @@ def test_sources_of_a_strangers_rules_are_web_addresses(tmp_path: Path, url: str
     assert "not a web address" in p.stdout + p.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("finding", ['"{sm.throughput.__class__}"', '"{0}"', '"{}"', '"{sm.throughput:{x}}"', '"{sm.throughput!r}"', '"{workload.__init__}"', '"{sm.throughput[0]}"',
                                      '"{sm.throughput:>999999999}"', '"{sm.throughput:.999999999f}"', '"{unknown}"', '"{"'])  # fmt: skip
 def test_findings_format_numbers_and_nothing_else(tmp_path: Path, finding: str) -> None:
@@ -295,6 +301,7 @@ cli.main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ESCAPES)
 def test_templates_stay_in_the_sandbox(tmp_path: Path, text: str) -> None:
     template = tmp_path / "evil.txt.j2"
@@ -329,6 +336,7 @@ def test_templates_cannot_be_huge_or_missing(tmp_path: Path, book: Any) -> None:
 # --- packed and odd input ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_bombs_and_the_flag_that_raises_the_limit(tmp_path: Path) -> None:
     import gzip
 

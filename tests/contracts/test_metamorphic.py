@@ -81,6 +81,7 @@ def blank_rows(rows: Rows, head: int) -> Rows:
 CHANGES: list[Callable[[Rows, int], Rows]] = [shuffled_rows, shuffled_columns, blank_column, foreign_column, doubled_column, blank_rows]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", CHANGES, ids=lambda c: c.__name__)
 @pytest.mark.parametrize("path", [*GENERIC, *AMD], ids=lambda p: p.name)
 def test_what_says_nothing_of_the_work_changes_nothing(
@@ -136,6 +137,7 @@ def test_a_capture_in_two_files_is_the_capture(tmp_path: Path) -> None:
     assert works(judged(a, b)).keys() == works(judged(TIMED)).keys()
 
 
+@pytest.mark.slow
 @needs_corpus
 def test_real_exports_in_another_order_of_rows_or_columns_say_the_same(tmp_path: Path) -> None:
     tried = 0

@@ -19,6 +19,8 @@ from triage.inference.groups import compile_program
 from triage.reading import reader
 from triage.rulebook.packs import Rulebook
 
+pytestmark = pytest.mark.slow
+
 # Another unit's share of peak decides which unit is on top among those that are left; only the main four are
 # guarded against that (docs/decisions.md, "When the top SOL counts as known").
 SIDE_UNITS = ("crop", "zrop", "pd", "vaf", "vpc", "pes", "raster", "prop", "rtcore", "pcie", "memory")

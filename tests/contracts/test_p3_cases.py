@@ -22,6 +22,7 @@ def test_the_cases_cover_both_revisions_and_every_conclusion() -> None:
     assert {c.want["band"] for c in CASES} == {"high", "gray", "low"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["durable", "clips"])
 def test_every_case_holds(engine: str) -> None:
     wrong = {f"{c.method} {c.label}": d for c, d in published.run(packs.load(), engine) if d}
@@ -32,6 +33,7 @@ def test_the_bundled_rules_hold_every_rule_the_cases_speak_of() -> None:
     assert published.applicable(packs.load())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", sorted({(c.file, c.method, c.device) for c in CASES}), ids=lambda f: f[0])
 def test_the_command_line_says_the_same(file: tuple[str, str, str]) -> None:
     name, method, device = file

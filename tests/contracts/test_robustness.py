@@ -25,6 +25,7 @@ SAMPLE = SAMPLES / "generic" / "p3_workloads_v2.csv"
 posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX")
 
 
+@pytest.mark.slow
 def test_r1_the_cache_leaves_the_users_files_alone(tmp_path: Path) -> None:
     mine = {tmp_path / n: n.encode() for n in ("report.md", "x.cache", "notes.part", "sol-triage.txt")}
     for path, data in mine.items():
@@ -34,6 +35,7 @@ def test_r1_the_cache_leaves_the_users_files_alone(tmp_path: Path) -> None:
     assert all(path.read_bytes() == data for path, data in mine.items())
 
 
+@pytest.mark.slow
 def test_r2_facts_print_nothing_that_a_terminal_obeys(tmp_path: Path) -> None:
     path = generic(
         tmp_path / "a.csv", [{"name": f"m\x1b]0;x\x07\x9b31m{i}", "gpu.time": 1, "l2.hit_rate": 50} for i in (1, 2)]
@@ -70,6 +72,7 @@ def patterns() -> Iterator[tuple[str, re.Pattern[Any], set[str]]]:
                     yield f"{info.name}.{name}", p, set(used) or {"match"}
 
 
+@pytest.mark.slow
 def test_r3_every_pattern_takes_time_in_proportion() -> None:
     """Cells of 100,000 characters that a pattern nearly matches, in the CPU time of a tenth of a second each."""
     slow, count = [], 0
@@ -91,6 +94,7 @@ def test_r3_every_pattern_takes_time_in_proportion() -> None:
     assert not slow, slow
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 @pytest.mark.parametrize("threads", [1, 8])
 @pytest.mark.parametrize("engine", ["durable", "clips"])
@@ -155,6 +159,7 @@ def test_r5_plain_http_is_refused(monkeypatch: pytest.MonkeyPatch, url: str) -> 
     http_client.check_address("http://tracker.example.org")
 
 
+@pytest.mark.slow
 def test_r6_compare_divides_by_nothing(tmp_path: Path) -> None:
     rows = [{"name": "m", "gpu.time": 0, "l2.hit_rate": 0, "sm.throughput": 0}, {"name": "n", "gpu.time": 1}]
     a, b = generic(tmp_path / "a.csv", rows), generic(tmp_path / "b.csv", rows)
@@ -181,6 +186,7 @@ def test_r3_names_nested_too_deeply_are_refused(tmp_path: Path) -> None:
     assert len(p.stderr) < 500
 
 
+@pytest.mark.slow
 @posix
 def test_r8_the_cache_writes_through_no_link(tmp_path: Path) -> None:
     cache, target = tmp_path / "cache", tmp_path / "target"
@@ -260,6 +266,7 @@ def bundle() -> Any:
     return assembling.bundle(diagnosis_of(reader.read(str(SAMPLE)), packs.select(packs.load())))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ENDLESS)
 def test_r10_templates_are_bounded_in_steps_and_output(
     bundle: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
@@ -325,6 +332,7 @@ def test_r11_the_same_capture_twice_is_one(tmp_path: Path) -> None:
     assert sum(q["check"] == "same-capture" for q in more["quality"]) == 2
 
 
+@pytest.mark.slow
 @posix
 def test_r12_devices_and_file_systems_are_refused(tmp_path: Path) -> None:
     for path in ("/dev/zero", "/dev/null", "/"):
@@ -333,6 +341,7 @@ def test_r12_devices_and_file_systems_are_refused(tmp_path: Path) -> None:
         assert p.stderr.count("\n") == 1, path
 
 
+@pytest.mark.slow
 @posix
 @pytest.mark.parametrize(
     "args",
@@ -405,6 +414,7 @@ ENDLESS_CACHES = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_r4_no_cache_without_end_takes_text_of_captures() -> None:
     """A process that reads one capture after another keeps the names of none."""
     found = set()
@@ -480,6 +490,7 @@ def test_r12_a_pipe_of_settings_is_read(tmp_path: Path) -> None:
         bounded.read(path, 99)
 
 
+@pytest.mark.slow
 @posix
 def test_r9_a_note_of_a_batch_names_no_path(tmp_path: Path) -> None:
     """Whoever may edit a note cannot have other files read: the capture is done again."""

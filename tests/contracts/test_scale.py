@@ -150,6 +150,7 @@ def sample_files() -> list[Path]:
     return [*found[::7], SAMPLES / "gpu-trace" / "demo_frame"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", sample_files(), ids=lambda p: p.stem)
 def test_blocks_change_no_answer(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     try:
@@ -244,6 +245,7 @@ def test_missing_words_and_infinities_are_missing(tmp_path: Path) -> None:
     assert np.isnan(wide.numbers[1]).all() and not wide.quality
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["csv", "csv.gz"])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_a_file_entered_in_the_middle_has_the_same_lines(tmp_path: Path, ending: str, end: str) -> None:
@@ -266,6 +268,7 @@ def test_a_file_entered_in_the_middle_has_the_same_lines(tmp_path: Path, ending:
             assert all(whole[n] == lines[n - 1] for n in range(first, len(lines) + 1))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak is counted in other units elsewhere")
 @pytest.mark.parametrize("form", ["markdown", "junit"])
 def test_names_without_counters_take_little_memory(form: str, tmp_path: Path) -> None:
@@ -294,6 +297,7 @@ def test_figures_are_made_ready_for_the_neighbours_of_what_is_shown(monkeypatch:
     assert len(works) > 4 >= max(asked)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sample", ["generic", "ncu-raw", "nsys-sqlite"])
 def test_nothing_holds_a_capture_after_its_result(sample: str) -> None:
     """Its arrays go at once, not when Python next looks for circles: a night's captures would pile up meanwhile."""

@@ -103,6 +103,7 @@ def test_the_words_of_limiter_classes_and_bands_stand_once(word: str) -> None:
     assert homes == []
 
 
+@pytest.mark.slow
 def test_lists_of_classes_stand_once() -> None:
     """A tuple, list or set that repeats the classes, levels or confidence words is a second home."""
     known = [set(CLASSES), set(LEVELS), set(CONFIDENCE), set(BANDS)]

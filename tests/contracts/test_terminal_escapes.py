@@ -13,6 +13,8 @@ from tests.conftest import SAMPLES
 from tests.helpers import fuzzing
 from triage.commands import cli
 
+pytestmark = pytest.mark.slow
+
 EVIL = "\x1b[31mred\x1b[0m\x1b]0;title\x07\x9b2J\x9d8;;x\x9c\x90q\x08\x7f\u202egpj\u2066x"
 HEADERS = ("name", "path", "kind", "device", "queue", f"loss{EVIL}", "gpu.time [ms]", "sm.throughput [%]", "vram.throughput [%]", "l2.hit_rate [%]", "sm.occupancy [%]")  # fmt: skip
 CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f]")

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from triage.derive import View, compute_work
 
+pytestmark = pytest.mark.slow
+
 PATTERNS = list(compute_work._NEEDLES)
 NAMES = st.text("smx_01689tTenorIiMhHgqadnvjecfkw ſKİ\n", max_size=24)
 

@@ -28,6 +28,7 @@ def demo() -> Any:
     return diagnosis(DEMO)
 
 
+@pytest.mark.slow
 def test_sums_are_the_headline(demo: Any) -> None:
     doc = demo.to_dict()
     sums = {part: sum(i[part] for i in doc["todo"]) for part in ("saved_ns", "low_ns", "bound_ns")}
@@ -69,6 +70,7 @@ def test_the_list_is_the_same_in_every_format(demo: Any) -> None:
             assert show(item["saved_ns"], "ns") in out[at - 60 : at + 400], f"{fmt}: another number beside {title!r}"
 
 
+@pytest.mark.slow
 def test_top_cuts_the_list_and_changes_nothing_else(demo: Any) -> None:
     short = run("diagnose", DEMO, "-f", "json", "--top", "3").stdout
     import json
@@ -93,6 +95,7 @@ def test_verdicts_are_never_items(demo: Any) -> None:
     assert not any(f["root"] for f in demo.to_dict()["findings"] if f["cause"] in verdicts)
 
 
+@pytest.mark.slow
 def test_fail_on_asks_the_list(tmp_path: Any) -> None:
     path = generic(tmp_path / "a.csv", [{"name": "Pass", "gpu.time": 1, "gpu.idle": 1.02}])
     levels = {i["level"] for i in diagnosis(path).todo}
@@ -110,6 +113,7 @@ def test_levels_come_from_one_table(share: float | None, confidence: str, want: 
     assert want in LEVELS
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 400), st.integers(0, 5), st.floats(0, 0.99)), min_size=1, max_size=40))
 def test_a_small_gain_never_hides_a_large_one(fired: list[tuple[int, int, float]]) -> None:
@@ -135,6 +139,7 @@ def test_a_small_gain_never_hides_a_large_one(fired: list[tuple[int, int, float]
             assert leaders.likely[w] == row.likely[w] >= MIN_SAVING_SHARE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sample", ["gpu-trace/demo_frame", "ncu-rep/transpose.ncu-rep", "rocprof-compute/four_kernels_mi210"]
 )

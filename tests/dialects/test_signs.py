@@ -50,6 +50,7 @@ def test_headers_in_other_words_are_not_hidden(other: str) -> None:
             assert _hidden(Source("-", OTHER_WORDS[other](text).encode())) == [], path
 
 
+@pytest.mark.slow
 @needs_corpus
 def test_no_real_export_is_hidden() -> None:
     for path in sorted(CORPUS.rglob("*")):

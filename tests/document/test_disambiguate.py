@@ -56,12 +56,14 @@ def _report(name: str, file: Path) -> str:
     return " ".join(text(api.diagnose(file), name).replace("\\", "").split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["terminal", "markdown", "jira", "html"])
 def test_every_report_tells_repeated_names_apart(name: str, tmp_path: Path) -> None:
     said = _report(name, _frame(tmp_path, 4.0, 3.0))
     assert "Sky / Draw(3)" in said and "Fog / Draw(3)" in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["terminal", "markdown", "jira", "html"])
 def test_small_items_are_never_first(name: str, tmp_path: Path) -> None:
     large = _report(name, _frame(tmp_path, 4.0, 3.0))

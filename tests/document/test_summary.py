@@ -154,6 +154,7 @@ def test_formulas_are_told_with_what_people_call_their_metrics() -> None:
     assert spoken("TEX SOL in the first or second cluster") == "TEX SOL in the first or second cluster"
 
 
+@pytest.mark.slow
 def test_the_largest_is_not_compared_with_itself() -> None:
     """`stall.x >= the largest stall` holds for the largest: 64.4 % >= 64.4 % tells nobody anything."""
     for sample in ("renderdoc/frame-counters.csv", "intel-pti/metrics.4711.csv"):

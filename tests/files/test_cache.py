@@ -63,6 +63,7 @@ def test_remembered_rules_are_the_rules(place: Path, monkeypatch: pytest.MonkeyP
                 assert c(lambda name: 0.7) == d(lambda name: 0.7)
 
 
+@pytest.mark.slow
 def test_the_same_report_with_and_without(place: Path) -> None:
     for form in ("json", "markdown", "html"):
         cold = run("diagnose", SAMPLE, "-f", form)
@@ -90,6 +91,7 @@ def test_a_changed_rule_is_read_again(place: Path, tmp_path: Path) -> None:
     assert packs.load([mine]).sha256 != after.sha256
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [b"", b"x", b"\x80\x05garbage", None])
 def test_damage_is_made_again(place: Path, damage: bytes | None) -> None:
     fresh = packs.load()
@@ -153,6 +155,7 @@ def test_planted_links_are_not_followed(place: Path, tmp_path: Path) -> None:
     assert other.read_bytes() == before and not kept.is_symlink() and cache.recall("n-1") == b"y"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["off", "/dev/null/x", "/proc/nothing"])
 def test_nowhere_to_write(monkeypatch: pytest.MonkeyPatch, place: str) -> None:
     monkeypatch.setenv("TRIAGE_CACHE", place)
@@ -228,6 +231,7 @@ class Evil:
         return os.system, ("touch executed",)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", [Evil(), [print], packs.Rulebook, Path("x"), {"a": packs._read}])
 def test_a_pickle_of_anything_but_rules_is_not_obeyed(
     place: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, what: object

@@ -5,6 +5,8 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
+import pytest
+
 from tests.cases.guide_kernels import PATIENTS, write
 from tests.conftest import ROOT, run
 from triage import diagnose, read
@@ -43,6 +45,7 @@ def test_a_rule_that_cites_the_guide_has_a_place_in_it(book: Rulebook) -> None:
     assert len({r.name for r in ours} - asked) < len(ours) / 10
 
 
+@pytest.mark.slow
 def test_a_kernel_walks_through_the_guide(tmp_path: Path) -> None:
     path = write(tmp_path / "p.csv", PATIENTS["T06 stream"])
     out = run("explain", "guide", "--on", path).stdout

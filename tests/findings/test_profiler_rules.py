@@ -123,6 +123,7 @@ def test_same_root_named_ruled_out_and_only_ours(tmp_path: Path) -> None:
     assert kinds(sol(5, 5) | launch, [(*grid[:4], "4")], 16) == [("only ours", "small-grid")]  # nobody would act on 4 %
 
 
+@pytest.mark.slow
 def test_the_command_prints_both_figures_and_why(tmp_path: Path) -> None:
     launch = {("Launch Statistics", "Waves Per SM", ""): "0.06", ("Launch Statistics", "# SMs", "SM"): "132"}
     grid = (
@@ -159,6 +160,7 @@ def test_what_nobody_measured_is_not_ruled_out_by_other_evidence(tmp_path: Path)
     assert found.theirs.why.startswith("uncoalesced-global-loads needs ")
 
 
+@pytest.mark.slow
 @needs_corpus
 def test_their_most_promising_cause_is_answered_on_real_exports() -> None:
     """Where the export carries the full set: named, or ruled out with a reason, in 95 % of the workloads."""

@@ -61,6 +61,7 @@ def written(b: Bundle, fmt: str) -> list[str]:
     return text.splitlines()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sample", SAMPLES)
 def test_every_sentence_of_every_sample(sample: str) -> None:
     d = api.diagnose(ROOT / "sample_captures" / sample)

@@ -73,6 +73,7 @@ def plain(view: View, book: Rulebook, method: str, scope: str) -> tuple[dict[str
     return fired, possible
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["v1", "v2"])
 @pytest.mark.parametrize(
     ("scope", "vendor"), [("workload", "nvidia"), ("workload", "amd"), ("workload", "intel"), ("frame", "nvidia")]
@@ -99,6 +100,7 @@ def test_engine_agrees_with_plain_evaluation(book: Rulebook, method: str, scope:
     assert total > view.size / 10 or scope == "frame"  # the comparison must have had something to compare
 
 
+@pytest.mark.slow
 def test_both_engines_agree_on_random_signatures(book: Rulebook) -> None:
     program = compile_program(book, "v2", "workload")
     engines = [Engine(program, name) for name in ("durable", "clips")]
@@ -154,6 +156,7 @@ for held in subsets:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("valgrind"), reason="no valgrind here")
 def test_the_c_engine_stays_within_its_memory(tmp_path: Path) -> None:
     """Rules over several literals, asserted and retracted: what once wrote zeros beyond its frames, and into Python's."""

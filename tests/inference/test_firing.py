@@ -48,6 +48,7 @@ def poorer(capture: Capture, share: float, seed: int) -> Capture:
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["v1", "v2"])
 @pytest.mark.parametrize("scope", SCOPES)
 def test_random_workloads(book: Rulebook, method: str, scope: str) -> None:
@@ -58,6 +59,7 @@ def test_random_workloads(book: Rulebook, method: str, scope: str) -> None:
     assert fired[0] > 0
 
 
+@pytest.mark.slow
 def test_samples(book: Rulebook) -> None:
     engines = [Engine(compile_program(book, "v2", scope)) for scope in SCOPES]
     captures = list(_samples())

@@ -175,6 +175,7 @@ def test_the_other_implementations_differ_as_documented(engine: str, model, rows
     assert len(found) == rows
 
 
+@pytest.mark.slow
 def test_llvm_is_an_upper_bound() -> None:
     """Never fewer waves per SIMD than whole groups give, where LLVM knows the same slots and LDS."""
     for row in amd_rows("llvm"):

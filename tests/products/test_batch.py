@@ -66,6 +66,7 @@ def night(folder: Path, good: int, bad: int) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_folder_of_captures(tmp_path: Path) -> None:
     night(tmp_path / "in", 9, 5)
     found = find.gather([str(tmp_path / "in")]).captures
@@ -92,6 +93,7 @@ def test_a_folder_of_captures(tmp_path: Path) -> None:
     assert {row["capture"] for row in table} == {c.path for c in b.captures if c.first != "no findings"}
 
 
+@pytest.mark.slow
 def test_captures_are_ranked_by_recoverable_time_and_causes_by_gain(tmp_path: Path) -> None:
     night(tmp_path / "in", 12, 0)
     b = run.run(find.gather([str(tmp_path / "in")]).captures, Settings(formats=("csv",)), tmp_path / "out")
@@ -135,6 +137,7 @@ def test_parquet_holds_the_same_findings(tmp_path: Path) -> None:
     assert table.column_names == list(COLUMNS)
 
 
+@pytest.mark.slow
 def test_processes_write_what_one_process_writes(tmp_path: Path) -> None:
     night(tmp_path / "in", 7, 3)
     found = find.gather([str(tmp_path / "in")]).captures
@@ -143,6 +146,7 @@ def test_processes_write_what_one_process_writes(tmp_path: Path) -> None:
     assert tree(tmp_path / "one") == tree(tmp_path / "two")
 
 
+@pytest.mark.slow
 def test_killed_half_way_and_resumed_gives_the_same_bytes(tmp_path: Path) -> None:
     night(tmp_path / "in", N * 9 // 10, N // 10)
     command = [*TRIAGE, "batch", "in", "-f", "json", "--jobs", "2"]
@@ -187,6 +191,7 @@ def gone(session: int) -> bool:
     return False
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_interrupt_leaves_no_process_and_no_half_written_file(tmp_path: Path) -> None:
     night(tmp_path / "in", 40, 0)
@@ -201,6 +206,7 @@ def test_interrupt_leaves_no_process_and_no_half_written_file(tmp_path: Path) ->
     assert not list((tmp_path / "out").rglob("*.part"))
 
 
+@pytest.mark.slow
 def test_resume_does_again_what_changed(tmp_path: Path) -> None:
     night(tmp_path / "in", 4, 1)
     found = find.gather([str(tmp_path / "in")]).captures
@@ -218,6 +224,7 @@ def test_resume_does_again_what_changed(tmp_path: Path) -> None:
     assert tree(out) == tree(fresh)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["null", "[]", "[[", "cut", "rows", "files", "summary", "cell"])
 def test_a_damaged_note_is_a_capture_that_is_not_done(tmp_path: Path, what: str) -> None:
     night(tmp_path / "in", 2, 0)
@@ -319,6 +326,7 @@ def test_a_path_that_does_not_exist_is_an_error_line(tmp_path: Path) -> None:
     assert [reason for _, reason in b.errors] == ["no such file or folder - check the path"] * 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_the_same_rows_under_other_names_count_once(tmp_path: Path, jobs: int) -> None:
     one = frame(tmp_path / "in" / "b.csv", 1)
@@ -421,6 +429,7 @@ def test_cells_that_a_spreadsheet_would_run_are_made_inert(tmp_path: Path) -> No
     assert not [c for c in cells if c[:1] in ("=", "+", "@")]
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_costs_one_capture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     night(tmp_path / "in", 6, 0)
     found = find.gather([str(tmp_path / "in")]).captures

@@ -272,6 +272,7 @@ def test_one_run_a_side_has_an_assumed_noise(tmp_path: Path) -> None:
     assert (between["verdict"], between["needs"]) == ("cannot tell", 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", ["1e-300", "1e-10", "0", "2e-9"])
 def test_no_ratio_is_infinite(before: str, tmp_path: Path) -> None:
     for name, time in (("a", before), ("b", "1")):
@@ -298,6 +299,7 @@ def test_two_modes_and_outliers_are_said(tmp_path: Path) -> None:
     assert "1 outlier among 5 runs (1.7 ms)" in far["pairs"][0]["remarks"][0]
 
 
+@pytest.mark.slow
 def test_captures_of_a_side_as_a_shell_writes_them(tmp_path: Path) -> None:
     a, b = times(tmp_path, "a", [1.0, 1.001, 1.002]), times(tmp_path, "b", [1.1, 1.101, 1.102])
     spelled = run("--before", *a, "--after", *b, "-f", "json")

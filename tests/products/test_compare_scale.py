@@ -179,6 +179,7 @@ def test_json_in_pieces_is_the_same_json(value: dict[str, Any]) -> None:
     assert "".join(plain_json.entries(value)) == plain_json.dumps(value, indent=1)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak is counted in other units elsewhere")
 def test_a_large_comparison_takes_little_memory(tmp_path: Path) -> None:
     """A list per workload, counter and run, and an entry per pair: 60,000 of them took 1.0 GB."""

@@ -31,6 +31,7 @@ def both(folder: Path, before: list[str], after: list[str]) -> Comparison:
     return compare(*(diagnosis(table(folder / f"{i}.csv", *rows)) for i, rows in enumerate((before, after))))
 
 
+@pytest.mark.slow
 def test_no_kernel_in_common_is_refused(tmp_path: Path) -> None:
     ncu = (SAMPLES / "ncu-raw" / "transpose.raw.csv", SAMPLES / "ncu-details" / "solver-2021.csv")
     out = tmp_path / "report.html"

@@ -65,6 +65,7 @@ def cluster(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]
             p.wait()
 
 
+@pytest.mark.slow
 def test_a_killed_worker_loses_nothing(tmp_path: Path, cluster: tuple[str, list[subprocess.Popen[bytes]]]) -> None:
     address, workers = cluster
     night(tmp_path / "in", N * 9 // 10, N // 10)

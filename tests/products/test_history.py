@@ -74,6 +74,7 @@ def some_run(n: int, ns: float = 1e6) -> Run:
     return Run(f"{n:064}", f"{n}.csv", 2 * ns, 0.0, "0", "0", (("A", ns, "x"), ("B", ns, "")), (Todo("x", "X", 1, 1.0, 0.1, "notable", "low", 1),))  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_gate_names_the_build_and_the_cause(farm: Path) -> None:
     done = verbs("gate", "--history", farm)
     assert done.return_value == 1
@@ -156,6 +157,7 @@ def test_a_fix_is_no_regression(tmp_path: Path) -> None:
     assert after["failed"] == []
 
 
+@pytest.mark.slow
 def test_another_branch_is_held_against_the_main_one(tmp_path: Path) -> None:
     file = builds(tmp_path, 5)
     slow = [capture(tmp_path / f"s{r}.csv", {"Shadow": 1.0, "Light": 2.4, "Post": 0.5}, frame=77 + r) for r in range(2)]
@@ -175,6 +177,7 @@ def test_another_branch_is_held_against_the_main_one(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_single_runs_have_an_assumed_noise(tmp_path: Path) -> None:
     file = builds(tmp_path, 2, slow_from=1, factor=1.2, runs=1)
     done = verbs("gate", "--history", file)
@@ -265,6 +268,7 @@ def test_files_of_every_earlier_version_are_opened(
         assert gate(db, found := store.builds(db), found[-1])["failed"] == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="writers are forked")
 def test_two_hundred_killed_writers_lose_no_run_that_was_reported() -> None:
     done = subprocess.run(
@@ -344,6 +348,7 @@ def test_nothing_of_a_strangers_history_is_run(tmp_path: Path, sql: str) -> None
         pass
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", ["run", "build", "marker", "cause"])
 @pytest.mark.parametrize("command", ["list", "gate", "show"])
 def test_a_history_that_claims_more_than_its_bytes_is_refused(tmp_path: Path, table: str, command: str) -> None:
@@ -357,6 +362,7 @@ def test_a_history_that_claims_more_than_its_bytes_is_refused(tmp_path: Path, ta
 LIES = {"text": "'abc'", "nothing": "NULL", "bytes": "x'ff00'", "far": "9223372036854775807", "below": "-5", "endless": "9e999"}  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lie", LIES)
 def test_cells_that_are_not_what_their_column_says_are_one_line(tmp_path: Path, lie: str, farm: Path) -> None:
     columns = {"build": ("branch", "revision", "scope", "device", "at"), "run": ("build", "path", "frame_ns"), "marker": ("name",), "cause": ("name", "title"), "time": ("ns", "cause"), "todo": ("saved_ns",), "label": ("name", "build")}  # fmt: skip

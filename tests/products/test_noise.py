@@ -53,6 +53,7 @@ def test_the_unit_of_time_does_not_matter(before: list[float], after: list[float
     assert a.change == pytest.approx(b.change, rel=1e-6, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("runs", [2, 3, 5, 8])
 def test_noise_alone_is_called_a_change_once_in_twenty(runs: int) -> None:
     random = np.random.default_rng(runs)
@@ -62,6 +63,7 @@ def test_noise_alone_is_called_a_change_once_in_twenty(runs: int) -> None:
     assert wrong / 2_000 < 0.07
 
 
+@pytest.mark.slow
 def test_two_hundred_markers_together_are_called_wrong_as_seldom() -> None:
     random = np.random.default_rng(7)
     wrong = 0

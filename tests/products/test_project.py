@@ -48,6 +48,7 @@ def accept(home: Path, cause: str, **more: object) -> None:
     (home / "triage.toml").write_text("[[accepted]]\n" + "\n".join(lines) + "\n")
 
 
+@pytest.mark.slow
 def test_an_accepted_cause_is_shown_and_is_nothing_to_do(home: Path) -> None:
     first = todo()[0]
     accept(home, first["cause"])
@@ -68,6 +69,7 @@ def test_an_accepted_cause_is_shown_and_is_nothing_to_do(home: Path) -> None:
     assert first["cause"] not in causes
 
 
+@pytest.mark.slow
 def test_it_comes_back_when_it_expires_or_grows(home: Path) -> None:
     first = todo()[0]
     accept(home, first["cause"], expires="2020-01-01")
@@ -79,6 +81,7 @@ def test_it_comes_back_when_it_expires_or_grows(home: Path) -> None:
     assert todo()[0]["accepted"]["state"] == "accepted"
 
 
+@pytest.mark.slow
 def test_accepted_for_one_marker_covers_no_other(home: Path) -> None:
     many = next(i for i in todo() if i["workload_count"] > 1)
     accept(home, many["cause"], marker="no such marker")
@@ -87,6 +90,7 @@ def test_accepted_for_one_marker_covers_no_other(home: Path) -> None:
     assert any("accepted" in i for i in todo())
 
 
+@pytest.mark.slow
 def test_fail_on_names_what_failed_and_passes_what_is_accepted(home: Path) -> None:
     items = todo()
     level = max((i["level"] for i in items), key=("info", "low", "medium", "high", "critical").index)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from tests.conftest import run
 from triage.products.rule_checks import coverage
 
 
+@pytest.mark.slow
 def test_report_of_the_bundled_rules(book: Any) -> None:
     c = coverage.measure(book)
     assert c.captures >= 20
@@ -18,6 +21,7 @@ def test_report_of_the_bundled_rules(book: Any) -> None:
     assert c.undecided == []
 
 
+@pytest.mark.slow
 def test_the_verb_prints_it_and_still_passes() -> None:
     p = run("check", "--coverage")
     assert p.returncode == 0, p.stdout

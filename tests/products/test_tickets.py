@@ -164,6 +164,7 @@ def healed(path: Path) -> Path:
     return generic(path, [{"name": p["name"], **well} for p in PASSES])
 
 
+@pytest.mark.slow
 def test_states_from_run_to_run(tmp_path: Path) -> None:
     ill = frame(tmp_path / "ill.csv")
     assert file(ill, "-o", tmp_path / "t0").exit_code == 0
@@ -201,6 +202,7 @@ def test_states_from_run_to_run(tmp_path: Path) -> None:
     assert {run(tmp_path / "slow.csv", "t4", "t0")[f] for f in first} == {"changed"}
 
 
+@pytest.mark.slow
 def test_another_capture_fixes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ill = frame(tmp_path / "ill.csv")
     file(ill, "-o", tmp_path / "t0", "--scope", "game")
@@ -281,6 +283,7 @@ def live(tokens: Any) -> list[str]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", ["demo", "hostile", "kernels", "untimed"])
 def test_trackers_render_one_screen_and_nothing_of_the_capture_is_live(which: str, tmp_path: Path) -> None:
     rows = [{**p, "name": f"{HOSTILE} {i}", "gpu.time": 1.0, "crop.throughput": 5} for i, p in enumerate(PASSES)]

@@ -41,6 +41,7 @@ def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("JIRA_USER", raising=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lie", LIES)
 @pytest.mark.parametrize("name", PROJECTS)
 def test_a_lie_is_one_line(name: str, lie: str, hurry: None, ticket: Ticket, tmp_path: Path) -> None:
@@ -148,6 +149,7 @@ def test_a_ticket_whose_answer_is_lost_is_not_filed_twice(
         assert len(store.issues) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROJECTS)
 def test_the_command_says_one_line(name: str, tmp_path: Path) -> None:
     pytest.importorskip(LIBRARIES[name])

@@ -57,6 +57,7 @@ def fake(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
         yield name, url, store
 
 
+@pytest.mark.slow
 def test_posting_twice_leaves_one_ticket_updated(tmp_path: Path, fake: tuple[str, str, Store]) -> None:
     name, url, store = fake
     options = ("--post", name, "--scope", "game", "--project", PROJECTS[name], "--url", url, "--send")
@@ -119,6 +120,7 @@ def test_jira_cloud_whose_search_lags_behind(tmp_path: Path, monkeypatch: pytest
         assert len(store.issues) == len(found) + 2
 
 
+@pytest.mark.slow
 def test_a_problem_that_is_gone_is_said_in_its_ticket(tmp_path: Path, fake: tuple[str, str, Store]) -> None:
     name, url, store = fake
     options = ("--post", name, "--scope", "game", "--project", PROJECTS[name], "--url", url, "--send")
@@ -162,6 +164,7 @@ def test_labels_that_may_not_be_set_are_noticed(tmp_path: Path, fake: tuple[str,
         trackers.sync(trackers.connect(name, PROJECTS[name], url), one(tmp_path), tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_dry_run_sends_nothing_and_needs_no_token(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in trackers.TOKENS.values():

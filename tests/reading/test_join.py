@@ -53,6 +53,7 @@ def test_times_of_the_trace_counters_of_the_median_launch(tmp_path: Path) -> Non
     assert "without a launch in the trace, excluded: void unknown<int>(int)" in said
 
 
+@pytest.mark.slow
 def test_a_figure_leads_to_its_own_file(tmp_path: Path) -> None:
     path = report(tmp_path)
     doc = json.loads(run("diagnose", TRACE, path, "-f", "json", "--full").stdout)

@@ -66,6 +66,7 @@ def test_leaf_times_are_summed_into_their_parents(
     assert np.nansum(total[roots]) == pytest.approx(times.sum(), rel=1e-9, abs=1e-3)
 
 
+@pytest.mark.slow
 @given(trees(), st.integers(0, 2**31))
 @settings(max_examples=40, deadline=None)
 def test_recoverable_time_never_exceeds_the_frame(

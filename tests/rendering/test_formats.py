@@ -35,6 +35,7 @@ def schema() -> Any:
     return json.loads((ROOT / "triage" / "document" / "result.schema.json").read_text("utf-8"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", ["ordinary", "nasty", "demo"])
 def test_json_matches_the_shipped_schema(which: str, request: Any) -> None:
     d = diagnosed(str(DEMO) if which == "demo" else request.getfixturevalue(which))
@@ -47,6 +48,7 @@ def test_the_schema_is_valid_itself_and_refuses() -> None:
         jsonschema.validate({"schema": "triage/1"}, schema())
 
 
+@pytest.mark.slow
 def test_same_bytes_twice_and_with_shuffled_rule_files(ordinary: str) -> None:
     import random
 
@@ -63,6 +65,7 @@ def test_same_bytes_twice_and_with_shuffled_rule_files(ordinary: str) -> None:
         assert first == other, f"{fmt}: the order of rule files shows"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fmt", FORMATS)
 @pytest.mark.parametrize("full", [False, True])
 def test_hostile_names_break_no_format(fmt: str, full: bool, nasty: str) -> None:
@@ -86,6 +89,7 @@ def tables(markdown: str) -> list[list[int]]:
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("full", [False, True])
 @pytest.mark.parametrize("which", ["ordinary", "nasty"])
 def test_markdown_parses_and_names_stay_text(which: str, full: bool, request: Any) -> None:
@@ -238,6 +242,7 @@ def test_the_page_holds_what_the_result_holds(ordinary: str) -> None:
     assert sum(i["saved_ns"] for i in doc["todo"]) == pytest.approx(doc["frame"]["recoverable_ns"], rel=1e-6)
 
 
+@pytest.mark.slow
 def test_a_page_whose_items_have_no_time(tmp_path: Path) -> None:
     """What has a cause lacks a time, and what has a time lacks a cause: a frame to draw, and nothing that comes back."""
     ill = {"sm.throughput": 20, "l1tex.throughput": 30, "l2.throughput": 25, "vram.throughput": 20, "l1tex.hit_rate": 10, "stall.tex_throttle": 60}  # fmt: skip
@@ -322,6 +327,7 @@ def test_fields_are_those_of_the_entries(ordinary: str) -> None:
         works[len(works)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("count", "most"), [(300, 400_000), (5_000, 1_000_000)])
 def test_html_stays_small(count: int, most: int, tmp_path: Path) -> None:
     out = text(diagnosed(str(frame(tmp_path / "big.csv", count))), "html")
@@ -336,6 +342,7 @@ def test_notebook_shows_the_report(ordinary: str) -> None:
     assert len(repr(diagnosed(str(DEMO)))) < 300
 
 
+@pytest.mark.slow
 def test_the_command_line_writes_every_format(ordinary: str, tmp_path: Path) -> None:
     for fmt in FORMATS:
         target = tmp_path / f"r.{fmt}"
@@ -371,6 +378,7 @@ def test_long_names_are_shortened_in_the_middle() -> None:
     assert len(short(name, 60)) == 60 and short("abc", 60) == "abc" and "\u202e" not in clean("\u202ex")
 
 
+@pytest.mark.slow
 def test_a_device_or_pipe_is_written_not_replaced(ordinary: str, tmp_path: Path) -> None:
     import os
     import stat

@@ -36,6 +36,7 @@ def test_golden(sample: tuple[str, str], fmt: str) -> None:
     compare(sample, fmt, GOLDEN)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gpu-trace.demo_frame", "nsys-sqlite.training_two_gpus", "ncu-rep.transpose"])
 def test_a_folded_result_holds_all_of_it(name: str) -> None:
     path = dict(samples())[name]
@@ -61,6 +62,7 @@ def test_a_missing_golden_file_is_a_failure(tmp_path: Path) -> None:
         compare(ONE, "json", tmp_path)
 
 
+@pytest.mark.slow
 def test_a_comment_in_a_rule_changes_no_golden_file(tmp_path: Path) -> None:
     """Rules are known by a digest that every comment changes; of that, golden files keep nothing."""
     name, path = ONE

@@ -19,6 +19,8 @@ from triage.findings import assembling
 from triage.ground.errors import CaptureError
 from triage.rendering.formats import render
 
+pytestmark = pytest.mark.slow
+
 TOOLS = ("ncu-", "nsys-kernels", "nsys-trace", "nvprof-", "rocprof", "intel-pti")
 DRAWN = re.compile(
     r"\b(draws?|draw calls?|render targets?|texels?|pixels?|vertex|vertices|triangles?|(?<!stack )frames?|markers?|mips?|mip levels?|mip chains?|"

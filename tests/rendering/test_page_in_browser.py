@@ -103,6 +103,7 @@ def plain_pages(tmp_path_factory: Any) -> dict[str, Path]:
     return {"compare": compared, "long": long, "occupancy": shaped, "batch": many / "index.html", "history": trend}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["compare", "long", "occupancy", "batch", "history"])
 def test_the_other_pages_work_alike(name: str, plain_pages: dict[str, Path]) -> None:
     needs("playwright-core")

@@ -24,6 +24,7 @@ def template(tmp_path: Path, name: str, source: str) -> str:
     return str(path)
 
 
+@pytest.mark.slow
 def test_a_custom_template_gets_the_diagnosis(capture: str, tmp_path: Path) -> None:
     mine = template(
         tmp_path,

@@ -45,6 +45,7 @@ def test_imports_run_one_way() -> None:
     assert run.returncode == 0, run.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("library", "allowed"),
     [
@@ -56,6 +57,7 @@ def test_libraries_stay_in_their_module(library: str, allowed: set[str]) -> None
     assert {path.relative_to(PACKAGE).as_posix() for _, path in rooms() if library in foreign(path)} <= allowed
 
 
+@pytest.mark.slow
 def test_click_stays_with_the_commands() -> None:
     assert {room for room, path in rooms() if "click" in foreign(path)} <= {"commands"}
 
@@ -84,6 +86,7 @@ def test_start_up_imports_nothing_heavy(code: str, banned: set[str]) -> None:
     assert not banned & set(loaded)
 
 
+@pytest.mark.slow
 def test_only_the_command_line_prints_or_exits() -> None:
     for room, path in rooms():
         if room in ("commands", "__main__"):
@@ -96,6 +99,7 @@ def test_only_the_command_line_prints_or_exits() -> None:
                 )
 
 
+@pytest.mark.slow
 def test_public_docstrings_are_there() -> None:
     for _, path in rooms():
         tree = ast.parse(path.read_text("utf-8"))

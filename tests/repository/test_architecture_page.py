@@ -82,6 +82,7 @@ def threshold(path: Path) -> tuple[str, str]:
     return found[0], "value: 77%"
 
 
+@pytest.mark.slow
 def test_a_number_of_the_method_is_one_place(home: Path) -> None:
     replaced(home / "triage/ground/method.py", '"high": _both(0.80,', '"high": _both(0.85,')
     assert "85" in printed_by(home, "explain", "high-sol")  # the rules
@@ -90,6 +91,7 @@ def test_a_number_of_the_method_is_one_place(home: Path) -> None:
     assert "above 85 %: cut work" in parts["more"]["bandText"]  # the words
 
 
+@pytest.mark.slow
 def test_the_wording_of_a_limiter_class_is_one_place(home: Path) -> None:
     replaced(home / "triage/ground/limiters.py", 'f"latency-bound: no unit above {_LOW}"', '"bound by waiting"')
     assert "Bound by waiting" in printed_by(home, "diagnose", SAMPLE, "-f", "json")
@@ -102,6 +104,7 @@ def test_facts_that_a_dialect_declares_are_known_to_rules(name: str) -> None:
     assert applies.read(dialects.tells(name)).keys() == dialects.tells(name).keys()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["slack.txt", "ticketing.md", "comparison.md", "jira-like.md"])
 def test_a_format_is_one_template_whatever_its_name(home: Path, name: str) -> None:
     fmt = name.split(".")[0]
@@ -113,6 +116,7 @@ def test_a_format_is_one_template_whatever_its_name(home: Path, name: str) -> No
     assert [p.name.partition(".")[2] for p in (home / "out" / "reports").iterdir()] == [name.split(".", 1)[1]]
 
 
+@pytest.mark.slow
 def test_a_format_that_does_not_say_how_it_escapes_is_refused(home: Path) -> None:
     (home / "reports" / "slack.txt.j2").write_text("{{ summary.headline }}\n", "utf-8")
     p = run("diagnose", SAMPLE, "-f", "slack", cwd=home)
@@ -121,6 +125,7 @@ def test_a_format_that_does_not_say_how_it_escapes_is_refused(home: Path) -> Non
     assert p.stdout == ""
 
 
+@pytest.mark.slow
 def test_a_vanished_input_leaves_no_half_report(tmp_path: Path) -> None:
     capture = tmp_path / "a.csv"
     capture.write_text("name,gpu.time [ms],sm.throughput [%],vram.throughput [%]\nPass,1,50,20\n", "utf-8")

@@ -72,6 +72,7 @@ def test_the_page_says_who_else_was_at_work(part: dict[str, ModuleType], load: f
     assert said in page and ("shared" in page) == (said == "shared")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "args"), [("gpu_trace", ["20", "30"]), ("ncu_raw", ["5", "40"]), ("ncu_rep", ["5"]), ("nsys_sqlite", ["18"]), ("frame", ["40"]), ("captures", ["2", "3"])]
 )  # fmt: skip

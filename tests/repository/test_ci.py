@@ -54,6 +54,7 @@ def captures(home: Path, factor: float, seed: int) -> None:
         capture(home / "out" / f"{r}.csv", {k: v * noise.gauss(1, 0.003) for k, v in times.items()}, frame=seed * 9 + r)
 
 
+@pytest.mark.slow
 @needs_bash
 def test_the_script_passes_a_good_build_and_fails_a_slow_one(tmp_path: Path) -> None:
     for n, commit in enumerate(("good1", "good2", "good3")):
@@ -72,6 +73,7 @@ def test_the_script_passes_a_good_build_and_fails_a_slow_one(tmp_path: Path) -> 
     assert (nothing.returncode, nothing.stderr) == (2, "triage-ci: no captures match none/*.csv\n")
 
 
+@pytest.mark.slow
 @needs_bash
 def test_the_script_posts_its_comment(tmp_path: Path) -> None:
     pytest.importorskip("github")

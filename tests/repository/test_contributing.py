@@ -16,6 +16,8 @@ import pytest
 
 from tests.conftest import ROOT, checkout, run
 
+pytestmark = pytest.mark.slow
+
 PAGE = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
 SAMPLE = "sample_captures/generic/p3_workloads_v2.csv"
 TASKS = ("A rule", "A cause", "A metric", "A dialect", "A report", "A device")
@@ -162,6 +164,7 @@ def test_a_new_rule_with_a_new_cause_asks_no_other_file_to_follow(home: Path) ->
     assert p.returncode == 0, p.stdout[-3000:]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["p3/idle-sms", "memory/register-spills"])
 def test_a_bundled_rule_is_checked_alone(rule: str) -> None:
     p = run("check", f"rules/{rule}.yaml")
@@ -170,6 +173,7 @@ def test_a_bundled_rule_is_checked_alone(rule: str) -> None:
     assert re.search(r"\b1 rule\b.*\b0 failures\b", p.stdout), p.stdout
 
 
+@pytest.mark.slow
 def test_a_mistake_in_a_new_rule_is_found_where_it_stands(home: Path) -> None:
     rule = home / "rules" / "compute" / "branch-heavy-kernel.yaml"
     text = rule.read_text("utf-8")

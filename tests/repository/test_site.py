@@ -37,6 +37,7 @@ def inside(home: Path, args: list[str]) -> subprocess.CompletedProcess[str]:
     return run(*args, cwd=home, env={"PYTHONPATH": str(ROOT), "TRIAGE_CONFIG": "off"})
 
 
+@pytest.mark.slow
 def test_the_tutorial_runs_as_written(checkout: Path) -> None:
     asked = commands("docs/tutorial.md")
     assert len(asked) == 10
@@ -50,6 +51,7 @@ def test_the_tutorial_runs_as_written(checkout: Path) -> None:
     assert last.stderr.startswith(promised[1])
 
 
+@pytest.mark.slow
 def test_the_readme_leads_to_a_failing_gate_in_five_commands(checkout: Path) -> None:
     text = (
         (ROOT / "README.md")
@@ -66,6 +68,7 @@ def test_the_readme_leads_to_a_failing_gate_in_five_commands(checkout: Path) -> 
     assert "suspect" in done[2].stderr
 
 
+@pytest.mark.slow
 def test_the_rule_pack_runs_as_written(checkout: Path) -> None:
     page = (ROOT / "docs" / "rule-pack.md").read_text("utf-8")
     name = re.search(r"`(gpu-rules/[^`]+\.yaml)`", page)
@@ -111,6 +114,7 @@ def test_every_page_is_in_the_navigation() -> None:
     assert site["strict"] is True
 
 
+@pytest.mark.slow
 def test_the_site_builds_strictly(tmp_path: Path) -> None:
     pytest.importorskip("mkdocs")
     pytest.importorskip("material")

@@ -72,6 +72,7 @@ def metadata(wheel: Path) -> Message:
         return Parser().parsestr(z.read(next(n for n in z.namelist() if n.endswith("METADATA"))).decode())
 
 
+@pytest.mark.slow
 def test_wheel_contents(built: tuple[Path, Path]) -> None:
     with zipfile.ZipFile(built[0]) as z:
         names = set(z.namelist())
@@ -140,6 +141,7 @@ def test_metadata(built: tuple[Path, Path]) -> None:
     assert {"durable", "parquet", "dask", "trackers", "test", "lint"} <= set(m.get_all("Provides-Extra") or [])
 
 
+@pytest.mark.slow
 def test_installed_wheel_does_the_work_of_make_demo(installed: Path, tmp_path: Path) -> None:
     triage = installed / "triage"
     where = call(installed / "python", "-c", "import triage; print(triage.__file__)", cwd=tmp_path)
@@ -162,6 +164,7 @@ def test_installed_wheel_does_the_work_of_make_demo(installed: Path, tmp_path: P
     assert "SOL0" in call(triage, "list", "rules", cwd=tmp_path)
 
 
+@pytest.mark.slow
 def test_installed_wheel_gives_the_bytes_of_the_checkout(installed: Path, tmp_path: Path) -> None:
     shutil.copy(SAMPLE, tmp_path / "a.csv")
     here = call(
@@ -187,6 +190,7 @@ def test_editable_install_finds_the_rules_of_the_checkout() -> None:
 BLOCK = "import sys\nfor name in ('durable_rules_engine', 'durable'):\n    sys.modules[name] = None\n"
 
 
+@pytest.mark.slow
 def test_without_durable_rules_clips_gives_the_same_result(tmp_path: Path) -> None:
     """As on Windows or without a compiler: a note on stderr, the same bytes on stdout."""
     (tmp_path / "sitecustomize.py").write_text(BLOCK)

@@ -142,6 +142,7 @@ def test_advice_with_a_stray_comma_is_no_advice(tmp_path: Path) -> None:
         rulefile.read(write(tmp_path / "own", text))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["durable", "clips"])
 def test_a_rule_is_silent_where_a_capture_is_about_something_else(tmp_path: Path, engine: str) -> None:
     folder = tmp_path / "own"

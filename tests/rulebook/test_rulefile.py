@@ -156,6 +156,7 @@ def test_alias_bombs_and_huge_files_are_refused(tmp_path: Path) -> None:
         strict_yaml.loads("a: " + "[" * 40 + "]" * 40, "deep.yaml")
 
 
+@pytest.mark.slow
 def test_bundled_rules_prove_themselves(book: packs.Rulebook) -> None:
     assert [str(f) for f in rule_tests.check(book.rules)] == []
 

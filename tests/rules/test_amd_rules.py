@@ -25,6 +25,7 @@ def found(result: dict[str, Any], workload: str = "w1") -> set[str]:
     return {f["rule"] for f in result["findings"] if f["workload"] == workload}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kernel", "expected"),
     [("vgprbound", {"AMD001"}), ("ldsbound", {"AMD003"}), ("sgprbound", set())],

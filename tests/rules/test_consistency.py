@@ -122,6 +122,7 @@ def random_facts(book: Rulebook, n: int, seed: int, own: bool) -> Capture:
     return capture(facts, rng.choice(np.array([*KINDS[:6], ""], dtype=object), n))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("own", [False, True])
 @pytest.mark.parametrize("method", ["v1", "v2"])
 def test_no_two_findings_of_one_workload_oppose_each_other(book: Rulebook, method: str, own: bool) -> None:
@@ -149,6 +150,7 @@ def test_no_two_findings_of_one_workload_oppose_each_other(book: Rulebook, metho
     assert wrong == []
 
 
+@pytest.mark.slow
 def test_the_random_facts_reach_the_rules_that_oppose_each_other(book: Rulebook) -> None:
     """A property over facts that never fire a rule would prove nothing about it."""
     seen = set()

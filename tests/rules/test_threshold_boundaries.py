@@ -75,6 +75,7 @@ def test_every_threshold_has_two_sides() -> None:
     assert len({(b.rule, b.threshold) for _, b in recorded()}) > 500
 
 
+@pytest.mark.slow
 def test_the_rule_fires_on_one_side_and_stops_on_the_other() -> None:
     wrong = []
     for rule, b in lines():
@@ -94,6 +95,7 @@ def test_the_sides_lie_close() -> None:
     assert apart == []
 
 
+@pytest.mark.slow
 def test_a_threshold_that_is_a_tenth_off_is_noticed() -> None:
     seen = 0
     for rule, b in lines():
@@ -110,6 +112,7 @@ def test_a_mutated_rule_fails_here() -> None:
     assert not any(boundary.turns(wrong, b) for wrong in boundary.off(rule, b.method, b.threshold))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_the_engine_says_the_same(backend: str) -> None:
     """Both sides of every threshold, in the group of conditions in which the rule is really inferred."""

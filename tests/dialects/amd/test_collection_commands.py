@@ -54,6 +54,7 @@ def commands(path: Path, device: str) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("device", RADEON)
 def test_radeons_are_asked_for_their_own_counters(device: str, tmp_path: Path) -> None:
     gpu = amd.GPUS[device]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+import pytest
+
 from tests.cases import vendor_kernels as amd
 from tests.conftest import diagnose
 from tests.helpers.dialects import read
@@ -34,6 +36,7 @@ def without(path: Path, column: str) -> None:
         csv.writer(f).writerows([c for i, c in enumerate(r) if i != at] for r in rows)
 
 
+@pytest.mark.slow
 def test_spills_of_the_compiler_are_the_kernels(tmp_path: Path) -> None:
     path = capture(tmp_path, LAZY)
     first = diagnose(path, "--full")

@@ -155,6 +155,7 @@ def test_one_of_two_stamps_is_no_time(tmp_path: Path) -> None:
         rocpd.read(Source("x.db", data.replace(b"end_id", b"enx_id")), Options())
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.binary(min_size=1, max_size=30), min_size=1, max_size=4),

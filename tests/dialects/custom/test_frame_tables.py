@@ -17,6 +17,8 @@ import pytest
 from tests.conftest import ROOT
 from triage import api
 
+pytestmark = pytest.mark.slow
+
 SETS: dict[str, dict[str, dict[str, Any]]] = json.loads(
     gzip.decompress((ROOT / "tests" / "data" / "custom_frames.json.gz").read_bytes())
 )

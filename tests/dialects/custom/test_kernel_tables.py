@@ -139,6 +139,7 @@ def _lead(folder: Path, changes: dict[str, object]) -> str:
     return next(str(w["chain"][0]) for w in found["workloads"] if w["name"] == "k")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ILL)
 def test_the_cause_that_the_figures_prove_comes_first(name: str, tmp_path: Path) -> None:
     expected, changes = ILL[name]

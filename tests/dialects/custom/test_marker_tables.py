@@ -25,6 +25,7 @@ LITTLE = 0.05  # of a healthy marker's time: what may be promised as a note
 VERDICTS = ("low-throughput", "near-limit")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("frame", ["harbour", "orchard"])
 @pytest.mark.parametrize("name", STUDIOS)
 def test_the_illness_comes_first_in_any_words(name: str, frame: str, tmp_path: Path) -> None:

@@ -52,6 +52,7 @@ def _frame(folder: Path, *lines: str) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ILL)
 def test_the_cause_comes_first(name: str, tmp_path: Path) -> None:
     cause, counters = ILL[name]

@@ -66,6 +66,7 @@ def _frame(tmp_path: Path, *rows: str) -> list[str]:
     return [f.message for f in api.diagnose(file).findings if f.workload < 0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("queue", "walls", "offered"), [("direct", 0, True), ("async compute", 0, False), ("direct", 1, False)]
 )

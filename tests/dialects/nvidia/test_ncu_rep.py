@@ -64,6 +64,7 @@ def test_the_sample_is_what_the_writer_writes() -> None:
     assert (SAMPLES / "ncu-rep" / "transpose.ncu-rep").read_bytes() == SAMPLE
 
 
+@pytest.mark.slow
 @needs_corpus
 @pytest.mark.parametrize("path", sorted((CORPUS / "ncu_rep").glob("*.ncu-rep")), ids=lambda p: p.name[:8])
 def test_a_real_report_reads_like_its_raw_page(path: Path) -> None:
@@ -482,6 +483,7 @@ def test_damaged_code_is_not_located(data: st.DataObject) -> None:
         assert 0 < place.share <= 1
 
 
+@pytest.mark.slow
 def test_findings_say_where(tmp_path: Path) -> None:
     path = tmp_path / "r.ncu-rep"
     path.write_bytes(SAMPLE)

@@ -55,6 +55,7 @@ def _read(path: Path) -> object:
     return numbers, {c: v.tolist() for c, v in found.texts.items()}, lines, found.quality
 
 
+@pytest.mark.slow
 @given(tables())
 @settings(max_examples=300, deadline=None)
 def test_both_readers_give_the_same(text: str) -> None:

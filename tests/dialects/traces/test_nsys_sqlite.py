@@ -197,6 +197,7 @@ def test_impossible_rows_are_left_out_and_counted(tmp_path: Path) -> None:
     assert c.table.files[0].records([line])[line][0] == str(int(c.table.raw["start"].values[1]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("left", ["nothing", "calls"])
 def test_no_gpu_work_is_said_in_one_line(left: str, tmp_path: Path) -> None:
     nsys.capture(tmp_path / "a.sqlite", some)
