@@ -179,7 +179,8 @@ def _roofs(shaped: Sequence[Operator], peaks: Peaks, frame_ns: float) -> Facts:
         slow = [o for o in moving if speed(o) < 0.6]
         out["operators.elementwise_excess"] = (
             sum(o.ns * (1 - speed(o) / 0.8) for o in slow) / frame_ns,
-            "; ".join(f"{_title(o)}: {speed(o):.0%} of the DRAM peak" for o in slow[:3]) or "none below 60 %",
+            "; ".join(f"{_title(o)}: {speed(o):.0%} of the DRAM peak" for o in slow[:3])
+            or "none far below the DRAM peak",
         )
     return out
 

@@ -17,7 +17,9 @@ METRICS = (
     _share("misaligned", "Misaligned products", "16-bit products with N or K no multiple of 8"),
     _share("misaligned_excess", "Misaligned products, excess", "their time above the rate of aligned products"),
     _share("memory_bound", "Memory-bound products", "products whose least bytes outweigh their FLOPs"),
-    _share("product_excess", "Slow products", "16-bit products below half of their roof, time above 70 % of it"),
+    _share(
+        "product_excess", "Slow products", "16-bit products below half of their roof, time above seven tenths of it"
+    ),
     Metric(
         "operators.product_roof",
         "ratio",
@@ -37,6 +39,6 @@ METRICS = (
     _share(
         "elementwise_excess",
         "Slow elementwise operators",
-        "elementwise operators below 60 % of the DRAM peak, time above 80 % of it",
+        "elementwise operators below three fifths of the DRAM peak, time above four fifths of it",
     ),
 )
