@@ -34,17 +34,18 @@ test: $(VENV)/.extras  ## all tests, with everything they can use
 check: $(BIN)/triage  ## every rule proves itself
 	$(BIN)/triage check --coverage
 
-lint: $(BIN)/triage  ## ruff, mypy --strict, and the order of the rooms
+lint: $(BIN)/triage  ## ruff, mypy --strict, the import contract, and commit subjects
 	@$(BIN)/python -c 'import ruff, mypy, importlinter' 2>/dev/null || $(BIN)/python -m pip install --quiet -e '.[lint]'
 	$(BIN)/ruff check triage tests benchmarks docs
 	$(BIN)/ruff format --check triage tests benchmarks docs
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tests/commit_subjects.py
 
-docs: $(BIN)/triage  ## regenerate docs/{rules,causes,metrics,cli,capturing,glossary}.md
+docs: $(BIN)/triage  ## write the generated pages (rules, causes, metrics, cli ...) into docs/; git ignores them
 	$(BIN)/python docs/generate.py
 
-site: $(VENV)/.extras  ## the documentation as a site in out/site; a broken link fails
+site: $(VENV)/.extras  ## all pages, generated ones too, as a site in out/site; a broken link fails
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet && echo "open out/site/index.html"
 
 golden: $(BIN)/triage  ## rewrite tests/golden from today's output; read the diff before committing

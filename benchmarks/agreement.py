@@ -1,4 +1,4 @@
-"""`python benchmarks/agreement.py FOLDER [--record]`: NVIDIA's most promising cause per launch, held against what triage says.
+"""`python benchmarks/agreement.py FOLDER [--record]`: Nsight Compute's largest estimate per launch, compared with triage's diagnosis.
 
 FOLDER is searched for exports of Nsight Compute (.csv, .txt, .ncu-rep). None of them is part of this repository.
 A launch counts where Nsight Compute states an estimate for the whole workload above 5 % for a rule that names a cause.
@@ -17,7 +17,7 @@ import triage
 from triage.capture.capture import Capture
 from triage.ground.errors import TriageError
 from triage.products import agreement
-from triage.products.agreement import BOTH, EXCUSED, LEAST, SAME, Launch
+from triage.products.agreement import BOTH, EXCUSED, MIN_ESTIMATE, SAME, Launch
 
 ROOT = Path(__file__).resolve().parent.parent
 ENDINGS = (".csv", ".csv.gz", ".txt", ".ncu-rep")
@@ -25,27 +25,31 @@ ENDINGS = (".csv", ".csv.gz", ".txt", ".ncu-rep")
 FULL = ("stall", "global_load.", "l1tex.hit_rate", "l2.hit_rate", "pipe", "occupancy.theoretical")
 ANSWERED = (SAME, BOTH, EXCUSED)
 PAGE = """\
-# NVIDIA's own estimates, and what triage says of them
+# Agreement with Nsight Compute
 
-Nsight Compute's rules estimate what their advice would give back. For every launch the most promising one that names a
-cause, with an estimate for the whole workload above {least:.0%}, is held against the diagnosis: is it the root, named
-beside it, or ruled out with a reason (`triage agree` prints all of them, reports show them beside each kernel)? The
-exports belong to their authors and are not part of this repository; a folder of such exports is judged by
-`python benchmarks/agreement.py FOLDER --record`, which wrote this page.
+Nsight Compute's rules estimate what their advice would save. This page compares them with the diagnosis: for every launch,
+the rule with the largest estimate for the whole workload (above {least:.0%}) that names a cause. For your own export:
+
+```console
+$ triage diagnose report.ncu-rep --opinions
+```
+
+The exports below belong to their authors and are not part of this repository;
+`python benchmarks/agreement.py FOLDER --record` wrote this page from a folder of them.
 
 {table}
 
+- **Same root**: the diagnosis has the same root cause. **Both named**: it names the cause beside another root.
+- **Ruled out**: the rule here that asks the same has a failed condition, or another finding overrules it.
+- **Not diagnosed**: that rule lacks a counter. **Answered**: all but these.
+- *Full* exports hold stall reasons, access patterns, hit rates, pipes and occupancy limits, as `--set full` collects them.
+
 {doubted}
 
-## How to read this
+## Limits
 
-- *Full* are exports that hold stall reasons, access patterns, hit rates, pipes and occupancy limits together, as
-  `--set full` collects them. In others the rule that asks the same often lacks its counter, and says so.
-- *Ruled out* is no agreement: both looked, and triage holds that the cure would not give the time back. The reason is the
-  condition that fails in the rule that asks the same, or the finding that overrules it. Where that rule lacks a counter
-  nothing is ruled out.
-- NVIDIA does not claim that its estimates are gains: they are upper bounds of one rule each, made without looking at what
-  else limits the kernel.
+*Ruled out* is not agreement: triage predicts that the fix would not save the time. Nsight Compute's estimates are upper
+bounds of one rule each, made without regard to what else limits the kernel.
 """
 
 
@@ -79,7 +83,7 @@ def judge(path: Path, folder: Path) -> list[Row]:
 
 def table(rows: list[Row]) -> str:
     """A line for full exports and one for the others, as Markdown."""
-    out = ["| Exports | Launches | Same root | Both named | Ruled out | Not judged | Answered |", "| -- | --: | --: | --: | --: | --: | --: |"]  # fmt: skip
+    out = ["| Exports | Launches | Same root | Both named | Ruled out | Not diagnosed | Answered |", "| -- | --: | --: | --: | --: | --: | --: |"]  # fmt: skip
     for name, of in (("full", [r for r in rows if r.full]), ("others", [r for r in rows if not r.full])):
         kinds = Counter(r.launch.kind for r in of)
         answered = sum(kinds[k] for k in ANSWERED)
@@ -97,7 +101,7 @@ def doubted(rows: list[Row]) -> str:
         if r.launch.kind not in (SAME, BOTH) and (theirs := r.launch.theirs) is not None
     )
     wrapped = [textwrap.fill(x, 120, subsequent_indent="  ", break_long_words=False) for x in lines]
-    return "## Where triage does not follow\n\n" + ("\n".join(wrapped) or "Nowhere.")
+    return "## Where triage disagrees\n\n" + ("\n".join(wrapped) or "Nowhere.")
 
 
 def main() -> None:
@@ -115,7 +119,7 @@ def main() -> None:
     lines, reasons = table(rows), doubted(rows)
     print("", lines, "", reasons, sep="\n")
     if args.record:
-        page = PAGE.format(table=lines, doubted=reasons, least=LEAST)
+        page = PAGE.format(table=lines, doubted=reasons, least=MIN_ESTIMATE)
         (ROOT / "docs" / "agreement.md").write_text(page, encoding="utf-8")
 
 

@@ -46,12 +46,12 @@ SQLITE = (
 # inside the process, none folded, from the capture to the written JSON: milliseconds per launch
 AFTER = """
 import sys, time
-from triage.diagnosis.diagnosing import Diagnostician
-from triage.document.assembling import bundle
+from triage.diagnosis.diagnosing import Diagnoser
+from triage.findings.assembling import bundle
 from triage.reading import reader
 from triage.rendering.result_json import write_json
 from triage.rulebook.packs import load, select
-d = Diagnostician(select(load())); c = reader.read(sys.argv[1], unfold=True)
+d = Diagnoser(select(load())); c = reader.read(sys.argv[1], unfold=True)
 a = time.perf_counter(); write_json(bundle(d.diagnose([c]), ways=False), lambda text: None)
 print((time.perf_counter() - a) * 1e3 / len(c))
 """

@@ -1,8 +1,8 @@
-"""Scoreboard of the ground truth: our ranking of kernels whose illness is known, beside NVIDIA's rules.
+"""Scoreboard of the ground truth: our ranking of kernels whose defect is known, beside NVIDIA's rules.
 
     python benchmarks/ground_truth.py [FOLDER]     # FOLDER: sample_captures/ground_truth
 
-For each row of truth.csv the exports of the ill and the cured kernel are diagnosed by the command line.
+For each row of truth.csv the exports of the slow and the fixed kernel are diagnosed by the command line.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "sample_captures" / "ground_truth"
 PAGES = ("raw", "details")
-# Run-to-run spread of a median of 21 timings; without it a cure that does all it can may miss its bound.
+# Run-to-run spread of a median of 21 timings; without it a fix that does all it can may miss its bound.
 NOISE = 0.03
 
 
@@ -27,11 +27,11 @@ NOISE = 0.03
 class Score:
     """How one page of one pair was diagnosed."""
 
-    illness: str
+    defect: str
     page: str
-    rank: int | None  # of the true cause on the ill kernel; None: missed
+    rank: int | None  # of the true cause on the slow kernel; None: missed
     first: str  # what came first instead, or the true cause
-    named_on_cured: bool
+    named_on_fixed: bool
     measured: float
     low: float | None  # predicted interval of speed-ups, from the finding that names the true cause
     bound: float | None
@@ -72,7 +72,7 @@ def rank_of(result: dict[str, Any], expected: Sequence[str]) -> tuple[int | None
 
 
 def interval(finding: dict[str, Any] | None) -> tuple[float | None, float | None]:
-    """Predicted speed-ups: `low` and `bound` are fractions of the workload's time that the cure removes."""
+    """Predicted speed-ups: `low` and `bound` are fractions of the workload's time that the fix removes."""
     gain = (finding or {}).get("gain")
     if not gain or gain.get("low") is None or gain.get("bound") is None:
         return None, None
@@ -91,16 +91,16 @@ def nvidia_rules(result: dict[str, Any]) -> str:
     return ", ".join(f"{rule} {speedup:g}" if speedup else rule for rule, speedup in ordered)
 
 
-def score(row: dict[str, str], page: str, ill: dict[str, Any], cured: dict[str, Any]) -> Score:
+def score(row: dict[str, str], page: str, slow: dict[str, Any], fixed: dict[str, Any]) -> Score:
     """Score one page of one pair."""
     expected = row["expected_rules"].split()
-    rank, finding = rank_of(ill, expected)
-    order = rules_in_order(ill)
+    rank, finding = rank_of(slow, expected)
+    order = rules_in_order(slow)
     low, bound = interval(finding)
-    named = rank_of(cured, expected)[0] is not None
+    named = rank_of(fixed, expected)[0] is not None
     first = order[0]["name"] if order else "nothing"
     measured = float(row["speedup"])
-    return Score(row["illness"], page, rank, first, named, measured, low, bound, nvidia_rules(ill))
+    return Score(row["defect"], page, rank, first, named, measured, low, bound, nvidia_rules(slow))
 
 
 def truth(folder: Path = FOLDER) -> list[dict[str, str]]:
@@ -116,20 +116,20 @@ def scores(folder: Path = FOLDER) -> Iterator[Score]:
     """Score every measured pair, page by page."""
     for row in truth(folder):
         for page in PAGES:
-            sides = [folder / "exports" / f"{row[side]}.{page}.csv" for side in ("kernel", "cured_kernel")]
+            sides = [folder / "exports" / f"{row[side]}.{page}.csv" for side in ("kernel", "fixed_kernel")]
             yield score(row, page, *(diagnose(path) for path in sides))
 
 
 def scoreboard(board: Sequence[Score]) -> str:
     """The table that people read, and the three totals per page."""
     row = "{:<24}{:<9}{!s:<8}{:<28}{:<7}{:<10}{:<18}{}".format
-    lines = [row("illness", "page", "rank", "first", "cured", "measured", "predicted", "NVIDIA")]
+    lines = [row("defect", "page", "rank", "first", "fixed", "measured", "predicted", "NVIDIA")]
     for s in board:
         predicted = f"{s.low:.2f} .. {s.bound:.2f}" if s.low is not None and s.bound is not None else "none"
         predicted += " ok" if s.inside else ""
-        cured = "NAMED" if s.named_on_cured else "ok"
+        fixed = "NAMED" if s.named_on_fixed else "ok"
         rank, speedup = s.rank or "missed", f"{s.measured:.2f}"
-        lines.append(row(s.illness, s.page, rank, s.first, cured, speedup, predicted, s.nvidia))
+        lines.append(row(s.defect, s.page, rank, s.first, fixed, speedup, predicted, s.nvidia))
     for page in PAGES:
         here = [s for s in board if s.page == page]
         first = sum(s.rank == 1 for s in here)
@@ -138,7 +138,7 @@ def scoreboard(board: Sequence[Score]) -> str:
         lines.append(
             f"{page}: true cause first {first}, in the top three {top3}, missed {missed} of {len(here)}; "
             f"speed-up inside the interval {sum(s.inside for s in here)}; "
-            f"named on the cured kernel {sum(s.named_on_cured for s in here)}"
+            f"named on the fixed kernel {sum(s.named_on_fixed for s in here)}"
         )
     return "\n".join(lines)
 

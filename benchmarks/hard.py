@@ -185,7 +185,7 @@ def leak(calls: int) -> bool:
 
 def engines(wanted: int) -> bool:
     from tests.conftest import CORPUS, SAMPLES
-    from tests.test_engines_agree import compare_captures, compare_signatures, exports
+    from tests.contracts.test_engines_agree import compare_captures, compare_signatures, exports
     from triage.rulebook import packs
 
     began, book = time.monotonic(), packs.load()

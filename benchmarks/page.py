@@ -1,4 +1,4 @@
-"""What pages cost to write, to open and to use: reports of several sizes, and the pages of the other products.
+"""Costs of pages to write, open and use: reports of several sizes, and the pages of the other products.
 
     python benchmarks/page.py [--record] [--no-lighthouse] [MARKERS...]        5,000 and 100,000 markers unless told
 
@@ -28,7 +28,7 @@ sys.path.insert(0, str(ROOT))
 
 from tests.conftest import SAMPLES  # noqa: E402
 from tests.helpers.reports import DEMO, frame  # noqa: E402
-from tests.test_history import builds  # noqa: E402
+from tests.products.test_history import builds  # noqa: E402
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome") or ""
 BROWSER = ROOT / "tests" / "browser"
@@ -107,8 +107,8 @@ def main(words: list[str]) -> int:
     table = "\n".join(f"| {' | '.join('–' if c is None else str(c) for c in row)} |" for row in cells)
     sys.stdout.write(f"{table}\n" + "".join(f"broken: {b}\n" for b in broken))
     if "--record" in words:
-        words_of = "Written by `python benchmarks/page.py --record`; what each column is stands there. The browser is Chromium without a GPU."
-        (ROOT / "benchmarks" / "pages.md").write_text(f"# What pages cost\n\n{words_of}\n\n{table}\n", "utf-8")
+        words_of = "Written by `python benchmarks/page.py --record`, which describes the columns. Browser: Chromium without a GPU."
+        (ROOT / "benchmarks" / "pages.md").write_text(f"# Page costs\n\n{words_of}\n\n{table}\n", "utf-8")
     return 1 if broken else 0
 
 

@@ -27,8 +27,8 @@ import pandas
 mark("import pandas")
 from concurrent.futures import ThreadPoolExecutor
 from triage import dialects
-from triage.diagnosis.diagnosing import Diagnostician
-from triage.document.assembling import bundle
+from triage.diagnosis.diagnosing import Diagnoser
+from triage.findings.assembling import bundle
 from triage.reading import reader
 from triage.rendering.result_json import write_json
 from triage.rulebook.packs import load, select
@@ -45,7 +45,7 @@ def folded(*a, **k):
     return found
 dialects.pick, reader.capture = picked, folded
 with ThreadPoolExecutor(1) as pool:
-    rules = pool.submit(lambda: Diagnostician(select(load())))
+    rules = pool.submit(lambda: Diagnoser(select(load())))
     capture = reader.read(sys.argv[1])
     pool.submit(getattr, capture, "sha256")
     doctor = rules.result()

@@ -13,17 +13,17 @@ INTRO = """\
 # Benchmarks
 
 Written by `python benchmarks/bench.py --long --record` (with `--cores 1` for the second table); do not edit. `make bench`
-prints the same rows for your machine, into `bench-out/`; `--resume` goes on with an interrupted run, row by row. Ratios
-are of medians of whole processes that took turns within one run; a noisy machine still moves them by a tenth or two. The
-column of CPU time counts all cores together: on a machine that others use too it says more than the clock. The answers for
+prints the same rows for your machine, into `bench-out/`; `--resume` continues an interrupted run. Ratios
+are of medians of whole processes that alternate within one run; on a noisy machine they vary by 10 to 20 %. The
+CPU-time column counts all cores: on a shared machine it is more reliable than wall-clock time. The answers for
 the tables of 40 columns are checked: every cell against pandas, 10,000 workloads and every listed finding against a plain
 evaluation of the rules without engine or signatures.
 
-The yardstick is `pandas.read_csv` of the same file with its C engine. From pandas 3.1 on it parses with every core it is
-given; triage then does too. What was done, and what did not help: [docs/decisions.md](../docs/decisions.md#reading-as-fast-as-pandas).
+The baseline is `pandas.read_csv` of the same file with its C engine. From pandas 3.1 on it parses on all cores;
+triage then does too. Design decisions: [docs/decisions.md](../docs/decisions.md#reading-as-fast-as-pandas).
 
 Other programs here: `ground_truth.py` (known-cause CUDA kernels), `hard.py` (fuzzing and faults), `reports.py` (Nsight
-Compute reports against their raw page), `patients.py` (made-up kernels with a known illness), `occupancy_sweep.py`,
+Compute reports against their raw page), `simulated_kernels.py` (synthetic kernels with known causes), `occupancy_sweep.py`,
 `fuzz_atheris.py`.
 """
 
@@ -38,7 +38,7 @@ def table(result: Mapping[str, Any]) -> str:
         "",
         f"Python {about['python']}, {versions}; {about['runs']} run{'s' * (about['runs'] > 1)} of each. {_load(result)}",
         "",
-        "| work / yardstick | ratio | of CPU time | target | triage | yardstick | peak memory |",
+        "| work / baseline | ratio | CPU-time ratio | target | triage | baseline | peak memory |",
         "| --- | ---: | ---: | ---: | ---: | ---: | --- |",
     ]
     for c in result["cases"].values():
@@ -48,7 +48,7 @@ def table(result: Mapping[str, Any]) -> str:
             f"| {c['name']} | {c['ratio']:.2f}x | {_cpu(c)} | {goal} | {c['ours_s']:.2f} s "
             f"| {c['yardstick_s']:.2f} s | {memory} |"
         )
-    lines += ["", "| without a yardstick | measured | target |", "| --- | ---: | --- |"]
+    lines += ["", "| without a baseline | measured | target |", "| --- | ---: | --- |"]
     for f in result["figures"].values():
         lines.append(f"| {f['name']} | {f['value']:.3g} {f['unit']} | {f['target']} |")
     return "\n".join(lines) + "\n"

@@ -29,9 +29,9 @@ def right(path: Path, sample: int = 10_000) -> None:
     import pandas as pd
 
     sys.path.insert(0, str(HERE.parent))
-    from tests.test_engine import plain
+    from tests.inference.test_engine import plain
     from triage.derive import View
-    from triage.diagnosis.diagnosing import Diagnostician
+    from triage.diagnosis.diagnosing import Diagnoser
     from triage.inference.evaluate import infer
     from triage.reading import reader
     from triage.rulebook.packs import load, select
@@ -42,7 +42,7 @@ def right(path: Path, sample: int = 10_000) -> None:
         header = next(h for h in table.columns if h.partition(" ")[0] == metric)
         factor = 1e6 if metric == "gpu.time" else 0.01
         np.testing.assert_allclose(values, table[header].to_numpy() * factor, rtol=1e-12)
-    doctor = Diagnostician(select(load()))
+    doctor = Diagnoser(select(load()))
     rows = np.sort(np.random.default_rng(5).permutation(len(table))[:sample])
     view = View(capture, rows)
     truth = infer(view, doctor.workload)

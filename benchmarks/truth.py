@@ -1,9 +1,9 @@
-"""`python benchmarks/truth.py FOLDER [--fit] [--record]`: kernels whose cure was measured, against what triage promised.
+"""`python benchmarks/truth.py FOLDER [--fit] [--record]`: measured savings of fixed kernels against triage's predictions.
 
 FOLDER holds pairs.json (a list of `id`, `repo`, `gpu`, `strength`, `causes`, `saving`, `metrics_ill`) and
 csv/ID.ill.csv.gz, csv/ID.cured.csv.gz, the exports before and after. None of it is part of this repository.
 --fit also chooses the gain model's numbers anew, each repository judged by numbers chosen on the others (minutes).
---record writes the figures to docs/truth.md.
+--record writes the figures to docs/prediction-accuracy.md.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from typing import Any
 import triage
 from triage.capture.capture import Capture
 from triage.diagnosis import gain
-from triage.diagnosis.diagnosing import Diagnostician
-from triage.findings.finding_types import Gain
+from triage.diagnosis.diagnosing import Diagnoser
+from triage.findings.finding_types import EntryView
 from triage.rulebook import packs
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -29,29 +29,36 @@ FULL = 400  # an export of fewer metrics often lacks the deciding ones; its answ
 SLACK = 0.02  # of the time: what two runs of one kernel differ by
 PROMISE = 0.15  # more than this, said of a cure that gave nothing, is a promise
 PAGE = """\
-# What was promised, and what was measured
+# Prediction accuracy
 
-Kernels whose authors cured them and profiled both sides: was the true cause the first one named, and did the saving lie
-in the interval that was promised? The exports belong to their authors and are not part of this repository; a folder of
-such pairs is judged by `python benchmarks/truth.py FOLDER --record`, which wrote this page.
+How often triage names the true cause, and how often its predicted range holds, on kernels whose authors fixed them and
+profiled both versions. To repeat it on a folder of such pairs:
+
+```console
+$ python benchmarks/truth.py FOLDER --record
+```
+
+The exports belong to their authors and are not part of this repository. The command wrote this page:
 
 {table}
 
 {summary}
 
-## The gain model's numbers, each repository judged by the others
+- **First**, **top three**: the true cause is the first item, or one of the first three.
+- **Inside**: the measured saving lies in the predicted range, give or take {slack:.0%} of the time.
+- **Mean error**, **median width**: of the likely saving and of the range, as fractions of the time.
+- **Small exports** (fewer than {full} metrics) count as answered if the cause is first, or not evaluated for missing counters.
+- **Controls predicted**: changes that saved nothing, for which the first item predicts more than {promise:.0%}.
+
+## Cross-validation
 
 {fit}
 
-## How to read this
+## Limits
 
-- The rules were written by people who had seen these pairs. Where a rule speaks of something that only one of these
-  repositories shows, its figure says that the rule works there and little more. Thresholds come from cited sources or from
-  the hardware's own limits; none was fitted to a pair. Expect less on kernels nobody here has seen.
-- A small export (fewer than {full} metrics) counts as answered where the cause is first or is named among the blind spots.
-- A control is a change that its author believed in and that saved nothing; promising more than {promise:.0%} for it, in
-  first place, is wrong.
-- An interval holds where the measured saving lies in it, give or take {slack:.0%} of the time.
+The rules were written by people who had seen these pairs. If only one repository shows a cause, its figure proves the rule
+there and little more. Thresholds come from cited sources or from hardware limits; none was fitted to a pair. Expect lower
+accuracy on new kernels.
 """
 
 
@@ -61,7 +68,7 @@ class Answer:
 
     pair: dict[str, Any]
     rank: int
-    gain: Gain | None
+    gain: EntryView | None
     blind: bool
 
     @property
@@ -76,9 +83,9 @@ class Answer:
         return g is not None and g.low - SLACK <= self.saving <= g.bound + SLACK
 
 
-def judge(capture: Capture, pair: dict[str, Any], by: Diagnostician, spots: bool = True) -> Answer:
+def judge(capture: Capture, pair: dict[str, Any], by: Diagnoser, spots: bool = True) -> Answer:
     """Diagnose the ill side of a pair. spots: whether what could not be judged is asked too."""
-    found = triage.Diagnosis.of(by.diagnose([capture]))
+    found = triage.Diagnosis.from_judged(by.diagnose([capture]))
     ill = [(f.rule.cause, f.gain) for f in found.findings if f.gain]  # what promises nothing is a verdict
     order = list(dict.fromkeys(cause for cause, _ in ill))
     rank = next((n for n, c in enumerate(order, 1) if c in pair["causes"]), 0)
@@ -120,7 +127,7 @@ HEAD = (
     "Mean error",
     "Median width",
     "Small exports",
-    "Controls promised",
+    "Controls predicted",
 )
 
 
@@ -143,8 +150,8 @@ def worst(answers: list[Answer]) -> str:
 
     first, inside = min(rows, key=lambda r: rate(r[1])), min(rows, key=lambda r: rate(r[3]))
     return (
-        f"With any one repository left out the true cause comes first in at least {first[1]} (without {first[0]}) and the "
-        f"saving lies inside in at least {inside[3]} (without {inside[0]})."
+        f"With any one repository left out, the true cause is first in at least {first[1]} (without {first[0]}) and the range "
+        f"holds in at least {inside[3]} (without {inside[0]})."
     )
 
 
@@ -168,7 +175,7 @@ def loss(of: Sequence[Answer]) -> float:
     return mean(scores) if scores else 0.0
 
 
-def fit(captures: Sequence[Capture], known: Sequence[Answer], by: Diagnostician) -> str:
+def fit(captures: Sequence[Capture], known: Sequence[Answer], by: Diagnoser) -> str:
     """Leave one repository out: its pairs are judged by the numbers that do best on all others."""
     tried = []
     for model in GRID:
@@ -190,9 +197,10 @@ def fit(captures: Sequence[Capture], known: Sequence[Answer], by: Diagnostician)
     said = "; ".join(f"reach {m.reach:g}, safe {m.safe:g} ({n} of {len(chosen)})" for m, n in counts.items())
     best_all = GRID[everything.index(min(everything))]
     return (
-        f"{table}\n\nChosen without the repository that was judged: {said}. Best on all: reach {best_all.reach:g}, safe "
-        f"{best_all.safe:g}; in force: reach {now.reach:g}, safe {now.safe:g}. Only these numbers are cross-validated; "
-        "conditions and effects were written by people who had seen the pairs."
+        f"Each repository is predicted with the gain-model numbers that fit the others best.\n\n{table}\n\n"
+        f"Chosen without the tested repository: {said}. Best on all: reach {best_all.reach:g}, safe {best_all.safe:g}; "
+        f"in use: reach {now.reach:g}, safe {now.safe:g}. Only these numbers are cross-validated; conditions and effects were "
+        "written by people who had seen the pairs."
     )
 
 
@@ -201,18 +209,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--fit", action="store_true", help="choose the gain model's numbers, one repository left out")
-    parser.add_argument("--record", action="store_true", help="write docs/truth.md")
+    parser.add_argument("--record", action="store_true", help="write docs/prediction-accuracy.md")
     args = parser.parse_args()
     pairs = json.loads((args.folder / "pairs.json").read_text(encoding="utf-8"))
     captures = [triage.read(args.folder / "csv" / f"{p['id']}.ill.csv.gz") for p in pairs]
-    by = Diagnostician(packs.select(packs.load([])))
+    by = Diagnoser(packs.select(packs.load([])))
     answers = [judge(c, p, by) for c, p in zip(captures, pairs, strict=True)]
     lines, summary = table(answers), worst(answers)
     fitted = fit(captures, answers, by) if args.fit or args.record else ""
     print(lines, "", summary, "", fitted, sep="\n")
     if args.record:
         page = PAGE.format(table=lines, summary=summary, fit=fitted, full=FULL, promise=PROMISE, slack=SLACK)
-        (ROOT / "docs" / "truth.md").write_text(page, encoding="utf-8")
+        (ROOT / "docs" / "prediction-accuracy.md").write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":

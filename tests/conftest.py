@@ -38,7 +38,11 @@ needs_corpus = pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus of rea
 
 
 def run(
-    *args: object, input: str | None = None, env: dict[str, str] | None = None, cwd: Path = ROOT, **how: Any
+    *args: object,
+    input: str | None = None,  # noqa: A002 - as subprocess.run names it
+    env: dict[str, str] | None = None,
+    cwd: Path = ROOT,
+    **how: Any,
 ) -> subprocess.CompletedProcess[str]:
     """The real command line of the checkout at `cwd`, in a process of its own. how: as subprocess.run takes it."""
     return subprocess.run(
@@ -63,6 +67,14 @@ def bare_capture(facts: dict[str, Any], names: Any, kinds: Any = None, ns: Any =
         kinds=nothing if kinds is None else np.array(kinds, dtype=object), parent=one - 1, depth=one, duration_ns=time,
         self_ns=time, facts=facts, sources={}, device=None, **fields,
     )  # fmt: skip
+
+
+def diagnosis_of(captures: Any, book: Any, *, top: int | None = None) -> Any:
+    """The diagnosis of one capture or several by the rules of a book."""
+    from triage.capture.capture import Capture
+    from triage.diagnosis.diagnosing import Diagnoser
+
+    return Diagnoser(book).diagnose([captures] if isinstance(captures, Capture) else list(captures), top)
 
 
 def generic(path: Path, rows: list[dict[str, Any]]) -> Path:
@@ -114,10 +126,10 @@ def book() -> Any:
 @cache
 def doctor() -> Any:
     """The bundled rules, compiled once for all tests that diagnose in this process."""
-    from triage.diagnosis.diagnosing import Diagnostician
+    from triage.diagnosis.diagnosing import Diagnoser
     from triage.rulebook import packs
 
-    return Diagnostician(packs.select(packs.load()))
+    return Diagnoser(packs.select(packs.load()))
 
 
 def diagnosis(*paths: Path) -> Any:
@@ -125,4 +137,4 @@ def diagnosis(*paths: Path) -> Any:
     from triage.api import Diagnosis
     from triage.reading import reader
 
-    return Diagnosis.of(doctor().diagnose([reader.read(str(p)) for p in paths]))
+    return Diagnosis.from_judged(doctor().diagnose([reader.read(str(p)) for p in paths]))

@@ -22,5 +22,5 @@ pip install --quiet "${bounds[@]}" pytest hypothesis jsonschema markdown-it-py
 CPPFLAGS=-DPyEval_CallObject=PyObject_CallObject pip install --quiet setuptools durable-rules==2.0.28 || echo "durable-rules cannot be built here; CLIPS infers"
 pip install --quiet --no-deps --no-build-isolation hatchling pathspec pluggy packaging trove-classifiers >/dev/null
 pip install --quiet --no-deps --no-build-isolation .
-"$place/venv/bin/python" -m pytest -q -p no:cacheprovider ${ARGS:-tests/test_units.py tests/test_expression.py tests/test_rulebook.py tests/test_engine.py tests/test_diagnose.py \
-  tests/test_p3_cases.py tests/test_dialect_ncu.py tests/test_dialect_gpu_trace.py tests/test_dialect_rocprof.py tests/test_dialect_nsys.py tests/test_frame_properties.py tests/test_scale.py tests/test_cache.py tests/test_batch.py}
+"$place/venv/bin/python" -m pytest -q -p no:cacheprovider ${ARGS:-tests/ground/test_units.py tests/rulebook/test_expression.py tests/rulebook/test_rulefile.py tests/inference/test_engine.py tests/commands/test_diagnose.py \
+  tests/contracts/test_p3_cases.py tests/dialects/nvidia/test_ncu_exports.py tests/dialects/graphics/test_gpu_trace.py tests/dialects/amd/test_rocprof.py tests/dialects/traces/test_nsys.py tests/reading/test_marker_tree.py tests/contracts/test_scale.py tests/files/test_cache.py tests/products/test_batch.py}

@@ -18,8 +18,8 @@ for version in 3.11 3.12 3.13 3.14; do
   # the wheel is what is installed; the tests come from here, the package does not
   slice="$place/slice"; mkdir "$slice"; cp -r tests sample_captures pyproject.toml Makefile "$slice/"
   echo "Python $version:"
-  (cd "$slice" && "$place/bin/python" -m pytest -q -n auto -p no:cacheprovider ${ARGS:-tests/test_units.py tests/test_expression.py tests/test_engine.py tests/test_diagnose.py tests/test_p3_cases.py \
-    tests/test_dialect_ncu.py tests/test_dialect_rocprof.py tests/test_dialect_gpu_trace.py tests/test_engines_agree.py}) || status=1
+  (cd "$slice" && "$place/bin/python" -m pytest -q -n auto -p no:cacheprovider ${ARGS:-tests/ground/test_units.py tests/rulebook/test_expression.py tests/inference/test_engine.py tests/commands/test_diagnose.py tests/contracts/test_p3_cases.py \
+    tests/dialects/nvidia/test_ncu_exports.py tests/dialects/amd/test_rocprof.py tests/dialects/graphics/test_gpu_trace.py tests/contracts/test_engines_agree.py}) || status=1
   rm -rf "$place"
 done
 exit "$status"

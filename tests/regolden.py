@@ -1,7 +1,8 @@
 """Rewrite tests/golden from today's output: python tests/regolden.py [NAME...]. The diff is the review.
 
-Every report names the rules by a digest of their files. Golden files hold zeros in its place, so that they change where
-a sentence or a number changes, and nowhere else.
+JSON and terminal are kept for every sample, the other formats for the samples of `EVERY_FORMAT`. JSON is folded: what
+repeats is written once (helpers/folded_json.py). Reports name the rules by a digest of their files; golden files hold
+zeros in its place, so that they change only where a sentence or a number changes.
 """
 
 from __future__ import annotations
@@ -20,11 +21,24 @@ if __name__ == "__main__":  # a script finds what lies beside it, not the packag
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tests.conftest import FORMATS, ROOT, SAMPLES
+from tests.helpers import folded_json
 
 GOLDEN = ROOT / "tests" / "golden"
 THRESHOLDS = GOLDEN / "thresholds.tsv"
 BESIDE = {".md", ".txt", ".py", ".toml", ".yaml", ".tsv", ".nsys-rep"}  # notes and tools beside the samples
 LARGEST = 2_000_000  # bytes of an export whose reports are kept
+FOR_ALL = ("json", "terminal")
+# one sample of each kind of report, kept in every format
+EVERY_FORMAT = {
+    "gpu-trace.demo_frame",  # a frame
+    "ncu-details.solver-2021",  # kernels
+    "nsys-sqlite.training_two_gpus",  # a timeline
+    "rocprof-compute.four_kernels_mi210",  # AMD
+    "intel-pti.metrics.4711",  # Intel
+    "mobile.mali-frame",  # a phone
+    "presentmon.game-gpu-bound",  # frame times
+    "ncu-rep.transpose",  # places in the source
+}
 
 
 @functools.cache
@@ -41,6 +55,11 @@ def samples() -> list[tuple[str, str]]:
             if size <= LARGEST and _readable(str(entry.relative_to(ROOT))):
                 out.append((f"{dialect.name}.{entry.stem}".replace(" ", "-"), str(entry.relative_to(ROOT))))
     return out
+
+
+def formats_of(name: str) -> tuple[str, ...]:
+    """The formats in which a sample's report is kept."""
+    return FORMATS if name in EVERY_FORMAT else FOR_ALL
 
 
 @functools.cache
@@ -72,8 +91,8 @@ def _diagnosed(path: str) -> Any:
         os.chdir(here)
 
 
-def made(path: str, format: str) -> str:
-    """A sample's report as it is today, but for the digest of the rules."""
+def made(path: str, fmt: str) -> str:
+    """A sample's report as golden files keep it: without the rules' digest, JSON folded, pages without style and script."""
     from triage.rendering import formats
 
     parts: list[str] = []
@@ -81,11 +100,13 @@ def made(path: str, format: str) -> str:
     os.chdir(ROOT)
     try:
         d = _diagnosed(path)
-        formats.render(d.bundle, format, parts.append)
+        formats.render(d.bundle, fmt, parts.append)
     finally:
         os.chdir(here)
     text = masked("".join(parts), d.book.sha256)
-    return _light(text) if format == "html" else text
+    if fmt == "json":
+        return folded_json.dumps(folded_json.fold(json.loads(text)))
+    return _light(text) if fmt == "html" else text
 
 
 def masked(text: str, digest: str) -> str:
@@ -118,7 +139,7 @@ def _spread(packed: str) -> str:
 
 
 def thresholds() -> str:
-    """Where every threshold turns its rule, a line each: tests.test_boundaries holds the rules to it."""
+    """Where every threshold turns its rule, a line each: tests/rules/test_threshold_boundaries.py checks the rules against it."""
     from triage.products.rule_checks import boundary
     from triage.rulebook import packs
 
@@ -145,9 +166,9 @@ def main(names: list[str]) -> None:
     for name, path in samples():
         if names and name not in names:
             continue
-        for format in FORMATS:
-            target = GOLDEN / f"{name}.{format}"
-            target.write_bytes(made(path, format).encode())
+        for fmt in formats_of(name):
+            target = GOLDEN / f"{name}.{fmt}"
+            target.write_bytes(made(path, fmt).encode())
             written.add(target.name)
     gone = [] if names else [p for p in GOLDEN.glob("*") if p.suffix[1:] in FORMATS and p.name not in written]
     for p in gone:

@@ -1,4 +1,4 @@
-"""The front door for Python: read, diagnose, explain."""
+"""The public Python API: read, diagnose, explain."""
 
 from __future__ import annotations
 
@@ -16,59 +16,61 @@ from triage.capture.capture import Capture
 from triage.diagnosis import diagnosis_result
 from triage.dialects import Options
 from triage.document.bundle import Bundle
+from triage.document.entries import ItemEntry, Result
 from triage.findings.finding_types import Finding
 from triage.ground.method import LATEST
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from triage.diagnosis.diagnosing import Diagnostician
+    from triage.diagnosis.diagnosing import Diagnoser
+    from triage.findings.assembling import Listing
 
-MOST_DOCTORS = 4  # compiled rulebooks that are kept for the next call
-_DOCTORS: dict[tuple[str, str, bytes], Diagnostician] = {}
-_TURN = threading.Lock()
+MAX_CACHED_DIAGNOSERS = 4  # compiled rulebooks that are kept for the next call
+_DIAGNOSERS: dict[tuple[str, str, bytes], Diagnoser] = {}
+_CACHE_LOCK = threading.Lock()
 
 
 class Diagnosis(diagnosis_result.Diagnosis):
-    """What triage found, with conveniences for people at a prompt or in a notebook.
+    """A diagnosis with conveniences for the prompt and notebooks.
 
     Iterate `findings`; `to_dict()` is the JSON result, `to_frame()` a pandas table; a notebook shows the page.
     """
 
     @classmethod
-    def of(cls, judged: diagnosis_result.Diagnosis) -> Diagnosis:
-        """The same judgement, with the conveniences."""
+    def from_judged(cls, judged: diagnosis_result.Diagnosis) -> Diagnosis:
+        """The same diagnosis, with the conveniences."""
         return cls(**{f.name: getattr(judged, f.name) for f in fields(judged)})
 
     @property
     def findings(self) -> list[Finding]:
         """Findings in rank order; raises BadCapture when an input changed since it was read."""
-        return self._made[0]
+        return self._listing.findings
 
     @cached_property
-    def _made(self) -> tuple[list[Finding], list[Finding]]:
-        from triage.document.assembling import made
+    def _listing(self) -> Listing:
+        from triage.findings.assembling import listing
 
-        return made(self)
+        return listing(self)
 
     @property
-    def todo(self) -> list[dict[str, Any]]:
-        """What to do, first things first: one entry per root cause, as the JSON result has it."""
+    def todo(self) -> list[ItemEntry]:
+        """The to-do list: one item per root cause, largest saving first, as the JSON result has it."""
         return self.bundle.todo
 
     @cached_property
     def bundle(self) -> Bundle:
-        """All a report may say, as plain data: what `triage.rendering` takes. Raises what `findings` raises."""
-        from triage.document.assembling import bundle
+        """All that a report shows, as plain data for `triage.rendering`. Raises what `findings` raises."""
+        from triage.findings.assembling import bundle
 
-        return bundle(self, self._made)
+        return bundle(self, self._listing)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Result:
         """The JSON result (schema triage/1) as plain data."""
         return self.bundle.document
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per finding under document.tables.COLUMNS."""
+        """One row per finding under finding_rows.COLUMNS."""
         import pandas as pd
 
         from triage.document.finding_rows import COLUMNS
@@ -77,7 +79,7 @@ class Diagnosis(diagnosis_result.Diagnosis):
 
     def _repr_html_(self) -> str:
         """The head of the HTML report in a frame of its own, without script; the whole page: `triage diagnose -o x.html`."""
-        # imported where it is used: who only asks for findings loads no report
+        # imported here: findings alone load no report
         from triage.ground.terminology import speaking
         from triage.rendering import declared, templates
 
@@ -117,32 +119,34 @@ def diagnose(
     """Diagnose captures (paths or what `read` returned) together.
 
     method: P3 revision, "v1" or "v2". engine: "durable", "clips", "" for the first that loads. top: best findings to
-    keep. min_gain: least share of the frame (0-1) that a finding must give back. rules: further rule files or folders.
+    keep. min_gain: minimum saving of a finding, a share of the frame (0-1). rules: further rule files or folders.
     Raises CaptureError for an input, RuleError for a rule, TriageError for an engine that cannot be used.
     """
-    from triage.diagnosis.diagnosing import Diagnostician
+    from triage.diagnosis.diagnosing import Diagnoser
     from triage.reading import duplicate_captures, join
     from triage.rulebook import packs
 
     given = [captures] if isinstance(captures, str | Path | Capture) else list(captures)
-    # what was read already knows its device; `device` is for the paths
+    # a Capture has its device already; `device` is for the paths
     read_all = [c if isinstance(c, Capture) else read(c, device=device) for c in given]
     # the same book as the command line has: experimental rules stay out
-    # one path is one path: its letters would be folders, `/` among them
+    # one string is one path, not a sequence of letters
     folders = [rules] if isinstance(rules, str | Path) else rules
     book = packs.select(packs.load([Path(r) for r in folders]))
-    with _TURN:
-        # compiled rules hold megabytes that no engine gives back, so they are compiled once
+    with _CACHE_LOCK:
+        # compiled rules hold megabytes that no engine frees, so they are compiled once
         key = (method, engine, hashlib.sha256(pickle.dumps(book)).digest() if folders else b"")
-        doctor = _DOCTORS.pop(key, None) or Diagnostician(book, method, engine)
-        _DOCTORS[key] = doctor
-        while len(_DOCTORS) > MOST_DOCTORS:
-            del _DOCTORS[next(iter(_DOCTORS))]
-        return Diagnosis.of(doctor.diagnose(join.joined(duplicate_captures.distinct(read_all)), top, min_gain))
+        diagnoser = _DIAGNOSERS.pop(key, None) or Diagnoser(book, method, engine)
+        _DIAGNOSERS[key] = diagnoser
+        while len(_DIAGNOSERS) > MAX_CACHED_DIAGNOSERS:
+            del _DIAGNOSERS[next(iter(_DIAGNOSERS))]
+        return Diagnosis.from_judged(
+            diagnoser.diagnose(join.joined(duplicate_captures.distinct(read_all)), top, min_gain)
+        )
 
 
 def explain(name: str) -> dict[str, Any]:
-    """What a rule (id or name) or metric id means, as plain data; KeyError when there is none."""
+    """Meaning of a rule (id or name) or metric id, as plain data. Raises KeyError for an unknown name."""
     from triage import schema
     from triage.rulebook import packs
 

@@ -39,7 +39,7 @@ if [ -n "${TRIAGE_COMMENT:-}" ] && [ -n "${TRIAGE_NUMBER:-}" ]; then
   address=()
   [ -z "${TRIAGE_URL:-}" ] || address=(--url "$TRIAGE_URL")
   # a comment that cannot be posted (a pull request from a fork has no token) changes no verdict
-  $triage comment "$out/comment.md" --post "$TRIAGE_COMMENT" --project "${TRIAGE_PROJECT:-}" --number "$TRIAGE_NUMBER" \
+  $triage history comment "$out/comment.md" --post "$TRIAGE_COMMENT" --project "${TRIAGE_PROJECT:-}" --number "$TRIAGE_NUMBER" \
     --key "${TRIAGE_SCOPE:-gate}" "${address[@]}" --send || echo "triage-ci: the comment was not posted" >&2
 fi
 exit $code

@@ -1,4 +1,4 @@
-"""Measure the patients: compile, check, time and profile every pair, write exports/ and truth.csv.
+"""Measure the pairs: compile, check, time and profile every pair, write exports/ and truth.csv.
 
     python measure.py                              # everything, for the GPU of this machine
     python measure.py --compile-only --arch sm_90  # no GPU needed
@@ -22,10 +22,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # also when loaded from elsewhere, as the tests do
 
 import toolchain as tc
-from illnesses import ILLNESSES, Illness
+from defects import DEFECTS, Defect
 
 COLUMNS = (
-    "illness", "kernel", "cured_kernel", "cure", "expected_rules", "ill_ns", "cured_ns", "speedup", "device",
+    "defect", "kernel", "fixed_kernel", "fix", "expected_rules", "slow_ns", "fixed_ns", "speedup", "device",
 )  # fmt: skip
 PAGES = ("raw", "details")
 IDENTITY = ("device", "cc", "sms", "driver", "ncu", "nvcc")  # exports of one folder agree in all of these
@@ -48,41 +48,41 @@ def write_whole(path: Path, text: str) -> None:
         beside.unlink(missing_ok=True)
 
 
-def compile_all(wanted: list[Illness], nvcc: str, arch: str, build: Path, jobs: int) -> dict[str, str]:
-    """Build every pair; illness -> complaint for those that do not build."""
+def compile_all(wanted: list[Defect], nvcc: str, arch: str, build: Path, jobs: int) -> dict[str, str]:
+    """Build every pair; defect -> complaint for those that do not build."""
     build.mkdir(parents=True, exist_ok=True)
 
-    def one(illness: Illness) -> str:
-        source = tc.KERNELS / f"{illness.name}.cu"
+    def one(defect: Defect) -> str:
+        source = tc.KERNELS / f"{defect.name}.cu"
         try:
-            tc.run(tc.compile_command(nvcc, source, build / illness.name, arch), "compile")
+            tc.run(tc.compile_command(nvcc, source, build / defect.name, arch), "compile")
         except tc.StepError as error:
             return str(error)
         return ""
 
     with ThreadPoolExecutor(jobs) as pool:
         complaints = list(pool.map(one, wanted))
-    return {illness.name: text for illness, text in zip(wanted, complaints, strict=True) if text}
+    return {defect.name: text for defect, text in zip(wanted, complaints, strict=True) if text}
 
 
-def time_pair(illness: Illness, build: Path, reps: int) -> dict[str, dict[str, object]]:
+def time_pair(defect: Defect, build: Path, reps: int) -> dict[str, dict[str, object]]:
     """Check both results, then time both kernels without a profiler."""
-    binary = str(build / illness.name)
+    binary = str(build / defect.name)
     tc.run([binary, "--check"], "check")
     runs = tc.parse_runs(tc.run([binary, "--time", str(reps)], "time"))
-    if set(runs) != {"ill", "cured"}:
+    if set(runs) != {"slow", "fixed"}:
         raise tc.StepError("time: the program did not report both kernels")
     return runs
 
 
-def profile_pair(illness: Illness, ncu: str, build: Path) -> tuple[dict[str, str], list[str]]:
+def profile_pair(defect: Defect, ncu: str, build: Path) -> tuple[dict[str, str], list[str]]:
     """Exports of both kernels (file name -> text) and the commands that made them."""
     exports: dict[str, str] = {}
     commands: list[str] = []
     # A kernel has files of its own, so that a finding about the whole file belongs to one side.
-    for kernel, side, launches in ((illness.ill, "ill", illness.launches), (illness.cured, "cured", 1)):
+    for kernel, side, launches in ((defect.slow, "slow", defect.launches), (defect.fixed, "fixed", 1)):
         report = build / f"{kernel}.ncu-rep"
-        command = tc.profile_command(ncu, report, kernel, launches, build / illness.name, side)
+        command = tc.profile_command(ncu, report, kernel, launches, build / defect.name, side)
         tc.run(command, f"ncu {kernel}")
         commands.append(shown(command))
         for page in PAGES:
@@ -97,30 +97,30 @@ def shown(command: list[str]) -> str:
     return " ".join(Path(word).name if "/" in word else word for word in command)
 
 
-def truth_row(illness: Illness, runs: dict[str, dict[str, object]]) -> dict[str, str]:
+def truth_row(defect: Defect, runs: dict[str, dict[str, object]]) -> dict[str, str]:
     """One line of truth.csv."""
-    ill, cured = (float(str(runs[side]["median_ns"])) for side in ("ill", "cured"))
-    if ill <= 0 or cured <= 0:
+    slow, fixed = (float(str(runs[side]["median_ns"])) for side in ("slow", "fixed"))
+    if slow <= 0 or fixed <= 0:
         raise tc.StepError("time: a duration is not positive")
-    row = (illness.name, illness.ill, illness.cured, illness.cure, " ".join(illness.rules),
-           f"{ill:.0f}", f"{cured:.0f}", f"{ill / cured:.3f}", str(runs["ill"]["device"]))  # fmt: skip
+    row = (defect.name, defect.slow, defect.fixed, defect.fix, " ".join(defect.rules),
+           f"{slow:.0f}", f"{fixed:.0f}", f"{slow / fixed:.3f}", str(runs["slow"]["device"]))  # fmt: skip
     return dict(zip(COLUMNS, row, strict=True))
 
 
 def read_truth(path: Path) -> dict[str, dict[str, str]]:
-    """Rows of an earlier run, by illness."""
+    """Rows of an earlier run, by defect."""
     if not path.exists():
         return {}
     with path.open(encoding="utf-8", newline="") as file:
-        return {row["illness"]: row for row in csv.DictReader(file)}
+        return {row["defect"]: row for row in csv.DictReader(file)}
 
 
 def truth_text(rows: dict[str, dict[str, str]]) -> str:
-    """truth.csv, in the order of the illness table."""
+    """truth.csv, in the order of the defect table."""
     lines = [",".join(COLUMNS)]
-    for illness in ILLNESSES:
-        if illness.name in rows:
-            cells = [rows[illness.name][column] for column in COLUMNS]
+    for defect in DEFECTS:
+        if defect.name in rows:
+            cells = [rows[defect.name][column] for column in COLUMNS]
             lines.append(",".join(f'"{c}"' if re.search(r'[,"]', c) else c for c in cells))
     return "\n".join(lines) + "\n"
 
@@ -132,48 +132,48 @@ def read_device(out: Path) -> dict[str, object]:
 
 
 def publish(out: Path, device: dict[str, object], exports: dict[str, str], row: dict[str, str]) -> None:
-    """Put one illness's files in place; truth.csv comes last, so it never names a missing export."""
+    """Put one defect's files in place; truth.csv comes last, so it never names a missing export."""
     for name, text in exports.items():
         write_whole(out / "exports" / name, text)
     write_whole(out / "device.json", json.dumps(device, indent=2, sort_keys=True) + "\n")
     rows = read_truth(out / "truth.csv")
-    rows[row["illness"]] = row
+    rows[row["defect"]] = row
     write_whole(out / "truth.csv", truth_text(rows))
 
 
-def measure(wanted: list[Illness], options: argparse.Namespace, tools: dict[str, str]) -> int:
+def measure(wanted: list[Defect], options: argparse.Namespace, tools: dict[str, str]) -> int:
     """Measure each pair in turn; returns how many failed."""
     failed = 0
     device = read_device(options.out)
-    for illness in wanted:
+    for defect in wanted:
         try:
-            runs = time_pair(illness, options.build, options.reps)
-            row = truth_row(illness, runs)
+            runs = time_pair(defect, options.build, options.reps)
+            row = truth_row(defect, runs)
             if not options.no_profile:
-                here = {**tools, **{key: runs["ill"][key] for key in ("device", "cc", "sms")}}
+                here = {**tools, **{key: runs["slow"][key] for key in ("device", "cc", "sms")}}
                 if device and any(device.get(key) != here[key] for key in IDENTITY):
                     raise tc.NoDeviceError(f"{options.out} has exports of another device; use another --out")
-                exports, commands = profile_pair(illness, tools["ncu_path"], options.build)
+                exports, commands = profile_pair(defect, tools["ncu_path"], options.build)
                 recorded = device.get("commands")
-                made = {**(recorded if isinstance(recorded, dict) else {}), illness.name: commands}
+                made = {**(recorded if isinstance(recorded, dict) else {}), defect.name: commands}
                 device = {**{key: here[key] for key in IDENTITY}, "reps": options.reps, "commands": made}
                 publish(options.out, device, exports, row)
-            say(f"{illness.name}: {row['ill_ns']} ns -> {row['cured_ns']} ns, {float(row['speedup']):.2f}x")
+            say(f"{defect.name}: {row['slow_ns']} ns -> {row['fixed_ns']} ns, {float(row['speedup']):.2f}x")
         except tc.NoDeviceError as error:  # the same for every other pair
-            sys.stderr.write(f"{illness.name}: {error}\n")
+            sys.stderr.write(f"{defect.name}: {error}\n")
             raise
         except (tc.StepError, OSError, ValueError, KeyError) as error:
             failed += 1
-            sys.stderr.write(f"{illness.name}: {error}\n")
+            sys.stderr.write(f"{defect.name}: {error}\n")
     return failed
 
 
 def arguments(argv: list[str] | None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description="Measure the ground-truth kernels on this machine's GPU.")
-    names = [illness.name for illness in ILLNESSES]
+    names = [defect.name for defect in DEFECTS]
     parser.add_argument("--arch", help="GPU architecture, such as sm_90 (default: that of the GPU present)")
-    parser.add_argument("--only", help="comma-separated illnesses (default: all)")
+    parser.add_argument("--only", help="comma-separated defects (default: all)")
     parser.add_argument("--compile-only", action="store_true", help="build and stop; needs no GPU")
     parser.add_argument("--no-compile", action="store_true", help="use the programs already in --build")
     parser.add_argument("--no-profile", action="store_true", help="check and time only; writes no file")
@@ -185,7 +185,7 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
     options.names = options.only.split(",") if options.only else names
     unknown = sorted(set(options.names) - set(names))
     if unknown:
-        parser.error(f"unknown illness {unknown[0]!r}; there are: {', '.join(names)}")
+        parser.error(f"unknown defect {unknown[0]!r}; there are: {', '.join(names)}")
     if options.reps < 1 or options.jobs < 1:
         parser.error("--reps and --jobs must be at least 1")
     return options
@@ -194,7 +194,7 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
 def main(argv: list[str] | None = None) -> int:
     """Run the script; returns its exit status."""
     options = arguments(argv)
-    wanted = [illness for illness in ILLNESSES if illness.name in options.names]
+    wanted = [defect for defect in DEFECTS if defect.name in options.names]
     nvcc, ncu = tc.find("nvcc"), tc.find("ncu")
     try:
         if nvcc is None and not options.no_compile:

@@ -76,7 +76,7 @@ def import_command(ncu: str, report: Path, page: str) -> list[str]:
 
 
 def parse_runs(output: str) -> dict[str, dict[str, object]]:
-    """The JSON lines of a pair's output, by side (`ill`, `cured`)."""
+    """The JSON lines of a pair's output, by side (`slow`, `fixed`)."""
     runs: dict[str, dict[str, object]] = {}
     for line in output.splitlines():
         if line.startswith("{"):

@@ -419,11 +419,11 @@ class Judge:
     """Reader, diagnosis and every renderer over one case after another, and what was wrong with how they took it."""
 
     def __init__(self, book: Any = None, seconds: float = 20.0, wanted: list[str] | None = None) -> None:
-        from triage.diagnosis.diagnosing import Diagnostician
+        from triage.diagnosis.diagnosing import Diagnoser
         from triage.rendering import formats
         from triage.rulebook import packs
 
-        self.doctor = Diagnostician(book or packs.select(packs.load()))
+        self.doctor = Diagnoser(book or packs.select(packs.load()))
         self.seconds = seconds
         self.formats = wanted or formats.formats()
         self.leaks: list[str] = []
@@ -438,7 +438,7 @@ class Judge:
 
     def one(self, path: Path, dialect: str = "") -> str:
         """ "report", or the text of the TriageError. Anything else that is raised is a fault."""
-        from triage.document import assembling
+        from triage.findings import assembling
         from triage.ground.errors import TriageError
         from triage.reading import reader
         from triage.rendering import formats
@@ -484,20 +484,20 @@ CONTROL = frozenset(map(chr, (*range(9), *range(11, 32), *range(127, 160))))
 BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
-def check(format: str, text: str) -> None:
+def check(fmt: str, text: str) -> None:
     """What holds for every report of a format, whatever the input was."""
-    assert text, f"{format}: empty report"
+    assert text, f"{fmt}: empty report"
     text.encode("utf-8")  # no lone surrogates
-    if format == "json":
+    if fmt == "json":
         import json
 
         json.loads(text, parse_constant=_refuse)
         return
-    if format == "junit":
+    if fmt == "junit":
         import xml.etree.ElementTree as tree
 
         tree.fromstring(text)
-    if format == "csv":
+    if fmt == "csv":
         import csv
         import io
 
@@ -505,10 +505,10 @@ def check(format: str, text: str) -> None:
             assert all(c[:1] not in "=@\t\r" and (c[:1] not in "+-" or _plain(c)) for c in row if c), (
                 f"csv: live cell {row!r:.200}"
             )
-    bad = (CONTROL - {"\r"} if format == "csv" else CONTROL) & set(text)
-    assert not bad, f"{format}: control characters {sorted(bad)!r}"
-    if format in ("terminal", "markdown", "html", "jira", "junit"):
-        assert not BIDI & set(text), f"{format}: direction controls"
+    bad = (CONTROL - {"\r"} if fmt == "csv" else CONTROL) & set(text)
+    assert not bad, f"{fmt}: control characters {sorted(bad)!r}"
+    if fmt in ("terminal", "markdown", "html", "jira", "junit"):
+        assert not BIDI & set(text), f"{fmt}: direction controls"
 
 
 def _plain(text: str) -> bool:

@@ -61,12 +61,12 @@ def diagnosed(path: str, top: int | None = None) -> Any:
     return api.diagnose(path, top=top)
 
 
-def text(d: Any, format: str, **options: Any) -> str:
+def text(d: Any, fmt: str, **options: Any) -> str:
     """A report as one string."""
     from triage.rendering import formats
 
     parts: list[str] = []
-    formats.render(d.bundle, format, parts.append, **options)
+    formats.render(d.bundle, fmt, parts.append, **options)
     return "".join(parts)
 
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Start a throw-away Redmine from Debian's packages (apt-get install redmine redmine-sqlite) for tests/test_trackers.py.
+# Start a throw-away Redmine from Debian's packages (apt-get install redmine redmine-sqlite) for tests/products/test_trackers.py.
 # usage: start.sh FOLDER PORT     prints "ready http://127.0.0.1:PORT API-KEY", then listens until it is stopped.
 set -euo pipefail
 folder=$1 port=$2

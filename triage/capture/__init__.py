@@ -1,1 +1,1 @@
-"""What a reader hands over: Source, Table, Capture; and timeline/, what a trace says of the time between the work."""
+"""What readers return: Source, Table, Capture; and timeline/, busy and idle time of a trace."""

@@ -21,7 +21,7 @@ def standard_input() -> bytes:
     except (OSError, ValueError):  # none, or an object that stands for it
         mode = 0
     if (stat.S_ISCHR(mode) and not sys.stdin.isatty()) or stat.S_ISBLK(mode):
-        raise CaptureError("-: standard input is a device, not an export", "pipe the export into it")
+        raise CaptureError("-: standard input is a device", "pipe an export into it")
     return bounded(sys.stdin.buffer, "-")
 
 
@@ -31,19 +31,17 @@ def special(path: str, mode: int) -> bytes:
     Raises CaptureError for devices and sockets, and for a pipe into which nobody writes.
     """
     if not stat.S_ISFIFO(mode):
-        raise CaptureError(f"{path}: a device or socket, not an export", "give a file or a folder")
+        raise CaptureError(f"{path}: a device or socket", "name a file or a folder")
     # not blocking: to open a pipe without a writer would wait for ever
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     with open(handle, "rb", buffering=0) as f:
         if not select.select([f], [], [], PATIENCE)[0]:
-            raise CaptureError(f"{path}: a pipe into which nothing is written", "start what writes into it first")
+            raise CaptureError(f"{path}: pipe without a writer", "start the writer first")
         parts, seen = [], 0
         while (block := f.read(1 << 20)) != b"":
             if block is None:
                 if not select.select([f], [], [], PATIENCE)[0]:
-                    raise CaptureError(
-                        f"{path}: a pipe into which nothing more is written", "close it when all is written"
-                    )
+                    raise CaptureError(f"{path}: pipe whose writer sends nothing more", "close it after writing")
                 continue
             parts.append(block)
             seen += len(block)

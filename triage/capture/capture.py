@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from triage.capture.arrays import Floats, Indices, Masks, Names
@@ -69,6 +69,14 @@ class Quality:
     doubt: bool = False
 
 
+class Decision(NamedTuple):
+    """What a column was read as - a metric, or what it tells of the rows - and why, in a few words; "" for unread ones."""
+
+    header: str
+    read_as: str
+    why: str
+
+
 @dataclass(slots=True)
 class Table:
     """What a dialect hands over: one row per range (launch, marker instance, event).
@@ -80,6 +88,7 @@ class Table:
     this capture's tool can give, where that is less than its dialect knows (the counters of one vendor's GPU). locate:
     where inside a row its metrics come from, where the export counts instructions. trace: when each row ran and what the
     host did meanwhile, where the export knows. collect: how to get further metrics, where that depends on the GPU.
+    decisions: how each column was read, where the dialect goes by words and values.
     """
 
     dialect: str
@@ -91,6 +100,7 @@ class Table:
     first_line: int = 2
     lines: Indices | None = None
     unmapped: list[str] = field(default_factory=list)
+    decisions: list[Decision] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     quality: list[Quality] = field(default_factory=list)
     opinions: list[Opinion] = field(default_factory=list)

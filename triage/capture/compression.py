@@ -61,7 +61,8 @@ def _unpacker(how: str, path: str) -> Callable[[BinaryIO], BinaryIO]:
         import zstandard
     except ImportError:
         raise CaptureError(
-            f"{path}: packed with Zstandard, for which a package is missing", "pip install '.[zstd]' in a checkout"
+            f"{path}: compressed with Zstandard, which needs a package",
+            "install it: pip install '.[zstd]' in a checkout",
         ) from None
     return lambda f: cast(BinaryIO, _Zstandard(f, lambda: zstandard.ZstdDecompressor().decompressobj()))
 
@@ -118,14 +119,12 @@ class _Bounded(io.RawIOBase):
         try:
             data = self._inner.read(len(view))
         except self._damage as e:
-            raise BadCapture(
-                f"{self._name}: the {self._how} data is damaged ({e})", "copy or export the file again"
-            ) from e
+            raise BadCapture(f"{self._name}: damaged {self._how} data ({e})", "copy or export it again") from e
         self._seen += len(data)
         if self._seen > self._limit:
             raise BadCapture(
-                f"{self._name}: unpacks to more than {self._limit >> 20} MB, which no export compresses to",
-                "unpack it yourself, or raise --max-unpacked",
+                f"{self._name}: decompresses to more than {self._limit >> 20} MB",
+                "decompress it yourself, or raise --max-unpacked",
             )
         view[: len(data)] = data
         return len(data)

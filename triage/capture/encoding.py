@@ -5,18 +5,18 @@ from __future__ import annotations
 from triage.ground.errors import BadCapture
 
 _BINARY = (
-    (b"\x89PNG", "a PNG picture"),
-    (b"\xff\xd8\xff", "a JPEG picture"),
-    (b"GIF8", "a GIF picture"),
-    (b"%PDF", "a PDF document"),
-    (b"PK\x03\x04", "a ZIP archive or spreadsheet workbook"),
-    (b"\x7fELF", "an executable"),
-    (b"MZ", "a Windows executable"),
-    (b"SQLite format 3", "a SQLite database"),
-    (b"\xd0\xcf\x11\xe0", "a binary Office document"),
-    (b"BZh", "a bzip2 archive"),
-    (b"\xfd7zXZ", "an xz archive"),
-    (b"7z\xbc\xaf", "a 7-Zip archive"),
+    (b"\x89PNG", "PNG picture"),
+    (b"\xff\xd8\xff", "JPEG picture"),
+    (b"GIF8", "GIF picture"),
+    (b"%PDF", "PDF document"),
+    (b"PK\x03\x04", "ZIP archive or spreadsheet workbook"),
+    (b"\x7fELF", "executable"),
+    (b"MZ", "Windows executable"),
+    (b"SQLite format 3", "SQLite database"),
+    (b"\xd0\xcf\x11\xe0", "binary Office document"),
+    (b"BZh", "bzip2 archive"),
+    (b"\xfd7zXZ", "xz archive"),
+    (b"7z\xbc\xaf", "7-Zip archive"),
     (b"\x28\xb5\x2f\xfd", "zstd-compressed data"),
 )
 
@@ -28,7 +28,7 @@ def of(head: bytes, path: str, whole: bool) -> str:
     """
     for magic, what in _BINARY:
         if head.startswith(magic):
-            raise BadCapture(f"{path}: this is {what}, not a text export", "export the table as CSV")
+            raise BadCapture(f"{path}: {what}, not a text export", "export the table as CSV")
     if head.startswith(b"\xef\xbb\xbf"):
         return "utf-8-sig"
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
@@ -40,7 +40,7 @@ def of(head: bytes, path: str, whole: bool) -> str:
             return "utf-16-le"
         if even > 0.3 * len(head[:4096]) / 2 and odd < even / 8:
             return "utf-16-be"
-        raise BadCapture(f"{path}: this is binary data, not a text export", "export the table as CSV")
+        raise _binary(path)
     for cut in range(4):  # a multi-byte character may straddle the end of the head
         try:
             head[: len(head) - cut].decode("utf-8")
@@ -51,5 +51,12 @@ def of(head: bytes, path: str, whole: bool) -> str:
     # Tabs, line ends and escape sequences of coloured logs are text; many other control characters are not.
     control = sum(head[:4096].count(bytes([c])) for c in (*range(1, 9), *range(14, 32)) if c != 27)
     if control > len(head[:4096]) / 20:
-        raise BadCapture(f"{path}: this is binary data, not a text export", "export the table as CSV")
+        raise _binary(path)
     return "cp1252"
+
+
+def _binary(path: str) -> BadCapture:
+    if path.lower().endswith((".sqlite", ".db")):
+        hint = "copy it again, or export again: nsys export --type sqlite REPORT"
+        return BadCapture(f"{path}: not a SQLite database", hint)
+    return BadCapture(f"{path}: binary data, not a text export", "export the table as CSV")

@@ -17,6 +17,6 @@ def files(path: str) -> list[str]:
     try:
         folders = tree.walk(root, tree.MOST)
     except tree.TooMany as e:
-        raise BadCapture(f"{path}: {e} is no export", "name the export's own folder") from None
+        raise BadCapture(f"{path}: {e}, not an export", "name the folder of the export") from None
     found = (os.path.relpath(os.path.join(here, name), root) for here, names in folders for name in names)
     return sorted((p.replace(os.sep, "/") for p in found), key=lambda p: p.split("/"))

@@ -11,7 +11,7 @@ from typing import TypeAlias
 class Location:
     """One line, or one instruction where no line is known, and its share of a counter.
 
-    what: the counter in words (`the waiting`). metric: the counter or counters as exported. value: of it here; share: of
+    what: the counter in words (`stalls`). metric: the counter or counters as exported. value: of it here; share: of
     its sum over the workload, 0-1. function, offset (bytes) and pc: of the instruction with most of it; instructions: how
     many the line has. file, line: "" and 0 where the code carries no line information. source: the line's text where the
     export embeds it. access: `global load` where it is one. reason, reason_share: what warps mostly wait for here.

@@ -23,6 +23,7 @@ from triage.capture.cells import cells as cut_cells
 from triage.capture.cut_rows import GOES_ON, Fits, begins_with_figures, cells_of, cut_within
 from triage.capture.source import LONGEST_RECORD, Source
 from triage.ground.errors import BadCapture
+from triage.ground.phrasing import plural
 
 _Counts = NDArray[np.int64]
 Bytes: TypeAlias = bytes | mmap.mmap
@@ -136,7 +137,7 @@ def _misfits(
         elif len(cells) < few and line != cut:
             other_text[line] = cells
         elif not fits(cells) and any(map(str.strip, cells)):
-            bad[line] = f"{len(cells)} cells where the header has {width}"
+            bad[line] = f"{plural(len(cells), 'cell')}, header has {width}"
     return bad, other_text
 
 
@@ -146,10 +147,10 @@ def _refuse(source: Source, bad: dict[int, str], rows: int, hopeless: bool) -> N
         return
     if 2 * len(bad) > rows or hopeless:
         line, why = next(iter(bad.items()))
-        like = ", like most rows" if len(bad) > 1 else ""
+        like = "; most rows are like this" if len(bad) > 1 else ""
         raise BadCapture(
-            f"{source.path}:{line}: {why}{like}: no row can be trusted",
-            "the file is damaged or was cut off; export again",
+            f"{source.path}:{line}: {why}{like}",
+            "export again",
         )
     raise Misfit(source.path, bad, rows)
 

@@ -112,6 +112,8 @@ class Source:
             if how:
                 return compression.open_file(self.path, how, self._stat.st_size, self._max)
             return Path(self.path).open("rb", buffering=1 << 20)
+        except IsADirectoryError:  # a reader of single files, chosen with --dialect
+            raise CaptureError(f"{self.path}: a folder, expected a file", "name a file, or remove --dialect") from None
         except OSError as e:
             raise CaptureError(f"{self.path}: cannot be read ({e.strerror or e})", "check its permissions") from e
 
@@ -166,9 +168,7 @@ class Source:
             now = None
         then = self._stat
         if now is None or (now.st_size, now.st_mtime_ns, now.st_ino) != (then.st_size, then.st_mtime_ns, then.st_ino):
-            raise BadCapture(
-                f"{self.path}: changed while it was being read", "run again when nothing writes to it any more"
-            )
+            raise BadCapture(f"{self.path}: changed during reading", "run again when it is complete")
 
     @cached_property
     def size(self) -> int:

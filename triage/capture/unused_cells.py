@@ -15,9 +15,6 @@ _SAID = {  # kind -> what such cells do, and what was done
 }
 
 
-_DOUBT = ("not-a-number", "foreign-unit")
-
-
 @dataclass(slots=True)
 class Odd:
     """seen: kind -> (cells, the first of them in words)."""

@@ -1,6 +1,6 @@
-"""What an agent may ask: plain functions over files in allowed folders, each answer small enough to be read whole.
+"""The tools of the MCP server: plain functions over files in allowed folders.
 
-No answer is longer than about MOST characters: lists are cut, `more` says how much is left, and `start` gives the rest.
+Answers hold at most about MAX_ANSWER_CHARS: lists are cut, `more` counts the rest, and `start` continues.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import fnmatch
 import json
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,14 +18,14 @@ from triage.ground.errors import TriageError
 from triage.products.batch import find
 from triage.products.settings import Settings
 
-MOST = 12_000  # characters of an answer
-TEXT = 600  # of one text in it
-FILES = 2_000  # entries of a folder that are looked at
+MAX_ANSWER_CHARS = 12_000
+MAX_TEXT_CHARS = 600  # of one text in an answer
+MAX_FILES = 2_000  # entries of a folder
 
 
 @dataclass
 class Tools:
-    """One server's state: where it may read, and the compiled rules, which one call at a time uses."""
+    """State of a server: allowed folders, settings and the compiled rules, which one call at a time uses."""
 
     folders: Sequence[Path]
     settings: Settings = field(default_factory=Settings)
@@ -33,22 +33,22 @@ class Tools:
     _busy: threading.Lock = field(default_factory=threading.Lock)
 
     def allowed(self, path: str) -> str:
-        """The real path of a capture, inside an allowed folder; raises TriageError for anything else.
+        """The real path of a capture inside an allowed folder; raises TriageError for other paths.
 
-        Links are followed before it is judged, also those inside a folder that is an export.
+        Links are resolved first, also those inside a folder that is an export.
         """
         if not path or "\0" in path or "://" in path or path == "-":
-            raise TriageError(f"{path[:80]!r} is no path of a local file", "name a file below the allowed folders")
+            raise TriageError(f"{path[:80]!r}: not a local file", "name a file below the allowed folders")
         first = self.folders[0]
         real = Path(os.path.realpath(first / Path(path).expanduser()))
         inside = [real]
         if real.is_dir():
             for here, folders, files in os.walk(real):
                 inside += [Path(os.path.realpath(os.path.join(here, name))) for name in (*folders, *files)]
-                if len(inside) > FILES:
+                if len(inside) > MAX_FILES:
                     raise TriageError(f"{path[:200]}: too many files for one export", "name the capture itself")
         elif real.is_file():
-            # the files that are read together with an export lie beside it
+            # companions, read together with the export
             together = find.companions([real.name, *os.listdir(real.parent)])
             inside += [Path(os.path.realpath(real.parent / name)) for name in together]
         if not all(any(p.is_relative_to(folder) for folder in self.folders) for p in inside):
@@ -61,20 +61,20 @@ class Tools:
     def _diagnosed(self, path: str, device: str, marker: str) -> Any:
         from dataclasses import replace
 
-        from triage.document import assembling
+        from triage.findings import assembling
         from triage.products import accepted
 
         settings = replace(self.settings, device=device, marker=marker)
         with self._busy:
             if self._doctor is None:
-                self._doctor = self.settings.diagnostician()
+                self._doctor = self.settings.diagnoser()
             d = self._doctor.diagnose([settings.read(self.allowed(path))])
             return accepted.apply(assembling.bundle(d, ways=False), settings.accepted)
 
     def diagnose(self, path: str, start: int = 1, count: int = 5, device: str = "", marker: str = "") -> dict[str, Any]:
-        """The to-do list of a capture: what to fix first, what it gives back, why, and how to verify it.
+        """The to-do list of a capture: what to fix first, the time it saves, why, and how to verify it.
 
-        start, count: which items, from 1. device: GPU for exports that do not say. marker: glob, only these workloads.
+        start, count: items, from 1. device: GPU, where the file does not name it. marker: glob, only these workloads.
         """
         from triage.document import summary
         from triage.ground.terminology import speaking
@@ -82,7 +82,7 @@ class Tools:
         b = self._diagnosed(path, device, marker)
         with speaking(b.item, b.whose):
             s = summary.summarise(b)
-        found = s["causes"]
+        causes = s["causes"]
         head = {
             "headline": s["headline"],
             "duration_ns": s["duration_ns"],
@@ -90,14 +90,14 @@ class Tools:
             "limiters": [{"class": x["limiter_class"], "share": x["share"]} for x in s["limiters"][:5]],
             "notes": [_cut(n) for n in b.frame["notes"][:5]],
             "remarks_on_the_data": [_cut(q["message"]) for q in b.quality[:5]],
-            "root_causes": len(found),
+            "root_causes": len(causes),
         }
-        items = [_item(i) for i in found[max(0, start - 1) : max(0, start - 1) + max(1, min(count, 20))]]
-        return _fit({**head, "todo": items}, "todo", len(found) - max(0, start - 1))
+        items = [_item(i) for i in causes[max(0, start - 1) : max(0, start - 1) + max(1, min(count, 20))]]
+        return _fit({**head, "todo": items}, "todo", len(causes) - max(0, start - 1))
 
     def explain(self, name: str, path: str = "", marker: str = "") -> str:
-        """What a rule, cause, metric or term means; with `path`: each condition of a rule on that capture, with its values, or all
-        that is known of a marker."""
+        """What a rule, cause, metric or term means; with `path`: the conditions of a rule with that capture's values, or
+        the findings of a marker."""
         from triage.commands import explain
 
         book = self.settings.rulebook()
@@ -110,15 +110,15 @@ class Tools:
             return _text(explain.text_on(name, capture, path, self.settings, book))
 
     def compare(self, before: list[str], after: list[str], count: int = 10) -> dict[str, Any]:
-        """Did a change help? Captures before and after (several a side are repeats): verdicts with their intervals."""
+        """Verdicts and intervals of a change, from captures before and after (several of a side are repeats)."""
         from triage.products.compare import compare_report, comparing
 
         if not before or not after:
-            raise TriageError("a comparison needs captures on both sides", "name before and after")
+            raise TriageError("need one capture before and one after", "name both")
         sides = [[self.settings.read(self.allowed(p)) for p in side] for side in (before, after)]
         with self._busy:
             if self._doctor is None:
-                self._doctor = self.settings.diagnostician()
+                self._doctor = self.settings.diagnoser()
             doc = comparing.compare(*(self._doctor.diagnose(side) for side in sides))
         frame = {k: doc["frame"][k] for k in ("before_ns", "after_ns", "verdict", "interval", "needs", "remarks")}
         pairs = sorted(doc["pairs"], key=lambda p: -abs((p["before_ns"] or 0) - (p["after_ns"] or 0)))
@@ -140,7 +140,7 @@ class Tools:
         return _fit({**head, "pairs": listed}, "pairs", doc["totals"]["pairs"])
 
     def facts(self, path: str, metric: str = "*", marker: str = "", start: int = 1, count: int = 50) -> dict[str, Any]:
-        """What was read from a capture: values of metrics (a glob) per workload, in canonical units."""
+        """Values of metrics (a glob) per workload of a capture, in canonical units."""
         from dataclasses import replace
 
         import numpy as np
@@ -168,18 +168,18 @@ class Tools:
     def occupancy(
         self, arch: str, threads: int, registers: int, shared: int = 0, sgprs: int | None = None
     ) -> dict[str, Any]:
-        """Theoretical occupancy of a launch: its limiter and the nearest steps. arch: sm_86, gfx90a. shared: bytes."""
+        """Theoretical occupancy of a launch, its limits and the nearest steps. arch: sm_86, gfx90a. shared: bytes."""
         from triage.occupancy import occupancy
 
         now = occupancy(arch, threads=threads, registers=registers, shared=shared, sgprs=sgprs)
         return dict(now.to_dict())
 
     def next_capture(self, path: str, device: str = "") -> dict[str, Any]:
-        """Which counters are missing, which command collects them, and what could then be judged."""
-        from triage.document import summary
+        """Missing counters, the command that collects them, and the rules that need them."""
+        from triage.document.missing_counters import missing_counters
 
         b = self._diagnosed(path, device, "")
-        spots = summary.blind(b.view)
+        spots = missing_counters(b.view)
         listed = [
             {
                 "collect": _cut(g["collect"]),
@@ -193,7 +193,7 @@ class Tools:
         return _fit({**dark, "captures": listed}, "captures", len(spots))
 
 
-def _item(i: dict[str, Any]) -> dict[str, Any]:
+def _item(i: Mapping[str, Any]) -> dict[str, Any]:
     kept = (
         "rank",
         "cause",
@@ -218,16 +218,20 @@ def _item(i: dict[str, Any]) -> dict[str, Any]:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= TEXT else text[: TEXT - 1] + "…"
+    return text if len(text) <= MAX_TEXT_CHARS else text[: MAX_TEXT_CHARS - 1] + "…"
 
 
 def _text(text: str) -> str:
-    return text if len(text) <= MOST else text[:MOST] + "\n… (cut; the command line prints all of it)"
+    return (
+        text
+        if len(text) <= MAX_ANSWER_CHARS
+        else text[:MAX_ANSWER_CHARS] + "\n… (cut; the command line prints all of it)"
+    )
 
 
 def _fit(answer: dict[str, Any], key: str, left: int) -> dict[str, Any]:
-    """The answer with as much of its list as fits; `more`: entries that are left."""
+    """The answer with as many entries of its list as fit; `more`: number of the others."""
     items = answer[key]
-    while len(items) > 1 and len(json.dumps(answer, ensure_ascii=False)) > MOST - 100:
+    while len(items) > 1 and len(json.dumps(answer, ensure_ascii=False)) > MAX_ANSWER_CHARS - 100:
         items = answer[key] = items[:-1]
     return {**answer, "more": max(0, left - len(items))}

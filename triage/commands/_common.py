@@ -1,4 +1,4 @@
-"""Options that several verbs share; they arrive at a verb as one Settings."""
+"""Options that several commands share; a command receives them as one Settings."""
 
 from __future__ import annotations
 
@@ -12,17 +12,19 @@ from typing import Any, TypedDict
 
 import click
 
-from triage.commands import _known, _types
+from triage.capture.compression import BYTES
+from triage.commands import _completion, _types
+from triage.commands._help import ReadingOption, RuleOption
 from triage.ground.method import LATEST, REVISIONS
 
-Command = Callable[..., object]
-Decorator = Callable[[Command], Command]
+Function = Callable[..., object]
+Decorator = Callable[[Function], Function]
 
 
 def stack(*options: Decorator) -> Decorator:
-    """Several click options as one decorator, shown in this order."""
+    """Several click options as one decorator, in this order in --help."""
 
-    def apply(f: Command) -> Command:
+    def apply(f: Function) -> Function:
         # decorators apply from the bottom up
         for option in reversed(options):
             f = option(f)
@@ -31,87 +33,101 @@ def stack(*options: Decorator) -> Decorator:
     return apply
 
 
+def _reading(*names: str, **how: Any) -> Decorator:
+    return click.option(*names, cls=ReadingOption, **how)
+
+
+def _rules(*names: str, **how: Any) -> Decorator:
+    return click.option(*names, cls=RuleOption, **how)
+
+
 reading = stack(
-    click.option(
+    _reading(
         "--dialect",
-        type=_types.Text(_known.dialects),
+        type=_types.Text(_completion.dialects),
         default="",
         metavar="NAME",
-        help="Read as this dialect instead of detecting it.",
+        help="Read as this format (see: triage list dialects).",
     ),
-    click.option(
+    _reading(
         "--dialects",
-        type=_types.Place("dir"),
+        type=_types.PathType("dir"),
         multiple=True,
         metavar="DIR",
-        help="Further dialect modules; their code runs (repeatable).",
+        help="Add input formats: a folder of modules, whose code is run (repeatable).",
     ),
-    click.option(
+    _reading(
         "--device",
-        type=_types.Text(_known.devices),
+        type=_types.Text(_completion.devices),
         default="",
         metavar="NAME",
-        help="GPU (name or sm_86 / gfx90a) for exports that do not say.",
+        help="GPU of the capture (name, or sm_86 / gfx90a), where the file does not name it.",
     ),
-    click.option("--marker", default="", metavar="GLOB", help="Only workloads whose name or path matches."),
-    click.option("--unfold", is_flag=True, help="Keep repeated markers and launches apart instead of grouping them."),
-    click.option(
+    _reading("--marker", default="", metavar="GLOB", help="Only markers or kernels whose name or path matches."),
+    _reading("--unfold", is_flag=True, help="Keep repeated markers and launches apart."),
+    _reading(
         "--map",
         "mapping",
         type=_types.Mapped(),
         multiple=True,
         metavar="COLUMN=METRIC",
-        help="Map a foreign column to a canonical metric (repeatable).",
+        help="Read a column of a custom table as this metric (repeatable).",
     ),
-    click.option(
-        "--map-file",
-        type=_types.MapFile(),
-        metavar="YAML",
-        help="The same mappings kept in a file, one `Column: metric` per line.",
+    _reading(
+        "--map-file", type=_types.MapFile(), metavar="YAML", help="Mappings in a file, one `Column: metric` per line."
     ),
-    click.option(
-        "--events", type=_types.Place(), default="", metavar="FILE", help="RenderDoc event tree beside the counters."
-    ),
-    click.option(
-        "--decimal",
-        type=click.Choice(["", "point", "comma"]),
+    _reading(
+        "--events",
+        type=_types.ExistingFile(),
         default="",
-        help="Number style, where the file leaves it open.",
+        metavar="FILE",
+        help="RenderDoc: event tree of the counters.",
     ),
-    click.option(
-        "--max-unpacked", type=_types.Size(), metavar="SIZE", help="Largest size a .gz may unpack to, such as 2G."
+    _reading(
+        "--decimal",
+        type=_types.Choice(["point", "comma"]),
+        help="Decimal mark, where the file leaves it open.",
+    ),
+    _reading(
+        "--max-unpacked",
+        type=_types.Size(),
+        metavar="SIZE",
+        help=f"Maximum size of a decompressed file, such as 2G (default {BYTES >> 30}G).",
     ),
 )
 
 
-def _chosen(option: str, help: str) -> Decorator:
-    kind = _types.Words(_known.rules)
-    return click.option(option, type=kind, callback=_types.flat, multiple=True, metavar="ID,PACK", help=help)
+def _chosen(option: str, text: str) -> Decorator:
+    kind = _types.TokenList(_completion.rules)
+    return _rules(option, type=kind, callback=_types.flat, multiple=True, metavar="ID,PACK", help=text)
 
 
 knowledge = stack(
-    click.option(
-        "--method", type=click.Choice(REVISIONS), default=LATEST, show_default=True, help="Revision of the P3 method."
+    _rules(
+        "--method", type=_types.Choice(REVISIONS), default=LATEST, show_default=True, help="Revision of the P3 method."
     ),
-    _chosen("--select", "Report these rules or packs only."),
+    _chosen("--select", "Report only these rules or packs."),
     _chosen("--ignore", "Do not report these rules or packs."),
-    click.option(
+    _rules(
         "--set",
         "sets",
-        type=_types.Text(_known.thresholds),
+        type=_types.Text(_completion.thresholds),
         multiple=True,
         metavar="RULE.threshold=VALUE",
         help="Change a threshold (repeatable).",
     ),
-    click.option(
-        "--rules", type=_types.Place("dir"), multiple=True, metavar="DIR", help="Further rule files (repeatable)."
+    _rules(
+        "--rules",
+        type=_types.PathType("dir"),
+        multiple=True,
+        metavar="PATH",
+        help="Add rule files: a file or a folder (repeatable).",
     ),
-    click.option("--experimental", is_flag=True, help="Include rules of status experimental."),
-    click.option(
+    _rules("--experimental", is_flag=True, help="Include experimental rules."),
+    _rules(
         "--engine",
-        type=click.Choice(["", "durable", "clips"]),
-        default="",
-        help="Inference engine; default durable, else clips.",
+        type=_types.Choice(["durable", "clips"]),
+        help="Inference engine (default: durable, or clips where it is not installed).",
     ),
 )
 
@@ -120,52 +136,53 @@ ENDINGS = {".html": "html", ".htm": "html", ".json": "json", ".md": "markdown", 
            ".xml": "junit", ".jira": "jira", ".txt": "terminal"}  # fmt: skip
 
 
-def implied(format: str | None, output: str | None, known: Iterable[str] = ()) -> str:
-    """The format asked for, else what the output's name ends in, else terminal. known: formats of this command."""
-    if format:
-        return format
+def implied(given: str | None, output: str | None, known: Iterable[str] = ()) -> str:
+    """The given format, else the one that the output's name ends in, else terminal. known: formats of this command."""
+    if given:
+        return given
     ending = os.path.splitext(output or "")[1].lower()
-    found = "jira" if (output or "").lower().endswith(".jira.txt") else ENDINGS.get(ending, "terminal")
-    return found if not known or found in known else "terminal"
+    by_name = "jira" if (output or "").lower().endswith(".jira.txt") else ENDINGS.get(ending, "terminal")
+    return by_name if not known or by_name in known else "terminal"
 
 
 class Window(TypedDict):
-    """How a report for people is laid out."""
+    """Layout of a report for people: columns, and whether to use colours."""
 
     width: int
     color: bool
 
 
 def window(output: str | None) -> Window:
-    """Width and colour of the terminal where the report goes to one; 80 columns and none elsewhere."""
+    """Width and colours of the terminal where the report goes to one; else 80 columns without colours."""
     live = output in (None, "-") and sys.stdout.isatty()
     width = shutil.get_terminal_size((80, 24)).columns if live else 80
     return {"width": width, "color": live and os.environ.get("TERM") != "dumb"}
 
 
 def settings(*groups: Decorator) -> Decorator:
-    """The options of these groups, and the verb's own that Settings knows by name, reach it as one `settings`."""
+    """Add these groups of options to a command; they, and its own that Settings has, arrive as one `settings`."""
 
-    def apply(f: Command) -> Command:
+    def apply(f: Function) -> Function:
         @functools.wraps(f)
-        def command(**given: Any) -> object:  # each value is what its option's type made of the text
+        def command(**given: Any) -> object:  # each value is what its option's type parsed
             from dataclasses import fields
 
             from triage.products import project
             from triage.products.settings import Settings
 
             known = project.load(datetime.now(UTC).date())
-            # what is said on the command line itself goes before what a file says
-            pairs = dict(given.pop("map_file", None) or ()) | dict(given.pop("mapping", ()))
-            said = {field.name: given.pop(field.name) for field in fields(Settings) if field.name in given}
-            if "rules" in said:
-                said["rules"] = (*known.rules, *said["rules"])
-                # of two values for one threshold the later holds: the command line's
-                said["sets"] = (*known.sets, *said["sets"])
-            said["scope"] = said.get("scope") or known.scope
+            # the command line overrides files
+            pairs = dict(known.columns) | dict(given.pop("map_file", None) or ()) | dict(given.pop("mapping", ()))
+            values = {field.name: given.pop(field.name) for field in fields(Settings) if field.name in given}
+            values = {name: value for name, value in values.items() if value is not None}
+            if "rules" in values:
+                values["rules"] = (*known.rules, *values["rules"])
+                # of two values for one threshold the later applies: the command line's
+                values["sets"] = (*known.sets, *values["sets"])
+            values["scope"] = values.get("scope") or known.scope
             for name in ("budgets", "owners", "accepted"):
-                said[name] = getattr(known, name)
-            chosen = Settings(mapping=tuple(pairs.items()), **said)
+                values[name] = getattr(known, name)
+            chosen = Settings(mapping=tuple(pairs.items()), **values)
             chosen.add_dialects()
             return f(**given, settings=chosen)
 

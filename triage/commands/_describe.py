@@ -1,4 +1,4 @@
-"""A rule, metric or term as plain text, 80 columns: what `triage explain` prints."""
+"""A rule, cause, metric or term as plain text, 80 columns: what `triage explain` prints."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from triage.ground.units import show
-from triage.rulebook.applies import said
+from triage.ground.phrasing import as_written
+from triage.rulebook.applies import describe
 
 if TYPE_CHECKING:
     from triage.ground.glossary import Entry
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from triage.rulebook.rule import Advice, GainModel, Rule, Threshold, When
 
 WIDTH = 80
-NAMES = 6  # foreign names listed per dialect
+MAX_NAMES = 6  # names of a metric listed per tool
 
 
 def wrap(text: str, first: str = "", rest: str | None = None) -> str:
-    """Text wrapped at 80 columns behind a lead; long words (addresses, names) are never broken."""
+    """Text wrapped at 80 columns with a first and a hanging indent; long words (addresses, names) are never broken."""
     lead = " " * len(first) if rest is None else rest
     return textwrap.fill(
         " ".join(text.split()),
@@ -34,14 +34,14 @@ def wrap(text: str, first: str = "", rest: str | None = None) -> str:
 
 
 def block(title: str, lines: Iterable[str]) -> list[str]:
-    """A heading and its lines, or nothing."""
-    found = [line for line in lines if line]
-    return ["", title, *found] if found else []
+    """A heading and its lines; nothing without lines."""
+    body = [line for line in lines if line]
+    return ["", title, *body] if body else []
 
 
 def quantity(t: Threshold) -> str:
-    """A threshold's value, both where the revisions differ."""
-    values = {m: show(v, t.unit) for m, v in t.values.items()}
+    """The value of a threshold; both values where the revisions differ."""
+    values = {m: as_written(v, t.unit) for m, v in t.values.items()}
     return (
         next(iter(values.values()))
         if len(set(values.values())) == 1
@@ -50,14 +50,14 @@ def quantity(t: Threshold) -> str:
 
 
 def source(rule: Rule, t: Threshold) -> str:
-    """Why a threshold is what it is."""
+    """The reason for a threshold and its source; `heuristic` without a source."""
     cite = next((c.text for c in rule.cites if c.key == t.cite), "")
-    return "; ".join(x for x in (t.why, f"source: {cite}" if cite else "house judgement") if x)
+    return "; ".join(x for x in (t.why, f"source: {cite}") if x) if cite else f"heuristic: {t.why}"
 
 
 def conditions(when: When) -> list[str]:
-    """The conditions of one revision as lines."""
-    lines = [wrap(g, "  concept  ") for g in when.given]
+    """The conditions of one revision, one per line."""
+    lines = [wrap(g, "  given    ") for g in when.given]
     lines += [wrap(c.text, "  all of   ") for c in when.all_of]
     return lines + [wrap(c.text, "  any of   ") for c in when.any_of]
 
@@ -67,18 +67,18 @@ def _advice(a: Advice) -> list[str]:
     if a.only_if:
         lines.append(wrap(f"only if {a.only_if.text}", "    "))
     if a.where:
-        lines.append(wrap(f"for {said(a.where)}", "    "))
+        lines.append(wrap(f"for {describe(a.where)}", "    "))
     return lines + [f"      {line}" for line in a.code.splitlines()]
 
 
 def rule_text(rule: Rule, book: Rulebook) -> str:
-    """Everything a rule file says, for people."""
-    kind = "concept" if rule.is_concept else "rule"
+    """The whole content of a rule file, for people."""
+    kind = "derived fact" if rule.is_concept else "rule"
     only = "" if len(rule.methods) > 1 else f", method {rule.methods[0]} only"
     out = [
         wrap(f"{rule.id} {rule.name} - {rule.title}"),
         wrap(f"{kind} of pack {rule.pack}, {rule.status} since {rule.since}, scope {rule.scope}{only}"),
-        wrap(f"applies to: {said(rule.applies)}"),
+        wrap(f"applies to: {describe(rule.applies)}"),
     ]
     if rule.summary:
         out += ["", wrap(rule.summary)]
@@ -86,37 +86,37 @@ def rule_text(rule: Rule, book: Rulebook) -> str:
         out += block("Finding", [wrap(rule.finding, "  ")])
     texts = {m: conditions(w) for m, w in rule.when.items()}
     if len({tuple(v) for v in texts.values()}) == 1:
-        out += block("When", next(iter(texts.values())))
+        out += block("Conditions", next(iter(texts.values())))
     else:
         for method, lines in texts.items():
-            out += block(f"When (method {method})", lines)
-    out += block("Where", [wrap(e.text, f"  {name} = ", "      ") for name, e in rule.let.items()])
+            out += block(f"Conditions (method {method})", lines)
+    out += block("Definitions", [wrap(e.text, f"  {name} = ", "      ") for name, e in rule.let.items()])
     out += block(
         "Thresholds",
         [wrap(source(rule, t), f"  {t.name} = {quantity(t)}: ", "      ") for t in rule.thresholds.values()],
     )
     read = (("needs", rule.needs), ("uses", rule.uses))
-    out += block("Reads", [wrap(", ".join(metrics), f"  {how:9}") for how, metrics in read if metrics])
+    out += block("Metrics", [wrap(", ".join(metrics), f"  {how:9}") for how, metrics in read if metrics])
     if rule.gain:
         lines = [*_gain(rule.gain), wrap(f"{rule.gain.because} (confidence: {rule.gain.confidence})", "  because  ")]
-        out += block("Gain (fraction of the time)", lines)
+        out += block("Saving (fraction of the time)", lines)
     out += block("Advice", [line for a in rule.advice for line in _advice(a)])
-    out += block("It worked if", [wrap(rule.verify, "  ")] if rule.verify else [])
+    out += block("Verify", [wrap(rule.verify, "  ")] if rule.verify else [])
     out += block(
-        "Does not apply", [wrap(c.text + (f" ({said(c.where)})" if c.where else ""), "  - ") for c in rule.caveats]
+        "Caveats", [wrap(c.text + (f" ({describe(c.where)})" if c.where else ""), "  - ") for c in rule.caveats]
     )
     out += block("Tell apart", [wrap(f"{t.rule}, by {t.by}: {t.how}", "  - ") for t in rule.tell_apart])
-    out += block("Evidence for", [wrap(rule.cause, "  ")] if rule.cause else [])
-    out += block("Concludes", [wrap(", ".join(rule.concludes), "  ")] if rule.concludes else [])
+    out += block("Root cause", [wrap(rule.cause, "  ")] if rule.cause else [])
+    out += block("Infers", [wrap(", ".join(rule.concludes), "  ")] if rule.concludes else [])
     out += block("Overruled by", [wrap(", ".join(rule.overruled_by), "  ")] if rule.overruled_by else [])
     used = [r.id for r in book.rules if any(set(w.given) & {rule.name, *rule.concludes} for w in r.when.values())]
-    out += block("Premise of", [wrap(", ".join(used), "  ")] if used else [])
+    out += block("Given to", [wrap(", ".join(used), "  ")] if used else [])
     out += block("Sources", [wrap(f"{c.text}{' <' + c.url + '>' if c.url else ''}", "  - ") for c in rule.cites])
     return "\n".join(out) + "\n"
 
 
 def _gain(g: GainModel) -> Iterator[str]:
-    """The effect a rule states, and how the one gain model reads it."""
+    """The effect of a fix as the rule states it, one line per part of the saving."""
     for d in g.remains:
         best = f" (at best {d.best.text})" if d.best is not d.likely else ""
         if d.likely.text == "1":
@@ -124,40 +124,40 @@ def _gain(g: GainModel) -> Iterator[str]:
         else:
             yield wrap(f"{d.unit}: {d.likely.text} of its demand{best}", "  remains  ", "           ")
     if g.time is not None:
-        yield wrap(g.time.text, "  waits    ")
+        yield wrap(g.time.text, "  likely   ")
     if g.best is not None:
-        yield wrap(g.best.text, "  at most  ")
+        yield wrap(g.best.text, "  bound    ")
     if g.sure:
-        yield wrap(f"{g.sure:.0%} of what is likely", "  safe     ")
+        yield wrap(f"{g.sure:.0%} of the likely saving", "  low      ")
     if g.ends:
-        idle = {"start": "its start-up and end", "uneven": "the wait of some SMs for others"}
-        yield wrap(" and ".join(idle[e] for e in sorted(g.ends)), "  ends     ")
-    at = f", which limit at {g.reach:.0%} of their peak" if g.reach else ""
-    yield wrap(f"as far as the units that stay busy leave room{at}", "  bounded  ")
+        idle = {"start": "start-up and drain", "uneven": "idle time of SMs that finish early"}
+        yield wrap(" and ".join(idle[e] for e in sorted(g.ends)), "  removes  ")
+    at = f", at {g.reach:.0%} of their peak" if g.reach else ""
+    yield wrap(f"by the units that stay busy{at}", "  limited  ")
 
 
 def cause_text(cause: Cause, book: Rulebook) -> str:
-    """What a cause is, what it brings about, what gives evidence for it, and what to do, for people."""
+    """A cause for people: meaning, effects, causes behind it, rules that name it, advice, sources."""
     out = [wrap(f"{cause.id} - {cause.title}"), wrap(f"cause of family {cause.family}"), "", wrap(cause.meaning)]
     links = [e.cause + (f" (where {e.when.text})" if e.when else "") for e in cause.explains]
-    out += block("Explains", [wrap(", ".join(links), "  ")] if links else [])
+    out += block("Leads to", [wrap(", ".join(links), "  ")] if links else [])
     by = [c.id for c in book.causes.values() if any(e.cause == cause.id for e in c.explains)]
-    out += block("Explained by", [wrap(", ".join(by), "  ")] if by else [])
-    out += block("Evidence", [wrap(f"{r.id} {r.name}: {r.title}", "  - ") for r in book.rules if r.cause == cause.id])
-    out += block("Decided by", [wrap(", ".join(cause.decides), "  ")] if cause.decides else [])
-    out += block("Looks like", [wrap(f"{x.cause}; {x.by} decides: {x.how}", "  - ") for x in cause.confused_with])
-    out += block("Do", [line for a in cause.advice for line in _cure(a)])
+    out += block("Caused by", [wrap(", ".join(by), "  ")] if by else [])
+    out += block("Rules", [wrap(f"{r.id} {r.name}: {r.title}", "  - ") for r in book.rules if r.cause == cause.id])
+    out += block("Deciding metrics", [wrap(", ".join(cause.decides), "  ")] if cause.decides else [])
+    out += block("Confused with", [wrap(f"{x.cause}, by {x.by}: {x.how}", "  - ") for x in cause.confused_with])
+    out += block("Advice", [line for a in cause.advice for line in _cure(a)])
     out += block("Sources", [wrap(f"{c.text}{' <' + c.url + '>' if c.url else ''}", "  - ") for c in cause.cites])
     return "\n".join(out) + "\n"
 
 
 def _cure(a: Cure) -> list[str]:
-    return [wrap(a.text, "  - "), *([wrap(f"for {said(a.where)}", "    ")] if a.where else [])]
+    return [wrap(a.text, "  - "), *([wrap(f"for {describe(a.where)}", "    ")] if a.where else [])]
 
 
 @cache
 def exported_as() -> dict[str, dict[str, list[str]]]:
-    """metric -> dialect -> names in that tool; dialects that cannot say are left out."""
+    """metric -> dialect -> names in that tool."""
     from triage import dialects
 
     out: dict[str, dict[str, list[str]]] = {}
@@ -169,31 +169,31 @@ def exported_as() -> dict[str, dict[str, list[str]]]:
 
 def better(word: str) -> str:
     """`better` of a metric in words."""
-    return {"high": "higher is better", "low": "lower is better"}.get(word, "neither high nor low is better by itself")
+    return {"high": "higher is better", "low": "lower is better"}.get(word, "neither high nor low is better")
 
 
-def metric_text(id: str, book: Rulebook) -> str:
-    """A metric: unit, meaning, where it comes from, who reads it."""
+def metric_text(metric: str, book: Rulebook) -> str:
+    """A metric for people: unit, meaning, formula, names in tools, rules that use it."""
     from triage import schema
     from triage.derive import derivations
     from triage.inference.groups import reads
 
-    m = schema.get(id)
+    m = schema.get(metric)
     out = [
         wrap(f"{m.id} - {m.label}"),
-        wrap(f"metric in {m.unit}, {better(m.better)}" + ("; repeats add up" if m.additive else "")),
+        wrap(f"metric in {m.unit}, {better(m.better)}" + ("; additive over repeats" if m.additive else "")),
         "",
         wrap(m.meaning + "."),
     ]
-    if d := derivations().get(id):
+    if d := derivations().get(metric):
         inputs = ", ".join((*d.inputs, *d.optional)[:12])
         out += block(
-            "Computed where it is not exported",
+            "Computed if not exported",
             [wrap(d.formula, "  = "), wrap(f"from {inputs}", "  ") if inputs else ""],
         )
-    out += block("Known in any tool as", [wrap(a, "  ") for a in m.aliases])
-    tools = exported_as().get(id, {})
-    # the generic table knows every metric by its own name, which says nothing about any tool
+    out += block("Other names", [wrap(a, "  ") for a in m.aliases])
+    tools = exported_as().get(metric, {})
+    # the generic table knows every metric by its own name, which is not a tool's
     out += block(
         "Exported by",
         [wrap(_some(n), f"  {tool}: ", "      ") for tool, n in sorted(tools.items()) if tool != "generic"],
@@ -201,21 +201,21 @@ def metric_text(id: str, book: Rulebook) -> str:
     readers = [
         f"{r.id} {r.name}"
         for r in book.rules
-        if id in {*r.needs, *r.uses, *(x for w in r.when.values() for c in w.conditions for x in reads(r, c.names))}
+        if metric in {*r.needs, *r.uses, *(x for w in r.when.values() for c in w.conditions for x in reads(r, c.names))}
     ]
-    out += block("Read by", [f"  {r}" for r in readers])
+    out += block("Used by", [f"  {r}" for r in readers])
     return "\n".join(out) + "\n"
 
 
 def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - NAMES} more" if len(names) > NAMES else ""
-    return ", ".join(names[:NAMES]) + more
+    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+    return ", ".join(names[:MAX_NAMES]) + more
 
 
 def term_text(entry: Entry) -> str:
     """A glossary entry."""
     out = [entry.term, "", wrap(entry.meaning)]
-    out += block("Called", [wrap(names, f"  {who}: ") for who, names in entry.names])
+    out += block("Names", [wrap(names, f"  {who}: ") for who, names in entry.names])
     out += block("See also", [wrap(", ".join(entry.see), "  ")] if entry.see else [])
     out += block("Sources", [wrap(f"{text}{' <' + url + '>' if url else ''}", "  - ") for text, url in entry.cites])
     return "\n".join(out) + "\n"

@@ -1,4 +1,4 @@
-"""NVIDIA's Compute Triage Guide: what it asks, and what a capture's longest kernels answer."""
+"""NVIDIA's Compute Triage Guide: its checks, and their results on a capture's longest kernels."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ import numpy as np
 
 from triage.capture.capture import Capture
 from triage.commands._describe import wrap
-from triage.diagnosis.diagnosing import Diagnostician
+from triage.diagnosis.diagnosing import Diagnoser
+from triage.diagnosis.outcomes import Outcomes
 from triage.findings import guide
 from triage.findings.decision_path import LIMITS, NOTED, OPEN
-from triage.findings.outcomes import Outcomes
 from triage.findings.text_fields import path_text
 from triage.ground.units import show
 from triage.rulebook.packs import Rulebook
 
-SHOWN = 5  # kernels, by their own time
+MAX_KERNELS = 5  # by self time
 _MARK = {LIMITS: "!", NOTED: "+", OPEN: "?"}
 
 
 def listing(book: Rulebook) -> str:
-    """Decisions and checks, with the rules that ask them."""
+    """Decisions and checks, with their rules."""
     ids = {r.name: r.id for r in book.rules}
-    out = ["NVIDIA's Compute Triage Guide (Nsight Compute), as it is asked here"]
+    out = ["NVIDIA's Compute Triage Guide (Nsight Compute) and its rules here"]
     for d in guide.decisions():
         out += ["", f"{d.id}  {d.ask}"]
         for c in d.checks:
@@ -31,25 +31,25 @@ def listing(book: Rulebook) -> str:
     return "\n".join(out) + "\n"
 
 
-def way(capture: Capture, doctor: Diagnostician) -> str:
-    """The checks, one by one, on the kernels that take the most time."""
+def way(capture: Capture, doctor: Diagnoser) -> str:
+    """The results of the checks on the kernels with the most self time."""
     d = doctor.diagnose([capture])
     times = np.nan_to_num(capture.self_ns, nan=-1.0)
-    rows = np.argsort(-times, kind="stable")[:SHOWN]
+    rows = np.argsort(-times, kind="stable")[:MAX_KERNELS]
     outcomes = Outcomes(d, d.parts[0], np.sort(rows))
     walk = guide.Guide(outcomes)
     place = {int(w): i for i, w in enumerate(outcomes.rows)}
-    out = [wrap(f"The Compute Triage Guide on {capture.input.path}"), "! leads   + noted   ? not measured"]
+    out = [wrap(f"The Compute Triage Guide on {capture.input.path}"), "! limit   + noted   ? not measured"]
     kernels = [int(w) for w in rows if walk.concerns(place[int(w)])]
     if not kernels:
         return (
-            "\n".join([*out[:1], "", "It is about kernels on NVIDIA GPUs; this capture shows none with its grid."])
+            "\n".join([*out[:1], "", "The guide covers kernels on NVIDIA GPUs; this capture has none with a grid."])
             + "\n"
         )
     for w in kernels:
         time = float(capture.self_ns[w])
         name = path_text(str(capture.paths[w]), str(capture.names[w]))
-        out += ["", wrap(f"w{w + 1} {name}" + (f" ({show(time, 'ns')} own time)" if time == time else ""))]
+        out += ["", wrap(f"w{w + 1} {name}" + (f" ({show(time, 'ns')} self time)" if time == time else ""))]
         for decision, steps in walk.checks(place[w]):
             out.append(f"  {decision.id}  {decision.ask}")
             for s in steps:

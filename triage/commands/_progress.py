@@ -1,4 +1,4 @@
-"""What a command is doing, said on a terminal once it takes over a second, and taken away again."""
+"""The current step of a command, shown on a terminal after a second and erased at the end."""
 
 from __future__ import annotations
 
@@ -10,23 +10,19 @@ import threading
 import time
 from collections.abc import Iterator
 
-AFTER = 1.0  # seconds until the first word
+AFTER = 1.0  # seconds until the step is shown
 
 
 class Progress:
-    """A line on stderr that follows the step at hand."""
+    """A line on stderr with the current `step`, such as `reading frame.csv`."""
 
     def __init__(self, live: bool) -> None:
         self.live, self.step, self.start = live, "", time.monotonic()
         self.done = threading.Event()
         self.shown = 0
 
-    def say(self, step: str) -> None:
-        """What is done now, such as `reading frame.csv`."""
-        self.step = step
-
     def run(self) -> None:
-        """Show the step and the seconds, twice a second."""
+        """Show the step and the seconds so far, twice a second."""
         while not self.done.wait(AFTER if not self.shown else 0.5):
             wide = max(20, shutil.get_terminal_size((80, 24)).columns - 1)
             text = f"triage: {self.step} ({time.monotonic() - self.start:.0f} s)"
@@ -36,7 +32,7 @@ class Progress:
             self.shown = max(self.shown, len(line))
 
     def clear(self) -> None:
-        """Leave no trace."""
+        """Erase the line."""
         if self.shown:
             sys.stderr.write("\r" + " " * self.shown + "\r")
             sys.stderr.flush()
@@ -44,7 +40,7 @@ class Progress:
 
 @contextlib.contextmanager
 def progress() -> Iterator[Progress]:
-    """Progress where somebody looks: stderr is a terminal that can go back to the start of its line."""
+    """Show progress if stderr is a terminal that can return to the start of a line."""
     shown = Progress(sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb")
     if not shown.live:
         yield shown

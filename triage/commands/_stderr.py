@@ -1,4 +1,4 @@
-"""The one way to say something on stderr."""
+"""Notes and errors on stderr."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ import click
 
 
 def complain(message: str) -> None:
-    """One line on stderr, without anything a terminal would obey."""
+    """Print one line on stderr, without control characters."""
     text = "".join(c if c.isprintable() else "?" for c in " ".join(message.split()))
     click.echo(f"triage: {text[:1000]}", err=True)

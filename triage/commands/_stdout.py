@@ -1,4 +1,4 @@
-"""The one way to print lines on stdout that no report is made of."""
+"""Lines on stdout outside of reports."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from triage.files.writing import tame
 
 
 def say(text: str) -> None:
-    """Lines of text, without anything a terminal would obey."""
+    """Print lines of text, without control characters."""
     click.echo(tame(text, colours=False))

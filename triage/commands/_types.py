@@ -1,11 +1,12 @@
-"""Types of options: text is parsed where it arrives, and a shell that asks gets the values there are.
+"""Types of options: they parse the text of the command line and complete it in a shell.
 
-A value that cannot be parsed raises TriageError, like everything else a user can mend; what could be completed is
-imported only when a shell asks, since every verb imports this module.
+A value that cannot be parsed raises TriageError. Completions are imported when a shell asks for them: every command
+imports this module.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -13,8 +14,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from triage.commands import _known, _places
-from triage.ground.errors import TriageError
+from triage.commands import _completion, _inputs
+from triage.ground.errors import CaptureError, TriageError
+from triage.ground.phrasing import did_you_mean, either
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -22,11 +24,12 @@ if TYPE_CHECKING:
     from triage.occupancy.grid import Shape as Numbers
 
     _Type = click.ParamType[object]
+    _Choice = click.Choice[str]
 else:
-    _Type = click.ParamType  # takes no type arguments before click 8.4
+    _Type, _Choice = click.ParamType, click.Choice  # take no type arguments before click 8.4
 
 T = TypeVar("T")
-Known = Callable[[click.Context], Iterable[tuple[str, str]]]  # (value, what it is) of what a shell may offer
+Known = Callable[[click.Context], Iterable[tuple[str, str]]]  # (value, description) of each completion
 
 
 def flat(_: click.Context, __: click.Parameter, values: Sequence[Sequence[T]]) -> tuple[T, ...]:
@@ -34,8 +37,13 @@ def flat(_: click.Context, __: click.Parameter, values: Sequence[Sequence[T]]) -
     return tuple(dict.fromkeys(v for group in values for v in group))
 
 
+def _name(param: click.Parameter | None) -> str:
+    """The long spelling of an option, "" without a parameter."""
+    return max(param.opts, key=len) if param else ""
+
+
 class Text(_Type):
-    """Any text; completed from what is known."""
+    """Any text, with completions."""
 
     name = "text"
 
@@ -43,34 +51,34 @@ class Text(_Type):
         self.known = known
 
     def parse(self, text: str, option: str) -> object:
-        """The value of a text; raises TriageError. option: as it stands on the command line."""
+        """Return the value of a text; raises TriageError. option: its name, for the message."""
         return text
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> object:
-        """See click.ParamType; a default that is no text is a value already."""
-        return self.parse(value, param.opts[0] if param else "") if isinstance(value, str) else value
+        """See click.ParamType; a default that is not text is a value already."""
+        return self.parse(value, _name(param)) if isinstance(value, str) else value
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """See click.ParamType."""
         return self.offer(ctx, incomplete)
 
     def offer(self, ctx: click.Context, begun: str, before: str = "") -> list[CompletionItem]:
-        """What is known and begins so, in any case. before: text that stays in front."""
+        """Completions of what was typed, in any letter case. before: text to keep in front."""
         from click.shell_completion import CompletionItem
 
         try:
-            found = list(self.known(ctx)) if self.known else []
-        except TriageError:  # such as a wrong --rules: the command itself will say so
+            values = list(self.known(ctx)) if self.known else []
+        except TriageError:  # such as a wrong --rules, which the command itself reports
             return []
         return [
-            CompletionItem(before + v, help=" ".join(what.split()))  # a shell reads lines
-            for v, what in found
-            if v.lower().startswith(begun.lower())
+            CompletionItem(before + value, help=" ".join(about.split()))  # a shell reads lines
+            for value, about in values
+            if value.lower().startswith(begun.lower())
         ]
 
 
-class Place(Text):
-    """A path as people write it, completed by the shell itself: quotes, `~` and file:// are understood, patterns stay."""
+class PathType(Text):
+    """A path as people type it (quotes, `~`, file://), completed by the shell; patterns stay."""
 
     name = "path"
 
@@ -79,8 +87,8 @@ class Place(Text):
         self.kind = kind
 
     def parse(self, text: str, option: str) -> object:
-        """Raises CaptureError for an address on the web."""
-        return _places.spelled(text)
+        """Raises CaptureError for a web address."""
+        return _inputs.spelled(text)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """See click.ParamType."""
@@ -89,24 +97,90 @@ class Place(Text):
         return [CompletionItem(incomplete, type=self.kind)]
 
 
-class Capture(Place):
+class ExistingFile(PathType):
+    """A file that must be there."""
+
+    def parse(self, text: str, option: str) -> str:
+        """Raises CaptureError for a missing file."""
+        return _existing(text, option)
+
+
+class Capture(PathType):
     """One capture."""
 
     name = "capture"
 
     def parse(self, text: str, option: str) -> str:
-        """Raises CaptureError where a pattern names several, or none."""
-        return _places.single(text)
+        """Raises CaptureError where a pattern matches several, or none."""
+        return _inputs.single(text)
 
 
-class Captures(Place):
-    """Captures: one, or all that a pattern names."""
+class Captures(PathType):
+    """Captures: one, or all that a pattern matches."""
 
     name = "captures"
 
     def parse(self, text: str, option: str) -> tuple[str, ...]:
-        """Raises CaptureError for what cannot be a capture here."""
-        return _places.expanded(text)
+        """Raises CaptureError for web addresses and patterns without a match."""
+        return _inputs.expanded(text)
+
+
+class Choice(_Choice):
+    """One of several words. noun: what an argument names; an option is named by its own name."""
+
+    def __init__(self, words: Iterable[str], noun: str = "") -> None:
+        super().__init__(list(words))
+        self.noun = noun
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Raises TriageError for another word."""
+        if value not in self.choices:
+            choose = f"choose {either(self.choices)}"
+            if self.noun:
+                raise TriageError(f"unknown {self.noun} {value!r}", choose)
+            raise TriageError(f"{_name(param)} {value!r}: {choose}")
+        return value
+
+
+class Whole(Text):
+    """A whole number of at least `least`."""
+
+    name = "integer"
+
+    def __init__(self, least: int | None = None) -> None:
+        super().__init__()
+        self.least = least
+
+    def parse(self, text: str, option: str) -> int:
+        """Raises TriageError for other text and smaller numbers."""
+        more = "" if self.least is None else f"{self.least} or more"
+        if not re.fullmatch(r"[+-]?\d{1,18}", text.strip()):
+            raise TriageError(f"{option} {text!r}: expected a whole number{', ' if more else ''}{more}")
+        if self.least is not None and int(text) < self.least:
+            raise TriageError(f"{option} {int(text)}: expected {more}")
+        return int(text)
+
+
+class Real(Text):
+    """A number of at least `least`. unit: for the message."""
+
+    name = "float"
+
+    def __init__(self, least: float | None = None, unit: str = "") -> None:
+        super().__init__()
+        self.least, self.unit = least, unit
+
+    def parse(self, text: str, option: str) -> float:
+        """Raises TriageError for other text and smaller numbers."""
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            raise TriageError(f"{option} {text!r}: expected a number")
+        if self.least is not None and number < self.least:
+            raise TriageError(f"{option} {text}: expected at least {self.least:g} {self.unit}".rstrip())
+        return number
 
 
 class Share(Text):
@@ -115,25 +189,28 @@ class Share(Text):
     name = "share"
 
     def parse(self, text: str, option: str) -> float:
-        """A number above one means percent, with or without its sign."""
-        m = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(%?)\s*", text)
-        if not m or float(m[1]) > 100:
-            raise TriageError(f"{text!r} is no percentage", "write 2%")
-        return float(m[1]) / (100 if m[2] or float(m[1]) > 1 else 1)
+        """A number above one is a percentage, with or without its sign. Raises TriageError outside 0 to 100 %."""
+        m = re.fullmatch(r"\s*(-?\d+(?:\.\d+)?)\s*(%?)\s*", text)
+        if not m:
+            raise TriageError(f"{option} {text!r}: expected a percentage such as 5%")
+        number = float(m[1])
+        if not 0 <= number <= 100:
+            raise TriageError(f"{option} {text!r}: expected 0 to 100 %")
+        return number / (100 if m[2] or number > 1 else 1)
 
 
 class Size(Text):
-    """`2G` -> bytes; nothing -> None."""
+    """`2G` -> bytes; "" -> None."""
 
     name = "size"
 
     def parse(self, text: str, option: str) -> int | None:
-        """Powers of 1024, as sizes of memory and files are counted."""
+        """Return bytes; suffixes are powers of 1024. Raises TriageError."""
         if not text:
             return None
         m = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", text.strip().lower())
         if not m:
-            raise TriageError(f"{text!r} is no size", "write 500M or 2G")
+            raise TriageError(f"{option} {text!r}: expected a size such as 500M or 2G")
         return int(float(m[1]) * (1 << 10 * " kmgt".index(m[2] or " ")))
 
 
@@ -143,16 +220,16 @@ class When(Text):
     name = "time"
 
     def parse(self, text: str, option: str) -> int:
-        """Without a time zone: UTC."""
+        """Without a time zone: UTC. Raises TriageError."""
         from datetime import UTC, datetime
 
         if re.fullmatch(r"\d{1,12}", text):
             return int(text)
         try:
-            found = datetime.fromisoformat(text)
+            moment = datetime.fromisoformat(text)
         except ValueError as e:
-            raise TriageError(f"{option} {text!r} is no time", "write 2026-05-01 or 2026-05-01T12:00Z") from e
-        return int((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp())
+            raise TriageError(f"{option} {text!r}: expected a date such as 2026-05-01 or 2026-05-01T12:00Z") from e
+        return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
 
 
 class Memory(Text):
@@ -161,10 +238,10 @@ class Memory(Text):
     name = "bytes"
 
     def parse(self, text: str, option: str) -> int:
-        """Whole bytes, and nothing larger than megabytes: no group has more."""
+        """Return bytes, given in bytes, K or M. Raises TriageError."""
         match = re.fullmatch(r"(\d+)\s*([km]?)(?:i?b)?", text.strip().lower())
         if not match:
-            raise TriageError(f"{option} {text!r}: expected bytes, as in 32768 or 32K")
+            raise TriageError(f"{option} {text!r}: expected bytes such as 32768 or 32K")
         return int(match[1]) << 10 * " km".index(match[2] or " ")
 
 
@@ -180,13 +257,13 @@ class Extent(Text):
         return parse_shape(text, option)
 
 
-class Words(Text):
+class TokenList(Text):
     """`A,B` -> (A, B)."""
 
     name = "words"
 
     def parse(self, text: str, option: str) -> tuple[str, ...]:
-        """Blanks and empty words do not count."""
+        """Blanks around words and empty words are dropped."""
         return tuple(w.strip() for w in text.split(",") if w.strip())
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -201,14 +278,14 @@ class Mapped(Text):
     name = "mapping"
 
     def __init__(self) -> None:
-        super().__init__(_known.metrics)
+        super().__init__(_completion.metrics)
 
     def parse(self, text: str, option: str) -> tuple[str, str]:
-        """The last equals sign divides: columns may have some of their own."""
+        """Split at the last equals sign, since column names may hold some. Raises TriageError."""
         column, eq, metric = text.rpartition("=")
         if not eq or not column:
-            raise TriageError(f"{option} {text!r} is not COLUMN=METRIC", 'write --map "Their Column=sm.throughput"')
-        return column.strip(), _metric(column.strip(), metric.strip())
+            raise TriageError(f"{option} {text!r}: expected COLUMN=METRIC", 'write --map "Their Column=sm.throughput"')
+        return column.strip(), _metric(metric.strip(), f"{option} {column.strip()!r}:")
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Completes the metric once there is a column."""
@@ -216,18 +293,20 @@ class Mapped(Text):
         return self.offer(ctx, begun, column + eq) if eq else []
 
 
-class MapFile(Place):
+class MapFile(PathType):
     """A YAML file of `Column: metric` -> the pairs."""
 
     name = "map-file"
 
     def parse(self, text: str, option: str) -> tuple[tuple[str, str], ...]:
-        """Raises RuleError for a file that cannot be read."""
+        """Raises RuleError for a file that cannot be read, TriageError for an unknown metric."""
         from triage.files import strict_yaml
 
         if not text:
             return ()
-        return tuple((column, _metric(column, str(m))) for column, m in strict_yaml.load(Path(text)).items())
+        path = _existing(text, option)
+        pairs = strict_yaml.load(Path(path))
+        return tuple((column, _metric(str(m), f"{path}:{pairs.lines[column]}:")) for column, m in pairs.items())
 
 
 class Report(Text):
@@ -236,37 +315,42 @@ class Report(Text):
     name = "format"
 
     def __init__(self) -> None:
-        super().__init__(_known.formats)
+        super().__init__(_completion.formats)
 
     def parse(self, text: str, option: str) -> str:
-        """Raises ReportError for what is neither, before any work is done."""
+        """Raises ReportError for an unknown format or a missing template, before any work is done."""
         from triage.rendering import formats
 
-        formats.template(text)  # raises for what is not there
+        formats.template(text)
         return text
 
 
-class Reports(Words):
+class Reports(TokenList):
     """Several formats."""
 
     name = "formats"
 
     def __init__(self) -> None:
-        super().__init__(_known.formats)
+        super().__init__(_completion.formats)
 
     def parse(self, text: str, option: str) -> tuple[str, ...]:
-        """Each as `Report` takes it."""
+        """See `Report`."""
         return tuple(Report().parse(word, option) for word in super().parse(text, option))
 
 
-def _metric(column: str, metric: str) -> str:
-    """A canonical metric; raises TriageError with the likely one."""
+def _existing(text: str, option: str) -> str:
+    """A path to something that exists, or ""; raises CaptureError."""
+    path = _inputs.spelled(text)
+    if path and not Path(path).exists():
+        raise CaptureError(f"{path}: no such file", f"check {option}")
+    return path
+
+
+def _metric(metric: str, where: str) -> str:
+    """A canonical metric; raises TriageError with similar ones."""
     from triage import schema
 
     if not schema.known(metric):
-        close = schema.close(metric)
-        raise TriageError(
-            f"column {column!r}: {metric!r} is no metric",
-            f"did you mean {close[0]!r}?" if close else "see: triage list metrics",
-        )
+        hint = did_you_mean(schema.close(metric)[:1], "see: triage list metrics")
+        raise TriageError(f"{where} unknown metric {metric!r}", hint)
     return metric

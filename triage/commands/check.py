@@ -1,4 +1,4 @@
-"""`triage check`: rules prove themselves before anyone relies on them."""
+"""`triage check`: test rule files."""
 
 from __future__ import annotations
 
@@ -12,46 +12,20 @@ from triage.commands._stdout import say
 
 @click.command()
 @click.argument("paths", type=_types.Captures(), callback=_types.flat, nargs=-1, metavar="[PATH...]")
-@click.option(
-    "--coverage", is_flag=True, help="Also list rules that never fire on a sample and thresholds that decide nothing."
-)
+@click.option("--coverage", is_flag=True, help="Also list rules that fire on no sample, and thresholds without effect.")
 def command(paths: tuple[str, ...], coverage: bool) -> int:
-    """Check rule files: format, embedded tests, generated edges, the published P3 cases. Exit 1 on any failure.
+    """Check rule and cause files: format, references, embedded and edge tests, P3 cases. Exit with 1 on failure.
 
-    PATH: rule files or folders to check, bundled or of your own, beside all bundled rules; without any, every bundled
-    pack is checked.
+    PATH: rule files, cause files or folders, checked beside the bundled ones; without PATH, all bundled ones.
     """
-    from triage.ground.errors import RuleError
-    from triage.products.rule_checks import published, rule_tests
-    from triage.rulebook import packs, rulefile
+    from triage.products.rule_checks.checking import run_checks
 
-    failures: list[str] = []
-    rules = []
-    folders = [Path(p) for p in paths]
-    files = packs.files(folders)
-    asked = {file.resolve() for folder in folders for file in packs.below(folder)}
-    for file in files:
-        try:
-            rules.append(rulefile.read(file))
-        except RuleError as e:
-            failures.append(str(e))
-    try:
-        book = packs.build(rules)
-    except RuleError as e:
-        failures.append(str(e))
-        book = packs.Rulebook(tuple(rules))
-    chosen = [r for r in book.rules if not asked or Path(r.file).resolve() in asked]
-    failures += [str(f) for f in rule_tests.check(chosen)]
-    ran = 0
-    if published.applicable(book):
-        for case, wrong in published.run(book):
-            ran += 1
-            failures += [f"{case.label} ({case.method}): {w}" for w in wrong]
-    for line in failures:
+    checked = run_checks([Path(p) for p in paths])
+    for line in checked.failures:
         say(line)
-    say(rule_tests.summary(chosen, failures, ran))
+    say(checked.summary)
     if coverage:
         from triage.products.rule_checks.coverage import report
 
-        say(report(book))
-    return 1 if failures else 0
+        say(report(checked.book))
+    return 1 if checked.failures else 0

@@ -1,7 +1,7 @@
-"""The command line. Verbs live in triage/commands, one file each, and are imported only when used.
+"""The command line. Each command is a module of triage/commands, imported when it is used.
 
-Exit codes: 0 done, 1 a --fail-on level or regression was reached or a check failed, 2 could not do it.
-stdout carries the report and nothing else; notes and errors go to stderr, one line each.
+Exit codes: 0 done; 1 a --fail-on priority or a regression was reached, or a check failed; 2 error.
+stdout carries the report alone; notes and errors go to stderr, one line each.
 """
 
 from __future__ import annotations
@@ -12,100 +12,120 @@ import gc
 import importlib
 import os
 import sys
+from typing import TYPE_CHECKING, ClassVar
 
 import click
 
 from triage import __version__
+from triage.commands._help import Group, usage
 from triage.commands._interrupted import Interruption
 from triage.commands._stderr import complain
 from triage.ground.errors import OUT_OF_MEMORY, TriageError, out_of_memory
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
 VERBS = {
-    # verb -> (module, one line of help); the help stands here so that `triage --help` imports nothing
-    "diagnose": "Rank what to fix in one or more profiler exports.",
-    "batch": "Diagnose many captures; one report each, an index over all.",
+    # command -> its line of help, kept here so that `triage --help` imports no command
+    "diagnose": "Rank what to fix in one or more captures.",
+    "batch": "Diagnose many captures: one report each, and an index.",
     "compare": "Compare captures before and after a change.",
-    "agree": "Hold the profiler's own rule results against the diagnosis.",
-    "history": "Keep the runs of every build: add, list, show, gate.",
+    "history": "Track builds: add, list, show, gate, comment.",
     "tickets": "Write one ticket per root cause.",
-    "watch": "Diagnose new captures of a folder as they are complete.",
+    "watch": "Diagnose new captures of a folder as they arrive.",
     "mcp": "Serve diagnoses to agents and editors (Model Context Protocol).",
-    "comment": "Keep one comment on a pull request up to date.",
-    "occupancy": "Theoretical occupancy, its limiter and the nearest steps.",
-    "tile": "Halo overhead of a neighbourhood filter's tile.",
+    "occupancy": "Calculate occupancy, its limits and the nearest steps; --tile: halo overhead.",
     "demo": "Diagnose the bundled demo frame; --open shows its page.",
-    "facts": "Show what was read from an export, with units and origins.",
-    "explain": "Explain a rule, metric or term; with --on FILE: why, or all of a marker.",
-    "list": "List rules, metrics, dialects, formats or devices.",
-    "check": "Check rule files: format, tests, edges, the published cases.",
+    "facts": "Show the values read from a capture, with units and source cells.",
+    "explain": "Explain a rule, cause, metric or term; --on FILE: with a capture's values.",
+    "list": "List rules, causes, metrics, dialects, formats, devices or terms.",
+    "check": "Check rule files: format, tests, edges, published cases.",
 }
 
 
-class Verbs(click.Group):
-    """A group whose commands are imported on use."""
+class Verbs(Group):
+    """The commands, imported on use; a path in place of a command is diagnosed."""
+
+    moved: ClassVar[dict[str, str]] = {
+        "agree": "diagnose --opinions",
+        "tile": "occupancy --tile",
+        "comment": "history comment",
+    }
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The verbs in the order of a user's day."""
+        """The commands in the order of a user's day."""
         return list(VERBS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """Import one verb."""
+        """Import one command."""
         if name not in VERBS:
             return None
         command: click.Command = importlib.import_module(f"triage.commands.{name}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Help without importing any verb."""
+        """Write the list of commands without importing any."""
         with formatter.section("Commands"):
             formatter.write_dl(list(VERBS.items()))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """A known verb, or an error that names the likely one."""
-        if args and args[0] not in VERBS and not args[0].startswith("-"):
-            import difflib
-
-            close = difflib.get_close_matches(args[0], VERBS, 1)
-            hint = f" - did you mean {close[0]!r}?" if close else " - see: triage --help"
-            raise click.UsageError(f"no command is called {args[0]!r}{hint}")
+        """`triage FILE...` is `triage diagnose FILE...`."""
+        if args[0] not in VERBS and args[0] not in self.moved and _is_path(args[0]):
+            args = ["diagnose", *args]
         return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete commands, and files where no command begins so."""
+        from click.shell_completion import CompletionItem
+
+        return super().shell_complete(ctx, incomplete) or [CompletionItem(incomplete, type="file")]
+
+
+def _is_path(text: str) -> bool:
+    """True for stdin, for what exists, and for text with a dot, a separator or a pattern in it."""
+    if text.startswith("-"):
+        return text == "-"
+    return any(c in text for c in "./\\*?~") or os.path.lexists(text)
 
 
 @click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="triage")
 def triage() -> None:
-    """GPU performance triage: profiler exports in, a ranked and evidenced list of what to fix out."""
+    """GPU performance triage: profiler exports in, a ranked list of what to fix out, with evidence.
+
+    `triage FILE...` is short for `triage diagnose FILE...`.
+    """
 
 
 def main() -> None:
     """Entry point: every expected failure is one line on stderr and exit code 2."""
-    gc.set_threshold(1_000_000, 20, 50)  # results are trees of plain data, and nothing in them goes round in circles
-    # else NumPy starts threads for linear algebra, which none of this is
+    gc.set_threshold(1_000_000, 20, 50)  # results are trees without reference cycles
+    # NumPy would start threads for linear algebra, which is not used
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if sys.stdout is None:  # started with stdout closed
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     interruption = Interruption()
     try:
         interruption.prepare()
-        # nothing at all is a question, too
+        # without arguments: help
         code = triage.main(["--help"] if len(sys.argv) < 2 else None, prog_name="triage", standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as e:
-        complain(e.format_message())
+        complain(usage(e))
         code = 2
     except TriageError as e:
         complain(str(e))
         code = 2
     except (KeyboardInterrupt, click.Abort):
-        interruption.told = True
+        interruption.reported = True
         complain("interrupted")
         code = 130
     except BrokenPipeError:
-        code = _nobody_reads()
+        code = _pipe_closed()
     except SystemExit as e:
-        code = 143 if e.code == 143 else _nobody_reads()  # click itself ends so when the pipe is closed
+        code = 143 if e.code == 143 else _pipe_closed()  # click exits so when the pipe is closed
     except OUT_OF_MEMORY as e:
         if not out_of_memory(e):
             raise
@@ -120,7 +140,7 @@ def main() -> None:
         if "new thread" in str(e):
             complain("no more threads can be started - raise the limits of processes and memory")
             _leave(2)
-        # Python up to 3.11 wraps what a signal handler raises while a class is being made, as imports do
+        # Python up to 3.11 wraps what a signal handler raises while a class is created, as imports do
         if not isinstance(e.__cause__, KeyboardInterrupt | SystemExit):
             raise
         code = 130 if isinstance(e.__cause__, KeyboardInterrupt) else 143
@@ -128,17 +148,17 @@ def main() -> None:
 
 
 def _leave(code: int) -> None:
-    """End at once: taking modules and a million names apart one by one would cost a fifth of a short run."""
+    """Exit without cleaning up: freeing modules and a million names takes a fifth of a short run."""
     watched = sys.gettrace() or sys.getprofile() or "coverage" in sys.modules
-    if code > 2 or watched:  # interrupted: whoever still works beside this one is ended in good order
+    if code > 2 or watched:  # after an interruption other threads and processes end in order
         sys.exit(code)
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError, AttributeError):  # full, closed or never there: said already
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # full, closed or missing: reported already
             stream.flush()
     os._exit(code)
 
 
-def _nobody_reads() -> int:
-    """The reader of a pipe went away (`| head -1`): it has what it wanted."""
+def _pipe_closed() -> int:
+    """Send the rest of the output nowhere and return 0: the reader of the pipe (`| head -1`) has ended."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0

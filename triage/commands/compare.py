@@ -1,4 +1,4 @@
-"""`triage compare`: did the change pay?"""
+"""`triage compare`: captures before and after a change."""
 
 from __future__ import annotations
 
@@ -8,19 +8,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from triage.commands import _common, _places, _types
+from triage.commands import _common, _inputs, _types
+from triage.commands._help import Command
 from triage.ground.errors import TriageError
+from triage.products.noise import FLOOR, MARGIN
 
 if TYPE_CHECKING:
-    from triage.diagnosis.diagnosing import Diagnostician
+    from triage.diagnosis.diagnosing import Diagnoser
     from triage.diagnosis.diagnosis_result import Diagnosis
     from triage.products.settings import Settings
 
 FORMATS = ("terminal", "markdown", "html", "json", "junit")
 
 
-class _Sides(click.Command):
-    """`--before A B --after C D`: an option takes every word up to the next one, as a shell writes a glob out."""
+class _Sides(Command):
+    """`--before A B --after C D`: an option takes all words up to the next one, such as those of a glob."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """See click.Command."""
@@ -36,7 +38,7 @@ def _spread(args: Sequence[str]) -> list[str]:
             return [*out, *args[i:]]
         if arg.startswith("-") and arg != "-":
             side = arg if arg in ("--before", "--after") else ""
-            # the option itself comes back with each of its words; without any, click says what is missing
+            # repeat the option before each of its words; without any, click reports the missing value
             if not side or i + 1 == len(args) or args[i + 1].startswith("--"):
                 out.append(arg)
         else:
@@ -45,98 +47,117 @@ def _spread(args: Sequence[str]) -> list[str]:
 
 
 @click.command(cls=_Sides)
-@click.argument("sides", type=_types.Place(), nargs=-1, metavar="[BEFORE AFTER]")
+@click.argument("sides", type=_types.PathType(), nargs=-1, metavar="[BEFORE AFTER]")
 @click.option(
-    "--before", "first", type=_types.Place(), multiple=True, metavar="FILE...", help="Captures before, all repeats."
+    "--before",
+    "first",
+    type=_types.PathType(),
+    multiple=True,
+    metavar="FILE...",
+    help="Captures before; several are repeats.",
 )
 @click.option(
-    "--after", "second", type=_types.Place(), multiple=True, metavar="FILE...", help="Captures after, all repeats."
+    "--after",
+    "second",
+    type=_types.PathType(),
+    multiple=True,
+    metavar="FILE...",
+    help="Captures after; several are repeats.",
 )
-@click.option("-f", "--format", type=click.Choice(FORMATS), help="Report format; default terminal, or what -o ends in.")
-@click.option("-o", "--output", type=_types.Place(), metavar="PATH", help="Write to a file instead of stdout.")
+@click.option(
+    "-f",
+    "--format",
+    "form",
+    type=_types.Choice(FORMATS),
+    help="Report format; default: from the suffix of -o, else terminal.",
+)
+@click.option("-o", "--output", type=_types.PathType(), metavar="PATH", help="Write to a file instead of stdout.")
 @click.option(
     "--fail-on-regression",
     "threshold",
     type=_types.Share(),
     metavar="SHARE",
-    help="Exit with 1 when a workload takes longer by more than this, such as 5%.",
+    help="Exit with 1 if a marker or kernel is slower by more than this, such as 5%.",
 )
 @click.option(
     "--noise",
     type=_types.Share(),
-    default="1%",
+    default=f"{FLOOR:.0%}",
     show_default=True,
     metavar="SHARE",
-    help="Least difference that counts; repeats may raise it.",
+    help="Smallest difference that counts; repeats may raise it.",
 )
 @click.option(
     "--margin",
     type=_types.Share(),
     metavar="SHARE",
-    help="What the verdict `same` excludes; default the limit of --fail-on-regression, or 5%.",
+    help=f"Difference excluded by the verdict `unchanged`; default: --fail-on-regression, else {MARGIN:.0%}.",
 )
-@click.option("--full", is_flag=True, help="Every pair, however many, and every counter.")
+@click.option("--full", is_flag=True, help="List all pairs and all counters.")
 @_common.settings(_common.reading, _common.knowledge)
 def command(
     sides: tuple[str, ...],
     first: tuple[str, ...],
     second: tuple[str, ...],
-    format: str | None,
+    form: str | None,
     output: str | None,
     threshold: float | None,
     noise: float,
     margin: float | None,
     settings: Settings,
 ) -> int:
-    """Compare captures before and after a change: by duration, with every counter's movement explained.
+    """Compare captures before and after a change: durations, and the counters that explain them.
 
     \b
     triage compare before.csv after.csv
     triage compare --before old-*.csv --after new-*.csv --fail-on-regression 5%
 
-    Several captures of one side (also a,b,c or a folder) are repeats. From their spread comes the interval of each
-    difference and the verdict: faster, slower, same, or cannot tell, with the number of runs that would.
+    Several captures of one side (also a,b,c or a folder) are repeats. Their noise gives the interval of each difference
+    and the verdict: faster, slower, unchanged or inconclusive, with the number of runs needed.
     """
     from triage.commands._stderr import complain
     from triage.files import writing as out
     from triage.products.compare import compare_report, comparing
 
     before, after = _named(sides, first, second)
-    form = _common.implied(format, output, FORMATS)
-    doctor = settings.diagnostician()
+    form = _common.implied(form, output, FORMATS)
+    doctor = settings.diagnoser()
     old, new = (_side(texts, doctor, settings) for texts in (before, after))
     doc = comparing.compare(old, new, noise, threshold, margin, settings.full)
     with out.sink(output) as write:
         write(compare_report.render(doc, form, settings.full))
     # the terminal's report begins with the warnings
     warned = doc["warnings"] if output or form != "terminal" else []
-    for said in (*warned, compare_report.failed(doc), compare_report.open_questions(doc)):
-        if said:
-            complain(said)
+    for line in (*warned, compare_report.failed(doc), compare_report.open_questions(doc)):
+        if line:
+            complain(line)
     return 1 if doc["regressions"] else 0
 
 
 def _named(sides: Sequence[str], first: Sequence[str], second: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The captures of both sides, however they were named."""
+    """The captures of both sides, in either spelling; raises TriageError."""
     if first and second and not sides:
         return list(first), list(second)
     if len(sides) == 2 and not first and not second:
         return [sides[0]], [sides[1]]
-    raise TriageError(
-        f"{len(sides)} captures named without a side, {len(first)} with --before, {len(second)} with --after",
-        "write BEFORE AFTER, or --before FILE... --after FILE...",
+    got = (
+        f"{len(sides)}"
+        if not first and not second
+        else f"{len(first)} before, {len(second)} after, {len(sides)} neither"
     )
+    hint = "write: triage compare BEFORE AFTER, or --before FILE... --after FILE..."
+    raise TriageError(f"need one capture before and one after (got {got})", hint)
 
 
-def _side(texts: Sequence[str], doctor: Diagnostician, settings: Settings) -> Diagnosis:
+def _side(texts: Sequence[str], doctor: Diagnoser, settings: Settings) -> Diagnosis:
     from triage.products.batch import find
 
     paths: list[str] = []
     for text in texts:
-        # what exists is one capture, commas in its name or not
+        # an existing path is one capture, even with commas in its name
         given = [text] if text == "-" or os.path.exists(text) else [t for t in text.split(",") if t]
-        found = ["-"] if text == "-" else [c.path for c in find.gather([*map(_places.spelled, given)]).captures]
-        if not found:
-            raise TriageError(f"{text}: no captures in it", "name files, or a folder of repeats")
-        paths += [p for p in found if p not in paths]
+        named = ["-"] if text == "-" else [c.path for c in find.gather([*map(_inputs.spelled, given)]).captures]
+        if not named:
+            raise TriageError(f"{text}: no captures found", "name files, or a folder of repeats")
+        paths += [p for p in named if p not in paths]
     return doctor.diagnose([settings.read(p) for p in paths])

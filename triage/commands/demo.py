@@ -1,4 +1,4 @@
-"""`triage demo`: a report without a capture of one's own."""
+"""`triage demo`: diagnose the bundled demo frame."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ FRAME = ("gpu-trace", "demo_frame")
 
 
 @click.command()
-@click.option("-o", "--output", type=_types.Place(), metavar="PATH", help="Write the page to a file.")
+@click.option("-o", "--output", type=_types.PathType(), metavar="PATH", help="Write to a file instead of stdout.")
 @click.option("--open", "show", is_flag=True, help="Open the page in the browser.")
 def command(output: str | None, show: bool) -> int:
-    """Diagnose the bundled demo frame, a synthetic one: here in the terminal, or with -o or --open as a page."""
-    from triage.document import assembling
+    """Diagnose the bundled, synthetic demo frame: in the terminal, or with --open or -o as a page."""
     from triage.files import writing
     from triage.files.bundled import share
+    from triage.findings import assembling
     from triage.products.settings import Settings
     from triage.rendering import formats
 
     capture = share("sample_captures").joinpath(*FRAME)
     settings = Settings()
-    diagnosis = settings.diagnostician().diagnose([settings.read(str(capture))])
+    diagnosis = settings.diagnoser().diagnose([settings.read(str(capture))])
     target = output or (_page() if show else None)
-    format = _common.implied(None, target) if output else "html" if show else "terminal"
-    bundle = assembling.bundle(diagnosis, ways=formats.shows_ways(format))
+    form = _common.implied(None, target) if output else "html" if show else "terminal"
+    bundle = assembling.bundle(diagnosis, ways=formats.shows_ways(form))
     with writing.sink(target) as write:
-        formats.render(bundle, format, write, **_common.window(target))
+        formats.render(bundle, form, write, **_common.window(target))
     if target:
         say(f"{target}")
     if show and target:
@@ -37,9 +37,9 @@ def command(output: str | None, show: bool) -> int:
         from pathlib import Path
 
         if not webbrowser.open(Path(target).resolve().as_uri()):
-            raise ReportError("no browser could be started", f"open {target}")
+            raise ReportError("no browser found", f"open {target}")
     elif not target:
-        say(f"\nThe capture: {capture}\nAs a page: triage demo --open")
+        say(f"\nCapture: {capture}\nAs a page: triage demo --open")
     return 0
 
 

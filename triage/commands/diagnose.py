@@ -1,7 +1,8 @@
-"""`triage diagnose`: the main verb."""
+"""`triage diagnose`: rank what to fix."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
@@ -9,118 +10,154 @@ from typing import TYPE_CHECKING
 import click
 
 from triage.commands import _common, _types
-from triage.ground.errors import TriageError
+from triage.commands._help import Command
+from triage.ground.errors import CaptureError, TriageError
 from triage.ground.limiters import LEVELS
 from triage.ground.phrasing import plural
 from triage.rendering import formats
 
 if TYPE_CHECKING:
+    from triage.diagnosis.diagnosis_result import Diagnosis
     from triage.document.bundle import Bundle, Entry
     from triage.products.settings import Settings
 
+OPINION_FORMATS = ("terminal", "json")
 
-@click.command()
+
+@click.command(cls=Command)
 @click.argument("files", type=_types.Captures(), callback=_types.flat, nargs=-1, required=True, metavar="FILE...")
 @click.option(
     "-f",
     "--format",
+    "form",
     type=_types.Report(),
     metavar="FORMAT",
-    help=f"{', '.join(formats.formats())}, or a path to a .j2 template; default terminal, or what -o ends in.",
+    help=f"{', '.join(formats.formats())}, or a path to a .j2 template; default: from the suffix of -o, else terminal.",
 )
+@click.option("-o", "--output", type=_types.PathType(), metavar="PATH", help="Write to a file instead of stdout.")
 @click.option(
-    "-o",
-    "--output",
-    type=_types.Place(),
-    metavar="PATH",
-    help="Write to a file instead of stdout; it appears whole or not at all.",
-)
-@click.option(
-    "--top", type=click.IntRange(0), metavar="N", help="Keep the N best findings and the workloads they concern."
+    "--top", type=_types.Whole(0), metavar="N", help="List only the top N findings and their markers or kernels."
 )
 @click.option(
     "--min-gain",
     type=_types.Share(),
     default=0.0,
     metavar="SHARE",
-    help="Least share of the frame a finding must give back, such as 2%.",
+    help="Minimum saving to list a finding, as a share of the frame (2%).",
 )
-@click.option("--full", is_flag=True, help="Everything, where a format is short by default.")
+@click.option("--full", is_flag=True, help="List everything, in formats that are short by default.")
+@click.option("--fail-on", type=_types.Choice(LEVELS), help="Exit with 1 if an item has this priority or a higher one.")
 @click.option(
-    "--fail-on",
-    type=click.Choice(LEVELS),
-    help="Exit with 1 when a finding reaches this level.",
+    "--opinions",
+    is_flag=True,
+    help="Compare the profiler's rule results (Nsight Compute) with triage's instead; as terminal or json.",
 )
 @_common.settings(_common.reading, _common.knowledge)
 def command(
-    files: tuple[str, ...], format: str | None, output: str | None, fail_on: str | None, settings: Settings
+    files: tuple[str, ...],
+    form: str | None,
+    output: str | None,
+    fail_on: str | None,
+    opinions: bool,
+    settings: Settings,
 ) -> int:
-    """Rank what to fix in profiler exports, with the evidence and what it would give back.
+    """Rank what to fix in captures, with the evidence and the time each fix saves.
 
-    FILE is a CSV or text export of any known profiler, a folder that is one export, a .gz of these, a pattern, or - for
+    FILE is an export of any known profiler (CSV or text; .gz too), a folder that is one export, a pattern, or - for
     stdin. `-o report.html` writes the page.
+
+    With --opinions: per kernel, the profiler's rule and triage's root cause, both estimates, and why they differ.
+    --min-gain: largest estimate that does not count; --full lists all kernels.
     """
     from triage.commands._progress import progress
     from triage.commands._stderr import complain
-    from triage.document import assembling
-    from triage.files import writing as out
+    from triage.files import writing
+    from triage.findings import assembling
     from triage.products import accepted
     from triage.reading import join
 
-    form = _common.implied(format, output)
-    captures, bad = [], 0
-    with progress() as at:
-        with ThreadPoolExecutor(1) as pool:  # rules are compiled beside the parser, files hashed beside the inference
-            compiling = pool.submit(settings.diagnostician)
+    form = _common.implied(form, output)
+    if opinions and fail_on:
+        raise TriageError("--fail-on: not an option of --opinions", "remove one of them")
+    if opinions and form not in OPINION_FORMATS:
+        raise TriageError(f"--format {form!r}: choose terminal or json with --opinions")
+    captures, skipped = [], 0
+    with progress() as shown:
+        with ThreadPoolExecutor(1) as pool:  # compile rules during reading, hash files during inference
+            compiling = pool.submit(settings.diagnoser)
             for path in files:
-                at.say(f"reading {path}")
+                shown.step = f"reading {path}"
                 try:
+                    _refuse_many(path, settings)
                     captures.append(settings.read(path))
                     pool.submit(getattr, captures[-1], "sha256")
                 except TriageError as e:
                     complain(str(e))
-                    bad += 1
+                    skipped += 1
             doctor = compiling.result()
             if not captures:
                 return 2
+            if skipped:
+                complain(f"note: {skipped} of {len(files)} files skipped")
             if len(captures) > 1:
                 from triage.reading import duplicate_captures
 
                 captures = duplicate_captures.distinct(captures)
             captures = join.joined(captures, settings.marker)
-            at.say(f"judging {plural(sum(map(len, captures)), 'workload')}")
+            shown.step = f"diagnosing {plural(sum(map(len, captures)), 'workload')}"
             diagnosis = doctor.diagnose(captures, top=settings.top, min_gain=settings.min_gain)
-        at.say("looking up the evidence")
+        if opinions:
+            _opinions(diagnosis, form, output, settings)
+            return 2 if skipped else 0
+        shown.step = "looking up the evidence"
         bundle = accepted.apply(assembling.bundle(diagnosis, ways=formats.shows_ways(form)), settings.accepted)
         if output not in (None, "-"):
-            at.say(f"writing {output}")
-            with out.sink(output) as write:
+            shown.step = f"writing {output}"
+            with writing.sink(output) as write:
                 formats.render(bundle, form, write, full=settings.full, fail_on=fail_on or "")
     if doctor.workload.note:
         complain(f"note: {doctor.workload.note}")
     if output in (None, "-"):
         window = _common.window(output)
-        with out.sink(output, colours=window["color"]) as write:
+        with writing.sink(output, colours=window["color"]) as write:
             formats.render(bundle, form, write, full=settings.full, fail_on=fail_on or "", **window)
     failed = [*_reached(accepted.standing(bundle.todo), fail_on), *_over(bundle, settings.budgets)]
     if fail_on and failed:
         complain(f"failed on {fail_on}: {failed[0]}" + (f"; and {len(failed) - 1} more" if len(failed) > 1 else ""))
     elif failed:
         complain(f"note: {'; '.join(failed)}")
-    # a file that could not be read outweighs any finding: the answer is not whole
-    if bad:
+    # a skipped file outweighs any finding: the result is incomplete
+    if skipped:
         return 2
     return 1 if fail_on and failed else 0
 
 
+def _refuse_many(path: str, settings: Settings) -> None:
+    """Raise CaptureError for a folder of several captures, of which a reader would take one."""
+    from triage.products.batch import find
+
+    if os.path.isdir(path) and not settings.dialect and (count := len(find.gather([path]).captures)) > 1:
+        raise CaptureError(f"{path}: folder with {count} captures", f"use: triage batch {path} -o OUT")
+
+
+def _opinions(diagnosis: Diagnosis, form: str, output: str | None, settings: Settings) -> None:
+    """Write the comparison with the profiler's rule results."""
+    from triage.files import writing
+    from triage.products import agreement
+
+    launches = agreement.agreement(diagnosis, settings.min_gain or agreement.MIN_ESTIMATE)
+    with writing.sink(output) as write:
+        write(agreement.as_json(launches) if form == "json" else agreement.text(launches, settings.full))
+
+
 def _reached(todo: Sequence[Entry], fail_on: str | None) -> list[str]:
-    """Items of the to-do list at the level asked for or above, in words."""
+    """To-do items of this priority or a higher one, a line each."""
     from triage.rendering import phrases
     from triage.rendering.escape import short
 
     least = LEVELS.index(fail_on) if fail_on else len(LEVELS)
     return [
-        f"{i['title']} ({i['level']}"
+        f"{i['title']} ({i['level']} priority"
         + (f", {phrases.time(i['saved_ns'])}" if i["saved_ns"] else "")
         + f"): {', '.join(short(n, 40) for n in i['names'][:3])}"
         + (f" and {i['workload_count'] - 3} more" if i["workload_count"] > 3 else "")
@@ -130,7 +167,7 @@ def _reached(todo: Sequence[Entry], fail_on: str | None) -> list[str]:
 
 
 def _over(bundle: Bundle, budgets: Sequence[tuple[str, float]]) -> list[str]:
-    """Markers and passes over their budget, in words."""
+    """Markers and passes over their budget, a line each."""
     from triage.products.settings import matches
     from triage.rendering import phrases
 

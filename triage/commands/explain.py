@@ -1,38 +1,39 @@
-"""`triage explain`: what a rule, metric or term means; with --on FILE: why a rule speaks there, or what speaks of a marker."""
+"""`triage explain`: a rule, cause, metric or term; with --on FILE: a rule or marker with the values of a capture."""
 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
-from triage.commands import _common, _known, _types
+from triage.commands import _common, _completion, _types
+from triage.commands._help import Command
 from triage.ground.errors import TriageError
+from triage.ground.phrasing import did_you_mean
 
 if TYPE_CHECKING:
     from triage.capture.capture import Capture
     from triage.products.settings import Settings
+    from triage.rulebook.cause import Cause
     from triage.rulebook.packs import Rulebook
 
 
-@click.command()
-@click.argument("name", type=_types.Text(_known.names), metavar="RULE|CAUSE|METRIC|TERM|MARKER")
+@click.command(cls=Command)
+@click.argument("name", type=_types.Text(_completion.names), metavar="RULE|CAUSE|METRIC|TERM|MARKER")
 @click.option(
-    "--on",
-    type=_types.Capture(),
-    metavar="FILE",
-    help="Show each condition of the rule with its value on this export's longest workloads, or all that is known of a marker.",
+    "--on", type=_types.Capture(), metavar="FILE", help="Explain a rule or a marker with the values of this capture."
 )
 @_common.settings(_common.reading, _common.knowledge)
 def command(name: str, on: str | None, settings: Settings) -> int:
-    """Explain a rule (id or name), a cause, a metric id or a word of the reports.
+    """Explain a rule (id or name), a cause (id or title), a metric or a term of the reports.
 
-    With --on FILE and a rule: its conditions one by one, with the values of the five workloads that take the most time;
-    --marker GLOB chooses others. With --on FILE and a marker or kernel (its name, path, pattern or id): what leads it, every
-    rule that speaks of it with its cells, those that nearly do, and those that lack a counter. `guide` stands for NVIDIA's Compute Triage Guide: its checks, answered for these workloads.
+    With --on FILE and a rule: its conditions, with the values of the five longest workloads; --marker GLOB selects
+    others. With --on FILE and a marker or kernel (name, path, pattern or id): its root cause, findings with source
+    cells, near misses, and rules with missing counters. `guide`: the checks of NVIDIA's Compute Triage Guide.
     """
     from triage.files import writing
 
@@ -42,9 +43,9 @@ def command(name: str, on: str | None, settings: Settings) -> int:
     with writing.sink(None) as write:
         if name.lower() == "guide":
             from triage.commands import _guide
-            from triage.diagnosis.diagnosing import Diagnostician
+            from triage.diagnosis.diagnosing import Diagnoser
 
-            doctor = Diagnostician(book, settings.method, settings.engine)
+            doctor = Diagnoser(book, settings.method, settings.engine)
             write(_guide.way(settings.read(on), doctor) if on else _guide.listing(book))
         elif on:
             write(text_on(name, settings.read(on), on, settings, book))
@@ -54,69 +55,78 @@ def command(name: str, on: str | None, settings: Settings) -> int:
 
 
 def text_on(name: str, capture: Capture, path: str, settings: Settings, book: Rulebook) -> str:
-    """Why a rule speaks on a capture, or what is known of a marker there, as text; raises TriageError for neither."""
+    """A rule or a marker with the values of a capture, as text; raises TriageError for other names."""
     from triage import schema
-    from triage.commands import _marker, _why
-    from triage.diagnosis.diagnosing import Diagnostician
+    from triage.commands import _explain_marker, _explain_rule
+    from triage.diagnosis.diagnosing import Diagnoser
     from triage.ground import glossary
 
-    doctor = Diagnostician(book, settings.method, settings.engine)
+    doctor = Diagnoser(book, settings.method, settings.engine)
     if rule := book.find(name):
-        return _why.why(rule, capture, doctor, settings.method)
-    rows = _marker.find(name, capture)
-    if not len(rows):
-        known = schema.known(name) or glossary.find(name) or name.lower() in book.causes
-        raise TriageError(
-            f"no rule and no marker of {path} is called {name!r}"
-            + (", which is a word: ask without a capture" if known else ""),
-            _close(name, capture.names) or "see: triage list rules, or triage facts FILE",
-        )
-    return _marker.about(rows, capture, doctor)
+        return _explain_rule.explain_rule(rule, capture, doctor, settings.method)
+    rows = _explain_marker.find(name, capture)
+    if len(rows):
+        return _explain_marker.explain_workloads(rows, capture, doctor)
+    if cause := _cause(name, book):
+        rules = ", ".join(r.id for r in book.rules if r.cause == cause.id)
+        raise TriageError(f"{name!r}: a cause, not a rule or marker of {path}", f"remove --on, or name a rule: {rules}")
+    if schema.known(name) or glossary.find(name):
+        raise TriageError(f"{name!r}: a term, not a rule or marker of {path}", "remove --on")
+    hint = did_you_mean(_similar(name, capture.names), f"see: triage list rules, or triage facts {path}")
+    raise TriageError(f"unknown rule or marker {name!r} in {path}", hint)
 
 
 def text_of(name: str, book: Rulebook) -> str:
-    """What a rule, cause, metric, concept or term means, as text; raises TriageError with the likely one."""
+    """The meaning of a rule, cause, metric, derived fact or term, as text; raises TriageError with similar names."""
     from triage import schema
     from triage.commands import _describe
     from triage.ground import glossary
 
-    rule = book.find(name)
-    if rule is not None or name.lower() in book.causes:
-        # a rule and the cause it speaks for may share a name: both are explained
+    rule, cause = book.find(name), _cause(name, book)
+    if rule or cause:
+        # a rule and its cause may share a name: both are explained
         texts = [_describe.rule_text(rule, book)] if rule else []
-        if name.lower() in book.causes:
-            texts.append(_describe.cause_text(book.causes[name.lower()], book))
-        return "\n".join(texts)
+        return "\n".join([*texts, *([_describe.cause_text(cause, book)] if cause else [])])
     if schema.known(name.lower()):
         return _describe.metric_text(name.lower(), book)
-    # a word that is both, such as `occupancy`, is explained as the term
+    # a name of both, such as `occupancy`, is explained as the term
     if metric := schema.by_alias().get(schema.normal(name)) if glossary.find(name) is None else None:
         return _describe.metric_text(metric, book)
-    if concept := [r for r in book.rules if name.lower() in r.concludes]:
-        return "\n".join(_describe.rule_text(r, book) for r in concept)
+    if makers := [r for r in book.rules if name.lower() in r.concludes]:
+        return "\n".join(_describe.rule_text(r, book) for r in makers)
     if entry := glossary.find(name):
         return _describe.term_text(entry)
-    raise TriageError(f"no rule, cause, metric or term is called {name!r}", _hint(name, book))
+    raise TriageError(
+        f"unknown rule, cause, metric or term {name!r}",
+        did_you_mean(_known(name, book), "see: triage list rules (or causes, metrics, terms)"),
+    )
 
 
-def _close(name: str, names: Iterable[object]) -> str:
-    """Markers that are called nearly so."""
+def _cause(name: str, book: Rulebook) -> Cause | None:
+    """The cause of this id or title, in any letter case."""
+    want = name.lower()
+    return next((c for c in book.causes.values() if want in (c.id, c.title.lower())), None)
+
+
+def _similar(name: str, names: Iterable[object]) -> list[str]:
+    """Names of markers close to this one."""
     known = {str(n).lower(): str(n) for n in names}
-    found = difflib.get_close_matches(name.lower().rpartition("/")[2], list(known)[:20_000], 2, 0.6)
-    return "did you mean " + ", ".join(repr(known[n]) for n in found) + "?" if found else ""
+    return [known[n] for n in difflib.get_close_matches(name.lower().rpartition("/")[2], list(known)[:20_000], 2, 0.6)]
 
 
-def _hint(name: str, book: Rulebook) -> str:
+def _known(name: str, book: Rulebook) -> list[str]:
+    """Rules, causes, metrics and terms close to this name; a rule id with missing zeros first and alone."""
     from triage import schema
     from triage.ground import glossary
 
-    words = [w for r in book.rules for w in (r.id, r.name)] + [c for r in book.rules for c in r.concludes]
-    words += book.causes
+    short = _without_zeros(name)
+    if padded := [r.id for r in book.rules if _without_zeros(r.id) == short]:
+        return padded
+    words = [w for r in book.rules for w in (r.id, r.name, *r.concludes)] + [*book.causes]
     spelled = {w.lower(): w for w in words}
     close = [spelled[w] for w in difflib.get_close_matches(name.lower(), list(spelled), 2, 0.6)]
-    close += schema.close(name)[:2] + glossary.close(name)[:2]
-    return (
-        "did you mean " + ", ".join(repr(c) for c in dict.fromkeys(close)) + "?"
-        if close
-        else "see: triage list rules|causes|metrics|terms"
-    )
+    return close + schema.close(name)[:2] + glossary.close(name)[:2]
+
+
+def _without_zeros(rule_id: str) -> str:
+    return re.sub(r"0+(?=\d)", "", rule_id.upper())

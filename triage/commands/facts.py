@@ -1,4 +1,4 @@
-"""`triage facts`: what was read from an export, with units and origins - and what was not understood."""
+"""`triage facts`: the values read from a capture, with units and source cells, and the unmapped columns."""
 
 from __future__ import annotations
 
@@ -8,27 +8,33 @@ from typing import TYPE_CHECKING
 import click
 
 from triage.commands import _common, _types
+from triage.commands._help import Command
 from triage.ground.errors import UnknownDialect
 
 if TYPE_CHECKING:
     from triage.products.settings import Settings
 
+MAX_LISTED = 20  # markers or kernels in the table, without --all
 
-@click.command()
-@click.argument("file", type=_types.Capture())
+
+@click.command(cls=Command)
+@click.argument("file", type=_types.Capture(), metavar="FILE")
 @click.option("--metric", default="*", metavar="GLOB", help="Only metrics whose id matches.")
 @click.option(
     "-f",
     "--format",
-    type=click.Choice(["table", "csv", "json"]),
+    "form",
+    type=_types.Choice(["table", "csv", "json"]),
     default="table",
     show_default=True,
     help="Output format.",
 )
-@click.option("--all", "everything", is_flag=True, help="Every workload; the table shows twenty otherwise.")
+@click.option(
+    "--all", "everything", is_flag=True, help=f"List all markers or kernels; default: {MAX_LISTED} in the table."
+)
 @_common.settings(_common.reading)
-def command(file: str, metric: str, format: str, everything: bool, settings: Settings) -> int:
-    """Show what was read from an export: dialect and why, every value with unit, line, column and text as exported."""
+def command(file: str, metric: str, form: str, everything: bool, settings: Settings) -> int:
+    """Show the values read from a capture: format, each value with unit, line, column and original text."""
     from triage.commands import _factsheet
     from triage.files import plain_json, writing
 
@@ -36,15 +42,15 @@ def command(file: str, metric: str, format: str, everything: bool, settings: Set
         capture = settings.read(file)
     except UnknownDialect:
         with writing.sink(None) as write:
-            # the error alone would leave people without the columns they could map
+            # the columns that could be mapped, before the error
             write(_factsheet.unknown(file))
         raise
     wanted = [m for m in capture.facts if fnmatch.fnmatchcase(m, metric)]
     with writing.sink(None) as write:
-        if format == "json":
+        if form == "json":
             write(plain_json.dumps(_factsheet.as_json(capture, wanted), indent=1) + "\n")
-        elif format == "csv":
+        elif form == "csv":
             _factsheet.write_csv(capture, wanted, write)
         else:
-            write(_factsheet.table(capture, wanted, None if everything else 20))
+            write(_factsheet.table(capture, wanted, None if everything else MAX_LISTED))
     return 0

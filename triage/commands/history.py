@@ -1,4 +1,4 @@
-"""`triage history`: runs of many builds, their trend, and a gate."""
+"""`triage history`: runs of many builds, their trend, a gate, and its comment on a pull request."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from triage.commands import _common, _types
+from triage.commands import _comment, _common, _types
+from triage.commands._help import Group
 from triage.commands._stdout import say
 from triage.ground.errors import TriageError
 
@@ -17,56 +18,67 @@ if TYPE_CHECKING:
     from triage.products.history.store import Build
     from triage.products.settings import Settings
 
-DEFAULT = "triage-history.sqlite"
+DEFAULT_FILE = "triage-history.sqlite"
 
-place = click.option(
-    "--history", type=_types.Place(), default=DEFAULT, show_default=True, metavar="FILE", help="The history."
+file_option = click.option(
+    "--history", type=_types.PathType(), default=DEFAULT_FILE, show_default=True, metavar="FILE", help="History file."
 )
-which = _common.stack(
-    place,
+builds_options = _common.stack(
+    file_option,
     click.option("--branch", default="", metavar="NAME", help="Only builds of this branch."),
-    click.option("--scope", default=None, metavar="NAME", help="Only this scope; default that of the newest build."),
-    click.option("--device-name", "device", default=None, metavar="NAME", help="Only this GPU; default the newest's."),
+    click.option("--scope", default=None, metavar="NAME", help="Only this scope; default: that of the latest build."),
+    click.option(
+        "--device-name",
+        "device",
+        default=None,
+        metavar="NAME",
+        help="Only this GPU; default: that of the latest build.",
+    ),
 )
+format_help = "Report format; default: from the suffix of -o, else terminal."
 
 
-@click.group()
+@click.group(cls=Group)
 def command() -> None:
-    """Keep the runs of every build in one file; show trends, and fail when a build made something slower.
+    """Track the runs of every build in one file: trends, and a gate that fails on regressions.
 
     \b
-    triage history add run1.csv run2.csv run3.csv     # after each build; commit and branch are git's or your CI's
-    triage history gate                               # exit 1 and one line that names the build
+    triage history add run1.csv run2.csv run3.csv     # after each build; commit and branch from git or CI
+    triage history gate                               # exit 1 and the build that became slower
     triage history show Lighting
+    triage history comment gate.md --post github --project OWNER/REPO --number 7
     """
+
+
+command.add_command(_comment.command)
 
 
 @command.command("add")
 @click.argument("files", type=_types.Captures(), callback=_types.flat, nargs=-1, required=True, metavar="FILE...")
-@place
-@click.option("--commit", default="", metavar="ID", help="The build; default what CI or git say.")
-@click.option("--branch", default="", metavar="NAME", help="Its branch; default what CI or git say, else main.")
+@file_option
+@click.option("--commit", default="", metavar="ID", help="Build; default: from CI or git.")
+@click.option("--branch", default="", metavar="NAME", help="Branch; default: from CI or git, else main.")
+@click.option("--scope", default="", metavar="NAME", help="Application or scene; default: root marker of the capture.")
 @click.option(
-    "--scope", default="", metavar="NAME", help="What was captured, such as the game's name; default its root marker."
+    "--at", type=_types.When(), metavar="TIME", help="Date of the build; default: date of the commit, or now."
 )
-@click.option("--at", type=_types.When(), metavar="TIME", help="When it was made; default the commit's date, or now.")
-@click.option("--label", default="", metavar="NAME", help="A name for the build, such as a release.")
+@click.option("--label", default="", metavar="NAME", help="Name of the build, such as a release.")
 @_common.settings(_common.reading, _common.knowledge)
 def add(
     files: tuple[str, ...], history: str, commit: str, branch: str, at: int | None, label: str,
     settings: Settings,
 ) -> int:  # fmt: skip
-    """Diagnose captures and keep them as runs of one build. FILE is one run; the same file twice is one run."""
+    """Diagnose captures and add them as runs of one build. Each FILE is one run; the same file twice is one run."""
     from triage.commands._stderr import complain
-    from triage.document import assembling
+    from triage.findings import assembling
     from triage.findings.identity import scope as scope_of
     from triage.products.history import origin, store
     from triage.products.history.record import Key, record
 
     now = int(time.time())
     build = origin.of(commit, branch, os.environ, at, now)
-    doctor = settings.diagnostician()
-    bad = 0
+    doctor = settings.diagnoser()
+    skipped = 0
     with store.opened(history, create=True) as db:
         for path in files:
             try:
@@ -75,31 +87,31 @@ def add(
                 run = record(d, assembling.bundle(d, ways=False))
             except TriageError as e:
                 complain(str(e))
-                bad += 1
+                skipped += 1
                 continue
             device = capture.device.name if capture.device else capture.table.device or ""
             key = Key(build.branch, build.revision, settings.scope or scope_of(capture), device)
             added = store.add(db, key, build.at, run, now, label)
-            say(f"{build.revision[:12]}  {path}  {'added' if added else 'there already'}")
-    return 2 if bad else 0
+            say(f"{build.revision[:12]}  {path}  {'added' if added else 'already in the history'}")
+    return 2 if skipped else 0
 
 
 @command.command("list")
-@which
-def list_(history: str, branch: str, scope: str | None, device: str | None) -> int:
+@builds_options
+def list_builds(history: str, branch: str, scope: str | None, device: str | None) -> int:
     """List builds, oldest first: date, branch, runs, frame time."""
     import numpy as np
 
     from triage.ground.phrasing import plural
     from triage.products.history import store
     from triage.products.history.history_report import date
-    from triage.rendering.phrases import time as shown
+    from triage.rendering.phrases import time as duration
 
     with store.opened(history) as db:
         frames: dict[int, Any] = dict(db.rows("SELECT id, frame_ns FROM run", (int, float)))
         for b in store.builds(db, branch=branch, scope=scope, device=device):
-            known = [frames[r] for r in b.runs if frames[r]]
-            ns = shown(float(np.median(known))) if known else "–"
+            times = [frames[r] for r in b.runs if frames[r]]
+            ns = duration(float(np.median(times))) if times else "–"
             key = b.key
             names = f"  ({', '.join(b.labels)})" if b.labels else ""
             where = "  ".join(x for x in (key.scope, key.device) if x)
@@ -110,7 +122,7 @@ def list_(history: str, branch: str, scope: str | None, device: str | None) -> i
 
 
 def _builds(db: object, branch: str, scope: str | None, device: str | None) -> tuple[list[Build], Build]:
-    """(builds of one scope and device, the newest of them on the branch)."""
+    """(builds of one scope and device, the latest of them on the branch)."""
     from triage.products.history import store
     from triage.products.history.gate import choose
 
@@ -122,21 +134,18 @@ def _builds(db: object, branch: str, scope: str | None, device: str | None) -> t
 
 @command.command("show")
 @click.argument("what", default="", metavar="[MARKER|CAUSE]")
-@which
+@builds_options
+@click.option("-f", "--format", "form", type=_types.Choice(["terminal", "html", "json"]), help=format_help)
+@click.option("-o", "--output", type=_types.PathType(), metavar="PATH", help="Write to a file instead of stdout.")
 @click.option(
-    "-f", "--format", type=click.Choice(["terminal", "html", "json"]),
-    help="Report format; default terminal, or what -o ends in.",
-)  # fmt: skip
-@click.option("-o", "--output", type=_types.Place(), metavar="PATH", help="Write to a file instead of stdout.")
-@click.option(
-    "--last", type=click.IntRange(1), default=365, show_default=True, metavar="N", help="Newest builds shown."
+    "--last", type=_types.Whole(1), default=365, show_default=True, metavar="N", help="Show only the latest N builds."
 )
-@click.option("--full", is_flag=True, help="Every step.")
+@click.option("--full", is_flag=True, help="List all changes.")
 def show(
-    what: str, history: str, branch: str, scope: str | None, device: str | None, format: str | None, output: str | None,
+    what: str, history: str, branch: str, scope: str | None, device: str | None, form: str | None, output: str | None,
     last: int, full: bool,
 ) -> int:  # fmt: skip
-    """Draw the trend of the frame, of markers (a glob: their sum) or of a cause, with the builds that moved it."""
+    """Show the trend of the frame, of markers (a glob: their sum) or of a cause, with the builds that changed it."""
     from triage.files import writing as out
     from triage.products.history import history_report, store, trend_series
 
@@ -145,49 +154,47 @@ def show(
         order = [b for b in alike if b.key.branch == newest.key.branch][-last:]
         doc = trend_series.trend_of(db, order, what)
     with out.sink(output) as write:
-        write(history_report.trend(doc, _common.implied(format, output, ("terminal", "html", "json")), full))
+        write(history_report.trend(doc, _common.implied(form, output, ("terminal", "html", "json")), full))
     return 0
 
 
 @command.command("gate")
-@which
-@click.option("--build", default="", metavar="ID", help="The build to judge; default the newest.")
-@click.option("--against", default="", metavar="BRANCH", help="The builds of this branch are the baseline.")
-@click.option(
-    "--baseline", default="", metavar="ID", help="Compare with this build, a commit or a label; default rolling."
-)
+@builds_options
+@click.option("--build", default="", metavar="ID", help="Build to check; default: the latest.")
+@click.option("--against", default="", metavar="BRANCH", help="Baseline: the builds of this branch.")
+@click.option("--baseline", default="", metavar="ID", help="Baseline: this build (commit or label).")
 @click.option(
     "--fail-on-regression", "threshold", type=_types.Share(), default=0.0, metavar="SHARE",
-    help="Least slow-down that fails; default any that is more than noise (and 1%).",
+    help="Minimum slow-down to fail; default: any above noise.",
 )  # fmt: skip
 @click.option(
-    "-f", "--format", type=click.Choice(["terminal", "markdown", "json", "junit"]), default="terminal",
+    "-f", "--format", "form", type=_types.Choice(["terminal", "markdown", "json", "junit"]), default="terminal",
     show_default=True, help="Report format.",
 )  # fmt: skip
-@click.option("-o", "--output", type=_types.Place(), metavar="PATH", help="Write to a file instead of stdout.")
-@click.option("--full", is_flag=True, help="Every marker that moved.")
+@click.option("-o", "--output", type=_types.PathType(), metavar="PATH", help="Write to a file instead of stdout.")
+@click.option("--full", is_flag=True, help="List all changed markers.")
 def gate(
     history: str, branch: str, scope: str | None, device: str | None, build: str, against: str, baseline: str,
-    threshold: float, format: str, output: str | None, full: bool,
+    threshold: float, form: str, output: str | None, full: bool,
 ) -> int:  # fmt: skip
-    """Exit with 1 when a marker or the frame became slower, and name the build and the cause.
+    """Exit with 1 if a marker or the frame became slower; print the build and the cause.
 
-    The baseline is what the builds before tell (rolling), of this branch or of --against; or one build (--baseline).
+    Baseline: the preceding builds of this branch, or of --against, or one build (--baseline).
     """
     from triage.commands._stderr import complain
     from triage.files import writing as out
     from triage.products import project
     from triage.products.history import history_report, store
     from triage.products.history.gate import choose
-    from triage.products.history.gate import gate as judge
+    from triage.products.history.gate import gate as check
 
     with store.opened(history) as db:
         alike, newest = _builds(db, branch, scope, device)
-        judged = choose([b for b in alike if not branch or b.key.branch == branch], build) if build else newest
+        checked = choose([b for b in alike if not branch or b.key.branch == branch], build) if build else newest
         budgets = dict(project.load(datetime.now(UTC).date()).budgets)
-        doc = judge(db, alike, judged, against=against, baseline=baseline, threshold=threshold, budgets=budgets)
+        doc = check(db, alike, checked, against=against, baseline=baseline, threshold=threshold, budgets=budgets)
     with out.sink(output) as write:
-        write(history_report.gate(doc, format, full))
+        write(history_report.gate(doc, form, full))
     if not doc["failed"]:
         return 0
     more = len(doc["failed"]) - 1

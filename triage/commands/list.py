@@ -1,4 +1,4 @@
-"""`triage list`: what there is."""
+"""`triage list`: the rules, causes, metrics, dialects, formats, devices and terms."""
 
 from __future__ import annotations
 
@@ -11,39 +11,51 @@ from triage.commands import _types
 Rows = list[dict[str, object]]
 
 
+KINDS = ("rules", "causes", "metrics", "dialects", "formats", "devices", "terms")
+
+
 @click.command("list")
-@click.argument("what", type=click.Choice(["rules", "causes", "metrics", "dialects", "formats", "devices", "terms"]))
+@click.argument("kind", type=_types.Choice(KINDS, noun="list"))
 @click.option(
-    "-f", "--format", type=click.Choice(["table", "json"]), default="table", show_default=True, help="Output format."
+    "-f",
+    "--format",
+    "form",
+    type=_types.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="Output format.",
 )
 @click.option(
-    "--rules", type=_types.Place("dir"), multiple=True, metavar="DIR", help="Further rule files (repeatable)."
+    "--rules",
+    type=_types.PathType("dir"),
+    multiple=True,
+    metavar="PATH",
+    help="Add rule files: a file or a folder (repeatable).",
 )
 @click.option(
     "--dialects",
     "folders",
-    type=_types.Place("dir"),
+    type=_types.PathType("dir"),
     multiple=True,
     metavar="DIR",
-    help="Further dialect modules; their code runs (repeatable).",
+    help="Add input formats: a folder of modules, whose code is run (repeatable).",
 )
-def command(what: str, format: str, rules: tuple[str, ...], folders: tuple[str, ...]) -> int:
-    """List rules, causes, metrics, dialects (what can be read), report formats, devices or terms."""
+def command(kind: str, form: str, rules: tuple[str, ...], folders: tuple[str, ...]) -> int:
+    """List rules, causes, metrics, dialects (input formats), report formats, devices or terms."""
     from triage.files import plain_json, writing
 
-    rows = _rules(rules) if what == "rules" else _dialects(folders) if what == "dialects" else LISTS[what]()
+    rows = _rules(rules) if kind == "rules" else _dialects(folders) if kind == "dialects" else LISTS[kind]()
     with writing.sink(None) as write:
-        write(plain_json.dumps(rows, indent=1) + "\n" if format == "json" else table(rows))
+        write(plain_json.dumps(rows, indent=1) + "\n" if form == "json" else table(rows))
     return 0
 
 
 def table(rows: Rows) -> str:
-    """Aligned columns; the last one is left as long as it is."""
+    """Aligned columns; the last one is not padded."""
     if not rows:
         return ""
-    heads = [h for h in rows[0] if not isinstance(rows[0][h], dict)]  # what is nested is for JSON
+    heads = [h for h in rows[0] if not isinstance(rows[0][h], dict)]  # nested values are for JSON alone
     cells = [heads, *([_text(r[h]) for h in heads] for r in rows)]
-    # not the last column: a long title would push nothing but blanks
     widths = [max(len(c[i]) for c in cells) for i in range(len(heads) - 1)]
     return "".join(
         "  ".join([*(c.ljust(w) for c, w in zip(line, widths, strict=False)), line[-1]]).rstrip() + "\n"
@@ -63,16 +75,16 @@ def _rules(folders: tuple[str, ...]) -> Rows:
     from pathlib import Path
 
     from triage.rulebook import packs
-    from triage.rulebook.applies import said
+    from triage.rulebook.applies import describe
 
     return [
         {
             "id": r.id,
             "name": r.name,
             "status": r.status,
-            "kind": "concept" if r.is_concept else r.scope,
+            "kind": "derived fact" if r.is_concept else r.scope,
             "cause": r.cause,
-            "applies": said(r.applies),
+            "applies": describe(r.applies),
             "title": r.title,
             "sources": {
                 v: [f"{c.text} <{c.url}>" if c.url else c.text for c in cites] for v, cites in r.sources.items()
@@ -126,8 +138,8 @@ def _devices() -> Rows:
             "arch": d.arch,
             "generation": d.generation,
             "SMs": d.sm_count,
-            "warps": d.max_warps_per_sm,
-            "warp": d.warp_size,
+            "warps/SM": d.max_warps_per_sm,
+            "warp size": d.warp_size,
             "GB/s": d.peaks.dram_bytes_per_s and round(d.peaks.dram_bytes_per_s / 1e9),
         }
         for d in (*devices.listing(), *devices.architectures())

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from triage.commands import _common, _types
+from triage.commands._help import Command
 from triage.ground.errors import TriageError
 
 if TYPE_CHECKING:
@@ -18,26 +19,26 @@ if TYPE_CHECKING:
 
 TOOLS = ("diagnose", "explain", "compare", "facts", "occupancy", "next_capture")
 ABOUT = (
-    "GPU performance triage: reads profiler exports and says what to fix first, with the milliseconds it would give back. "
-    "Start with diagnose; ask next_capture when much was not measured; after a change ask compare with repeats on both sides."
+    "GPU performance triage: reads profiler exports and ranks what to fix, with the time each fix saves. "
+    "Start with diagnose; call next_capture when much was not measured; after a change call compare with repeats on both sides."
 )
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("folders", type=_types.Captures("dir"), callback=_types.flat, nargs=-1, metavar="[FOLDER...]")
 @_common.settings(_common.knowledge)
 def command(folders: tuple[str, ...], settings: Settings) -> int:
     """Serve diagnose, explain, compare, facts, occupancy and next_capture to an agent, over stdin and stdout.
 
-    Only files below FOLDER (default: the current one) are read, links followed before that is judged; nothing is
-    written. docs/agents.md shows how agents and editors are told.
+    Reads files below FOLDER alone (default: the current one; links are resolved first) and writes nothing. Setup of
+    agents and editors: docs/agents.md.
     """
     try:
         from mcp.server import MCPServer
         from mcp.server.mcpserver.exceptions import ToolError
     except ImportError as e:
         raise TriageError(
-            "triage mcp needs the Model Context Protocol SDK", "pip install '.[mcp]' in a checkout"
+            "missing the Model Context Protocol SDK", "install it: pip install '.[mcp]' in a checkout"
         ) from e
     from triage import __version__
     from triage.commands._agent import Tools
@@ -45,23 +46,23 @@ def command(folders: tuple[str, ...], settings: Settings) -> int:
     real = [Path(os.path.realpath(f)) for f in folders or (".",)]
     for given, folder in zip(folders, real, strict=False):
         if not folder.is_dir():
-            raise TriageError(f"{given}: no such folder", "name folders that hold captures")
+            raise TriageError(f"{given}: no such folder", "check the path")
     tools = Tools(real, settings)
     server = MCPServer("triage", instructions=ABOUT, version=__version__, log_level="ERROR")
     for name in TOOLS:
-        server.tool(name)(_told(getattr(tools, name), ToolError))
+        server.tool(name)(_with_errors(getattr(tools, name), ToolError))
     server.run("stdio")
     return 0
 
 
-def _told(tool: Callable[..., Any], error: type[Exception]) -> Callable[..., Any]:
-    """The tool with our errors as its own: one line that says what, where and what next."""
+def _with_errors(tool: Callable[..., Any], error: type[Exception]) -> Callable[..., Any]:
+    """The tool, raising triage's errors as `error`, in one line."""
 
     @functools.wraps(tool)
-    def asked(*args: Any, **given: Any) -> Any:
+    def call(*args: Any, **given: Any) -> Any:
         try:
             return tool(*args, **given)
         except (TriageError, OSError) as e:
             raise error(str(e)) from None
 
-    return asked
+    return call

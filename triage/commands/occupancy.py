@@ -1,44 +1,50 @@
-"""`triage occupancy`: what limits a launch, what it wastes, and the smallest change that helps."""
+"""`triage occupancy`: the limits of a launch, what it leaves unused, and the smallest change that helps."""
 
 from __future__ import annotations
 
 import io
 import json
 import math
-import shutil
-import sys
 from typing import TYPE_CHECKING
 
 import click
 
-from triage.commands import _common, _known, _types
+from triage.commands import _common, _completion, _tile, _types
+from triage.commands._console import console, plain_table, text_of, write
+from triage.commands._help import Command
 from triage.ground.errors import TriageError
+from triage.ground.phrasing import either
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from triage.devices import Device
     from triage.occupancy import Model, Occupancy
     from triage.occupancy.clusters import Clusters
     from triage.occupancy.grid import Shape
     from triage.occupancy.occupancy_report import Report
 
+FORMATS = ("terminal", "markdown", "json", "html")
+WITH_TILE = {"tile", "border", "element", "arch", "form", "output"}  # parameters that --tile takes
 
-@click.command("occupancy")
+
+class _TileOption(click.Option):
+    section = "Tile options"
+
+
+@click.command("occupancy", cls=Command)
 @click.option(
     "--arch",
-    type=_types.Text(_known.architectures),
+    type=_types.Text(_completion.architectures),
     metavar="NAME",
     help="Architecture: sm_86, 8.6, gfx906, GCN ...",
 )
 @click.option(
     "--device",
-    type=_types.Text(_known.devices),
+    type=_types.Text(_completion.devices),
     metavar="NAME",
     help='Product instead of --arch: "GeForce RTX 3080".',
 )
-@click.option("--threads", type=_types.Extent(), required=True, metavar="N|XxYxZ", help="Threads per block or group.")
-@click.option("--regs", type=int, required=True, metavar="N", help="Registers (VGPR) per thread.")
+@click.option("--threads", type=_types.Extent(), metavar="N|XxYxZ", help="Threads per block or group (required).")
+@click.option("--regs", type=_types.Whole(), metavar="N", help="Registers (VGPRs) per thread (required).")
 @click.option(
     "--shared",
     type=_types.Memory(),
@@ -46,49 +52,93 @@ if TYPE_CHECKING:
     metavar="BYTES",
     help="Shared memory (LDS) per group: 32768 or 32K.",
 )
-@click.option("--sgpr", type=int, metavar="N", help="AMD: scalar registers per wave, VCC and the like included.")
-@click.option("--agpr", type=int, metavar="N", help="CDNA: accumulation registers per thread.")
-@click.option("--wave", type=click.Choice(["32", "64"]), help="RDNA: lanes of a wave.")
-@click.option("--mode", type=click.Choice(["cu", "wgp"]), help="RDNA: groups per CU or per WGP.")
-@click.option("--barriers", type=int, metavar="N", help="NVIDIA 9.0+: block barriers.")
-@click.option("--carveout", type=int, default=-1, metavar="PERCENT", help="NVIDIA 7.0+: preferred shared memory.")
-@click.option("--optin/--no-optin", default=True, help="NVIDIA 7.0+: kernel may use more than 48 KiB (default).")
-@click.option("--grid", type=_types.Extent(), metavar="N|XxYxZ", help="Groups launched: how they map onto the device.")
-@click.option("--cluster", type=int, metavar="N", help="NVIDIA 9.0+: groups per cluster, and how many clusters fit.")
-@click.option("--units", type=int, metavar="N", help="SMs (CUs) for --grid and --cluster where only --arch is given.")
-@click.option("--latency", type=float, metavar="CYCLES", help="Warps needed to hide this latency.")
-@click.option("--intensity", type=float, default=1.0, metavar="N", help="Instructions per one that waits (1).")
-@click.option("--issue-rate", type=float, metavar="N", help="Warp instructions per cycle and SM.")
+@click.option("--sgpr", type=_types.Whole(), metavar="N", help="AMD: scalar registers per wave, VCC included.")
+@click.option("--agpr", type=_types.Whole(), metavar="N", help="CDNA: accumulation registers per thread.")
+@click.option("--wave", type=_types.Choice(["32", "64"]), help="RDNA: lanes per wave.")
+@click.option("--mode", type=_types.Choice(["cu", "wgp"]), help="RDNA: groups per CU or per WGP.")
+@click.option("--barriers", type=_types.Whole(), metavar="N", help="NVIDIA 9.0+: block barriers.")
+@click.option(
+    "--carveout", type=_types.Whole(), default=-1, metavar="PERCENT", help="NVIDIA 7.0+: preferred shared memory."
+)
+@click.option("--optin/--no-optin", default=True, help="NVIDIA 7.0+: allow more than 48 KiB per block (default).")
+@click.option("--grid", type=_types.Extent(), metavar="N|XxYxZ", help="Groups in the launch: waves and tail effect.")
+@click.option(
+    "--cluster", type=_types.Whole(), metavar="N", help="NVIDIA 9.0+: groups per cluster; prints how many clusters fit."
+)
+@click.option("--units", type=_types.Whole(), metavar="N", help="SMs (CUs) for --grid and --cluster with --arch.")
+@click.option("--latency", type=_types.Real(), metavar="CYCLES", help="Latency to hide: prints the warps needed.")
+@click.option(
+    "--intensity",
+    type=_types.Real(),
+    default=1.0,
+    show_default=True,
+    metavar="N",
+    help="Instructions per waiting instruction.",
+)
+@click.option("--issue-rate", type=_types.Real(), metavar="N", help="Warp instructions per cycle and SM.")
 @click.option(
     "-f",
     "--format",
     "form",
-    type=click.Choice(["terminal", "markdown", "json", "html"]),
-    help="Report format; default terminal, or what -o ends in.",
+    type=_types.Choice(FORMATS),
+    help="Report format; default: from the suffix of -o, else terminal.",
 )
-@click.option("-o", "--output", type=_types.Place(), metavar="PATH", help="Write here, not to stdout.")
+@click.option("-o", "--output", type=_types.PathType(), metavar="PATH", help="Write to a file instead of stdout.")
+@click.option("--tile", cls=_TileOption, metavar="WxH[xD]", help="Halo overhead of a tile, instead of a launch.")
+@click.option(
+    "--border",
+    cls=_TileOption,
+    type=_types.Whole(),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Elements needed on every side.",
+)
+@click.option(
+    "--bytes",
+    "element",
+    cls=_TileOption,
+    type=_types.Whole(),
+    default=4,
+    show_default=True,
+    metavar="N",
+    help="Bytes per element.",
+)
+@click.pass_context
 def command(
-    arch: str | None, device: str | None, threads: Shape, regs: int, shared: int, sgpr: int | None,
-    agpr: int | None, wave: str | None, mode: str | None, barriers: int | None, carveout: int,
+    ctx: click.Context, arch: str | None, device: str | None, threads: Shape | None, regs: int | None, shared: int,
+    sgpr: int | None, agpr: int | None, wave: str | None, mode: str | None, barriers: int | None, carveout: int,
     optin: bool, grid: Shape | None, cluster: int | None, units: int | None, latency: float | None, intensity: float,
-    issue_rate: float | None, form: str | None, output: str | None,
+    issue_rate: float | None, form: str | None, output: str | None, tile: str | None, border: int, element: int,
 ) -> None:  # fmt: skip
-    """Theoretical occupancy of a launch: limiters, waste, nearest steps.
+    """Calculate the theoretical occupancy of a launch: limits, unused resources, nearest steps.
+
+    With --tile: loads, shared memory and thread groups of a tile with a border.
 
     \b
     triage occupancy --arch sm_86 --threads 256 --regs 80
     triage occupancy --arch gfx906 --threads 1024 --regs 40 --shared 32K
     triage occupancy --device "GeForce RTX 3080" --threads 16x16 --regs 40 --grid 1000
     triage occupancy --device H100 --threads 384 --regs 168 --shared 200K --cluster 4
+    triage occupancy --tile 16x16 --border 1
+    triage occupancy --tile 8x8x8 --border 1 --bytes 8 --arch gfx906
     """
     from triage.occupancy import launch_shape, occupancy
-    from triage.occupancy.occupancy_report import Report, latency_of
+    from triage.occupancy import occupancy_report as sheet
 
-    form = _common.implied(form, output, ("terminal", "markdown", "json", "html"))
-    found = _device(arch, device)
+    form = _common.implied(form, output, FORMATS if tile is None else _tile.FORMATS)
+    _check_options(ctx, tile, form)
+    if tile is not None:
+        write(_tile.report(tile, border, element, arch, form, output is not None), output)
+        return
+    if threads is None or regs is None:
+        raise TriageError(
+            f"missing option {'--threads' if threads is None else '--regs'}", "see: triage occupancy --help"
+        )
+    gpu = _device(arch, device)
     size = math.prod(threads)
     now = occupancy(
-        arch if arch and not device else found.arch,
+        arch if arch and not device else gpu.arch,
         threads=size,
         registers=regs,
         shared=shared,
@@ -103,73 +153,68 @@ def command(
     _check_range(now.model, size, regs, now.launch.shared, sgpr, barriers)
     shape = None
     if grid is not None:
-        count = units if units is not None else found.sm_count
+        count = units if units is not None else gpu.sm_count
         if count is None:
-            raise TriageError(f"--grid needs to know how many {now.unit}s there are", "give --device or --units")
+            raise TriageError(f"--grid: number of {now.unit}s unknown", "add --device or --units")
         if mode == "wgp" and units is None:
             count //= 2  # a WGP is two CUs
         shape = launch_shape(threads, grid, count, now.groups, now.model.wave_size, now.unit)
-    together = _clusters(now, found, cluster, units, grid) if cluster is not None else None
-    hidden = latency_of(now, latency, intensity, issue_rate) if latency is not None else None
-    write(_render(Report(now, found, shape, hidden, together), form, to_file=output is not None), output)
+    together = _clusters(now, gpu, cluster, units, grid) if cluster is not None else None
+    hidden = sheet.latency_of(now, latency, intensity, issue_rate) if latency is not None else None
+    write(_render(sheet.Report(now, gpu, shape, hidden, together), form, to_file=output is not None), output)
+
+
+def _check_options(ctx: click.Context, tile: str | None, form: str) -> None:
+    """Raise TriageError for options of a launch beside --tile, and for options of a tile without it."""
+    typed = {p.name: max(p.opts, key=len) for p in ctx.command.params if p.name and _typed(ctx, p.name)}
+    if tile is None:
+        if wrong := [option for name, option in typed.items() if name in ("border", "element")]:
+            raise TriageError(f"{wrong[0]}: option of --tile", "add --tile WxH")
+    elif wrong := [option for name, option in typed.items() if name not in WITH_TILE]:
+        raise TriageError(f"{wrong[0]}: not an option of --tile", "remove it, or --tile")
+    elif form not in _tile.FORMATS:
+        raise TriageError(f"--format {form!r}: choose {either(_tile.FORMATS)} with --tile")
+
+
+def _typed(ctx: click.Context, name: str) -> bool:
+    return ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
 
 
 def _clusters(now: Occupancy, device: Device, size: int, units: int | None, grid: Shape | None) -> Clusters:
-    """Clusters of this launch resident on the device; TriageError where the chip has none or its SMs are not known."""
+    """Clusters of this launch resident on the device; raises TriageError where the layout of SMs is unknown."""
     from triage.devices import cluster_layouts
     from triage.occupancy.clusters import resident
 
     layout = cluster_layouts().get(now.arch)
     if layout is None:
-        known = ", ".join(cluster_layouts())
-        raise TriageError(f"--cluster {size}: no layout of SMs is known of {now.arch}", f"known of {known}")
+        raise TriageError(
+            f"--cluster {size}: SM layout of {now.arch} unknown", f"known: {', '.join(cluster_layouts())}"
+        )
     sms = units if units is not None else device.sm_count
     if sms is None:
-        raise TriageError("--cluster needs to know how many SMs there are", "give --device or --units")
+        raise TriageError("--cluster: number of SMs unknown", "add --device or --units")
     if 2 * sms <= layout.gpcs * layout.sms_per_gpc and units is None:
-        raise TriageError(f"--cluster {size}: of chips smaller than {layout.chip} no layout of SMs is known")
+        raise TriageError(f"--cluster {size}: SM layout of chips smaller than {layout.chip} unknown", "add --units")
     if grid is not None and math.prod(grid) % size:
-        raise TriageError(f"--grid {math.prod(grid)}: a grid is a multiple of its cluster's {size} groups")
+        raise TriageError(f"--grid {math.prod(grid)}: expected a multiple of --cluster {size}")
     return resident(layout, size, sms, now.groups, now.waves_per_group, now.model.slots)
-
-
-def write(text: str, output: str | None) -> None:
-    """The report to stdout or to a file; raises ReportError when it cannot be written."""
-    from triage.files import writing
-
-    with writing.sink(output) as put:
-        put(text if text.endswith("\n") else text + "\n")
-
-
-def console(page: io.StringIO, to_file: bool) -> Console:
-    """A rich console that writes to memory: 80 columns, fewer on a narrow terminal, colour only for a terminal."""
-    from rich.console import Console
-
-    tty = not to_file and sys.stdout.isatty()
-    wide = min(80, shutil.get_terminal_size((80, 24)).columns) if tty else 80
-    return Console(file=page, width=wide, force_terminal=tty, no_color=not tty, highlight=False, emoji=False)
-
-
-def text_of(page: io.StringIO) -> str:
-    """What was written, without the blanks with which rich fills its lines."""
-    return "\n".join(line.rstrip() for line in page.getvalue().rstrip().splitlines())
 
 
 def _device(arch: str | None, name: str | None) -> Device:
     from triage.devices import require
 
     if arch is None and name is None:
-        raise TriageError("which GPU?", "give --arch sm_86 or --device NAME; see: triage list devices")
+        raise TriageError("missing --arch or --device (such as --arch sm_86)", "see: triage list devices")
     if name is None:
         return require(arch or "")
     device = require(name)
     if arch is not None and require(arch).arch != device.arch:
-        raise TriageError(f"{device.name} is {device.arch}, not {arch}", "leave out --arch")
+        raise TriageError(f"--arch {arch!r}: {device.name} is {device.arch}", "remove --arch")
     return device
 
 
 def _check_range(model: Model, threads: int, regs: int, shared: int, sgpr: int | None, barriers: int | None) -> None:
-    """Numbers that no launch on this hardware can have are mistakes; TriageError says the range."""
+    """Raise TriageError, with the range, for numbers that no launch on this hardware can have."""
     words, arch = model.words, model.limits.arch
     asked = [
         ("--threads", "threads", threads, f"threads per {words['group']}", 1),
@@ -177,15 +222,17 @@ def _check_range(model: Model, threads: int, regs: int, shared: int, sgpr: int |
         ("--shared", "shared", shared, f"B of {words['shared']} per {words['group']}", 0),
     ]
     if model.nvidia and sgpr is not None:
-        raise TriageError(f"--sgpr {sgpr}: {arch} is an NVIDIA architecture, without SGPR")
+        raise TriageError(f"--sgpr {sgpr}: {arch} is an NVIDIA architecture without SGPRs", "remove --sgpr")
     if not model.nvidia and barriers is not None:
-        raise TriageError(f"--barriers {barriers}: {arch} is an AMD architecture, which has no such limit")
+        raise TriageError(
+            f"--barriers {barriers}: {arch} is an AMD architecture without this limit", "remove --barriers"
+        )
     if sgpr is not None:
-        asked.append(("--sgpr", "sgprs", sgpr, "SGPR per wave", 0))
+        asked.append(("--sgpr", "sgprs", sgpr, "SGPRs per wave", 0))
     for option, resource, value, what, least in asked:
         most = model.cap(resource)
         if not least <= value <= most:
-            raise TriageError(f"{option} {value}: {arch} has {least} to {most:,} {what}")
+            raise TriageError(f"{option} {value}: {arch} allows {least} to {most:,} {what}")
 
 
 def _render(report: Report, form: str, to_file: bool) -> str:
@@ -200,7 +247,6 @@ def _render(report: Report, form: str, to_file: bool) -> str:
 
 def _terminal(report: Report, to_file: bool) -> str:
     from rich.padding import Padding
-    from rich.table import Table
     from rich.text import Text
 
     page = io.StringIO()
@@ -219,18 +265,18 @@ def _terminal(report: Report, to_file: bool) -> str:
     out.print(Text(report.asked))
     out.print()
     out.print(Text(report.verdict, style="bold green" if now.groups else "bold red"))
-    heading(f"Limiters: most {words['group']}s per {now.unit}")
-    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    heading(f"Limits ({words['group']}s per {now.unit})")
+    table = plain_table()
     for name, most, binds in report.limits:
-        table.add_row("*" if binds else " ", name, Text(most, justify="right"), "binds" if binds else "")
+        table.add_row("*" if binds else " ", name, Text(most, justify="right"), "limiting" if binds else "")
     out.print(Padding(table, (0, 0, 0, 2)))
-    heading("Wasted")
+    heading("Unused")
     lines(report.wasted)
     heading("Nearest steps")
     lines([f"{direction:5}{text}" for direction, text in report.steps] or ["none: nothing changes the answer"])
-    heading(f"Neighbouring values ({words['group']}s, {words['wave']}s, occupancy)")
+    heading(f"Sensitivity ({words['group']}s, {words['wave']}s, occupancy)")
     for unit, levels in report.neighbours():
-        table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+        table = plain_table()
         for level, here in levels:
             figures = str(level.groups), str(level.waves), _percent(level.occupancy)
             mark, span = ">" if here else " ", Text(_range(level.low, level.high), justify="right")
@@ -254,11 +300,11 @@ def _terminal(report: Report, to_file: bool) -> str:
 def _markdown(report: Report) -> str:
     now, words = report.now, report.now.model.words
     out = [f"# Occupancy: {report.title}", "", report.asked + ".", "", f"**{report.verdict}**", ""]
-    out += [f"| limiter | {words['group']}s | binds |", "| --- | ---: | --- |"]
+    out += [f"| limit | {words['group']}s | limiting |", "| --- | ---: | --- |"]
     out += [f"| {name} | {most} | {'yes' if binds else ''} |" for name, most, binds in report.limits]
-    out += ["", "## Wasted", "", *(f"- {line}" for line in report.wasted)]
+    out += ["", "## Unused", "", *(f"- {line}" for line in report.wasted)]
     out += ["", "## Nearest steps", "", *(f"- {direction}: {text}" for direction, text in report.steps)]
-    out += ["", "## Neighbouring values", ""]
+    out += ["", "## Sensitivity", ""]
     out += [f"| value | | {words['group']}s | {words['wave']}s | occupancy |"]
     out += ["| ---: | --- | ---: | ---: | ---: |"]
     for unit, levels in report.neighbours():

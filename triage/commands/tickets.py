@@ -1,4 +1,4 @@
-"""`triage tickets`: file the bugs."""
+"""`triage tickets`: one ticket per root cause, in a folder or a tracker."""
 
 from __future__ import annotations
 
@@ -9,55 +9,51 @@ from typing import TYPE_CHECKING
 import click
 
 from triage.commands import _common, _types
+from triage.commands._help import Command
 from triage.commands._stdout import say
 from triage.ground.errors import TriageError
+from triage.ground.phrasing import either
 
 if TYPE_CHECKING:
     from triage.document.bundle import Entry
     from triage.products.settings import Settings
-    from triage.products.tickets.compose import Ticket
+    from triage.products.tickets.ticket import Ticket
 
 TRACKERS = ("github", "gitlab", "jira", "redmine")
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("files", type=_types.Captures(), callback=_types.flat, nargs=-1, required=True, metavar="FILE...")
 @click.option(
     "-o",
     "--output",
-    type=_types.Place("dir"),
+    type=_types.PathType("dir"),
     required=True,
     metavar="DIR",
     help="Folder for the tickets and their attachments.",
 )
 @click.option(
     "--since",
-    type=_types.Place(),
+    type=_types.PathType(),
     metavar="FILE",
-    help="Last run's tickets.json: says what is new, changed, fixed or back; keeps what only wavers.",
+    help="tickets.json of the last run: marks tickets as new, changed, fixed or back; ignores changes within noise.",
 )
-@click.option(
-    "--scope", default="", metavar="NAME", help="What was captured, such as the game's name; default its root marker."
-)
+@click.option("--scope", default="", metavar="NAME", help="Application or scene; default: root marker of the capture.")
 @click.option(
     "--min-saving",
     type=_types.Share(),
     default="1%",
     show_default=True,
     metavar="SHARE",
-    help="Least share of the frame a root cause must give back.",
+    help="Minimum saving of a root cause to get a ticket, as a share of the frame.",
 )
-@click.option("--post", type=click.Choice(TRACKERS), help="File or update the tickets in a tracker, by fingerprint.")
+@click.option("--post", type=_types.Choice(TRACKERS), help="Create or update the tickets in a tracker, by fingerprint.")
+@click.option("--project", default="", metavar="NAME", help="OWNER/REPO, or project path, key or identifier.")
+@click.option("--url", default="", metavar="URL", help="Address of the tracker, if not the public one.")
 @click.option(
-    "--project", default="", metavar="NAME", help="OWNER/REPO, project path, key or identifier in the tracker."
+    "--markup", type=_types.Choice(["markdown", "jira"]), help="Text markup, if not the default of the tracker."
 )
-@click.option("--url", default="", metavar="URL", help="The tracker's address, where it is not the public one.")
-@click.option(
-    "--markup", type=click.Choice(["markdown", "jira"]), help="Text markup, where a tracker can be set to another."
-)
-@click.option(
-    "--send/--dry-run", default=False, show_default="dry-run", help="Really post; otherwise print what would be sent."
-)
+@click.option("--send/--dry-run", default=False, show_default="dry-run", help="Post the tickets; otherwise print them.")
 @_common.settings(_common.reading, _common.knowledge)
 def command(
     files: tuple[str, ...],
@@ -73,34 +69,34 @@ def command(
 ) -> int:
     """Write one ticket per root cause: title, one screen of text, evidence, attachments.
 
-    The same problem in tomorrow's capture has the same fingerprint. Tokens for --post --send come from the environment
-    only: GITHUB_TOKEN, GITLAB_TOKEN, JIRA_TOKEN (with JIRA_USER for Jira Cloud), REDMINE_API_KEY.
+    A problem keeps its fingerprint from capture to capture. Tokens for --post --send come from the environment:
+    GITHUB_TOKEN, GITLAB_TOKEN, JIRA_TOKEN (with JIRA_USER for Jira Cloud), REDMINE_API_KEY.
     """
     from triage.commands._stderr import complain
-    from triage.document import assembling
+    from triage.findings import assembling
     from triage.products import accepted
     from triage.products.tickets import compose, ticket_folder
-    from triage.products.tickets.states import FIXED
+    from triage.products.tickets.ticket import FIXED
     from triage.reading import join
-    from triage.rendering.phrases import time
+    from triage.rendering import phrases
 
     if post and not settings.scope:
         raise TriageError(
-            "--post needs --scope",
-            "name what was captured, such as --scope 'our game': tickets of several applications may share a tracker",
+            "--post needs --scope, which tells the tickets of several applications apart",
+            "add the name of the application, such as --scope 'our game'",
         )
     if send and not post:
-        raise TriageError("--send needs --post", "say which tracker: --post github|gitlab|jira|redmine")
-    # before any work: a wrong file is said at once
+        raise TriageError("--send needs --post", f"choose {either(TRACKERS)}")
+    # before any work, so that a wrong file is reported at once
     old = ticket_folder.read_old(Path(since)) if since else []
-    doctor = settings.diagnostician()
-    captures, bad = [], 0
+    doctor = settings.diagnoser()
+    captures, skipped = [], 0
     for path in files:
         try:
             captures.append(settings.read(path))
         except TriageError as e:
             complain(str(e))
-            bad += 1
+            skipped += 1
     if not captures:
         return 2
     d = doctor.diagnose(join.joined(captures, settings.marker))
@@ -110,17 +106,17 @@ def command(
     found = compose.make(bundle, settings.scope, min_saving, old, settings.owners)
     missing = ticket_folder.write(found, bundle, Path(output), old, settings.scope)
     for t in found:
-        was = f" (was {time(t.was_ns)})" if t.was_ns else ""
+        was = f" (was {phrases.time(t.was_ns)})" if t.was_ns else ""
         say(f"{t.fingerprint}  {t.state:8}  {t.title}{was}")
     for m in missing:
         why = f" ({m['why']})" if m["why"] else ""
         say(f"{m['fingerprint']}  {m['state']:8}  {m['title']}{why}")
-    # what was fixed before this run has been said then
-    said = {o["fingerprint"] for o in old if o.get("state") == FIXED}
-    gone = [m for m in missing if m["state"] == FIXED and m["fingerprint"] not in said]
+    # tickets fixed before this run were reported by an earlier one
+    reported = {o["fingerprint"] for o in old if o.get("state") == FIXED}
+    gone = [m for m in missing if m["state"] == FIXED and m["fingerprint"] not in reported]
     if post:
         _post(found, gone, Path(output), post, project, url, markup, send)
-    return 2 if bad else 0
+    return 2 if skipped else 0
 
 
 def _post(

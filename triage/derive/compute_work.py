@@ -238,7 +238,7 @@ DERIVATIONS = (
     Derivation(
         "pipe.top_other",
         (),
-        "the fullest of the other pipes",
+        "the highest of the other pipes",
         highest,
         ("pipe.alu_use", "pipe.fma_use", "pipe.fp16", "pipe.lsu"),
         ask=("pipe.alu", "pipe.fma", "pipe.lsu"),
@@ -246,21 +246,21 @@ DERIVATIONS = (
     Derivation(
         "name.tensor_like",
         (),
-        "the name is that of a library's tensor kernel: xmma, hmma, wmma, s16816, tensorop or the like",
+        "kernel name of a library's tensor kernel: xmma, hmma, wmma, s16816, tensorop or similar",
         lambda view: _named(view, _TENSOR),
         whole=True,
     ),
     Derivation(
         "name.collective",
         (),
-        "the name is that of a communication library's kernel: NCCL, RCCL, NVSHMEM or the like",
+        "kernel name of a communication library: NCCL, RCCL, NVSHMEM or similar",
         lambda view: _named(view, COLLECTIVE),
         whole=True,
     ),
     Derivation(
         "name.matrix_like",
         (),
-        "the name holds gemm, conv, attention or the like, or is Tensile's for a product (Cijk_...)",
+        "kernel name contains gemm, conv, attention or similar, or is a Tensile product (Cijk_...)",
         _matrix,
         whole=True,
     ),

@@ -8,7 +8,8 @@ from triage.capture.arrays import Values
 from triage.derive._arrays import first, highest, over
 from triage.derive._derivation import Derivation
 from triage.derive.vendor import STILL
-from triage.ground.method import CHAIN
+from triage.ground.method import CHAIN, TARGET_SHARE
+from triage.ground.phrasing import whole_percent
 
 L2_SOURCES = ("tex", "crop", "zrop", "raster", "pe", "gcc", "hub", "fbp")
 # Why a warp of a stage could not start, as the launch-stall counters of Nsight Graphics name it.
@@ -21,7 +22,6 @@ _REASONS = (
     "attr_allocation",
     "ooo_warp_completion",
 )
-MUCH = 0.4  # of L2's peak: the threshold of the rule that asks for the targets' share of its traffic
 _ENOUGH = 3  # reasons counted: fewer leave open what else holds warps back, unless warps themselves were counted
 
 
@@ -66,13 +66,13 @@ def _worst(*stalls: Values) -> Values:
 # The counters are shares of L2's sector peak; over their sum they become shares of the traffic there was.
 def _l2_share(unit: str) -> Derivation:
     rest = tuple(f"l2_from.{u}" for u in L2_SOURCES if u != unit)
-    formula = f"L2 traffic from {unit.upper()} / L2 traffic from all sources; where TEX's was not counted itself, which is less, from 40 % on"
+    formula = f"L2 traffic from {unit.upper()} / L2 traffic from all sources; from {whole_percent(TARGET_SHARE)} on where TEX was not counted"
     main = rest.index("l2_from.tex") if unit != "tex" else -1
 
     def share(own: Values, *other: Values) -> Values:
         part = own / _sum(own, *other)
         # of two sources that somebody chose the sum is no whole; what is much of L2's peak is more of its traffic
-        return part if main < 0 else np.where(np.isnan(other[main]), np.where(own >= MUCH, own, np.nan), part)
+        return part if main < 0 else np.where(np.isnan(other[main]), np.where(own >= TARGET_SHARE, own, np.nan), part)
 
     return Derivation(f"l2_share.{unit}", (f"l2_from.{unit}",), formula, share, rest)
 
@@ -90,7 +90,7 @@ DERIVATIONS = (
     Derivation(
         "range.draws",
         (),
-        "its kind, else draws, else primitives, pixels or the traffic of targets",
+        "kind, else draws, else primitives, pixels or render-target traffic",
         _draws,
         (
             *("kind.draw", "kind.geometry", "kind.fullscreen", "draw.count", "prims.input"),
@@ -121,7 +121,7 @@ DERIVATIONS = (
     Derivation(
         "prims.drawn",
         (),
-        "primitives rasterised, else primitives in less those thrown away",
+        "primitives rasterised, else primitives in minus culled ones",
         lambda drawn, into, thrown: first(_some(drawn), _some(into - np.nan_to_num(thrown)), into),
         ("prims.rasterized", "prims.input", "prims.thrown_away"),
         ask=("prims.rasterized",),
@@ -145,7 +145,7 @@ DERIVATIONS = (
     Derivation(
         "launch_stall.register_allocation",
         (),
-        "the largest of the stages'",
+        "highest stall of all shader stages",
         highest,
         optional=tuple(f"launch_stall.{stage}_register_allocation" for stage in _STAGES),
         ask=("launch_stall.ps_register_allocation", "launch_stall.cs_register_allocation"),
@@ -163,7 +163,7 @@ DERIVATIONS = (
     Derivation(
         "ray.stalls",
         ("stall.rtcore",),
-        "waiting for the core + waiting for its queue",
+        "stalled on the core + stalled on its queue",
         _sum,
         ("stall.rtcore_throttle",),
     ),

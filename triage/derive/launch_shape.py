@@ -145,7 +145,7 @@ def _limit(which: str) -> Derivation:
     return Derivation(
         f"occupancy.limit_{which}",
         _ASKED,
-        f"occupancy model of the device: groups per SM that {LIMITERS[which]} allow",
+        f"occupancy model of the device: groups per SM allowed by {LIMITERS[which]}",
         lambda view: _theory(view).get(which, np.nan),
         ("launch.shared", "launch.shared_static", "launch.shared_dynamic"),
         whole=True,
@@ -343,7 +343,7 @@ DERIVATIONS = (
     Derivation(
         "occupancy.by_registers",
         (),
-        "warps that the register file holds / warp slots",
+        "warps in the register file / warp slots",
         _by_registers,
         _PER_THREAD,
         whole=True,
@@ -369,7 +369,7 @@ DERIVATIONS = (
     Derivation(
         "launch.waves",
         ("launch.grid_size", "launch.resident_groups", "device.sm_count"),
-        "groups / (SMs x groups that fit on one)",
+        "groups / (SMs x groups per SM)",
         lambda g, r, n: g / (n * np.where(r > 0, r, np.nan)),
         ask=("launch.grid_size", *_ASKED),
     ),

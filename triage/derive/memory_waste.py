@@ -180,6 +180,12 @@ DERIVATIONS = (
         )
         for a in ("global_load", "global_store")
     ),
+    Derivation(
+        "global_store.sectors",
+        ("l1tex.write_bytes", "local_store.requests", "atomics.requests", "atomics.red_requests"),
+        "bytes from L1 to L2 / 32, where nothing but global stores sends any",
+        lambda sent, local, atomics, reductions: np.where(local + atomics + reductions == 0, sent / SECTOR, np.nan),
+    ),
     _kind("global_load", "global_store", _load_waste),
     _kind("global_store", "global_load", _store_waste),
     Derivation(
@@ -191,7 +197,7 @@ DERIVATIONS = (
     Derivation(
         "global_access.waste",
         (),
-        "excess sectors / sectors, else the waste of loads and stores by their sectors",
+        "excess sectors / sectors, else waste of loads and stores weighted by sectors",
         _all_waste,
         ("global_load.waste", "global_store.waste", "global_load.share", *_EXCESS),
         ask=_EXCESS[1:],
@@ -225,13 +231,13 @@ DERIVATIONS = (
     Derivation(
         "atomics.l2_sectors",
         ("atomics.l2_alu_sectors", "atomics.l2_cas_sectors"),
-        "sectors of atomics that compute + of those that compare and swap",
+        "sectors of arithmetic atomics + of compare-and-swap",
         np.add,
     ),
     Derivation(
         "atomics.l2_requests",
         ("atomics.l2_alu_requests", "atomics.l2_cas_requests"),
-        "requests of atomics that compute + of those that compare and swap",
+        "requests of arithmetic atomics + of compare-and-swap",
         np.add,
     ),
     Derivation(
@@ -240,7 +246,7 @@ DERIVATIONS = (
     Derivation(
         "copies.bulk_share",
         ("copies.bulk_bytes",),
-        "bytes of bulk copies / (they + what global loads moved)",
+        "bytes of bulk copies / (bulk copies + global loads)",
         lambda bulk, sectors: over(bulk, bulk + np.nan_to_num(sectors) * 32),
         ("global_load.sectors",),
     ),
@@ -287,7 +293,7 @@ DERIVATIONS = (
     Derivation(
         "pcie.least_share",
         ("gpu.time",),
-        "the larger of bytes read and written / time / the peak of 16 lanes of the fastest PCI Express its GPU can have",
+        "the larger of bytes read and written / time / peak of the fastest 16-lane PCIe link of this GPU",
         _on_the_bus,
         ("pcie.read_bytes", "pcie.write_bytes", "device.capability"),
         ask=("pcie.read_bytes",),
@@ -319,7 +325,7 @@ DERIVATIONS = (
     Derivation(
         "vram.throughput",
         (),
-        "bandwidth / the device's peak bandwidth, else what L2 read and wrote over the fabric",
+        "bandwidth / the device's peak bandwidth, else L2-fabric reads and writes",
         lambda b, p, r, w: np.minimum(first(b / p, r + np.nan_to_num(w)), 1.0),
         ("vram.bandwidth", "device.vram_peak", "fabric.read_throughput", "fabric.write_throughput"),
         ask=("vram.bandwidth",),

@@ -50,7 +50,7 @@ def _share(reason: str) -> Derivation:
     return Derivation(
         f"stall.{reason}",
         (),
-        "stall cycles per issue / warp cycles per issue, else this reason's part of a warp's latency",
+        "stall cycles per issue / warp cycles per issue, else this reason's share of warp latency",
         share,
         (f"stall_cycles.{reason}", f"stall_latency.{reason}"),
         whole=True,
@@ -161,7 +161,7 @@ DERIVATIONS = (
     Derivation(
         "sm.occupancy",
         (),
-        "active warps / warp slots per SM, else the slots that the stages' warps fill",
+        "active warps / warp slots per SM, else slots filled by warps of all stages",
         _occupancy,
         ("sm.active_warps", "device.max_warps", "sm.warps_cs", "sm.warps_ps", "sm.warps_vtg", "kind.compute"),
         ask=("sm.active_warps", "device.max_warps"),
@@ -193,7 +193,7 @@ DERIVATIONS = (
     Derivation(
         "stall.largest",
         ("stall.top_share",),
-        "largest stall share, from 30 % on or where those that nobody listed cannot be larger",
+        "highest stall share, from 30 % on or where unlisted reasons cannot be higher",
         _largest,
         whole=True,
     ),

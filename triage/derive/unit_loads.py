@@ -157,7 +157,7 @@ DERIVATIONS = (
     Derivation(
         "unit.l1_data",
         (),
-        "the highest of L1's data stage, banks and write-back; L1's share of peak where none of them leads",
+        "the highest of L1's data stage, banks and write-back; L1's share of peak where none of them is higher",
         _l1_data,
         ("l1tex.throughput", "unit.lsu", "l1tex.fill", "l1tex.to_l2", *(f"l1tex.{p}" for p in _DATA)),
         ask=("l1tex.lsu_data", "l1tex.throughput"),
@@ -165,7 +165,7 @@ DERIVATIONS = (
     Derivation(
         "unit.texture",
         (),
-        "the highest of L1's data stage, filter and write-back for textures, and of the pipe that fills them",
+        "the highest of L1's texture data stage, filter, write-back and input pipe",
         _texture,
         (*(f"l1tex.{p}" for p in _TEXTURE), "pipe_elapsed.tex", "pipe.tex"),
         whole=True,
@@ -174,7 +174,7 @@ DERIVATIONS = (
     Derivation(
         "unit.shared",
         (),
-        "shared memory's part of L1's data stage, the LDS's share of peak or time; 0 where a group asks for none",
+        "shared memory's part of L1's data stage, the LDS's share of peak or time; 0 for groups without shared memory",
         lambda part, lds, busy, static, dynamic: first(part, lds, busy, _none_asked(static, dynamic)),
         ("l1tex.shared_data", "lds.throughput", "lds.busy", *_ASKED),
         ask=("l1tex.shared_data",),
@@ -198,7 +198,7 @@ DERIVATIONS = (
     Derivation(
         "unit.math",
         (),
-        "the busiest math pipe; SM SOL where nothing of the SM that was measured leads",
+        "the busiest math pipe; SM SOL where no measured part of the SM is higher",
         _math,
         (
             "sm.throughput",
@@ -221,7 +221,7 @@ DERIVATIONS = (
     Derivation(
         "unit.top",
         (),
-        "the highest share of peak of all units that were measured",
+        "the highest share of peak of all measured units",
         highest,
         (
             *(f"unit.{u}" for u in ("lsu", "l1_data", "shared", "l2", "vram", "math", "issue")),
@@ -232,7 +232,7 @@ DERIVATIONS = (
     Derivation(
         "unit.shading",
         (),
-        "the highest of what was measured of the shaders' work, waits not counted",
+        "the highest measured part of the shader cores, stalls not counted",
         highest,
         (
             *("sm.throughput", "sm.issue_per_active", "unit.math", "pipe.fma", "pipe.alu", "valu.busy", "eu.active"),
@@ -250,7 +250,7 @@ DERIVATIONS = (
     Derivation(
         "l1tex.shared_share",
         (),
-        "shared memory's turns / all turns of L1's data stage; 0 where a group asks for no shared memory; at least what L2 cannot have sent",
+        "shared memory wavefronts / all wavefronts of L1's data stage; 0 for groups without shared memory; at least the part that L2 cannot have sent",
         lambda part, whole, static, dynamic, *rest: np.minimum(
             first(over(part, whole), _none_asked(static, dynamic), _at_least_shared(*rest)), 1.0
         ),
@@ -260,7 +260,7 @@ DERIVATIONS = (
     Derivation(
         "lsu.turns_per_request",
         (),
-        "turns of L1's data stage / LSU requests, by the generation's peak rates",
+        "wavefronts of L1's data stage / LSU requests, at the generation's peak rates",
         _turns,
         ("l1tex.lsu_data", "unit.lsu"),
         whole=True,
@@ -275,13 +275,13 @@ DERIVATIONS = (
     Derivation(
         "vram.useful_share",
         ("global_load.sectors", "global_store.sectors", "global_access.waste", "vram.bytes"),
-        "bytes that global accesses asked for / VRAM bytes",
+        "bytes requested by global accesses / VRAM bytes",
         _useful,
     ),
     Derivation(
         "warp.used_threads",
         (),
-        "the fewer of active and predicated-on threads",
+        "the lower of active and predicated-on threads",
         least,
         ("warp.unpredicated_threads_per_inst", "warp.threads_per_inst"),
         ask=("warp.unpredicated_threads_per_inst",),

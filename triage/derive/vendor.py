@@ -130,7 +130,7 @@ def _is(vendor: str) -> Derivation:
         # a table of nobody's may be anybody's
         return full(found == vendor, view.size) if found else np.nan
 
-    tells = "the device's vendor, or counters or a tool that only this vendor has"
+    tells = "the device's vendor, or counters or a tool of this vendor only"
     return Derivation(f"device.is_{vendor}", (), tells, flag, whole=True)
 
 
@@ -191,11 +191,11 @@ DERIVATIONS = (
     _is("amd"),
     _is("intel"),
     _is("nvidia"),
-    Derivation("work.kernels", (), "the profiler is one of CUDA, HIP, SYCL or OpenCL kernels", _kernels, whole=True),
+    Derivation("work.kernels", (), "a profiler of CUDA, HIP, SYCL or OpenCL kernels", _kernels, whole=True),
     Derivation(
         "work.drawn",
         (),
-        "counters that only drawing moves, or draws, geometry and full-screen passes",
+        "counters of draws, or draws, geometry and full-screen passes",
         _drawn,
         whole=True,
     ),

@@ -29,6 +29,7 @@ from triage.devices.limit_tables import (
 )
 from triage.devices.limits import AmdLimits, ClusterLayout, Disagreement, IntelLimits, Limits, NvidiaLimits
 from triage.ground.errors import TriageError
+from triage.ground.phrasing import either
 
 __all__ = [
     "AmdLimits",
@@ -81,7 +82,7 @@ class Device:
 
     sm_count: SMs, compute units or Xe cores; max_warps_per_sm: warps, waves or hardware threads of one of them.
     fp64_ratio: FP32 peak over FP64 peak. dies, shader_engines, l2_channels: of the whole GPU, AMD only.
-    source: where the row's figures come from.
+    host_link: what connects it to the CPU, "" for PCIe. source: where the row's figures come from.
     """
 
     name: str
@@ -100,6 +101,7 @@ class Device:
     dies: int | None = None
     shader_engines: int | None = None
     l2_channels: int | None = None
+    host_link: str = ""
 
 
 def find(name_or_arch: str) -> Device | None:
@@ -191,7 +193,7 @@ def architecture(text: str) -> str | None:
         return found if found in nvidia() else None
     members = [limits.arch for limits in nvidia().values() if limits.generation.casefold() == plain]
     if len(members) > 1:
-        raise TriageError(f"{text} is more than one architecture", f"say which: {', '.join(members)}")
+        raise TriageError(f"{text}: several architectures", f"choose {either(members)}")
     return members[0] if members else None
 
 
@@ -201,8 +203,8 @@ def limits_of(arch: str) -> Limits:
     limits = require(arch).limits if found is None else limits_for(found)
     if isinstance(limits, IntelLimits):
         raise TriageError(
-            f"{limits.arch}: occupancy is calculated for NVIDIA and AMD GPUs",
-            "Intel's GPU occupancy calculator answers for Xe; a capture's own thread occupancy is judged by the rules",
+            f"{limits.arch}: occupancy is calculated for NVIDIA and AMD GPUs only",
+            "use Intel's GPU occupancy calculator for Xe; in captures, rules check the measured occupancy",
         )
     return limits
 
@@ -281,6 +283,7 @@ def _product(row: dict[str, str]) -> Device:
         dies=_whole(row["dies"]),
         shader_engines=_whole(row["shader_engines"]),
         l2_channels=_whole(row["l2_channels"]),
+        host_link=row["host_link"],
     )
 
 

@@ -1,8 +1,8 @@
-"""Could a rule decide, were everything collected that its profiler can give?
+"""Which rules could be evaluated if every counter of the profiler were collected.
 
-A condition may read counters that this tool does not have and be known without them (`a or b`, `most(a, b)`). So it is
-asked once with a number for whatever is there or could be had, and nothing for the rest: where it stays unknown, no run
-of the profiler would help.
+A condition may read counters that this tool lacks and be known without them (`a or b`, `most(a, b)`). So it is evaluated
+with a number for each metric that is there or can be collected, and NaN for the rest: where the result is unknown, no
+further run of the profiler helps.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ REMEMBERED = 16_384  # answers of an engine: what some fifty kinds of captures n
 
 
 class _Obtainable:
-    """Stands for a view in which a metric has some number where it could be known, and is missing elsewhere.
+    """A view in which a metric has some number where it could be known, and NaN elsewhere.
 
-    Nearly always that is the same for all workloads: then one number stands for the column, and conditions are asked once.
+    Nearly always that is the same for all workloads: then one number stands for the column, and conditions are evaluated once.
     """
 
     def __init__(self, view: View, probe: int) -> None:
@@ -49,13 +49,13 @@ class _Obtainable:
 
 
 def bare(view: View) -> Masks:
-    """Workloads of which no run of a profiler gives counters: those of a copy engine."""
+    """Mask of workloads without counters in any run of a profiler: those of a copy engine."""
     copying = view.capture.copying
     return view.once("bare", lambda: np.zeros(view.size, dtype=bool) if copying is None else copying[view.rows])
 
 
 def could_be_known(metric: str, view: View) -> Masks | bool:
-    """Where a metric is there, or could be collected."""
+    """Mask of workloads where a metric is there or can be collected; one bool where that is the same for all."""
 
     def look() -> Masks | bool:
         for _, absent in missing([metric], view):
@@ -67,7 +67,7 @@ def could_be_known(metric: str, view: View) -> Masks | bool:
 
 
 def could_decide(rule: Rule, wanted: Sequence[str], view: View, engine: Engine) -> Masks | bool:
-    """Where what a rule itself reads (`wanted`) would be known, its premises left aside."""
+    """Mask of workloads where a rule's own metrics (`wanted`) could be known; its premises are left out."""
     known = [could_be_known(m, view) for m in wanted]
     alike = tuple(k for k in known if isinstance(k, bool))
     if len(alike) < len(known):

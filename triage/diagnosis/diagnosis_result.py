@@ -1,4 +1,4 @@
-"""The diagnosis as data: arrays over all workloads, and the order of what fired. Nothing here infers or opens a file."""
+"""The diagnosis as data: arrays over all workloads, and the order of the findings. Nothing here infers or opens a file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from triage.capture.arrays import Codes, Indices, Masks
 from triage.capture.capture import Capture
 from triage.derive import View
 from triage.diagnosis.firings import Firings
-from triage.diagnosis.root_causes import Known, Leaders, Vocabulary
+from triage.diagnosis.root_causes import CauseIndex, CauseTable, Leaders
 from triage.ground.phrasing import plural
 from triage.ground.units import show
 from triage.inference.engine import Engine
@@ -23,9 +23,9 @@ from triage.rulebook.packs import Rulebook
 class Part:
     """One capture's share of a diagnosis.
 
-    limiter, band: codes per workload (see ground.limiters). leaders: the root cause of each workload. total: findings
-    before any cut. frame: the whole capture as a one-row Capture, on which frame rules speak; whole: the causes there.
-    view: of all workloads; known: the causes on them, kept where they are few. fired: rules that did anywhere.
+    limiter, band: codes per workload (see ground.limiters). verdict: diagnosis.verdicts.FIX to AT_LIMIT. leaders: the root cause of each workload. total: findings
+    before any cut. frame: the whole capture as a one-row Capture, for frame rules; whole: the causes there.
+    view: of all workloads; known: the causes on them, kept where they are few. fired: rules that fired anywhere.
     """
 
     capture: Capture
@@ -33,27 +33,28 @@ class Part:
     firings: Firings
     limiter: Codes
     band: Codes
+    verdict: Codes
     leaders: Leaders
     total: int
     frame: Capture
-    whole: Known
+    whole: CauseTable
     view: View
-    known: Known | None
+    known: CauseTable | None
     fired: frozenset[int]
 
     @property
     def judged(self) -> Masks:
-        """Of which workloads anything can be said: what limits them, what leads them, or that they copy."""
+        """Mask of diagnosed workloads: with a limiter or a root cause, and copies."""
         known = (self.limiter > 0) | (self.leaders.cause >= 0)
         return known if self.capture.copying is None else known | self.capture.copying
 
     @property
     def few(self) -> bool:
-        """Was all that the pass worked out kept, because the workloads are few?"""
+        """True if the intermediate results of the pass are kept, because the workloads are few."""
         return self.known is not None
 
     def look(self, rows: Indices) -> View:
-        """A view of some workloads; of all of them the one that is there."""
+        """A view of some workloads; the existing one for all of them."""
         return self.view if len(rows) == len(self.capture) else self.view.part(rows)
 
     def workload_id(self, i: int, many: bool) -> str:
@@ -64,11 +65,11 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One thing to do. cause: position in the vocabulary. Times in ns, beyond the items above; NaN without times.
+    """One item of the to-do list. cause: position in the cause index. Times in ns, beyond the items above; NaN without times.
 
-    workloads: (part, index in its capture), worst first, -1 for the whole frame. alone_ns: what the item would save if
-    it stood alone. fraction: of its worst workload. rule: index of the rule whose evidence speaks there. apart: saves idle
-    time that no other item claims.
+    workloads: (part, index in its capture), worst first, -1 for the whole frame. alone_ns: what the item
+    saves on its own. fraction: of its worst workload. rule: index of the rule with the evidence there. apart: saves idle time
+    that no other item claims.
     """
 
     cause: int
@@ -87,7 +88,7 @@ class Item:
 
 @dataclass(repr=False)
 class Diagnosis:
-    """What was judged. items: the to-do list, whole. order: (part, position in its firings) of the findings, best first.
+    """Result of a diagnosis. items: the to-do list, whole. order: (part, position in its firings) of the findings, best first.
     total: findings before --top and --min-gain.
 
     The engines (of workload and frame rules) are kept for their remembered signatures: outcomes of the shown workloads
@@ -99,7 +100,7 @@ class Diagnosis:
     method: str
     engine: Engine
     frame_engine: Engine | None
-    vocabulary: Vocabulary
+    cause_index: CauseIndex
     items: list[Item]
     order: list[tuple[int, int]]
     total: int
@@ -109,7 +110,7 @@ class Diagnosis:
 
     @property
     def many(self) -> bool:
-        """Are several captures diagnosed together?"""
+        """True if several captures are diagnosed together."""
         return len(self.parts) > 1
 
     def shown(self, part: int) -> Indices:

@@ -1,4 +1,4 @@
-"""What fired, kept as arrays while blocks of workloads pass: the best firings, and sums over all of them."""
+"""Fired rules as arrays, collected block by block: the best firings, and sums over all of them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Firings:
 
     @property
     def rank(self) -> Floats:
-        """What firings are ordered by: time saved, or the fraction where no time is known."""
+        """Sort key of firings: time saved in ns, or the fraction without times."""
         return _rank(self.saved, self.likely)
 
     def take(self, keep: Indices) -> Firings:
@@ -58,7 +58,7 @@ def _rank(saved: Floats, likely: Floats) -> Floats:
 
 
 def timeless(workload: Indices, untimed: Masks | None) -> Masks:
-    """Firings (their workloads, -1 the frame) on workloads without a time: of what gives nothing back, these come last."""
+    """Mask of firings (their workloads, -1 the frame) on workloads without a time; those come last among equals."""
     out = np.zeros(len(workload), dtype=bool)
     return out if untimed is None else (workload >= 0) & untimed[workload]
 
@@ -87,7 +87,7 @@ class Ledger:
         self.total = 0
         self._kept: list[Firings] = []
         self._pending = 0
-        # what is below the last of the kept ones need not be gathered at all
+        # firings below the last kept one need not be gathered
         self._edge = -np.inf
 
     def add(
@@ -97,15 +97,15 @@ class Ledger:
         fractions: tuple[Floats, Floats, Floats],
         time: Floats,
     ) -> None:
-        """Firings of one rule. workload: indices, or -1 for the frame; time: exclusive ns of each."""
+        """Add firings of one rule. workload: indices, or -1 for the frame; time: self time of each in ns."""
         saved = fractions[1] * time
         self.total += len(workload)
         self.counts[rule] = self.counts.get(rule, 0) + len(workload)
-        # ties with the edge stay in: who of them is kept must not depend on which block came first
+        # ties with the edge stay in: which are kept must not depend on the order of blocks
         keep = _rank(saved, fractions[1]) >= self._edge
         if self.least > 0:
             share = np.nan_to_num(saved) / self.frame_ns if self.frame_ns > 0 else np.nan_to_num(fractions[1])
-            # a finding of exactly the share that was asked for is shown, whatever binary fractions say
+            # rounding: a finding of exactly the minimum share is kept
             keep &= share >= self.least - 1e-12
         kept = np.flatnonzero(keep)
         if len(kept):
@@ -113,7 +113,7 @@ class Ledger:
             rules = np.full(len(kept), rule)
             self._kept.append(Firings(rules, workload[kept], low, likely, bound, saved[kept]))
         self._pending += len(kept)
-        # rarely: a cut goes through everything that is kept
+        # rarely, because a cut sorts everything that is kept
         if self._pending > max(2 * self.limit, SLACK):
             self._cut()
 

@@ -1,4 +1,4 @@
-"""What the barriers of an event list tell about a frame: short work behind barriers, and what they part."""
+"""Frame facts from the barriers of an event list: short work behind barriers, barriers between ranges."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from triage.capture.capture import Capture
 
 Facts = dict[str, tuple[float, str]]  # metric -> (value, formula)
 
-SHORT_NS = 20_000.0  # house judgement: work that a drain of a few microseconds before it makes clearly longer
+SHORT_NS = 20_000.0  # heuristic: a drain of a few microseconds makes shorter work clearly longer
 
 
 def facts(capture: Capture, total: float) -> Facts:

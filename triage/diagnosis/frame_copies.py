@@ -1,4 +1,4 @@
-"""What a list of kernels and copies tells of the bus, where no timeline says when they ran."""
+"""Frame facts about host transfers in a list of kernels and copies without a timeline."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BUS = re.compile(r"h(ost)?-?(to|2)-?d|d(evice)?-?(to|2)-?h|m2d|d2m", re.I)
 
 
 def facts(capture: Capture, total: float) -> Facts:
-    """Facts of rule scope `frame`; {} for frames, for timelines, which know more, and where nothing is copied."""
+    """Facts of rule scope `frame`; {} for frames, for timelines, which have better facts, and without copies."""
     if capture.timeline is not None or capture.copying is None:
         return {}
     rows = [i for i in np.flatnonzero(capture.copying).tolist() if _BUS.search(str(capture.names[i]))]

@@ -18,7 +18,8 @@ from triage.diagnosis.pass_facts import pass_facts
 from triage.diagnosis.pass_order import Fences
 from triage.ground.columns import is_column
 from triage.ground.limiters import CLASSES
-from triage.ground.method import BANDWIDTH, MATTERS, RAISED, TINY_NS
+from triage.ground.method import BANDWIDTH, MATTERS, RAISED, TINY_NS, stated
+from triage.ground.phrasing import lower_first
 from triage.ground.units import show
 from triage.reading.pass_tree import DRAW, MOST
 from triage.rulebook.packs import Rulebook
@@ -37,7 +38,7 @@ Facts = dict[str, tuple[float, str]]  # metric -> (value, formula)
 def frame_capture(capture: Capture, limiter: Codes, lead: tuple[Floats, Indices], book: Rulebook) -> Capture:
     """A one-row Capture of frame-level facts. Their sources are formulas over the workloads.
 
-    lead: per workload, the time its best finding saves and that finding's rule index (-1: none), umbrella rules left out.
+    lead: per workload, the time its root cause saves and the rule index of its evidence (-1: none).
     """
     own = np.nan_to_num(capture.self_ns)
     leaf = capture.leaf
@@ -83,7 +84,7 @@ def frame_capture(capture: Capture, limiter: Codes, lead: tuple[Floats, Indices]
 
 
 def _tiny(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
-    """Ranges shorter than 10 µs; kernel launches apart from markers, because their remedies differ."""
+    """Ranges shorter than TINY_NS; kernel launches apart from markers, because their fixes differ."""
     # a workload may be a hundred launches of one kernel: what is short is each of them
     calls = np.maximum(capture.calls, 1)
     # copies are short for reasons of their own, and no launch that a graph would save
@@ -95,25 +96,28 @@ def _tiny(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
     out: Facts = {}
     for name, mask in (("tiny", tiny), ("tiny_marker", tiny & ~kernel)):
         where = np.flatnonzero(mask)
-        out[f"frame.{name}_count"] = (float(calls[where].sum()), "leaf ranges below 10 µs")
-        out[f"frame.{name}_share"] = (float(own[where].sum() / total), "time in leaf ranges below 10 µs / frame time")
+        out[f"frame.{name}_count"] = (float(calls[where].sum()), stated("leaf ranges below {tiny}"))
+        out[f"frame.{name}_share"] = (
+            float(own[where].sum() / total),
+            stated("time in leaf ranges below {tiny} / frame time"),
+        )
     shown = np.flatnonzero(tiny & ~kernel)
     if 0 < len(shown) <= MOST:
         drawn = np.array([bool(DRAW.match(str(n))) for n in capture.names[shown]])
         out["frame.tiny_draw_share"] = (
             float(own[shown][drawn].sum() / own[shown].sum()),
-            "time in single draws below 10 µs / time in leaf ranges below 10 µs",
+            stated("time in single draws below {tiny} / time in leaf ranges below {tiny}"),
         )
     if (timed & kernel).any():
         small, every = tiny & kernel, timed & kernel
-        out["frame.tiny_launch_count"] = (float(calls[small].sum()), "launches below 10 µs")
+        out["frame.tiny_launch_count"] = (float(calls[small].sum()), stated("launches below {tiny}"))
         out["frame.tiny_launch_share"] = (
             float(calls[small].sum() / calls[every].sum()),
-            "launches below 10 µs / launches",
+            stated("launches below {tiny} / launches"),
         )
         out["frame.tiny_launch_time"] = (
             float(own[small].sum() / own[every].sum()),
-            "time in launches below 10 µs / kernel time",
+            stated("time in launches below {tiny} / kernel time"),
         )
     return out
 
@@ -135,7 +139,7 @@ def _weighted(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts
 
 
 def _merge(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
-    """Runs of neighbours under one parent that all lead with VRAM above 60 %."""
+    """Runs of neighbours under one parent that all have VRAM as top unit, above BANDWIDTH."""
     vram = capture.facts.get("vram.throughput")
     if vram is None:
         return {}
@@ -209,7 +213,7 @@ def _launches(capture: Capture) -> Masks:
 
 
 def _pairs(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
-    """The passes that would hide each other best, judged by every unit's work: SOL x time of both must fit in one time."""
+    """Pairs of passes that overlap best by every unit's work: SOL x time of both must fit in the time of one."""
     rows = np.flatnonzero(leaf & (own >= MATTERS * total) & ~_launches(capture))
     rows = rows[~np.isin(capture.kinds[rows], ("marker", "frame", "cpu", "copy"))]
     if len(rows) > LONGEST:
@@ -290,7 +294,7 @@ def _on_own_queue(view: View) -> Masks:
 
 
 def _role(capture: Capture, row: int) -> pass_order.Role | None:
-    """What a pass is for, by its own name, else by the markers around it, the nearest first."""
+    """Role of a pass, by its own name, else by the markers around it, nearest first; None if unknown."""
     names = [str(capture.names[row]), *reversed(str(capture.paths[row]).split(SEP))]
     return next((r for r in map(pass_order.role, names) if r is not None), None)
 
@@ -306,11 +310,11 @@ def _fences(capture: Capture, guest: int, fences: Fences, order: Indices) -> str
 
 
 def _passage(capture: Capture, row: int, time: float, unit: str) -> str:
-    return f"“{capture.names[row]}” ({show(time, 'ns')}, {HARDWARE_UNITS[unit]} leads)"
+    return f"“{capture.names[row]}” ({show(time, 'ns')}, {HARDWARE_UNITS[unit]} on top)"
 
 
 def _common(lead: tuple[Floats, Indices], book: Rulebook, total: float) -> Facts:
-    """The rule that is the best finding of most time, umbrella statements left out."""
+    """The rule whose root causes save most time together."""
     saved, rule = lead
     some = (rule >= 0) & (saved > 0)
     if not some.any():
@@ -321,7 +325,7 @@ def _common(lead: tuple[Floats, Indices], book: Rulebook, total: float) -> Facts
     sums[counts < 2] = 0.0
     top = int(sums.argmax())
     title = book.rules[top].title
-    text = f"“{title[0].lower()}{title[1:]}” ({book.rules[top].id})"
+    text = f"“{lower_first(title)}” ({book.rules[top].id})"
     return {
         "frame.common_share": (float(sums[top] / total), text),
         "frame.common_workloads": (float(counts[top]) if sums[top] > 0 else 0.0, text),

@@ -1,12 +1,12 @@
-"""What a cure gives back, from the effect its rule states: one model for all rules.
+"""Saving of a fix, from the effect its rule states: one model for all rules.
 
-After the cure no part of the GPU can need less than what remains of its demand, and none runs closer to its peak than
-cured kernels were seen to (or than it already ran). What the busiest part does not explain is waiting; of that the cure
-gives back what was measured of the waits it removes. Starting and ending a launch takes time that no cure inside it touches, and
-while some SMs idle the others set its length, unless the cure `ends` that. The smaller of the two is the likely gain, the demands alone at
-full peak are the bound, and a stated part of the likely gain is safe.
+After the fix no part of the GPU can need less than what remains of its demand, and none runs closer to its peak than fixed
+kernels were seen to (or than it already ran). Time that the top unit does not explain is waiting; of that the fix saves the
+measured waits it removes. Starting and ending a launch takes time that no fix inside it touches, and while some SMs idle the
+others set its length, unless the fix `ends` that. The smaller of the two is the likely saving, the demands alone at full peak
+are the bound, and a stated part of the likely saving is low.
 
-Gains are fractions of a workload's exclusive time; gains on one workload are alternatives and never add.
+Savings are fractions of a workload's self time; savings on one workload are alternatives and never add.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from triage.rulebook.rule import GainModel, Rule
 
 # nothing gives all of its time back; and 1 / (1 - 1) is no speedup
 CAP = 0.99
-OTHERS = ""  # all units that a cure does not free
+OTHERS = ""  # all units that a fix does not free
 QUANTA = 10_000  # a tenth of a permille is already false precision
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """The numbers all gains share; benchmarks/truth.py --fit says what measured cures choose (docs/truth.md).
+    """The numbers that all savings share, fitted to measured fixes by benchmarks/truth.py --fit (docs/truth.md).
 
     reach: share of its peak at which a unit limits in practice; packs with sources of their own state theirs. safe: factor on the parts of likely gains that rules
     call safe.
@@ -78,14 +78,14 @@ def _limited(g: GainModel, chosen: _Chosen, stated: Values, model: Model) -> tup
     """(likely, bound) by what every unit must still do."""
     stays = {d.unit: (np.clip(d.likely(chosen), 0.0, 1.0), np.clip(d.best(chosen), 0.0, 1.0)) for d in g.remains}
     rest = stays.pop(EVERY, None)
-    needs: Values = 0.0  # share of today's time that the busiest unit takes after the cure
+    needs: Values = 0.0  # share of the time now that the top unit takes after the fix
     least: Values = 0.0  # the same at best
     freed: Values = np.nan  # time that went to the freed units, where nothing was measured of waits
     freed_units = frozenset(stays)
     parts = chosen.lookup.view.once(("parts", freed_units), lambda: _parts(chosen.lookup.view, freed_units))
     start, spread = _idle(chosen)
     for unit, shares in parts.items():
-        busy = chosen.of(shares)
+        busy = chosen.select(shares)
         # where some SMs end early, the others' time is what a unit fills, and what it fills then it can fill throughout
         working = np.minimum(busy / spread, 1.0)
         if "uneven" in g.ends:
@@ -128,15 +128,15 @@ def _parts(view: View, freed: frozenset[str]) -> dict[str, Values]:
 
 
 class _Chosen:
-    """A rule's names over some of a view's workloads: a formula is worked out only where the rule fired."""
+    """A rule's names over some of a view's workloads: formulas are computed only where the rule fired."""
 
     def __init__(self, lookup: Lookup, where: Indices) -> None:
         self.lookup, self.where = lookup, where
 
     def __call__(self, name: str) -> Values:
-        return self.of(self.lookup(name))
+        return self.select(self.lookup(name))
 
-    def of(self, values: Values) -> Values:
+    def select(self, values: Values) -> Values:
         """The chosen ones of a view's values."""
         return values.take(self.where) if is_column(values) else values
 

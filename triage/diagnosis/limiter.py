@@ -1,4 +1,4 @@
-"""The one-word answer per workload: band, limiter class, hit grades. No holes: complete facts always get a class."""
+"""Band and limiter class per workload. Complete facts always get a class."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from triage.derive.speed_of_light import Clusters, clusters
 from triage.ground.columns import is_column
 from triage.ground.limiters import BANDS, code
 from triage.ground.method import BALANCED, HIGH, IDLE_LIMITS, LOW
-from triage.rulebook.cause import Cause
 from triage.schema.derived import HARDWARE_UNITS
 
 MOST_FRAMES = 0.5  # the side that bounds half of the frames sets the pace
@@ -79,29 +78,11 @@ _HELD = (
     ("memory", ("gti.queue_full", "vram.stalled")),
     ("latency", ("stall.top_share", "eu.stall", "shader.stalled", "texture_pipe.stalled")),
 )
-# Where no unit tells at all, the root cause does. Shading layers that nobody sees may fill any unit: nothing is said there.
-_OF_FAMILY = {"host": "cpu", "occupancy": "latency", "latency": "latency", "compute": "compute", "memory": "memory"}
-_OF_CAUSE = {
-    **dict.fromkeys(
-        ("vertex-fetch", "index-fetch", "vertex-reuse", "culled-primitives", "raster-bound", "small-triangles"),
-        "front-end",
-    ),
-    **dict.fromkeys(("crop-bound", "zrop-bound", "render-target-traffic"), "rop"),
-    **dict.fromkeys(("texture-queue", "texture-format", "mergeable-passes"), "memory"),
-    **dict.fromkeys(("ray-traversal", "ray-divergence"), "compute"),
-    "sm-tex-interface": "balanced",
-    "small-grid": "small-grid",
-}
 HELD_UP = STALL_NAMED  # no vendor of these counters gives a line of its own
 
 
-def of_cause(cause: Cause) -> int:
-    """The class of a workload whose root cause is known and whose units do not tell: that of the cause, else of its family."""
-    return code(_OF_CAUSE.get(cause.id) or _OF_FAMILY.get(cause.family, "unknown"))
-
-
 def _side(view: View, whole: str, parts: tuple[str, ...]) -> Floats:
-    """A side of the balance: its own figure, else the highest of its parts."""
+    """Share of peak of a side, else the highest of its parts."""
     out = _array(view, whole)
     if not np.isnan(out).any():
         return out
@@ -158,11 +139,11 @@ def _limiter(view: View) -> Codes:
     for word, holds in zip(words, choices, strict=True):  # the first that holds; np.select takes ten times as long
         out += (holds & open_).view(np.int8) * np.int8(code(word))
         open_ &= ~holds
-    return _held(view, _tilers(view, out))
+    return _by_longest_wait(view, _tilers(view, out))
 
 
 def _tilers(view: View, out: Codes) -> Codes:
-    """The classes, with those of a phone's units where no share of peak told."""
+    """Limiter classes, by a phone's units where shares of peak do not decide."""
     sides = [[view[m] for m in side if is_column(view[m])] for side in (_TILER_CORES, _TILER_MEMORY)]
     if not any(sides):
         return out
@@ -170,12 +151,12 @@ def _tilers(view: View, out: Codes) -> Codes:
     with np.errstate(invalid="ignore"):
         leads = np.where(np.isnan(cores) | (memory > cores), code("memory"), code("compute"))
         both = (np.minimum(cores, memory) >= LOW) & (np.abs(cores - memory) < BALANCED - _EPS)
-        told = (out == code("unknown")) & (np.fmax(cores, memory) >= LOW)
-    return np.where(told, np.where(both, code("balanced"), leads), out).astype(np.int8)
+        decided = (out == code("unknown")) & (np.fmax(cores, memory) >= LOW)
+    return np.where(decided, np.where(both, code("balanced"), leads), out).astype(np.int8)
 
 
-def _held(view: View, out: Codes) -> Codes:
-    """The classes, with what was waited for longest where no share of peak and no limiter told."""
+def _by_longest_wait(view: View, out: Codes) -> Codes:
+    """Limiter classes, by the longest wait where neither shares of peak nor unit limiters decide."""
     longest = np.full(view.size, HELD_UP)
     chosen = np.array(out)
     for word, metrics in _HELD:

@@ -1,4 +1,4 @@
-"""Facts about the passes of a frame, where counters of single draws are too small to say anything."""
+"""Facts about the passes of a frame, where single draws are too small to measure."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from triage.reading.pass_tree import Pass, passes
 Facts = dict[str, tuple[float, str]]  # metric -> (value, formula)
 
 TINY = 4.0  # pixels per primitive: the limit of rule GFX001
-DENSE = 100_000  # house judgement: primitives of a pass below which its density costs nothing worth a finding
-NAMED = 3  # passes a sentence names
+DENSE = 100_000  # heuristic: primitives of a pass below which its density is not worth a finding
+MAX_LISTED_PASSES = 3
 
 
 def pass_facts(capture: Capture, total: float) -> Facts:
@@ -29,14 +29,16 @@ def pass_facts(capture: Capture, total: float) -> Facts:
     leaf = capture.leaf
     dense = [(p, n, px) for p in found for n, px in [geometry(p, prims, pixels, leaf)] if n >= DENSE and px < TINY]
     if not dense:
-        none = "no pass draws many primitives of a few pixels"
+        none = "no pass with many primitives of a few pixels"
         return {"frame.dense_share": (0.0, none), "frame.dense_excess": (0.0, none)}
     dense.sort(key=lambda d: -d[0].time_ns)
     time = sum(p.time_ns for p, _, _ in dense)
     text = ", ".join(
-        f"“{p.levels[-1]}” ({n / 1e6:.1f} M primitives, {px:.1f} pixels each)" for p, n, px in dense[:NAMED] if p.levels
+        f"“{p.levels[-1]}” ({n / 1e6:.1f} M primitives, {px:.1f} pixels each)"
+        for p, n, px in dense[:MAX_LISTED_PASSES]
+        if p.levels
     )
-    text += f" and {len(dense) - NAMED} more" if len(dense) > NAMED else ""
+    text += f" + {len(dense) - MAX_LISTED_PASSES} more" if len(dense) > MAX_LISTED_PASSES else ""
     excess = sum(p.time_ns * (1 - px / TINY) for p, _, px in dense) / time
     return {"frame.dense_share": (time / total, text), "frame.dense_excess": (excess, text)}
 
@@ -50,7 +52,7 @@ def column(view: View, metric: str) -> Floats:
 def geometry(p: Pass, prims: Floats, pixels: Floats, leaf: Masks) -> tuple[float, float]:
     """(primitives, pixels per primitive) over the ranges of a pass that draw; prims, pixels: what reached the rasteriser, as drawn.
 
-    leaf: of every range of the capture, does it hold no other? Counts of markers are those of the ranges within, once more: they
+    leaf: true for ranges of the capture without ranges inside. Counts of markers are those of the ranges within, once more: they
     stand only for a pass none of whose ranges was counted.
     """
     counted = np.isfinite(prims[p.rows]) & np.isfinite(pixels[p.rows])

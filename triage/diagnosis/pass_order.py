@@ -1,6 +1,6 @@
-"""What passes are for, by their names (pass_roles.toml), and which of them could change places.
+"""Roles of passes, by their names (pass_roles.toml), and which of them could be reordered.
 
-An export seldom says which pass reads what. What is not known to be independent is not offered for overlap.
+An export seldom says which pass reads what. Passes that are not known to be independent are not offered for overlap.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from triage.capture.capture import SEP
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """What passes of a kind are called and what they read. layer: how they draw, "opaque" or "blended"; "" where it differs.
+    """Names of one kind of pass and what it reads. layer: how they draw, "opaque" or "blended"; "" where it differs.
 
     short: words that are found as whole words only, `ui` is no part of `build`; words: those that may be part of another.
     """
@@ -55,7 +55,7 @@ def _words(words: Sequence[str]) -> tuple[re.Pattern[str], tuple[str, ...]]:
 
 @lru_cache(16_384)
 def role(name: str) -> Role | None:
-    """What a pass is for, by its name; None where the name does not say."""
+    """Role of a pass by its name; None if unknown."""
     plain = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
     plain = re.sub(r"[^a-z0-9 -]+", " ", plain)
     tight = plain.replace(" ", "")
@@ -72,7 +72,7 @@ def layer(path: str, name: str) -> str:
 def movable(
     order: Sequence[Role | None], compute: int, beside: int, barriers: Sequence[float] | None = None
 ) -> Fences | None:
-    """Where the compute pass at a position could run beside another one; None where it could not, or nobody knows.
+    """Where the compute pass at a position could run beside another one; None where it could not, or that is unknown.
 
     order: roles of all passes in the order of the frame. The one of the two that moves passes nothing it needs and nothing
     that needs it. barriers: how many stand before each pass, None where the export lists none: what no barrier parts

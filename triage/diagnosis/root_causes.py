@@ -1,9 +1,9 @@
 """Which of the causes that fired is the root, and what follows from it.
 
-A cause is explained where another that fired lists it among its consequences and would give back a comparable time: a
+A cause is explained where another that fired lists it among its consequences and saves a comparable time: a
 spill worth 1 % never hides an occupancy limit worth 60 %. What nothing explains is a root. Of several roots on one
-workload the one that would give back most, weighted by how sure it is, leads: its saving is the workload's, because
-gains on one workload are alternatives. Verdicts (a unit is busy, none is) never lead and never explain.
+workload the one that saves most, weighted by its confidence, is the root cause: its saving is the workload's, because
+savings on one workload are alternatives. Verdicts (a unit is busy, none is) never lead and never explain.
 """
 
 from __future__ import annotations
@@ -17,24 +17,23 @@ from numpy.typing import NDArray
 
 from triage.capture.arrays import Floats, Indices, Masks
 from triage.derive import View
-from triage.diagnosis.limiter import of_cause
-from triage.ground.limiters import CONFIDENCE
+from triage.ground.limiters import CLASSES, CONFIDENCE
 from triage.rulebook.packs import Rulebook
 
-Causes: TypeAlias = NDArray[np.int16]  # positions in Vocabulary.names; -1 = none
+Causes: TypeAlias = NDArray[np.int16]  # positions in CauseIndex.names; -1 = none
 # one rule of a block: (rule index, positions of the workloads, (low, likely, bound) fractions)
 Fired: TypeAlias = tuple[int, Indices, tuple[Floats, Floats, Floats]]
 
-COMPARABLE = 0.5  # house judgement: part of the consequence's gain that the explaining cause must have itself
-LEAST = 0.02  # house judgement: two captures of one build differ by half of this, so that less could not be seen to come true
-# What a likely gain counts for when causes compete. Order by likely x sureness put the cured cause first most often on
-# kernels whose cure was measured; the bound or the middle of the interval did worse.
+COMPARABLE = 0.5  # heuristic: part of the consequence's saving that the explaining cause must have itself
+MIN_SAVING_SHARE = 0.02  # heuristic: two captures of one build differ by half of this
+# Weight of a likely saving when causes compete. Order by likely x weight put the fixed cause first most often on kernels
+# whose fix was measured; the bound or the middle of the interval did worse.
 SURENESS = dict(zip(CONFIDENCE, (0.5, 0.75, 1.0), strict=True))
 
 
 @dataclass(slots=True)
 class Leaders:
-    """Per workload: cause that leads (-1: none), the rule whose evidence speaks, and fractions of its time."""
+    """Per workload: root cause (-1: none), the rule with its evidence, and fractions of its time."""
 
     cause: Causes
     rule: Indices
@@ -44,16 +43,16 @@ class Leaders:
 
     @classmethod
     def none(cls, size: int) -> Leaders:
-        """Nothing leads anywhere."""
+        """No root cause anywhere."""
         return cls(np.full(size, -1, np.int16), np.full(size, -1), np.zeros(size), np.zeros(size), np.zeros(size))
 
     def put(self, rows: slice, block: Leaders) -> None:
-        """Enter the leaders of a block."""
+        """Enter the root causes of a block."""
         for name in ("cause", "rule", "low", "likely", "bound"):
             getattr(self, name)[rows] = getattr(block, name)
 
 
-class Vocabulary:
+class CauseIndex:
     """The causes of a rulebook as small numbers, and the links between them."""
 
     def __init__(self, book: Rulebook) -> None:
@@ -61,9 +60,11 @@ class Vocabulary:
         self.names = [*book.causes, *dict.fromkeys(own)]
         code = {name: i for i, name in enumerate(self.names)}
         self.of_rule = np.array([code.get(r.cause, -1) for r in book.rules] or [-1], np.int16)
-        # of a workload whose units do not tell
-        self.limiter = np.array([of_cause(book.cause(name)) for name in self.names] or [0], np.int8)
+        # for workloads whose units do not decide
+        self.limiter = np.array([CLASSES.index(book.cause(name).limiter) for name in self.names] or [0], np.int8)
         self.verdict = np.array([book.cause(name).is_verdict for name in self.names] or [False])
+        # evidence of the weakest grade names a suspect, not a fix
+        self.is_suspect = np.array([r.gain is None or r.gain.confidence == "low" for r in book.rules] or [True])
         self.sureness = np.array([SURENESS[r.gain.confidence] if r.gain else 0.5 for r in book.rules] or [0.5])
         # idle time is dealt out among its causes already: they explain away neither each other nor what keeps a device
         # busy, unless both claim the same part of it
@@ -71,39 +72,39 @@ class Vocabulary:
         self._claims = [frozenset(n for n in r.gain.time.names if n.startswith("idle.")) if r.gain and r.gain.time else frozenset() for r in book.rules]  # fmt: skip
         self.links = [(code[c.id], code[e.cause], e.when) for c in book.causes.values() for e in c.explains]
 
-    def known(self, view: View, fired: Sequence[Fired]) -> Known:
-        """What is known of each cause on the workloads of a view: the best evidence speaks for it."""
-        found = Known(view.size)
+    def table(self, view: View, fired: Sequence[Fired]) -> CauseTable:
+        """The causes that fired on the workloads of a view, each with its best evidence."""
+        table = CauseTable(view.size)
         for rule, where, (low, likely, bound) in fired:
             cause = int(self.of_rule[rule])
             if cause < 0:
                 continue
             gains = np.fmax(likely, 0.0)  # 0 where it is missing
-            found.enter(cause, rule, where, float(self.sureness[rule]), low, gains, bound)
+            table.enter(cause, rule, where, float(self.sureness[rule]), low, gains, bound)
         for source, target, when in self.links:
-            if source in found.rows and target in found.rows and not self.verdict[source]:
-                holds = self._may_explain(found.rows[source].rule, found.rows[target].rule)
+            if source in table.rows and target in table.rows and not self.verdict[source]:
+                holds = self._may_explain(table.rows[source].rule, table.rows[target].rule)
                 if when is not None:
                     holds &= np.asarray(when(lambda name: view[name])) == 1
-                found.explain(source, target, holds)
-        return found
+                table.explain(source, target, holds)
+        return table
 
     def _may_explain(self, source: Causes, target: Causes) -> Masks:
-        """Do two rules per workload speak of the same time?"""
+        """Mask of workloads where two rules are about the same time."""
         out = ~self.of_idle[source]
-        for i in np.flatnonzero(~out):  # rules of idle time speak of whole captures: there is one
+        for i in np.flatnonzero(~out):  # rules of idle time are about whole captures: there is one
             out[i] = not self._claims[int(source[i])].isdisjoint(self._claims[int(target[i])])
         return out
 
-    def lead(self, known: Known, size: int) -> Leaders:
-        """The leading root of every workload."""
+    def lead(self, table: CauseTable, size: int) -> Leaders:
+        """The root cause of every workload."""
         out = Leaders.none(size)
         best = np.zeros(size)
-        for cause, row in known.rows.items():
+        for cause, row in table.rows.items():
             if self.verdict[cause]:
                 continue
             score = np.where(row.root, row.likely * row.sure, 0.0)
-            ahead = np.flatnonzero((score > best) & (row.likely >= LEAST))
+            ahead = np.flatnonzero((score > best) & (row.likely >= MIN_SAVING_SHARE))
             if len(ahead):
                 best[ahead] = score[ahead]
                 out.cause[ahead], out.rule[ahead] = cause, row.rule[ahead]
@@ -139,7 +140,7 @@ class Row:
         return self.fired & (self.by < 0)
 
 
-class Known:
+class CauseTable:
     """All causes that fired on the workloads of a view, by their number."""
 
     def __init__(self, size: int) -> None:
@@ -149,15 +150,15 @@ class Known:
     def enter(
         self, cause: int, rule: int, where: Indices, sure: float, low: Floats, likely: Floats, bound: Floats
     ) -> None:
-        """One more rule speaks for a cause: the surer evidence counts, of equally sure the larger gain."""
+        """Add the firings of one more rule of a cause: the evidence of higher confidence counts, then the larger saving."""
         row = self.rows.get(cause)
         at: slice | Indices = slice(None)
         chosen = where
-        if row is None:  # the usual case: one rule speaks for a cause
+        if row is None:  # the usual case: one rule per cause
             row = self.rows[cause] = Row.blank(self.size)
         else:
             better = (sure > row.sure[where]) | ((sure == row.sure[where]) & (likely > row.likely[where]))
-            # evidence without a gain never silences evidence with one
+            # evidence without a saving never replaces evidence with one
             better &= ~((likely <= 0) & (row.likely[where] > 0))
             better |= (likely > 0) & (row.likely[where] <= 0)
             better |= ~row.fired[where]
@@ -168,13 +169,13 @@ class Known:
         row.low[chosen], row.likely[chosen], row.bound[chosen] = low[at], likely[at], bound[at]
 
     def explain(self, source: int, target: int, holds: Masks) -> None:
-        """A cause explains another where both fired, the link holds and its gain is comparable."""
+        """Enter that a cause explains another where both fired, the link holds and its saving is comparable."""
         a, b = self.rows[source], self.rows[target]
         explained = holds & a.fired & b.fired & (b.by < 0) & (a.likely >= COMPARABLE * b.likely)
         b.by[explained] = source
 
     def chain(self, leader: int, i: int, most: int = 4) -> list[int]:
-        """The leader of the i-th workload and what it brings about, directly or through another, nearest first."""
+        """The cause chain of the i-th workload: its root cause, then direct and indirect effects, nearest first."""
         out = [leader]
         for cause in out:
             out += [c for c, row in self.rows.items() if row.fired[i] and row.by[i] == cause and c not in out]

@@ -1,11 +1,10 @@
-"""Facts of a timeline for frame rules: shares of the span of all devices, each with what it was computed from."""
+"""Facts of a timeline for frame rules: shares of the span of all devices, each with its source."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 from triage.capture.trace_nouns import DeviceTimeline, Timeline
-from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.units import show
 
 Facts = dict[str, tuple[float, str]]  # metric -> (value, formula)
@@ -21,7 +20,7 @@ _IDLE = {
 
 
 def timeline_facts(t: Timeline, frame_ns: float) -> Facts:
-    """Every fact that the timeline can tell; frame_ns: what shares are of. Without calls of the host no cause is known."""
+    """All facts of a timeline; frame_ns: time that shares are of. Without calls of the host no cause of idle time is known."""
     devices = t.devices
     if frame_ns <= 0:
         return {}
@@ -32,28 +31,25 @@ def timeline_facts(t: Timeline, frame_ns: float) -> Facts:
     kernels = total(lambda d: d.kernels + d.graph_launches)
     copies, bus = total(lambda d: d.copies), total(lambda d: d.exposed_ns)
     out: Facts = {
-        "idle.total": (total(lambda d: d.idle_ns) / frame_ns, _each(devices, lambda d: d.idle_ns, "idle")),
+        "idle.total": (total(lambda d: d.idle_ns) / frame_ns, _each(devices, lambda d: d.idle_ns)),
         "timeline.devices": (float(len(devices)), "devices with work"),
         "timeline.operations": (float(len(t.own_ns)), "rows of the export"),
         "timeline.kernels": (kernels, "kernels and graph launches"),
         "timeline.copies": (copies, "copies"),
-        "timeline.pageable": (total(lambda d: d.pageable_copies), "copies whose side on the host is pageable"),
-        "timeline.small_copies": (total(lambda d: d.small_copies), "copies over the bus below 64 KiB"),
-        "timeline.bus_alone": (bus / frame_ns, _each(devices, lambda d: d.exposed_ns, "copying over the bus alone")),
-        "timeline.hideable": (
-            total(_hideable) / frame_ns,
-            _each(devices, _hideable, "of copies could run beside kernels"),
-        ),
+        "timeline.pageable": (total(lambda d: d.pageable_copies), "copies with pageable host memory"),
+        "timeline.small_copies": (total(lambda d: d.small_copies), "host-device copies below 64 KiB"),
+        "timeline.bus_alone": (bus / frame_ns, _each(devices, lambda d: d.exposed_ns)),
+        "timeline.hideable": (total(_hideable) / frame_ns, _each(devices, _hideable)),
     }
     medians = [d.median_kernel_ns for d in devices if d.median_kernel_ns is not None]
-    if medians:  # the device that has most kernels speaks
+    if medians:  # that of the device with most kernels
         most = max((d for d in devices if d.median_kernel_ns is not None), key=lambda d: d.kernels)
         out["timeline.kernel"] = (float(most.median_kernel_ns or 0), "median duration of a kernel")
     if kernels:
         busy = total(lambda d: d.busy_ns - d.copies_alone_ns)
         out["timeline.kernel_mean"] = (busy / kernels, "time of kernels and graph launches / their number")
     if copies:
-        out["timeline.small_copy_share"] = (out["timeline.small_copies"][0] / copies, "copies over the bus below 64 KiB / copies")  # fmt: skip
+        out["timeline.small_copy_share"] = (out["timeline.small_copies"][0] / copies, "host-device copies below 64 KiB / copies")  # fmt: skip
         busiest_bus = max(devices, key=lambda d: d.copies)
         out["timeline.copy_transfer"] = (busiest_bus.median_copy_ns or 0.0, "median time of a copy on the device")
     if len(devices) > 1:
@@ -61,12 +57,12 @@ def timeline_facts(t: Timeline, frame_ns: float) -> Facts:
         least = min(d.busy_ns for d in devices)
         out["timeline.imbalance"] = (
             1 - least / busiest if busiest else 0.0,
-            _each(devices, lambda d: d.busy_ns, "busy"),
+            _each(devices, lambda d: d.busy_ns),
         )
         pace = max(devices, key=lambda d: d.busy_ns)
         out["timeline.uneven"] = (
             (len(devices) * busiest - total(lambda d: d.busy_ns)) / frame_ns,
-            _each(devices, lambda d: d.busy_ns, "busy"),
+            _each(devices, lambda d: d.busy_ns),
         )
         out["timeline.pace"] = (pace.busy_ns / max(pace.span_ns, 1), f"device {pace.key}: busy / span")
         fewest, most_kernels = (f(d.kernels + d.graph_launches for d in devices) for f in (min, max))
@@ -82,13 +78,13 @@ def timeline_facts(t: Timeline, frame_ns: float) -> Facts:
             )
             out["timeline.collective_wait"] = (
                 total(lambda d: d.wait_ns) / frame_ns,
-                _each(devices, lambda d: d.wait_ns, "waiting in collectives"),
+                _each(devices, lambda d: d.wait_ns),
             )
     return out | (_of_host(t, frame_ns, kernels) if t.host is not None else {})
 
 
 def _of_host(t: Timeline, frame_ns: float, kernels: float) -> Facts:
-    """What is known only where the calls of the host were recorded."""
+    """Facts that need recorded calls of the host."""
     devices, host = t.devices, t.host
     assert host is not None
 
@@ -101,9 +97,7 @@ def _of_host(t: Timeline, frame_ns: float, kernels: float) -> Facts:
     def late(d: DeviceTimeline) -> float:
         return blamed("load", "alloc")(d) - start(d)
 
-    parts: dict[str, tuple[Callable[[DeviceTimeline], float], str]] = {
-        metric: (blamed(*causes), GAP_WORDS[causes[0]].name) for metric, causes in _IDLE.items()
-    }
+    parts: dict[str, Callable[[DeviceTimeline], float]] = {metric: blamed(*causes) for metric, causes in _IDLE.items()}
 
     def transition(d: DeviceTimeline) -> float:
         return float(d.transition_ns)
@@ -111,20 +105,14 @@ def _of_host(t: Timeline, frame_ns: float, kernels: float) -> Facts:
     def queued(d: DeviceTimeline) -> float:
         return blamed("queued")(d) - transition(d)
 
-    parts["idle.start"] = (start, "loading")
-    parts["idle.transition"] = (transition, "going from kernel to kernel")
-    parts["idle.queued"] = (queued, "with work queued")
-    parts["idle.allocation"] = (late, "allocating")
-    out: Facts = {
-        metric: (sum(of(d) for d in devices) / frame_ns, _each(devices, of, f"idle, {word}"))
-        for metric, (of, word) in parts.items()
-    }
+    parts |= {"idle.start": start, "idle.transition": transition, "idle.queued": queued, "idle.allocation": late}
+    out: Facts = {metric: (sum(of(d) for d in devices) / frame_ns, _each(devices, of)) for metric, of in parts.items()}
     if host.median_launch_ns is not None:
         out["timeline.launch_call"] = (host.median_launch_ns, "median time of the calls that started kernels")
     if host.median_copy_ns is not None:
         out["timeline.copy_call"] = (host.median_copy_ns, "median time of the calls that started copies")
     if kernels:
-        out["timeline.syncs_per_kernel"] = (host.syncs / kernels, f"{host.syncs:,} waits / {kernels:,.0f} kernels")
+        out["timeline.syncs_per_kernel"] = (host.syncs / kernels, f"{host.syncs:,} host syncs / {kernels:,.0f} kernels")
     return out
 
 
@@ -134,8 +122,8 @@ def _hideable(d: DeviceTimeline) -> float:
     return float(max(0, min(d.exposed_ns, kernels_alone)))
 
 
-def _each(devices: Sequence[DeviceTimeline], of: Callable[[DeviceTimeline], float], what: str) -> str:
-    """`device 0: 3.1 ms idle of 9.2 ms`, for the devices that have any."""
-    shown = [f"device {d.key}: {show(of(d), 'ns')} {what}, of {show(d.span_ns, 'ns')}" for d in devices if of(d) > 0]
-    more = f" and {len(shown) - 4} more devices" if len(shown) > 4 else ""
-    return "; ".join(shown[:4]) + more if shown else f"no device: {what}"
+def _each(devices: Sequence[DeviceTimeline], of: Callable[[DeviceTimeline], float]) -> str:
+    """`device 0: 3.1 ms of 9.2 ms`, for the devices that have any."""
+    shown = [f"device {d.key}: {show(of(d), 'ns')} of {show(d.span_ns, 'ns')}" for d in devices if of(d) > 0]
+    more = f" + {len(shown) - 4} more devices" if len(shown) > 4 else ""
+    return "; ".join(shown[:4]) + more if shown else "none on any device"

@@ -1,7 +1,7 @@
-"""The to-do list: one item per root cause, over all workloads it leads, in the order of what it still gives back.
+"""The to-do list: one item per root cause, over all workloads it leads, in the order of what it still saves.
 
-Every workload is led by one root, so items of workloads never overlap and their sums are the headline. An item about
-the whole frame (merging passes, launch overhead) shares time with them: it counts with what it would give back of the
+Every workload has one root cause, so items of workloads never overlap and their sum is the recoverable time. An item about
+the whole frame (merging passes, launch overhead) shares time with them: it counts with what it saves of the
 time that is left after the items above it. Idle time between the work belongs to no workload and to one cause each: those
 items stand apart, and are neither cut by others nor cut them.
 """
@@ -15,16 +15,16 @@ import numpy as np
 
 from triage.capture.arrays import Floats, Indices, distinct
 from triage.diagnosis.diagnosis_result import Item, Part
-from triage.diagnosis.root_causes import Vocabulary
+from triage.diagnosis.root_causes import CauseIndex
 
-NAMED = 50  # workloads named per item; beyond that only the count is given
+MAX_LISTED_WORKLOADS = 50  # workloads named per item; beyond that only the count is given
 
 
-def todo(parts: Sequence[Part], vocabulary: Vocabulary) -> list[Item]:
+def todo(parts: Sequence[Part], cause_index: CauseIndex) -> list[Item]:
     """Items of some captures together, largest first."""
     total = float(sum(p.capture.frame_ns for p in parts))
     local = _of_workloads(parts)
-    wide = _of_frames(parts, vocabulary)
+    wide = _of_frames(parts, cause_index)
     for item in [i for i in wide if i.cause in local]:  # one cause is one item: the larger statement counts
         if item.saved_ns > local[item.cause].saved_ns:
             del local[item.cause]
@@ -50,7 +50,7 @@ def todo(parts: Sequence[Part], vocabulary: Vocabulary) -> list[Item]:
 
 
 def _worth(i: Item, total: float) -> float:
-    """What items are ordered by: time, or fractions where no time is known."""
+    """Sort key of items: time saved in ns, or fractions without times."""
     return i.saved_ns if total > 0 and i.saved_ns == i.saved_ns else i.fraction * i.count
 
 
@@ -82,11 +82,11 @@ def _of_workloads(parts: Sequence[Part]) -> dict[int, Item]:
 
 
 def _worst(where: Indices, saved: Floats) -> Indices:
-    """The NAMED of these workloads that would give back most, in that order; of equal ones the earlier."""
-    if len(where) > NAMED:  # a whole sort of a million workloads would take longer than judging them
-        least = np.partition(saved[where], len(where) - NAMED)[len(where) - NAMED]
+    """The MAX_LISTED_WORKLOADS of these workloads that save most, in that order; of equal ones the earlier."""
+    if len(where) > MAX_LISTED_WORKLOADS:  # a whole sort of a million workloads would take longer than judging them
+        least = np.partition(saved[where], len(where) - MAX_LISTED_WORKLOADS)[len(where) - MAX_LISTED_WORKLOADS]
         where = where[saved[where] >= least]
-    return where[np.argsort(-saved[where], kind="stable")[:NAMED]]
+    return where[np.argsort(-saved[where], kind="stable")[:MAX_LISTED_WORKLOADS]]
 
 
 def _join(a: Item, b: Item, parts: Sequence[Part]) -> Item:
@@ -99,7 +99,7 @@ def _join(a: Item, b: Item, parts: Sequence[Part]) -> Item:
         time = part.capture.self_ns[at[1]] if part.capture.frame_ns > 0 else 1.0
         return float(np.nan_to_num(time) * part.leaders.likely[at[1]])
 
-    named = sorted((*a.workloads, *b.workloads), key=lambda at: (-saved(at), at))[:NAMED]
+    named = sorted((*a.workloads, *b.workloads), key=lambda at: (-saved(at), at))[:MAX_LISTED_WORKLOADS]
     lead = a if saved(a.workloads[0]) >= saved(b.workloads[0]) else b
     return replace(
         lead,
@@ -113,16 +113,16 @@ def _join(a: Item, b: Item, parts: Sequence[Part]) -> Item:
     )
 
 
-def _of_frames(parts: Sequence[Part], vocabulary: Vocabulary) -> list[Item]:
+def _of_frames(parts: Sequence[Part], cause_index: CauseIndex) -> list[Item]:
     """Roots among what fired on the captures as wholes."""
     found: dict[int, Item] = {}
     for part in parts:
         p = part.number
         for cause, row in part.whole.rows.items():
-            if vocabulary.verdict[cause] or not row.root[0] or row.likely[0] <= 0:
+            if cause_index.verdict[cause] or not row.root[0] or row.likely[0] <= 0:
                 continue
             time = part.capture.frame_ns if part.capture.frame_ns > 0 else float("nan")
-            apart = bool(vocabulary.of_idle[row.rule[0]])
+            apart = bool(cause_index.of_idle[row.rule[0]])
             item = Item(
                 cause=cause,
                 rule=int(row.rule[0]),

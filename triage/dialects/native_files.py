@@ -44,62 +44,62 @@ _KINDS = (
     _Kind(
         (".nsys-rep", ".qdrep", ".qdstrm"),
         (),
-        "an Nsight Systems report, not a table",
+        "Nsight Systems report, not a table",
         "export it: nsys export --type sqlite {name}",
     ),
     _Kind(
         (".nvvp", ".nvprof"),
         (),
-        "an nvprof database, not a table",
+        "nvprof database, not a table",
         "export it: nvprof --csv --print-gpu-trace -i {name} 2> {stem}.csv",
     ),
     _Kind(
         (".nsight-cuprof-report",),
         (),
-        "a binary Nsight Compute report of 2019 or older, not a table",
+        "binary Nsight Compute report of 2019 or older, not a table",
         "export it: nv-nsight-cu-cli --import {name} --page raw --csv > {stem}.csv",
     ),
     _Kind(
         (".ncu-rep", ".ncu-repz"),
         (),
-        "named like an Nsight Compute report, but packed, or damaged in its first bytes",
-        "unpack it, or copy it again; or export it: ncu --import {name} --page raw --csv > {stem}.csv",
+        "not a readable Nsight Compute report (compressed or damaged)",
+        "decompress or copy it again, or export it: ncu --import {name} --page raw --csv > {stem}.csv",
     ),
-    _Kind((".ngfx-gputrace",), (), "a GPU Trace of Nsight Graphics, not its tables", _SESSION),
+    _Kind((".ngfx-gputrace",), (), "GPU Trace of Nsight Graphics, not its tables", _SESSION),
     _Kind(
         (".ngfx-capture", ".ngfx-cppcap", ".ngfx-proj", ".ngfx-bincap"),
         (),
-        "a capture of Nsight Graphics, without counters",
+        "capture of Nsight Graphics, without counters",
         _SESSION,
     ),
     _Kind(
         (".rdc",),
         (b"RDOC",),
-        "a RenderDoc capture, without counters",
+        "RenderDoc capture, without counters",
         "open it in RenderDoc: Window > Performance Counter Viewer, Capture counters, Save as CSV",
     ),
     _Kind(
         (".wpix", ".pix3"),
         (),
-        "a PIX capture, not its event list",
+        "PIX capture, not its event list",
         "export it: pixtool open-capture {name} save-event-list {stem}.csv --counters=*",
     ),
     _Kind(
         (".rgp", ".rmv", ".rra"),
         (b"AMD_RDF ", b"B00P"),
-        "a capture of the Radeon Developer Tools, which export no tables",
+        "capture of the Radeon Developer Tools, which export no tables",
         "collect counters: rocprofv3 --kernel-trace --pmc ... -f csv -- ./app, or RenderDoc's Performance Counter Viewer",
     ),
     _Kind(
         (".gputrace",),
         (),
-        "a GPU capture of Xcode, not its counters",
+        "GPU capture of Xcode, not its counters",
         "open it in Xcode: Performance, Counters, Editor > Export GPU Counters",
     ),
     _Kind(
         (".trace",),
         (),
-        "a trace (of Instruments, Xcode or apitrace), not a table of counters",
+        "trace (of Instruments, Xcode or apitrace), not a table of counters",
         "Metal: in Xcode export Performance, Counters, Editor > Export GPU Counters; else replay it under RenderDoc or Nsight",
     ),
 )
@@ -111,8 +111,8 @@ _SAMPLES = ("Warp Stall Sampling", "# Samples", "Instructions Executed", "stall_
 _SOURCE_PAGE = _Kind(
     (),
     (),
-    "the source page of Nsight Compute: samples per instruction, no figures per kernel",
-    "give the report itself, or its raw page: ncu --import REPORT.ncu-rep --page raw --csv > kernels.csv",
+    "source page of Nsight Compute: samples per instruction, no values per kernel",
+    "name the report itself, or its raw page: ncu --import REPORT.ncu-rep --page raw --csv > kernels.csv",
 )
 
 
@@ -159,12 +159,12 @@ def read(source: Source, options: Options) -> Table:
     """Always NotTriageable: what the file is, and the command that exports what triage reads."""
     kind = _kind(source) or _named(source.name)
     if kind is None:
-        raise NotTriageable(f"{source.path}: no file of a profiler that is known here", "see: triage list dialects")
+        raise NotTriageable(f"{source.path}: not a file of a supported profiler", "see: triage list dialects")
     name = source.name if source.path != "-" else "report"
     stem = re.sub(
         r"(\.(ncu-repz?|nsys-rep|qdrep|qdstrm|sqlite|nsight-cuprof-report|nvvp|nvprof|wpix))+$",
         "",
         _PACKS.sub("", name),
     )
-    packed = "packed: " if source.head.startswith(_PACKED) else ""
+    packed = "compressed: " if source.head.startswith(_PACKED) and "compressed" not in kind.what else ""
     raise NotTriageable(f"{source.path}: {packed}{kind.what}", kind.hint.format(name=name, stem=stem))

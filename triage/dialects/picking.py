@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
+from triage import schema
 from triage.capture.cells import cells
 from triage.capture.source import Source
 from triage.dialects import registry
 from triage.dialects.contract import Dialect, Match
 from triage.dialects.registry import Entry
 from triage.ground.errors import CaptureError, NotTriageable, UnknownDialect
+from triage.schema import normal
 
+_UNIT_RE = re.compile(r"(.*?)\s*[(\[](.+)[)\]]")  # `Duration (ms)`
 MIN_CERTAIN = 0.6  # score from which installed dialects are not asked; tables of no tool score 0.3
 MAX_OFFERED = 32  # files of a folder that are looked at, to name the one to give
 
 
-def pick(source: Source, wanted: str = "", mapped: bool = False) -> tuple[Dialect, str]:
+def pick(source: Source, wanted: str = "", mapped: Iterable[str] = ()) -> tuple[Dialect, str]:
     """The dialect of a source and why; raises UnknownDialect with the columns seen, NotTriageable for an empty file.
 
-    wanted: a dialect's name, TriageError if there is none. mapped: the user gave --map, so a table that no dialect
-    recognises is read as generic.
+    wanted: a dialect's name, TriageError if there is none. mapped: headers that the user maps; an unknown table with one
+    of them is a custom table.
     """
     if wanted:
         return registry.require(wanted), "asked for with --dialect"
@@ -36,8 +40,8 @@ def pick(source: Source, wanted: str = "", mapped: bool = False) -> tuple[Dialec
         raise refusals[0]
     if not source.is_folder and not source.head_text.strip():
         raise NotTriageable(f"{source.path}: the file is empty", "export again")
-    if mapped and not source.is_folder:
-        return registry.bundled()["generic"].load(), "columns mapped with --map"
+    if mapped and not source.is_folder and _has_column(source, mapped):
+        return registry.bundled()["generic"].load(), "columns mapped with --map or in triage.toml"
     raise _unknown(source)
 
 
@@ -71,27 +75,46 @@ def _plain_text(source: Source) -> str | None:
     return None
 
 
+def _has_column(source: Source, headers: Iterable[str]) -> bool:
+    """True if a table has one of these columns."""
+    from triage.dialects.tables import wide_table
+
+    return not {normal(h) for h in headers}.isdisjoint(map(normal, wide_table.header(source)[1]))
+
+
 def _unknown(source: Source) -> UnknownDialect:
-    """Why a source cannot be read, and what to do instead."""
+    """The error for a source that no dialect recognises, with its first columns, line or files."""
+    path = source.path
+    if source.is_folder:
+        return _unknown_folder(source)
     lists = "or list supported formats: triage list dialects"
-    if not source.is_folder:
-        first = [repr(c.strip()[:40]) for c in cells(_first_line(source))[:3]]
-        seen = f"first columns: {', '.join(first)}" if len(first) > 1 else f"first line: {''.join(first)}"
-        hint = f"map columns with --map (see: triage facts {source.path}), {lists}"
-        return UnknownDialect(f"{source.path}: unknown format ({seen})", hint)
-    children = source.children()
-    if offer := _offer(source, children):
-        return UnknownDialect(f"{source.path}: the folder as a whole is no export", offer)
+    first = next((line for line in source.head_lines if line.strip()), "").strip()
+    columns = [c.strip()[:40] for c in cells(first)[:3]]
+    if not first.replace("\t", "").isprintable() or "\ufffd" in first:
+        return UnknownDialect(f"{path}: unknown format, probably binary", "export the table as CSV")
+    if first.startswith(("{", "[")):
+        return UnknownDialect(f"{path}: JSON, not a profiler export", f"export a table, {lists}")
+    if len(columns) < 2:
+        return UnknownDialect(f"{path}: unknown format (first line: {first[:60]!r})", f"export a table, {lists}")
+    if unit := next(filter(None, map(_unit_of_time, columns)), ""):
+        return UnknownDialect(f"{path}: unknown unit {unit}", "use ns, us, ms or s")
+    hint = f"map columns with --map (see: triage facts {path}), {lists}"
+    return UnknownDialect(f"{path}: unknown format (first columns: {', '.join(map(repr, columns))})", hint)
+
+
+def _unit_of_time(column: str) -> str:
+    """`'furlongs' in 'Duration (furlongs)'` for a column of times in an unknown unit, "" for any other."""
+    named = _UNIT_RE.fullmatch(column)
+    return f"{named[2]!r} in {column!r}" if named and schema.by_alias().get(normal(named[1])) == "gpu.time" else ""
+
+
+def _unknown_folder(folder: Source) -> UnknownDialect:
+    children = folder.children()
+    if offer := _offer(folder, children):
+        return UnknownDialect(f"{folder.path}: a folder, not an export", offer)
     names = ", ".join(c.name for c in children[:3])
-    hint = "give a capture, or diagnose all below a folder: triage batch FOLDER"
-    return UnknownDialect(
-        f"{source.path}: unknown format (first files: {names})" if names else f"{source.path}: the folder is empty",
-        f"{hint}; {lists}" if names else hint,
-    )
-
-
-def _first_line(source: Source) -> str:
-    return next((line for line in source.head_lines if line.strip()), "")
+    what = f"unknown format (first files: {names})" if names else "folder is empty"
+    return UnknownDialect(f"{folder.path}: {what}", f"name a capture, or use: triage batch {folder.path}")
 
 
 def _offer(folder: Source, children: Iterable[Source]) -> str:
@@ -108,5 +131,5 @@ def _offer(folder: Source, children: Iterable[Source]) -> str:
     if not offered:
         return ""
     path, title = next(iter(offered.items()))
-    others = f", one of {len(offered)} of its kind here; all at once: triage batch {folder.path}"
-    return f"give the file itself: {path} ({title}){others if len(offered) > 1 else ''}"
+    others = f", one of {len(offered)} of this kind; or all: triage batch {folder.path}"
+    return f"name a file in it: {path} ({title}){others if len(offered) > 1 else ''}"

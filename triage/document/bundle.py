@@ -1,117 +1,257 @@
-"""The hand-over to every renderer: all a report may say, as plain data, fetched before its first byte is written.
+"""Interface to the renderers: all that a report shows, as plain data, fetched before its first byte is written.
 
-No object in it infers, opens a file or can fail; a renderer sees a Bundle and nothing else.
+No object in it infers, opens a file or raises; a renderer sees a Bundle and nothing else.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
-Entry = dict[str, Any]  # one JSON object of the result; its fields are in result.schema.json
-SCHEMA = "triage/1"
+import numpy as np
+from numpy.typing import NDArray
+
+from triage.capture.arrays import Codes, Floats, Indices, Masks
+from triage.document.entries import (
+    BlindSpotEntry,
+    FindingEntry,
+    FrameEntry,
+    Head,
+    ItemEntry,
+    OpinionEntry,
+    PassEntry,
+    QualityEntry,
+    Result,
+    RuledOutEntry,
+    TimesEntry,
+    WorkloadEntry,
+)
+from triage.document.finding_rows import Row
+from triage.document.page_entries import CauseEntry, RooflineEntry, RuleEntry, StepEntry
+
+Entry: TypeAlias = Mapping[str, Any]  # an entry of any kind
 MOST_PASSES = 200  # of a capture that are listed, the longest
 
 
-class Workloads(Protocol):
-    """The shown workloads in capture order: a sequence of entries, and their fields without making entries."""
+class Columns(Protocol):
+    """The shown workloads of one capture as columns, in capture order.
+
+    capture: its path. name, paths: levels joined with SEP. own, time, saved: ns; NaN where unknown. limiter, bands: positions
+    in CLASSES and BANDS. units: names of the units measured. pct: (units, workloads), their share of peak in percent, NaN
+    where not measured; primary, secondary: of the same shape. leader: position in `causes` of the root cause, -1 for none.
+    """
+
+    capture: str
+    name: list[str]
+    paths: list[str]
+    own: Floats
+    time: Floats
+    limiter: Codes
+    bands: Codes
+    units: list[str]
+    pct: Floats
+    primary: Masks
+    secondary: Masks
+    causes: list[str]
+    leader: NDArray[np.int16]
+    rows: Indices
 
     def __len__(self) -> int: ...
-    def __iter__(self) -> Iterator[Entry]: ...
-    def __getitem__(self, i: int, /) -> Entry: ...
+    @property
+    def id(self) -> list[str]:
+        """Ids in the report."""
 
+    @property
+    def saved(self) -> Floats:
+        """What the root cause's fix saves, in ns; NaN without one."""
+
+    @property
+    def above(self) -> list[int]:
+        """Position of the workload that holds each; -1 for none."""
+
+    @property
+    def listed(self) -> list[int]:
+        """Positions of workloads that a listed finding is about."""
+
+    @property
+    def tex(self) -> Codes:
+        """1 + position in GRADES of the L1/TEX hit rate, 0 where not measured."""
+
+    @property
+    def l2(self) -> Codes:
+        """The same of L2."""
+
+    @property
+    def opinions(self) -> dict[int, list[OpinionEntry]]:
+        """Results of the profiler's own rules, by position in the capture."""
+
+    @property
+    def repeated(self) -> bool:
+        """True if workloads stand for several rows."""
+
+    def times(self, i: int) -> TimesEntry | None:
+        """Times of a workload's repeats; None without any."""
+
+    def chain_of(self, i: int) -> list[str]:
+        """Cause ids of a workload, root first."""
+
+
+class Workloads(Sequence[WorkloadEntry]):
+    """The shown workloads in capture order: a sequence of entries, and their fields without making entries."""
+
+    @abstractmethod
     def field(self, name: str) -> list[Any]:
         """One field of all."""
 
     @property
-    def columns(self) -> Sequence[Any]:
-        """document.columns.Columns per capture."""
+    @abstractmethod
+    def columns(self) -> Sequence[Columns]:
+        """The columns of each capture."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question over all workloads of a capture. shape: position in `Decisions.templates` of its step, -1 where it is not
+    asked. number: the ratio in its value, NaN for none."""
+
+    shape: Indices
+    number: Floats
+
+
+class Decisions(Protocol):
+    """The decision tree over the workloads of one capture."""
+
+    @property
+    def questions(self) -> Sequence[Question]:
+        """Every question in its order."""
+
+    @property
+    def templates(self) -> Sequence[StepEntry]:
+        """The steps that occur; `{}` stands where a step has its number."""
 
 
 class Ways(Protocol):
-    """Steps through the method's tree by workload id; and question by question over all, per capture."""
+    """Decision paths by workload id; and question by question over all, per capture."""
 
-    def __getitem__(self, workload: str, /) -> Sequence[Mapping[str, Any]]: ...
+    def __getitem__(self, workload: str, /) -> Sequence[StepEntry]: ...
 
-    def get(self, workload: str, /) -> Sequence[Mapping[str, Any]] | None:
+    def get(self, workload: str, /) -> Sequence[StepEntry] | None:
         """Steps of a workload, None for an id that is not shown."""
 
-    def guided(self, part: int, i: int) -> Sequence[Mapping[str, Any]]:
+    def guided(self, part: int, i: int) -> Sequence[StepEntry]:
         """Further steps of the i-th workload of a capture."""
 
     @property
-    def decisions(self) -> Sequence[Any]:
-        """Per capture `questions` over its workloads, and the `shapes` of their steps."""
+    def decisions(self) -> Sequence[Decisions]:
+        """The decision tree of each capture."""
 
 
 @dataclass(frozen=True)
 class Bundle:
     """The result of a diagnosis and what reports show beside it.
 
-    head: schema, tool, captures, frame. todo: what to do first. scopes: (what was captured, numbers of its captures from
-    1, its own to-do list), where captures of several things are diagnosed together or not. passes: of rendered frames, in
-    their order. workloads: in capture order; iterated afresh each time, so that a million of them need not be in memory
-    at once. rows: findings as table rows (columns: tables.COLUMNS). ways: workload id -> steps
-    through the method's tree, None where nobody asked for them. rooflines: workload id -> place under the roofs. rules: id -> the rule as readers of a
-    report need it; causes: id -> the same of causes. chosen: --top said how much to list. item: what
-    reports call a workload: marker, kernel, application. whose: in whose words (voice.Voice.names).
+    head: schema, tool, captures, frame. todo: the items. scopes: (what was captured, numbers of its captures from 1, its own
+    to-do list), where captures of several things are diagnosed together or not. passes: of rendered frames, in their order.
+    workloads: in capture order; iterated afresh each time, so that a million of them need not be in memory at once. rows:
+    findings as table rows (columns: finding_rows.COLUMNS). ways: decision paths, None where they were not asked for.
+    rooflines: workload id -> place under the roofs. rules, causes: id -> its reference page. chosen: --top limits what is
+    listed. item: what reports call a workload: marker, kernel, application. whose: in whose words (terminology.Voice.names).
     """
 
-    head: Entry
+    head: Head
     workloads: Workloads
-    findings: list[Entry]
-    todo: list[Entry]
-    ruled_out: list[Entry]
-    blind_spots: list[Entry]
-    quality: list[Entry]
-    scopes: list[tuple[str, list[int], list[Entry]]] = field(default_factory=list)
-    passes: list[Entry] = field(default_factory=list)
-    rows: list[list[Any]] = field(default_factory=list)
+    findings: list[FindingEntry]
+    todo: list[ItemEntry]
+    ruled_out: list[RuledOutEntry]
+    blind_spots: list[BlindSpotEntry]
+    quality: list[QualityEntry]
+    scopes: list[tuple[str, list[int], list[ItemEntry]]] = field(default_factory=list)
+    passes: list[PassEntry] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
     ways: Ways | None = None
-    rooflines: Mapping[str, Any] = field(default_factory=dict)
-    rules: Mapping[str, Entry] = field(default_factory=dict)
-    causes: Mapping[str, Entry] = field(default_factory=dict)
+    rooflines: Mapping[str, RooflineEntry] = field(default_factory=dict)
+    rules: Mapping[str, RuleEntry] = field(default_factory=dict)
+    causes: Mapping[str, CauseEntry] = field(default_factory=dict)
     chosen: bool = False
     item: str = "marker"
     whose: tuple[str, ...] = ()
 
-    def sections(self) -> Iterator[tuple[str, Any]]:
-        """Top-level keys of the result in the order of the contract; workloads unread."""
-        yield from self.head.items()
-        yield "workloads", self.workloads
-        yield "passes", self.passes
-        yield "todo", self.todo
-        yield "findings", self.findings
-        yield "ruled_out", self.ruled_out
-        yield "blind_spots", self.blind_spots
-        yield "quality", self.quality
+    @property
+    def view(self) -> Result:
+        """The result in the order of the contract; its workloads are made when they are asked for."""
+        return {
+            **self.head,
+            "workloads": self.workloads,
+            "passes": self.passes,
+            "todo": self.todo,
+            "findings": self.findings,
+            "ruled_out": self.ruled_out,
+            "blind_spots": self.blind_spots,
+            "quality": self.quality,
+        }
 
     @cached_property
-    def document(self) -> Entry:
+    def document(self) -> Result:
         """The whole result (schema triage/1) as one tree of plain data."""
-        return {key: list(value) if key == "workloads" else value for key, value in self.sections()}
+        return {**self.view, "workloads": list(self.workloads)}
 
     @property
-    def view(self) -> Entry:
-        """`document`, but its workloads are made when they are asked for."""
-        return dict(self.sections())
-
-    @property
-    def frame(self) -> Entry:
+    def frame(self) -> FrameEntry:
         """Totals of all captures together."""
-        found: Entry = self.head["frame"]
-        return found
+        return self.head["frame"]
 
 
-class ById(Mapping[str, Entry]):
-    """Workload id -> entry, made when it is asked for: of 200,000 a report looks up a few.
+def column(works: Sequence[WorkloadEntry], name: str) -> list[Any]:
+    """One field of all workloads as a column: of a finished document, or of one whose entries are not made yet.
+
+    `led`, which is no field: True if a root cause leads it.
+    """
+    if isinstance(works, Workloads):
+        return works.field(name)
+    entries: Sequence[Entry] = works
+    return [bool(w["chain"]) if name == "led" else w[name] for w in entries]
+
+
+def whole_capture(name: str, duration_ns: float | None) -> WorkloadEntry:
+    """A stand-in for the capture as a whole, which findings may concern; name: its id."""
+    return {
+        "id": name,
+        "capture": "",
+        "name": "frame",
+        "path": [],
+        "kind": "frame",
+        "parent": None,
+        "calls": 1,
+        "times": None,
+        "duration_ns": duration_ns,
+        "self_ns": None,
+        "share": None,
+        "sol": [],
+        "band": "unknown",
+        "primary": [],
+        "secondary": [],
+        "bound_speedup": None,
+        "hit_grades": {},
+        "limiter_class": "unknown",
+        "chain": [],
+        "saved_ns": None,
+        "judged": True,
+        "verdict_class": "not-diagnosed",
+        "second_opinion": [],
+        "verdict": "",
+    }
+
+
+class ById(Mapping[str, WorkloadEntry]):
+    """Workload id -> entry, made on access: of 200,000 a report looks up a few.
 
     works: of a finished document too, whose entries are plain. more: entries that are no workloads.
     """
 
-    def __init__(self, works: Sequence[Entry], more: Sequence[Entry] = ()) -> None:
+    def __init__(self, works: Sequence[WorkloadEntry], more: Sequence[WorkloadEntry] = ()) -> None:
         self._works, self._more = works, {w["id"]: w for w in more}
 
     def __len__(self) -> int:
@@ -121,7 +261,7 @@ class ById(Mapping[str, Entry]):
         yield from self._more
         yield from self._at
 
-    def __getitem__(self, name: str) -> Entry:
+    def __getitem__(self, name: str) -> WorkloadEntry:
         found = self._more.get(name)
         return self._works[self._at[name]] if found is None else found
 
@@ -130,6 +270,4 @@ class ById(Mapping[str, Entry]):
 
     @cached_property
     def _at(self) -> dict[str, int]:
-        field = getattr(self._works, "field", None)
-        ids = field("id") if field else [w["id"] for w in self._works]
-        return {name: i for i, name in enumerate(ids)}
+        return {name: i for i, name in enumerate(column(self._works, "id"))}

@@ -1,4 +1,4 @@
-"""Names that occur more than once, told apart by what they stand in: `GBuffer / Draw(3)`, `Shadows / Draw(3)`."""
+"""Names that occur more than once, with the parent that distinguishes them: `GBuffer / Draw(3)`, `Shadows / Draw(3)`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _NOWHERE = "(no marker)"
 
 
 def apart(places: Sequence[Place], rivals: Mapping[str, Sequence[Sequence[str]]]) -> list[str]:
-    """One label per place: its name, and where that occurs several times the nearest of its parents that tell it apart.
+    """One label per place: its name, after the nearest distinguishing parent where the name occurs several times.
 
     rivals: paths of what else in the capture has the name. Where two such parents are alike, the whole paths stand; what has
     one path is numbered.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 COLUMNS = (
     "rank",
     "capture",
@@ -23,4 +25,5 @@ COLUMNS = (
     "advice",
     "fingerprint",
 )
+Row: TypeAlias = list[str | int | float | None]  # one finding under COLUMNS
 NUMBERS = ("saved_ms", "fraction", "share", "speedup")  # null or a float; rank is a whole number, the rest is text

@@ -1,4 +1,4 @@
-"""Numbers as the result has them: finite, rounded, whole where they are whole."""
+"""Numbers of the result: finite, rounded, integers where whole."""
 
 from __future__ import annotations
 

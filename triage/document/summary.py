@@ -1,360 +1,97 @@
-"""The frame at a glance: root causes across markers, what to do first, shares by limiter, worst markers.
+"""What stands on top of every report: totals, the to-do list, shares by limiter, the longest markers.
 
-Pure functions over the result document (schema triage/1), so that single reports, batches and tickets say the same.
+Pure functions over the result document (schema triage/1), shared by single reports, batches and tickets.
 """
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, overload
+from typing import TypedDict
 
-from triage.document.bundle import Bundle, Entry
-from triage.document.disambiguate import apart
-from triage.ground.gap_reasons import GAP_WORDS
-from triage.ground.kernel_names import kernel, plain
-from triage.ground.limiters import BY_ID, SMALL
-from triage.ground.phrasing import lower_first, percent, plural
-from triage.ground.terminology import said
-from triage.ground.units import show
+from triage.document.bundle import Bundle
+from triage.document.entries import LimiterEntry
+from triage.document.headline import headline
+from triage.document.markers_by_time import WorkloadsByTime
+from triage.document.missing_counters import CollectEntry, missing_counters
+from triage.document.time_shares import (
+    AtLimitEntry,
+    UndiagnosedEntry,
+    UnjudgedEntry,
+    time_at_limit,
+    undiagnosed_time,
+    unjudged,
+)
+from triage.document.timeline_summary import TimelineEntry, timeline
+from triage.document.todo_items import TodoItem, is_insignificant, todo_items
 
-FIRST = 5  # things to do first
-GAPS_SHOWN = 10
-SPOKEN = 8  # names of an item that a report may say; no report lists more
-RIVALS = 64  # workloads of one name that are told apart from it
-TOGETHER = 10  # metrics of one command; more is unreadable and takes the profiler many passes
-DARK = 0.2  # house judgement: with more of the time unjudged, that is the first thing to say
+TOP_ITEMS = 5  # items a short report lists
 
 
-def summarise(b: Bundle) -> Entry:
-    """What stands on top of every report. Every number in it is a sum over listed findings or workloads."""
+class AmountEntry(TypedDict):
+    """Time in ns, and as a share of the frame."""
+
+    ns: float | None
+    share: float | None
+
+
+class RecoverableEntry(TypedDict):
+    """Recoverable time: low, likely, bound."""
+
+    low: AmountEntry
+    likely: AmountEntry
+    bound: AmountEntry
+
+
+class Summary(TypedDict):
+    """What stands on top of every report; docs/templates.md says what each key is."""
+
+    duration_ns: float | None
+    recoverable: RecoverableEntry
+    limiters: list[LimiterEntry]
+    causes: list[TodoItem]
+    first: list[TodoItem]
+    small: bool
+    markers: WorkloadsByTime
+    blind: list[CollectEntry]
+    waiting: int
+    headline: str
+    unjudged: UnjudgedEntry | None
+    timeline: TimelineEntry | None
+    dark: UndiagnosedEntry | None
+    finished: AtLimitEntry
+    collect_all: str | None
+    unlisted: int
+    untimed: bool
+
+
+def summarise(b: Bundle) -> Summary:
+    """Return what every report begins with; each number in it is a sum over listed findings or workloads."""
     doc = b.view
-    frame, found = doc["frame"], causes(b.todo, doc)
+    frame, items = doc["frame"], todo_items(b.todo, doc)
     total = frame["duration_ns"]
-    worst = Worst(doc, {name: c["title"] for name, c in b.causes.items()})
+
+    def amount(ns: float | None) -> AmountEntry:
+        return {"ns": ns, "share": ns / total if total and ns is not None else None}
+
     return {
         "duration_ns": total,
         "recoverable": {
-            name: {"ns": frame[key], "share": frame[key] / total if total and frame[key] is not None else None}
-            for name, key in (
-                ("low", "recoverable_low_ns"),
-                ("likely", "recoverable_ns"),
-                ("bound", "recoverable_bound_ns"),
-            )
+            "low": amount(frame["recoverable_low_ns"]),
+            "likely": amount(frame["recoverable_ns"]),
+            "bound": amount(frame["recoverable_bound_ns"]),
         },
         "limiters": [s for s in frame["limiters"] if s["self_ns"]] or frame["limiters"],
-        "causes": found,
-        "first": [c for c in found[:FIRST] if not small(c)],
-        "small": bool(found[:FIRST]) and small(found[:FIRST][-1]),
-        "markers": worst,
-        "blind": blind(doc),
+        "causes": items,
+        "first": [c for c in items[:TOP_ITEMS] if not is_insignificant(c)],
+        "small": bool(items[:TOP_ITEMS]) and is_insignificant(items[:TOP_ITEMS][-1]),
+        "markers": WorkloadsByTime(doc, {name: c["title"] for name, c in b.causes.items()}),
+        "blind": missing_counters(doc),
         "waiting": len({r for spot in doc["blind_spots"] for r in spot["rules"]}),
-        "headline": headline(doc, found, b.item, accepted=len(found) < len(b.todo)),
+        "headline": headline(doc, items, b.item, accepted=len(items) < len(b.todo)),
         "unjudged": unjudged(frame),
         "timeline": timeline(frame),
-        "dark": dark(doc),
-        "finished": finished(doc),
+        "dark": undiagnosed_time(doc),
+        "finished": time_at_limit(doc),
         "collect_all": frame["collect_all"],
         "unlisted": frame["findings_total"] - frame["findings_listed"],
         "untimed": not total,
     }
-
-
-def unjudged(frame: Entry) -> Entry | None:
-    """`ns`, `share` and `collect` (the command that would judge most of it) of unjudged time; None where it is little."""
-    total, ns = frame["duration_ns"], frame["unjudged_ns"]
-    if not total or not ns or ns < DARK * total:
-        return None
-    return {"ns": ns, "share": ns / total, "collect": frame["unjudged_collect"]}
-
-
-def timeline(frame: Entry) -> Entry | None:
-    """A trace at a glance: span, busy and idle time of all devices, idle time by what is to blame, the longest gaps."""
-    devices = frame.get("timeline")
-    if not devices:
-        return None
-    blamed: Counter[str] = Counter()
-    for d in devices.values():
-        blamed.update({g["cause"]: g["blamed_ns"] for g in d["gaps"]})
-    total = {key: sum(d[key] for d in devices.values()) for key in ("span_ns", "busy_ns", "idle_ns", "gap_count")}
-    gaps = [{**g, "device": key} for key, d in devices.items() for g in d["longest_gaps"]]
-    return {
-        **total,
-        "devices": devices,
-        "longest_span_ns": max(d["span_ns"] for d in devices.values()),
-        "busy": total["busy_ns"] / total["span_ns"] if total["span_ns"] else 0.0,
-        "idle": [
-            {"cause": c, "name": GAP_WORDS[c].name, "meaning": GAP_WORDS[c].meaning, "limiter": GAP_WORDS[c].limiter, "ns": ns,
-             "share": ns / total["span_ns"]}
-            for c, ns in sorted(blamed.items(), key=lambda kv: (-kv[1], kv[0]))
-            if ns
-        ],
-        "gaps": sorted(gaps, key=lambda g: (-g["length_ns"], g["device"]))[:GAPS_SHOWN],
-        "kernels": frame.get("kernels") or [],
-    }  # fmt: skip
-
-
-def dark(doc: Entry) -> Entry | None:
-    """Time nothing is known of, however little: `ns` and `share` in all, `uncovered_ns` of it under no marker, the largest
-    workloads of the rest (`names`, `count`), `collect`; None where everything was judged.
-    """
-    frame = doc["frame"]
-    total, uncovered = frame["duration_ns"], frame["uncovered_ns"] or 0
-    ns = (frame["unjudged_ns"] or 0) + uncovered
-    if not total or ns < 0.0005 * total:
-        return None
-    judged, own = fields(doc["workloads"], "judged", "self_ns")
-    mine = [i for i, ns in enumerate(own) if ns and not judged[i]]
-    mine.sort(key=lambda i: -own[i])
-    return {
-        "ns": ns,
-        "share": ns / total,
-        "uncovered_ns": uncovered,
-        "names": [doc["workloads"][i]["name"] for i in mine[:3]],
-        "count": len(mine),
-        "collect": frame["unjudged_collect"] if frame["unjudged_ns"] else None,
-    }
-
-
-def finished(doc: Entry) -> Entry:
-    """Time of workloads close to a unit's peak in which no cause leads: `ns`, `share`, `count`."""
-    total = doc["frame"]["duration_ns"]
-    # a marker that only holds others has no time to finish
-    judged, band, led, own = fields(doc["workloads"], "judged", "band", "led", "self_ns")
-    # at a hardware limit, with nothing that shows waste
-    full = [j and b == "high" and not c for j, b, c in zip(judged, band, led, strict=True)]
-    mine = [ns or 0 for ns, at_limit in zip(own, full, strict=True) if at_limit and (ns or not total)]
-    return {"ns": sum(mine), "share": sum(mine) / total if total else None, "count": len(mine)}
-
-
-def causes(todo: Sequence[Entry], doc: Entry) -> list[Entry]:
-    """The to-do list with what reports show beside each item: which limiter classes it concerns, its names told apart.
-
-    Accepted ones are left out.
-    """
-    ids, classes, names = fields(doc["workloads"], "id", "limiter_class", "name")
-    at = {w: i for i, w in enumerate(ids)}
-    found = [item for item in todo if item.get("accepted", {}).get("state") != "accepted"]
-    same: dict[str, list[int]] = {name: [] for item in found for name in item["names"][:SPOKEN]}
-    for i, name in enumerate(names):
-        if (rows := same.get(name)) is not None and len(rows) < RIVALS:
-            rows.append(i)
-
-    def path(i: int | None, name: str) -> Sequence[str]:
-        return [] if i is None or len(same[name]) < 2 else list(doc["workloads"][i]["path"])
-
-    out = []
-    for item in found:
-        places = [at.get(w) for w in item["workloads"]]
-        seen = Counter(classes[i] for i in places if i is not None)
-        told = [(name, path(i, name)) for name, i in zip(item["names"][:SPOKEN], places, strict=False)]
-        rivals = {name: [path(i, name) for i in same[name] if i not in places[:SPOKEN]] for name, _ in told}
-        out.append(
-            {
-                **item,
-                "names": [*apart(told, rivals), *item["names"][SPOKEN:]],
-                "count": item["workload_count"],
-                "limiters": sorted(seen, key=lambda c: (-seen[c], c)),
-            }
-        )
-    return out
-
-
-def small(c: Entry) -> bool:
-    """Does an item give back too little of the time to be called first?"""
-    return c["share"] is not None and c["share"] < SMALL
-
-
-def _saved(f: Entry) -> float:
-    gain = f["gain"]
-    return (gain["saved_ns"] or 0.0) if gain else 0.0
-
-
-def fields(workloads: Any, *names: str) -> list[list[Any]]:
-    """Fields of all workloads, each as a column: of a finished document, or of one whose entries are not made yet.
-
-    `led`, which is no field: does a cause lead it?
-    """
-    if (field := getattr(workloads, "field", None)) is not None:
-        return [field(name) for name in names]
-    return [[bool(w["chain"]) if name == "led" else w[name] for w in workloads] for name in names]
-
-
-class Worst(Sequence[Entry]):
-    """Workloads by exclusive time, worst first, each with its findings, the one that speaks for its root, its title and gain.
-
-    Made when asked for: of 100,000 a report shows ten.
-    """
-
-    def __init__(self, doc: Entry, titles: Mapping[str, str]) -> None:
-        self._titles = titles
-        self._works = doc["workloads"]
-        self._by: dict[str, list[Entry]] = {}
-        for f in doc["findings"]:
-            self._by.setdefault(f["workload"], []).append(f)
-        (own,) = fields(self._works, "self_ns")
-        self._order = sorted(range(len(own)), key=lambda i: -(own[i] or 0))
-
-    def __len__(self) -> int:
-        return len(self._order)
-
-    @overload
-    def __getitem__(self, i: int) -> Entry: ...
-    @overload
-    def __getitem__(self, i: slice) -> list[Entry]: ...
-    def __getitem__(self, i: int | slice) -> Entry | list[Entry]:
-        return [self._entry(k) for k in self._order[i]] if isinstance(i, slice) else self._entry(self._order[i])
-
-    def spoken(self) -> Iterator[Entry]:
-        """What speaks best for each workload that a finding is listed of."""
-        (ids,) = fields(self._works, "id")
-        return (m["best"] for m in map(self._entry, (i for i in self._order if ids[i] in self._by)) if m["best"])
-
-    def _entry(self, i: int) -> Entry:
-        w = self._works[i]
-        mine = self._by.get(w["id"], [])
-        root = next(iter(w["chain"]), None)
-        # the root, as in the to-do list; where its finding is not listed, no other one takes its place
-        best = next((f for f in mine if root in (None, f["cause"])), None)
-        return {
-            "workload": w,
-            "findings": mine,
-            "best": best,
-            # what the to-do list calls it; of what nothing leads, what is said of it
-            "title": self._titles.get(root or "") or (best["title"] if best else ""),
-            # what only the umbrella of all causes speaks of is in no sum and no list, so it saves nothing here either
-            "saved_ns": _saved(best) if root and best and best["gain"] else None,
-        }
-
-
-def blind(doc: Entry) -> list[Entry]:
-    """Blind spots that one command or step fills, together: `missing`, `rules` that could then speak, `collect`.
-
-    Commands that differ only in the metrics they ask for are one, of at most TOGETHER: what lets most rules speak first.
-    """
-    groups: dict[tuple[str, str, int], Entry] = {}
-    turn: Counter[tuple[str, str]] = Counter()
-    for spot in sorted(doc["blind_spots"], key=lambda spot: -len(spot["rules"])):
-        asks = _ASKS.fullmatch(spot["collect"]) or _COLUMNS.fullmatch(spot["collect"])
-        same = (asks[1], asks[3]) if asks else (spot["collect"], "")
-        # columns are no command: they are asked for in one sentence, however many
-        if asks and asks.re is _ASKS and len(groups.get((*same, turn[same]), {"asks": ()})["asks"]) >= TOGETHER:
-            turn[same] += 1
-        key = (*same, turn[same])
-        g = groups.setdefault(key, {"asks": {}, "missing": {}, "rules": {}, "workloads": 0})
-        g["asks"].update(dict.fromkeys(re.split(", ?", asks[2]) if asks else ()))
-        g["missing"].update(dict.fromkeys(spot["missing"]))
-        g["rules"].update(dict.fromkeys(spot["rules"]))
-        g["workloads"] = max(g["workloads"], spot.get("count", len(spot["workloads"])))
-    out = [
-        {
-            "collect": _asked(before, list(g["asks"])) + after,
-            "missing": sorted(g["missing"]),
-            "rules": sorted(g["rules"]),
-            "workloads": g["workloads"],
-        }
-        for (before, after, _), g in groups.items()
-    ]
-    return sorted(out, key=lambda g: (-len(g["rules"]), -g["workloads"], g["collect"]))
-
-
-# `ncu --metrics a,b --csv ...`: what stands before the metrics, the metrics, what stands behind them
-_ASKS = re.compile(r"(.*--metrics )(\S+)(| .*)")
-
-
-_COLUMNS = re.compile(r"(add columns: )(.+)()")
-
-
-def _asked(before: str, asks: list[str]) -> str:
-    """A command with its metrics, or the columns that most checks wait for and how many more there are."""
-    if not _COLUMNS.fullmatch(before + "x"):
-        return before + ",".join(asks)
-    more = f" and {len(asks) - TOGETHER} more (triage list metrics)" if len(asks) > TOGETHER else ""
-    return before + ", ".join(asks[:TOGETHER]) + more
-
-
-def headline(doc: Entry, found: Sequence[Entry], item: str = "workload", *, accepted: bool = False) -> str:
-    """One sentence: how long it takes, what could come back, what to do first and where.
-
-    item: what the report calls a workload. accepted: the project has accepted something.
-    """
-    frame = doc["frame"]
-    total = frame["duration_ns"]
-    if not doc["workloads"] and not doc["findings"]:
-        return f"Nothing to report: no {item} is listed."
-    if not total:
-        what = f"; most often: {lower_first(found[0]['title'])}" if found else ""
-        ranked = (
-            ", so findings are ranked by the share of their own time" if doc["findings"] else "; no rule found anything"
-        )
-        return f"{plural(frame['workloads'], item)} without times{ranked}{what}."
-    text = _span(frame, item)
-    several = [c["frames"] for c in doc["captures"] if c.get("frames")]
-    if several:
-        text += f" over {plural(sum(f['count'] for f in several), 'frame')}, {show(several[0]['median_ns'], 'ns')} each"
-    saved = frame["recoverable_ns"] or 0
-    if found and saved:
-        first = found[0]
-        if small(first):
-            return f"{text}. Nothing is worth doing first: small things could give back {show(saved, 'ns')} ({percent(saved / total)})."
-        return (
-            f"{text}. About {show(saved, 'ns')} ({percent(saved / total)}) could come back; "
-            f"first: {lower_first(first['title'])}{_place(first)}."
-        )
-    lead = next((s for s in frame["limiters"] if s["share"]), None)
-    if lead and lead["limiter_class"] != "unknown":
-        text += f"; {lead['share'] * 100:.0f} % of it {said(BY_ID[lead['limiter_class']].limited)}"
-    if not found:
-        text += ". What was found is accepted" if accepted else f". {_standing(doc)}"
-    return text + "."
-
-
-def _standing(doc: Entry) -> str:
-    """What is to be said where nothing is to be done: who sets the pace, or that it was not measured."""
-    named = Worst(doc, {}).spoken()
-    said = next((best["title"] for best in named if best["cause"] != "low-throughput"), "")
-    if unjudged(doc["frame"]):
-        return f"{said}; what it works at was not measured" if said else "What limits it was not measured"
-    return f"{said}; nothing that was measured would give GPU time back" if said else "No rule found anything to fix"
-
-
-def _span(frame: Entry, item: str) -> str:
-    """`14.2 ms in 76 markers`; of a timeline `220 ms on 2 devices, busy for 64 % of it`."""
-    t = timeline(frame)
-    if t is None:
-        return f"{show(frame['duration_ns'], 'ns')} in {plural(frame['workloads'], item)}"
-    count = len(t["devices"])
-    over = (
-        f"{plural(count, 'device')} for {show(frame['duration_ns'], 'ns')} together"
-        if count > 1
-        else show(t["span_ns"], "ns")
-    )
-    if t["busy"] >= 0.995:
-        return f"{over}, always busy"
-    # of these no part of the program can be blamed, so that nothing below speaks of them
-    told = {"unknown": "the capture does not say why", "profiler": "the profiler itself was at work"}
-    dark = [
-        f"; for {percent(i['share'])} {told[i['cause']]}"
-        for i in t["idle"]
-        if i["cause"] in told and i["share"] >= DARK
-    ]
-    return f"{over}, busy {t['busy'] * 100:.0f} % of it{''.join(dark)}"
-
-
-def _place(c: Entry) -> str:
-    """`, in Cascade 2 and 5 more (487 µs)`."""
-    saved = f" ({show(c['saved_ns'], 'ns')})" if c["saved_ns"] else ""
-    if c["scope"] == "frame" or all(w.endswith("frame") for w in c["workloads"]):
-        return saved
-    more = f" and {c['count'] - 1:,} more" if c["count"] > 1 else ""
-    return f", in {middle(c['names'][0], 60)}{more}{saved}"
-
-
-def middle(name: str, most: int) -> str:
-    """A name that is short enough: C++ gives way first, then the middle; what tells names apart stands at the ends."""
-    name = plain(name)
-    if len(name) > most:
-        name = kernel(name)
-    head = (most - 1) * 2 // 3
-    return name if len(name) <= most else f"{name[:head]}…{name[head + 1 - most :]}"

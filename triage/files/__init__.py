@@ -1,1 +1,1 @@
-"""Everything that touches the disk but an export: bundled folders, the cache, writing, strict YAML."""
+"""Disk access other than exports: bundled folders, the cache, writing, strict YAML."""

@@ -15,4 +15,4 @@ def share(kind: str) -> Path:
     for base in (_HERE / "_share", _HERE.parent):
         if (base / kind).is_dir():
             return base / kind
-    raise TriageError(f"the folder {kind}/ is missing from this installation", "reinstall sol-triage")
+    raise TriageError(f"folder {kind}/ missing from this installation", "reinstall sol-triage")

@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from triage.files import bounded
-from triage.ground.errors import RuleError
+from triage.ground.errors import RuleError, TriageError
 
 MAX_BYTES, MAX_DEPTH, MAX_NODES = 65_536, 12, 5_000
 _TAGS = frozenset(f"tag:yaml.org,2002:{kind}" for kind in ("str", "seq", "map", "null"))
@@ -53,9 +53,11 @@ def load(path: Path, skip: str = "") -> Mapping:
     try:
         text = bounded.read(path, MAX_BYTES).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except bounded.TooLarge:
-        raise RuleError(name, 1, f"larger than {MAX_BYTES >> 10} KiB", "one rule is one short file") from None
+        raise RuleError(name, 1, f"larger than {MAX_BYTES >> 10} KiB", "keep one rule per file") from None
     except UnicodeDecodeError:
-        raise RuleError(name, 1, "is not UTF-8 text") from None
+        raise RuleError(name, 1, "not UTF-8 text", "save it as UTF-8") from None
+    except FileNotFoundError:
+        raise TriageError(f"{name}: no such file", "check the path") from None
     except OSError as e:
         raise RuleError(name, 1, f"cannot be read ({e.strerror or e})") from e
     return loads(re.sub(rf"^{skip}:.*?(?=^[^\s#-]|\Z)", _blank, text, flags=re.M | re.S) if skip else text, name)
@@ -93,7 +95,7 @@ class _Events:
         self.next()  # the stream begins
         top = self.next() if isinstance(self.next(), yaml.DocumentStartEvent) else None
         if not isinstance(top, yaml.MappingStartEvent):
-            raise RuleError(self.name, 1, "the file is not one mapping", "write it as lines of `key: value`")
+            raise RuleError(self.name, 1, "not a mapping", "write lines of `key: value`")
         self.untagged(top)
         out = self.mapping(top, 0)
         self.next()  # the document ends
@@ -104,7 +106,7 @@ class _Events:
     def plain(self, event: Any, depth: int) -> object:
         self.count += 1
         if isinstance(event, yaml.AliasEvent):
-            raise self.wrong(event, "anchors and aliases are not used in rules", "write the value out")
+            raise self.wrong(event, "anchors and aliases are not allowed", "write the value out")
         if depth > MAX_DEPTH or self.count > MAX_NODES:
             raise self.wrong(event, "nested too deeply or too large")
         self.untagged(event)
@@ -129,7 +131,7 @@ class _Events:
                 raise self.wrong(event, "keys are plain text")
             self.untagged(event)
             if key in out:
-                raise self.wrong(event, f"key {key!r} stands twice", "keep one of them")
+                raise self.wrong(event, f"duplicate key {key!r}", "keep one of them")
             out.lines[key] = at
             out[key] = self.plain(self.next(), depth + 1)
         return out

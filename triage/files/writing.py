@@ -56,7 +56,7 @@ def _device(path: Path) -> Iterator[Write]:
         handle = os.open(path, os.O_WRONLY | getattr(os, "O_NOCTTY", 0))
         with open(handle, "w", encoding="utf-8", newline="", errors="replace") as f:
             if stat.S_ISREG(os.fstat(handle).st_mode):
-                raise ReportError(f"{path}: is a file now", "run again")
+                raise ReportError(f"{path}: became a file", "run again")
             yield f.write
     except OSError as e:
         raise ReportError(f"{path}: cannot be written ({e.strerror or e})", "choose another -o") from e

@@ -1,1 +1,1 @@
-"""Diagnosis -> what is shown of it: findings with cells, evidence, near misses, decision paths."""
+"""Diagnosis -> document: findings with cells, evidence, near misses, decision paths."""

@@ -1,44 +1,33 @@
-"""The way a workload took through the method's tree: each question, the number on the edge, the branch taken.
+"""Decision path of a workload through the P3 method: each question, its number and threshold, the branch taken.
 
-The rules decide; this retells, for people, the questions they asked in the order of the P3 method. Every limit on an
-edge is a rule's own (--set included), so the edges never disagree with the findings.
+The rules decide; this lists their questions in the order of the P3 method. Every threshold on the way belongs to a rule,
+which names its step under `path:` (--set included), so the way never disagrees with the findings.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple
 
 import numpy as np
 
 from triage.capture.arrays import Floats, Indices, Masks, distinct
 from triage.derive.sm_activity import losses
 from triage.diagnosis.diagnosis_result import Diagnosis
-from triage.findings.outcomes import Outcomes
+from triage.diagnosis.outcomes import Outcomes
+from triage.document.bundle import Question
+from triage.document.page_entries import STATES, StepEntry
 from triage.ground.method import CLUSTER, GOOD_HIT_RATE, GREAT_HIT_RATE
 from triage.ground.phrasing import points, whole_percent
 from triage.ground.terminology import said
 from triage.ground.units import show
 from triage.schema.derived import HARDWARE_UNITS
 
-# state of a step: what the number says about the workload
-LIMITS, PASSES, OPEN, NOTED = STATES = ("limits", "passes", "not measured", "noted")
+LIMITS, PASSES, OPEN, NOTED = STATES
 _WORKING = ("sm", "l1tex", "l2", "vram")
-_MEANS = {"long scoreboard": "data from L1/TEX", "barrier": "their group at barriers"}  # stalls with a plainer name
 _FLIP = {">": "≤", "<": "≥"}
-
-
-class Step(TypedDict):
-    """One question of the way: the metric asked about ("" for none), its value and the edge in words, the answer."""
-
-    ask: str
-    metric: str
-    value: str
-    edge: str
-    answer: str
-    state: str
+HOLE = "{}"
 
 
 class Shape(NamedTuple):
@@ -51,18 +40,16 @@ class Shape(NamedTuple):
     answer: str
     state: str
 
-
-HOLE = "{}"
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """One question of all workloads. shape: which of `Decisions.shapes` it became, -1 where it is not asked. number: the
-    ratio its value speaks of, NaN for none.
-    """
-
-    shape: Indices
-    number: Floats
+    def step(self, number: str = HOLE) -> StepEntry:
+        """The step with its number written in."""
+        return {
+            "ask": self.ask,
+            "metric": self.metric,
+            "value": self.value.replace(HOLE, number),
+            "edge": self.edge,
+            "answer": self.answer,
+            "state": self.state,
+        }
 
 
 # where, metric, value, edge, answer, state: the first that holds is a workload's
@@ -70,13 +57,13 @@ Branch = tuple[Masks, str, str, str, str, str]
 
 
 class Decisions:
-    """Ways of the workloads that some outcomes are about, question by question."""
+    """Decision paths of the workloads of some outcomes, question by question."""
 
     def __init__(self, d: Diagnosis, outcomes: Outcomes) -> None:
         self.d, self.view = d, outcomes.view
         self.clusters = outcomes.limits.clusters
         self.v1 = d.method == "v1"
-        self.high, self.low = self.limit("high-sol", "high"), self.limit("busy-top-unit", "busy")
+        self.high, self.low = self.limit("high"), self.limit("low")
         self._known: dict[Shape, int] = {}
 
     def at(self, metric: str) -> Floats:
@@ -84,17 +71,16 @@ class Decisions:
         out: Floats = np.broadcast_to(self.view[metric], self.view.size)
         return out
 
-    def limit(self, rule: str, name: str) -> float:
-        """A rule's threshold in force. A rule that is not reported (--select, --ignore) still holds it.
+    def limit(self, step: str) -> float:
+        """The threshold in force of the rule that owns a step of PATH; one that is not reported (--select) still owns it.
 
-        NaN, which no value crosses, in a rulebook that lacks the rule altogether. Raises KeyError where the rule has no
-        threshold of that name.
+        NaN, which no value crosses, in a rulebook without such a rule.
         """
-        found = self.d.book.by_name.get(rule)
-        return float("nan") if found is None else found.threshold(name, self.d.method)
+        rule = self.d.book.path.get(step)
+        return float("nan") if rule is None else rule.threshold(rule.path[step], self.d.method)
 
-    def steps(self, i: int) -> list[Step]:
-        """The way of the i-th workload."""
+    def steps(self, i: int) -> list[StepEntry]:
+        """The decision path of the i-th workload."""
         asked = [(q.shape[i], q.number[i]) for q in self.questions if q.shape[i] >= 0]
         return [_step(self.shapes[k], float(n)) for k, n in asked]
 
@@ -103,6 +89,11 @@ class Decisions:
         """The steps that occur."""
         self.questions  # noqa: B018  asking makes them
         return list(self._known)
+
+    @property
+    def templates(self) -> list[StepEntry]:
+        """The steps that occur, HOLE where each has its number."""
+        return [s.step() for s in self.shapes]
 
     @cached_property
     def questions(self) -> list[Question]:
@@ -126,8 +117,8 @@ class Decisions:
         for where, *words in branches:
             free = where & (out < 0)
             if free.any():
-                metric, *told = words
-                shape = Shape(said(ask), metric, *map(said, told))
+                metric, *texts = words
+                shape = Shape(said(ask), metric, *map(said, texts))
                 out[free] = self._known.setdefault(shape, len(self._known))
         return Question(out, np.asarray(number, dtype=np.float64))
 
@@ -139,35 +130,35 @@ class Decisions:
         top, index = self.clusters.top, self.clusters.top_index
         above, below = f"> {show(self.high, 'ratio')}", f"< {show(self.low, 'ratio')}"
         between = f"{whole_percent(self.low)} to {whole_percent(self.high)}"
-        blind = "not measured: the tree starts with the SOL of two units at least"
+        blind = "not measured: needs % of peak of two units or more"
         branches: list[Branch] = [(~known, "sol.top", "", "", blind, OPEN)]
         for k, u in enumerate(self.clusters.names):
             mine, value = known & (index == k), f"{HARDWARE_UNITS[u]} {HOLE}"
             branches += [
-                (mine & (top > self.high), "sol.top", value, above, "A: remove work from the top unit", LIMITS),
-                (mine & (top < self.low), "sol.top", value, below, "B: raise the SOL, something keeps the units waiting", NOTED),
-                (mine, "sol.top", value, between, "A and B: remove work and raise the SOL", LIMITS),
+                (mine & (top > self.high), "sol.top", value, above, "A: cut work of the top unit", LIMITS),
+                (mine & (top < self.low), "sol.top", value, below, "B: raise throughput, the units wait", NOTED),
+                (mine, "sol.top", value, between, "A and B: cut work and raise throughput", LIMITS),
             ]  # fmt: skip
         return self._ask("Top SOL", top, branches)
 
     def _near(self, known: Masks) -> Question:
-        def told(first: str, second: str) -> tuple[str, ...]:
-            return "sol.top", first, "", f"next: {second}" if second else "nothing close behind", NOTED
+        def answer(first: str, second: str) -> tuple[str, ...]:
+            return "sol.top", first, "", f"next: {second}" if second else "no other unit close", NOTED
 
-        return self._of_clusters(f"Limiters within {points(CLUSTER)}", known, told)
+        return self._of_clusters(f"Top units within {points(CLUSTER)}", known, answer)
 
     def _fixed(self, where: Masks) -> Question:
-        def told(first: str, _: str) -> tuple[str, ...]:
-            return "", first, "", "no: a fixed-function unit leads", NOTED
+        def answer(first: str, _: str) -> tuple[str, ...]:
+            return "", first, "", "no: a fixed-function unit is on top", NOTED
 
-        return self._of_clusters("Is the SM, or the memory it waits for, on top?", where, told)
+        return self._of_clusters("SM or its memory path on top?", where, answer)
 
-    def _of_clusters(self, ask: str, where: Masks, told: Callable[[str, str], tuple[str, ...]]) -> Question:
+    def _of_clusters(self, ask: str, where: Masks, answer: Callable[[str, str], tuple[str, ...]]) -> Question:
         """A question whose answer the clusters are. Of these there may be hundreds: each workload looks its own up."""
         codes, clusters = self._clusters
         of = np.full(len(clusters), -1, dtype=np.int64)
         for k in distinct(codes[where]):
-            metric, *words = told(*clusters[k])
+            metric, *words = answer(*clusters[k])
             of[k] = self._known.setdefault(Shape(said(ask), metric, *map(said, words)), len(self._known))
         return Question(np.where(where, of[codes], -1), self._none)
 
@@ -177,7 +168,7 @@ class Decisions:
 
     @cached_property
     def _clusters(self) -> tuple[Indices, list[tuple[str, str]]]:
-        """Which units stand in the first and second cluster: a number per workload, and the names behind each."""
+        """First and second cluster of units: a number per workload, and the unit names of each number."""
         c = self.clusters
         codes = np.zeros(self.view.size, dtype=np.int64)
         names: list[tuple[list[str], list[str]]] = [([], [])]
@@ -201,7 +192,7 @@ class Decisions:
             names = grown
         return codes, [(" + ".join(first), " + ".join(second)) for first, second in names]
 
-    def _told(self, where: Masks, metric: str, bad: str, limit: float, yes: str, no: str) -> list[Branch]:
+    def _branches(self, where: Masks, metric: str, bad: str, limit: float, yes: str, no: str) -> list[Branch]:
         """Branches of a question about one metric and one limit."""
         value, edge = self.at(metric), show(limit, "ratio")
         hit = value > limit if bad == ">" else value < limit
@@ -213,22 +204,22 @@ class Decisions:
 
     def _pathologies(self, where: Masks) -> list[Question]:
         strict = (self.at("kind.fullscreen") == 1) | (self.at("kind.compute") == 1)
-        idle = self.limit("cpu-bound-workload", "idle")
-        yes, no = "SMs idle: imbalance, small dispatches or drains", "SMs have work"
-        screen, geometry = self.limit("idle-sms", "screen_floor"), self.limit("idle-sms", "geometry_floor")
+        idle = self.limit("gpu-idle")
+        yes, no = "SMs idle: imbalance, small dispatches or pipeline drains", "SMs have work"
+        screen, geometry = self.limit("sm-active-screen"), self.limit("sm-active-geometry")
         return [
-            self._ask("GPU idle?", self.at("gpu.idle"), self._told(where, "gpu.idle", ">", idle, "the CPU does not feed it", "not CPU-bound")),
+            self._ask("GPU idle?", self.at("gpu.idle"), self._branches(where, "gpu.idle", ">", idle, "CPU-bound", "not CPU-bound")),
             self._ask("SMs active?", self.at("sm.active"), [
-                *self._told(where & strict, "sm.active", "<", screen, yes, no),
-                *self._told(where & ~strict, "sm.active", "<", geometry, yes, no),
+                *self._branches(where & strict, "sm.active", "<", screen, yes, no),
+                *self._branches(where & ~strict, "sm.active", "<", geometry, yes, no),
             ]),
         ]  # fmt: skip
 
     def _sm(self, where: Masks, open_: Masks) -> list[Question]:
         pair = ("sm.throughput_active", "sm.issue_per_active")  # the second revision's metric, then the first's
         order = pair[::-1] if self.v1 else pair
-        saturated = self.limit("issue-saturated", "saturated")
-        blind = "not measured: case C and D cannot be told apart"
+        saturated = self.limit("issue")
+        blind = "not measured: case C or D"
         branches: list[Branch] = []
         value = self._none
         for metric in order:
@@ -236,19 +227,19 @@ class Decisions:
             here = where & np.isnan(value) & np.isfinite(mine)
             value = np.where(np.isnan(value), mine, value)
             branches += [
-                (here & (value > saturated), metric, HOLE, f"> {show(saturated, 'ratio')}", "C: issue-limited; more warps would not help", LIMITS),
-                (here & (value < self.low), metric, HOLE, f"< {show(self.low, 'ratio')}", "D: latency shows; more warps or fewer stalls", LIMITS),
-                (here, metric, HOLE, f"{whole_percent(self.low)} to {whole_percent(self.high)}", "C and D: trim work, and hide latency", LIMITS),
+                (here & (value > saturated), metric, HOLE, f"> {show(saturated, 'ratio')}", "C: issue-bound; more warps do not help", LIMITS),
+                (here & (value < self.low), metric, HOLE, f"< {show(self.low, 'ratio')}", "D: latency-bound; more warps or fewer stalls", LIMITS),
+                (here, metric, HOLE, f"{whole_percent(self.low)} to {whole_percent(self.high)}", "C and D: cut work and hide latency", LIMITS),
             ]  # fmt: skip
         branches.append((where, order[0], "", "", blind, OPEN))
         full = where & (value > saturated)
         waits = where & np.isfinite(value) & ~full
-        low = self.limit("low-occupancy-sm", "full")
-        slots = self._told(
-            waits & open_, "sm.occupancy", "<", low, "too few warps to hide latency", "occupancy is not it"
+        low = self.limit("occupancy")
+        slots = self._branches(
+            waits & open_, "sm.occupancy", "<", low, "too few warps to hide latency", "occupancy is not the limit"
         )
         return [
-            self._ask("How busy is the SM while active?", value, branches),
+            self._ask("SM throughput while active?", value, branches),
             self._interface(full),
             self._ask("D1: warp slots used?", self.at("sm.occupancy"), slots),
             self._stalls(waits),
@@ -256,7 +247,7 @@ class Decisions:
 
     def _interface(self, where: Masks) -> Question:
         """Equal SOL of SM and TEX means the path between them, but only where both are high."""
-        gap, equal = self.at("sol.sm_tex_gap"), self.limit("sm-tex-interface", "equal")
+        gap, equal = self.at("sol.sm_tex_gap"), self.limit("sm-tex-gap")
         both = np.minimum(self.at("sm.throughput"), self.at("l1tex.throughput"))
         asked = where & np.isfinite(gap) & ~(both <= self.high)
         return self._ask(
@@ -269,7 +260,7 @@ class Decisions:
         )  # fmt: skip
 
     def _stalls(self, where: Masks) -> Question:
-        share, notable = self.at("stall.top_share"), self.limit("issue-stalls", "notable")
+        share, notable = self.at("stall.top_share"), self.limit("stall")
         have, stack = losses(self.view)
         top = stack.argmax(axis=0) if have else np.zeros(self.view.size, dtype=np.int64)
         some = stack.max(axis=0) >= 0 if have else np.zeros(self.view.size, dtype=bool)
@@ -278,12 +269,11 @@ class Decisions:
             mine = where & (~some if k == len(have) else some & (top == k))
             reason = name.replace("_", " ")
             metric, value = f"stall.{reason.replace(' ', '_')}", f"{reason} {HOLE}"
-            said = f"they wait for {_MEANS.get(reason, reason)}"
             branches += [
-                (mine & (share > notable), metric, value, f"> {show(notable, 'ratio')}", said, LIMITS),
-                (mine, metric, value, f"≤ {show(notable, 'ratio')}", "no stall stands out", PASSES),
+                (mine & (share > notable), metric, value, f"> {show(notable, 'ratio')}", "top stall", LIMITS),
+                (mine, metric, value, f"≤ {show(notable, 'ratio')}", "no dominant stall", PASSES),
             ]
-        return self._ask("D2: what do warps wait for?", share, branches)
+        return self._ask("D2: top stall reason?", share, branches)
 
     def _caches(self, known: Masks) -> list[Question]:
         involved = self.clusters.primary | self.clusters.secondary
@@ -297,13 +287,12 @@ class Decisions:
             asked = known & self._involves(involved, units) & np.isfinite(rate)
             branches: list[Branch] = [
                 (asked & (rate > great), metric, HOLE, f"> {show(great, 'ratio')}", "great", PASSES),
-                (asked & (rate < poor), metric, HOLE, f"< {show(poor, 'ratio')}", "poor: the access pattern is a suspect", LIMITS),
+                (asked & (rate < poor), metric, HOLE, f"< {show(poor, 'ratio')}", "poor: check the access pattern", LIMITS),
                 (asked, metric, HOLE, f"{whole_percent(poor)} to {whole_percent(great)}", "good", PASSES),
             ]  # fmt: skip
             out.append(self._ask(f"{name} hit rate?", rate, branches))
         return out
 
 
-def _step(s: Shape, number: float) -> Step:
-    written = f"{number * 100:.1f}" if s.value.endswith("points") else show(number, "ratio")
-    return {**s._asdict(), "value": s.value.replace(HOLE, written)}  # type: ignore[typeddict-item]
+def _step(s: Shape, number: float) -> StepEntry:
+    return s.step(f"{number * 100:.1f}" if s.value.endswith("points") else show(number, "ratio"))

@@ -8,7 +8,7 @@ from triage import schema
 from triage.capture.arrays import Values
 from triage.findings.finding_types import Check, Origin
 from triage.ground.columns import is_column
-from triage.ground.phrasing import comparison, upper_first
+from triage.ground.phrasing import as_written, comparison, failed_comparison, upper_first
 from triage.ground.terminology import said
 from triage.ground.units import display, show
 from triage.inference.evaluate import Lookup
@@ -24,14 +24,16 @@ def at(values: Values, i: int) -> float:
     return float(values[i] if is_column(values) else values)
 
 
-def check(rule: Rule, c: Condition, lookup: Lookup, i: int, origin: Callable[[str], Origin], op: str = "") -> Check:
-    """One comparison at position i with its numbers, units and origin; `op`: print another operator than the rule's."""
+def make_check(
+    rule: Rule, c: Condition, lookup: Lookup, i: int, origin: Callable[[str], Origin], failed: bool = False
+) -> Check:
+    """One comparison at position i with its numbers, units and origin. failed: it does not hold, and is worded so."""
     value = at(lookup.once(c.left), i)
     bound = at(lookup.once(c.right), i) if c.right else None
     name = c.left.text
     plain = c.left.names == (name,) and schema.known(name)
     # what a comparison reads is looked up once for all the workloads it is shown of
-    names = () if plain else lookup.view.once(("read by", rule.id, name), lambda: behind(rule, c))
+    names = () if plain else lookup.view.once(("read by", rule.id, name), lambda: metrics_behind(rule, c))
     inputs = tuple(map(origin, names))
     # a difference that happens to equal one of its parts is still a difference
     apart = name in rule.let and " - " in rule.let[name].text
@@ -49,13 +51,12 @@ def check(rule: Rule, c: Condition, lookup: Lookup, i: int, origin: Callable[[st
     limit = None if bound is None else display(bound, unit)[0]
     margin = None if limit is None else round(shown - limit, 6)
     title = upper_first(title_of(rule, c, chosen))
-    said = f"{title} {show(value, unit)}"
+    left = f"{title} {show(value, unit)}"
     if c.right is None or bound is None:
-        why = said = f"{title}: yes" if value else f"{title}: no"
+        why = left = f"{title}: yes" if value else f"{title}: no"
     else:
-        why = comparison(title, show(value, unit), op or c.op, show(bound, unit))
-        if c.right.text in rule.thresholds:
-            why += f" ({c.right.text.replace('_', ' ')})"
+        worded = failed_comparison if failed else comparison
+        why = worded(title, show(value, unit), c.op, limit_of(rule, c, bound, unit))
     sign = c.op if c.right else "is"
     return Check(
         chosen or rule.labels.get(name, name),
@@ -66,60 +67,63 @@ def check(rule: Rule, c: Condition, lookup: Lookup, i: int, origin: Callable[[st
         margin,
         source,
         why,
-        said,
+        left,
     )
 
 
-def behind(rule: Rule, c: Condition) -> tuple[str, ...]:
+def metrics_behind(rule: Rule, c: Condition) -> tuple[str, ...]:
     """Metrics behind the left side of a comparison, sorted."""
     return tuple(sorted(m for m in reads(rule, c.left.names) if schema.known(m)))
 
 
 def _chosen(value: float, inputs: Sequence[Origin]) -> str:
     """The metric whose value a choice between several took: `most(a, b)`, `a or b`; "" where it computed another."""
-    return next((o.metric for o in inputs if o.value == value and measures(o.metric)), "")
+    return next((o.metric for o in inputs if o.value == value and is_quantity(o.metric)), "")
 
 
-def measures(metric: str) -> bool:
-    """Is this a metric that says how much, not one that says what something is?"""
+def is_quantity(metric: str) -> bool:
+    """True if a metric is a quantity, not a flag."""
     return schema.known(metric) and not schema.get(metric).is_flag
 
 
 def title_of(rule: Rule, c: Condition, chosen: str = "") -> str:
-    """The left side of a comparison as people read it. chosen: the metric that a rule's own name stood for."""
+    """Label of the left side of a comparison. chosen: the metric that a rule's own name stood for."""
     known = c.left.text if schema.known(c.left.text) else chosen
     return said(schema.get(known).label if known else rule.labels.get(c.left.text, c.left.text.replace("_", " ")))
 
 
-def held(rule: Rule, method: str, lookup: Lookup, i: int, origin: Callable[[str], Origin]) -> list[Check]:
-    """The comparisons that a rule rests on where it speaks, position i, without those that tell a reader nothing."""
+def holding_checks(rule: Rule, method: str, lookup: Lookup, i: int, origin: Callable[[str], Origin]) -> list[Check]:
+    """The comparisons that a fired rule rests on at position i, without those that are trivial."""
     when = rule.when[method]
     chosen = [*when.all_of, *(c for c in when.any_of if at(lookup.once(c), i) == TRUE)]
-    made = [(c, check(rule, c, lookup, i, origin)) for c in chosen]
-    based = [(c, x) for c, x in made if rests(x)]
-    return [x for c, x in based if tells(rule, c, x)] or [x for _, x in based]
+    made = [(c, make_check(rule, c, lookup, i, origin)) for c in chosen]
+    based = [(c, x) for c, x in made if is_measured(x)]
+    return [x for c, x in based if is_telling(rule, c, x)] or [x for _, x in based]
 
 
-def rests(c: Check) -> bool:
-    """Does a comparison rest on anything that was measured? `launch.grid_size or 0` of a frame does not."""
+def is_measured(c: Check) -> bool:
+    """True if a comparison rests on a measured value; `launch.grid_size or 0` of a frame does not."""
     return not c.source.inputs or any(o.value == o.value for o in c.source.inputs)
 
 
-def tells(rule: Rule, c: Condition, x: Check) -> bool:
-    """Does a comparison tell a reader anything? That the largest is not smaller than the largest does not.
-
-    Nor does it tell anything that the work is of no other kind, or that there is none of some work.
-    """
+def is_telling(rule: Rule, c: Condition, x: Check) -> bool:
+    """True if a comparison is not trivial: not a value compared with itself, nor a check of the kind of work."""
     if c.right is None:
         return True
-    if x.value == 0 and guards([m for m in reads(rule, c.left.names) if schema.known(m)]):
+    if x.value == 0 and describe_work([m for m in reads(rule, c.left.names) if schema.known(m)]):
         return False
     return x.margin != 0 or any(n in rule.thresholds for n in c.right.names)
 
 
-def guards(metrics: Sequence[str]) -> bool:
-    """Do metrics say what the work is and how many pieces of it there are, and nothing of how it went?"""
-    return bool(metrics) and all(not measures(m) or m.startswith(_PIECES) for m in metrics)
+def describe_work(metrics: Sequence[str]) -> bool:
+    """True if metrics only describe the kind and amount of work, not how it ran."""
+    return bool(metrics) and all(not is_quantity(m) or m.startswith(_PIECES) for m in metrics)
+
+
+def limit_of(rule: Rule, c: Condition, bound: float, unit: str) -> str:
+    """The right side of a comparison as people read it: a threshold as its author wrote it, else a measured value."""
+    chosen = c.right is not None and c.right.text in rule.thresholds
+    return as_written(bound, unit) if chosen else show(bound, unit)
 
 
 def unit_of(rule: Rule, c: Condition, chosen: str = "") -> str:
@@ -137,5 +141,5 @@ def unit_of(rule: Rule, c: Condition, chosen: str = "") -> str:
     if chosen:
         return schema.get(chosen).unit
     # two names of the rule's own: what is read for the left one tells
-    units = {schema.get(m).unit for m in reads(rule, c.left.names) if measures(m)}
+    units = {schema.get(m).unit for m in reads(rule, c.left.names) if is_quantity(m)}
     return units.pop() if len(units) == 1 else "count"

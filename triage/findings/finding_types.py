@@ -1,17 +1,17 @@
-"""What a diagnosis is made of, once it is shown: origins, checks, gains, findings, blind spots.
-
-The arrays behind them are in `judged`; these objects are made only for what a report lists.
-"""
+"""Origins and comparisons with exact values, and the findings that Python callers get."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any
 
-from triage.capture.location import Location
-from triage.rulebook.rule import Cite, Rule
-
-Outcome = Literal["fired", "silent", "blind", "not applicable", "overruled"]
+from triage.document.entries import CellEntry, EvidenceEntry, FindingEntry, InputEntry, SourceEntry
+from triage.document.finding_rows import COLUMNS, Row
+from triage.document.numbers import number
+from triage.ground.terminology import said
+from triage.ground.units import display
+from triage.rulebook.rule import Rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,22 @@ class Origin:
     inputs: tuple[Origin, ...] = ()
     record: str = "line"
 
+    @property
+    def entry(self) -> SourceEntry:
+        """The cell or the formula, as the result has it."""
+        if self.formula:
+            return {"formula": said(self.formula), "inputs": [o.as_input for o in self.inputs]}
+        cell: CellEntry = {"file": self.file, "line": self.line, "column": self.column, "text": self.text}
+        if self.record != "line":
+            cell["record"] = self.record
+        return cell
+
+    @property
+    def as_input(self) -> InputEntry:
+        """The same with metric, value and display unit, as an input of a formula."""
+        value, unit = display(self.value, self.unit)
+        return {"metric": self.metric, "value": number(value), "unit": unit, "source": self.entry}
+
 
 @dataclass(frozen=True, slots=True)
 class Check:
@@ -50,63 +66,76 @@ class Check:
     why: str = ""
     said: str = ""
 
+    @property
+    def entry(self) -> EvidenceEntry:
+        """The comparison as the result has it."""
+        return {
+            "metric": self.metric,
+            "value": number(self.value),
+            "unit": self.unit,
+            "op": self.op,
+            "threshold": None if self.threshold is None else number(self.threshold),
+            "margin": None if self.margin is None else number(self.margin),
+            "source": self.source.entry,
+        }
 
-@dataclass(frozen=True, slots=True)
-class Gain:
-    """Time a finding would give back: fractions (0-1) of the workload's exclusive time, and what that is in the frame.
 
-    saved_ns is NaN where no time is known; share is then the fraction of the workload.
+class EntryView:
+    """An entry of the result whose keys are attributes; lists become tuples, entries within it views."""
+
+    def __init__(self, entry: Mapping[str, Any]) -> None:
+        self.entry = entry
+
+    def __getattr__(self, name: str) -> Any:
+        entry = self.__dict__.get("entry", {})
+        if name not in entry:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        value = entry[name]
+        if isinstance(value, list):
+            return tuple(EntryView(v) if isinstance(v, dict) else v for v in value)
+        return EntryView(value) if isinstance(value, dict) else value
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self.entry})
+
+    def __repr__(self) -> str:
+        return f"<{', '.join(f'{key} {value!r}' for key, value in self.entry.items())}>"
+
+
+class Finding(EntryView):
+    """One rule that fired on one workload: every key of its entry in the result is an attribute, such as `gain`.
+
+    rule: the rule itself. part: index of the capture; workload: index in it, -1 for the whole capture. evidence: the
+    comparisons with exact values. row: the finding under finding_rows.COLUMNS.
     """
 
-    fraction: float
-    low: float
-    bound: float
-    saved_ns: float
-    share: float
-    speedup: float
-    because: str
-    scope: str = "workload"
-
-
-@dataclass(frozen=True, slots=True)
-class BlindSpot:
-    """Metrics nobody collected, the rules that wait for them, and the command that would collect them.
-
-    workloads: the first of those concerned; count: how many there are.
-    """
-
-    missing: tuple[str, ...]
-    rules: tuple[str, ...]
-    workloads: tuple[int, ...]
-    count: int
-    collect: str
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Finding:
-    """One rule's statement about one workload. part: index of the capture; workload: index in it, -1 for the frame.
-
-    locations: the lines or instructions it is about, where the export counts them.
-    """
-
+    entry: FindingEntry
     rank: int
-    rule: Rule
-    part: int
-    workload: int
-    workload_id: str
-    workload_name: str
     level: str
     confidence: str
     message: str
-    gain: Gain | None
+    gain: EntryView | None
     because: tuple[str, ...]
-    evidence: tuple[Check, ...]
     advice: tuple[str, ...]
-    code: tuple[tuple[str, str], ...]  # (language, text)
     caveats: tuple[str, ...]
-    cites: tuple[Cite, ...]
     fingerprint: str
-    locations: tuple[Location, ...] = ()
+
+    def __init__(
+        self, entry: FindingEntry, rule: Rule, part: int, workload: int, evidence: tuple[Check, ...], row: Row
+    ) -> None:
+        super().__init__(entry)
+        self.rule, self.part, self.workload = rule, part, workload
+        self.evidence, self.row = evidence, row
+
+    @property
+    def workload_id(self) -> str:
+        """Id of the workload in the result."""
+        return self.entry["workload"]
+
+    @property
+    def workload_name(self) -> str:
+        """Name of the workload as exported; `frame` for the whole capture."""
+        return str(self.row[COLUMNS.index("name")])
 
     def __repr__(self) -> str:
         saves = f", saves {self.gain.fraction:.0%} of it" if self.gain else ""

@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 
 from triage.capture.arrays import Codes
-from triage.findings.decision_path import LIMITS, NOTED, OPEN, PASSES, Step
-from triage.findings.outcomes import Outcomes
+from triage.diagnosis.outcomes import Outcomes
+from triage.document.page_entries import StepEntry
+from triage.findings.decision_path import LIMITS, NOTED, OPEN, PASSES
 from triage.findings.reasons import Reasons
 from triage.findings.text_fields import sentence
+from triage.ground.method import stated
 from triage.ground.phrasing import lower_first, plural
 from triage.inference.evaluate import BLIND, FIRED, NOT_APPLICABLE, OVERRULED, SILENT
 from triage.rulebook.expression import TRUE
@@ -51,8 +53,9 @@ class Decision:
         return tuple(dict.fromkeys(name for c in self.checks for name in c.rules))
 
 
-def _check(data: dict[str, Any]) -> Check:
-    return Check(data["id"], data["ask"], tuple(data.get("rules", ())), data.get("instead", ""))
+def check_from(data: dict[str, Any]) -> Check:
+    """A check or symptom page of the file."""
+    return Check(data["id"], stated(data["ask"]), tuple(data.get("rules", ())), data.get("instead", ""))
 
 
 @cache
@@ -60,15 +63,15 @@ def decisions() -> tuple[Decision, ...]:
     """The guide's decisions in its order."""
     data = tomllib.loads(_FILE.read_text("utf-8"))
     return tuple(
-        Decision(d["id"], d["ask"], tuple(_check(c) for c in d["check"]), tuple(d.get("unless", ())))
+        Decision(d["id"], stated(d["ask"]), tuple(check_from(c) for c in d["check"]), tuple(d.get("unless", ())))
         for d in data["decision"]
     )
 
 
 @cache
-def symptoms() -> tuple[Check, ...]:
-    """The guide's symptom pages."""
-    return tuple(_check(c) for c in tomllib.loads(_FILE.read_text("utf-8"))["symptom"])
+def concerns() -> str:
+    """The derived fact of the kernels that the guide is about."""
+    return str(tomllib.loads(_FILE.read_text("utf-8"))["concerns"])
 
 
 class Guide:
@@ -80,8 +83,8 @@ class Guide:
         self._codes: dict[int, Codes] = {}
 
     def concerns(self, i: int) -> bool:
-        """Is the i-th workload a kernel on an NVIDIA GPU?"""
-        return self._holds("cuda-kernel", i)
+        """True if the i-th workload is a kernel on an NVIDIA GPU."""
+        return self._holds(concerns(), i)
 
     def _holds(self, concept: str, i: int) -> bool:
         return int(np.broadcast_to(self.o.truth.concept(concept), (self.o.view.size,))[i]) == TRUE
@@ -91,27 +94,27 @@ class Guide:
             self._codes[index] = self.o.outcome(index)
         return int(self._codes[index][i])
 
-    def steps(self, i: int) -> list[Step]:
-        """One step per decision: what fired, what nobody measured, else that nothing speaks for it. Empty for no kernel."""
+    def steps(self, i: int) -> list[StepEntry]:
+        """One step per decision: fired rules, missing counters, else no evidence. Empty for other work."""
         return [self._decision(d, i) for d in decisions() if self._asked(d)] if self.concerns(i) else []
 
-    def checks(self, i: int) -> list[tuple[Decision, list[Step]]]:
+    def checks(self, i: int) -> list[tuple[Decision, list[StepEntry]]]:
         """Every check of every decision with its answer."""
         return [(d, [self._answer(c, i) for c in d.checks]) for d in decisions()]
 
     def _asked(self, d: Decision) -> bool:
         return any(name in self.index for name in d.rules)
 
-    def _decision(self, d: Decision, i: int) -> Step:
+    def _decision(self, d: Decision, i: int) -> StepEntry:
         veto = next((v for v in d.unless if self._holds(v, i)), "")
         if veto and not any(self._fired(name, i) for name in d.rules):
-            return _step(f"{d.id}: {d.ask}", "", f"no question here: {self._title(veto)}", PASSES)
+            return _step(f"{d.id}: {d.ask}", "", f"not applicable: {self._title(veto)}", PASSES)
         codes = [(k, self._code(k, i)) for name in d.rules if (k := self.index.get(name, -1)) >= 0]
         book, ask = self.o.d.book, f"{d.id}: {d.ask}"
         fired = [book.rules[k] for k, code in codes if code == FIRED]
-        said = [lower_first(r.title) for r in fired if not r.is_concept] or [lower_first(r.title) for r in fired]
-        if said:
-            return _step(ask, "", "; ".join(said), LIMITS if any(not r.is_concept for r in fired) else NOTED)
+        titles = [lower_first(r.title) for r in fired if not r.is_concept] or [lower_first(r.title) for r in fired]
+        if titles:
+            return _step(ask, "", "; ".join(titles), LIMITS if any(not r.is_concept for r in fired) else NOTED)
         asked = [code for k, code in codes if self.o.concerns(k)]
         unknown = sum(code in (BLIND, NOT_APPLICABLE) for code in asked)
         if unknown == len(asked):
@@ -119,14 +122,14 @@ class Guide:
         if 2 * unknown > len(asked):  # what most checks could not tell is no all-clear
             return _step(ask, "", f"{unknown} of {plural(len(asked), 'check')} not measured", OPEN)
         rest = f"; {plural(unknown, 'check')} not measured" if unknown else ""
-        return _step(ask, "", f"nothing found{rest}", PASSES)
+        return _step(ask, "", f"no findings{rest}", PASSES)
 
     def _fired(self, name: str, i: int) -> bool:
-        """Does a rule that reports something speak here?"""
+        """True if a rule that reports something fired here."""
         index = self.index.get(name, -1)
         return index >= 0 and not self.o.d.book.rules[index].is_concept and self._code(index, i) == FIRED
 
-    def _answer(self, c: Check, i: int) -> Step:
+    def _answer(self, c: Check, i: int) -> StepEntry:
         """What the rules of a check answer: the first that fired, else overruled, silent with a reason, blind."""
         ask = f"{c.id} {c.ask}?"
         known = [self.index[name] for name in c.rules if name in self.index]
@@ -135,10 +138,10 @@ class Guide:
         fired = [index for index, code in codes if code == FIRED]
         if fired:
             rules = [book.rules[k] for k in fired]
-            said = "; ".join(lower_first(r.title) for r in rules)
+            titles = "; ".join(lower_first(r.title) for r in rules)
             spoken = next((r for r in rules if not r.is_concept), None)
             text = sentence(spoken.finding, spoken, self.o.lookup(self.index[spoken.name]), i) if spoken else ""
-            return _step(ask, said, text or said, LIMITS if spoken else NOTED)
+            return _step(ask, titles, text or titles, LIMITS if spoken else NOTED)
         overruled = next((k for k, code in codes if code == OVERRULED), None)
         if overruled is not None:
             return _step(ask, "", self._reasons.why_overruled(overruled, i), PASSES)
@@ -149,9 +152,11 @@ class Guide:
             return _step(ask, "", f"no: {next(s for s in silent if s)}", PASSES)
         blind = [k for k, code in codes if code == BLIND]
         if blind:
-            return _step(ask, "", f"not measured: {', '.join(self.o.waits_for(blind[0], i)[:3]) or 'a premise'}", OPEN)
+            return _step(
+                ask, "", f"not measured: {', '.join(self.o.waits_for(blind[0], i)[:3]) or 'a derived fact'}", OPEN
+            )
         if codes and all(code == NOT_APPLICABLE for _, code in codes):
-            return _step(ask, "", "this profiler cannot tell", OPEN)
+            return _step(ask, "", "needs counters this profiler lacks", OPEN)
         return _step(ask, "", "no" if codes else c.instead, PASSES if codes else OPEN)
 
     def _title(self, concept: str) -> str:
@@ -159,5 +164,5 @@ class Guide:
         return lower_first(maker.title) if maker else concept
 
 
-def _step(ask: str, value: str, answer: str, state: str) -> Step:
+def _step(ask: str, value: str, answer: str, state: str) -> StepEntry:
     return {"ask": ask, "metric": "", "value": value, "edge": "", "answer": answer, "state": state}

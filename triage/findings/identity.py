@@ -1,4 +1,4 @@
-"""What makes a workload, and a finding about it, the same one in another capture: names and shapes, no measured number."""
+"""Identity of workloads and findings across captures: from names and launch shapes, without measured numbers."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def identity(c: Capture, workload: int) -> str:
     return SEP.join([str(c.paths[workload]), str(c.names[workload]), *shape])
 
 
-VERSION = 2  # of the fingerprints of items; a change of what goes in files every ticket anew, so it is counted and said
+VERSION = 2  # of the fingerprints of items; changing their input files every ticket anew, so it is counted
 
 
 def scope(c: Capture) -> str:
-    """What was captured, as far as it will be the same tomorrow.
+    """Stable name of what was captured.
 
     The first root marker ("Frame 4711" is "Frame #"), or the first kernel without its template arguments: neither moves
     with measured numbers. "" for an empty capture.
@@ -41,9 +41,9 @@ def scope(c: Capture) -> str:
     return re.split(r"[<(]", top, maxsplit=1)[0].removeprefix("void ").strip()
 
 
-def of_item(cause: str, scope: str) -> str:
-    """Fingerprint of an item of the to-do list: 16 hexadecimal digits of cause and scope; no measured number goes in."""
-    return hashlib.sha256(f"ticket/{VERSION}\0{cause}\0{scope}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
+def of_item(cause: str, captured: str) -> str:
+    """Fingerprint of an item of the to-do list: 16 hexadecimal digits of its cause and of what was captured (see `scope`)."""
+    return hashlib.sha256(f"ticket/{VERSION}\0{cause}\0{captured}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def fingerprint(rule: Rule, who: str) -> str:

@@ -1,7 +1,7 @@
-"""Which lines or instructions a finding is about, where the export counts them.
+"""Source lines or instructions of a finding, where the export counts them.
 
-A finding rests on metrics; the first of them that is also counted per instruction says where it comes from. Causes of the
-launch or of the host have no place in a kernel's code; for too little occupancy it is where the warps wait.
+The first metric of its evidence that is also counted per instruction gives the place. Causes of the launch or of the host
+have no place in a kernel's code; for low occupancy it is where the warps stall.
 """
 
 from __future__ import annotations
@@ -12,33 +12,57 @@ import numpy as np
 
 from triage.capture.capture import Capture
 from triage.capture.location import Location
+from triage.document.entries import LocationEntry
+from triage.document.numbers import number
 from triage.findings.finding_types import Check, Origin
 from triage.rulebook.cause import Cause
 
 _WAITING = "stall.top_share"
 _EVIDENCE = ("memory", "latency", "compute")  # families whose evidence is about instructions
-_WAITS = ("occupancy",)  # families about who covers the waiting
+_WAITS = ("occupancy",)  # families about hiding latency
 
 
-def locations(capture: Capture, workload: int, cause: Cause | None, checks: Sequence[Check]) -> tuple[Location, ...]:
-    """Places of one finding on a workload, those with most of it first; of its longest launch where it has several."""
+def locations(capture: Capture, workload: int, cause: Cause | None, checks: Sequence[Check]) -> list[LocationEntry]:
+    """Places of one finding on a workload, largest share first; of its longest launch where it has several."""
     locate = capture.table.locate
     if locate is None or workload < 0 or cause is None:
-        return ()
+        return []
     if cause.family in _EVIDENCE:
         rests_on = [m for c in checks for m in (c.metric, *_inputs(c.source))]
         metrics = list(dict.fromkeys((*rests_on, *cause.decides, _WAITING)))
     elif cause.family in _WAITS:
         metrics = [_WAITING]
     else:
-        return ()
+        return []
     rows = np.asarray(capture.rows_of(workload), dtype=np.int64)
     time = capture.table.columns.get("gpu.time")
     row = int(rows[np.argmax(np.nan_to_num(time.values[rows]))]) if time is not None else int(rows[0])
-    return tuple(locate(row, metrics))
+    return [_entry(place) for place in locate(row, metrics)]
 
 
 def _inputs(o: Origin) -> Iterator[str]:
     for i in o.inputs:
         yield i.metric
         yield from _inputs(i)
+
+
+def _entry(place: Location) -> LocationEntry:
+    """A line or an instruction; null where the code carries no line information, or nothing is known."""
+    return {
+        "file": place.file or None,
+        "line": place.line or None,
+        "function": place.function,
+        "offset": place.offset,
+        "pc": place.pc,
+        "instructions": place.instructions,
+        "share": number(place.share),
+        "what": place.what,
+        "metric": place.metric,
+        "value": number(place.value),
+        "access": place.access or None,
+        "reason": place.reason or None,
+        "reason_share": number(place.reason_share) if place.reason else None,
+        "excess": number(place.excess) if place.excess else None,
+        "source": place.source or None,
+        "result": place.record,
+    }

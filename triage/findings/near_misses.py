@@ -1,4 +1,4 @@
-"""Rules that nearly spoke: one comparison fails, and by little."""
+"""NearMiss misses: rules with exactly one failed comparison, and that by little."""
 
 from __future__ import annotations
 
@@ -7,20 +7,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from triage.findings.evidence import at, behind, check, measures
+from triage.diagnosis.outcomes import Outcomes
+from triage.findings.evidence import at, is_quantity, make_check, metrics_behind
 from triage.findings.origins import Origins
-from triage.findings.outcomes import Outcomes
-from triage.ground.phrasing import FLIPPED
 from triage.inference.evaluate import SILENT
 from triage.inference.groups import reads
 from triage.rulebook.expression import FALSE, TRUE, Condition
 from triage.rulebook.rule import Rule
 
-WITHIN = 0.25  # of its limit, or of the value where that is larger: the widest miss that is called near
+MAX_GAP = 0.25  # of its limit, or of the value where that is larger: the widest miss that is called near
 
 
 @dataclass(frozen=True, slots=True)
-class Near:
+class NearMiss:
     """A silent rule (its index in the rulebook), the comparison that fails, and by what part of its limit."""
 
     rule: int
@@ -28,25 +27,25 @@ class Near:
     gap: float
 
 
-def near(o: Outcomes, i: int, origins: Origins) -> list[Near]:
-    """Rules that one comparison keeps silent at position i, the nearest first."""
+def near_misses(o: Outcomes, i: int, origins: Origins) -> list[NearMiss]:
+    """NearMiss misses of the workload at position i: rules with exactly one failed comparison, closest first."""
     out = []
     for index, rule in enumerate(o.d.book.rules):
         if rule.is_concept or o.d.method not in rule.when or not o.concerns(index) or o.strange(index):
             continue
         if index in o.truth.possible and int(o.outcome(index)[i]) != SILENT:
             continue
-        missed = [(gap, c) for c in _missing(o, index, rule, i) if (gap := _gap(o, index, c, i)) <= WITHIN]
+        missed = [(gap, c) for c in _missing(o, index, rule, i) if (gap := _gap(o, index, c, i)) <= MAX_GAP]
         if missed:
             gap, c = min(missed, key=lambda m: m[0])
             origins.want(reads(rule, c.names), {int(o.rows[i])})
-            found = check(rule, c, o.lookup(index), i, lambda m: origins.of(m, int(o.rows[i]), i), FLIPPED[c.op])
-            out.append(Near(index, found.why, gap))
+            found = make_check(rule, c, o.lookup(index), i, lambda m: origins.origin(m, int(o.rows[i]), i), failed=True)
+            out.append(NearMiss(index, found.why, gap))
     return sorted(out, key=lambda n: (n.gap, n.rule))
 
 
 def _missing(o: Outcomes, index: int, rule: Rule, i: int) -> Iterator[Condition]:
-    """The comparisons of which one alone would let the rule speak; none where a premise fails or something is unknown."""
+    """Comparisons that alone keep the rule from firing; none where a premise fails or a value is unknown."""
     when, lookup = rule.when[o.d.method], o.lookup(index)
 
     def truth(c: Condition) -> int:
@@ -67,7 +66,7 @@ def _missing(o: Outcomes, index: int, rule: Rule, i: int) -> Iterator[Condition]
 def _gap(o: Outcomes, index: int, c: Condition, i: int) -> float:
     """Distance of a comparison's two sides as a part of the larger; infinite for what is no matter of degree."""
     rule, lookup = o.d.book.rules[index], o.lookup(index)
-    if c.right is None or c.op not in (">", ">=", "<", "<=") or not any(map(measures, behind(rule, c))):
+    if c.right is None or c.op not in (">", ">=", "<", "<=") or not any(map(is_quantity, metrics_behind(rule, c))):
         return float("inf")
     if not rule.thresholds.keys() >= set(c.right.names):  # which of two counters is larger is not a limit
         return float("inf")

@@ -1,7 +1,7 @@
-"""Where a value comes from: cells read back from the files on demand, formulas over them.
+"""Origins of values: cells read back from the files on demand, formulas over them.
 
-Nobody keeps the text of a million cells. The few cells that a report quotes are fetched by line in one pass over the
-file, and compared with what was read the first time: a file replaced meanwhile is noticed, not quoted wrongly.
+The text of a million cells is not kept. The few cells that a report quotes are fetched by line in one pass over the file,
+and compared with what was read the first time, so that a file replaced meanwhile raises an error.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ QUOTED = 3  # cells named of a value averaged over many
 
 
 class Origins:
-    """Origins of one capture's values. `want` everything first, then ask `of`: files are read once."""
+    """Origins of one capture's values. `want` everything first, then ask `origin`: files are read once."""
 
     def __init__(self, capture: Capture, view: View) -> None:
         self.capture, self.view = capture, view
@@ -41,15 +41,15 @@ class Origins:
                 for c in columns:
                     self._lines.setdefault(c.file, set()).add(self._line(c, row))
 
-    def of(self, metric: str, workload: int, position: int) -> Origin:
+    def origin(self, metric: str, workload: int, position: int) -> Origin:
         """Origin of a metric's value at one workload (its index in the capture, and its position in the view)."""
-        return self._of(metric, workload, position, 0)
+        return self._origin(metric, workload, position, 0)
 
-    def _of(self, metric: str, workload: int, position: int, depth: int) -> Origin:
+    def _origin(self, metric: str, workload: int, position: int, depth: int) -> Origin:
         value, unit = self._value(metric, position), schema.get(metric).unit if schema.known(metric) else "count"
         column = self._column(metric)
         exported = self.capture.facts.get(metric)
-        # exported for some workloads and computed for others: each is told where its own value is from
+        # exported for some workloads and computed for others: each has its own origin
         have = exported is not None and not np.isnan(exported[workload])
         if isinstance(column, Column) and (have or metric in self.capture.table.raw):
             return self._from_column(metric, column, workload, value, unit, depth)
@@ -62,7 +62,7 @@ class Origins:
             return Origin(metric, value, unit, formula=text)
         # a missing optional input had no part in the value
         names = [m for m in (*d.inputs, *d.optional) if self._present(m, position)]
-        inputs = tuple(self._of(m, workload, position, depth + 1) for m in names[:16])
+        inputs = tuple(self._origin(m, workload, position, depth + 1) for m in names[:16])
         return Origin(metric, value, unit, formula=d.formula, inputs=inputs)
 
     def _from_column(self, metric: str, column: Column, workload: int, value: float, unit: str, depth: int) -> Origin:
@@ -100,7 +100,7 @@ class Origins:
         file = self.capture.table.files[column.file]
         line = self._line(column, row)
         record, line = self._record(column.file, line)
-        # rows may be shorter than the header: cells at the end that nobody wrote
+        # rows may be shorter than the header: empty cells at the end may be missing
         cell = record[column.column - 1].strip() if column.column <= len(record) else ""
         return Origin(metric, value, unit, file.path, line, column.header, cell, record=file.record)
 
@@ -127,9 +127,7 @@ class Origins:
             # not announced by `want`: fetched by itself, in a pass of its own
             found.update(self.capture.table.files[file].records([line]))
         if line not in found:
-            raise BadCapture(
-                f"{self.capture.table.files[file].path}:{line}: the file was cut while it was read", "run again"
-            )
+            raise BadCapture(f"{self.capture.table.files[file].path}:{line}: cut during reading", "run again")
         return found[line], line
 
     def _leaves(self, metric: str, depth: int = 0) -> set[str]:

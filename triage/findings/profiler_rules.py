@@ -1,6 +1,6 @@
-"""What the profiler's own rules said, held against what was found here: same cause, named, ruled out and why, or not seen.
+"""The profiler's rule results against triage: same root cause, also found, ruled out and why, or not found.
 
-Which cause a rule of Nsight Compute speaks of stands in nvidia_rules.toml beside this file.
+nvidia_rules.toml maps the rules of Nsight Compute to causes.
 """
 
 from __future__ import annotations
@@ -13,27 +13,21 @@ from pathlib import Path
 import numpy as np
 
 from triage.capture.capture import Opinion
-from triage.findings.outcomes import Outcomes
+from triage.diagnosis.outcomes import Outcomes
+from triage.document.entries import VERDICTS
 from triage.findings.reasons import Reasons
 from triage.ground.phrasing import whole_percent
 from triage.inference.evaluate import BLIND, OVERRULED, SILENT
 
 _FILE = Path(__file__).resolve().parent / "nvidia_rules.toml"
-# what we say of a cause that the profiler named, from agreement to silence
-ROOT, NAMED, RULED_OUT, BLIND_TO, UNSEEN, NO_CAUSE = VERDICTS = (
-    "root",
-    "named",
-    "ruled out",
-    "blind",
-    "not seen",
-    "no cause",
-)
+# verdicts on a cause that the profiler names, from agreement to no evidence
+ROOT, NAMED, RULED_OUT, BLIND_TO, UNSEEN, NO_CAUSE = VERDICTS
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """What a profiler's rule speaks of. says: lower-case pieces of its sentence, none for any. ours: name of the rule here
-    that asks the same. estimates: of what its figure is a share, "" for unknown."""
+    """Causes behind a profiler's rule. says: lower-case pieces of its sentence, none for any. ours: name of the rule here
+    with the same condition. estimates: of what its figure is a share, "" for unknown."""
 
     name: str
     says: tuple[str, ...]
@@ -43,9 +37,9 @@ class Topic:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """One opinion held against the diagnosis. causes: what it may speak of, none for a roll-up; cause: the one of them that
-    was found here, "" for none; verdict: one of VERDICTS; why: in words; ours: fraction of time, None without one."""
+class ComparedOpinion:
+    """One opinion compared with the diagnosis. causes: those it may mean, none for a roll-up; cause: the one of them that
+    fired here, "" for none; verdict: one of VERDICTS; why: in words; ours: fraction of time, None without one."""
 
     opinion: Opinion
     causes: tuple[str, ...]
@@ -70,7 +64,7 @@ def _pieces(says: str | list[str]) -> tuple[str, ...]:
 
 
 def topic(rule: str, text: str) -> Topic | None:
-    """What a rule's sentence speaks of; None for a roll-up or a rule that names no cause."""
+    """Causes behind a rule's sentence; None for a roll-up or a rule without a cause."""
     low = " ".join(text.lower().split())
     for t in topics():
         # older versions have one rule per stall reason: CPIStallBarrier
@@ -84,7 +78,7 @@ class SecondOpinion:
     """Opinions about the workloads of some outcomes."""
 
     def __init__(self, outcomes: Outcomes) -> None:
-        self.o, self.names = outcomes, outcomes.d.vocabulary.names
+        self.o, self.names = outcomes, outcomes.d.cause_index.names
         self._reasons = Reasons(outcomes)
         self.code = {name: i for i, name in enumerate(self.names)}
         self.rules: dict[str, list[int]] = {}
@@ -93,25 +87,25 @@ class SecondOpinion:
                 self.rules.setdefault(rule.cause, []).append(index)
         self.place = {int(w): i for i, w in enumerate(outcomes.rows)}
 
-    def heard(self, opinion: Opinion, w: int) -> Heard:
+    def compare(self, opinion: Opinion, w: int) -> ComparedOpinion:
         """One opinion about the workload of index w."""
         found = topic(opinion.rule, opinion.text)
         if found is None or w not in self.place:
-            return Heard(opinion, (), "", NO_CAUSE, "", None)
+            return ComparedOpinion(opinion, (), "", NO_CAUSE, "", None)
         i = self.place[w]
-        ours = self._found(found.causes, w, i)
+        ours = self._cause_here(found.causes, w, i)
         if ours is None:
             verdict, why = self._absent(found, i)
             if verdict == RULED_OUT and opinion.speedup is not None and found.estimates:
-                why += f"; theirs is {found.estimates}"
-            return Heard(opinion, found.causes, "", verdict, why, None)
+                why += f"; profiler's estimate: {found.estimates}"
+            return ComparedOpinion(opinion, found.causes, "", verdict, why, None)
         cause, root = ours
         row = self.o.causes.rows[self.code[cause]]
         mine = float(row.likely[i])
-        why = self._compare(opinion, found, cause, i)
-        return Heard(opinion, found.causes, cause, ROOT if root else NAMED, why, mine)
+        why = self._difference(opinion, found, cause, i)
+        return ComparedOpinion(opinion, found.causes, cause, ROOT if root else NAMED, why, mine)
 
-    def _found(self, causes: tuple[str, ...], w: int, i: int) -> tuple[str, bool] | None:
+    def _cause_here(self, causes: tuple[str, ...], w: int, i: int) -> tuple[str, bool] | None:
         """(cause, does it lead) of those that fired here: the leader first, then in the order of the topic."""
         leader = int(self.o.part.leaders.cause[w])
         if leader >= 0 and self.names[leader] in causes:
@@ -123,28 +117,28 @@ class SecondOpinion:
                 return name, False
         return None
 
-    def _compare(self, opinion: Opinion, found: Topic, cause: str, i: int) -> str:
-        """Why the two figures differ, or what the cause is a consequence of."""
+    def _difference(self, opinion: Opinion, found: Topic, cause: str, i: int) -> str:
+        """Why the two estimates differ, or the cause that explains this one."""
         row = self.o.causes.rows[self.code[cause]]
         by = int(row.by[i])
         rule = self.o.d.book.rules[int(row.rule[i])]
         parts = []
         if by >= 0:
-            parts.append(f"a consequence of {self.names[by]}")
+            parts.append(f"effect of {self.names[by]}")
         if opinion.speedup is not None and found.estimates:
-            parts.append(f"theirs is {found.estimates}")
+            parts.append(f"profiler's estimate: {found.estimates}")
         if rule.gain is not None and row.likely[i] > 0:
             parts.append(
-                f"ours, {whole_percent(float(row.likely[i]))} and at most {whole_percent(float(row.bound[i]))}, is "
+                f"triage: {whole_percent(float(row.likely[i]))}, bound {whole_percent(float(row.bound[i]))}, from "
                 f"{rule.gain.because}"
             )
         return "; ".join(parts)
 
     def _absent(self, found: Topic, i: int) -> tuple[str, str]:
-        """Why none of the causes was found: overruled, a condition that fails, or what nobody measured.
+        """Why none of the causes fired: overruled, a failed condition, or missing counters.
 
-        The rule that asks the same decides; that another kind of evidence is missing rules nothing out. Others may be
-        overruled, which excludes their cause, and speak where that rule does not apply.
+        The rule with the same condition decides; other kinds of missing evidence rule nothing out. Other rules may be
+        overruled, which excludes their cause, and count where that rule does not apply.
         """
         book = self.o.d.book
         mine = [k for k, r in enumerate(book.rules) if r.name == found.ours]
@@ -156,7 +150,7 @@ class SecondOpinion:
                 return RULED_OUT, self._reasons.why_overruled(index, i)
             if code == BLIND:
                 asked = ", ".join(self.o.waits_for(index, i)[:3])
-                blind = blind or f"{name} waits for {asked or 'a premise'}"
+                blind = blind or f"{name} needs {asked or 'a derived fact'}"
             elif code == SILENT and not blind:
                 given, why = self._reasons.why_silent(index, i)
                 if why and not given:  # a comparison says more than a premise that does not hold
@@ -164,21 +158,10 @@ class SecondOpinion:
                 premise = premise or (f"{name}: {why}" if why else "")
         if blind:
             return BLIND_TO, blind
-        return (RULED_OUT, premise) if premise else (UNSEEN, "no rule gives evidence of it here")
+        return (RULED_OUT, premise) if premise else (UNSEEN, "no finding of this cause")
 
 
-def note(heard: Heard) -> str:
-    """One line for reports: what we say to it."""
-    if heard.verdict == NO_CAUSE:
-        return ""
-    if heard.verdict == ROOT:
-        return f"the same root cause here, {heard.cause}" + (f": {heard.why}" if heard.why else "")
-    if heard.verdict == NAMED:
-        return f"named here too, {heard.cause}" + (f": {heard.why}" if heard.why else "")
-    return f"{heard.verdict} here: {heard.why}"
-
-
-def best(opinions: list[Heard]) -> Heard | None:
+def best(opinions: list[ComparedOpinion]) -> ComparedOpinion | None:
     """The most promising one that names a cause: the largest estimate of the whole workload, else of a part of it."""
     named = [h for h in opinions if h.causes and h.opinion.speedup is not None and np.isfinite(h.opinion.speedup)]
     whole = [h for h in named if h.opinion.scope == "global"] or named

@@ -1,4 +1,4 @@
-"""Why rules do not speak: what overrules them, which premise does not hold, which comparison failed first."""
+"""Why rules did not fire: the finding that covers them, a derived fact that does not hold, the first failed comparison."""
 
 from __future__ import annotations
 
@@ -9,30 +9,32 @@ import numpy as np
 
 from triage import schema
 from triage.capture.arrays import Indices, Masks, Values
-from triage.findings.evidence import behind, guards, measures, title_of, unit_of
-from triage.findings.outcomes import EXPLAINED, Outcomes
+from triage.diagnosis.outcomes import EXPLAINED, Outcomes
+from triage.findings.evidence import (
+    describe_work,
+    is_quantity,
+    limit_of,
+    metrics_behind,
+    title_of,
+    unit_of,
+)
 from triage.findings.text_fields import sentence
 from triage.ground.columns import anywhere, is_column
-from triage.ground.phrasing import FLIPPED, comparison, lower_first, upper_first
+from triage.ground.phrasing import failed_comparison, lower_first, upper_first
 from triage.ground.terminology import said
 from triage.ground.units import show
 from triage.rulebook.expression import FALSE, Condition
 from triage.rulebook.rule import Rule
 
-SETTINGS = (
-    "cuda-kernel",
-    "kernel-launch",
-)  # say what the work is: rules that leave it to others were never in question
-
 
 class Reasons:
-    """Why rules do not speak, on the workloads of some outcomes."""
+    """Why rules did not fire on the workloads of some outcomes."""
 
     def __init__(self, outcomes: Outcomes) -> None:
         self.o = outcomes
 
     def why_overruled(self, index: int, i: int) -> str:
-        """Title of an overruled rule at position i, and what speaks against it."""
+        """Title of an overruled rule at position i, and the finding that overrules it."""
         return self._overruled(self.o.d.book.rules[index], self.o.overruled_by(index, i), i)
 
     def why_silent(self, index: int, i: int) -> tuple[bool, str]:
@@ -44,24 +46,24 @@ class Reasons:
             if int(np.broadcast_to(self.o.truth.concept(concept), (self.o.view.size,))[i]) == FALSE:
                 maker = next((r for r in self.o.d.book.rules if concept in (r.name, *r.concludes)), None)
                 needed = lower_first(said(maker.title)) if maker else concept
-                return True, f"it is asked only where this holds: {needed}"
+                return True, f"applies only with {needed}"
         only = np.zeros(self.o.view.size, dtype=bool)
         only[i] = True
         return False, next((why for _, _, why in self._failing(rule, index, only)), "")
 
-    def ruled_out(self, told: Masks | None = None) -> list[tuple[str, int, str]]:
+    def ruled_out(self, some: Masks | None = None) -> list[tuple[str, int, str]]:
         """(rule id, workload index, why) for overruled findings and for excluded causes worth naming.
 
-        told: of which workloads; None for all.
+        some: of which workloads; None for all.
         """
         o, out = self.o, []
-        asked = o.view.leaf if told is None else o.view.leaf & told
+        asked = o.view.leaf if some is None else o.view.leaf & some
         for index in o.truth.fired:
             rule = o.d.book.rules[index]
             if rule.is_concept:
                 continue
             for by, hit in o.truth.overruled.get(index, ()):
-                where = np.flatnonzero(hit & asked) if by not in SETTINGS else ()
+                where = np.flatnonzero(hit & asked) if by not in o.d.book.settings else ()
                 out += [(rule.id, int(o.rows[i]), self._overruled(rule, by, int(i))) for i in where]
             if rule.rules_out:
                 out += self._excluded(rule, index, o.silent(index) & asked & self._relevant(rule))
@@ -69,7 +71,7 @@ class Reasons:
         return sorted(dict.fromkeys(out), key=lambda r: (r[1], r[0]))
 
     def _relevant(self, rule: Rule) -> Masks:
-        """Where nothing the rule is given is known to be false: a cause out of the question needs no excluding."""
+        """Mask of workloads where no premise of the rule is false; elsewhere its cause needs no excluding."""
         out = np.ones(self.o.view.size, dtype=bool)
         for concept in rule.when[self.o.d.method].given:
             out &= self.o.truth.concept(concept) != FALSE
@@ -89,13 +91,13 @@ class Reasons:
     def _overruled(self, rule: Rule, by: str, i: int) -> str:
         index = next((k for k, held in self._makers.get(by, ()) if held[i]), None)
         if index is None:
-            return f"{said(rule.title)}: overruled by {by}"
+            return f"{said(rule.title)}: covered by {by}"
         other = self.o.d.book.rules[index]
         reason = sentence(other.finding, other, self.o.lookup(index), i) if other.finding else said(other.title)
-        return f"{said(rule.title)}: rather, {lower_first(reason).removesuffix('.')}"
+        return f"{said(rule.title)}: covered by {other.id}: {lower_first(reason).removesuffix('.')}"
 
     def _excluded(self, rule: Rule, index: int, silent: Masks) -> Iterator[tuple[str, int, str]]:
-        """`CPU-bound: GPU idle 0.0 % ≤ 1.0 %`: the first comparison that failed, turned round.
+        """`CPU-bound: GPU idle 0.0 %, not above 1 %`: the first comparison that failed.
 
         A cause that this kind of work, device or API cannot have was never in question: nothing is said of it.
         """
@@ -120,20 +122,20 @@ class Reasons:
             left &= ~failed
             value, limit = lookup.once(c.left), lookup.once(c.right)
             plain = schema.known(c.left.text)
-            names = () if plain else behind(rule, c)
-            guard = guards(names or [c.left.text])
-            said, gates = cache(partial(_failed, rule, c)), cache(partial(_is_gate, c, names))
+            names = () if plain else metrics_behind(rule, c)
+            guard = describe_work(names or [c.left.text])
+            failure, gates = cache(partial(_failed, rule, c)), cache(partial(_is_gate, c, names))
             places = self.o.rows[where].tolist()
             if plain and not is_column(limit):  # nearly always: one metric against one number
-                told, gate = said("", float(limit)), measured and gates("", float(limit))
+                text, gate = failure("", float(limit)), measured and gates("", float(limit))
                 yield from (
-                    (rule.id, w, told(v))
+                    (rule.id, w, text(v))
                     for w, v in zip(places, self._at(value, where), strict=True)
                     if not (gate or (measured and guard and v == 0))
                 )
                 continue
             inputs = [self._at(self.o.view[m], where) for m in names]
-            measure = [measures(m) for m in names]
+            measure = [is_quantity(m) for m in names]
             rows = zip(places, self._at(value, where), self._at(limit, where), strict=True)
             for i, (w, v, bound) in enumerate(rows):
                 chosen = next(
@@ -147,7 +149,7 @@ class Reasons:
                     or (inputs and all(x[i] != x[i] for x in inputs))
                 ):
                     continue
-                yield rule.id, w, said(chosen, bound)(v)
+                yield rule.id, w, failure(chosen, bound)(v)
 
     @staticmethod
     def _at(values: Values, where: Indices) -> list[float]:
@@ -157,37 +159,37 @@ class Reasons:
 
 
 def _is_gate(c: Condition, names: Sequence[str], chosen: str, limit: float) -> bool:
-    """Does a comparison ask what the work is, not how much of something there is?
+    """True if a comparison is about the kind of work, not an amount.
 
-    It does where it reads flags alone, or asks that something be absent (`launch <= none`: no launch of a compute API).
+    That is: it reads flags alone, or requires that something is absent (`launch <= none`: no launch of a compute API).
     """
     read = [chosen or c.left.text] if chosen or schema.known(c.left.text) else names
-    return not any(measures(m) for m in read) or (limit == 0 and c.op in ("<", "<=", "=="))
+    return not any(is_quantity(m) for m in read) or (limit == 0 and c.op in ("<", "<=", "=="))
 
 
 def _failed(rule: Rule, c: Condition, chosen: str, limit: float) -> Callable[[float], str]:
-    """What says of a value that a comparison did not hold: `GPU idle 0.0 % ≤ 1.0 %`, `Scratch per thread: none`.
+    """Formatter of a failed comparison, given its value: `GPU idle 0.0 %, not above 1 %`, `Scratch per thread: none`.
 
     The words around the value are the same for all workloads.
     """
     unit, title = unit_of(rule, c, chosen), upper_first(title_of(rule, c, chosen))
     if schema.known(c.left.text) and schema.get(c.left.text).is_flag:
         return lambda value: f"{title}: {'yes' if value else 'no'}"
-    shown = show(limit, unit)
+    shown = limit_of(rule, c, limit, unit)
     return lambda value: (
-        f"{title}: none" if value == limit == 0 else comparison(title, show(value, unit), FLIPPED[c.op], shown)
+        f"{title}: none" if value == limit == 0 else failed_comparison(title, show(value, unit), c.op, shown)
     )
 
 
 def ruled_out(o: Outcomes) -> list[tuple[str, int, str]]:
-    """What was ruled out, as a report tells it (see Reasons.ruled_out).
+    """Causes that are ruled out, as reports list them (see Reasons.ruled_out).
 
-    Of many workloads, or where not every finding is listed, it is told of those that a listed finding is about.
+    Of many workloads, or where not every finding is listed, only those of workloads with a listed finding.
     """
     many = o.view.size > EXPLAINED
     if not many and o.d.total == len(o.d.order):
         return Reasons(o).ruled_out()
-    told = np.isin(o.rows, list(o.d.concerned(o.part.number)))
-    if many and not told.all():
-        return Reasons(Outcomes(o.d, o.part, o.rows[told])).ruled_out()
-    return Reasons(o).ruled_out(told)
+    listed = np.isin(o.rows, list(o.d.concerned(o.part.number)))
+    if many and not listed.all():
+        return Reasons(Outcomes(o.d, o.part, o.rows[listed])).ruled_out()
+    return Reasons(o).ruled_out(listed)

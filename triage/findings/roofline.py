@@ -1,13 +1,12 @@
-"""Where a workload stands under the roofs of its GPU, where FLOPs and bytes are known."""
+"""Rooflines: intensity and FLOP rate of workloads, where FLOPs and bytes are known."""
 
 from __future__ import annotations
-
-from typing import TypedDict
 
 import numpy as np
 
 from triage.capture.arrays import Indices
 from triage.derive import View
+from triage.document.page_entries import RooflineEntry
 from triage.ground.columns import is_column
 
 _METRICS = {
@@ -21,23 +20,13 @@ _METRICS = {
 }
 
 
-class Roofline(TypedDict):
-    """intensity: FLOP/byte. rate, peak: FLOP/s of the precision that leads. bandwidth: byte/s. None: not known."""
-
-    intensity: float
-    rate: float
-    precision: str
-    peak: float | None
-    bandwidth: float | None
-
-
-def placed(view: View) -> Indices:
-    """Positions of the workloads that may have a place: those with FLOPs."""
+def with_flops(view: View) -> Indices:
+    """Positions of the workloads with FLOPs."""
     rate = np.fmax(view[_METRICS["fp32"]], view[_METRICS["fp64"]])
     return np.flatnonzero(np.broadcast_to(rate > 0, view.size))
 
 
-def roofline(view: View, i: int) -> Roofline | None:
+def roofline(view: View, i: int) -> RooflineEntry | None:
     """The i-th workload of a view under its roofs; None where FLOPs or bytes were not measured."""
     row = {}
     for name, metric in _METRICS.items():

@@ -1,4 +1,4 @@
-"""Finding objects of what is listed: message, evidence with the cells behind it, advice, fingerprint."""
+"""The findings that are listed, as entries of the result: message, evidence with the cells behind it, advice, fingerprint."""
 
 from __future__ import annotations
 
@@ -8,23 +8,28 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from triage import schema
+from triage.capture.capture import SEP
 from triage.derive import View
 from triage.diagnosis.diagnosis_result import Diagnosis, Item, Part
 from triage.diagnosis.firings import Firings
 from triage.diagnosis.gain import speedup
 from triage.diagnosis.pass_order import layer
 from triage.diagnosis.root_causes import Leaders, Row
-from triage.findings.evidence import at, held
-from triage.findings.finding_types import Check, Finding, Gain
+from triage.document import finding_rows
+from triage.document.entries import CiteEntry, CodeEntry, FindingEntry, GainEntry
+from triage.document.numbers import number
+from triage.findings.cause_chains import Causes
+from triage.findings.evidence import at, holding_checks
+from triage.findings.finding_types import Finding
 from triage.findings.identity import fingerprint, identity
 from triage.findings.locations import locations
 from triage.findings.origins import Origins
 from triage.findings.text_fields import NOT_MEASURED, sentence
-from triage.ground.limiters import less_sure, level
+from triage.ground.limiters import CLASSES, less_sure, level
 from triage.ground.terminology import names_of, said, speaking
 from triage.inference.evaluate import Lookup
 from triage.inference.groups import reads
-from triage.inference.rule_context import about
+from triage.inference.rule_context import gpu_facts
 from triage.rulebook.applies import LANGUAGES, may_hold
 from triage.rulebook.rule import Advice, Cite, Rule
 
@@ -35,13 +40,17 @@ _HIP = {
 }  # all others differ in their first letters alone
 
 
-def findings(d: Diagnosis, items: Sequence[Item] = ()) -> tuple[list[Finding], list[Finding]]:
-    """(findings in rank order, for each of the items the finding that speaks for it on its worst workload).
+def findings(d: Diagnosis, items: Sequence[Item], causes: Causes) -> tuple[list[Finding], list[Finding]]:
+    """(findings in rank order, for each of the items the finding on its worst workload).
 
-    The latter are made whether or not they are among the former. File cells are fetched once per file.
+    The latter are made whether or not they are among the former. File cells are fetched once per file. Raises BadCapture
+    when an input changed since it was read.
     """
+    rules = {int(d.parts[p].firings.rule[k]) for p, k in d.order} | {i.rule for i in items}
+    # titles stand beside those of other captures, whose GPU may be of another vendor: in the words that fit all
+    titles = {r: (said(d.book.rules[r].title), said(d.book.rules[r].verify)) for r in rules}
     listed: list[Finding | None] = [None] * len(d.order)
-    speak: list[Finding | None] = [None] * len(items)
+    on_items: list[Finding | None] = [None] * len(items)
     for p, part in enumerate(d.parts):
         for whole in (False, True):
             ranked = [
@@ -50,127 +59,164 @@ def findings(d: Diagnosis, items: Sequence[Item] = ()) -> tuple[list[Finding], l
                 if q == p and (part.firings.workload[k] < 0) == whole
             ]
             asked = [
-                (n, _spokesman(part, item), 0)
+                (n, _worst_firing(part, item), 0)
                 for n, item in enumerate(items)
                 if item.workloads[0][0] == p and (item.workloads[0][1] < 0) == whole
             ]
             wanted = [(int(f.workload[k]), int(f.rule[k])) for _, f, k in (*ranked, *asked)]
             if not wanted:
                 continue
-            maker = _Maker(d, part, p, whole, [w for w, _ in wanted], [r for _, r in wanted])
+            maker = _Maker(d, part, whole, wanted, causes, titles)
             with speaking(names=names_of(maker.here)):
                 for rank, f, k in ranked:
                     listed[rank] = maker.make(rank, f, k)
-                for number, f, k in asked:
-                    speak[number] = maker.make(number, f, k)
-    return [f for f in listed if f is not None], [f for f in speak if f is not None]
+                for n, f, k in asked:
+                    on_items[n] = maker.make(n, f, k)
+    return [f for f in listed if f is not None], [f for f in on_items if f is not None]
 
 
-def _spokesman(part: Part, item: Item) -> Firings:
-    """The firing behind an item, on its worst workload."""
+def _worst_firing(part: Part, item: Item) -> Firings:
+    """The firing of an item on its worst workload."""
     w = item.workloads[0][1]
     row: Row | Leaders
     if w < 0:
-        row, at, time = part.whole.rows[item.cause], 0, part.capture.frame_ns
+        row, i, time = part.whole.rows[item.cause], 0, part.capture.frame_ns
     else:
-        row, at, time = part.leaders, w, float(part.capture.self_ns[w])
-    low, likely, bound = (float(x[at]) for x in (row.low, row.likely, row.bound))
+        row, i, time = part.leaders, w, float(part.capture.self_ns[w])
+    low, likely, bound = (float(x[i]) for x in (row.low, row.likely, row.bound))
     return Firings.one(item.rule, w, low, likely, bound, likely * time)
 
 
 class _Maker:
+    """Maker of the findings of one capture. wanted: (workload, rule) of each, for the cells to be fetched together."""
+
     def __init__(
-        self, d: Diagnosis, part: Part, number: int, frame: bool, workloads: list[int], rules: list[int]
+        self,
+        d: Diagnosis,
+        part: Part,
+        frame: bool,
+        wanted: Sequence[tuple[int, int]],
+        causes: Causes,
+        titles: Mapping[int, tuple[str, str]],
     ) -> None:
-        self.d, self.part, self.number, self.frame = d, part, number, frame
+        self.d, self.part, self.causes, self.titles = d, part, causes, titles
         capture = part.frame if frame else part.capture
         if frame:
             self.place, self.view = {-1: 0}, View(capture)
         else:
-            rows = np.arange(len(capture)) if part.few else np.array(sorted(set(workloads)), dtype=np.int64)
+            rows = np.arange(len(capture)) if part.few else np.array(sorted({w for w, _ in wanted}), dtype=np.int64)
             self.place, self.view = {w: i for i, w in enumerate(rows.tolist())}, part.look(rows)
         self.origins = Origins(capture, self.view)
-        self.here = about(self.view)
+        self.here = gpu_facts(self.view)
         self.lookups: dict[int, Lookup] = {}
-        for index in set(rules):
+        for index in {r for _, r in wanted}:
             rule = d.book.rules[index]
             when = rule.when[d.method]
             metrics = {m for c in when.conditions for m in reads(rule, c.names)}
-            self.origins.want(metrics, {0 if w < 0 else w for w, r in zip(workloads, rules, strict=True) if r == index})
+            self.origins.want(metrics, {0 if w < 0 else w for w, r in wanted if r == index})
 
     def make(self, rank: int, f: Firings, k: int) -> Finding:
+        """The finding at a rank (from 0), of the k-th firing."""
         index, workload = int(f.rule[k]), int(f.workload[k])
-        rule, i = self.d.book.rules[index], self.place[workload]
+        rule, part, i = self.d.book.rules[index], self.part, self.place[workload]
         lookup = self.lookups.setdefault(index, Lookup(rule, self.view, self.d.method))
         gain = self._gain(rule, f, k)
-        checks = tuple(self._checks(rule, lookup, 0 if workload < 0 else workload, i))
+        at_workload = max(workload, 0)
+        checks = tuple(holding_checks(rule, self.d.method, lookup, i, lambda m: self.origins.origin(m, at_workload, i)))
         here = self._here(workload)
-        advice = [
+        advice = self._advice(rule, lookup, i, here)
+        confidence = rule.gain.confidence if rule.gain else "medium"
+        doubts = [q.message for q in part.capture.quality if q.doubt]
+        if doubts:
+            confidence = less_sure(confidence)
+        because = [c.why for c in checks]
+        if gain and rule.gain and rule.gain.because:
+            because.append(f"gain: {said(rule.gain.because)}")
+        caveats = [said(c.text) for c in rule.caveats if may_hold(c.where, here)]
+        caveats += self._tell_apart(rule, lookup, i)
+        caveats += [f"the export is damaged: {doubts[0]}"] if doubts else []
+        title, verify = self.titles[index]
+        root, explained_by = self.causes.explanation(part, workload, rule.cause)
+        entry: FindingEntry = {
+            "rank": rank + 1,
+            "rule": rule.id,
+            "name": rule.name,
+            "title": title,
+            "workload": part.workload_id(workload, self.d.many),
+            "level": level(gain["share"] if gain else None, confidence, gain["of"] if gain else "workload"),
+            "confidence": confidence,
+            "message": sentence(rule.finding, rule, lookup, i),
+            "gain": gain,
+            "because": because,
+            "evidence": [c.entry for c in checks],
+            "advice": [text for _, text in advice],
+            "code": [_code(a, here) for a, _ in advice if a.code and may_hold(LANGUAGES.get(a.language, {}), here)],
+            "verify": verify or None,
+            "caveats": caveats,
+            "cites": [cite(c) for c in sorted(rule.cites, key=lambda c: _foreign(c, here))],
+            "cause": rule.cause,
+            "root": root,
+            "explained_by": explained_by,
+            "locations": locations(part.capture, workload, self.d.book.causes.get(rule.cause), checks),
+            "fingerprint": fingerprint(rule, identity(part.capture, workload)),
+        }
+        return Finding(entry, rule, part.number, workload, checks, self._row(entry, workload, float(f.saved[k])))
+
+    def _advice(self, rule: Rule, lookup: Lookup, i: int, here: Mapping[str, str]) -> list[tuple[Advice, str]]:
+        """The advice that holds here, with its sentence; none with a number that was not measured."""
+        out = [
             (a, sentence(a.text, rule, lookup, i))
             for a in rule.advice
             if may_hold(a.where, here) and (a.only_if is None or at(lookup.once(a.only_if), i) != 0)
         ]
-        advice = [(a, text) for a, text in advice if NOT_MEASURED not in text]
-        confidence = rule.gain.confidence if rule.gain else "medium"
-        doubts = [q.message for q in self.part.capture.quality if q.doubt]
-        if doubts:
-            confidence = less_sure(confidence)
-        name = "frame" if workload < 0 else str(self.part.capture.names[workload])
-        because = [f"{c.why}" for c in checks]
-        if gain and gain.because:
-            because.append(f"gain: {said(gain.because)}")
-        caveats = [said(c.text) for c in rule.caveats if may_hold(c.where, here)]
-        caveats += self._tell_apart(rule, lookup, i)
-        caveats += [f"the export is damaged: {doubts[0]}"] if doubts else []
-        return Finding(
-            rank=rank + 1,
-            rule=rule,
-            part=self.number,
-            workload=workload,
-            workload_id=self.part.workload_id(workload, self.d.many),
-            workload_name=name,
-            level=level(gain.share if gain else None, confidence, gain.scope if gain else "workload"),
-            confidence=confidence,
-            message=sentence(rule.finding, rule, lookup, i),
-            gain=gain,
-            because=tuple(because),
-            evidence=checks,
-            advice=tuple(text for _, text in advice),
-            code=tuple(
-                _written(a, here) for a, _ in advice if a.code and may_hold(LANGUAGES.get(a.language, {}), here)
-            ),
-            caveats=tuple(caveats),
-            cites=tuple(sorted(rule.cites, key=lambda c: _foreign(c, here))),
-            fingerprint=fingerprint(rule, identity(self.part.capture, workload)),
-            locations=locations(self.part.capture, workload, self.d.book.causes.get(rule.cause), checks),
-        )
+        return [(a, text) for a, text in out if NOT_MEASURED not in text]
+
+    def _row(self, entry: FindingEntry, workload: int, saved: float) -> finding_rows.Row:
+        """The finding under finding_rows.COLUMNS; saved: ns, not rounded yet."""
+        capture, gain = self.part.capture, entry["gain"]
+        return [
+            entry["rank"],
+            capture.input.path,
+            entry["workload"],
+            "" if workload < 0 else str(capture.paths[workload]).replace(SEP, "/"),
+            "frame" if workload < 0 else str(capture.names[workload]),
+            "" if workload < 0 else CLASSES[int(self.part.limiter[workload])],
+            entry["rule"],
+            entry["name"],
+            entry["title"],
+            entry["level"],
+            entry["confidence"],
+            None if gain is None or saved != saved else round(saved / 1e6, 6),
+            gain["fraction"] if gain else None,
+            gain["share"] if gain else None,
+            gain["speedup"] if gain else None,
+            entry["message"],
+            "; ".join(entry["because"][: len(entry["evidence"])]),
+            entry["advice"][0] if entry["advice"] else "",
+            entry["fingerprint"],
+        ]
 
     def _here(self, workload: int) -> Mapping[str, str]:
-        """Facts that choose advice: those of the capture, and how the pass at hand draws."""
+        """Facts that choose advice: those of the capture, and how this pass draws."""
         capture = self.part.capture
         drawing = "" if workload < 0 else layer(str(capture.paths[workload]), str(capture.names[workload]))
         return {**self.here, "layer": drawing} if drawing else self.here
 
-    def _gain(self, rule: Rule, f: Firings, k: int) -> Gain | None:
+    def _gain(self, rule: Rule, f: Firings, k: int) -> GainEntry | None:
         likely = float(f.likely[k])
         if rule.gain is None or likely != likely:
             return None
         saved, frame = float(f.saved[k]), self.part.capture.frame_ns
         known = saved == saved
-        share = saved / frame if known and frame > 0 else likely if not known else 0.0
-        return Gain(
-            likely,
-            float(f.low[k]),
-            float(f.bound[k]),
-            saved if known else float("nan"),
-            round(share, 6),
-            speedup(likely),
-            rule.gain.because,
-            rule.gain.scope,
-        )
-
-    def _checks(self, rule: Rule, lookup: Lookup, workload: int, i: int) -> list[Check]:
-        return held(rule, self.d.method, lookup, i, lambda m: self.origins.of(m, workload, i))
+        return {
+            "fraction": likely,
+            "saved_ns": number(saved, 1),
+            "share": round(saved / frame if known and frame > 0 else 0.0 if known else likely, 6),
+            "speedup": speedup(likely),
+            "low": float(f.low[k]),
+            "bound": float(f.bound[k]),
+            "of": rule.gain.scope,
+        }
 
     def _tell_apart(self, rule: Rule, lookup: Lookup, i: int) -> list[str]:
         out = []
@@ -185,13 +231,18 @@ class _Maker:
         return out
 
 
-def _foreign(cite: Cite, here: Mapping[str, str]) -> bool:
-    """Is a source about other vendors' GPUs? Those come last."""
-    return bool(cite.vendors) and here.get("vendor", "") not in cite.vendors
+def _foreign(source: Cite, here: Mapping[str, str]) -> bool:
+    """True if a source is about GPUs of other vendors only."""
+    return bool(source.vendors) and here.get("vendor", "") not in source.vendors
 
 
-def _written(advice: Advice, here: Mapping[str, str]) -> tuple[str, str]:
-    """(language, code); CUDA's calls as HIP names them."""
+def _code(advice: Advice, here: Mapping[str, str]) -> CodeEntry:
+    """An example; CUDA's calls as HIP names them."""
     if advice.language == "cuda" and here.get("api") == "hip":
-        return "hip", _CUDA.sub(lambda m: _HIP.get(m[0], f"hip{m[1]}"), advice.code)
-    return advice.language, advice.code
+        return {"language": "hip", "text": _CUDA.sub(lambda m: _HIP.get(m[0], f"hip{m[1]}"), advice.code)}
+    return {"language": advice.language, "text": advice.code}
+
+
+def cite(c: Cite) -> CiteEntry:
+    """A source, as the result has it."""
+    return {"text": c.text, "url": c.url or None}

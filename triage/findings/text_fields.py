@@ -1,4 +1,4 @@
-"""Text fields a rule's sentences may use besides numbers: {top_unit}, {top_stall}, {limiter} ...
+"""Text fields of rule sentences besides numbers: {top_unit}, {top_stall}, {limiter} ...
 
 And the formatter of those sentences: a field is one name, dots included; no attribute or index is ever followed.
 """
@@ -13,9 +13,11 @@ from triage.capture.capture import SEP, Derived
 from triage.derive import View
 from triage.derive.sm_activity import losses
 from triage.derive.speed_of_light import clusters
-from triage.diagnosis import occupancy_text
 from triage.diagnosis.limiter import unit_names
+from triage.findings import occupancy_text
 from triage.ground.columns import is_column
+from triage.ground.limiters import LIMITERS
+from triage.ground.phrasing import FIELD, upper_first
 from triage.ground.terminology import said
 from triage.ground.units import show
 from triage.inference.evaluate import Lookup
@@ -23,9 +25,8 @@ from triage.rulebook.rule import Rule
 from triage.schema.derived import HARDWARE_UNITS
 
 NOT_MEASURED = "(not measured)"
-# `[[ at {l1tex.hit_rate} hits]]`: what is left out where nobody measured it. HLSL's [[unroll]] has no field in it.
+# `[[ at {l1tex.hit_rate} hits]]`: left out where not measured. HLSL's [[unroll]] has no field in it.
 _CLAUSE = re.compile(r"\[\[([^\[\]]*\{[^\[\]]*)\]\]")
-_FIELD = re.compile(r"\{([^{}:!]+)(?::([^{}]*))?\}")
 
 
 def _top_unit(view: View, i: int) -> str:
@@ -83,15 +84,15 @@ def sentence(template: str, rule: Rule, lookup: Lookup, i: int) -> str:
     """
 
     def clause(m: re.Match[str]) -> str:
-        whole = _FIELD.sub(fill, m[1])
+        whole = FIELD.sub(fill, m[1])
         return "" if NOT_MEASURED in whole else whole
 
     def fill(m: re.Match[str]) -> str:
         name, spec = m[1], m[2]
         if name == "detail":
             return _detail(rule, lookup)
-        # thresholds and lets first, as in a condition: a word of FIELDS never hides a rule's own number
-        if not (name in rule.thresholds or name in rule.let or schema.known(name)):
+        # lets first, as in a condition: a word of FIELDS never hides a rule's own number
+        if not (name in rule.let or schema.known(name)):
             word = FIELDS[name](lookup.view, i)
             return word if name in QUOTED else said(word)
         values = lookup(name)
@@ -101,20 +102,13 @@ def sentence(template: str, rule: Rule, lookup: Lookup, i: int) -> str:
             return NOT_MEASURED
         if spec:
             return format(value, spec).replace("%", " %")
-        unit = (
-            rule.thresholds[name].unit
-            if name in rule.thresholds
-            else schema.get(name).unit
-            if schema.known(name)
-            else "count"
-        )
-        return show(value, unit)
+        return show(value, schema.get(name).unit if schema.known(name) else "count")
 
     # before the fields are filled in: what stands in a capture is never put into other words
     text = said(template)
     if "[[" in text:
         text = _CLAUSE.sub(clause, text)
-    return _FIELD.sub(fill, text) if "{" in text else text  # most advice has none
+    return FIELD.sub(fill, text) if "{" in text else text  # most advice has none
 
 
 def _detail(rule: Rule, lookup: Lookup) -> str:
@@ -123,6 +117,19 @@ def _detail(rule: Rule, lookup: Lookup) -> str:
     return source.detail if isinstance(source, Derived) else ""
 
 
+def verdict_text(limiter: int, best: str, *, measured: bool = True) -> str:
+    """One sentence on a workload: its limiter, then `best`, the title of its best finding ("" for none).
+
+    limiter: a position in LIMITERS. measured: False where waits alone make it latency-bound, and no unit was measured:
+    nothing is claimed of units then.
+    """
+    words = LIMITERS[limiter]
+    phrase = said(words.limited if words.id == "latency" and not measured else words.phrase)
+    if not best or phrase.partition(":")[0].casefold() == best.casefold():  # `memory-bound; memory-bound`
+        return f"{upper_first(phrase)}."
+    return f"{upper_first(phrase)}; {best}."
+
+
 def path_text(path: str, name: str) -> str:
-    """Levels and name as people read them."""
+    """Levels and name, joined by slashes."""
     return f"{path}{SEP}{name}".lstrip(SEP).replace(SEP, " / ")

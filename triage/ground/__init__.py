@@ -1,1 +1,1 @@
-"""What every room stands on: errors, words, numbers with units, the numbers of the method."""
+"""What all packages use: errors, wording, numbers with units, the numbers of the method."""

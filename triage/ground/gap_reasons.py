@@ -1,4 +1,4 @@
-"""Classes of idle time between the work of a device: the words every report says of them, and whose look they borrow."""
+"""Reasons for gaps between the work of a device: name, meaning, and the limiter class whose look they share."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class GapWords:
-    """id as in JSON; name: in legends and tables; meaning: one sentence; limiter: the class whose colour and hatch it has,
-    `dark` for that of time nobody can judge."""
+    """id as in JSON; name: in legends and tables; meaning: one clause; limiter: class whose colour and hatch it has, `dark`
+    for undiagnosed time."""
 
     id: str
     name: str
@@ -19,17 +19,17 @@ class GapWords:
 GAP_WORDS = {
     g.id: g
     for g in (
-        GapWords("profiler", "profiler", "the profiler itself was at work on the launching thread", "unknown"),
-        GapWords("load", "loading", "code was loaded or compiled", "small-grid"),
-        GapWords(
-            "sync", "waiting for the device", "the host waited for the device, and launched anew only then", "rop"
-        ),
+        GapWords("profiler", "profiler overhead", "the profiler was active on the launching thread", "unknown"),
+        GapWords("load", "module loading", "code loading or compilation", "small-grid"),
+        GapWords("sync", "host sync", "the host waited for the device before launching again", "rop"),
         GapWords("memcpy", "copy calls", "the host was in a copy call", "memory"),
-        GapWords("alloc", "allocating", "memory was allocated or freed", "latency"),
-        GapWords("launch", "launching", "the launch was under way", "front-end"),
-        GapWords("api", "other calls", "the host was in a call that starts nothing", "compute"),
-        GapWords("host", "host", "the launching thread was outside the runtime", "cpu"),
-        GapWords("queued", "work queued", "the next work was submitted already and waited for a device", "balanced"),
-        GapWords("unknown", "unknown", "the call that started the next work is not in the file", "dark"),
+        GapWords("alloc", "allocation", "memory was allocated or freed", "latency"),
+        GapWords("launch", "launch latency", "a launch call was in progress", "front-end"),
+        GapWords("api", "other API calls", "the host was in a call that submits no work", "compute"),
+        GapWords("host", "host code", "the launching thread was outside the API", "cpu"),
+        GapWords(
+            "queued", "queued work", "next work already submitted, waiting on another stream or device", "balanced"
+        ),
+        GapWords("unknown", "unknown", "launch call of the next work not recorded", "dark"),
     )
 }

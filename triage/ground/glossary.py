@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TypedDict
 
+from triage.ground.method import stated
 from triage.ground.stalls import STALLS
 
 __all__ = ["Entry", "close", "entries", "find"]
@@ -23,13 +24,15 @@ _FILE = Path(__file__).resolve().parent / "glossary.toml"
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One term. also: other spellings that find it. names: vendor or API -> its word. heard: words of ours that
-    another vendor's name replaces in sentences about its GPU. see: related terms."""
+    another vendor's name replaces in sentences about its GPU. plain: the one of them to use where no name fits. see:
+    related terms."""
 
     term: str
     meaning: str
     also: tuple[str, ...] = ()
     names: tuple[tuple[str, str], ...] = ()
     heard: tuple[str, ...] = ()
+    plain: str = ""
     see: tuple[str, ...] = ()
     cites: tuple[tuple[str, str], ...] = ()
 
@@ -37,7 +40,15 @@ class Entry:
 # The keys of one table of the file; "is", which Python keeps for itself, rules the class form out.
 _Term = TypedDict(
     "_Term",
-    {"is": str, "also": list[str], "names": dict[str, str], "heard": list[str], "see": list[str], "cite": list[str]},
+    {
+        "is": str,
+        "also": list[str],
+        "names": dict[str, str],
+        "heard": list[str],
+        "plain": str,
+        "see": list[str],
+        "cite": list[str],
+    },
     total=False,
 )
 
@@ -55,10 +66,11 @@ def _read() -> tuple[Entry, ...]:
 def _entry(term: str, v: _Term, sources: dict[str, tuple[str, str]]) -> Entry:
     return Entry(
         term,
-        " ".join(v["is"].split()),
+        stated(" ".join(v["is"].split())),
         tuple(v.get("also", ())),
         tuple(v.get("names", {}).items()),
         tuple(v.get("heard", ())),
+        v.get("plain", ""),
         tuple(v.get("see", ())),
         tuple(sources[key] for key in v.get("cite", ())),
     )
@@ -77,6 +89,7 @@ def _stalls(sources: dict[str, tuple[str, str]]) -> list[Entry]:
                 (name, reason, f"stall {name}", f"stall_{reason}", f"stall.{reason}"),
                 (),
                 (),
+                "",
                 ("stall",),
                 (sources["ncu"],),
             )

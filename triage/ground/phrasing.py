@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Mapping
+
+from triage.ground.units import show
+
 
 def plural(n: int, word: str) -> str:
     """`1 workload`, `2 workloads`, `1,200 passes`."""
@@ -12,9 +17,22 @@ def plural(n: int, word: str) -> str:
     return f"{n:,} {word}es" if word.endswith(("s", "ch", "sh", "x")) else f"{n:,} {word}s"
 
 
+def either(words: Iterable[object]) -> str:
+    """`a`, `a or b`, `a, b or c`."""
+    *most, last = map(str, words)
+    return f"{', '.join(most)} or {last}" if most else last
+
+
+def did_you_mean(close: Iterable[str], otherwise: str = "") -> str:
+    """`did you mean 'a' or 'b'?` for similar names; `otherwise` where there are none."""
+    names = [repr(name) for name in dict.fromkeys(close)]
+    return f"did you mean {either(names)}?" if names else otherwise
+
+
 def lower_first(text: str) -> str:
-    """Lower-case the first letter, unless the first word is an abbreviation (SMs, L2, TEX)."""
-    return text if len(text) < 2 or text[1].isupper() or text[1].isdigit() else text[0].lower() + text[1:]
+    """Lower-case the first letter, unless the first word is an abbreviation (SMs, L2, TEX, HiZ)."""
+    word = text.partition(" ")[0].partition("-")[0][1:]
+    return text if len(text) < 2 or word[:1].isdigit() or word.lower() != word else text[:1].lower() + text[1:]
 
 
 def upper_first(text: str) -> str:
@@ -32,20 +50,33 @@ def points(gap: float) -> str:
     return f"{gap * 100:.0f} points"
 
 
+def as_written(value: float, unit: str) -> str:
+    """A chosen number with the digits it has: `80 %`, `12.5 %`, `10 points`, `10 µs`, `1,024`."""
+    if unit in ("ratio", "points"):
+        return f"{value * 100:.6g} {'%' if unit == 'ratio' else 'points'}"
+    return show(value, unit)
+
+
+FIELD = re.compile(r"\{([^{}:!]+)(?::([^{}]*))?\}")  # as str.format has it, but no attribute or index is ever followed
+
+
+def fill(text: str, words: Mapping[str, str]) -> str:
+    """A text with fields replaced by their words; a field of another name stays."""
+    return FIELD.sub(lambda m: words.get(m[1], m[0]), text) if "{" in text else text
+
+
 _SIGNS = {"<=": "≤", ">=": "≥", "==": "=", "!=": "≠"}
-FLIPPED = {
-    ">": "<=",
-    ">=": "<",
-    "<": ">=",
-    "<=": ">",
-    "==": "!=",
-    "!=": "==",
-}  # an operator -> what holds where it fails
+_FAILED = {">": "not above", ">=": "below", "<": "not below", "<=": "above", "==": "not", "!=": "equal to"}
 
 
 def comparison(name: str, value: str, op: str, limit: str) -> str:
-    """`TEX hit rate 57.0 % < 70.0 %`: the one way a comparison is put into words."""
+    """`TEX hit rate 57.0 % < 70 %`: a comparison that holds, in words."""
     return f"{name} {value} {_SIGNS.get(op, op)} {limit}"
+
+
+def failed_comparison(name: str, value: str, op: str, limit: str) -> str:
+    """`TEX hit rate 83.0 %, not below 70 %`: a comparison that does not hold, in words."""
+    return f"{name} {value}, {_FAILED[op]} {limit}"
 
 
 def percent(share: float | None) -> str:

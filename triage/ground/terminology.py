@@ -3,6 +3,8 @@
 Rules, causes and metrics are written once, in the words of NVIDIA and CUDA where vendors differ. `said` puts such a text into
 the words of the GPU at hand, by the names that the glossary gives (`heard` there: what is replaced). Names and cells quoted from
 a capture never pass through it.
+
+DRAM or VRAM: frames of NVIDIA and unknown GPUs say VRAM, as the P3 article and Nsight Graphics do; all else says DRAM.
 """
 
 from __future__ import annotations
@@ -65,17 +67,18 @@ def speaking(item: str | None = None, names: tuple[str, ...] | None = None) -> I
 
 
 def names_of(facts: Mapping[str, str]) -> tuple[str, ...]:
-    """Whose words fit a GPU, of what is known of it: `vendor`, `arch`, `api`. NVIDIA's are the ones as written."""
+    """Whose words fit a GPU, from facts: `vendor`, `arch`, `api`, `work`, `link` to the host. NVIDIA's are the ones as written."""
     arch = facts.get("arch", "").casefold()
     found = [name for starts, name in _GENERATIONS if arch.startswith(starts)][-1:]  # xe-lpg is no xe-lp
     found += [n for n in (_VENDORS.get(facts.get("vendor", "")), _APIS.get(facts.get("api", ""))) if n]
-    return tuple(dict.fromkeys(found))
+    if not found and facts.get("work") == "graphics":
+        found.append("P3")
+    return tuple(dict.fromkeys([*found, *([facts["link"]] if "link" in facts else [])]))
 
 
 def said(text: str) -> str:
     """A text of ours in the words of the GPU at hand; fields in braces, code and what stands in quotes stay."""
-    names = voice().names
-    return _put(text, names) if names else text
+    return _put(text, voice().names)
 
 
 @lru_cache(16_384)
@@ -88,10 +91,16 @@ def _put(text: str, names: tuple[str, ...]) -> str:
         if m["kept"]:
             return m["kept"]
         new = words[m["word"].casefold()]
+        first = not text[: m.start()].strip()
         # a sentence begins with it; `FP32 pipe` has its capital anywhere
         if m["word"][0].isupper() and not m["word"].isupper():
             abbreviation = m["word"].split()[0].isupper()
-            new = upper_first(new) if not abbreviation or not text[: m.start()].strip() else new
+            new = upper_first(new) if not abbreviation or first else new
+        elif first and m["word"].isupper() and new.islower():
+            new = upper_first(new)
+        # part of a compound: `shared-memory conflicts`, `FP32 pipe-bound`
+        if "-" in m["word"] or text[m.end() :].startswith("-"):
+            new = new.replace(" ", "-")
         many = "" if new.isupper() and len(new) == 3 else m["many"]  # LDS, SLM, XMX
         article = m["article"] or ""
         if article:
@@ -107,7 +116,7 @@ def _words(names: tuple[str, ...]) -> dict[str, str]:
     out: dict[str, str] = {}
     for entry in glossary.entries():
         theirs = dict(entry.names)
-        if mine := next((theirs[n] for n in names if n in theirs), ""):
+        if mine := next((theirs[n] for n in names if n in theirs), entry.plain):
             first = re.split(r", | / ", mine)[0]
             out |= {w.casefold(): first for w in entry.heard if w != first}
     return out

@@ -36,7 +36,7 @@ _MANY = {"k": 1e3, "K": 1e3, "thousand": 1e3, "M": 1e6, "million": 1e6, "million
 
 
 @lru_cache(16_384)
-def unit(text: str) -> tuple[str, float]:
+def unit(text: str) -> tuple[str, float]:  # noqa: C901 - one branch per family of units
     """Canonical unit and factor of a printed unit: `"Kbyte"` -> `("byte", 1000.0)`; raises UnknownUnit."""
     raw = text.strip().strip("[]()").strip()
     low = raw.lower()
@@ -75,7 +75,7 @@ def unit(text: str) -> tuple[str, float]:
     words = re.split(r"[/\s]+", singular)
     if all(w in _COUNTS or w.rstrip("s") in _COUNTS or w.rstrip("es") in _COUNTS or w == "cycle" for w in words):
         return "count", 1.0
-    raise UnknownUnit(f"unknown unit {raw!r}", "see docs/metrics.md for the units that are understood")
+    raise UnknownUnit(f"unknown unit {raw!r}", "see: docs/metrics.md")
 
 
 def known(text: str) -> bool:
@@ -96,7 +96,7 @@ def factor(text: str, target: str) -> float:
         return f
     if canonical == "count" and f == 1.0 and target != "ns":  # a bare number: already in the canonical unit
         return 1.0
-    raise UnknownUnit(f"a value in {text.strip()!r} is not a {target}")
+    raise UnknownUnit(f"{text.strip()!r} is not a unit of {target}")
 
 
 # What one style alone could have printed. A group of exactly three digits behind a single sign is left out on purpose:

@@ -1,4 +1,4 @@
-"""The inference engine room: a group's signature -> the rules that fire, on a real forward-chaining engine.
+"""Inference engine: a group's signature -> the rules that fire, on a forward-chaining (Rete) engine.
 
 Two independent Rete engines do the same work: durable-rules (the default) and CLIPS. Both only ever see names that
 this module made from the rule pack, never a byte of a capture. Three-valued logic needs no negation: every input
@@ -19,17 +19,18 @@ from numpy.typing import NDArray
 
 from triage.capture.arrays import distinct
 from triage.ground.errors import TriageError, out_of_memory
+from triage.ground.phrasing import either
 from triage.inference.groups import RULES, Group, Program, Signatures, unsign, wanted
 from triage.rulebook.expression import FALSE, TRUE, UNKNOWN
 
 BACKENDS = ("durable", "clips")
 UNSEEN = 1  # member 0 fires and yet is excluded: no signature gives that
-RENEW = 1_000  # runs of one CLIPS environment: it slows down with every run, 1.6-fold over the first 1,500
+MAX_CLIPS_RUNS = 1_000  # of one environment, which slows down with every run: 1.6-fold over the first 1,500
 Definition = tuple[str, tuple[str, ...]]  # rule name (`3.0T#1`), literals (`3.4T`)
 
 
 class Backend(Protocol):
-    """What an engine offers: assert literals, get the names of the rules that fired, forget everything.
+    """An engine: asserts literals, returns the names of the rules that fired, keeps nothing.
 
     One set of facts at a time: threads that share an engine take turns.
     """
@@ -44,7 +45,7 @@ class Durable:
     """durable-rules, through its C module: no Host, hence no threads and no leaked megabytes (see docs/engine.md)."""
 
     name = "durable"
-    # the C engine never notices rules that run in a circle; no group of ours comes near
+    # the C engine does not detect rules that run in a circle; no group comes near this
     MAX_FIRINGS = 5_000
     ROOM = 48 << 20  # bytes that must be free when it starts: three times what it takes for all rules there are
 
@@ -59,7 +60,7 @@ class Durable:
             if not 1 <= len(literals) <= 16:
                 raise TriageError(
                     f"rule {name} has {len(literals)} literals; the engine takes 1 to 16",
-                    "split the rule through a concept",
+                    "split the rule with a derived fact",
                 )
             for x in literals:
                 counts[x] = counts.get(x, 0) + 1
@@ -158,7 +159,7 @@ class Clips:
         with self._turn:
             self._fired = []
             self._runs += 1
-            if self._runs > RENEW:
+            if self._runs > MAX_CLIPS_RUNS:
                 self._build()
             for x in literals:
                 if x in self._known:
@@ -177,7 +178,7 @@ def _compiled(name: str, definitions: tuple[Definition, ...]) -> Backend:
 def backend(name: str, definitions: Sequence[Definition]) -> tuple[Backend, str]:
     """(engine, note). name: durable, clips or "" (durable where it can be imported, else clips with a note)."""
     if name not in ("", *BACKENDS):
-        raise TriageError(f"no engine is called {name!r}", f"engines: {', '.join(BACKENDS)}")
+        raise TriageError(f"unknown engine {name!r}", f"choose {either(BACKENDS)}")
     problem = ""
     for candidate in [name] if name else BACKENDS:
         try:
@@ -188,7 +189,8 @@ def backend(name: str, definitions: Sequence[Definition]) -> tuple[Backend, str]
                 raise
             problem = f"the {candidate} engine cannot be loaded here ({e}); using clips instead"
     raise TriageError(
-        f"engine {name or 'durable, clips'}: cannot be loaded here", "pip install durable-rules, or use --engine clips"
+        f"engine {name or 'durable or clips'}: cannot be loaded",
+        "install it: pip install durable-rules, or use --engine clips",
     )
 
 
@@ -204,14 +206,13 @@ def definitions(program: Program) -> list[Definition]:
 
 
 class Engine:
-    """Infers a program's groups; remembers every signature it has seen."""
+    """Infers a program's groups; keeps the result of every signature."""
 
     def __init__(self, program: Program, choice: str = "") -> None:
         self.program = program
         self.backend, self.note = backend(choice, definitions(program))
         # a place for every signature there can be, at most 6 MB: looking a million up is one gather
         self._table = [np.full(3 ** len(g.inputs), UNSEEN, dtype=np.uint32) for g in program.groups]
-        self.signatures = 0
         # metrics without which some condition is unknown
         self.needs = frozenset[str]().union(*(i.needs for g in program.groups for i in g.inputs))
         self._wanted: dict[int, tuple[str, ...]] = {}
@@ -230,19 +231,13 @@ class Engine:
         return bits
 
     def wanted(self, index: int) -> tuple[str, ...]:
-        """Metrics that a rule reads or needs, by its index in the rulebook; sorted, and remembered."""
+        """Metrics that a rule reads or needs, by its index in the rulebook; sorted, computed once."""
         if index not in self._wanted:
             self._wanted[index] = wanted(self.program.book.rules[index], self.program.method)
         return self._wanted[index]
 
-    def forget(self) -> None:
-        """Ask about every signature anew."""
-        for table in self._table:
-            table[:] = UNSEEN
-
     def ask(self, group: Group, code: int) -> int:
-        """What the engine itself says of one signature, as the bits that `infer` gives."""
-        self.signatures += 1
+        """The engine's result for one signature, as the bits that `infer` returns."""
         digits = unsign(code, len(group.inputs))
         certain = UNKNOWN not in digits  # then what fires and what cannot be excluded are the same: ask once
         literals = [f"{group.number}.{i}T" for i, truth in enumerate(digits) if truth == TRUE]

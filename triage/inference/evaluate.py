@@ -1,6 +1,6 @@
-"""Conditions as columns, inference per group, vetoes: which rule says what about which workload.
+"""Conditions as columns, inference per group, vetoes: the outcome of every rule on every workload.
 
-A rule's outcome per workload is fired, silent, blind (it cannot be excluded, but something it needs is missing),
+An outcome per workload is fired, silent, blind (it cannot be excluded, but something it needs is missing),
 not applicable (missing, and this profiler cannot export it) or overruled.
 """
 
@@ -22,7 +22,6 @@ from triage.rulebook.expression import FALSE, TRUE, UNKNOWN, Condition, Expressi
 from triage.rulebook.rule import Rule
 
 FIRED, SILENT, BLIND, NOT_APPLICABLE, OVERRULED = range(5)
-OUTCOMES = ("fired", "silent", "blind", "not applicable", "overruled")
 
 
 @dataclass(slots=True)
@@ -35,21 +34,21 @@ class Truth:
     concluded: dict[str, tuple[Masks, Masks]] = field(default_factory=dict)  # concept -> (true, cannot be excluded)
 
     def conclude(self, name: str, fired: Masks, possible: Masks) -> None:
-        """One more rule says this of a concept: true if one does, unknown if one might."""
+        """Add one rule's conclusion of a derived fact: true if one rule fires, unknown if one may."""
         if name in self.concluded:
             before = self.concluded[name]
             fired, possible = before[0] | fired, before[1] | possible
         self.concluded[name] = (fired, possible)
 
     def concept(self, name: str) -> Codes | int:
-        """A concept three-valued per workload, or FALSE when nothing might conclude it."""
+        """A derived fact per workload, three-valued; FALSE where no rule may conclude it."""
         if name not in self.concluded:
             return FALSE
         fired, possible = self.concluded[name]
         return UNKNOWN * possible.view(np.int8) - fired.view(np.int8)  # fired implies possible: 2 - 1 is TRUE
 
     def holds(self, name: str) -> Masks | bool:
-        """Where a concept is true; False when nothing concludes it."""
+        """Where a derived fact is true; False where no rule concludes it."""
         return self.concluded[name][0] if name in self.concluded else False
 
 
@@ -61,7 +60,7 @@ class Lookup:
         self._open: set[str] = set()  # lets that are being worked out
 
     def __call__(self, name: str) -> Values:
-        """The value behind a name: array, scalar, or NaN where nobody has it."""
+        """The value behind a name: array, scalar, or NaN where it was not measured."""
         if name in self.rule.thresholds:
             return self.rule.threshold(name, self.method)
         if name in self.rule.let:
@@ -95,7 +94,7 @@ def _infer(view: View, engine: Engine) -> Truth:
     nothing = np.zeros(size, dtype=bool)
     lacking = frozenset(filter(view.lacks, engine.needs))
     for group in program.groups:
-        # rules about other hardware or another API are not asked, nor is anything that only they read
+        # skip rules about other hardware or another API, and inputs that only they read
         members = [(m, member) for m, member in enumerate(group.members) if may_hold(member.rule.applies, here)]
         read = {i for _, member in members for inputs in member.alternatives for i in inputs}
         digits = [
@@ -113,22 +112,22 @@ def _infer(view: View, engine: Engine) -> Truth:
             fired = bits & np.uint32(1 << m) != 0 if seen >> m & 1 else nothing
             possible = bits & np.uint32(1 << (RULES + m)) != 0 if seen >> (RULES + m) & 1 else nothing
             truth.fired[member.index], truth.possible[member.index] = fired, possible
-            # a concept that nobody concludes stays a plain FALSE, the same for all, for the groups above
+            # a derived fact without a conclusion stays a plain FALSE, one value for all workloads
             if possible is not nothing:
                 for name in (member.rule.name, *member.rule.concludes):
                     truth.conclude(name, fired, possible)
-    settle(view, engine, truth)
+    resolve(view, engine, truth)
     return truth
 
 
-def settle(view: View, engine: Engine, truth: Truth) -> None:
-    """What every rule says by itself becomes what is said: vetoes, and silence about containers."""
+def resolve(view: View, engine: Engine, truth: Truth) -> None:
+    """Apply the vetoes, and drop outcomes about containers."""
     _veto(engine, truth)
     _leaves_only(view, truth)
 
 
 def _leaves_only(view: View, truth: Truth) -> None:
-    """Nothing is said of a container: its counters hold those of the ranges inside it, its own time is another's rest."""
+    """Drop outcomes about containers: their counters repeat those of the ranges inside them."""
     leaf = view.leaf
     if leaf.all():
         return
@@ -146,7 +145,7 @@ def _truth_of(
     if item.kind == "given":
         return truth.concept(item.name)
     if item.key not in memo:
-        # most rules read something that a capture lacks: their conditions need not even be compiled
+        # most rules read a metric that the capture lacks: their conditions are not compiled
         if not lacking.isdisjoint(item.needs):
             memo[item.key] = UNKNOWN
         elif item.kind == "have":
@@ -164,7 +163,7 @@ def _truth_of(
 
 def _veto(engine: Engine, truth: Truth) -> None:
     """Overrule after the fixpoint. A rule that is itself overruled keeps its veto: the reason it fired still holds."""
-    # all are found before any is applied: the order of the rules must not decide who overrules whom
+    # collect all before applying any: the order of the rules must not decide which one overrules
     vetoes = []
     for index, fired in truth.fired.items():
         rule = engine.program.book.rules[index]
@@ -197,9 +196,9 @@ def _absent(metric: str, view: View) -> Masks | None:
 
 
 def askable(metric: str, view: View) -> tuple[str, ...]:
-    """What would have to be collected for a missing metric; empty when this profiler cannot give it, or gave all of it.
+    """Metrics to collect for a missing one; empty where this profiler cannot measure them, or measured all of them.
 
-    The latter is so where the device is not known: no run of the profiler would help.
+    It measured all where the device is unknown: no other run of the profiler would help.
     """
 
     def look() -> tuple[str, ...]:

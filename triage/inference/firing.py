@@ -1,8 +1,8 @@
-"""Where rules fire, and no more: what a pass over all workloads asks.
+"""Where rules fire, for a pass over all workloads.
 
-What is unknown fires nothing, so here two truths do what `evaluate.infer` needs three for. Rules that read a metric which
-the whole capture lacks are left out for all blocks, and within a block a rule is dropped at its first condition that
-holds nowhere together with those before it: of a plain table nine rules of ten are never asked.
+An unknown condition fires nothing, so two truth values suffice where `evaluate.infer` needs three. Rules that read a
+metric which the whole capture lacks are left out for all blocks. Within a block a rule is dropped at the first condition
+that holds nowhere together with those before it: of a plain table nine rules of ten are never evaluated.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from triage.capture.arrays import Masks
 from triage.derive import View
 from triage.inference.engine import Engine
-from triage.inference.evaluate import Lookup, Truth, settle
+from triage.inference.evaluate import Lookup, Truth, resolve
 from triage.inference.groups import Group, Input, Member, sign
 from triage.inference.rule_context import setting
 from triage.rulebook.applies import may_hold
@@ -25,7 +25,7 @@ Holding: TypeAlias = Masks | bool | np.bool_  # where a condition holds, or one 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A rule that may fire, with the inputs of each of its alternatives that has a chance."""
+    """A rule that may fire, with the inputs of each alternative that may hold."""
 
     number: int  # of its bit in the group's signatures
     member: Member
@@ -33,7 +33,7 @@ class Candidate:
 
 
 class Candidates:
-    """Rules of an engine's program that may fire on a capture at all, group by group."""
+    """Rules of an engine's program that may fire on a capture, group by group."""
 
     def __init__(self, engine: Engine, view: View) -> None:
         self.engine = engine
@@ -56,7 +56,7 @@ class Candidates:
 
 @dataclass
 class _Block:
-    """What holds where in one view."""
+    """Where the inputs of rules hold in one view."""
 
     view: View
     method: str
@@ -64,7 +64,7 @@ class _Block:
     known: dict[str, Holding] = field(default_factory=dict)
 
     def holds(self, item: Input) -> Holding:
-        """Where an input of a group is true; worked out once however many rules read it."""
+        """Where an input of a group is true; computed once for all rules that read it."""
         if item.kind == "given":
             return self.truth.holds(item.name)
         if item.key not in self.known:
@@ -81,7 +81,7 @@ class _Block:
         return held
 
     def chance(self, inputs: list[Input]) -> bool:
-        """Do these hold together anywhere? Those behind the first that leaves nothing are not looked at."""
+        """True if these hold together anywhere. Those behind the first that leaves nothing are not evaluated."""
         together: Holding = True
         for item in inputs:
             together = together & self.holds(item)
@@ -106,5 +106,5 @@ def fire(view: View, candidates: Candidates) -> dict[int, Masks]:
             truth.fired[c.member.index] = fired
             for name in (c.member.rule.name, *c.member.rule.concludes):
                 truth.conclude(name, fired, fired)
-    settle(view, engine, truth)
+    resolve(view, engine, truth)
     return truth.fired

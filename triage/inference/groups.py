@@ -1,8 +1,8 @@
-"""Rulebook -> Program: rules cut into small groups of conditions, in the order of their concepts.
+"""Rulebook -> Program: rules cut into small groups of conditions, in the order of their derived facts.
 
 Each group is signed and inferred by itself. A group of ten three-valued conditions has a few hundred distinct
-signatures however noisy the data, so that a forward-chaining engine stays affordable on a million workloads. A concept
-is concluded before the groups that build on it and enters them as one more condition.
+signatures however noisy the data, so that a forward-chaining engine stays affordable on a million workloads. A derived
+fact is concluded before the groups that build on it and enters them as one more condition.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from triage.rulebook.packs import Rulebook, layers
 from triage.rulebook.rule import Rule
 
 WIDTH = 9  # conditions per group; a rule that needs more gets a group of its own
-WIDEST = 13  # 3**13 signatures: the largest table a group may need
-SHORT = 9  # digits whose signature fits 16 bits
+MAX_GROUP_CONDITIONS = 13  # 3**13 signatures: the largest table a group may need
+SIGNATURE16_DIGITS = 9  # 3**9 signatures fit 16 bits
 RULES = 16  # two bits per rule and group in one uint32
 
 Signatures: TypeAlias = NDArray[np.int16] | NDArray[np.int32]  # per workload, the truths of a group as one number
@@ -78,7 +78,7 @@ def spelled(rule: Rule, text: str, names: Sequence[str], method: str, depth: int
     for name in names:
         if name in rule.thresholds:
             parts.append(f"{name}={rule.threshold(name, method)!r}")
-        # lets that read each other in a circle have no value; here they only have to end
+        # lets that read each other in a circle have no value: stop at a depth
         elif name in rule.let and depth < 8:
             e = rule.let[name]
             parts.append(f"{name}=({spelled(rule, e.text, e.names, method, depth + 1)})")
@@ -108,7 +108,7 @@ def wanted(rule: Rule, method: str) -> tuple[str, ...]:
 
 
 def _forgives(rule: Rule, c: Condition) -> bool:
-    """May the condition be known although a metric behind it is missing, by itself or through a let?"""
+    """True if the condition may be known although a metric behind it is missing, by itself or through a let."""
     todo = [e for e in (c.left, c.right) if e is not None]
     seen: set[str] = set()
     while todo:
@@ -146,14 +146,14 @@ def compile_program(book: Rulebook, method: str, scope: str) -> Program:
         for rule in rules:
             base, either = _inputs(rule, method)
             keys = {i.key: i for i in base + either}
-            if len(keys) > WIDEST or not keys:
+            if len(keys) > MAX_GROUP_CONDITIONS or not keys:
                 raise RuleError(
                     rule.file,
                     rule.line,
-                    f"{len(keys)} conditions; a rule takes 1 to {WIDEST}",
-                    "split it through a concept",
+                    f"{len(keys)} conditions; a rule takes 1 to {MAX_GROUP_CONDITIONS}",
+                    "split it with a derived fact",
                 )
-            # to the group it shares most with: every condition a group does not hold yet may triple its signatures
+            # join the group that shares most conditions: every condition a group does not hold yet may triple its signatures
             best = min(
                 (g for g in open_groups if len(g[0].keys() | keys.keys()) <= WIDTH and len(g[1]) < RULES),
                 key=lambda g: len(keys.keys() - g[0].keys()),
@@ -178,7 +178,7 @@ def compile_program(book: Rulebook, method: str, scope: str) -> Program:
 
 def sign(truths: Sequence[Codes | Masks | np.bool_ | int], size: int) -> Signatures:
     """Signature per workload: three-valued inputs as the digits of a base-3 number."""
-    code: Signatures = np.zeros(size, np.int16) if len(truths) <= SHORT else np.zeros(size, np.int32)
+    code: Signatures = np.zeros(size, np.int16) if len(truths) <= SIGNATURE16_DIGITS else np.zeros(size, np.int32)
     # what all workloads share is added up as one number; columns move up when the next one comes
     same, places = 0, 1
     for truth in truths:

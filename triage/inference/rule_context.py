@@ -1,4 +1,4 @@
-"""The GPU and API a capture comes from, as far as its dialect, device and counters tell: what chooses rules and advice."""
+"""The GPU and API a capture comes from, as far as its dialect, device and counters tell: they choose rules and advice."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from triage.derive.vendor import drawn, of_a_frame, tiler_of, vendor_of
 
 
 def setting(view: View) -> dict[str, str]:
-    """Facts of a view's capture: words of rulebook.applies.FACTS and `arch`; what nothing tells is left out.
+    """Facts of a view's capture: words of rulebook.applies.FACTS and `arch`; unknown ones are left out.
 
-    A device or counters that only one vendor has say the vendor; launches of a compute API say the kind of work.
+    A device or counters of one vendor alone give the vendor; launches of a compute API give the kind of work.
     """
     return view.whole.once("setting", lambda: _setting(view, view.capture))
 
@@ -40,18 +40,20 @@ def _setting(view: View, capture: Capture) -> dict[str, str]:
     return out
 
 
-def about(view: View) -> dict[str, str]:
-    """Facts of a view's capture that choose words and advice: those of `setting`, and what is likely enough to speak by, but not to judge by.
+def gpu_facts(view: View) -> dict[str, str]:
+    """Facts of a view's capture that choose words and advice: those of `setting`, and likely ones that choose no rule.
 
-    What draws anything is a frame; a GPU without known limits is told by its name or by counters of one vendor's tool.
+    A capture with draws is a frame; a GPU without known limits is recognised by its name, or by counters of one vendor's tool.
     """
-    return view.whole.once("about", lambda: _about(view))
+    return view.whole.once("gpu facts", lambda: _gpu_facts(view))
 
 
-def _about(view: View) -> dict[str, str]:
+def _gpu_facts(view: View) -> dict[str, str]:
     out = dict(setting(view))
     if drawn(view):
         out.setdefault("work", "graphics")
     if vendor := tiler_of(view.capture):
         out.setdefault("vendor", vendor)
+    if view.capture.device is not None and view.capture.device.host_link:
+        out["link"] = view.capture.device.host_link
     return out

@@ -1,4 +1,4 @@
-"""Occupancy, exactly: what limits it, what is wasted, and the smallest change that helps.
+"""Occupancy calculator: what limits it, what is unused, and the smallest change that helps.
 
     from triage.occupancy import occupancy
 

@@ -33,13 +33,13 @@ def options_for(limits: AmdLimits, wave: int | None, mode: str | None) -> AmdOpt
         wave = limits.wave_sizes[0]
     if wave not in limits.wave_sizes:
         sizes = " or ".join(str(size) for size in limits.wave_sizes)
-        raise TriageError(f"wave {wave}: {limits.arch} runs waves of {sizes} lanes")
+        raise TriageError(f"--wave {wave}: {limits.arch} runs waves of {sizes} lanes")
     # CU mode unless told otherwise: a group in WGP mode spreads over both CUs and may use the LDS of both.
     mode = (mode or "cu").lower()
     if mode not in ("cu", "wgp"):
-        raise TriageError(f"mode {mode!r}: must be cu or wgp")
+        raise TriageError(f"--mode {mode!r}: choose cu or wgp")
     if mode == "wgp" and limits.simds_per_wgp is None:
-        raise TriageError(f"mode wgp: {limits.arch} has no work-group processors", "only RDNA has them")
+        raise TriageError(f"--mode wgp: {limits.arch} has no WGPs, only RDNA has", "remove --mode")
     return AmdOptions(wave, mode)
 
 

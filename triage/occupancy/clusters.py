@@ -64,10 +64,10 @@ def resident(layout: ClusterLayout, size: int, sms: int, groups: int, warps: int
     warps: of one group; slots: warp slots per SM.
     """
     if not 1 <= size <= layout.most:
-        raise TriageError(f"--cluster {size}: {layout.arch} takes 1 to {layout.most} groups per cluster")
+        raise TriageError(f"--cluster {size}: {layout.arch} allows 1 to {layout.most} groups per cluster")
     whole = layout.gpcs * layout.sms_per_gpc
     if not 1 <= sms <= whole:
-        raise TriageError(f"{sms} SMs: {layout.chip} has at most {whole}", "give the number of SMs in use: --units")
+        raise TriageError(f"--units {sms}: {layout.chip} has at most {whole} SMs")
     least, most = _range(layout.gpcs, layout.sms_per_gpc, sms, groups, size)
     return Clusters(layout, size, sms, groups, warps, slots, least, most)
 

@@ -16,8 +16,6 @@ Numbers: TypeAlias = NDArray[np.number]  # as callers have them; cut to Ints onc
 LIMITERS = ("waves", "groups", "registers", "shared", "sgprs", "barriers")
 # "This resource never limits": the largest int32, as in NVIDIA's header.
 UNLIMITED = int(np.iinfo(np.int32).max)
-# Operands of `divide` stay below this, see there.
-DIVISIBLE = 1 << 23
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,11 +38,11 @@ class CudaOptions:
 
     def __post_init__(self) -> None:
         if not -1 <= self.carveout <= 100:
-            raise TriageError(f"carveout {self.carveout}: must be 0 to 100 percent, or -1 for the default")
+            raise TriageError(f"--carveout {self.carveout}: expected 0 to 100, or -1 for the default")
         if self.cache not in ("none", *CACHE_CARVEOUT):
-            raise TriageError(f"cache {self.cache!r}: must be none, l1, equal or shared")
+            raise TriageError(f"cache {self.cache!r}: choose none, l1, equal or shared")
         if self.global_caching not in ("off", "on", "strict"):
-            raise TriageError(f"global_caching {self.global_caching!r}: must be off, on or strict")
+            raise TriageError(f"global_caching {self.global_caching!r}: choose off, on or strict")
 
 
 def evaluate(

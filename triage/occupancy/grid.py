@@ -111,7 +111,7 @@ def parse_shape(text: str, what: str) -> Shape:
     except ValueError:
         numbers = []
     if not 1 <= len(numbers) <= 3 or min(numbers) < 1:
-        raise TriageError(f"{what} {text!r}: expected N, XxY or XxYxZ with whole numbers of at least 1")
+        raise TriageError(f"{what} {text!r}: expected N, XxY or XxYxZ, whole numbers of 1 or more")
     x, y, z = (*numbers, 1, 1)[:3]
     return x, y, z
 
@@ -122,7 +122,7 @@ def launch_shape(
     """How a grid maps onto `units` that each hold `resident` groups; raises TriageError."""
     # 0 resident groups is an answer (the launch cannot run), 0 threads or units is a mistake.
     if min(*threads, *grid, units, wave_size) < 1 or resident < 0:
-        raise TriageError("launch shape: sizes must be at least 1")
+        raise TriageError("launch shape: expected sizes of 1 or more")
     return LaunchShape(threads, grid, units, unit, resident, wave_size)
 
 
@@ -142,5 +142,7 @@ def warps_needed(latency: float, issue_rate: float, intensity: float = 1) -> int
     Programming Guide, "Multiprocessor Level"; raises TriageError for numbers that are not positive.
     """
     if not (latency >= 0 and issue_rate > 0 and intensity > 0):
-        raise TriageError(f"latency {latency:g}, issue rate {issue_rate:g}, intensity {intensity:g}: must be positive")
+        raise TriageError(
+            f"latency {latency:g}, issue rate {issue_rate:g}, intensity {intensity:g}: expected positive numbers"
+        )
     return math.ceil(latency * issue_rate / intensity)

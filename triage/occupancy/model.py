@@ -147,9 +147,9 @@ def model_for(
     if isinstance(limits, AmdLimits):
         return Model(limits, CudaOptions(), amd_model.options_for(limits, wave, mode))
     if wave not in (None, limits.warp_size):
-        raise TriageError(f"wave {wave}: {limits.arch} runs warps of {limits.warp_size} threads")
+        raise TriageError(f"--wave {wave}: {limits.arch} runs warps of {limits.warp_size} threads")
     if mode is not None:
-        raise TriageError(f"mode {mode!r}: {limits.arch} is an NVIDIA architecture", "cu and wgp are AMD's")
+        raise TriageError(f"--mode {mode!r}: {limits.arch} is an NVIDIA architecture", "remove --mode")
     return Model(limits, options or CudaOptions(), None)
 
 
@@ -176,15 +176,15 @@ def _whole(name: str, value: object) -> Numbers:
     array: Numbers = np.asarray(value)
     least = 1 if name == "threads" else 0
     if array.dtype.kind == "f" and not bool((array == np.floor(array)).all()):
-        raise TriageError(f"{name}: whole numbers are needed", "drop missing values first")
+        raise TriageError(f"{name}: expected whole numbers", "drop missing values first")
     if array.dtype.kind not in "iuf":
         what = f"an array of {array.dtype}" if array.ndim else repr(value)
-        raise TriageError(f"{name}: {what} is not a whole number")
+        raise TriageError(f"{name} {what}: expected a whole number")
     # Cut, not refused: a number beyond the hardware is an honest question with the answer 0.
     if array.size:
         low, high = array.min(), array.max()
         if low < least:
-            raise TriageError(f"{name} {int(low)}: must be at least {least}")
+            raise TriageError(f"{name} {int(low)}: expected {least} or more")
         if high > _CEILING[name]:
             array = np.minimum(array, np.asarray(_CEILING[name], dtype=np.int64))
     return array

@@ -1,4 +1,4 @@
-"""What has to be said beside the numbers: why a launch cannot run, and where sources disagree."""
+"""Notes beside the numbers: why a launch cannot run, and where sources disagree."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def disagreements(
     found = []
     arch = model.limits.arch
     if is_family(asked):
-        found.append(f"{asked.strip()} taken as {arch}; members of a family can differ")
+        found.append(f"{asked.strip()} read as {arch}; members of a family can differ")
     # A disagreement is only worth a line where it changes the answer: the launch is asked again under the other limit.
     for other in model.limits.disagreements:
         then = _groups(model.with_limit(other.field, other.value), launch)
         if then != groups:
-            found.append(f"{other.text}: {then} instead of {groups} {model.words['group']}s by that")
+            found.append(f"{other.text}: {then} instead of {groups} {model.words['group']}s")
     if isinstance(model.limits, NvidiaLimits):
         found += _nvidia(model, model.limits, launch, groups, limiters)
     else:
@@ -57,10 +57,10 @@ def _nvidia(model: Model, limits: NvidiaLimits, launch: Launch, groups: int, lim
     if groups and launch.shared > limits.shared_per_group:
         found.append(
             f"{launch.shared:,} B of shared memory need the kernel to opt in to more than "
-            f"{limits.shared_per_group:,} B (dynamic shared memory attribute); taken as done"
+            f"{limits.shared_per_group:,} B (dynamic shared memory attribute); assumed here"
         )
     if "barriers" in limiters and len(limiters) > 1:
-        found.append("where barriers bind, NVIDIA's header also names what would bind without them")
+        found.append("where barriers limit, NVIDIA's header also names the next limit")
     return found
 
 
@@ -80,8 +80,8 @@ def _amd(model: Model, limits: AmdLimits, launch: Launch, groups: int) -> list[s
     found = []
     if groups and alone > real:
         found.append(
-            f"registers alone would allow {alone} waves per SIMD (what LLVM's Occupancy remark counts from); "
-            f"whole groups and the other limits make it {waves / simds:g}"
+            f"registers alone allow {alone} waves per SIMD (basis of LLVM's Occupancy remark); "
+            f"whole groups and the other limits: {waves / simds:g}"
         )
     found += _large(model, launch, groups, waves // max(groups, 1))
     return found

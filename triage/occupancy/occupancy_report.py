@@ -1,4 +1,4 @@
-"""Everything a report about one launch says, as plain values: renderers only lay it out."""
+"""Contents of a report about one launch, as plain values for the renderers."""
 
 from __future__ import annotations
 
@@ -143,15 +143,15 @@ class Report:
             ("flattened index", f"z*{sx}*{sy} + y*{sx} + x; {wave} = index // {shape.wave_size}"),
         ]
         if not shape.capacity:  # nothing fits, so there are no waves to speak of
-            return [*found, (f"{group}s", f"{shape.groups:,}, none of which can run")]
+            return [*found, (f"{group}s", f"{shape.groups:,}, none can run")]
         used = percent(shape.utilisation)
         return [
             *found,
             (f"{group}s", f"{shape.groups:,} on {shape.units} {shape.unit}s holding {shape.resident} each"),
-            ("to fill the machine", f"{shape.capacity:,} {group}s at once"),
-            ("waves", f"{shape.waves:.2f}, so {shape.rounds} rounds, {used} of their slots used"),
-            ("tail", f"{shape.tail:,} {group}s in the last round; {shape.to_fill:,} more would fill it"),
-            (f"{shape.unit}s without work", f"{shape.idle_units}"),
+            ("full wave", f"{shape.capacity:,} {group}s at once"),
+            ("waves", f"{shape.waves:.2f}, {used} of the slots of {shape.rounds} waves used"),
+            ("tail effect", f"{shape.tail:,} {group}s in the last wave; {shape.to_fill:,} more would fill it"),
+            (f"idle {shape.unit}s", f"{shape.idle_units}"),
         ]
 
     @property
@@ -162,7 +162,7 @@ class Report:
             return []
         layout = c.layout
         groups = c.sms * c.groups
-        fit = f"{c.least:,}" if c.least == c.most else f"{c.least:,} to {c.most:,}, by how this die's SMs are spread"
+        fit = f"{c.least:,}" if c.least == c.most else f"{c.least:,} to {c.most:,}, depending on the die's SM layout"
         used = (
             percent(c.share(c.least))
             if c.least == c.most
@@ -181,7 +181,7 @@ class Report:
                 ("opt in", f"more than {layout.portable} groups: cudaFuncAttributeNonPortableClusterSizeAllowed")
             )
         if c.least != c.most:
-            found.append(("on the device", "cudaOccupancyMaxActiveClusters tells which"))
+            found.append(("exact number", "cudaOccupancyMaxActiveClusters on the device"))
         return [
             *found,
             ("layout", layout.source.partition(":")[0] if layout.source.startswith("not ") else layout.chip),
@@ -227,8 +227,8 @@ def latency_of(now: Occupancy, cycles: float, intensity: float, issue_rate: floa
         limits = now.model.limits
         if not isinstance(limits, NvidiaLimits):
             raise TriageError(
-                f"the issue rate of {limits.arch} is not in the tables",
-                "give instructions per cycle: --issue-rate",
+                f"issue rate of {limits.arch} unknown",
+                "add --issue-rate, warp instructions per cycle",
             )
         # One warp scheduler per sub-partition, one instruction per cycle each. AMD's issue rate depends on the mix of
         # instructions (scalar, vector, memory go in parallel), so no single number is in the tables.

@@ -38,9 +38,9 @@ class Change:
 
     @property
     def words(self) -> str:
-        """As in "32 VGPRs instead of 40"."""
+        """As in "VGPRs 40 -> 32"."""
         # the other labels are plurals, or a unit that has none
-        return f"{self.after:,} {self.label}{'s' if self.label in ('VGPR', 'SGPR') else ''} instead of {self.before:,}"
+        return f"{self.label}{'s' if self.label in ('VGPR', 'SGPR') else ''} {self.before:,} -> {self.after:,}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +82,11 @@ class Step:
 
     @property
     def words(self) -> str:
-        """As in "32 VGPRs instead of 40: 2 groups fit instead of 1, 80 % of the slots instead of 40 %"."""
+        """As in "VGPRs 40 -> 32: 2 groups fit instead of 1, occupancy 40 % -> 80 %"."""
         changes = " and ".join(change.words for change in self.changes)
         before, after = (percent(share) for share in self.occupancy)
         then = f"{self.groups[1]} {self.noun}{'s fit' if self.groups[1] != 1 else ' fits'}"
-        return f"{changes}: {then} instead of {self.groups[0]}, {after} of the slots instead of {before}"
+        return f"{changes}: {then} instead of {self.groups[0]}, occupancy {before} -> {after}"
 
     def to_dict(self) -> dict[str, object]:
         """Plain values for JSON."""

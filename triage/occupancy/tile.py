@@ -127,7 +127,7 @@ def tile(size: str | tuple[int, ...], border: int) -> Tile:
     except ValueError:
         edges = ()
     if not 1 <= len(edges) <= 3 or min(edges) < 1 or max(edges) > 65536:
-        raise TriageError(f"tile {size!r}: expected W, WxH or WxHxD with edges of 1 to 65,536")
+        raise TriageError(f"--tile {size!r}: expected W, WxH or WxHxD with edges of 1 to 65,536")
     if not 0 <= border <= 65536:
-        raise TriageError(f"border {border}: must be 0 to 65,536")
+        raise TriageError(f"--border {border}: expected 0 to 65,536")
     return Tile(edges, border)

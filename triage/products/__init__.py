@@ -1,1 +1,1 @@
-"""What is built around a diagnosis: compare, tickets, batch, and the proof that the rules hold."""
+"""What builds on a diagnosis: compare, history, tickets, batch, watched folders, rule checks."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from triage.document.bundle import Bundle, Entry
+from triage.document.bundle import Bundle
+from triage.document.entries import FrameEntry, ItemEntry
+from triage.document.todo_items import is_accepted
 from triage.ground.phrasing import lower_first, plural
 from triage.products.project import Accepted
 from triage.products.settings import matches
@@ -28,11 +30,11 @@ def apply(b: Bundle, accepted: Sequence[Accepted]) -> Bundle:
     said = _notes(todo)
     if not said:
         return replace(b, todo=todo, scopes=scopes)
-    frame = {**b.frame, "notes": [*b.frame["notes"], *said]}
+    frame: FrameEntry = {**b.frame, "notes": [*b.frame["notes"], *said]}
     return replace(b, todo=todo, scopes=scopes, head={**b.head, "frame": frame})
 
 
-def _item(i: Entry, accepted: Sequence[Accepted], paths: Mapping[str, Sequence[str]]) -> Entry:
+def _item(i: ItemEntry, accepted: Sequence[Accepted], paths: Mapping[str, Sequence[str]]) -> ItemEntry:
     for a in accepted:
         inside = all(w in paths and matches(paths[w], a.marker) for w in i["workloads"]) if a.marker else True
         if a.cause != i["cause"] or not inside:
@@ -43,17 +45,15 @@ def _item(i: Entry, accepted: Sequence[Accepted], paths: Mapping[str, Sequence[s
     return i
 
 
-def _notes(todo: Sequence[Entry]) -> list[str]:
+def _notes(todo: Sequence[ItemEntry]) -> list[str]:
     known = [i for i in todo if "accepted" in i]
     out = []
     if quiet := [i for i in known if i["accepted"]["state"] == "accepted"]:
         total = sum(i["saved_ns"] or 0.0 for i in quiet)
         each = "; ".join(f"{lower_first(i['title'])}: {_said(i)}" for i in quiet)
-        out.append(
-            f"{plural(len(quiet), 'root cause')} accepted ({phrases.time(total)} of what is recoverable): {each}"
-        )
+        out.append(f"{plural(len(quiet), 'root cause')} accepted ({phrases.time(total)} of recoverable time): {each}")
     out += [
-        f"no longer accepted, because {'it has expired' if i['accepted']['state'] == 'expired' else 'it has grown'}: "
+        f"acceptance {'expired' if i['accepted']['state'] == 'expired' else 'outgrown'}: "
         f"{lower_first(i['title'])}: {_said(i)}"
         for i in known
         if i["accepted"]["state"] != "accepted"
@@ -61,11 +61,11 @@ def _notes(todo: Sequence[Entry]) -> list[str]:
     return out
 
 
-def _said(i: Entry) -> str:
+def _said(i: ItemEntry) -> str:
     a = i["accepted"]
     return f"{a['reason']} ({a['owner']}, until {a['expires']})"
 
 
-def standing(todo: Sequence[Entry]) -> list[Entry]:
+def standing(todo: Sequence[ItemEntry]) -> list[ItemEntry]:
     """Items that are still to do."""
-    return [i for i in todo if i.get("accepted", {}).get("state") != "accepted"]
+    return [i for i in todo if not is_accepted(i)]

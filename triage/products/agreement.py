@@ -1,4 +1,4 @@
-"""How far the profiler's own rules and this diagnosis agree, launch by launch."""
+"""The profiler's rule results beside triage's root causes, kernel by kernel."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import numpy as np
 
 from triage.capture.capture import Opinion
 from triage.diagnosis.diagnosis_result import Diagnosis
+from triage.diagnosis.outcomes import Outcomes
 from triage.files import plain_json
-from triage.findings.outcomes import Outcomes
-from triage.findings.profiler_rules import BLIND_TO, NAMED, ROOT, RULED_OUT, Heard, SecondOpinion, best
-from triage.ground.phrasing import plural, whole_percent
+from triage.findings.profiler_rules import BLIND_TO, NAMED, ROOT, RULED_OUT, ComparedOpinion, SecondOpinion, best
+from triage.ground.phrasing import plural, upper_first, whole_percent
 from triage.ground.units import show
 
-LEAST = 0.05  # an estimate up to which nobody would act
+MIN_ESTIMATE = 0.05  # fraction; smaller estimates are not worth acting on
 WIDTH = 100
-SHOWN = 5  # launches listed per row unless all are asked for
-# rows of the answer, from agreement to silence
+MAX_LISTED = 5  # kernels per row, without --full
+# rows from agreement to neither; ids in JSON, TITLES in text, as JSON names them
 SAME, BOTH, EXCUSED, UNMEASURED, THEIRS, OURS, NEITHER = KINDS = (
     "same root",
     "both named",
@@ -29,55 +29,63 @@ SAME, BOTH, EXCUSED, UNMEASURED, THEIRS, OURS, NEITHER = KINDS = (
     "only ours",
     "neither",
 )
+_TITLES = {
+    SAME: "same root cause",
+    BOTH: "both found",
+    EXCUSED: "profiler only, ruled out by triage",
+    UNMEASURED: "profiler only, not evaluated (missing counters)",
+    THEIRS: "profiler only",
+    OURS: "triage only",
+    NEITHER: "neither",
+}
 _KIND = {ROOT: SAME, NAMED: BOTH, RULED_OUT: EXCUSED, BLIND_TO: UNMEASURED}
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """One workload: theirs is the most promising rule result that names a cause, None without one; lead: our root, ""
-    for none, likely: what it would give back, a fraction."""
+    """One workload. theirs: the profiler's result with the largest estimate that names a cause, or None. lead: triage's
+    root cause or ""; likely: its saving, a fraction."""
 
     id: str
     name: str
     time_ns: float
     kind: str
-    theirs: Heard | None
+    theirs: ComparedOpinion | None
     lead: str
     likely: float
-    heard: tuple[Heard, ...]
+    heard: tuple[ComparedOpinion, ...]
 
 
-def agreement(d: Diagnosis, least: float = LEAST) -> list[Launch]:
-    """Every workload about which the profiler's rules said anything; longest first.
+def agreement(d: Diagnosis, least: float = MIN_ESTIMATE) -> list[Launch]:
+    """Workloads with results of the profiler's rules, longest first.
 
-    least: estimates of the whole workload up to this fraction are not held against us; results without an estimate, as old
-    versions print them, always are.
+    least: estimates up to this fraction of the workload do not count; results without an estimate (old versions) do.
     """
-    out = [launch for part in d.parts for launch in _of(d, part.number, least)]
+    out = [launch for part in d.parts for launch in _launches(d, part.number, least)]
     return sorted(out, key=lambda launch: -np.nan_to_num(launch.time_ns))
 
 
-def _of(d: Diagnosis, number: int, least: float) -> list[Launch]:
+def _launches(d: Diagnosis, number: int, least: float) -> list[Launch]:
     part = d.parts[number]
     c = part.capture
     owners = c.owners([o.row for o in c.table.opinions])
-    said: dict[int, list[Opinion]] = {}
+    opinions: dict[int, list[Opinion]] = {}
     for o, w in zip(c.table.opinions, owners, strict=True):
-        mine = said.setdefault(int(w), [])
+        mine = opinions.setdefault(int(w), [])
         if not any((o.rule, o.text) == (x.rule, x.text) for x in mine):
             mine.append(o)
-    judge = SecondOpinion(Outcomes(d, part, np.array(sorted(said), dtype=np.int64)))
-    return [_launch(d, number, w, [judge.heard(o, w) for o in opinions], least) for w, opinions in said.items()]
+    judge = SecondOpinion(Outcomes(d, part, np.array(sorted(opinions), dtype=np.int64)))
+    return [_launch(d, number, w, [judge.compare(o, w) for o in said], least) for w, said in opinions.items()]
 
 
-def _launch(d: Diagnosis, number: int, w: int, heard: list[Heard], least: float) -> Launch:
+def _launch(d: Diagnosis, number: int, w: int, heard: list[ComparedOpinion], least: float) -> Launch:
     part = d.parts[number]
     leader = int(part.leaders.cause[w])
-    lead = d.vocabulary.names[leader] if leader >= 0 else ""
+    lead = d.cause_index.names[leader] if leader >= 0 else ""
     theirs = best(heard)
     if theirs is not None and (theirs.opinion.speedup or 0.0) <= least:
         theirs = None
-    if theirs is None:  # without estimates the one that agrees least speaks: an old version warns of everything alike
+    if theirs is None:  # without estimates take the one that agrees least: old versions warn of everything alike
         plain = [h for h in heard if h.causes and h.opinion.speedup is None and h.opinion.type in ("WRN", "OPT")]
         theirs = max(plain, key=lambda h: KINDS.index(_KIND.get(h.verdict, THEIRS)), default=None)
     kind = _KIND.get(theirs.verdict, THEIRS) if theirs else OURS if lead else NEITHER
@@ -94,24 +102,24 @@ def _launch(d: Diagnosis, number: int, w: int, heard: list[Heard], least: float)
 
 
 def text(launches: Sequence[Launch], every: bool = False) -> str:
-    """The answer for people: counts, then the launches of each row with both figures and why they differ."""
+    """The comparison for people: counts, then the kernels of each row with both estimates and why they differ."""
     if not launches:
-        return "The profiler's own rules said nothing about any workload of this export.\n"
+        return "No rule results of the profiler in this capture.\n"
     mine = {kind: [x for x in launches if x.kind == kind] for kind in KINDS}
-    out = [f"{plural(len(launches), 'workload')} with results of the profiler's own rules", ""]
-    out += [f"{len(found):6}  {kind}" for kind, found in mine.items() if found]
+    out = [f"{plural(len(launches), 'kernel')} with rule results of the profiler", ""]
+    out += [f"{len(rows):6}  {_TITLES[kind]}" for kind, rows in mine.items() if rows]
     judged = [x for x in launches if x.theirs is not None]
     if judged:
         answered = sum(x.kind in (SAME, BOTH, EXCUSED) for x in judged)
-        out.append(f"\nTheir most promising cause is named or ruled out here in {answered} of {len(judged)}.")
-    for kind, found in mine.items():
-        if kind in (NEITHER,) or not found:
+        out.append(f"\nThe profiler's top result is found or ruled out by triage in {answered} of {len(judged)}.")
+    for kind, rows in mine.items():
+        if kind == NEITHER or not rows:
             continue
-        out += ["", kind[0].upper() + kind[1:]]
-        for x in found if every else found[:SHOWN]:
+        out += ["", upper_first(_TITLES[kind])]
+        for x in rows if every else rows[:MAX_LISTED]:
             out += _lines(x)
-        if len(found) > SHOWN and not every:
-            out.append(f"  {len(found) - SHOWN} more; --all lists them")
+        if len(rows) > MAX_LISTED and not every:
+            out.append(f"  {len(rows) - MAX_LISTED} more: --full")
     return "\n".join(out) + "\n"
 
 
@@ -121,14 +129,18 @@ def _lines(x: Launch) -> list[str]:
     if x.theirs is not None:
         o = x.theirs.opinion
         figure = f" {whole_percent(o.speedup)}{' ' + o.scope if o.scope else ''}" if o.speedup is not None else ""
-        lines.append(f"    theirs  {o.rule}{figure}")
-    ours = f"{x.lead} {whole_percent(x.likely)}" if x.lead else "nothing leads"
+        lines.append(f"    profiler  {o.rule}{figure}")
+    ours = f"{x.lead} {whole_percent(x.likely)}" if x.lead else "no root cause"
     if x.theirs is not None and x.theirs.cause and x.theirs.cause != x.lead:
         ours += f", and {x.theirs.cause}" + (f" {whole_percent(x.theirs.ours)}" if x.theirs.ours else "")
-    lines.append(f"    ours    {ours}")
+    lines.append(f"    triage    {ours}")
     if x.theirs is not None and x.theirs.why:
         lines += textwrap.wrap(
-            f"why     {x.theirs.why}", WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 12, break_long_words=False
+            f"why       {x.theirs.why}",
+            WIDTH,
+            initial_indent=" " * 4,
+            subsequent_indent=" " * 14,
+            break_long_words=False,
         )
     return lines
 
@@ -156,7 +168,7 @@ def as_json(launches: Sequence[Launch]) -> str:
     return plain_json.dumps({"counts": counts, "workloads": rows}, indent=1) + "\n"
 
 
-def _heard(h: Heard) -> dict[str, object]:
+def _heard(h: ComparedOpinion) -> dict[str, object]:
     o = h.opinion
     return {
         "rule": o.rule,

@@ -1,4 +1,4 @@
-"""Repeats of a time -> what they can tell: difference, interval, smallest visible change, verdict, oddities.
+"""Repeated times -> difference, interval, detectable change, verdict, outliers and modes.
 
 Times are compared as logarithms, because the noise of a time is a share of it; then "twice as long" is as far from "the
 same" as "half as long". The difference is that of 20 % trimmed means with Winsorised variances (K. K. Yuen, "The
@@ -22,11 +22,12 @@ from triage.ground.phrasing import plural
 Runs: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float64]]  # runs x workloads
 VERDICTS = FASTER, SLOWER, SAME, UNKNOWN = "faster", "slower", "same", "cannot tell"
 _OPEN = VERDICTS.index(UNKNOWN)
+_SHOWN = {SAME: "unchanged", UNKNOWN: "inconclusive"}
 FLOOR = 0.01  # two captures of one build differ by about this much at fixed clocks; below it nothing is said
-MARGIN = 0.05  # house judgement: a change that somebody would act on; "same" means that none of this size is hidden
-UNREPEATED = 3  # of one run a side the noise is not known: three times the floor must do
-CHANCE = 0.05  # how often a whole comparison may call one workload changed that is not
-MOST = 99  # more runs than these nobody will make
+MARGIN = 0.05  # heuristic: a change worth acting on; "same" excludes changes of this size
+UNREPEATED = 3  # times the floor: assumed noise where a side has one run
+CHANCE = 0.05  # family-wise error of a whole comparison
+MOST = 99  # further runs; more than these are not proposed
 TRIM = 0.2
 _OUTLYING = 6.0  # robust standard deviations; calibrated, like the next, to 1 % false remarks on normal noise
 _GAP = 7.0  # widths of a gap between two groups of runs, in standard deviations inside them
@@ -124,22 +125,21 @@ class Differences:
         return Difference(VERDICTS[self.verdict[i]], change, low, high, visible, needs, measured)
 
 
-def unknown(needs: int | None) -> str:
-    """`cannot tell (needs 3 more runs)`."""
+def verdict_word(verdict: str) -> str:
+    """A verdict as reports word it."""
+    return _SHOWN.get(verdict, verdict)
+
+
+def inconclusive(needs: int | None, each: str = "", many: bool = False) -> str:
+    """`inconclusive (3 more runs per side should decide it)`.
+
+    needs: further runs, None where no number would do. each: ` per side`. many: of several workloads.
+    """
+    what = "half of them" if many else "it"
     if needs is None:
-        return f"{UNKNOWN} (no number of runs would)"
-    return (
-        f"{UNKNOWN} (needs more than {MOST} more runs)"
-        if needs > MOST
-        else f"{UNKNOWN} (needs {plural(needs, 'more run')})"
-    )
-
-
-def difference(
-    before: Sequence[float], after: Sequence[float], *, tests: int = 1, floor: float = FLOOR, margin: float = MARGIN
-) -> Difference:
-    """Compare positive times of one workload, at least one a side; see `differences`."""
-    return differences(Repeats.one(before), Repeats.one(after), tests=tests, floor=floor, margin=margin).at(0)
+        return f"inconclusive (more runs would not decide {what})"
+    runs = f"over {MOST} more runs" if needs > MOST else plural(needs, "more run")
+    return f"inconclusive ({runs}{each} should decide {what})"
 
 
 def differences(

@@ -4,6 +4,8 @@
     rules = ["gpu/rules"]               # further rule packs, relative to this file
     [thresholds]
     "MEM003.sector" = "64 byte"         # as --set
+    [columns]                           # of custom tables, as --map
+    "Their column" = "sm.throughput"
     [budgets]                           # ms, by marker or pass
     "Frame/Shadows" = 2.5
     [owners]                            # by marker; the first that fits
@@ -14,7 +16,7 @@
     reason = "waits for the new compiler"
     owner = "ann"
     expires = 2027-03-31
-    saves_ms = 0.3                      # optional: comes back when it would give back a quarter more
+    saves_ms = 0.3                      # optional: listed again when it saves a quarter more
 
 What the command line says goes before. The file is looked for here and in the folders above, up to the repository's
 root; TRIAGE_CONFIG names another one, TRIAGE_CONFIG=off none.
@@ -23,9 +25,11 @@ root; TRIAGE_CONFIG names another one, TRIAGE_CONFIG=off none.
 from __future__ import annotations
 
 import difflib
+import json
 import os
 import tomllib
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -37,7 +41,15 @@ from triage.ground.errors import TriageError
 LARGEST = 1 << 20  # bytes of a project's settings
 NAME = "triage.toml"
 VARIABLE = "TRIAGE_CONFIG"
-KNOWN = {"scope": str, "rules": list, "thresholds": dict, "budgets": dict, "owners": dict, "accepted": list}
+KNOWN = {
+    "scope": str,
+    "rules": list,
+    "thresholds": dict,
+    "columns": dict,
+    "budgets": dict,
+    "owners": dict,
+    "accepted": list,
+}
 ACCEPTED = ("cause", "marker", "reason", "owner", "expires", "saves_ms")
 
 
@@ -59,12 +71,16 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A project's file. budgets: (glob, ns). owners: (glob, owner), the first that fits. sets: RULE.threshold=VALUE."""
+    """A project's file. budgets: (glob, ns). owners: (glob, owner), the first that fits. sets: RULE.threshold=VALUE.
+
+    columns: (header, metric) of custom tables.
+    """
 
     path: str = ""
     scope: str = ""
     rules: tuple[str, ...] = ()
     sets: tuple[str, ...] = ()
+    columns: tuple[tuple[str, str], ...] = ()
     budgets: tuple[tuple[str, float], ...] = ()
     owners: tuple[tuple[str, str], ...] = ()
     accepted: tuple[Accepted, ...] = ()
@@ -97,7 +113,7 @@ def _table(path: Path) -> dict[str, Any] | None:
             return None
         raise TriageError(f"{path}: {e}", "see docs/project.md") from e
     except OSError as e:
-        raise TriageError(f"{path}: cannot be read ({e.strerror or e})", f"mend it, or {VARIABLE}=off") from e
+        raise TriageError(f"{path}: cannot be read ({e.strerror or e})", f"correct it, or set {VARIABLE}=off") from e
     if path.name != "pyproject.toml":
         return found
     table = found.get("tool", {}).get("triage") if isinstance(found.get("tool"), dict) else None
@@ -128,6 +144,7 @@ def parse(path: Path, table: Mapping[str, Any], today: date) -> Project:
         scope=table.get("scope", ""),
         rules=tuple(rules),
         sets=tuple(f"{k}={v}" for k, v in _flat(table.get("thresholds", {}))),
+        columns=tuple((header, _metric(path, header, metric)) for header, metric in table.get("columns", {}).items()),
         budgets=tuple((glob, _ms(where, f"budgets.{glob}", ms)) for glob, ms in table.get("budgets", {}).items()),
         owners=tuple((glob, _text(where, f"owners.{glob}", who)) for glob, who in table.get("owners", {}).items()),
         accepted=tuple(_accepted(where, n, entry, today) for n, entry in enumerate(table.get("accepted", ()))),
@@ -181,10 +198,33 @@ def _known(where: str, before: str, table: Mapping[str, Any], known: Iterable[st
             raise _wrong(where, f"{before}{key}", "is no setting", hint)
 
 
-def _text(where: str, key: str, value: object) -> str:
+def _text(where: str, key: str, value: object, hint: str = "see docs/project.md") -> str:
     if not isinstance(value, str):
-        raise _wrong(where, key, "must be a text")
+        raise _wrong(where, key, "must be a text", hint)
     return value
+
+
+def _metric(path: Path, header: str, metric: object) -> str:
+    """A canonical metric; raises TriageError with its line in the file and the likely metric."""
+    from triage import schema
+
+    line = _line(path, header)
+    where = f"{path}:{line}" if line else str(path)
+    name = _text(where, f"columns.{header}", metric, "a header with dots stands in quotes")
+    if schema.known(name):
+        return name
+    close = schema.close(name)
+    raise _wrong(where, f"columns.{header}", f"{name!r} is no metric", f"did you mean {close[0]!r}?" if close else "see: triage list metrics")  # fmt: skip
+
+
+def _line(path: Path, key: str) -> int:
+    """1-based line on which a file sets a key, 0 where none does so plainly."""
+    spellings = (json.dumps(key, ensure_ascii=False), f"'{key}'", key)
+    with suppress(OSError, UnicodeDecodeError, bounded.TooLarge):
+        for number, line in enumerate(bounded.read(path, LARGEST).decode("utf-8").splitlines(), 1):
+            if any(line.strip().startswith(s) and line.strip()[len(s) :].lstrip().startswith("=") for s in spellings):
+                return number
+    return 0
 
 
 def _ms(where: str, key: str, value: object) -> float:

@@ -13,7 +13,7 @@ from triage.products.project import Accepted
 if TYPE_CHECKING:
     from triage.capture.capture import Capture
     from triage.capture.source import Source
-    from triage.diagnosis.diagnosing import Diagnostician
+    from triage.diagnosis.diagnosing import Diagnoser
     from triage.rulebook.packs import Rulebook
 
 
@@ -66,11 +66,11 @@ class Settings:
         book = packs.load([Path(r) for r in self.rules])
         return packs.select(book, self.select, self.ignore, self.sets, self.experimental)
 
-    def diagnostician(self) -> Diagnostician:
+    def diagnoser(self) -> Diagnoser:
         """Rules and engine, compiled; raises what `rulebook` does, and TriageError where no engine is installed."""
-        from triage.diagnosis.diagnosing import Diagnostician
+        from triage.diagnosis.diagnosing import Diagnoser
 
-        return Diagnostician(self.rulebook(), self.method, self.engine)
+        return Diagnoser(self.rulebook(), self.method, self.engine)
 
     def add_dialects(self) -> None:
         """Make the dialects of the user's folders known to this process; raises TriageError for what is none."""

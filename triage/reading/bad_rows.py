@@ -36,7 +36,7 @@ def read(module: dialects.Dialect, source: Source, options: dialects.Options) ->
         table.quality += duplicates.remarks(table) + [_total(line, name) for line, name in sums.items()]
         return table
     first = next(iter(found.values()))
-    raise BadCapture(f"{first.path}: {_where(first)}; rows do not fit their header all over the file", "export again")
+    raise BadCapture(f"{first.path}: {_where(first)}; many rows do not match the header", "export again")
 
 
 def ends(files: Iterable[Source]) -> list[Quality]:
@@ -52,7 +52,7 @@ def ends(files: Iterable[Source]) -> list[Quality]:
 
 
 def _total(line: int, name: str) -> Quality:
-    said = f"line {line}: {name[:40]!r} is the sum or the mean of the other rows and no workload: set aside"
+    said = f"line {line}: {name[:40]!r} is the sum or mean of the other rows, not a workload: excluded"
     return Quality("total-row", said)
 
 
@@ -60,10 +60,8 @@ def _remark(e: Misfit, alone: bool) -> Quality:
     count = len(e.lines)
     rows = f"{count} of {e.rows} {'row was' if count == 1 else 'rows were'}"
     file = "" if alone else f" of {Path(e.path).name}"
-    more = f" and {count - NAMED} more" if count > NAMED else ""
-    return Quality(
-        "rows-set-aside", f"{rows} set aside{file}, for not fitting the header: {_where(e)}{more}", doubt=True
-    )
+    more = f" + {count - NAMED} more" if count > NAMED else ""
+    return Quality("rows-set-aside", f"{rows} excluded{file}, not matching the header: {_where(e)}{more}", doubt=True)
 
 
 def _where(e: Misfit) -> str:

@@ -22,7 +22,7 @@ def distinct(captures: Sequence[Capture]) -> list[Capture]:
         if first is capture:
             out.append(capture)
             continue
-        message = f"{capture.input.path} holds the same rows: the two were taken as one capture"
+        message = f"{capture.input.path} holds the same rows: both count as one capture"
         first.quality.append(Quality("same-capture", message))
     return out
 

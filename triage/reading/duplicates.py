@@ -38,8 +38,8 @@ def refuse(files: Iterable[Source]) -> None:
         for times in TIMES:
             if _repeats(Path(file.path), times):
                 raise BadCapture(
-                    f"{file.path}: the file holds the same export {times} times, one behind the other",
-                    "it was appended to itself; export again",
+                    f"{file.path}: the same export {times} times in a row",
+                    "delete the copies, or export again",
                 )
 
 
@@ -141,10 +141,10 @@ def _differ(source: Source, above: int, rows: Sequence[str], top: int, used: Col
             # what is left empty says nothing
             if max(j, at) < len(row) <= len(names) + 1 and row[at] != row[j] and row[at] and row[j]:
                 said = (
-                    f"{names[at][:60]!r} stands twice in line {above + top + 1} of {source.name}, and differs below (first: {row[at][:20]!r} "
+                    f"{names[at][:60]!r} occurs twice in line {above + top + 1} of {source.name}, with different values (first: {row[at][:20]!r} "
                     f"and {row[j][:20]!r}, line {number}): "
                 )
-                which = f"column {at + 1} was used" if at in used else "which of them counts cannot be told"
+                which = f"column {at + 1} was used" if at in used else "which one is right is unknown"
                 return [Quality("columns-disagree", said + which)]
     return []
 
@@ -176,8 +176,8 @@ def _ends(files: Iterable[Source]) -> list[Quality]:
             lines = file.text().rstrip("\n").split("\n")
             if size := _again(lines):
                 said = (
-                    f"from line {len(lines) - size + 1} to its end {file.name} repeats the lines before: if the export was "
-                    "appended to itself, its figures count double"
+                    f"{file.name} repeats earlier lines from line {len(lines) - size + 1} to its end: figures count double if the "
+                    "export was appended to itself"
                 )
                 return [Quality("repeated-rows", said, doubt=True)]
     return []
@@ -225,8 +225,8 @@ def _rows(table: Table) -> list[Quality]:
         return []
     again = int(np.argmax(whole.duplicated().to_numpy()))
     said = (
-        f"every row stands more than once, figure for figure (first again on line {table.line(again)}): if the export was "
-        "appended to itself, its times count double"
+        f"every row occurs more than once (first repeat on line {table.line(again)}): times count double if the export was "
+        "appended to itself"
     )
     return [Quality("repeated-rows", said, doubt=True)]
 

@@ -77,8 +77,8 @@ def enter(capture: Capture, frame: Indices, codes: Indices) -> None:
     capture.quality.append(
         Quality(
             "several-frames",
-            f"{plural(len(frames), 'frame')} in one capture, {show(middle, 'ns')} each (median), the longest {show(float(frames[longest]), 'ns')} "
-            f"(number {longest + 1}); times of workloads are sums over all of them",
+            f"{plural(len(frames), 'frame')} in one capture, median {show(middle, 'ns')}, longest {show(float(frames[longest]), 'ns')} "
+            f"(frame {longest + 1}); workload times are sums over all frames",
         )
     )
     capture.quality += _spikes(capture, frame, codes, time, leaf, middle)
@@ -110,8 +110,8 @@ def _spikes(
     return [
         Quality(
             "spike",
-            f"{str(capture.names[w])[:60]} takes {show(float(each[w].max()), 'ns')} in frame {int(each[w].argmax()) + 1} "
-            f"and {show(float(median[w]), 'ns')} in most others",
+            f"{str(capture.names[w])[:60]} takes {show(float(each[w].max()), 'ns')} in frame {int(each[w].argmax()) + 1}, "
+            f"median {show(float(median[w]), 'ns')}",
             int(row),
         )
         for w, row in zip(odd[:NAMED], first, strict=True)

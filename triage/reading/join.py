@@ -147,16 +147,16 @@ def _say(table: Table, report: Capture, rows: Indices, first: dict[int, int]) ->
     """What was joined, what was not, and where the two disagree about the time."""
     found = int((rows >= 0).sum())
     table.notes.append(
-        f"counters of {plural(found, 'launch')} are those of {report.input.path}, which ran kernels one by one; "
-        "times and counts are the trace's own"
+        f"counters of {plural(found, 'launch')} come from {report.input.path}, which ran kernels one by one; "
+        "times and counts come from the trace"
     )
     table.notes += [n for n in report.table.notes if n not in table.notes]
     table.quality += [Quality(q.check, q.message, first.get(q.row, -1)) for q in report.table.quality]
     taken = {key(str(report.table.names[r])) for r in first}
     lost = list(dict.fromkeys(str(n) for n in report.table.names if key(str(n)) not in taken))
     if lost:
-        names = ", ".join(n[:60] for n in lost[:3]) + (f" and {len(lost) - 3} more" if len(lost) > 3 else "")
-        text = f"{report.input.path}: {plural(len(lost), 'kernel')} in no launch of the trace, left out: {names}"
+        names = ", ".join(n[:60] for n in lost[:3]) + (f" + {len(lost) - 3} more" if len(lost) > 3 else "")
+        text = f"{report.input.path}: {plural(len(lost), 'kernel')} without a launch in the trace, excluded: {names}"
         table.quality.append(Quality("not-in-the-trace", text))
     ours, theirs = table.columns.get("gpu.time"), report.table.columns.get("gpu.time")
     if ours is None or theirs is None:

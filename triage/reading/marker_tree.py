@@ -131,7 +131,7 @@ def tree(names: Names, paths: Names | None) -> tuple[Indices, Indices, Names | l
     depth = np.array([str(p).count(SEP) + 1 if p else 0 for p in paths], dtype=np.int64)
     if len(depth) and depth.max() > DEEPEST:
         name = str(names[int(np.argmax(depth))])[:80]
-        raise BadCapture(f"{name}: a name within {int(depth.max()):,} others", "export the markers less deeply nested")
+        raise BadCapture(f"{name}: nested within {int(depth.max()):,} markers", "reduce the nesting")
     full = [f"{p}{SEP}{name}" if p else str(name) for p, name in zip(paths, names, strict=True)]
     where: dict[str, list[int]] = {}
     for i, key in enumerate(full):

@@ -13,7 +13,7 @@ import numpy as np
 from triage import schema
 from triage.capture.arrays import Masks
 from triage.capture.capture import Column, Quality, Table
-from triage.ground.method import CLOCK_NS
+from triage.ground.method import CLOCK_NS, TINY_NS, in_words
 from triage.ground.phrasing import plural
 from triage.ground.units import show
 
@@ -24,11 +24,6 @@ ABSURD = 1e20  # 64-bit counters end at 1.8e19
 MOST_OF = {"ns": 3.2e16, "hz": 1e12, "byte/s": 1e17}  # a year; a hundred times what any memory or clock reaches
 ROUNDING = 0.005  # of a share: what the tools round to whole percent, and no more
 TINY = 1e-9
-DAMAGE = frozenset(
-    ("rows-set-aside", "rows-left-out", "not-a-number", "not-finite", "foreign-unit", "impossible-value", "damaged-timestamps", "no-last-line-end",
-     "unit-not-understood", "own-unit", "no-duration", "companion-left-out", "ambiguous-counter",
-     "repeated-rows", "total-row", "tables-left-out", "calls-by-table", "columns-disagree")
-)  # fmt: skip
 FEW, SHORT = 20, 1_000_000  # operations, ns: a timeline with less says little of the program
 OWN = 0.1  # of the span, from which on the profiler is part of what it shows
 MOST = 20  # remarks of one kind that name their row; the rest is counted
@@ -72,7 +67,9 @@ def _impossible(table: Table) -> list[Quality]:
             at = f"{str(table.names[first])[:80]}, line {_line(table, column, first)}"
             out.append(
                 Quality(
-                    "impossible-value", f"{label[:80]}: {figures} {why} (first: {shown}, {at}); taken as missing", first
+                    "impossible-value",
+                    f"{label[:80]}: {figures} {why} (first: {shown}, {at}); treated as missing",
+                    first,
                 )
             )
         column.values = np.where(bad, np.nan, column.values)
@@ -91,7 +88,7 @@ def _beyond(name: str, column: Column) -> tuple[str, Masks]:
     time = known is not None and known.unit == "ns" and not column.inputs
     short: Masks = (values > 0) & (values < CLOCK_NS) if time else np.zeros(len(values), dtype=bool)
     if low >= least and high <= most:
-        return "shorter than any clock tells" if short.any() else "", short
+        return "shorter than any clock resolves" if short.any() else "", short
     why = "below 0" if high <= most else "more than 100 %" if share else "beyond anything measurable"
     if low < least and high > most:
         why = "out of range"
@@ -115,7 +112,7 @@ def _no_room(table: Table) -> list[Quality]:
     first = int(np.argmax(bad))
     where = f"first: {str(table.names[first])[:80]}, line {_line(table, limits[0], first)}"
     some = f"{int(bad.sum())} of {plural(len(table), 'launch')}"
-    said = f"the tool's own calculation lets no group onto an SM for {some} that ran ({where}); taken as missing"
+    said = f"the profiler's occupancy of {some} that ran is 0 groups per SM ({where}); treated as missing"
     return [Quality("impossible-value", said, first)]
 
 
@@ -131,7 +128,7 @@ def _zero_stalls(table: Table) -> list[Quality]:
     for m in stalls:
         column = table.columns[m]
         column.values = np.where(dead, np.nan, column.values)
-    return _rows(table, "stalls-unavailable", dead, f"all {len(stalls)} stall counters are 0: unavailable, not zero")
+    return _rows(table, "stalls-unavailable", dead, f"all {len(stalls)} stall counters are 0: treated as unavailable")
 
 
 def _no_time(table: Table) -> list[Quality]:
@@ -139,14 +136,14 @@ def _no_time(table: Table) -> list[Quality]:
     if column is None:
         return []
     bad = np.isfinite(column.values) & (column.values <= 0)
-    return _rows(table, "no-duration", bad, "the duration is 0 or negative; it cannot be ranked by time")
+    return _rows(table, "no-duration", bad, "duration of 0 or less; not ranked by time")
 
 
 def _short_ranges(table: Table) -> list[Quality]:
     column = table.columns.get("gpu.time")
     if column is None or table.trace is not None:  # a timeline holds no counters
         return []
-    short = (column.values > 0) & (column.values < 10_000)
+    short = (column.values > 0) & (column.values < TINY_NS)
     count = int(short.sum())
     if not count:
         return []
@@ -154,28 +151,28 @@ def _short_ranges(table: Table) -> list[Quality]:
     return [
         Quality(
             "short-range",
-            f"{some} shorter than 10 µs: counters of so short a range carry start and end effects",
+            f"{some} shorter than {in_words()['tiny']}: counters of ranges this short include start-up and drain",
             int(np.argmax(short)),
         )
     ]
 
 
 def timeline(t: Timeline) -> list[Quality]:
-    """What limits what a timeline can say: too short, cut from a longer run, without the host."""
+    """Limits of a timeline: too short, a slice of a longer run, without host calls."""
     out = []
     span = max(d.span_ns for d in t.devices)
     if len(t.own_ns) < FEW or span < SHORT:
-        text = f"{len(t.own_ns)} operations in {show(float(span), 'ns')}: too short a timeline to generalise from"
+        text = f"{len(t.own_ns)} operations in {show(float(span), 'ns')}: timeline too short to generalise"
         out.append(Quality("short-timeline", text))
     if t.host is None:
-        text = "no calls of the host were recorded: what the devices waited for cannot be told"
+        text = "no host API calls recorded: reasons for idle time are unknown"
         out.append(Quality("no-host-calls", text))
         return out
     own = sum(d.gap("profiler").blamed_ns for d in t.devices) / max(sum(d.span_ns for d in t.devices), 1)
     if own >= OWN:
-        text = f"the profiler itself was at work in {show(own, 'ratio')} of the span: without it the program has not these gaps; record less at a time"
+        text = f"profiler overhead takes {show(own, 'ratio')} of the span; these gaps are not the program's: record less at a time"
         out.append(Quality("profiler-overhead", text))
     if t.sliced:
-        text = "for many operations the call that started them is missing: the capture was cut from a longer run"
+        text = "launch calls of many operations are missing: the capture is a slice of a longer run"
         out.append(Quality("sliced-timeline", text))
     return out

@@ -39,22 +39,20 @@ def read(
     """
     source = path if isinstance(path, Source) else Source(path, max_unpacked=max_unpacked)
     options = replace(options or dialects.Options(), device=device)
-    module, why = dialects.pick(source, dialect, mapped=bool(options.mapping))
+    module, why = dialects.pick(source, dialect, mapped=options.mapping)
     with np.errstate(all="ignore"):  # damaged cells may overflow or divide by zero; what comes out is checked below
         try:
             table = bad_rows.read(module, source, options)
         except OSError as e:  # removed, or a share that went away, since it was first looked at
             raise CaptureError(
-                f"{source.path}: cannot be read any more ({e.strerror or e})", "check that it is still there"
+                f"{source.path}: no longer readable ({e.strerror or e})", "check that it still exists"
             ) from e
         # A reader forced upon a foreign file trips over whatever is missing first. Where the reader itself recognises
         # the file, the same exception is a bug and stays one.
         except (LookupError, StopIteration, TypeError, AttributeError, ValueError) as e:
             if not dialect or module.recognise(source) is not None:
                 raise
-            raise BadCapture(
-                f"{source.path}: cannot be read as {dialect}, whose columns it does not have", "leave --dialect away"
-            ) from e
+            raise BadCapture(f"{source.path}: columns do not match --dialect {dialect}", "remove --dialect") from e
     # A profiler may still have been writing: then line numbers and digests would belong to another file.
     for file in table.files:
         file.unchanged()
@@ -139,8 +137,8 @@ def _timed(table: Table) -> Timeline | None:
 
     if len(table.trace.devices) > timeline.MOST_DEVICES:
         raise BadCapture(
-            f"{table.files[0].path}: work on {len(table.trace.devices):,} devices, more than a machine has",
-            "the file is damaged; export again",
+            f"{table.files[0].path}: work on {len(table.trace.devices):,} devices",
+            "damaged file; export again",
         )
     found = timeline.build(table.trace)
     table.frame_ns = float(sum(d.span_ns for d in found.devices))
@@ -168,7 +166,8 @@ def select(capture: Capture, marker: str) -> Capture:
 
     keep = np.array([i for i in range(len(capture)) if hit(i)], dtype=np.int64)
     if not len(keep):
-        raise TriageError(f"{capture.input.path}: no workload matches --marker {marker!r}", "see: triage facts FILE")
+        path = capture.input.path
+        raise TriageError(f"{path}: no marker matches --marker {marker!r}", f"list them: triage facts {path}")
     # One longer than the workloads: parent -1 then finds the -1 at the end.
     back = np.full(len(capture) + 1, -1, dtype=np.int64)
     back[keep] = np.arange(len(keep))
@@ -189,5 +188,7 @@ def _device(wanted: str, table: Table) -> Device | None:
         if text and (found := devices.find(text)) is not None:
             return found
     if table.device:
-        table.notes.append(f"device {table.device!r} is not in the device table; rules that need its limits stay blind")
+        table.notes.append(
+            f"device {table.device!r} is not in the device table; rules that need its limits are not evaluated"
+        )
     return None

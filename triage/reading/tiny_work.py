@@ -9,10 +9,10 @@ import numpy as np
 
 from triage.capture.arrays import Floats
 from triage.capture.capture import Capture, Derived
-from triage.ground.method import TINY_NS
+from triage.ground.method import TINY_NS, stated
 from triage.reading.pass_tree import is_frame
 
-FORMULA = "ranges below 10 µs that follow each other under one marker, repeats counted"
+FORMULA = stated("ranges below {tiny} that follow each other under one marker, repeats counted")
 _NO_LINK = ("marker", "frame", "cpu", "copy")
 
 

@@ -1,4 +1,4 @@
-"""What templates say of themselves: a first line such as `{# escape: markdown #}`.
+"""Declarations of templates: a first line such as `{# escape: markdown #}`.
 
 escape: how data is made harmless in this template, one of ESCAPES. suffix: ending of the report's file name where it
 is not simply the template's own (`{# escape: jira; suffix: .jira.txt #}`).
@@ -16,7 +16,7 @@ from triage.ground.errors import ReportError
 
 ESCAPES = ("html", "markdown", "jira", "text")
 _FIRST = re.compile(r"\{#-?\s*escape:\s*(\w+)\s*(?:;\s*suffix:\s*([\w.-]+)\s*)?-?#\}")
-# Templates of users written before templates said so themselves.
+# For user templates without a declaration of their own.
 _BY_EXTENSION = {".html": "html", ".htm": "html", ".xml": "html", ".svg": "html", ".md": "markdown"}
 _LONGEST = 200  # characters of a first line that are looked at
 
@@ -50,8 +50,8 @@ def read(path: Path, *, trusted: bool = True) -> Declared:
     known = ", ".join(ESCAPES)
     if m is None:
         if trusted:
-            raise ReportError(f"{path}:1: does not say how it escapes", f"begin it with {{# escape: NAME #}} ({known})")
+            raise ReportError(f"{path}:1: escaping not declared", f"begin with {{# escape: NAME #}} ({known})")
         return Declared(_BY_EXTENSION.get(Path(own).suffix.lower(), "text"), suffix)
     if m[1] not in ESCAPES:
-        raise ReportError(f"{path}:1: no way of escaping is called {m[1]!r}", f"known: {known}")
+        raise ReportError(f"{path}:1: unknown escaping {m[1]!r}", f"choose {known}")
     return Declared(m[1], m[2] or suffix)

@@ -1,4 +1,4 @@
-"""Names from other people's files, made harmless for each kind of text.
+"""Names from captures, escaped for each kind of text.
 
 A marker name is data. Control and direction-changing characters become visible, markup characters are escaped, and
 long names are shortened: C++ names lose what does not tell them apart (triage.names), then any name its middle.
@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from triage.ground.kernel_names import kernel, plain
 
-# Bidirectional controls and invisible characters reorder or hide what stands around them in a report.
+# Bidirectional controls and invisible characters reorder or hide the text around them in a report.
 _HIDDEN = re.compile(
     "[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\u061c\u00ad\ud800-\udfff\ufffe\uffff]"
 )
@@ -40,7 +40,7 @@ def _named(m: re.Match[str]) -> str:
 
 
 def short(text: object, most: int = 60) -> str:
-    """Cleaned, and at most `most` characters: what is not telling in a C++ name gives way first, then the middle."""
+    """Cleaned and cut to `most` characters: C++ parameters and namespaces go first, then the middle."""
     line = plain(clean(text))
     if len(line) > most:
         line = kernel(line)
@@ -154,5 +154,5 @@ _NOT_XML = "[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"  # compile
 def xml_chars(text: object) -> str:
     """Only characters that XML 1.0 allows; the rest is named."""
     line = clean(text)
-    # what is printable is allowed: controls, surrogates and what is no character are not printable
+    # controls, surrogates and non-characters are not printable
     return line if line.isprintable() else re.sub(_NOT_XML, _named, line)

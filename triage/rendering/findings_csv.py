@@ -5,13 +5,15 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from triage.document.bundle import Bundle
 from triage.document.finding_rows import COLUMNS
 from triage.rendering.escape import clean
 
-Write = Callable[[str], Any]
+if TYPE_CHECKING:
+    from triage.document.bundle import Bundle
+
+Write = Callable[[str], object]
 T = TypeVar("T")
 CHUNK = 1 << 16  # characters handed on at once
 

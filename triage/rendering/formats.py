@@ -7,11 +7,14 @@ CSV, JUnit and the terminal report are built by code, because templates cannot g
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from triage.document.bundle import Bundle
 from triage.ground.errors import ReportError
 from triage.rendering import declared
 from triage.rendering.findings_csv import Write, findings
+
+if TYPE_CHECKING:
+    from triage.document.bundle import Bundle  # imports NumPy, which --help does not need
 
 BUILT_IN = {"terminal": ".txt", "json": ".json", "csv": ".csv", "junit": ".xml"}  # format -> suffix of its files
 
@@ -21,41 +24,41 @@ def formats() -> list[str]:
     return sorted({*declared.templates(), *BUILT_IN})
 
 
-def template(format: str) -> Path | None:
+def template(form: str) -> Path | None:
     """The template behind a format name or a path ending in .j2, None for one built by code.
 
     Raises ReportError for a format or file that is not there.
     """
     # by its ending, not by a look at the disk: a file that happens to be called `csv` changes no format
-    if format.endswith(".j2"):
-        path = Path(format)
+    if form.endswith(".j2"):
+        path = Path(form)
         if not path.is_file():
-            raise ReportError(f"{format}: no such template", "give a path to a .j2 file")
+            raise ReportError(f"{form}: no such template", "check the path")
         return path
-    if format in BUILT_IN:
+    if form in BUILT_IN:
         return None
-    if format not in declared.templates():
-        known = f"formats: {', '.join(formats())}, or a path to a .j2 template"
-        raise ReportError(f"no format is called {format!r}", known)
-    return declared.templates()[format]
+    if form not in declared.templates():
+        known = f"choose {', '.join(formats())} or a .j2 template"
+        raise ReportError(f"unknown format {form!r}", known)
+    return declared.templates()[form]
 
 
-def suffix(format: str) -> str:
+def suffix(form: str) -> str:
     """Ending of a report's file name; a template given by path keeps its own name, so that two never share a file."""
-    path = template(format)
+    path = template(form)
     if path is None:
-        return BUILT_IN[format]
-    return f".{path.name.removesuffix('.j2')}" if format.endswith(".j2") else declared.read(path).suffix
+        return BUILT_IN[form]
+    return f".{path.name.removesuffix('.j2')}" if form.endswith(".j2") else declared.read(path).suffix
 
 
-def shows_ways(format: str) -> bool:
+def shows_ways(form: str) -> bool:
     """May a report of this format show the way of each workload through the method's tree?"""
-    return template(format) is not None
+    return template(form) is not None
 
 
 def render(
     b: Bundle,
-    format: str,
+    form: str,
     write: Write,
     *,
     full: bool = False,
@@ -65,28 +68,28 @@ def render(
 ) -> None:
     """Write a report piece by piece. format: a name of `formats()` or a path ending in .j2.
 
-    Raises ReportError for an unknown format, and for what is wrong in a user's template.
+    Raises ReportError for an unknown format, and for an error in a user's template.
     """
     # imported here and below: the command line starts, and JSON and CSV are written, without what they do not need
     from triage.ground.terminology import speaking
 
     with speaking(b.item, b.whose):
-        _write(b, format, write, full, fail_on, width, color)
+        _write(b, form, write, full, fail_on, width, color)
 
 
-def _write(b: Bundle, format: str, write: Write, full: bool, fail_on: str, width: int, color: bool) -> None:
-    path = template(format)
+def _write(b: Bundle, form: str, write: Write, full: bool, fail_on: str, width: int, color: bool) -> None:
+    path = template(form)
     if path is not None:
         from triage.rendering.templates import report
 
-        report(b, path, write, full=full, trusted=not format.endswith(".j2"))
-    elif format == "json":
+        report(b, path, write, full=full, trusted=not form.endswith(".j2"))
+    elif form == "json":
         from triage.rendering.result_json import write_json
 
         write_json(b, write)
-    elif format == "csv":
+    elif form == "csv":
         findings(b, write)
-    elif format == "junit":
+    elif form == "junit":
         from triage.rendering.junit import junit
 
         junit(b, write, fail_on)

@@ -1,4 +1,4 @@
-"""JUnit XML: one test case per workload, a failure where its item of the to-do list reaches the level asked for."""
+"""JUnit XML: one test case per workload, a failure where its to-do item reaches the priority asked for."""
 
 from __future__ import annotations
 
@@ -6,29 +6,28 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from triage.capture.capture import SEP
-from triage.document.bundle import Bundle, Entry
+from triage.document.bundle import Bundle
+from triage.document.entries import FindingEntry, ItemEntry
+from triage.document.todo_items import is_accepted
 from triage.ground.limiters import LEVELS
 from triage.ground.phrasing import plural
 from triage.rendering import phrases
 from triage.rendering.escape import short
 from triage.rendering.findings_csv import Write
 from triage.rendering.junit_xml import Case, Failure, Suite, junit_xml
+from triage.rendering.labels import HEADS
 
-LONG = 1_000  # characters of a name; whole 20 kB C++ names make test viewers unusable
+LONG = 1_000  # characters of a name: whole C++ names of 20 kB make test viewers unusable
 
 
 def junit(b: Bundle, write: Write, fail_on: str = "") -> None:
-    """Write one suite per capture. Without fail_on nothing fails; findings then stand in system-out."""
-    by: dict[str, list[Entry]] = {}
+    """Write one suite per capture. Without fail_on nothing fails, and findings go to system-out."""
+    by: dict[str, list[FindingEntry]] = {}
     for f in b.findings:
         by.setdefault(f["workload"], []).append(f)
     # beyond the last level: no finding reaches it
     least = LEVELS.index(fail_on) if fail_on else len(LEVELS)
-    bad = {
-        i["cause"]: i
-        for i in b.todo
-        if i.get("accepted", {}).get("state") != "accepted" and LEVELS.index(i["level"]) >= least
-    }
+    bad = {i["cause"]: i for i in b.todo if not is_accepted(i) and LEVELS.index(i["level"]) >= least}
     captures = b.head["captures"]
     works = [_Work(*fields) for fields in zip(*map(b.workloads.field, _Work._fields), strict=True)]
     suites = []
@@ -52,7 +51,7 @@ def junit(b: Bundle, write: Write, fail_on: str = "") -> None:
 
 
 class _Work(NamedTuple):
-    """What a case says of a workload. paths: its levels joined with SEP."""
+    """Fields of a workload that its case shows. paths: its levels joined with SEP."""
 
     id: str
     name: str
@@ -71,7 +70,7 @@ def _names(works: Sequence[_Work]) -> Iterator[str]:
         yield short(w.name, LONG) + (f" #{nth}" if nth > 1 else "")
 
 
-def _case(w: _Work, name: str, found: Sequence[Entry], items: Sequence[Entry]) -> Case:
+def _case(w: _Work, name: str, found: Sequence[FindingEntry], items: Sequence[ItemEntry]) -> Case:
     causes = {i["cause"] for i in items}
     bad = [f for f in found if f["cause"] in causes]
     failure = None
@@ -79,19 +78,19 @@ def _case(w: _Work, name: str, found: Sequence[Entry], items: Sequence[Entry]) -
         first = items[0]
         why = f"{plural(len(items), 'item')}; first: {first['title']} - {first['action']}"
         failure = Failure(short(why, LONG), first["level"], list(_lines(bad)))
-    told = [f for f in found if f not in bad]
+    passed = [f for f in found if f not in bad]
     return Case(
         group=short(w.paths.replace(SEP, ".") or "frame", LONG),
         name=name,
         seconds=(w.duration_ns or 0) / 1e9,
         failure=failure,
-        out=[w.verdict, *_lines(told)],
+        out=[w.verdict, *_lines(passed)],
     )
 
 
-def _lines(found: Sequence[Entry]) -> Iterator[str]:
+def _lines(found: Sequence[FindingEntry]) -> Iterator[str]:
     for f in found:
-        yield f"{f['level']}: {f['rule']} {f['title']}: {f['message']} Gives back {phrases.gain(f)}."
+        yield f"{f['level']}: {f['rule']} {f['title']}: {f['message']} {HEADS.saves} {phrases.gain(f)}."
         for e in f["evidence"]:
             yield f"  {phrases.check(e)}: {phrases.source(e['source'])}"
-        yield from (f"  try: {a}" for a in f["advice"][:1])
+        yield from (f"  {HEADS.fix.lower()}: {a}" for a in f["advice"][:1])

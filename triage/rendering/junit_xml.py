@@ -45,7 +45,7 @@ class Suite:
 def junit_xml(name: str, suites: Sequence[Suite]) -> Iterator[str]:
     """The document, a case a piece. Characters that XML has no place for are named, other line breaks are blanks."""
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
-    # the counts stand in the first tag: suites are sequences, not iterators, so that they can be counted first
+    # the first tag has the counts: suites are sequences, so that they can be counted first
     yield _start("testsuites", {"name": name, **_counts([c for s in suites for c in s.cases])}) + "\n"
     for suite in suites:
         yield from _suite(suite)
@@ -79,7 +79,7 @@ def _counts(cases: Sequence[Case]) -> dict[str, str]:
 
 
 def _lines(lines: Sequence[str]) -> str:
-    """Each line made harmless by itself: a line break out of somebody's file must not look like one of ours."""
+    """Escape each line by itself: a line break from a capture must not look like one of the report."""
     return "\n".join((_INDENT if line.startswith(_INDENT) else "") + _text(line) for line in lines)
 
 

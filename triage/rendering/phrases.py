@@ -1,7 +1,4 @@
-"""Sentences that every report shares, written once: times, gains, evidence, where a number comes from.
-
-Plain text in, plain text out; each format escapes by itself.
-"""
+"""Sentences that all reports share: times, savings, evidence, source cells. Plain text; each format escapes by itself."""
 
 from __future__ import annotations
 
@@ -9,14 +6,28 @@ import re
 from collections.abc import Iterable
 
 from triage import schema
-from triage.document.bundle import Entry
+from triage.document.entries import (
+    CellEntry,
+    EvidenceEntry,
+    FindingEntry,
+    FrameEntry,
+    LocationEntry,
+    SourceEntry,
+    WorkloadEntry,
+)
+from triage.document.markers_by_time import MarkerRow
+from triage.document.missing_counters import CollectEntry
+from triage.document.summary import Summary
+from triage.document.time_shares import UndiagnosedEntry
+from triage.document.todo_items import TodoItem
 from triage.ground.limiters import BY_ID
 from triage.ground.phrasing import comparison, lower_first, percent, plural
 from triage.ground.terminology import said, voice
 from triage.ground.units import show
 from triage.rendering.escape import clean, distinct, short
+from triage.rendering.labels import HEADS
 
-MANIFOLD = 2  # NVIDIA, Compute Triage Guide: accesses over those needed that a line is blamed for
+MIN_EXCESS = 2  # accesses over those needed that are worth a word (NVIDIA, Compute Triage Guide)
 
 
 def time(ns: float | None) -> str:
@@ -34,102 +45,112 @@ def number(value: float | None, unit: str) -> str:
     return show(value, unit)
 
 
-def total(s: Entry, frame: Entry) -> str:
+def total(s: Summary, frame: FrameEntry) -> str:
     """`14.2 ms in 79 markers`."""
     count = plural(frame["workloads"], voice().item)
-    return f"{time(s['duration_ns'])} in {count}" if s["duration_ns"] else f"{count}, no times"
+    return f"{time(s['duration_ns'])} in {count}" if s["duration_ns"] else f"{count}, no durations"
 
 
-def recoverable(s: Entry) -> str:
-    """`about 2.24 ms (16 %), surely 91 µs, at most 5.44 ms`."""
+def recoverable(s: Summary) -> str:
+    """`3.54 ms (25 %), range 182 µs to 7.62 ms`."""
     r = s["recoverable"]
     if not s["duration_ns"]:
-        return "not known without times"
+        return "unknown (no durations)"
     if not r["likely"]["ns"]:
-        return "nothing found that would give time back"
-    low = f"at least {time(r['low']['ns'])}" if r["low"]["ns"] else "at least nothing"
-    return f"about {time(r['likely']['ns'])} ({percent(r['likely']['share'])}); {low}, at most {time(r['bound']['ns'])}"
+        return "none found"
+    spread = range_(r["low"]["ns"], r["bound"]["ns"])
+    return f"{time(r['likely']['ns'])} ({percent(r['likely']['share'])}), {spread}"
 
 
-def unjudged(s: Entry) -> str:
-    """`Not judged: 668 ms (100 %), because the counters that tell were not collected.`; empty where that is little."""
+def range_(low: float | None, bound: float | None) -> str:
+    """`range 182 µs to 7.62 ms`, `range 0 to 923 µs`: low and bound of a saving in ns."""
+    return f"range {time(low) if low else 0} to {time(bound)}"
+
+
+def unjudged(s: Summary) -> str:
+    """`Not diagnosed: 668 ms (100 %), counters missing. Collect first:`; "" where that is little."""
     u = s["unjudged"]
     if u is None:
         return ""
-    what = f"Not judged: {time(u['ns'])} ({percent(u['share'])}), because the counters that tell were not collected."
-    return f"{what} Collect first:" if u["collect"] else what
+    what = f"{HEADS.not_diagnosed}: {time(u['ns'])} ({percent(u['share'])})"
+    return f"{what}, counters missing. Collect first:" if u["collect"] else f"{what}, no measured cause."
 
 
-def dark(u: Entry) -> str:
-    """`61 µs in Upload Constants the counters ... were not collected. 117 µs lie under no marker ...`: why, and what decides."""
-    said = []
-    left = u["ns"] - u["uncovered_ns"]
-    both = bool(u["count"] and u["uncovered_ns"])  # one reason alone has no time of its own to name
+def dark(u: UndiagnosedEntry) -> str:
+    """Reasons of undiagnosed time: `Shadow map + 1 more: ... not collected. 117 µs outside all markers: ...`."""
+    sentences = []
+    both = bool(u["count"] and u["uncovered_ns"])  # with one reason alone, its time is the total
     if u["count"]:
-        names = list(dict.fromkeys(short(n, 40) for n in u["names"]))
-        more = f" and {u['count'] - len(u['names']):,} more" if u["count"] > len(u["names"]) else ""
-        what = f"{time(left)} in" if both else "In"
-        said.append(f"{what} {', '.join(names)}{more} the counters that tell what limits were not collected.")
+        names = ", ".join(dict.fromkeys(short(n, 40) for n in u["names"])) + _more(u["count"] - len(u["names"]))
+        ns = f" ({time(u['ns'] - u['uncovered_ns'])})" if both else ""
+        why = "deciding counters not collected" if u["collect"] else "no measured cause"
+        sentences.append(f"{names}{ns}: {why}.")
     if u["uncovered_ns"]:
-        what = f"{time(u['uncovered_ns'])} lie" if both else "It lies"
-        said.append(f"{what} under no {voice().item}: work without a name, or the GPU waiting.")
+        where = f"{time(u['uncovered_ns'])} outside" if both else "Outside"
+        sentences.append(f"{where} all {voice().item}s: unmarked work or idle GPU.")
     if u["collect"]:
-        said.append("This would decide it:")
-    return " ".join(said)
+        sentences.append("Collect:")
+    return " ".join(sentences)
 
 
-def shares(c: Entry) -> str:
-    """`It would save 293 µs alone; 19.5 µs of that are counted with items above.`; "" where nothing is shared."""
+def _more(count: int) -> str:
+    """` + 4 more`; "" for none."""
+    return f" + {count:,} more" if count > 0 else ""
+
+
+def shares(c: TodoItem) -> str:
+    """`293 µs on its own; 19.5 µs of it is already counted in items above.`; "" where nothing is shared."""
     if not c["saved_ns"] or not c["alone_ns"] or c["alone_ns"] <= 1.02 * c["saved_ns"]:
         return ""
-    return f"It would save {time(c['alone_ns'])} alone; {time(c['alone_ns'] - c['saved_ns'])} of that are counted with the items above it."
+    counted = time(c["alone_ns"] - c["saved_ns"])
+    return f"{time(c['alone_ns'])} on its own; {counted} of it is already counted in items above."
 
 
-def limiters(s: Entry, most: int = 9) -> str:
+def limiters(s: Summary, most: int = 9) -> str:
     """`ROP 25 %, latency 23 %`."""
     known = [f"{said(BY_ID[x['limiter_class']].name)} {percent(x['share'])}" for x in s["limiters"] if x["share"]]
     return ", ".join(known[:most])
 
 
-def cause(c: Entry, brief: bool = False) -> str:
-    """`43 markers, 1.19 ms together (8.3 %)`: what a root cause concerns and gives back; brief: where the gain stands beside it."""
+def cause(c: TodoItem, brief: bool = False) -> str:
+    """`43 markers, 1.19 ms (8.3 %); 2 ms on its own`: where a root cause is and what it saves. brief: without the saving."""
     where = "the whole capture" if set(c["workloads"]) == {"frame"} else plural(c["count"], voice().item)
     if c["saved_ns"] is None:
         return f"{where}, {percent(c['fraction'])} of its time" if c["fraction"] else where
-    text = where if brief else f"{where}, {time(c['saved_ns'])}{' together' if c['count'] > 1 else ''}"
+    text = where if brief else f"{where}, {time(c['saved_ns'])}"
     if c["share"] and not brief:
-        text += f" ({percent(c['share'])} of the time)"
-    if c["saved_ns"] and c["alone_ns"] > 1.05 * c["saved_ns"]:
-        text += f"; {time(c['alone_ns'])} if it stood alone"
+        text += f" ({percent(c['share'])})"
+    if c["saved_ns"] and (c["alone_ns"] or 0.0) > 1.05 * c["saved_ns"]:
+        text += f"; {time(c['alone_ns'])} on its own"
     return text
 
 
-def chain(c: Entry) -> str:
-    """`Wave slots used 40.1 % → warps wait for loads (Stall: 66.0 %)`: root first, one number per link; "" for one.
+def chain(c: TodoItem) -> str:
+    """`Wave slots used 40.1 % → memory latency-bound (Stall: 66.0 %)`: root first, one number per link; "" for one link.
 
-    The root is the item's title, which stands above: of it only the number is said.
+    Of the root only the number is given, since the item's title above names it.
     """
     links = c["chain"]
     if len(links) < 2:
         return ""
     root = links[0]["number"] if links[0]["number"] and links[0]["title"] == c["title"] else ""
-    said = [lower_first(x["title"]) + (f" ({x['number']})" if x["number"] else "") for x in links]
-    return " → ".join([root, *said[1:]] if root else said)
+    named = [lower_first(x["title"]) + (f" ({x['number']})" if x["number"] else "") for x in links]
+    return " → ".join([root, *named[1:]] if root else named)
 
 
-def where(c: Entry, most: int = 3, long: int = 40) -> list[str]:
-    """Names of the workloads a cause concerns, largest saving first, and how many more."""
+def where(c: TodoItem, most: int = 3, long: int = 40) -> list[str]:
+    """Names of a cause's workloads, largest saving first, and how many more."""
     # in several captures the frames are called 1:frame, 2:frame ...
     if all(w.endswith("frame") for w in c["workloads"]):
         return []
     names = distinct(c["names"][:most], long)
     if c["count"] > most:
-        names[-1] += f" and {c['count'] - most:,} more"
+        names[-1] += _more(c["count"] - most)
     return names
 
 
-def to_explain(s: Entry) -> str:
-    """How to see why the first item stands there: its worst marker, by name where that is one word, else by id."""
+def to_explain(s: Summary) -> str:
+    """`Details: triage explain Particles --on FILE. `: the first item's longest marker, by name if one word, else by id."""
     if not s["first"]:
         return ""
     c = s["first"][0]
@@ -138,76 +159,76 @@ def to_explain(s: Entry) -> str:
         word = str(c["rule"])
     elif re.fullmatch(r"[A-Za-z]\w{2,30}", name):
         word = name
-    return f"Why, value by value: triage explain {word} --on FILE. "
+    return f"Details: triage explain {word} --on FILE. "
 
 
-def only_small(s: Entry) -> str:
-    """`Nothing is worth doing first. Small: the working set does not fit L2 (94.5 ns).`; "" where something is, or nothing at all."""
+def only_small(s: Summary) -> str:
+    """`Nothing significant to fix. Small items: L2 misses (94.5 ns).`; "" where an item is large, or there is none."""
     if s["first"] or not s["causes"]:
         return ""
     items = [f"{lower_first(clean(c['title']))} ({time(c['saved_ns'])})" for c in s["causes"][:3]]
-    more = f" and {len(s['causes']) - 3} more" if len(s["causes"]) > 3 else ""
-    return f"Nothing is worth doing first. Small: {', '.join(items)}{more}."
+    return f"Nothing significant to fix. Small items: {', '.join(items)}{_more(len(s['causes']) - 3)}."
 
 
-def gain(f: Entry) -> str:
-    """`232 µs (1.6 % of the time; 26 % of the marker, 1.35x), at most 464 µs`."""
+def gain(f: FindingEntry) -> str:
+    """`232 µs (1.6 % of frame; 26 % of marker, 1.35x)`."""
     g = f["gain"]
     if not g:
         return "no estimate"
-    # a frame's fraction and its share of the frame are one number: it is said once
+    whole = "frame" if voice().item == "marker" else "capture"
+    # of the whole frame, fraction and share are one number
     if f["workload"].endswith("frame"):
-        return (
-            f"{time(g['saved_ns'])} ({percent(g['fraction'])} of the time)"
-            if g["saved_ns"] is not None
-            else f"{percent(g['fraction'])} of the time"
-        )
-    own = f"{percent(g['fraction'])} of the {g.get('of') or voice().item}, {g['speedup']:.2f}x"
+        share = f"{percent(g['fraction'])} of {whole}"
+        return f"{time(g['saved_ns'])} ({share})" if g["saved_ns"] is not None else share
+    own = f"{percent(g['fraction'])} of {'idle time' if g.get('of') == 'idle' else voice().item}, {g['speedup']:.2f}x"
     if g["saved_ns"] is None:
         return own
-    frame = f"{percent(g['share'])} of the time; " if g["share"] is not None else ""
+    frame = f"{percent(g['share'])} of {whole}; " if g["share"] is not None else ""
     return f"{time(g['saved_ns'])} ({frame}{own})"
 
 
-def saves(f: Entry) -> str:
-    """The short form for tables: time where known, else the fraction."""
+def saves(f: FindingEntry) -> str:
+    """A saving in a table cell: time where known, else the fraction."""
     g = f["gain"]
     if not g:
         return "–"
     return time(g["saved_ns"]) if g["saved_ns"] is not None else percent(g["fraction"])
 
 
-def back(m: Entry) -> str:
-    """What a row of the worst gives back; a dash where only the umbrella of all causes speaks, which is in no sum."""
+def back(m: MarkerRow) -> str:
+    """Saving of a workload's row; a dash without a root cause, since only root causes are in a sum."""
     return saves(m["best"]) if m["best"] and m["workload"]["chain"] else "–"
 
 
 def label(metric: str) -> str:
-    """What people call a metric."""
+    """Label of a metric."""
     if schema.known(metric):
         return said(schema.get(metric).label)
     return clean(metric) if "." in metric else clean(metric).replace("_", " ")  # a dotted name is a column's
 
 
-def check(e: Entry) -> str:
-    """`TEX hit rate 57.0 % < 70.0 %`."""
+def check(e: EvidenceEntry) -> str:
+    """`TEX hit rate 57.0 % < 70 %`."""
     name = label(e["metric"])
     if e["op"] == "is":
         return f"{name}: {'yes' if e['value'] else 'no'}"
-    return comparison(name, number(e["value"], e["unit"]), e["op"], number(e["threshold"], e["unit"]))
+    # a threshold has the digits its author wrote, a measured value has three
+    return comparison(
+        name, number(e["value"], e["unit"]), e["op"], number(e["threshold"], e["unit"]).replace(".0 %", " %")
+    )
 
 
-def source(o: Entry, most: int = 2) -> str:
+def source(o: SourceEntry, most: int = 2) -> str:
     """`export.csv:30, column hit_rate, cell 57`, or a formula over such cells."""
     if "formula" in o:
         parts = [f"{label(i['metric'])} = {cell(i['source'])}" for i in o["inputs"][:most]]
-        more = f"; and {len(o['inputs']) - most} more" if len(o["inputs"]) > most else ""
+        more = _more(len(o["inputs"]) - most)
         return short(spoken(o["formula"]), 120) + (f" [{'; '.join(parts)}{more}]" if parts else "")
     return cell(o)
 
 
 def spoken(formula: str) -> str:
-    """A formula with what people call its metrics: `sm.active or 1` is `SM active, else 1`."""
+    """A formula with its metrics' labels: `sm.active or 1` becomes `SM active, else 1`."""
     words = _ID.sub(lambda m: label(m[1]) + (", else " if m[2] else "") if schema.known(m[1]) else m[0], said(formula))
     return words.replace("most(", "highest of (").replace("least(", "lowest of (")
 
@@ -215,44 +236,44 @@ def spoken(formula: str) -> str:
 _ID = re.compile(r"\b([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+)\b( or )?")  # and the choice behind it
 
 
-def cell(o: Entry) -> str:
-    """Where a value stands, in one phrase."""
+def cell(o: SourceEntry) -> str:
+    """Source cell of a value: `“57.0” (export.csv:30, column hit_rate)`."""
     if "formula" in o:
-        # a part of a sum that is 0 shows nothing: the first that counts
+        # of a sum, the first cell that is not 0
         first = next((x for k in (1, 0) for x in leaves(o) if not k or _NOT_ZERO.search(x["text"])), None)
-        return f"{short(spoken(o['formula']), 80)}{f' ({cell(first)})' if first else ''}"
+        return f"{short(spoken(o['formula']), 80)}{f', from {cell(first)}' if first else ''}"
     place = f", {o['record']} {o['line']}, metric " if "record" in o else f":{o['line']}, column "
-    return f"“{short(o['text'], 40)}” in {tail(o['file'])}{place}{short(o['column'], 70)}"
+    return f"“{short(o['text'], 40)}” ({tail(o['file'])}{place}{short(o['column'], 70)})"
 
 
 _NOT_ZERO = re.compile("[^0., ]")
 
 
-def location(place: Entry) -> str:
-    """`62 % of the waiting at kernel.cu:41 (global load), 8.0 times the accesses needed`."""
+def location(place: LocationEntry) -> str:
+    """`kernel.cu:41 (global load): 62 % of stalls, 8.0x the accesses needed, top stall barrier`."""
     if place["line"]:
-        at = f"{tail(place['file'])}:{place['line']}"
+        at = f"{tail(place['file'] or '')}:{place['line']}"
     else:
         at = f"{short(place['function'], 60) or 'address'}+{place['offset']:#x}"
-    out = f"{percent(place['share'])} of {place['what']} at {at}"
-    if place["access"]:
-        out += f" ({place['access']})"
-    if place["excess"] and place["excess"] > MANIFOLD:
-        out += f", {place['excess']:.1f} times the accesses needed"
+    access = f" ({place['access']})" if place["access"] else ""
+    parts = [f"{at}{access}: {percent(place['share'])} of {place['what']}"]
+    if place["excess"] and place["excess"] > MIN_EXCESS:
+        parts.append(f"{place['excess']:.1f}x the accesses needed")
     if place["reason"] and place["reason"] not in place["what"]:
-        out += f", where {said('warps')} wait for {short(place['reason'], 40)}"
-    return out + (f": {short(place['source'], 100)}" if place["source"] else "")
+        parts.append(f"top stall {short(place['reason'], 40)}")
+    return ", ".join(parts) + (f": {short(place['source'], 100)}" if place["source"] else "")
 
 
-def origin_of(e: Entry) -> str:
-    """The cell that decided a comparison, line and column whole: of a highest or lowest value the input it came from."""
-    for i in e["source"].get("inputs", ()):
+def origin_of(e: EvidenceEntry) -> str:
+    """The cell that decided a comparison; of a highest or lowest value, the input it came from."""
+    source = e["source"]
+    for i in source["inputs"] if "formula" in source else ():
         if i["value"] == e["value"]:
             return f"{label(i['metric'])}: {cell(i['source'])}"
-    return cell(e["source"])
+    return cell(source)
 
 
-def leaves(o: Entry) -> Iterable[Entry]:
+def leaves(o: SourceEntry) -> Iterable[CellEntry]:
     """The cells under a formula."""
     if "formula" not in o:
         yield o
@@ -262,7 +283,7 @@ def leaves(o: Entry) -> Iterable[Entry]:
 
 
 def titled(path: str) -> str:
-    """The last part of a path that tells captures apart: Nsight Graphics calls every folder of an export BASE."""
+    """Title of a capture: the last part of its path, or the folder above BASE, as Nsight Graphics calls every export."""
     parts = [p for p in path.replace("\\", "/").split("/") if p]
     return tail("/".join(parts[:-1]) if parts[-1:] == ["BASE"] and len(parts) > 1 else path)
 
@@ -273,24 +294,23 @@ def tail(path: str) -> str:
     return short(path.replace("\\", "/").rstrip("/").rpartition("/")[2] or path, 60)
 
 
-def collect(b: Entry) -> str:
-    """`7 checks could then judge 3 markers`."""
-    return f"{plural(len(b['rules']), 'check')} could then judge {plural(b['workloads'], voice().item)}"
+def collect(b: CollectEntry) -> str:
+    """`enables 7 checks on 3 markers`."""
+    return f"enables {plural(len(b['rules']), 'check')} on {plural(b['workloads'], voice().item)}"
 
 
-def missing(b: Entry, most: int = 8) -> str:
-    """The metrics to collect, as people call them."""
-    # several ids may share what people call them
+def missing(b: CollectEntry, most: int = 8) -> str:
+    """Labels of the metrics to collect."""
+    # several ids may share a label
     names = list(dict.fromkeys(label(m) for m in b["missing"]))
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+    return ", ".join(names[:most]) + _more(len(names) - most)
 
 
-def sol(w: Entry, most: int = 3) -> str:
-    """`TEX 43 %, SM 39 %`: the busiest units."""
+def sol(w: WorkloadEntry, most: int = 3) -> str:
+    """`TEX 43 %, SM 39 %`: the top units."""
     return ", ".join(f"{said(s['unit'])} {s['pct']:.0f} %" for s in w["sol"][:most]) or "not measured"
 
 
-def path(w: Entry, long: int = 80) -> str:
+def path(w: WorkloadEntry, long: int = 80) -> str:
     """Levels and name, shortened in the middle."""
     return short(" / ".join([*w["path"], w["name"]]), long)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any
 
 import orjson
 
@@ -18,9 +17,9 @@ TOGETHER = 500  # entries written at once: a write is looked at for what a termi
 def write_json(b: Bundle, write: Write) -> None:
     """Write the result (schema triage/1). Workloads are made as they are written; everything else is fetched already."""
     write("{\n")
-    for n, (key, value) in enumerate(b.sections()):
+    for n, (key, value) in enumerate(b.view.items()):
         write((",\n" if n else "") + f'"{key}":')
-        if isinstance(value, dict | str):
+        if isinstance(value, dict | str) or not isinstance(value, Iterable):
             write(_dump(value))
             continue
         write("[")
@@ -30,13 +29,13 @@ def write_json(b: Bundle, write: Write) -> None:
     write("\n}\n")
 
 
-def _pieces(entries: Iterable[Any]) -> Iterator[str]:
+def _pieces(entries: Iterable[object]) -> Iterator[str]:
     waiting = map(_dump, entries)
     while some := list(islice(waiting, TOGETHER)):
         yield ",\n".join(some)
 
 
-def _dump(value: Any) -> str:
+def _dump(value: object) -> str:
     try:
         return plain_json.plain(orjson.dumps(value).decode())
     except TypeError:  # a lone surrogate in a path, an integer beyond 64 bits

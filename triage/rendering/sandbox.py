@@ -1,4 +1,4 @@
-"""Templates of strangers: Jinja's immutable sandbox, in which every step and every character is counted.
+"""Sandbox for user templates: Jinja's immutable sandbox, which counts every step and every character.
 
 The sandbox keeps a template from the program; the budget keeps it from the machine. Each turn of a loop, each call,
 filter and included file is a step, and so is each item that a filter or an operator goes through. What is written, and
@@ -12,13 +12,13 @@ import re
 import string
 import time
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 import jinja2
 from jinja2 import nodes
 from jinja2.exceptions import SecurityError
-from jinja2.runtime import LoopContext, markup_join, str_join
+from jinja2.runtime import Context, LoopContext, markup_join, str_join
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 MOST_STEPS = 10_000_000
@@ -55,13 +55,13 @@ class Budget:
         if self.characters < 0:
             refuse(f"the template makes more than {MOST_TEXT:,} characters")
 
-    def each(self, items: Iterable[Any]) -> Iterator[Any]:
+    def each(self, items: Any) -> Iterator[object]:
         """The items, each of them a step."""
         for item in items:
             self.step()
             yield item
 
-    def made(self, value: Any) -> Any:
+    def made(self, value: object) -> object:
         """A value that a filter, a call or an operator returned, counted by its size."""
         if isinstance(value, str | bytes):
             if len(value) > _SHORT:
@@ -79,11 +79,11 @@ def refuse(why: str) -> NoReturn:
 
 
 class Sandbox(ImmutableSandboxedEnvironment):
-    """An environment for one report of one template that nobody vouches for."""
+    """An environment for one report of one untrusted template."""
 
     intercepted_binops = frozenset(["*", "**", "+", "%"])
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, **options: object) -> None:
         self.budget = Budget()
         super().__init__(**options, finalize=self._written)
         self.globals.pop("lipsum")  # text by the paragraph
@@ -97,7 +97,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             if name not in (_COUNTED, _JOINED) and not hasattr(made, "counted"):
                 self.filters[name] = self._filter(name, made)
 
-    def _written(self, value: Any) -> Any:
+    def _written(self, value: object) -> object:
         self.budget.step()
         if isinstance(value, str):
             self.budget.write(len(value))
@@ -116,24 +116,25 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return tree
 
     @jinja2.pass_eval_context
-    def _joined(self, context: nodes.EvalContext, parts: list[Any]) -> str:
+    def _joined(self, context: nodes.EvalContext, parts: list[object]) -> str:
         texts = [p if isinstance(p, str) else str(p) for p in parts]
         self.check(sum(map(len, texts)))
-        # markup stays markup: the texts stand for parts that are none
+        # markup stays markup: only plain parts are texts
         found = [p if hasattr(p, "__html__") else t for p, t in zip(parts, texts, strict=True)]
-        made: str = self.budget.made(markup_join(found) if context.autoescape else str_join(found))
-        return made
+        text = markup_join(found) if context.autoescape else str_join(found)
+        self.budget.made(text)
+        return text
 
     def check(self, size: int) -> None:
         """Refuse a value of a size before it is made."""
         if size > MOST_MADE:
             refuse("the value is too large")
 
-    def _filter(self, name: str, work: Callable[..., Any]) -> Callable[..., Any]:
+    def _filter(self, name: str, work: Callable[..., object]) -> Callable[..., object]:
         passes = hasattr(work, "jinja_pass_arg")
 
         @functools.wraps(work)
-        def counted(*args: Any, **named: Any) -> Any:
+        def counted(*args: object, **named: object) -> object:
             self.budget.step()
             context, given = args[:passes], [self._given(a) for a in args[passes:]]
             if name == "join" and given:
@@ -146,7 +147,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         counted.counted = True  # type: ignore[attr-defined]
         return counted
 
-    def _given(self, value: Any) -> Any:
+    def _given(self, value: object) -> object:
         """An argument, whose size is what it costs to look at it."""
         if isinstance(value, str | list | tuple | dict | range):
             self.budget.step(len(value) if not isinstance(value, str) else len(value) // _SHORT)
@@ -154,13 +155,13 @@ class Sandbox(ImmutableSandboxedEnvironment):
             return self.budget.each(value)
         return value
 
-    def _parts(self, items: Iterable[Any], between: Any, named: dict[str, Any]) -> Iterable[Any]:
+    def _parts(self, items: Any, between: object, named: dict[str, object]) -> list[object]:
         found = list(items)
         if not named.get("attribute"):
             self.check(sum(len(i) if isinstance(i, str) else 20 for i in found) + len(found) * len(str(between)))
         return found
 
-    def _bounded(self, name: str, given: list[Any], more: list[Any]) -> None:
+    def _bounded(self, name: str, given: list[object], more: list[object]) -> None:
         widths = [abs(v) for v in more if isinstance(v, int)]
         if max(widths, default=0) > MOST_WIDTH:
             refuse(f"{name}: the width is too large")
@@ -169,7 +170,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             wide = max([1, *widths, *(len(v) for v in more if isinstance(v, str))])
             self.check(wide * (max((len(v) for v in given[:1] if hasattr(v, "__len__")), default=0) + 1))
 
-    def call(__self, __context: Any, __obj: Any, *args: Any, **named: Any) -> Any:
+    def call(__self, __context: Context, __obj: object, *args: object, **named: object) -> object:
         """See SandboxedEnvironment."""
         __self.budget.step(_CALL)
         owner = getattr(__obj, "__self__", None)
@@ -185,7 +186,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             __self._bounded(name, [owner, *args], [*args, *named.values()])
         return __self.budget.made(super().call(__context, __obj, *args, **named))
 
-    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+    def call_binop(self, context: Context, operator: str, left: object, right: object) -> object:
         """Refuse operands whose result would eat the machine."""
         self.budget.step()
         # a number counts by itself: it may be how often the other side is repeated
@@ -210,7 +211,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         if inner is None:
             return None
 
-        def formatted(*args: Any, **named: Any) -> str:
+        def formatted(*args: object, **named: object) -> str:
             for _, _, spec, _ in string.Formatter().parse(value.__self__):
                 if spec and ("{" in spec or re.search(r"\d{5,}", spec)):
                     refuse("the width is too large")
@@ -235,7 +236,7 @@ def _format(text: str) -> None:
 
 
 def _swap(parent: nodes.Node, old: nodes.Node, new: nodes.Node) -> bool:
-    """Put a node in the place of another, wherever below `parent` that stands."""
+    """Replace a node by another, anywhere below `parent`."""
     for field, value in parent.iter_fields():
         if value is old:
             setattr(parent, field, new)

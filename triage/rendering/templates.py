@@ -6,7 +6,7 @@ Bundle: no template infers or opens an input. A user's template runs in a sandbo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,8 @@ import jinja2
 from markupsafe import Markup
 
 from triage.document import summary
-from triage.document.bundle import Bundle, ById, Entry
+from triage.document.bundle import Bundle, ById, Ways, whole_capture
+from triage.document.entries import RuledOutEntry
 from triage.files import cache as kept
 from triage.files.bundled import share
 from triage.ground import phrasing, units
@@ -26,11 +27,12 @@ from triage.ground.phrasing import percent
 from triage.ground.terminology import said, voice
 from triage.rendering import declared, escape, phrases
 from triage.rendering.findings_csv import Write
+from triage.rendering.labels import AS_DATA
 from triage.rendering.pass_table import pass_table
 from triage.rendering.sandbox import MOST_TEXT, Sandbox
 
-SHORT = 5  # findings a short report lists
-TOGETHER = 500  # what a template says piece by piece, that is handed on as one text
+DEFAULT_FINDINGS = 5  # findings a short report lists
+CHUNK_PIECES = 500  # pieces of a template's output that are written as one text
 
 
 class Compiled(jinja2.BytecodeCache):
@@ -76,9 +78,10 @@ def _made(path: Path, trusted: bool) -> jinja2.Environment:
         "lstrip_blocks": True,
         "keep_trailing_newline": True,
     }
-    # escaping is compiled in: kept per way, or a part compiled for Markdown would stand unescaped on the page
+    # escaping is compiled in: kept per way, or a part compiled for Markdown would be unescaped on the page
     made = jinja2.Environment(**options, bytecode_cache=Compiled(how)) if trusted else Sandbox(**options)
     made.filters.update(filters(how))
+    made.globals["heads"] = dict(AS_DATA)
     if isinstance(made, Sandbox):
         made.guard()
     return made
@@ -92,8 +95,8 @@ def _html_name(text: object, most: int = 60) -> Markup:
     return Markup.escape(escape.short(text, most))
 
 
-# way of escaping -> (filter `prose` for sentences, filter `name` for names from other people's files)
-_ESCAPING: dict[str, tuple[Callable[[Any], str], Callable[..., str]]] = {
+# way of escaping -> (filter `prose` for sentences, filter `name` for names from captures)
+_ESCAPING: dict[str, tuple[Callable[[object], str], Callable[..., str]]] = {
     "html": (_html, _html_name),
     "markdown": (escape.markdown, escape.markdown_code),
     "jira": (escape.jira, escape.jira_name),
@@ -101,7 +104,7 @@ _ESCAPING: dict[str, tuple[Callable[[Any], str], Callable[..., str]]] = {
 }
 
 
-def filters(how: str) -> dict[str, Callable[..., Any]]:
+def filters(how: str) -> dict[str, Callable[..., object]]:
     """Filters of every template; `prose` and `name` escape the way the template declares (one of declared.ESCAPES)."""
     prose, name = _ESCAPING[how]
     return {
@@ -123,23 +126,25 @@ def filters(how: str) -> dict[str, Callable[..., Any]]:
     }
 
 
-def context(b: Bundle, full: bool, *, ours: bool = False) -> dict[str, Any]:
-    """Variables of every template. ours: a template that needs few workloads one by one: only those are made."""
+def context(b: Bundle, s: summary.Summary, full: bool, *, ours: bool = False) -> dict[str, object]:
+    """Variables of every template. s: summary of the bundle. ours: a template that needs few workloads one by one: only those are made."""
     doc = b.view if ours else b.document
-    out: dict[str, list[Entry]] = {}
+    out: dict[str, list[RuledOutEntry]] = {}
     for r in doc["ruled_out"]:
         out.setdefault(r["workload"], []).append(r)
     count = len(doc["findings"])
-    by_id = ById(doc["workloads"], _frames(doc))
+    # findings about whole captures have a stand-in: a template can ask for any finding's workload
+    whole = dict.fromkeys(f["workload"] for f in doc["findings"] if f["workload"].endswith("frame"))
+    by_id = ById(doc["workloads"], [whole_capture(i, doc["frame"]["duration_ns"]) for i in whole])
     return {
         **{k: v for k, v in doc.items() if k != "schema"},
         "result": doc,
-        "summary": summary.summarise(b),
+        "summary": s,
         "say": Phrases(),
         "noun": voice(),
         "pass_table": pass_table(doc["passes"], full=full),
         "full": full,
-        "listed": count if full or b.chosen else min(SHORT, count),
+        "listed": count if full or b.chosen else min(DEFAULT_FINDINGS, count),
         # what a user's template gets is plain data
         "by_id": by_id if ours else dict(by_id),
         "decision": _getter({} if b.ways is None else b.ways),
@@ -148,36 +153,15 @@ def context(b: Bundle, full: bool, *, ours: bool = False) -> dict[str, Any]:
     }
 
 
-def _getter(table: Any) -> Callable[[str], Any]:
+def _getter(table: Ways | Mapping[str, object]) -> Callable[[str], object]:
     # a function rather than the mapping: what a template calls must not depend on how it is kept
     return lambda workload: table.get(workload)
 
 
-def _frames(doc: Entry) -> list[Entry]:
-    """Stand-ins for the whole frame, which findings may concern: a template can ask for any finding's workload."""
-    ids = dict.fromkeys(f["workload"] for f in doc["findings"] if f["workload"].endswith("frame"))
-    blank = {
-        "name": "frame",
-        "path": [],
-        "kind": "frame",
-        "calls": 1,
-        "sol": [],
-        "band": "unknown",
-        "primary": [],
-        "secondary": [],
-        "hit_grades": {},
-        "limiter_class": "unknown",
-        "duration_ns": doc["frame"]["duration_ns"],
-        "self_ns": None,
-        "share": None,
-    }
-    return [{"id": i, **blank} for i in ids]
-
-
 class Phrases:
-    """The shared sentences, as `say.gain(f)` in a template; and every word said of limiter classes and bands."""
+    """Shared sentences, as `say.gain(f)` in a template; names of limiter classes, bands and gap reasons."""
 
-    # each function by itself: through the module a template would reach all that the module imports
+    # each function by itself: through the module, a template would reach everything the module imports
     total = staticmethod(phrases.total)
     recoverable = staticmethod(phrases.recoverable)
     unjudged = staticmethod(phrases.unjudged)
@@ -195,6 +179,7 @@ class Phrases:
     source = staticmethod(phrases.source)
     location = staticmethod(phrases.location)
     collect = staticmethod(phrases.collect)
+    range_ = staticmethod(phrases.range_)
     missing = staticmethod(phrases.missing)
     sol = staticmethod(phrases.sol)
     path = staticmethod(phrases.path)
@@ -216,18 +201,19 @@ def report(
     brief: our own page without script and packed data, for a notebook.
     """
     env = environment(path, trusted)
-    names = context(b, full, ours=trusted)
+    s = summary.summarise(b)
+    names = context(b, s, full, ours=trusted)
     # only our own page reads it, and packing a large frame takes a while
     if trusted and declared.read(path).escape == "html":
         from triage.rendering.html import page
 
-        names["page"] = page.page(b, names, brief)
+        names["page"] = page.page(b, s, brief)
     written = 0
     try:
         for chunk in env.get_template(path.name).generate(names):
             written += len(chunk)
             if written > MOST_TEXT and not trusted:
-                raise ReportError(f"{path}: the template wrote more than {MOST_TEXT:,} characters", "bound its loops")
+                raise ReportError(f"{path}: output of the template exceeds {MOST_TEXT:,} characters", "limit its loops")
             write(chunk)
     except ReportError:
         raise
@@ -254,13 +240,13 @@ def _line(e: BaseException, path: Path) -> int:
     return line
 
 
-def render(path: Path, **names: Any) -> str:
+def render(path: Path, **names: object) -> str:
     """One of the project's own templates with these variables."""
     return environment(path, trusted=True).get_template(path.name).render(names)
 
 
-def pieces(path: Path, **names: Any) -> Iterator[str]:
-    """The same in pieces, for what is too long to be one text."""
+def pieces(path: Path, **names: object) -> Iterator[str]:
+    """The same in pieces, for output too long for one text."""
     stream = environment(path, trusted=True).get_template(path.name).stream(names)
-    stream.enable_buffering(TOGETHER)
+    stream.enable_buffering(CHUNK_PIECES)
     return stream

@@ -5,15 +5,18 @@ from __future__ import annotations
 import io
 import os
 import textwrap
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from triage.document import summary
-from triage.document.bundle import Bundle, Entry
+from triage.document.bundle import Bundle, column
 from triage.document.disambiguate import apart
+from triage.document.entries import LocationEntry, Result
+from triage.document.summary import Summary
+from triage.document.time_shares import UndiagnosedEntry
+from triage.document.todo_items import TodoItem
 from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.limiters import BY_ID
 from triage.ground.phrasing import percent, plural
@@ -21,18 +24,21 @@ from triage.ground.terminology import said, voice
 from triage.rendering import phrases, terminal_bars
 from triage.rendering.escape import clean, distinct, short
 from triage.rendering.findings_csv import Write
+from triage.rendering.labels import HEADS
 from triage.rendering.pass_table import NARROW, pass_table
 
-WIDEST = 120
-COMMAND = 600  # characters of a command; a longer one buries what stands around it
-SHORT = 8  # markers and passes listed without --full
+MAX_WIDTH = 120
+MAX_COMMAND_CHARS = 600  # a longer command buries the lines around it
+DEFAULT_ROWS = 8  # markers and passes listed without --full
+LABEL = len(HEADS.not_diagnosed)  # width of the labels beside the bars
+PRIORITY = len(" critical priority")
 STYLES = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "", "info": "bright_black"}
 
 
 def terminal(b: Bundle, write: Write, *, full: bool = False, width: int = 80, color: bool = False) -> None:
-    """Write the report for people at a prompt."""
+    """Write the report for a terminal."""
     doc = b.view
-    wide = max(40, min(width, WIDEST))
+    wide = max(40, min(width, MAX_WIDTH))
     buffer = io.StringIO()
     color = color and not os.environ.get("NO_COLOR")
     # no markup, emoji or highlighting: `[red]` or `:bomb:` in a marker's name is text
@@ -48,7 +54,7 @@ def terminal(b: Bundle, write: Write, *, full: bool = False, width: int = 80, co
         emoji=False,
         soft_wrap=False,
     )
-    # with --top people said how much they want: what they asked for is listed
+    # --top says how many findings to list
     page = _Page(console, doc, summary.summarise(b), wide, full, len(doc["findings"]) if full or b.chosen else 0)
     page.all()
     # rich pads every line of a table to its full width; a report in a file has no blanks at line ends
@@ -56,16 +62,20 @@ def terminal(b: Bundle, write: Write, *, full: bool = False, width: int = 80, co
         write(line.rstrip(" ") + "\n")
 
 
+def _priority(level: str) -> tuple[str, str]:
+    """`medium priority`, in a column of its own, with its style."""
+    return f"{level} priority".rjust(PRIORITY), STYLES[level]
+
+
 class _Page:
-    def __init__(self, console: Console, doc: Entry, s: Entry, wide: int, full: bool, listed: int) -> None:
+    def __init__(self, console: Console, doc: Result, s: Summary, wide: int, full: bool, listed: int) -> None:
         self.console, self.doc, self.s, self.wide, self.full, self.listed = console, doc, s, wide, full, listed
-        ids, names = summary.fields(doc["workloads"], "id", "name")
-        self.names = dict(zip(ids, names, strict=True))
+        self.names = dict(zip(column(doc["workloads"], "id"), column(doc["workloads"], "name"), strict=True))
 
     def all(self) -> None:
-        """Summary first, then markers worst first, findings, and what is missing."""
+        """Write summary, to-do list, timeline, markers, passes, findings, missing counters and notes."""
         self.head()
-        self.first()
+        self.todo()
         self.timeline()
         self.markers()
         self.passes()
@@ -77,7 +87,7 @@ class _Page:
         """A wrapped paragraph."""
         self.console.print(self._indented(text, style, indent) if indent else Text(text, style))
 
-    def _indented(self, text: str, style: str, indent: int) -> Any:
+    def _indented(self, text: str, style: str, indent: int) -> Table:
         grid = Table.grid(padding=0)
         # a grid rather than leading blanks: the second line of a wrapped text keeps the indentation
         grid.add_column(width=indent)
@@ -95,81 +105,89 @@ class _Page:
         names = ", ".join(phrases.tail(c["path"]) for c in self.doc["captures"])
         devices = ", ".join(dict.fromkeys(clean(c["device"]) for c in self.doc["captures"] if c["device"]))
         device = short(devices, self.wide // 3)
-        name = short(names, self.wide - 14 - len(device) - 2)
-        gap = self.wide - 12 - Text(name).cell_len - Text(device).cell_len
-        self.console.print(Text.assemble(("GPU triage  ", "bold"), name, " " * max(2, gap) if device else "", device))
+        name = short(names, self.wide - 10 - len(device) - 2)
+        gap = self.wide - 8 - Text(name).cell_len - Text(device).cell_len
+        self.console.print(Text.assemble(("triage: ", "bold"), name, " " * max(2, gap) if device else "", device))
         self.say(clean(self.s["headline"]), "bold")
         if self.s["unjudged"]:
             self.say(phrases.unjudged(self.s), "yellow")
             if self.s["unjudged"]["collect"]:
                 self.say(clean(self.s["unjudged"]["collect"]))
         grid = Table.grid(padding=(0, 2, 0, 0))
-        grid.add_column(width=11)
-        grid.add_column(width=self.wide - 15, overflow="fold")
+        grid.add_column(width=LABEL)
+        grid.add_column(width=self.wide - LABEL - 4, overflow="fold")
         self.console.print()
         if self.s["dark"] and not self.s["unjudged"]:
-            grid.add_row("Not judged", Text(self._unjudged(self.s["dark"]), "yellow"))
-        grid.add_row("Recoverable", Text(phrases.recoverable(self.s), "green"))
+            grid.add_row(HEADS.not_diagnosed, Text(self._undiagnosed(self.s["dark"]), "yellow"))
+        grid.add_row(HEADS.recoverable, Text(phrases.recoverable(self.s), "green"))
         if self.s["duration_ns"]:
-            bar, words = terminal_bars.budget(self.s, self.wide - 16)
-            grid.add_row("Budget", bar)
+            bar, words = terminal_bars.time_bar(self.s, self.wide - LABEL - 5)
+            grid.add_row(HEADS.time, bar)
             grid.add_row("", words)
         known = [x for x in self.s["limiters"] if x["share"]]
-        # a bar of nothing but "unknown" says what the line above has said
+        # a bar of "unknown" alone repeats the line above
         if any(x["limiter_class"] != "unknown" for x in known):
-            grid.add_row("Limited by", terminal_bars.bar(known, self.wide - 16))
+            grid.add_row(HEADS.limiter, terminal_bars.bar(known, self.wide - LABEL - 5))
             grid.add_row("", terminal_bars.legend(known))
         self.console.print(grid)
         for note in self.doc["frame"]["notes"]:
             self.say(f"note: {clean(note)}", "yellow")
 
-    def _unjudged(self, dark: Entry) -> str:
-        under = f", {phrases.time(dark['uncovered_ns'])} of it under no marker" if dark["uncovered_ns"] else ""
+    def _undiagnosed(self, dark: UndiagnosedEntry) -> str:
+        """`1.7 ms (13 %): Shadow map + 1 more, counters not collected`."""
+        outside = f"outside all {voice().item}s"
+        reason = f", {phrases.time(dark['uncovered_ns'])} of it {outside}" if dark["uncovered_ns"] else ""
         if dark["uncovered_ns"] == dark["ns"]:
-            under = " under no marker"
-        elif dark["count"] and not under:
-            more = f" and {dark['count'] - 1:,} more" if dark["count"] > 1 else ""
-            under = f", in {short(dark['names'][0], 24)}{more}: counters not collected"
-        return f"{phrases.time(dark['ns'])} ({percent(dark['share'])}){under}"
+            reason = f" {outside}"
+        elif dark["count"] and not reason:
+            more = f" + {dark['count'] - 1:,} more" if dark["count"] > 1 else ""
+            reason = f": {short(dark['names'][0], 24)}{more}, counters not collected"
+        return f"{phrases.time(dark['ns'])} ({percent(dark['share'])}){reason}"
 
-    def first(self) -> None:
-        """What to do: five things, all of them with --full."""
+    def todo(self) -> None:
+        """The first items of the to-do list, all of them with --full."""
         shown = self.s["causes"] if self.full else self.s["first"]
         if shown or phrases.only_small(self.s):
-            self.title("Do first")
+            top = f" (top {len(shown)})" if shown and len(shown) < len(self.s["causes"]) else ""
+            self.title(f"{HEADS.to_do}{top}")
         for n, c in enumerate(shown, 1):
             back = phrases.time(c["saved_ns"]) if c["saved_ns"] is not None else percent(c["fraction"])
-            room = self.wide - 5 - len(back) - 10
-            title, *more = textwrap.wrap(clean(c["title"]), room) or [""]
+            room = self.wide - 5 - len(back) - 1 - PRIORITY
+            cause = f" ({c['cause']})" if self.full else ""
+            title, *more = textwrap.wrap(clean(c["title"] + cause), room) or [""]
             line = Text.assemble(
                 f"{n:>2}  ",
                 (title.ljust(room), "bold"),
                 f" {back} ",
-                (c["level"].rjust(9), STYLES[c["level"]]),
+                _priority(c["level"]),
             )
             self.console.print(line)
             for text in more:
                 self.say(text, "bold", 4)
-            self.say(phrases.chain(c) or clean(c["message"]), indent=4)
-            self._led("Do", clean(c["action"]), "green")
+            if chain := phrases.chain(c):
+                self._labelled(HEADS.why, chain)
+            else:
+                self.say(clean(c["message"]), indent=4)
+            self._labelled(HEADS.fix, clean(c["action"]), "green")
             if places := phrases.where(c, 3, 36):
-                self._led("In", ", ".join(places))
+                self._labelled(HEADS.within, ", ".join(places))
             if at := self._line(c):
-                self._led("At", phrases.location(at), "yellow")
+                self._labelled("At", phrases.location(at), "yellow")
         if not shown and (small := phrases.only_small(self.s)):
             self.say(small, indent=4)
         elif rest := self.s["causes"][len(shown) :]:
             ns = sum(c["saved_ns"] or 0 for c in rest)
-            together = f", {phrases.time(ns)} together" if ns else ""
-            self.say(f"{len(rest)} more{' small' if self.s['small'] else ''}{together}: --full", "bright_black", 4)
+            small = "small " if self.s["small"] else ""
+            sum_ = f" ({phrases.time(ns)})" if ns else ""
+            self.say(f"{plural(len(rest), f'more {small}item')}{sum_}: --full", "bright_black", 4)
 
-    def _line(self, item: Entry) -> Entry | None:
-        """The source line that most of an item is about, where its findings know lines."""
+    def _line(self, item: TodoItem) -> LocationEntry | None:
+        """The source line with the largest part of an item; None where its findings have none."""
         mine = (f for f in self.doc["findings"] if f["rank"] in item["findings"])
         return next((place for f in mine for place in f["locations"][:1]), None)
 
-    def _led(self, word: str, text: str, style: str = "") -> None:
-        """A paragraph behind a word."""
+    def _labelled(self, word: str, text: str, style: str = "") -> None:
+        """A paragraph with a label in front."""
         grid = Table.grid(padding=0)
         grid.add_column(width=8)
         grid.add_column(width=self.wide - 8, overflow="fold")
@@ -177,11 +195,11 @@ class _Page:
         self.console.print(grid)
 
     def timeline(self) -> None:
-        """Devices, idle time by what is to blame, the longest gaps, the kernels to profile next."""
+        """Devices, idle time by reason, longest gaps, kernels to profile next."""
         t = self.s["timeline"]
         if t is None:
             return
-        self.title("Timeline")
+        self.title(HEADS.timeline)
         for key, d in t["devices"].items():
             name = f" {clean(d['name'])}" if d["name"] else ""
             busy = percent(d["busy_ns"] / d["span_ns"] if d["span_ns"] else 0)
@@ -191,37 +209,39 @@ class _Page:
                 indent=2,
             )
         if t["idle"]:
-            self.say("idle: " + ", ".join(f"{i['name']} {phrases.time(i['ns'])}" for i in t["idle"]), indent=2)
+            self.say(
+                "idle by reason: " + ", ".join(f"{i['name']} {phrases.time(i['ns'])}" for i in t["idle"]), indent=2
+            )
         gaps = t["gaps"] if self.full else t["gaps"][:3]
         for g in gaps:
-            call = f", in {clean(g['call'])}" if g["call"] else ""
+            call = f" ({clean(g['call'])})" if g["call"] else ""
             self.say(
-                f"gap of {phrases.time(g['length_ns'])} at {phrases.time(g['start_ns'])} on device {g['device']}: "
+                f"{phrases.time(g['length_ns'])} gap at {phrases.time(g['start_ns'])}, device {g['device']}: "
                 f"{GAP_WORDS[g['cause']].name}{call}; {short(g['before'], 28)} → {short(g['after'], 28)}",
                 "bright_black",
                 2,
             )
         for k in [k for k in t["kernels"] if k["profile"]][: None if self.full else 2]:
-            self.say(f"{short(k['name'], 40)}: {percent(k['share'])} of the kernel time. Profile it next:", indent=2)
+            self.say(f"{short(k['name'], 40)}: {percent(k['share'])} of kernel time. Profile next:", indent=2)
             self.say(clean(k["profile"]), "cyan", 4)
 
     def markers(self) -> None:
-        """The markers, worst first, the limiter of each at a glance."""
-        rows = self.s["markers"] if self.full else self.s["markers"][:SHORT]
+        """Markers by self time, each with its limiter, root cause and saving."""
+        rows = self.s["markers"] if self.full else self.s["markers"][:DEFAULT_ROWS]
         if not rows:
             return
-        self.title(f"{voice().items}, worst first")
+        self.title(f"{voice().items} by {HEADS.self_time.lower()}")
         table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
-        name = max(14, self.wide * 22 // 80)
-        narrow = self.wide < NARROW  # the share gives way, of the limiter its look stays
-        best = max(8, self.wide - name - 8 - (1 + 4 if narrow else 6 + 11 + 5) - 8)
+        name = max(14, self.wide * 21 // 80)
+        narrow = self.wide < NARROW  # no share, and of the limiter its fill alone
+        best = max(8, self.wide - name - 9 - (1 + 4 if narrow else 6 + 12 + 5) - 7)
         for header, size, side in (
             (voice().item.capitalize(), name, "left"),
-            ("Own time", 8, "right"),
-            *(() if narrow else (("Share", 6, "right"),)),
-            ("" if narrow else "Limiter", 1 if narrow else 11, "left"),
-            ("Root cause", best, "left"),
-            ("Saves", 8, "right"),
+            (HEADS.self_time, 9, "right"),
+            *(() if narrow else ((HEADS.share, 6, "right"),)),
+            ("" if narrow else HEADS.limiter, 1 if narrow else 12, "left"),
+            (HEADS.root_cause, best, "left"),
+            (HEADS.saves, 7, "right"),
         ):
             table.add_column(
                 header,
@@ -248,14 +268,14 @@ class _Page:
         self.console.print(table)
         rest = self.doc["frame"]["workloads"] - len(rows)
         if rest > 0:
-            self.say(f"{plural(rest, voice().item)} more not listed here; --full lists everything", "bright_black")
+            self.say(f"{plural(rest, f'more {voice().item}')}: --full", "bright_black")
 
     def passes(self) -> None:
-        """What every pass does, in the order of the frame."""
-        t = pass_table(self.doc["passes"], full=self.full, wide=self.wide, most=SHORT)
+        """Passes in frame order, with their counts and root causes."""
+        t = pass_table(self.doc["passes"], full=self.full, wide=self.wide, most=DEFAULT_ROWS)
         if t is None:
             return
-        self.title("Passes, in the order of the frame")
+        self.title("Passes in frame order")
         table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
         widest = [max(len(row[i]) for row in [[h for h, _ in t.headers], *t.rows]) for i in range(len(t.headers))]
         # the first and the last column share what the figures between them leave
@@ -275,19 +295,19 @@ class _Page:
             table.add_row(short(row[0], first), *(clean(cell) for cell in row[1:]))
         self.console.print(table)
         if t.more:
-            self.say(f"{plural(t.more, 'shorter pass')} not listed here; --full lists everything", "bright_black")
+            self.say(f"{plural(t.more, 'shorter pass')}: --full", "bright_black")
 
     def findings(self) -> None:
         """Findings with their evidence and the cell of each number."""
         shown = self.doc["findings"][: self.listed]
         if not shown:
             return
-        self.title(f"Findings ({len(shown)} of {self.doc['frame']['findings_total']})")
+        self.title(f"{HEADS.findings} ({len(shown)} of {self.doc['frame']['findings_total']})")
         for f in shown:
             self.console.print()
             back = phrases.saves(f)
             left = f"{f['rank']:>2}  {f['rule']}  "
-            room = self.wide - len(left) - len(back) - 11
+            room = self.wide - len(left) - len(back) - 2 - PRIORITY
             who = short(self.names.get(f["workload"], "frame"), room)
             self.console.print(
                 Text.assemble(
@@ -295,29 +315,30 @@ class _Page:
                     # by cells, not characters: 漢 takes two of them, and ljust would push the saving off the line
                     (who + " " * max(0, room - Text(who).cell_len), "bold"),
                     f" {back} ",
-                    (f["level"].rjust(9), STYLES[f["level"]]),
+                    _priority(f["level"]),
                 )
             )
             self.say(clean(f["message"]), indent=4)
             for e in f["evidence"]:
                 self.say(f"• {phrases.check(e)}", indent=4)
-                # wrapped, never cut: without line and column nobody finds the cell
-                self.say(phrases.cell(e["source"]), "bright_black", 6)
+                # wrapped, never cut: a cell is found by its line and column
+                self.say(phrases.origin_of(e), "bright_black", 6)
             for place in f["locations"] if self.full else f["locations"][:1]:
                 self.say(f"@ {phrases.location(place)}", "yellow", 4)
             for a in f["advice"] if self.full else f["advice"][:2]:
                 self.say(f"→ {clean(a)}", "green", 4)
 
     def collect(self) -> None:
-        """What to collect next, with the command."""
+        """Commands that collect the missing counters."""
         spots = self.s["blind"]
         if not spots:
             return
         everything = clean(self.s["collect_all"] or "")
-        self.title("Collect next")
-        if not self.full and everything and len(everything) <= COMMAND:
+        self.title(HEADS.collect_next)
+        if not self.full and everything and len(everything) <= MAX_COMMAND_CHARS:
             self.say(
-                f"{plural(self.s['waiting'], 'check')} without a counter; one run collects what is missing:", indent=2
+                f"{plural(self.s['waiting'], 'check')} not evaluated (missing counters). One run collects them all:",
+                indent=2,
             )
             self.say(everything, "cyan", 4)
             return
@@ -325,23 +346,23 @@ class _Page:
             self.say(f"{phrases.missing(b, 4)}: {phrases.collect(b)}", indent=2)
             self.say(clean(b["collect"]), "cyan", 4)
         if self.full and everything:
-            self.say("All of it at once:", indent=2)
+            self.say("Everything in one run:", indent=2)
             self.say(everything, "cyan", 4)
         elif len(spots) > 1:
-            self.say(f"{plural(len(spots) - 1, 'further command')} for the rest: --full", "bright_black", 2)
+            self.say(f"{plural(len(spots) - 1, 'more command')}: --full", "bright_black", 2)
 
     def foot(self) -> None:
-        """Remarks on the data and where the rest is."""
+        """Notes on data quality, and where to find more."""
         quality = self.doc["quality"]
         if quality:
-            self.title("About the data")
+            self.title(HEADS.data_quality)
             for q in (shown := quality if self.full else quality[:2]):
                 self.say(clean(q["message"]), indent=2)
             if len(quality) > len(shown):
-                self.say(f"{plural(len(quality) - len(shown), 'remark')} more", "bright_black", 2)
+                self.say(f"{plural(len(quality) - len(shown), 'more note')}: --full", "bright_black", 2)
         self.console.print()
         self.say(
-            f"{phrases.to_explain(self.s)}Every finding with its cells: --full. As a page: -f html -o report.html. Gains are models: likely is the "
-            "estimate, at least and at most are its limits.",
+            f"{phrases.to_explain(self.s)}All findings with source cells: --full. HTML: -o report.html. "
+            "Savings are modelled estimates with a range.",
             "bright_black",
         )

@@ -1,13 +1,15 @@
-"""The bars of the terminal report: the whole time by items of the list, and by what limits it."""
+"""Bars of the terminal report: the total time by to-do item, and by limiter."""
 
 from __future__ import annotations
 
 from rich.text import Text
 
-from triage.document.bundle import Entry
+from triage.document.entries import LimiterEntry
+from triage.document.summary import Summary
 from triage.ground.limiters import BY_ID
 from triage.ground.phrasing import percent
 from triage.ground.terminology import said
+from triage.rendering.labels import HEADS
 
 # Colour is never the only cue: each limiter has its own fill in the bar, and its name beside it.
 LOOKS = {
@@ -23,10 +25,10 @@ LOOKS = {
 }
 
 
-def budget(s: Entry, cells: int) -> tuple[Text, Text]:
-    """The whole time as one bar: items of the list by their number, what is at a limit, judged, not judged."""
-    total = s["duration_ns"]
-    saved = [(n, c["saved_ns"]) for n, c in enumerate(s["causes"], 1) if c["saved_ns"]]
+def time_bar(s: Summary, cells: int) -> tuple[Text, Text]:
+    """The total time as one bar, and its legend: to-do items by number, at hardware limit, no saving, not diagnosed."""
+    total = s["duration_ns"] or 1.0
+    saved = [(n, ns) for n, c in enumerate(s["causes"], 1) if (ns := c["saved_ns"])]
     listed = len(s["first"])
     parts = [(str(n), ns, "green") for n, ns in saved if n <= listed]
     parts.append(("+", sum(ns for n, ns in saved if n > listed), "green"))
@@ -39,31 +41,36 @@ def budget(s: Entry, cells: int) -> tuple[Text, Text]:
         n = max(0, min(cells, round(at * cells)) - used)
         text.append(sign * n, style)
         used += n
-    names = {"+": "smaller items", "=": "at a limit", ".": "stays as it is", "~": "not judged"}
+    names = {
+        "+": "smaller items",
+        "=": HEADS.at_limit.lower(),
+        ".": "remaining",
+        "~": HEADS.not_diagnosed.lower(),
+    }
     seen = [f"{sign} {name}" for sign, name in names.items() if sign in text.plain]
-    items = f"1-{listed} items below" if listed > 1 else "1 item below" if listed and saved else ""
+    items = f"1-{listed} to-do items" if listed > 1 else "1 to-do item" if listed and saved else ""
     return text, Text(", ".join(filter(None, [items, *seen])))
 
 
-def bar(known: list[Entry], cells: int) -> Text:
+def bar(known: list[LimiterEntry], cells: int) -> Text:
     """Shares of the time by limiter class, each with its fill."""
     text, used = Text(), 0
     for x in known:
         # rounded shares may add up to a cell more than the bar has
-        n = min(cells - used, round(x["share"] * cells))
+        n = min(cells - used, round((x["share"] or 0.0) * cells))
         fill, style = LOOKS[x["limiter_class"]]
         text.append(fill * n, style)
         used += n
     return text
 
 
-def legend(known: list[Entry]) -> Text:
-    """What each fill of the bar means."""
+def legend(known: list[LimiterEntry]) -> Text:
+    """Legend of `bar`."""
     text = Text()
     for k, x in enumerate(known):
         fill, style = LOOKS[x["limiter_class"]]
         text.append("  " if k else "")
         text.append(f"{fill} ", style)
-        # blanks that do not break: a name never stands on another line than its figure
+        # no-break spaces keep a name and its figure on one line
         text.append(f"{said(BY_ID[x['limiter_class']].name)} {percent(x['share'])}".replace(" ", "\u00a0"))
     return text

@@ -1,11 +1,11 @@
-"""Where knowledge holds: kind of work, vendor, API and generation, as facts that a capture has or does not tell."""
+"""Where a rule or advice applies: kind of work, vendor, API and generation, as far as a capture tells them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-# facts that choose rules and advice; a capture has one word of each, or none where nothing tells
+# facts that choose rules and advice; a capture has one word of each, or none where it is unknown
 FACTS = {
     "work": ("graphics", "compute"),
     "vendor": ("nvidia", "amd", "intel", "apple", "arm", "qualcomm"),
@@ -30,7 +30,7 @@ LANGUAGES: Mapping[str, Applies] = {
 
 
 def read(given: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """fact -> words, in the order of KEYS. Raises ValueError for a fact or a word that nobody knows."""
+    """fact -> words, in the order of KEYS. Raises ValueError for an unknown fact or word."""
     if unknown := [fact for fact in given if fact not in KEYS]:
         raise ValueError(f"no fact is called {unknown[0]!r}; facts are {', '.join(KEYS)}")
     out = {}
@@ -46,7 +46,7 @@ def read(given: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
 
 
 def may_hold(applies: Applies, here: Mapping[str, str]) -> bool:
-    """False where a fact of a capture says that knowledge is about something else. here: fact -> word, and `arch`."""
+    """False where a fact of the capture contradicts `applies`. here: fact -> word, and `arch`."""
     for fact, words in applies.items():
         if fact == SINCE:
             if (arch := here.get("arch")) and not any(reaches(arch, first) for first in words):
@@ -57,21 +57,21 @@ def may_hold(applies: Applies, here: Mapping[str, str]) -> bool:
 
 
 def holds(applies: Applies, here: Mapping[str, str]) -> bool:
-    """True where a capture tells every fact asked for, and as stated."""
+    """True where the capture has every fact of `applies`, as stated."""
     told = {*here, SINCE} if "arch" in here else set(here)
     return told >= set(applies) and may_hold(applies, here)
 
 
 def reaches(arch: str, since: str) -> bool:
-    """Is an architecture as new as the first that has something?"""
+    """True if an architecture is as new as `since`, of the same family."""
     if arch.startswith("sm_") and since.startswith("sm_"):
         return int("".join(filter(str.isdigit, arch))) >= int("".join(filter(str.isdigit, since)))
     # gfx942 is newer than gfx90a, but gfx1100 is another family and not a successor
     return len(arch) == len(since) and arch[:4] == since[:4] and arch >= since
 
 
-def said(applies: Applies) -> str:
-    """In words: `compute, amd or intel, since gfx90a`; "anywhere" where nothing is stated."""
+def describe(applies: Applies) -> str:
+    """In words: `compute, amd or intel, since gfx90a`; "anywhere" without a fact."""
     told = {fact: words for fact, words in applies.items() if set(words) != set(FACTS.get(fact, ()))}
     parts = [("since " if fact == SINCE else "") + " or ".join(words) for fact, words in told.items()]
     return ", ".join(parts) or "anywhere"

@@ -1,15 +1,21 @@
-"""The noun Cause and its parts: one kind of illness, what it explains, and what cures it."""
+"""The noun Cause and its parts: one thing that can be wrong, what it explains, and what fixes it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from triage.ground.limiters import CLASSES
 from triage.rulebook.applies import Applies
 from triage.rulebook.expression import Condition
 from triage.rulebook.rule import Cite
 
 VERDICT = "verdict"
-FAMILIES = ("host", "launch", "occupancy", "latency", "compute", "memory", "graphics", VERDICT)
+# family -> limiter class of a workload whose units do not tell it, "" where each cause states its own. Overdraw and its
+# like may fill any unit.
+FAMILIES = {
+    "host": "cpu", "launch": "", "occupancy": "latency", "latency": "latency", "compute": "compute", "memory": "memory",
+    "graphics": "", VERDICT: "",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +45,11 @@ class Cure:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One kind of illness. family: one of FAMILIES; causes of family `verdict` are states, never things to do."""
+    """One thing that can be wrong. family: one of FAMILIES; causes of family `verdict` are states, never things to do.
+
+    limits: the limiter class that it implies, "" for that of its family. reserved: why no rule names it yet. work: the
+    one kind of work in which it occurs, "" for any.
+    """
 
     id: str
     family: str
@@ -51,6 +61,19 @@ class Cause:
     advice: tuple[Cure, ...]
     cites: tuple[Cite, ...]
     file: str = ""
+    limits: str = ""
+    reserved: str = ""
+    work: str = ""
+
+    @property
+    def limiter(self) -> str:
+        """Limiter class of a workload with this root cause, where no unit tells it; "unknown" where nothing implies one."""
+        return self.limits or FAMILIES[self.family] or CLASSES[0]
+
+    @property
+    def is_drawn(self) -> bool:
+        """True if it occurs only where something is drawn."""
+        return self.family == "graphics" or self.work == "graphics"
 
     @property
     def is_verdict(self) -> bool:

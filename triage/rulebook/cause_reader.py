@@ -6,50 +6,56 @@ registers explain few resident warps, these explain waiting for loads. What expl
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from triage import schema
 from triage.files import strict_yaml
 from triage.ground.errors import RuleError
+from triage.ground.limiters import CLASSES
+from triage.ground.method import stated
+from triage.ground.phrasing import either
 from triage.rulebook import applies
 from triage.rulebook.cause import FAMILIES, Cause, Confused, Cure, Explains
 from triage.rulebook.expression import ExpressionError, condition
-from triage.rulebook.packs import cause_files
+from triage.rulebook.reference import line_of, meant
 from triage.rulebook.rule import Cite
 
-_KEYS = {"id", "family", "title", "meaning", "explains", "decides", "confused_with", "advice", "cites"}
+_KEYS = frozenset("id family title meaning explains decides limits confused_with advice cites reserved work".split())
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
-
-
-@cache
-def bundled() -> dict[str, Cause]:
-    """id -> cause of the bundled vocabulary, checked as a whole. Raises RuleError for the first mistake."""
-    return load(cause_files())
 
 
 def load(paths: Iterable[Path]) -> dict[str, Cause]:
     """id -> cause, by family and id. Raises RuleError with file and line for anything an author can get wrong."""
-    found = [_Reader(strict_yaml.load(path), path).cause() for path in paths]
-    out = {c.id: c for c in sorted(found, key=lambda c: (FAMILIES.index(c.family), c.id))}
+    families = list(FAMILIES)
+    found = sorted((read(path) for path in paths), key=lambda c: (families.index(c.family), c.id))
+    out = {c.id: c for c in found}
     # only now, when all are read: a cause may name one whose file comes later
-    for c in out.values():
-        for other in (*(e.cause for e in c.explains), *(x.cause for x in c.confused_with)):
-            if other not in out:
-                close = difflib.get_close_matches(other, out, 1)
-                raise RuleError(
-                    c.file, 1, f"no cause is called {other!r}", f"did you mean {close[0]!r}?" if close else ""
-                )
+    for wrong in unknown_links(out, out):
+        raise wrong
     order(out)
     return out
 
 
+def read(path: Path) -> Cause:
+    """One cause file -> Cause. Raises RuleError with file and line; links to other causes are not followed."""
+    return _Reader(strict_yaml.load(path), path).cause()
+
+
+def unknown_links(causes: Mapping[str, Cause], known: Collection[str]) -> Iterator[RuleError]:
+    """An error for each cause that `explains` or `confused_with` names and that has no file. known: ids of all files."""
+    for c in causes.values():
+        links = [("explains", e.cause) for e in c.explains] + [("confused_with", x.cause) for x in c.confused_with]
+        for key, other in links:
+            if other not in known:
+                line = line_of(c.file, key, other)
+                yield RuleError(c.file, line, f"{key}: unknown cause {other!r}", meant(other, known))
+
+
 def order(causes: Mapping[str, Cause]) -> list[str]:
-    """Causes so that each stands before what it explains. Raises RuleError where explanations run in a circle."""
+    """Ids of the causes, each before those it explains. Raises RuleError where explanations run in a circle."""
     done: dict[str, None] = {}
     path: list[str] = []
 
@@ -58,8 +64,9 @@ def order(causes: Mapping[str, Cause]) -> list[str]:
         if name in done:
             return
         if name in path:
-            ring = " -> ".join([*path[path.index(name) :], name])
-            raise RuleError(causes[name].file, 1, f"causes explain each other in a circle: {ring}", "cut one link")
+            ring, file = [*path[path.index(name) :], name], causes[name].file
+            line = line_of(file, "explains", ring[1])
+            raise RuleError(file, line, f"causes explain each other in a circle: {' -> '.join(ring)}", "cut one link")
         path.append(name)
         for e in causes[name].explains:
             visit(e.cause)
@@ -84,19 +91,31 @@ class _Reader:
         v = self.d.get(key)
         if not isinstance(v, str) or not v.strip():
             raise self.fail(key, f"`{key}` is missing", f"add `{key}:`")
-        return " ".join(v.split())
+        return self.stated(key, v)
+
+    def stated(self, key: str, text: str) -> str:
+        """A text with the method's numbers in it; a cause has no other."""
+        text = stated(" ".join(text.split()))
+        if m := re.search(r"\{[^{}]*\}", text):
+            raise self.fail(key, f"{key}: {m[0]} is no number of the method")
+        return text
 
     def cause(self) -> Cause:
         for key in self.d:
             if key not in _KEYS:
-                close = difflib.get_close_matches(key, _KEYS, 1)
-                raise self.fail(key, f"unknown key {key!r}", f"did you mean {close[0]!r}?" if close else "")
+                raise self.fail(key, f"unknown key {key!r}", meant(key, sorted(_KEYS)))
         name, family = self.text("id"), self.text("family")
         # the file name is the key: a second cause of one id cannot exist in a folder
         if name != self.path.stem or not _NAME.match(name):
-            raise self.fail("id", f"id {name!r} is not the file name {self.path.stem!r}, words joined by hyphens")
+            raise self.fail(
+                "id",
+                f"id {name!r} is not the file name {self.path.stem!r}",
+                "rename one of them, in lower case with hyphens",
+            )
         if family not in FAMILIES:
-            raise self.fail("family", f"family {family!r} is none of {', '.join(FAMILIES)}")
+            raise self.fail(
+                "family", f"unknown family {family!r}", meant(family, FAMILIES) or f"choose {either(FAMILIES)}"
+            )
         advice = tuple(self.cure(item) for item in self.listed("advice"))
         if not advice:
             raise self.fail("advice", "a cause says what to do about it", "add `advice:`")
@@ -111,7 +130,24 @@ class _Reader:
             advice=advice,
             cites=self.cites(),
             file=self.file,
+            limits=self.limits(),
+            reserved=" ".join(str(self.d.get("reserved") or "").split()),
+            work=self.work(),
         )
+
+    def limits(self) -> str:
+        """The limiter class stated; "" for none. Raises RuleError for one that does not exist."""
+        limiter = str(self.d.get("limits") or "")
+        if limiter and limiter not in CLASSES:
+            raise self.fail("limits", f"unknown limiter class {limiter!r}", meant(limiter, CLASSES))
+        return limiter
+
+    def work(self) -> str:
+        """The one kind of work in which it occurs; "" for any."""
+        work = str(self.d.get("work") or "")
+        if work and work not in applies.FACTS["work"]:
+            raise self.fail("work", f"unknown work {work!r}", f"choose {' or '.join(applies.FACTS['work'])}")
+        return work
 
     def listed(self, key: str) -> Sequence[Any]:
         v = self.d.get(key) or []
@@ -123,7 +159,7 @@ class _Reader:
         if not schema.known(name):
             close = schema.close(name)
             hint = f"did you mean {close[0]!r}?" if close else "see: triage list metrics"
-            raise self.fail(key, f"{key}: {name!r} is no metric of the schema", hint)
+            raise self.fail(key, f"{key}: {name!r} is not a metric", hint)
         return name
 
     def explains(self, item: Any) -> Explains:
@@ -145,19 +181,21 @@ class _Reader:
         if not isinstance(item, dict) or set(item) != {"cause", "by", "how"}:
             raise self.fail("confused_with", "confused_with items need `cause`, `by` and `how`")
         return Confused(
-            str(item["cause"]), self.metric("confused_with", str(item["by"])), " ".join(str(item["how"]).split())
+            str(item["cause"]),
+            self.metric("confused_with", str(item["by"])),
+            self.stated("confused_with", str(item["how"])),
         )
 
     def cure(self, item: Any) -> Cure:
         if isinstance(item, str):
-            return Cure(" ".join(item.split()), {})
+            return Cure(self.stated("advice", item), {})
         if not isinstance(item, dict) or not item.get("do"):
             raise self.fail("advice", f"advice is text, or a mapping with `do` (and {', '.join(applies.KEYS)})")
         try:
             where = applies.read({k: v for k, v in item.items() if k != "do"})
         except ValueError as e:
             raise self.fail("advice", f"advice: {e}") from None
-        return Cure(" ".join(str(item["do"]).split()), where)
+        return Cure(self.stated("advice", str(item["do"])), where)
 
     def cites(self) -> tuple[Cite, ...]:
         out = []

@@ -1,4 +1,4 @@
-"""The `gain` of a rule file -> GainModel: what the cure does to demands and waits, and how good the evidence is."""
+"""The `gain` of a rule file -> GainModel: what the fix does to demands and waits, and the grade of its evidence."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def gain_model(g: Mapping[str, Any], parse: Callable[[str], Expression], reach: 
     """Raises Wrong. parse: text of a formula -> Expression. reach: of the rule's pack."""
     for old, new in _BEFORE.items():
         if old in g:
-            raise Wrong(old, f"`{old}` is called `{new}` now; a gain says what the cure does, and busy units bound it")
+            raise Wrong(old, f"`{old}` is called `{new}` now; a gain states what the fix does, and busy units bound it")
     if not set(g) & {"time", "remains"} or not g.get("because"):
         raise Wrong("gain", "`gain` needs `because`, and `remains`, `time` or both")
     if unknown := set(g) - _ALWAYS - _EFFECT:

@@ -1,7 +1,7 @@
-"""What all rules of one folder share: rules/<pack>/_pack.yaml, so that none of them has to repeat it.
+"""Defaults of the rules of one folder: rules/<pack>/_pack.yaml.
 
-`applies` says which work, vendor and API a pack is about; `reach` from which share of its peak a unit limits there,
-where the pack's sources say another than the gain model's own number.
+`applies`: work, vendor and API of the pack. `reach`: share of its peak from which a unit limits, where the sources of the
+pack give another number than the gain model.
 """
 
 from __future__ import annotations

@@ -6,7 +6,6 @@ What only the whole can show is checked here: unique names, concepts that somebo
 from __future__ import annotations
 
 import contextlib
-import difflib
 import functools
 import hashlib
 import io
@@ -20,12 +19,15 @@ from typing import Any
 from triage.files import cache, tree
 from triage.files.bundled import share
 from triage.ground.errors import RuleError, TriageError, UnknownUnit
-from triage.ground.method import REVISIONS
+from triage.ground.method import LATEST, REVISIONS
+from triage.ground.phrasing import either
 from triage.rulebook import pack
 from triage.rulebook.applies import FACTS
 from triage.rulebook.cause import FAMILIES, Cause
 from triage.rulebook.expression import restored
+from triage.rulebook.reference import line_of, meant
 from triage.rulebook.rule import Rule, quantity
+from triage.rulebook.texts import with_numbers
 
 CAUSES = "causes"  # a folder of this name holds no rules, but what they give evidence for (rulebook.causes)
 _KNOWLEDGE = tuple(f"triage.rulebook.{m}" for m in ("cause", "expression", "rule"))  # what compiled rules consist of
@@ -45,12 +47,24 @@ class Rulebook:
         if name in self.causes:
             return self.causes[name]
         rule = next(r for r in self.rules if r.cause == name)
-        return Cause(name, FAMILIES[0], rule.title, rule.summary or rule.title, (), rule.needs, (), (), rule.cites)
+        return Cause(
+            name, next(iter(FAMILIES)), rule.title, rule.summary or rule.title, (), rule.needs, (), (), rule.cites
+        )
 
     @cached_property
     def by_name(self) -> dict[str, Rule]:
         """name -> rule."""
         return {r.name: r for r in self.rules}
+
+    @cached_property
+    def path(self) -> dict[str, Rule]:
+        """Step of the decision path (a word of PATH) -> the rule whose threshold it compares with."""
+        return {step: r for r in self.rules for step in r.path}
+
+    @cached_property
+    def settings(self) -> frozenset[str]:
+        """Derived facts that say what the work is: a rule overruled by one was never in question."""
+        return frozenset(c for r in self.rules if r.setting for c in (r.name, *r.concludes))
 
     @cached_property
     def sha256(self) -> str:
@@ -78,6 +92,10 @@ class Rulebook:
                 out[metric] = out.get(metric, frozenset()) | about
         return out
 
+    def under(self, method: str) -> Rulebook:
+        """The same rules, with the numbers of a revision of the method in their texts."""
+        return replace(self, rules=tuple(with_numbers(r, method) for r in self.rules))
+
     def find(self, text: str) -> Rule | None:
         """A rule by id or name, in any case."""
         low = text.lower()
@@ -99,12 +117,10 @@ def files(folders: Sequence[Path] = ()) -> list[Path]:
     found: dict[Path, Path] = {}
     for base in (share("rules"), *folders):
         if not base.exists():
-            raise TriageError(f"{base}: no such rules folder", "check --rules")
+            raise TriageError(f"{base}: no such file or folder", "check the path")
         inside = below(base)
         if not inside:
-            raise TriageError(
-                f"{base}: no rules in it", "they are files *.yaml, whose names begin with a letter or digit"
-            )
+            raise TriageError(f"{base}: no rule files", "name them *.yaml, beginning with a letter or digit")
         for path in inside:
             found.setdefault(path.resolve(), path)  # a bundled rule that is named again is the same rule
     return list(found.values())
@@ -113,11 +129,11 @@ def files(folders: Sequence[Path] = ()) -> list[Path]:
 def below(base: Path) -> list[Path]:
     """A rule file itself, or the rule files of a folder in alphabetical order. Raises TriageError for a whole file system."""
     if base.is_file():
-        return [base]
+        return [base] if base.resolve().parent.name != CAUSES else []
     try:
         folders = tree.walk(str(base), tree.MOST)
     except tree.TooMany as e:
-        raise TriageError(f"{base}: {e} is no folder of rules", "check --rules") from None
+        raise TriageError(f"{base}: {e}, not a folder of rules", "check the path") from None
     # hidden files, such as the ._name.yaml that macOS leaves on foreign disks, and drafts set aside by an underscore
     found = (Path(here, name) for here, names in folders for name in names)
     inside = (p for p in found if p.suffix == ".yaml" and p.name[0] not in "._")
@@ -193,14 +209,19 @@ def build(
     _unique(ordered)
     # a rule's own name is a concept too, so that another can build on it or be overruled by it
     concepts = {c for r in ordered for c in (r.name, *r.concludes)}
+    taken: dict[str, Rule] = {}
     for rule in ordered:
         for w in rule.when.values():
             for concept in w.given:
                 _declared(rule, concept, concepts, "given")
         for concept in rule.overruled_by:
             _declared(rule, concept, concepts, "overruled_by")
-        for other in rule.tell_apart:
-            _declared(rule, other.rule, {r.name for r in ordered}, "tell_apart")
+        for alike in rule.tell_apart:
+            _declared(rule, alike.rule, {r.name for r in ordered}, "tell_apart")
+        for step in rule.path:
+            if (other := taken.setdefault(step, rule)) is not rule:
+                line = line_of(rule.file, "path", step)
+                raise RuleError(rule.file, line, f"path: {step!r} is taken by {other.file}", "keep one of them")
     # for both revisions: a circle that only one of them has must not wait for its first user
     layers(ordered, REVISIONS[0])
     layers(ordered, REVISIONS[1])
@@ -226,28 +247,37 @@ def select(
     for words in (keep, drop):
         for word in words:
             if not any(hits(r, {word.lower()}) for r in book.rules):
-                raise TriageError(f"no rule or pack is called {word!r}", "see: triage list rules")
+                raise TriageError(f"unknown rule or pack {word!r}", "see: triage list rules")
     kept, dropped = {w.lower() for w in keep}, {w.lower() for w in drop}
     chosen = [r for r in book.rules if experimental or r.status != "experimental"]
     muted = {r.name for r in chosen if (kept and not hits(r, kept)) or hits(r, dropped)}
     # a muted rule may still be a premise: it keeps concluding, it only reports nothing
-    rules = [replace(r, finding="", gain=None, rules_out="") if r.name in muted else r for r in chosen]
+    rules = [replace(r, finding="", gain=None, rules_out="", written=None) if r.name in muted else r for r in chosen]
     for text in sets:
         target, eq, given = text.partition("=")
         name, dot, threshold = target.partition(".")
         rule = next((r for r in rules if name.lower() in (r.id.lower(), r.name)), None)
         if not eq or not dot or rule is None or threshold not in rule.thresholds:
-            known = "" if rule is None else f"; {rule.id} has: {', '.join(rule.thresholds) or 'no thresholds'}"
-            raise TriageError(f"--set {text!r} names no threshold{known}", "write --set RULE.threshold=VALUE")
+            raise _no_threshold(text, rule, name, threshold if eq and dot else "")
         try:
             number, unit = quantity(given)
         except (ValueError, UnknownUnit) as e:
             raise TriageError(f"--set {text!r}: {e}", "write a number with its unit, such as 80%") from None
         # `--set x.low=70` without the % would be a threshold of 7,000 %
         if unit != rule.thresholds[threshold].unit:
-            raise TriageError(f"--set {text!r}: {threshold} is a {rule.thresholds[threshold].unit}, not a {unit}")
-        rules[rules.index(rule)] = replace(rule, overrides={**rule.overrides, threshold: number})
+            raise TriageError(f"--set {text!r}: expected a {rule.thresholds[threshold].unit}, not a {unit}")
+        changed = replace(rule, overrides={**rule.overrides, threshold: number})
+        rules[rules.index(rule)] = with_numbers(changed, LATEST)
     return Rulebook(tuple(rules), book.causes, book.digests)
+
+
+def _no_threshold(text: str, rule: Rule | None, name: str, threshold: str) -> TriageError:
+    if not threshold:
+        return TriageError(f"--set {text!r}: expected RULE.threshold=VALUE")
+    if rule is None:
+        return TriageError(f"--set: unknown rule {name!r}", "see: triage list rules")
+    hint = f"choose {either(rule.thresholds)}" if rule.thresholds else "it has none"
+    return TriageError(f"--set: {rule.id} ({rule.name}) has no threshold {threshold!r}", hint)
 
 
 def layers(rules: Sequence[Rule], method: str) -> list[list[Rule]]:
@@ -295,7 +325,5 @@ def _unique(rules: Sequence[Rule]) -> None:
 
 def _declared(rule: Rule, name: str, known: set[str], where: str) -> None:
     if name not in known:
-        close = difflib.get_close_matches(name, known, 1)
-        raise RuleError(
-            rule.file, rule.line, f"{where}: nothing concludes {name!r}", f"did you mean {close[0]!r}?" if close else ""
-        )
+        line = line_of(rule.file, where if where != "given" else "when", name)
+        raise RuleError(rule.file, line, f"{where}: unknown derived fact {name!r}", meant(name, known))

@@ -68,12 +68,12 @@ class When:
         return self.all_of + self.any_of
 
 
-# grade of evidence -> confidence: a counter of the ill itself, a reason warps wait for, a rate that fits, nothing narrower
+# grade of evidence -> confidence: a counter of the fault itself, a stall reason, a rate that fits, no narrower cause
 EVIDENCE = {"mechanism": "high", "stall": "medium", "rate": "low", "absence": "low"}
 
 
-# What a gain is a fraction of: the workload's (or frame's) own time, or idle time beside all workloads, of which every
-# instant is counted for one cause only
+# What a gain is a fraction of: the self time of the workload (or frame), or idle time outside all workloads, of which
+# every instant counts for one cause only
 GAIN_OF = ("workload", "idle")
 # idle time of a launch that no work inside it can fill: before and after it, and while some SMs have ended
 ENDS = ("start", "uneven")
@@ -81,20 +81,20 @@ ENDS = ("start", "uneven")
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """The part of a unit's demand that remains after the cure: likely, and at best."""
+    """The part of a unit's demand that remains after the fix: likely, and at best."""
 
-    unit: str  # of ground.parts.UNITS, or EVERY: all that have no demand of their own stated
+    unit: str  # of ground.gpu_units.UNITS, or EVERY: all units without a demand of their own
     likely: Expression
     best: Expression
 
 
 @dataclass(frozen=True, slots=True)
 class GainModel:
-    """What a cure does to a workload; diagnosis.gain turns it into low, likely and bound fractions of the time.
+    """What the fix does to a workload; diagnosis.gain turns it into low, likely and bound fractions of the time.
 
-    remains: demands that fall. time: share of the time that the cure gives back by what was measured of waits or idle
+    remains: demands that fall. time: share of the time that the fix saves by what was measured of waits or idle
     units, None where the demands alone tell. best: most of it. sure: part of the likely gain that is safe. scope: a word of GAIN_OF. reach: share of peak at which a unit limits, None for the model's own number. ends: words of
-    ENDS, what of a launch's idle time the cure ends; all else stays as it is.
+    ENDS, idle time of a launch that the fix ends; the rest stays.
     """
 
     remains: tuple[Demand, ...]
@@ -117,7 +117,7 @@ class GainModel:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """One thing to do. Shown unless `only_if` or a fact of `where` is known to be otherwise."""
+    """One thing to do. Shown unless `only_if` or a fact of `where` is known to be false."""
 
     text: str
     only_if: Condition | None = None
@@ -128,14 +128,19 @@ class Advice:
 
 @dataclass(frozen=True, slots=True)
 class TellApart:
-    """Another rule that explains the same symptom, and the metric that decides between the two."""
+    """Another rule for the same symptom, and the metric that decides between the two."""
 
     rule: str
     by: str
     how: str
 
 
-# Words that a sentence may use in braces beside the rule's own names; diagnosis.sentences says what each becomes.
+# Steps of the decision path that compare with a threshold of a rule (findings.decision_path asks them).
+PATH = (
+    "high", "low", "gpu-idle", "sm-active-screen", "sm-active-geometry", "issue", "occupancy", "sm-tex-gap", "stall",
+)  # fmt: skip
+
+# Fields that a sentence may use in braces beside the rule's own names; findings.text_fields fills them.
 TEXT_FIELDS = frozenset(
     ("workload", "top_unit", "top_units", "second_units", "kind", "top_stall", "limiter", "next_step", "detail")
 )
@@ -143,11 +148,13 @@ TEXT_FIELDS = frozenset(
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Rule:
-    """One unit of knowledge = one file.
+    """One rule file.
 
     umbrella: true of almost any workload (P3 cases A and B), so never a cause by name: it is listed last. cause: what the
     rule gives evidence for, an id of rulebook.causes; a rule of a user's own may leave it to its name. applies: where it
-    speaks, silent on a capture that says otherwise; a rule of vendors' own sources speaks of their GPUs only.
+    speaks, silent on a capture that says otherwise; a rule of vendors' own sources speaks of their GPUs only. setting: it
+    says what the work is, not what is wrong with it. written: the rule as its file has it, with the names of numbers in
+    its texts (rulebook.texts).
     """
 
     id: str
@@ -180,8 +187,11 @@ class Rule:
     umbrella: bool = False
     cause: str = ""
     applies: Applies = field(default_factory=dict)
+    setting: bool = False
+    path: dict[str, str] = field(default_factory=dict)  # step of PATH -> threshold
     labels: dict[str, str] = field(default_factory=dict)  # let -> what people read in its place
     overrides: dict[str, float] = field(default_factory=dict)
+    written: Rule | None = None
 
     def threshold(self, name: str, method: str) -> float:
         """A threshold in force: --set wins over the file."""
@@ -208,13 +218,13 @@ def sources(cites: Iterable[Cite]) -> dict[str, tuple[Cite, ...]]:
     return {v: own for v, own in found.items() if own}
 
 
-# number, then anything: the unit is judged by the tables of ground.units, not by a pattern
+# number, then anything: ground.units knows the units, not this pattern
 _VALUE = re.compile(r"\s*([+-]?[\d.]+(?:[eE][+-]?\d+)?)\s*(.*)\Z")
 
 
 def quantity(text: Any) -> tuple[float, str]:
     """`80%` -> (0.8, ratio); `10 points` -> (0.1, ratio); `32 byte` -> (32, byte); 5 -> (5, count). Raises ValueError."""
-    # YAML's `yes` is a truth, and a truth would pass for the number 1
+    # YAML's `yes` is a bool, and a bool would pass for the number 1
     if isinstance(text, bool) or text is None:
         raise ValueError("a number with a unit, such as 80% or 32 byte")
     if isinstance(text, int | float):

@@ -5,7 +5,6 @@ Whatever an author can get wrong is caught when the file is read, with file:line
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -14,13 +13,16 @@ from typing import Any
 from triage import schema
 from triage.files import strict_yaml
 from triage.ground.errors import RuleError, UnknownUnit
-from triage.ground.method import NUMBERS, REVISIONS
+from triage.ground.method import HEURISTICS, LATEST, NUMBERS, REVISIONS, in_words
+from triage.ground.phrasing import FIELD, either
 from triage.rulebook import pack
 from triage.rulebook.applies import KEYS, Applies
 from triage.rulebook.applies import read as read_facts
 from triage.rulebook.expression import Condition, Expression, ExpressionError, condition, value
 from triage.rulebook.gain_parser import Wrong, gain_model
+from triage.rulebook.reference import meant
 from triage.rulebook.rule import (
+    PATH,
     PUBLISHERS,
     TEXT_FIELDS,
     Advice,
@@ -33,18 +35,17 @@ from triage.rulebook.rule import (
     quantity,
     sources,
 )
+from triage.rulebook.texts import mapped, with_numbers
 
 _KEYS = frozenset(
     """
     id name title summary status since scope methods cites needs uses thresholds let when concludes overruled_by
-    rules_out finding gain advice verify caveats tell_apart tests umbrella cause applies
+    rules_out finding gain advice verify caveats tell_apart tests umbrella cause applies setting path
     """.split()
 )
 _STATUS = ("experimental", "stable", "deprecated")
 _SCOPES = ("workload", "frame")
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
-# a field as str.format has it, but never filled in by it: format would follow `{x.__class__}`
-_FIELD = re.compile(r"\{([^{}:!]+)(?::[^{}]*)?\}")
 
 
 def read(path: Path, tests: bool = True, shared: Callable[[Path], pack.Pack] = pack.read) -> Rule:
@@ -90,8 +91,7 @@ class _Reader:
     def rule(self) -> Rule:
         for key in self.d:
             if key not in _KEYS:
-                close = difflib.get_close_matches(key, _KEYS, 1)
-                raise self.fail(key, f"unknown key {key!r}", f"did you mean {close[0]!r}?" if close else "")
+                raise self.fail(key, f"unknown key {key!r}", meant(key, sorted(_KEYS)))
         # the folder is the pack, so that a rule cannot claim to belong to another
         name, pack = self.text("name"), self.path.parent.name
         if name != self.path.stem:
@@ -100,15 +100,15 @@ class _Reader:
             raise self.fail("name", f"name {name!r} is not lower-case words joined by hyphens")
         rule_id = self.text("id")
         if not re.fullmatch(r"[A-Z]{2,5}\d{3}", rule_id):
-            raise self.fail("id", f"id {rule_id!r} is not a prefix and three digits, such as MEM003")
+            raise self.fail("id", f"id {rule_id!r}: expected 2 to 5 capital letters and three digits, such as MEM003")
         status, scope = self.text("status", "stable"), self.text("scope", "workload")
         if status not in _STATUS:
-            raise self.fail("status", f"status {status!r} is none of {', '.join(_STATUS)}")
+            raise self.fail("status", f"unknown status {status!r}", f"choose {either(_STATUS)}")
         if scope not in _SCOPES:
-            raise self.fail("scope", f"scope {scope!r} is none of {', '.join(_SCOPES)}")
+            raise self.fail("scope", f"unknown scope {scope!r}", f"choose {either(_SCOPES)}")
         methods = self.texts("methods") or REVISIONS
         if not set(methods) <= set(REVISIONS):
-            raise self.fail("methods", f"methods are {', '.join(REVISIONS)}")
+            raise self.fail("methods", f"unknown method, choose {either(REVISIONS)}")
         # in the order in which they may name each other: sources, numbers, lets, conditions, sentences
         cites = self.cites()
         thresholds = self.thresholds(cites)
@@ -138,7 +138,7 @@ class _Reader:
             concludes=self.texts("concludes"),
             overruled_by=self.texts("overruled_by"),
             rules_out=self.text("rules_out", ""),
-            finding=self.finding(),
+            finding=self.text("finding", ""),
             gain=self.gain(),
             advice=self.advice(),
             verify=self.text("verify", ""),
@@ -149,6 +149,8 @@ class _Reader:
             line=self.d.line,
             summary=self.text("summary", ""),
             umbrella=self.flag("umbrella"),
+            setting=self.flag("setting"),
+            path=self.path_steps(thresholds),
             # a concept reports nothing, so it is evidence for nothing
             cause=self.text("cause", "" if not self.d.get("finding") else name),
             applies=self.applies(cites),
@@ -157,7 +159,8 @@ class _Reader:
             raise self.fail("cites", "a rule that reports something cites a source", "add `cites:`")
         if rule.is_concept and not rule.concludes and not rule.gain and not rule.rules_out:
             raise self.fail("finding", "neither `finding` nor `concludes`: the rule would do nothing")
-        return rule
+        mapped(rule, self.fields)
+        return with_numbers(rule, LATEST)
 
     def applies(self, cites: tuple[Cite, ...]) -> Applies:
         """The pack's facts, then the rule's own; a threshold of one vendor's guide says nothing of another's GPUs."""
@@ -230,13 +233,26 @@ class _Reader:
 
     def methods_own(self, name: str, m: strict_yaml.Mapping) -> Threshold:
         """`{method: high}`: a number of the method itself, kept in ground/method.py."""
-        number = NUMBERS.get(str(m["method"]))
+        known = {**NUMBERS, **HEURISTICS}
+        number = known.get(str(m["method"]))
         if number is None:
-            close = difflib.get_close_matches(str(m["method"]), NUMBERS, 1)
-            hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(NUMBERS)}"
+            hint = meant(str(m["method"]), known) or f"known: {', '.join(known)}"
             raise self.fail("method", f"threshold {name!r}: the method has no number {m['method']!r}", hint, m)
         values = {revision: number.of(revision) for revision in REVISIONS}
         return Threshold(name, values, "ratio", str(m.get("why") or ""), str(m.get("cite") or ""))
+
+    def path_steps(self, thresholds: Iterable[str]) -> dict[str, str]:
+        """`path: {high: high}`: step of the decision path -> the threshold that it compares with."""
+        steps = self.d.get("path") or {}
+        if not isinstance(steps, dict):
+            raise self.fail("path", "`path` is a mapping of a step of the decision path to a threshold of this rule")
+        for step, name in steps.items():
+            if step not in PATH:
+                hint = meant(step, PATH) or f"known: {', '.join(PATH)}"
+                raise self.fail("path", f"path: unknown step {step!r}", hint)
+            if name not in thresholds:
+                raise self.fail("path", f"path: unknown threshold {name!r}", meant(str(name), thresholds))
+        return dict(steps)
 
     def expression(self, key: str, text: Any) -> Expression:
         try:
@@ -266,7 +282,7 @@ class _Reader:
                 close = schema.close(name)
                 raise self.fail(
                     key,
-                    f"{key}: {name!r} is no metric of the schema",
+                    f"{key}: {name!r} is not a metric",
                     f"did you mean {close[0]!r}?" if close else "see: triage list metrics",
                 )
         return names
@@ -274,12 +290,8 @@ class _Reader:
     def resolve(self, key: str, names: Iterable[str], known: set[str], what: str = "") -> None:
         for n in names:
             if n not in known:
-                close = difflib.get_close_matches(n, known, 1)
-                raise self.fail(
-                    key,
-                    f"{what or key}: {n!r} is neither a need, a use, a threshold nor a let",
-                    f"did you mean {close[0]!r}?" if close else "declare it",
-                )
+                problem = f"{what or key}: {n!r} is neither a need, a use, a threshold nor a let"
+                raise self.fail(key, problem, meant(n, sorted(known)) or "declare it")
 
     def condition(self, text: Any) -> Condition:
         try:
@@ -315,18 +327,16 @@ class _Reader:
             )
         return out
 
-    def fields(self, key: str, text: str) -> None:
-        # when the file is read, not when a report is half written
-        known = self.names | TEXT_FIELDS
-        for name in _FIELD.findall(text):
+    def fields(self, key: str, text: str) -> str:
+        """The text, when all its fields are known. Checked when the file is read, not when a report is half written."""
+        measured = key in ("finding", "advice")  # the other texts are also shown where there is no capture
+        known = {*in_words(), *(self.names | TEXT_FIELDS if measured else self.d.get("thresholds") or ())}
+        for name, _ in FIELD.findall(text):
             if name not in known:
-                raise self.fail(key, f"{key}: {{{name}}} is neither a need, a use, a threshold nor a let")
-        if re.sub(_FIELD, "", text).count("{") or re.sub(_FIELD, "", text).count("}"):
+                what = "a need, a use, a threshold, a let" if measured else "a threshold"
+                raise self.fail(key, f"{key}: {{{name}}} is neither {what} nor a number of the method")
+        if re.search("[{}]", FIELD.sub("", text)):
             raise self.fail(key, f"{key}: braces that do not format")
-
-    def finding(self) -> str:
-        text = self.text("finding", "")
-        self.fields("finding", text)
         return text
 
     def gain(self) -> GainModel | None:
@@ -366,8 +376,6 @@ class _Reader:
                 raise self.fail(
                     "advice", "advice is text, or a mapping with `do` (and `only_if`, `code`, `language`, facts)"
                 )
-        for a in out:
-            self.fields("advice", a.text)
         return tuple(out)
 
     def caveats(self) -> tuple[Advice, ...]:
@@ -387,6 +395,6 @@ class _Reader:
             if not isinstance(item, dict) or not {"from", "by", "how"} <= set(item):
                 raise self.fail("tell_apart", "tell_apart items need `from`, `by` and `how`")
             if not schema.known(str(item["by"])):
-                raise self.fail("tell_apart", f"tell_apart: {item['by']!r} is no metric of the schema")
+                raise self.fail("tell_apart", f"tell_apart: {item['by']!r} is not a metric")
             out.append(TellApart(str(item["from"]), str(item["by"]), " ".join(str(item["how"]).split())))
         return tuple(out)

@@ -26,6 +26,6 @@ class Metric:
     is_flag: bool = False
 
 
-def flag(id: str, label: str, meaning: str) -> Metric:
+def flag(metric: str, label: str, meaning: str) -> Metric:
     """A fact that is 1, 0 or missing."""
-    return Metric(id, "count", label, "", meaning, bounded=False, is_flag=True)
+    return Metric(metric, "count", label, "", meaning, bounded=False, is_flag=True)

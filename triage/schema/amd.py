@@ -322,8 +322,12 @@ METRICS = (
     # why workgroups were not placed
     *(
         Metric(
-            f"sched.{id}", "ratio", label, "low", f"Share of {cycles} in which a workgroup could not be placed {why}"
+            f"sched.{metric}",
+            "ratio",
+            label,
+            "low",
+            f"Share of {cycles} in which a workgroup could not be placed {why}",
         )
-        for id, (label, cycles, why) in _SCHED.items()
+        for metric, (label, cycles, why) in _SCHED.items()
     ),
 )

@@ -7,7 +7,7 @@ METRICS = (
         flag(
             f"api.{api}",
             name,
-            f"1 where the calls are {name}'s, 0 where they are another API's, missing where nothing tells",
+            f"1 where the calls are {name}'s, 0 where they are another API's, missing where unknown",
         )
         for api, name in (
             ("d3d11", "Direct3D 11"),
@@ -19,11 +19,11 @@ METRICS = (
     ),
     *(
         flag(
-            f"can.{id}",
+            f"can.{metric}",
             label,
-            f"1 where the GPU and the API have {what}, 0 where one of them has not, missing where nobody knows",
+            f"1 where the GPU and the API have {what}, 0 where one of them has not, missing where unknown",
         )
-        for id, label, what in (
+        for metric, label, what in (
             ("mesh_shaders", "Mesh shaders", "mesh shaders"),
             ("variable_rate", "Variable-rate shading", "variable-rate shading"),
             ("sampler_feedback", "Sampler feedback", "sampler feedback"),

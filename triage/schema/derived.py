@@ -1,5 +1,6 @@
 """Metrics that triage computes from others (triage/derive)."""
 
+from triage.ground.method import stated
 from triage.schema._metric import Metric, flag
 
 HARDWARE_UNITS: dict[str, str] = {
@@ -33,7 +34,7 @@ METRICS = (
         "ratio",
         "Next SOL",
         "",
-        "The highest SOL% outside the first cluster: what limits once the top units do not",
+        "The highest SOL% outside the first cluster: the next limit after the top units",
     ),
     Metric("sol.count", "count", "Units measured", "", "How many units have a SOL%", bounded=False),
     Metric("sol.sm_tex_gap", "ratio", "SM to TEX distance", "", "Distance between SM SOL% and TEX SOL%"),
@@ -42,7 +43,7 @@ METRICS = (
         "count",
         "Bound on raising SOL",
         "",
-        "90 % divided by the top SOL%: the speed-up if the top unit reached 90 %",
+        stated("{raised} divided by the top SOL%: the speed-up if the top unit reached {raised}"),
         bounded=False,
     ),
     # the sides that are weighed against each other
@@ -57,12 +58,12 @@ METRICS = (
     Metric("frontend.side", "ratio", "Front end", "", "The highest SOL% of PD, VAF, VPC, PES, raster and PROP"),
     Metric("rop.side", "ratio", "ROP side", "", "The highest SOL% of CROP and ZROP"),
     *(
-        flag(f"primary.{u}", f"{n} is a top unit", f"1 when {n} stands in the first cluster of units by SOL%")
+        flag(f"primary.{u}", f"{n} is a top unit", f"1 when {n} is in the first cluster of units by SOL%")
         for u, n in HARDWARE_UNITS.items()
     ),
     *(flag(f"top.{u}", f"{n} is the top unit", f"1 when {n} has the highest SOL%") for u, n in HARDWARE_UNITS.items()),
     *(
-        flag(f"involved.{u}", f"{n} is a limiter", f"1 when {n} stands in the first or second cluster of units by SOL%")
+        flag(f"involved.{u}", f"{n} is a limiter", f"1 when {n} is in the first or second cluster of units by SOL%")
         for u, n in HARDWARE_UNITS.items()
     ),
     *(

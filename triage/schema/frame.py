@@ -19,17 +19,17 @@ METRICS = (
     Metric("present.low", "ns", "1 % low frame time", "low", "One frame in a hundred takes longer (99th percentile)"),
     Metric("present.stutter", "ratio", "Stuttering frames", "low", "Frames that take more than twice the median time"),
     Metric(
-        "present.gpu_bound", "ratio", "GPU-bound frames", "", "Frames for nine tenths of which, or more, the GPU works"
+        "present.gpu_bound", "ratio", "GPU-bound frames", "", "Frames in which the GPU is busy for at least nine tenths"
     ),
     Metric(
-        "present.cpu_bound", "ratio", "CPU-bound frames", "", "Frames for nine tenths of which, or more, the CPU works"
+        "present.cpu_bound", "ratio", "CPU-bound frames", "", "Frames in which the CPU is busy for at least nine tenths"
     ),
     Metric(
         "present.gpu_share",
         "ratio",
         "GPU busy in the frame",
         "",
-        "GPU busy time over frame time: near 100 % the GPU sets the frame rate, far below something else does",
+        "GPU busy time over frame time: near 100 % the GPU sets the frame rate, far below it does not",
         bounded=False,
     ),
     Metric(
@@ -101,7 +101,7 @@ METRICS = (
         "ns",
         "GPU wait",
         "low",
-        "Time the GPU stood idle between the frame's first and last GPU work",
+        "Time the GPU was idle between the frame's first and last GPU work",
         ("GPUWait", "MsGPUWait"),
     ),
     Metric(

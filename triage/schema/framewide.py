@@ -1,15 +1,16 @@
 """Facts over a frame's workloads, computed by triage/diagnosis/frame_facts.py: pairs, runs, common causes, drains."""
 
+from triage.ground.method import stated
 from triage.schema._metric import Metric
 
 METRICS = (
-    # Counters of ranges below 10 µs carry start and end effects, and many of them mean that the launches are the cost.
+    # Counters of tiny ranges include start-up and drain; many such ranges mean that the launches are the cost.
     Metric(
         "frame.tiny_marker_count",
         "count",
         "Tiny ranges",
         "low",
-        "Leaf markers (no kernel launches) shorter than 10 µs each, repeats counted",
+        stated("Leaf markers (no kernel launches) shorter than {tiny} each, repeats counted"),
         bounded=False,
     ),
     Metric(
@@ -17,21 +18,21 @@ METRICS = (
         "ratio",
         "Time in tiny ranges",
         "low",
-        "Share of the frame in leaf markers shorter than 10 µs",
+        stated("Share of the frame in leaf markers shorter than {tiny}"),
     ),
     Metric(
         "frame.tiny_draw_share",
         "ratio",
         "Single draws among tiny ranges",
         "",
-        "Share of the time in leaf markers shorter than 10 µs that single draws take, timed one by one",
+        stated("Share of the time in leaf markers shorter than {tiny} that single draws take, timed one by one"),
     ),
     Metric(
         "frame.tiny_launch_count",
         "count",
         "Tiny launches",
         "low",
-        "Kernel launches shorter than 10 µs each",
+        stated("Kernel launches shorter than {tiny} each"),
         bounded=False,
     ),
     Metric(
@@ -39,14 +40,14 @@ METRICS = (
         "ratio",
         "Share of tiny launches",
         "low",
-        "Kernel launches shorter than 10 µs, of all launches",
+        stated("Kernel launches shorter than {tiny}, of all launches"),
     ),
     Metric(
         "frame.tiny_launch_time",
         "ratio",
         "Time in tiny launches",
         "low",
-        "Share of the capture's kernel time in launches shorter than 10 µs",
+        stated("Share of the capture's kernel time in launches shorter than {tiny}"),
     ),
     # idle time and drains, over leaf ranges only: parents contain them again
     Metric("frame.idle", "ratio", "Frame idle", "low", "GPU idle over the frame's leaf ranges, weighted by their time"),
@@ -63,7 +64,7 @@ METRICS = (
     Metric(
         "frame.drains",
         "count",
-        "Drains in the frame",
+        "Pipeline drains in the frame",
         "low",
         "Commands that drain the graphics queue, leaf ranges only",
         bounded=False,
@@ -71,17 +72,17 @@ METRICS = (
     Metric(
         "frame.drain_time",
         "ratio",
-        "Time in drains",
+        "Time in pipeline drains",
         "low",
-        "Share of the frame in which the front end waited for a drain",
+        "Share of the frame in which the front end waited for idle",
     ),
-    # what several passes together could give back
+    # savings of several passes together
     Metric(
         "frame.merge_share",
         "ratio",
         "Time in mergeable passes",
         "low",
-        "Share of the frame in runs of neighbouring fullscreen or compute passes that all lead with VRAM",
+        "Share of the frame in runs of neighbouring fullscreen or compute passes with VRAM as top unit",
     ),
     Metric("frame.merge_passes", "count", "Mergeable passes", "low", "Passes in those runs", bounded=False),
     Metric(
@@ -92,21 +93,21 @@ METRICS = (
         "ratio",
         "Bytes handed on",
         "",
-        "Share of those bytes that one pass writes and the next one reads again, at most",
+        "Share of those bytes that one pass writes and the next reads again, upper bound",
     ),
     Metric(
         "frame.pair_share",
         "ratio",
-        "Time that pairs could hide",
+        "Time hidden by overlapping pairs",
         "",
-        "Share of the frame that the best pairs of complementary passes would hide if they overlapped perfectly",
+        "Share of the frame that the best pairs of complementary passes hide if they overlap perfectly",
     ),
     Metric(
         "frame.pairs",
         "count",
         "Complementary pairs",
         "",
-        "Pairs of passes behind that share (three at most)",
+        "Pairs of passes behind that share (up to three)",
         bounded=False,
     ),
     Metric(
@@ -119,7 +120,7 @@ METRICS = (
     Metric(
         "frame.dense_excess",
         "ratio",
-        "Excess of the geometry",
+        "Excess geometry",
         "low",
         "How far the pixels per primitive of those passes lie below four, weighted by their time",
     ),
@@ -128,7 +129,7 @@ METRICS = (
         "ratio",
         "Time behind one cause",
         "",
-        "Share of the frame that the most frequent best finding would give back, over all workloads it concerns",
+        "Saving of the most frequent best finding over all its workloads, as a share of the frame",
     ),
     Metric(
         "frame.common_workloads",

@@ -34,16 +34,16 @@ _INSTS = {
 }
 
 
-def _count(id: str, label: str, meaning: str, *aliases: str) -> Metric:
-    return Metric(id, "count", label, "low", meaning, aliases, additive=True)
+def _count(metric: str, label: str, meaning: str, *aliases: str) -> Metric:
+    return Metric(metric, "count", label, "low", meaning, aliases, additive=True)
 
 
-def _bytes(id: str, label: str, meaning: str, *aliases: str) -> Metric:
-    return Metric(id, "byte", label, "low", meaning, aliases, additive=True)
+def _bytes(metric: str, label: str, meaning: str, *aliases: str) -> Metric:
+    return Metric(metric, "byte", label, "low", meaning, aliases, additive=True)
 
 
-def _time(id: str, label: str, meaning: str, *aliases: str) -> Metric:
-    return Metric(id, "ratio", label, "low", meaning, aliases)
+def _time(metric: str, label: str, meaning: str, *aliases: str) -> Metric:
+    return Metric(metric, "ratio", label, "low", meaning, aliases)
 
 
 METRICS = (
@@ -160,8 +160,8 @@ METRICS = (
         bounded=False,
     ),
     *(
-        _time(f"eu.stall_{id}", f"Stalled: {label}", f"Time in which threads of a vector engine waited {why}", name)
-        for id, (label, why, word) in _STALLS.items()
+        _time(f"eu.stall_{metric}", f"Stalled: {label}", f"Time in which threads of a vector engine waited {why}", name)
+        for metric, (label, why, word) in _STALLS.items()
         for name in (f"XVE_STALL_{word}",)
     ),
     _time("eu.stall_top", "Stalled: top reason", "The largest of the stall reasons"),
@@ -177,7 +177,7 @@ METRICS = (
         "Time in which a group could not start for lack of SLM or barriers",
         "THREADGROUP_DISPATCH_QUEUE0_RESOURCE_STALL",
     ),
-    *(_count(f"eu.inst_{id}", label, meaning, name) for id, (label, meaning, name) in _INSTS.items()),
+    *(_count(f"eu.inst_{metric}", label, meaning, name) for metric, (label, meaning, name) in _INSTS.items()),
     Metric(
         "eu.xmx_share",
         "ratio",
@@ -216,8 +216,8 @@ METRICS = (
     ),
     # stages of the 3D pipeline: time in which one held up those before it
     *(
-        _time(f"bottleneck.{id}", f"{label} bottleneck", f"Time in which {what} slowed the 3D pipeline down", alias)
-        for id, label, what, alias in (
+        _time(f"bottleneck.{metric}", f"{label} bottleneck", f"Time in which {what} slowed the 3D pipeline down", alias)
+        for metric, label, what, alias in (
             ("vertex_fetch", "Vertex fetch", "vertex fetch", "VfBottleneck"),
             ("setup", "Strips and fans", "the setup of triangles", "SfBottleneck"),
             ("barycentric", "Barycentrics", "the computation of barycentric coordinates", "BcBottleneck"),

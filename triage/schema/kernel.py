@@ -1,24 +1,25 @@
 """What triage computes about compute kernels: access patterns, arithmetic, launch shape, imbalance."""
 
+from triage.ground.method import stated
 from triage.schema._metric import Metric, flag
 
 
-def _share(id: str, label: str, better: str, meaning: str) -> Metric:
-    return Metric(id, "ratio", label, better, meaning)
+def _share(metric: str, label: str, better: str, meaning: str) -> Metric:
+    return Metric(metric, "ratio", label, better, meaning)
 
 
 def _number(
-    id: str, label: str, better: str, meaning: str, unit: str = "count", aliases: tuple[str, ...] = ()
+    metric: str, label: str, better: str, meaning: str, unit: str = "count", aliases: tuple[str, ...] = ()
 ) -> Metric:
-    return Metric(id, unit, label, better, meaning, aliases, bounded=False)
+    return Metric(metric, unit, label, better, meaning, aliases, bounded=False)
 
 
 # words for what triage.occupancy calls by one name each
 LIMITERS = {
     "registers": "registers",
     "shared": "shared memory",
-    "groups": "the group slots of an SM",
-    "warps": "the group size against the warp slots",
+    "groups": "group slots per SM",
+    "warps": "warp slots at this group size",
     "barriers": "hardware barriers",
 }
 
@@ -27,8 +28,8 @@ _UNITS = {
     "l1_data": ("L1 data", "The busiest part of L1 behind the load/store pipe: data stage, banks, write-back, texture"),
     "shared": ("Shared memory", "The part of L1's data stage that shared memory takes"),
     "l2": ("L2 and crossbar", "The busiest of L2, its sector look-up and the crossbar between L1 and L2"),
-    "vram": ("VRAM", "Video memory: cycles in which it moved data, else its share of peak"),
-    "math": ("Math pipes", "The busiest pipe that computes, else the SM where no part of it that was measured leads"),
+    "vram": ("VRAM", "VRAM: cycles in which it moved data, else its share of peak"),
+    "math": ("Math pipes", "The busiest compute pipe, else the SM where no measured part of it is the highest"),
     "issue": ("Issue slots", "Issue slots used"),
 }
 
@@ -43,7 +44,7 @@ METRICS = (
         "unit.shading",
         "Busy: shaders",
         "",
-        "The highest of what was measured of the shaders' work: SM, issue slots, math pipes, vector ALUs or engines",
+        "The highest measured part of the shader cores: SM, issue slots, math pipes, vector ALUs or engines",
     ),
     _share("unit.matrix", "Busy: matrix unit", "", "The busier of the tensor pipes; share of peak over elapsed cycles"),
     _share(
@@ -67,7 +68,7 @@ METRICS = (
         "unit.top",
         "Busiest unit",
         "",
-        "The busiest of all parts that were measured, and of the shares of peak that sum them up",
+        "The highest % of peak of all measured units and their parts",
     ),
     _share(
         "unit.shared_active",
@@ -75,12 +76,12 @@ METRICS = (
         "",
         "The part of L1's data stage that shared memory takes while an SM has work",
     ),
-    _share("l1tex.shared_share", "Shared-memory share of L1", "", "Turns of L1's data stage that are shared memory's"),
+    _share("l1tex.shared_share", "Shared-memory share of L1", "", "Wavefronts of L1's data stage for shared memory"),
     _number(
         "lsu.turns_per_request",
-        "L1 turns per request",
+        "L1 wavefronts per request",
         "low",
-        "Turns of L1's data stage that one load, store or shuffle of a warp takes: 1 for a dense 4-byte access, 4 for a 16-byte one",
+        "Wavefronts of L1's data stage per load, store or shuffle of a warp: 1 for a dense 4-byte access, 4 for a 16-byte one",
     ),
     _share(
         "global_access.request_share",
@@ -92,7 +93,7 @@ METRICS = (
         "vram.useful_share",
         "VRAM bytes asked for",
         "high",
-        "Bytes that global loads and stores asked for, of the bytes video memory moved",
+        "Bytes requested by global loads and stores, of the bytes VRAM moved",
     ),
     _number(
         "warp.used_threads",
@@ -156,7 +157,7 @@ METRICS = (
         "shared.conflict_ways",
         "Bank-conflict ways",
         "low",
-        "Turns that an access to shared memory takes: 1 without conflicts",
+        "Wavefronts per shared memory access: 1 without conflicts",
     ),
     _share("atomics.wait", "Waiting for atomics", "low", "Share of the warps' time spent waiting for atomics"),
     _share(
@@ -179,7 +180,7 @@ METRICS = (
     ),
     _share(
         "pcie.least_share",
-        "Time on the bus, at least",
+        "PCIe transfer time, minimum",
         "low",
         "Share of the time that the bytes counted on PCI Express take on the widest and fastest link its GPU can have",
     ),
@@ -210,15 +211,15 @@ METRICS = (
         "device.vram_peak",
         "VRAM peak of the device",
         "",
-        "Bytes per second the device's video memory can move, by its data sheet",
+        "Bytes per second the device's VRAM can move, by its data sheet",
         "byte/s",
     ),
-    _number("vram.peak_bandwidth", "VRAM peak bandwidth", "", "Bytes per second video memory can move", "byte/s"),
+    _number("vram.peak_bandwidth", "VRAM peak bandwidth", "", "Bytes per second VRAM can move", "byte/s"),
     _number(
         "roofline.intensity",
         "Arithmetic intensity",
         "",
-        "Floating-point operations per byte moved to or from video memory",
+        "Floating-point operations per byte moved to or from VRAM",
     ),
     _number(
         "roofline.ridge",
@@ -269,7 +270,7 @@ METRICS = (
     ),
     flag(
         "pipe.alu_leads",
-        "Integer pipe leads",
+        "Integer pipe is top",
         "1 when the profiler itself names the integer and logic pipe as the highest",
     ),
     flag(
@@ -277,7 +278,9 @@ METRICS = (
         "Math pipes are low",
         "1 when the profiler says that no FMA, ALU, FP64 or tensor pipe reaches 20 % of its peak",
     ),
-    flag("pipe.xu_leads", "XU pipe leads", "1 when the profiler itself names the special-function pipe as the highest"),
+    flag(
+        "pipe.xu_leads", "XU pipe is top", "1 when the profiler itself names the special-function pipe as the highest"
+    ),
     flag(
         "name.matrix_like",
         "Matrix-like name",
@@ -293,7 +296,7 @@ METRICS = (
         "Frame",
         "1 when the capture holds draws, geometry or full-screen passes: a frame's dispatches are no launches of a compute API",
     ),
-    flag("work.kernels", "Kernels", "1 when the profiler shows kernels of a program, and nothing that is drawn"),
+    flag("work.kernels", "Kernels", "1 when the profiler shows kernels and no draws"),
     flag(
         "name.tensor_like",
         "Tensor kernel by name",
@@ -321,7 +324,7 @@ METRICS = (
     flag(
         "launch.too_short",
         "Too short to tell",
-        "1 when the work is one of many tiny pieces in a row, or half of its time goes to starting and ending it",
+        "1 when the work is one of many tiny ranges in a row, or half of its time is start-up and drain",
     ),
     _share(
         "launch.spread",
@@ -376,6 +379,8 @@ METRICS = (
         "latency.reach",
         "Reach of hiding latency",
         "",
-        "Share of the time that goes if nothing waited any more: issue slots and top unit are the bounds, 90 % of peak is as far as it gets",
+        stated(
+            "Share of the time that goes if nothing waited any more: issue slots and top unit are the bounds, {raised} of peak is as far as it gets"
+        ),
     ),
 )

@@ -3,7 +3,7 @@
 from triage.schema._metric import Metric
 
 METRICS = (
-    # "GPU" and "time" are headers of people's own tables; every profiler has its own name.
+    # "GPU" and "time" are headers of custom tables; every profiler has its own name.
     Metric(
         "gpu.time",
         "ns",

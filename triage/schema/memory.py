@@ -1,4 +1,4 @@
-"""Caches and video memory: hit rates, bytes, bandwidth, where L2 misses go."""
+"""Caches and VRAM: hit rates, bytes, bandwidth, where L2 misses go."""
 
 from triage.schema._metric import Metric
 
@@ -46,7 +46,7 @@ METRICS = (
         "byte",
         "VRAM bytes read",
         "low",
-        "Bytes read from video memory",
+        "Bytes read from VRAM",
         ("dram__bytes_read.sum", "dram__bytes_op_read.sum", "dram__read_bytes"),
         additive=True,
     ),
@@ -55,7 +55,7 @@ METRICS = (
         "byte",
         "VRAM bytes written",
         "low",
-        "Bytes written to video memory",
+        "Bytes written to VRAM",
         ("dram__bytes_write.sum", "dram__bytes_op_write.sum", "dram__write_bytes"),
         additive=True,
     ),
@@ -64,7 +64,7 @@ METRICS = (
         "byte",
         "VRAM bytes",
         "low",
-        "Bytes moved to and from video memory",
+        "Bytes moved to and from VRAM",
         ("dram__bytes.sum", "DRAM bytes"),
         additive=True,
     ),
@@ -73,7 +73,7 @@ METRICS = (
         "byte/s",
         "VRAM bandwidth",
         "",
-        "Bytes moved to and from video memory per second",
+        "Bytes moved to and from VRAM per second",
         ("dram__bytes.sum.per_second", "dram__bytes_per_sec", "DRAM Bandwidth"),
     ),
     Metric(
@@ -118,7 +118,11 @@ METRICS = (
         "L2 active",
         "",
         "Share of the peak at which L2 looks up sectors",
-        ("lts__t_sectors.avg.pct_of_peak_sustained_elapsed", "lts__t_sectors.sum.pct_of_peak_sustained_elapsed"),
+        (
+            "lts__t_sectors.avg.pct_of_peak_sustained_elapsed",
+            "lts__t_sectors.sum.pct_of_peak_sustained_elapsed",
+            "lts__t_sectors_srcunit_tex.avg.pct_of_peak_sustained_elapsed",  # those of the SMs: nearly all
+        ),
     ),
     Metric(
         "l2.sysmem_traffic",
@@ -207,7 +211,7 @@ METRICS = (
         "byte",
         "Peak VRAM bytes per cycle",
         "",
-        "Bytes video memory can move per memory clock cycle",
+        "Bytes VRAM can move per memory clock cycle",
         ("dram__bytes.sum.peak_sustained", "Theoretical DRAM Bytes Accessible"),
     ),
     # compression of data on its way into L2, for memory that was allocated as compressible

@@ -83,6 +83,15 @@ METRICS = (
             "sm__inst_executed_pipe_tma.avg.pct_of_peak_sustained_active",
         ),
     ),
+    Metric(
+        "l1tex.write_bytes",
+        "byte",
+        "Bytes from L1 to L2",
+        "",
+        "Bytes that stores, reductions and atomics of an SM sent on to L2, in whole sectors",
+        ("l1tex__m_l1tex2xbar_write_bytes.sum",),
+        additive=True,
+    ),
     # From the program's own addresses (SASS): what the threads asked for, of the sectors that moved.
     Metric(
         "global_load.bytes_per_sector",
@@ -375,7 +384,7 @@ METRICS = (
     Metric(
         "atomics.shared_conflicts",
         "count",
-        "Turns that shared atomics wait",
+        "Wavefronts that shared atomics wait",
         "low",
         "Extra wavefronts of atomics on shared memory, whose lanes meet in a word or a bank",
         ("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_atom.sum",),

@@ -1,5 +1,6 @@
 """What a render pass does per draw, dispatch, primitive and pixel; computed in triage/derive/graphics_ratios.py."""
 
+from triage.ground.method import stated
 from triage.schema._metric import Metric, flag
 
 METRICS = (
@@ -10,10 +11,16 @@ METRICS = (
         "count",
         "Links of the chain",
         "low",
-        "Ranges below 10 µs that follow each other under one marker, this one among them; computed when a capture is read",
+        stated(
+            "Ranges below {tiny} that follow each other under one marker, this one among them; computed when a capture is read"
+        ),
         bounded=False,
     ),
-    flag("range.in_chain", "In a chain of tiny work", "1 where four or more ranges below 10 µs follow each other"),
+    flag(
+        "range.in_chain",
+        "In a chain of tiny work",
+        stated("1 where {chain} or more ranges below {tiny} follow each other"),
+    ),
     flag(
         "range.draws",
         "Draws",
@@ -22,7 +29,7 @@ METRICS = (
     Metric(
         "range.drain_interval",
         "ns",
-        "Time between drains",
+        "Time between pipeline drains",
         "high",
         "GPU time of the range over the commands that drain the queue",
     ),
@@ -79,7 +86,7 @@ METRICS = (
         "Vertex shader invocations per primitive; about 0.6 with good reuse, 3 without any",
         bounded=False,
     ),
-    # No export seen so far carries the target's size; people's own tables can.
+    # No export seen so far carries the target's size; custom tables can.
     Metric(
         "target.pixels",
         "count",
@@ -93,7 +100,7 @@ METRICS = (
         "byte",
         "Bytes of a target pixel",
         "",
-        "Bytes that one pixel of all render targets together takes; what a pass writes at least",
+        "Bytes per pixel of all render targets together; the least a pass writes",
         ("Target Bytes per Pixel",),
     ),
     Metric(
@@ -128,7 +135,7 @@ METRICS = (
         "ratio",
         "Worst launch stall",
         "low",
-        "The largest share of cycles in which warps of one stage could not start for want of one resource",
+        "The largest share of cycles in which warps of one stage could not start, stalled on one resource",
     ),
     Metric(
         "ray.stalls",

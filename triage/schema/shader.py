@@ -51,7 +51,7 @@ def _launch_stalls() -> tuple[Metric, ...]:
                     f"launch_stall.{stage}_{reason}",
                     f"{stage.upper()} launch stall: {reason.replace('_', ' ')}",
                     "low",
-                    f"Elapsed cycles in which a {_STAGES[stage]} shader warp could not start for want of {what}",
+                    f"Elapsed cycles in which a {_STAGES[stage]} shader warp could not start, stalled on {what}",
                     f"tpc__warp_launch_cycles_stalled_shader_{stage}_reason_{reason}",
                 )
             )
@@ -193,7 +193,7 @@ METRICS = (
         "launch_stall.register_allocation",
         "Launch stall: register allocation",
         "low",
-        "Elapsed cycles in which warps of any stage could not start for want of free registers",
+        "Elapsed cycles in which warps of any stage could not start, stalled on free registers",
     ),
     share(
         "launch_stall.vtg_isbe",
@@ -286,7 +286,7 @@ METRICS = (
         "Share of the peak at which L1 sends requests and stores to L2",
         "l1tex__m_l1tex2xbar_req_cycles_active",
     ),
-    share("vram.active", "VRAM active", "", "Cycles in which video memory moved data", "dram__cycles_active"),
+    share("vram.active", "VRAM active", "", "Cycles in which VRAM moved data", "dram__cycles_active"),
     Metric(
         "l2.frequency",
         "hz",

@@ -241,7 +241,7 @@ METRICS = (
         "ratio",
         "Occupancy at most",
         "",
-        "Waves per SIMD as a share of the wave slots that the GPU with the fewest has: what they fill where nobody knows the GPU",
+        "Waves per SIMD as a share of the wave slots that the GPU with the fewest has: used where the GPU is unknown",
     ),
     Metric(
         "sm.warps_cs",

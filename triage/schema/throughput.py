@@ -4,10 +4,10 @@ from triage.schema._metric import Metric
 
 
 # Names from before 2019 end in __sol_pct; there fbpa is the memory, ltc is L2, ia the primitive distributor.
-def _sol(id: str, short: str, meaning: str, *aliases: str) -> Metric:
-    where = id.split(".")[0]
+def _sol(metric: str, short: str, meaning: str, *aliases: str) -> Metric:
+    where = metric.split(".")[0]
     return Metric(
-        id,
+        metric,
         "ratio",
         f"{short} SOL",
         "",
@@ -62,7 +62,7 @@ METRICS = (
     _sol(
         "vram.throughput",
         "VRAM",
-        "Achieved share of the video memory's peak bandwidth",
+        "Achieved share of VRAM's peak bandwidth",
         "VRAM",
         "DRAM",
         "DRAM SOL%",

@@ -1,4 +1,4 @@
-"""What a timeline says of a whole capture: idle time by what is to blame, copies, launches, several devices.
+"""Facts of a timeline over a whole capture: idle time by reason, copies, launches, several devices.
 
 Shares are of the span of all devices together (first start to last end of each, added up). Computed by
 triage/diagnosis/timeline_facts.py from triage/capture/timeline.
@@ -20,25 +20,23 @@ def _time(name: str, label: str, meaning: str) -> Metric:
 
 
 METRICS = (
-    _idle("total", "Devices idle", "nothing ran"),
+    _idle("total", "Devices idle", "no work on the device"),
     _idle(
         "sync",
-        "Idle for synchronisations",
-        "gaps that began in a wait of the host, without loading and allocating in them",
+        "Idle: host sync",
+        "gaps that began in a host wait, without loading or allocation in them",
     ),
-    _idle("copy", "Idle for copies", "gaps that began in a copy call of the host, and copy calls before copies"),
+    _idle("copy", "Idle: copy calls", "gaps that began in a host copy call, and copy calls before copies"),
+    _idle("allocation", "Idle: allocation", "the host allocated or freed memory, after the first tenth of the span"),
     _idle(
-        "allocation", "Idle for allocations", "the host allocated or freed memory, after the first tenth of the span"
+        "start", "Idle: module loading", "the host loaded or compiled code, or allocated in the first tenth of the span"
     ),
-    _idle("start", "Idle for loading", "the host loaded or compiled code, or allocated in the first tenth of the span"),
-    _idle("launch", "Idle for launches", "the host was in a launch call, or the launch was on its way"),
-    _idle(
-        "host", "Idle for the host", "the launching thread was outside the runtime, or in a call that starts nothing"
-    ),
-    _idle("transition", "Idle between queued kernels", "gaps below 20 µs whose next work had been submitted before"),
-    _idle("queued", "Idle with work queued", "gaps from 20 µs on whose next work had been submitted before"),
-    _idle("profiler", "Idle for the profiler", "the profiler flushed buffers or instrumented code"),
-    _idle("unknown", "Idle, cause unknown", "no call of the host is recorded for what ended the gap"),
+    _idle("launch", "Idle: launch latency", "a launch call was in progress, or the launch had not started yet"),
+    _idle("host", "Idle: host code", "the launching thread was outside the API, or in a call that submits no work"),
+    _idle("transition", "Idle between queued kernels", "gaps below 20 µs with the next work already submitted"),
+    _idle("queued", "Idle: queued work", "gaps from 20 µs on with the next work already submitted"),
+    _idle("profiler", "Idle: profiler overhead", "the profiler flushed buffers or instrumented code"),
+    _idle("unknown", "Idle: unknown", "launch call of the next work not recorded"),
     _time("kernel", "Median kernel", "Median duration of a kernel"),
     _time("kernel_mean", "Mean kernel", "Time of all kernels and graph launches over their number"),
     _time("launch_call", "Median launch call", "Median time of the host calls that started kernels"),
@@ -47,13 +45,13 @@ METRICS = (
     _count("operations", "Operations", "Kernels, copies, sets and graph launches of all devices"),
     _count("kernels", "Kernels", "Kernels and graph launches of all devices"),
     _count("copies", "Copies", "Copies of all devices"),
-    _count("pageable", "Pageable copies", "Copies between the device and memory of the host that is not pinned"),
-    _count("small_copies", "Small copies", "Copies over the bus of less than 64 KiB"),
+    _count("pageable", "Pageable copies", "Copies between the device and pageable host memory"),
+    _count("small_copies", "Small copies", "Host-device copies below 64 KiB"),
     _count("devices", "Devices", "Devices with work"),
     Metric(
         "timeline.syncs_per_kernel",
         "count",
-        "Waits per kernel",
+        "Host syncs per kernel",
         "low",
         "Synchronising calls of the host over kernels and graph launches",
         bounded=False,
@@ -63,28 +61,28 @@ METRICS = (
         "ratio",
         "Share of small copies",
         "low",
-        "Copies over the bus of less than 64 KiB, of all copies",
+        "Host-device copies below 64 KiB, of all copies",
     ),
     Metric(
         "timeline.bus_alone",
         "ratio",
-        "Bus copies alone",
+        "Exposed host-device copies",
         "low",
-        "Share of the devices' span in which data went over the bus and no kernel ran beside it",
+        "Share of the devices' span with host-device copies and no kernel",
     ),
     Metric(
         "timeline.hideable",
         "ratio",
-        "Copies that could hide",
+        "Hideable copies",
         "low",
         "Share of the devices' span that copies and kernels would share if they overlapped perfectly",
     ),
     Metric(
         "timeline.collective_wait",
         "ratio",
-        "Waiting in collectives",
+        "Collective wait",
         "low",
-        "Share of the devices' span in collective kernels beyond the time of the device that came last",
+        "Share of the devices' span in collective kernels beyond the time of the last device",
     ),
     Metric(
         "timeline.collectives",
@@ -99,18 +97,16 @@ METRICS = (
         "ratio",
         "Uneven devices",
         "low",
-        "By how much the least busy device is busy less than the busiest",
+        "Busy time that the least busy device lacks, as a share of the busiest one's",
     ),
     Metric(
         "timeline.uneven",
         "ratio",
-        "Waiting for the busiest device",
+        "Device imbalance",
         "low",
-        "Share of the devices' span by which the busiest device is busy longer than the average one",
+        "Share of the devices' span by which the busiest device is busy longer than the average",
     ),
-    Metric(
-        "timeline.pace", "ratio", "Busiest device's load", "", "Share of its own span in which the busiest device works"
-    ),
+    Metric("timeline.pace", "ratio", "Busiest device's load", "", "Busy share of the busiest device's own span"),
     Metric(
         "timeline.fewest_kernels",
         "ratio",

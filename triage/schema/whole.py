@@ -1,22 +1,23 @@
 """Facts about the whole capture, for rules of scope `frame`."""
 
 from triage.ground.limiters import CLASSES
+from triage.ground.method import stated
 from triage.schema._metric import Metric
 
 METRICS = (
-    # uncovered time lies between markers: nobody named it, so no rule can speak about it
+    # time outside all markers has no name, so no other rule covers it
     Metric("frame.time", "ns", "Frame time", "low", "GPU time of the whole capture"),
     Metric("frame.workloads", "count", "Workloads", "", "Workloads after grouping repeats", bounded=False),
     Metric(
-        "frame.bus_copies", "ratio", "Time of copies over the bus", "low", "Share of the time of all kernels and copies"
+        "frame.bus_copies", "ratio", "Time in host-device copies", "low", "Share of the time of all kernels and copies"
     ),
-    Metric("frame.uncovered", "ratio", "Uncovered time", "low", "Share of the frame that no marker covers"),
+    Metric("frame.uncovered", "ratio", "Uncovered time", "low", "Share of the frame outside all markers"),
     Metric(
         "frame.tiny_count",
         "count",
         "Tiny ranges",
         "low",
-        "Leaf ranges shorter than 10 µs each, repeats counted",
+        stated("Leaf ranges shorter than {tiny} each, repeats counted"),
         bounded=False,
     ),
     Metric(
@@ -24,7 +25,7 @@ METRICS = (
         "ratio",
         "Time in tiny ranges",
         "low",
-        "Share of the frame spent in leaf ranges shorter than 10 µs",
+        stated("Share of the frame spent in leaf ranges shorter than {tiny}"),
     ),
     *(
         Metric(

@@ -1,9 +1,9 @@
-// Illness: bandwidth-bound copy. Sixteen passes over an array that fits no cache, each of which does little per element:
+// Defect: bandwidth-bound copy. Sixteen passes over an array that fits no cache, each of which does little per element:
 //   every pass is a copy through DRAM with a bit of arithmetic on the way.
-// Cure: fuse the passes into one kernel.
+// Fix: fuse the passes into one kernel.
 // Why it works: an element crosses the DRAM interface once each way instead of sixteen times; the arithmetic that is
 //   left then takes longer than the traffic.
-// Counters, ill (one pass): dram__throughput.avg.pct_of_peak_sustained_elapsed around 90,
+// Counters, slow (one pass): dram__throughput.avg.pct_of_peak_sustained_elapsed around 90,
 //   sm__throughput.avg.pct_of_peak_sustained_elapsed low; dram__bytes_read.sum and dram__bytes_write.sum each the size of
 //   the array. Cured: the same bytes once, sm__throughput above dram__throughput.
 #include "common.cuh"
@@ -25,12 +25,12 @@ __device__ inline void pass(const float4* in, float4* out, int n, float a, float
     out[i] = v;
 }
 
-extern "C" __global__ void __launch_bounds__(kBlock) bandwidth_bound_copy_ill(const float4* in, float4* out, int n,
+extern "C" __global__ void __launch_bounds__(kBlock) bandwidth_bound_copy_slow(const float4* in, float4* out, int n,
                                                                               float a, float b) {
     pass<kStepsPerPass>(in, out, n, a, b);
 }
 
-extern "C" __global__ void __launch_bounds__(kBlock) bandwidth_bound_copy_cured(const float4* in, float4* out, int n,
+extern "C" __global__ void __launch_bounds__(kBlock) bandwidth_bound_copy_fixed(const float4* in, float4* out, int n,
                                                                                 float a, float b) {
     pass<kStepsPerPass * kPasses>(in, out, n, a, b);
 }
@@ -51,9 +51,9 @@ int main(int argc, char** argv) {
         return bench.worst_error(out, size_t(n) * 4, [&](size_t i) { return map(value(unsigned(i))); });
     };
     auto passes = [&] {
-        for (int p = 0; p < kPasses; ++p) bandwidth_bound_copy_ill<<<blocks, kBlock>>>(p ? to : from, to, n, a, b);
+        for (int p = 0; p < kPasses; ++p) bandwidth_bound_copy_slow<<<blocks, kBlock>>>(p ? to : from, to, n, a, b);
     };
-    bench.run("ill", kPasses, reset, passes, check);
-    bench.run("cured", 1, reset, [&] { bandwidth_bound_copy_cured<<<blocks, kBlock>>>(from, to, n, a, b); }, check);
+    bench.run("slow", kPasses, reset, passes, check);
+    bench.run("fixed", 1, reset, [&] { bandwidth_bound_copy_fixed<<<blocks, kBlock>>>(from, to, n, a, b); }, check);
     return bench.done();
 }

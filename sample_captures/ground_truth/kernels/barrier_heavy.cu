@@ -1,15 +1,15 @@
-// Illness: barrier-heavy blocks. Blocks of 1024 threads relax 1024 values towards their mean; every round is a tree sum
+// Defect: barrier-heavy blocks. Blocks of 1024 threads relax 1024 values towards their mean; every round is a tree sum
 //   with twelve __syncthreads, at which 32 warps wait for the slowest.
-// Cure: one warp per tile, 32 values per lane in registers, the sum by warp shuffles: no barrier at all.
+// Fix: one warp per tile, 32 values per lane in registers, the sum by warp shuffles: no barrier at all.
 // Why it works: warps no longer wait for each other, and the sum of 32 values per lane needs no communication.
-// Counters, ill: smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio on top (cured: 0),
+// Counters, slow: smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio on top (fixed: 0),
 //   launch__block_size = 1,024, smsp__issue_active.avg.pct_of_peak_sustained_active low.
 #include "common.cuh"
 
 constexpr int kTile = 1024, kLaneValues = kTile / 32, kWarps = 8;
 constexpr float kKeep = 0.96875f, kPull = 0.03125f;
 
-extern "C" __global__ void __launch_bounds__(kTile) barrier_heavy_ill(const float* in, float* out, int rounds) {
+extern "C" __global__ void __launch_bounds__(kTile) barrier_heavy_slow(const float* in, float* out, int rounds) {
     __shared__ float partial[kTile];
     int i = blockIdx.x * kTile + threadIdx.x;
     float x = in[i];
@@ -26,7 +26,7 @@ extern "C" __global__ void __launch_bounds__(kTile) barrier_heavy_ill(const floa
     out[i] = x;
 }
 
-extern "C" __global__ void __launch_bounds__(32 * kWarps) barrier_heavy_cured(const float* in, float* out, int rounds) {
+extern "C" __global__ void __launch_bounds__(32 * kWarps) barrier_heavy_fixed(const float* in, float* out, int rounds) {
     int tile = blockIdx.x * kWarps + threadIdx.x / 32, first = tile * kTile + threadIdx.x % 32;
     float x[kLaneValues];
 #pragma unroll
@@ -63,7 +63,7 @@ int main(int argc, char** argv) {
             return mean + (value(unsigned(i)) - mean) * kept;
         });
     };
-    bench.run("ill", 1, reset, [&] { barrier_heavy_ill<<<tiles, kTile>>>(in, out, rounds); }, check);
-    bench.run("cured", 1, reset, [&] { barrier_heavy_cured<<<tiles / kWarps, 32 * kWarps>>>(in, out, rounds); }, check);
+    bench.run("slow", 1, reset, [&] { barrier_heavy_slow<<<tiles, kTile>>>(in, out, rounds); }, check);
+    bench.run("fixed", 1, reset, [&] { barrier_heavy_fixed<<<tiles / kWarps, 32 * kWarps>>>(in, out, rounds); }, check);
     return bench.done();
 }

@@ -1,6 +1,6 @@
 // What every ground-truth pair shares: arguments, reproducible inputs, result check, timing, one JSON line per run.
 //
-//   PROGRAM [--which ill|cured|both] [--check] [--time N]
+//   PROGRAM [--which slow|fixed|both] [--check] [--time N]
 //
 // Without --time each selected side is launched exactly once: that is the run a profiler attaches to.
 // Exit status: 0 fine, 1 a result is out of tolerance, 2 CUDA or usage error, 3 no CUDA device.
@@ -53,7 +53,7 @@ __global__ void fill_nodes(unsigned* next) {
         next[i] = next_node(i / kNodeWords);
 }
 
-// The k-fold affine map x -> a*x + b written as one: used as reference and, in one pair, as the cure.
+// The k-fold affine map x -> a*x + b written as one: used as reference and, in one pair, as the fix.
 struct Affine {
     double scale = 1, offset = 0;
     Affine(double a, double b, int times) {
@@ -72,14 +72,14 @@ class Bench {
     cudaDeviceProp device{};
     int sms = 0;
 
-    Bench(const char* illness, double tolerance, int argc, char** argv) : illness_(illness), tolerance_(tolerance) {
+    Bench(const char* defect, double tolerance, int argc, char** argv) : defect_(defect), tolerance_(tolerance) {
         for (int i = 1; i < argc; ++i) {
             if (!std::strcmp(argv[i], "--check")) check_ = true;
             else if (!std::strcmp(argv[i], "--time") && i + 1 < argc) reps_ = std::atoi(argv[++i]);
             else if (!std::strcmp(argv[i], "--which") && i + 1 < argc) which_ = argv[++i];
             else usage(argv[0]);
         }
-        if (reps_ < 0 || (std::strcmp(which_, "ill") && std::strcmp(which_, "cured") && std::strcmp(which_, "both")))
+        if (reps_ < 0 || (std::strcmp(which_, "slow") && std::strcmp(which_, "fixed") && std::strcmp(which_, "both")))
             usage(argv[0]);
         CUDA(cudaGetDeviceProperties(&device, 0));
         sms = device.multiProcessorCount;
@@ -131,7 +131,7 @@ class Bench {
         return worst;
     }
 
-    // prepare() resets the output and is never timed; launch() is the patient: `launches` launches of its kernel.
+    // prepare() resets the output and is never timed; launch() is the kernel under test: `launches` launches of its kernel.
     template <class Prepare, class Launch, class Check>
     void run(const char* side, int launches, Prepare prepare, Launch launch, Check check) {
         if (std::strcmp(which_, "both") && std::strcmp(which_, side)) return;
@@ -139,9 +139,9 @@ class Bench {
         launch();
         CUDA(cudaGetLastError());
         CUDA(cudaDeviceSynchronize());
-        std::printf("{\"illness\": \"%s\", \"kernel\": \"%s_%s\", \"which\": \"%s\", \"launches\": %d, \"sms\": %d, "
+        std::printf("{\"defect\": \"%s\", \"kernel\": \"%s_%s\", \"which\": \"%s\", \"launches\": %d, \"sms\": %d, "
                     "\"device\": \"%s\", \"cc\": \"%d.%d\"",
-                    illness_, illness_, side, side, launches, sms, device.name, device.major, device.minor);
+                    defect_, defect_, side, side, launches, sms, device.name, device.major, device.minor);
         if (check_) {
             double error = check();
             bool ok = error <= tolerance_;
@@ -186,11 +186,11 @@ class Bench {
     }
 
     [[noreturn]] static void usage(const char* program) {
-        std::fprintf(stderr, "usage: %s [--which ill|cured|both] [--check] [--time N]\n", program);
+        std::fprintf(stderr, "usage: %s [--which slow|fixed|both] [--check] [--time N]\n", program);
         std::exit(2);
     }
 
-    const char* illness_;
+    const char* defect_;
     double tolerance_;
     const char* which_ = "both";
     bool check_ = false, failed_ = false;

@@ -1,16 +1,16 @@
-// Illness: dependent-load latency. Each warp follows a linked list: the address of a load is the result of the one
+// Defect: dependent-load latency. Each warp follows a linked list: the address of a load is the result of the one
 //   before, so a warp has one load in flight and waits for all of its latency.
-// Cure: compute the positions instead of reading them (here the list follows a known recurrence; in a program: an array
+// Fix: compute the positions instead of reading them (here the list follows a known recurrence; in a program: an array
 //   of indices or payloads in visiting order), so that eight loads are in flight at a time.
 // Why it works: the same bytes are read in the same order, but latencies overlap instead of adding up.
-// Counters, ill: smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio far above all other stall
+// Counters, slow: smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio far above all other stall
 //   reasons, smsp__issue_active.avg.pct_of_peak_sustained_active low, dram__throughput and lts__throughput
 //   .avg.pct_of_peak_sustained_elapsed low, occupancy full.
 #include "common.cuh"
 
 constexpr int kBlock = 256;
 
-extern "C" __global__ void __launch_bounds__(kBlock) dependent_loads_ill(const unsigned* next, unsigned* out, int steps) {
+extern "C" __global__ void __launch_bounds__(kBlock) dependent_loads_slow(const unsigned* next, unsigned* out, int steps) {
     int thread = blockIdx.x * kBlock + threadIdx.x;
     unsigned node = hash(thread / 32) % kNodes, sum = 0;
 #pragma unroll 8
@@ -21,7 +21,7 @@ extern "C" __global__ void __launch_bounds__(kBlock) dependent_loads_ill(const u
     out[thread] = sum;
 }
 
-extern "C" __global__ void __launch_bounds__(kBlock) dependent_loads_cured(const unsigned* next, unsigned* out,
+extern "C" __global__ void __launch_bounds__(kBlock) dependent_loads_fixed(const unsigned* next, unsigned* out,
                                                                            int steps) {
     int thread = blockIdx.x * kBlock + threadIdx.x;
     unsigned node = hash(thread / 32) % kNodes, sum = 0;
@@ -46,7 +46,7 @@ int main(int argc, char** argv) {
             return double(sum);
         });
     };
-    bench.run("ill", 1, reset, [&] { dependent_loads_ill<<<blocks, kBlock>>>(next, out, steps); }, check);
-    bench.run("cured", 1, reset, [&] { dependent_loads_cured<<<blocks, kBlock>>>(next, out, steps); }, check);
+    bench.run("slow", 1, reset, [&] { dependent_loads_slow<<<blocks, kBlock>>>(next, out, steps); }, check);
+    bench.run("fixed", 1, reset, [&] { dependent_loads_fixed<<<blocks, kBlock>>>(next, out, steps); }, check);
     return bench.done();
 }

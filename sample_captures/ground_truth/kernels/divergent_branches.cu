@@ -1,8 +1,8 @@
-// Illness: divergent branches. Items of eight kinds lie interleaved, so every warp walks through all eight branches with
+// Defect: divergent branches. Items of eight kinds lie interleaved, so every warp walks through all eight branches with
 //   four threads active in each.
-// Cure: regroup inside the block: through shared memory, each warp receives the items of one kind.
+// Fix: regroup inside the block: through shared memory, each warp receives the items of one kind.
 // Why it works: a warp executes one branch with 32 threads instead of eight branches with four.
-// Counters, ill: smsp__thread_inst_executed_per_inst_executed.ratio about 4 (cured: near 32),
+// Counters, slow: smsp__thread_inst_executed_per_inst_executed.ratio about 4 (fixed: near 32),
 //   smsp__sass_average_branch_targets_threads_uniform.pct low; sm__throughput is high but most lanes are masked.
 #include "common.cuh"
 
@@ -43,12 +43,12 @@ __device__ inline float dispatch(int kind, float x) {
     }
 }
 
-extern "C" __global__ void __launch_bounds__(kBlock) divergent_branches_ill(const float* in, float* out) {
+extern "C" __global__ void __launch_bounds__(kBlock) divergent_branches_slow(const float* in, float* out) {
     int i = blockIdx.x * kBlock + threadIdx.x;
     out[i] = dispatch(i % kKinds, in[i]);
 }
 
-extern "C" __global__ void __launch_bounds__(kBlock) divergent_branches_cured(const float* in, float* out) {
+extern "C" __global__ void __launch_bounds__(kBlock) divergent_branches_fixed(const float* in, float* out) {
     __shared__ float items[kBlock];
     int i = blockIdx.x * kBlock + threadIdx.x;
     items[threadIdx.x] = in[i];
@@ -72,7 +72,7 @@ int main(int argc, char** argv) {
             return x;
         });
     };
-    bench.run("ill", 1, reset, [&] { divergent_branches_ill<<<blocks, kBlock>>>(in, out); }, check);
-    bench.run("cured", 1, reset, [&] { divergent_branches_cured<<<blocks, kBlock>>>(in, out); }, check);
+    bench.run("slow", 1, reset, [&] { divergent_branches_slow<<<blocks, kBlock>>>(in, out); }, check);
+    bench.run("fixed", 1, reset, [&] { divergent_branches_fixed<<<blocks, kBlock>>>(in, out); }, check);
     return bench.done();
 }

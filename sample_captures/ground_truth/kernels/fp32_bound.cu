@@ -1,8 +1,8 @@
-// Illness: FP32-bound. An affine map is applied 1024 times to every element, one fused multiply-add each: the FMA pipe
+// Defect: FP32-bound. An affine map is applied 1024 times to every element, one fused multiply-add each: the FMA pipe
 //   is busy and everything else waits for it.
-// Cure: strength reduction; 1024 applications of a*x + b are one application of A*x + B, computed once on the CPU.
+// Fix: strength reduction; 1024 applications of a*x + b are one application of A*x + B, computed once on the CPU.
 // Why it works: one FMA per element instead of 1024; the kernel is then limited by memory traffic.
-// Counters, ill: sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active (or
+// Counters, slow: sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active (or
 //   sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active) above 90,
 //   smsp__sass_thread_inst_executed_op_ffma_pred_on.sum = 1024 per element and no FADD or FMUL, so nothing is left to
 //   fuse; dram__throughput.avg.pct_of_peak_sustained_elapsed low. Cured: DRAM on top.
@@ -25,12 +25,12 @@ __device__ inline void map_all(const float4* in, float4* out, int n, float a, fl
     out[i] = v;
 }
 
-extern "C" __global__ void __launch_bounds__(kBlock) fp32_bound_ill(const float4* in, float4* out, int n, float a,
+extern "C" __global__ void __launch_bounds__(kBlock) fp32_bound_slow(const float4* in, float4* out, int n, float a,
                                                                     float b) {
     map_all<kSteps>(in, out, n, a, b);
 }
 
-extern "C" __global__ void __launch_bounds__(kBlock) fp32_bound_cured(const float4* in, float4* out, int n, float scale,
+extern "C" __global__ void __launch_bounds__(kBlock) fp32_bound_fixed(const float4* in, float4* out, int n, float scale,
                                                                       float offset) {
     map_all<1>(in, out, n, scale, offset);
 }
@@ -47,8 +47,8 @@ int main(int argc, char** argv) {
         return bench.worst_error(reinterpret_cast<float*>(out), size_t(n) * 4,
                                  [&](size_t i) { return map(value(unsigned(i))); });
     };
-    bench.run("ill", 1, reset, [&] { fp32_bound_ill<<<blocks, kBlock>>>(in, out, n, a, b); }, check);
-    bench.run("cured", 1, reset,
-              [&] { fp32_bound_cured<<<blocks, kBlock>>>(in, out, n, float(map.scale), float(map.offset)); }, check);
+    bench.run("slow", 1, reset, [&] { fp32_bound_slow<<<blocks, kBlock>>>(in, out, n, a, b); }, check);
+    bench.run("fixed", 1, reset,
+              [&] { fp32_bound_fixed<<<blocks, kBlock>>>(in, out, n, float(map.scale), float(map.offset)); }, check);
     return bench.done();
 }

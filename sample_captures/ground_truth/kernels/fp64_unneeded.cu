@@ -1,15 +1,15 @@
-// Illness: FP64 where FP32 would do. Input and output are float, but constants written without an f make everything in
+// Defect: FP64 where FP32 would do. Input and output are float, but constants written without an f make everything in
 //   between double.
-// Cure: float constants and a float accumulator.
-// Why it works: the FP64 pipe has 1/64 (most boards) to 1/2 (data-centre boards) of the FP32 rate. On the latter the cure
+// Fix: float constants and a float accumulator.
+// Why it works: the FP64 pipe has 1/64 (most boards) to 1/2 (data-centre boards) of the FP32 rate. On the latter the fix
 //   is worth about 2x and no more.
-// Counters, ill: sm__pipe_fp64_cycles_active.avg.pct_of_peak_sustained_active (or sm__inst_executed_pipe_fp64...) on top,
-//   smsp__sass_thread_inst_executed_op_dfma_pred_on.sum = 256 per element; cured: zero.
+// Counters, slow: sm__pipe_fp64_cycles_active.avg.pct_of_peak_sustained_active (or sm__inst_executed_pipe_fp64...) on top,
+//   smsp__sass_thread_inst_executed_op_dfma_pred_on.sum = 256 per element; fixed: zero.
 #include "common.cuh"
 
 constexpr int kSteps = 256, kBlock = 256;
 
-extern "C" __global__ void __launch_bounds__(kBlock) fp64_unneeded_ill(const float* in, float* out, int n) {
+extern "C" __global__ void __launch_bounds__(kBlock) fp64_unneeded_slow(const float* in, float* out, int n) {
     int i = blockIdx.x * kBlock + threadIdx.x;
     if (i >= n) return;
     double x = in[i];
@@ -18,7 +18,7 @@ extern "C" __global__ void __launch_bounds__(kBlock) fp64_unneeded_ill(const flo
     out[i] = float(x);
 }
 
-extern "C" __global__ void __launch_bounds__(kBlock) fp64_unneeded_cured(const float* in, float* out, int n) {
+extern "C" __global__ void __launch_bounds__(kBlock) fp64_unneeded_fixed(const float* in, float* out, int n) {
     int i = blockIdx.x * kBlock + threadIdx.x;
     if (i >= n) return;
     float x = in[i];
@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
     float* out = bench.array<float>(n);
     auto reset = [&] { bench.poison(out, n); };
     auto check = [&] { return bench.worst_error(out, n, [&](size_t i) { return map(value(unsigned(i))); }); };
-    bench.run("ill", 1, reset, [&] { fp64_unneeded_ill<<<blocks, kBlock>>>(in, out, n); }, check);
-    bench.run("cured", 1, reset, [&] { fp64_unneeded_cured<<<blocks, kBlock>>>(in, out, n); }, check);
+    bench.run("slow", 1, reset, [&] { fp64_unneeded_slow<<<blocks, kBlock>>>(in, out, n); }, check);
+    bench.run("fixed", 1, reset, [&] { fp64_unneeded_fixed<<<blocks, kBlock>>>(in, out, n); }, check);
     return bench.done();
 }

@@ -1,20 +1,20 @@
-// Illness: launch-bound sequence. 256 launches of a kernel that runs for a few microseconds: the time goes into starting
+// Defect: launch-bound sequence. 256 launches of a kernel that runs for a few microseconds: the time goes into starting
 //   and draining grids, not into work.
-// Cure: fuse the sequence; the steps are element-wise, so one kernel can take all of them. (Where steps depend on their
+// Fix: fuse the sequence; the steps are element-wise, so one kernel can take all of them. (Where steps depend on their
 //   neighbours, a CUDA graph removes part of the same cost.)
 // Why it works: one launch and one pass over memory instead of 256.
-// Counters, ill: gpu__time_duration.sum of a few microseconds, hundreds of launches of one kernel,
-//   gpc__cycles_elapsed.max small and every throughput low; cured: one launch.
+// Counters, slow: gpu__time_duration.sum of a few microseconds, hundreds of launches of one kernel,
+//   gpc__cycles_elapsed.max small and every throughput low; fixed: one launch.
 #include "common.cuh"
 
 constexpr int kSteps = 256, kBlock = 256;
 
-extern "C" __global__ void __launch_bounds__(kBlock) launch_bound_sequence_ill(float* data, float a, float b) {
+extern "C" __global__ void __launch_bounds__(kBlock) launch_bound_sequence_slow(float* data, float a, float b) {
     int i = blockIdx.x * kBlock + threadIdx.x;
     data[i] = fmaf(data[i], a, b);
 }
 
-extern "C" __global__ void __launch_bounds__(kBlock) launch_bound_sequence_cured(float* data, int steps, float a, float b) {
+extern "C" __global__ void __launch_bounds__(kBlock) launch_bound_sequence_fixed(float* data, int steps, float a, float b) {
     int i = blockIdx.x * kBlock + threadIdx.x;
     float x = data[i];
     for (int step = 0; step < steps; ++step) x = fmaf(x, a, b);
@@ -30,9 +30,9 @@ int main(int argc, char** argv) {
     auto reset = [&] { fill_values<<<bench.sms * 8, 256>>>(data, n, 1); };
     auto check = [&] { return bench.worst_error(data, n, [&](size_t i) { return map(value(unsigned(i))); }); };
     auto sequence = [&] {
-        for (int step = 0; step < kSteps; ++step) launch_bound_sequence_ill<<<blocks, kBlock>>>(data, a, b);
+        for (int step = 0; step < kSteps; ++step) launch_bound_sequence_slow<<<blocks, kBlock>>>(data, a, b);
     };
-    bench.run("ill", kSteps, reset, sequence, check);
-    bench.run("cured", 1, reset, [&] { launch_bound_sequence_cured<<<blocks, kBlock>>>(data, kSteps, a, b); }, check);
+    bench.run("slow", kSteps, reset, sequence, check);
+    bench.run("fixed", 1, reset, [&] { launch_bound_sequence_fixed<<<blocks, kBlock>>>(data, kSteps, a, b); }, check);
     return bench.done();
 }

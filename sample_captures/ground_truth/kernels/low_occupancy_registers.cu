@@ -1,16 +1,16 @@
-// Illness: low occupancy by registers. Every thread keeps a private copy of 128 weights in registers while it walks a
+// Defect: low occupancy by registers. Every thread keeps a private copy of 128 weights in registers while it walks a
 //   linked list: too few warps fit on an SM to hide the latency of the walk.
-// Cure: the block shares one copy of the weights in shared memory.
+// Fix: the block shares one copy of the weights in shared memory.
 // Why it works: a few dozen registers per thread instead of well over 128, so several times as many warps are resident
 //   and take turns waiting; the extra shared-memory read is cheap beside the L2 latency.
-// Counters, ill: launch__registers_per_thread > 128, launch__occupancy_limit_registers the smallest of the
+// Counters, slow: launch__registers_per_thread > 128, launch__occupancy_limit_registers the smallest of the
 //   launch__occupancy_limit_* family, sm__maximum_warps_per_active_cycle_pct around 20,
-//   sm__warps_active.avg.pct_of_peak_sustained_active likewise; cured: full theoretical occupancy.
+//   sm__warps_active.avg.pct_of_peak_sustained_active likewise; fixed: full theoretical occupancy.
 #include "common.cuh"
 
 constexpr int kWeights = 128;
 
-extern "C" __global__ void low_occupancy_registers_ill(const unsigned* next, const float* weights, float* out,
+extern "C" __global__ void low_occupancy_registers_slow(const unsigned* next, const float* weights, float* out,
                                                        int rounds) {
     int thread = blockIdx.x * blockDim.x + threadIdx.x;
     unsigned node = hash(thread / 32) % kNodes;
@@ -28,7 +28,7 @@ extern "C" __global__ void low_occupancy_registers_ill(const unsigned* next, con
     out[thread] = sum;
 }
 
-extern "C" __global__ void low_occupancy_registers_cured(const unsigned* next, const float* weights, float* out,
+extern "C" __global__ void low_occupancy_registers_fixed(const unsigned* next, const float* weights, float* out,
                                                          int rounds) {
     __shared__ float weight[kWeights];
     for (int j = threadIdx.x; j < kWeights; j += blockDim.x) weight[j] = weights[j];
@@ -65,8 +65,8 @@ int main(int argc, char** argv) {
             return sum;
         });
     };
-    bench.run("ill", 1, reset, [&] { low_occupancy_registers_ill<<<blocks, block>>>(next, weights, out, rounds); }, check);
-    bench.run("cured", 1, reset, [&] { low_occupancy_registers_cured<<<blocks, block>>>(next, weights, out, rounds); },
+    bench.run("slow", 1, reset, [&] { low_occupancy_registers_slow<<<blocks, block>>>(next, weights, out, rounds); }, check);
+    bench.run("fixed", 1, reset, [&] { low_occupancy_registers_fixed<<<blocks, block>>>(next, weights, out, rounds); },
               check);
     return bench.done();
 }

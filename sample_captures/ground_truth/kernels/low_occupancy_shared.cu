@@ -1,10 +1,10 @@
-// Illness: low occupancy by shared memory. Each thread stores its whole history of 96 values in shared memory, 48 KiB
+// Defect: low occupancy by shared memory. Each thread stores its whole history of 96 values in shared memory, 48 KiB
 //   per block, although only the last few are ever read.
-// Cure: a ring of the last 8 values, 4 KiB per block.
+// Fix: a ring of the last 8 values, 4 KiB per block.
 // Why it works: shared memory no longer limits the resident blocks; several times as many warps hide the latency of the
 //   list walk, which is the same in both kernels.
-// Counters, ill: launch__shared_mem_per_block_static = 49,152 B, launch__occupancy_limit_shared_mem the smallest of the
-//   launch__occupancy_limit_* family, sm__maximum_warps_per_active_cycle_pct 25 or less; cured: not limited by it.
+// Counters, slow: launch__shared_mem_per_block_static = 49,152 B, launch__occupancy_limit_shared_mem the smallest of the
+//   launch__occupancy_limit_* family, sm__maximum_warps_per_active_cycle_pct 25 or less; fixed: not limited by it.
 #include "common.cuh"
 
 constexpr int kBlock = 128, kSteps = 96, kRing = 8;
@@ -27,12 +27,12 @@ __device__ inline float walk(const unsigned* next, int rounds, int window) {
     return sum;
 }
 
-extern "C" __global__ void __launch_bounds__(kBlock) low_occupancy_shared_ill(const unsigned* next, float* out,
+extern "C" __global__ void __launch_bounds__(kBlock) low_occupancy_shared_slow(const unsigned* next, float* out,
                                                                               int rounds, int window) {
     out[blockIdx.x * kBlock + threadIdx.x] = walk<kSteps>(next, rounds, window);
 }
 
-extern "C" __global__ void __launch_bounds__(kBlock) low_occupancy_shared_cured(const unsigned* next, float* out,
+extern "C" __global__ void __launch_bounds__(kBlock) low_occupancy_shared_fixed(const unsigned* next, float* out,
                                                                                 int rounds, int window) {
     out[blockIdx.x * kBlock + threadIdx.x] = walk<kRing>(next, rounds, window);
 }
@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
             return sum;
         });
     };
-    bench.run("ill", 1, reset, [&] { low_occupancy_shared_ill<<<blocks, kBlock>>>(next, out, rounds, window); }, check);
-    bench.run("cured", 1, reset, [&] { low_occupancy_shared_cured<<<blocks, kBlock>>>(next, out, rounds, window); }, check);
+    bench.run("slow", 1, reset, [&] { low_occupancy_shared_slow<<<blocks, kBlock>>>(next, out, rounds, window); }, check);
+    bench.run("fixed", 1, reset, [&] { low_occupancy_shared_fixed<<<blocks, kBlock>>>(next, out, rounds, window); }, check);
     return bench.done();
 }

@@ -1,10 +1,10 @@
-// Illness: non-fused arithmetic. Every a*x + b is a rounded multiply followed by a rounded add (as -fmad=false or the
+// Defect: non-fused arithmetic. Every a*x + b is a rounded multiply followed by a rounded add (as -fmad=false or the
 //   __fmul_rn/__fadd_rn intrinsics force it).
-// Cure: fused multiply-add.
+// Fix: fused multiply-add.
 // Why it works: one instruction on the busy pipe instead of two. The result differs in the last bit, and is the more
 //   accurate one.
-// Counters, ill: smsp__sass_thread_inst_executed_op_fmul_pred_on.sum and ..._fadd_pred_on.sum = 512 each per element,
-//   ..._ffma_pred_on.sum = 0, sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active high; cured: only FFMA.
+// Counters, slow: smsp__sass_thread_inst_executed_op_fmul_pred_on.sum and ..._fadd_pred_on.sum = 512 each per element,
+//   ..._ffma_pred_on.sum = 0, sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active high; fixed: only FFMA.
 #include "common.cuh"
 
 constexpr int kSteps = 512, kBlock = 256;
@@ -29,12 +29,12 @@ __device__ inline void smooth(const float4* in, float4* out, int n, float a, flo
     out[i] = v;
 }
 
-extern "C" __global__ void __launch_bounds__(kBlock) non_fused_arithmetic_ill(const float4* in, float4* out, int n,
+extern "C" __global__ void __launch_bounds__(kBlock) non_fused_arithmetic_slow(const float4* in, float4* out, int n,
                                                                               float a, float b) {
     smooth<false>(in, out, n, a, b);
 }
 
-extern "C" __global__ void __launch_bounds__(kBlock) non_fused_arithmetic_cured(const float4* in, float4* out, int n,
+extern "C" __global__ void __launch_bounds__(kBlock) non_fused_arithmetic_fixed(const float4* in, float4* out, int n,
                                                                                 float a, float b) {
     smooth<true>(in, out, n, a, b);
 }
@@ -51,7 +51,7 @@ int main(int argc, char** argv) {
         return bench.worst_error(reinterpret_cast<float*>(out), size_t(n) * 4,
                                  [&](size_t i) { return map(value(unsigned(i))); });
     };
-    bench.run("ill", 1, reset, [&] { non_fused_arithmetic_ill<<<blocks, kBlock>>>(in, out, n, a, b); }, check);
-    bench.run("cured", 1, reset, [&] { non_fused_arithmetic_cured<<<blocks, kBlock>>>(in, out, n, a, b); }, check);
+    bench.run("slow", 1, reset, [&] { non_fused_arithmetic_slow<<<blocks, kBlock>>>(in, out, n, a, b); }, check);
+    bench.run("fixed", 1, reset, [&] { non_fused_arithmetic_fixed<<<blocks, kBlock>>>(in, out, n, a, b); }, check);
     return bench.done();
 }

@@ -1,11 +1,11 @@
-// Illness: register spills. A thread keeps 64 running values, but the kernel is held to 32 registers "for occupancy":
+// Defect: register spills. A thread keeps 64 running values, but the kernel is held to 32 registers "for occupancy":
 //   the rest lives in local memory and is loaded and stored on every step.
-// Cure: let the compiler have the registers it needs.
+// Fix: let the compiler have the registers it needs.
 // Why it works: the inner loop becomes arithmetic only. Occupancy falls and does not matter: 64 independent chains per
 //   thread hide the latency of the FMA pipe without help from other warps.
-// Counters, ill: smsp__inst_executed_op_local_ld.sum and ..._local_st.sum high,
+// Counters, slow: smsp__inst_executed_op_local_ld.sum and ..._local_st.sum high,
 //   l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum high, smsp__average_warps_issue_stalled_lg_throttle_per_issue_active
-//   .ratio or ..._long_scoreboard_... on top; cured: no local memory at all.
+//   .ratio or ..._long_scoreboard_... on top; fixed: no local memory at all.
 #include "common.cuh"
 
 constexpr int kValues = 64, kBlock = 256;
@@ -26,11 +26,11 @@ __device__ inline void run(float* out, int steps, float a) {
     out[thread] = sum;
 }
 
-extern "C" __global__ void __maxnreg__(32) register_spills_ill(float* out, int steps, float a) {
+extern "C" __global__ void __maxnreg__(32) register_spills_slow(float* out, int steps, float a) {
     run(out, steps, a);
 }
 
-extern "C" __global__ void __launch_bounds__(kBlock) register_spills_cured(float* out, int steps, float a) {
+extern "C" __global__ void __launch_bounds__(kBlock) register_spills_fixed(float* out, int steps, float a) {
     run(out, steps, a);
 }
 
@@ -49,7 +49,7 @@ int main(int argc, char** argv) {
             return sum;
         });
     };
-    bench.run("ill", 1, reset, [&] { register_spills_ill<<<blocks, kBlock>>>(out, steps, a); }, check);
-    bench.run("cured", 1, reset, [&] { register_spills_cured<<<blocks, kBlock>>>(out, steps, a); }, check);
+    bench.run("slow", 1, reset, [&] { register_spills_slow<<<blocks, kBlock>>>(out, steps, a); }, check);
+    bench.run("fixed", 1, reset, [&] { register_spills_fixed<<<blocks, kBlock>>>(out, steps, a); }, check);
     return bench.done();
 }

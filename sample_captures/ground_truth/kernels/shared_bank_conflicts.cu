@@ -1,10 +1,10 @@
-// Illness: shared-memory bank conflicts. A warp reads down a column of a tile whose rows are 32 words long, so all 32
+// Defect: shared-memory bank conflicts. A warp reads down a column of a tile whose rows are 32 words long, so all 32
 //   lanes ask the same bank and the read is served in 32 turns.
-// Cure: pad each row by one word; the lanes of a column then fall into 32 different banks.
+// Fix: pad each row by one word; the lanes of a column then fall into 32 different banks.
 // Why it works: one wavefront per read instead of 32, with the same instructions in both kernels.
-// Counters, ill: l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum close to
+// Counters, slow: l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum close to
 //   l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum (31 of 32), smsp__average_warps_issue_stalled_short_scoreboard
-//   _per_issue_active.ratio or ..._mio_throttle_... on top; cured: no conflicts.
+//   _per_issue_active.ratio or ..._mio_throttle_... on top; fixed: no conflicts.
 #include "common.cuh"
 
 constexpr int kSide = 32, kWarps = 8;
@@ -26,11 +26,11 @@ __device__ inline float walk(const float* in, int reads, int step) {
     return sum;
 }
 
-extern "C" __global__ void shared_bank_conflicts_ill(const float* in, float* out, int reads, int step) {
+extern "C" __global__ void shared_bank_conflicts_slow(const float* in, float* out, int reads, int step) {
     out[blockIdx.x * blockDim.x + threadIdx.x] = walk<kSide>(in, reads, step);
 }
 
-extern "C" __global__ void shared_bank_conflicts_cured(const float* in, float* out, int reads, int step) {
+extern "C" __global__ void shared_bank_conflicts_fixed(const float* in, float* out, int reads, int step) {
     out[blockIdx.x * blockDim.x + threadIdx.x] = walk<kSide + 1>(in, reads, step);
 }
 
@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
             return sum;
         });
     };
-    bench.run("ill", 1, reset, [&] { shared_bank_conflicts_ill<<<blocks, block>>>(in, out, reads, step); }, check);
-    bench.run("cured", 1, reset, [&] { shared_bank_conflicts_cured<<<blocks, block>>>(in, out, reads, step); }, check);
+    bench.run("slow", 1, reset, [&] { shared_bank_conflicts_slow<<<blocks, block>>>(in, out, reads, step); }, check);
+    bench.run("fixed", 1, reset, [&] { shared_bank_conflicts_fixed<<<blocks, block>>>(in, out, reads, step); }, check);
     return bench.done();
 }

@@ -1,16 +1,16 @@
-// Illness: special-function-bound. The sum of sin(x + k*d) for k = 0..63 takes a sine from the special-function unit for
+// Defect: special-function-bound. The sum of sin(x + k*d) for k = 0..63 takes a sine from the special-function unit for
 //   every term, and that unit serves a quarter of a warp or less per cycle.
-// Cure: the Chebyshev recurrence sin(x + (k+1)d) = 2 cos(d) sin(x + kd) - sin(x + (k-1)d): two sines to start with, then
+// Fix: the Chebyshev recurrence sin(x + (k+1)d) = 2 cos(d) sin(x + kd) - sin(x + (k-1)d): two sines to start with, then
 //   one fused multiply-add per term.
 // Why it works: the work moves from the XU pipe to the FMA pipe, which is eight times as wide.
-// Counters, ill: sm__inst_executed_pipe_xu.avg.pct_of_peak_sustained_active above 80, every other pipe low;
+// Counters, slow: sm__inst_executed_pipe_xu.avg.pct_of_peak_sustained_active above 80, every other pipe low;
 //   smsp__average_warps_issue_stalled_mio_throttle_per_issue_active.ratio (or math_pipe_throttle, short_scoreboard) on
 //   top. Cured: sm__pipe_fma_cycles_active leads.
 #include "common.cuh"
 
 constexpr int kTerms = 64, kBlock = 256;
 
-extern "C" __global__ void __launch_bounds__(kBlock) special_function_bound_ill(const float* in, float* out, int n,
+extern "C" __global__ void __launch_bounds__(kBlock) special_function_bound_slow(const float* in, float* out, int n,
                                                                                float delta) {
     int i = blockIdx.x * kBlock + threadIdx.x;
     if (i >= n) return;
@@ -23,7 +23,7 @@ extern "C" __global__ void __launch_bounds__(kBlock) special_function_bound_ill(
     out[i] = sum;
 }
 
-extern "C" __global__ void __launch_bounds__(kBlock) special_function_bound_cured(const float* in, float* out, int n,
+extern "C" __global__ void __launch_bounds__(kBlock) special_function_bound_fixed(const float* in, float* out, int n,
                                                                                  float delta, float twice_cosine) {
     int i = blockIdx.x * kBlock + threadIdx.x;
     if (i >= n) return;
@@ -52,8 +52,8 @@ int main(int argc, char** argv) {
             return sum;
         });
     };
-    bench.run("ill", 1, reset, [&] { special_function_bound_ill<<<blocks, kBlock>>>(in, out, n, delta); }, check);
-    bench.run("cured", 1, reset,
-              [&] { special_function_bound_cured<<<blocks, kBlock>>>(in, out, n, delta, twice_cosine); }, check);
+    bench.run("slow", 1, reset, [&] { special_function_bound_slow<<<blocks, kBlock>>>(in, out, n, delta); }, check);
+    bench.run("fixed", 1, reset,
+              [&] { special_function_bound_fixed<<<blocks, kBlock>>>(in, out, n, delta, twice_cosine); }, check);
     return bench.done();
 }

@@ -1,10 +1,10 @@
-// Illness: strided L2 thrash. Each output combines eight inputs that lie a plane apart. Walked plane by plane, an input
+// Defect: strided L2 thrash. Each output combines eight inputs that lie a plane apart. Walked plane by plane, an input
 //   is wanted again only after the whole array, several times the L2, has gone by: all eight reads miss.
-// Cure: reorder the blocks so that the eight outputs that share their inputs run side by side (block swizzle).
+// Fix: reorder the blocks so that the eight outputs that share their inputs run side by side (block swizzle).
 // Why it works: the first of the eight blocks brings a line into the L2 and the other seven find it there. The kernel
 //   body, its loads and its stores are the same.
-// Counters, ill: lts__t_sector_hit_rate.pct near 10, dram__throughput.avg.pct_of_peak_sustained_elapsed on top,
-//   dram__bytes_read.sum eight times the array; cured: hit rate near 90, dram__bytes_read.sum once the array.
+// Counters, slow: lts__t_sector_hit_rate.pct near 10, dram__throughput.avg.pct_of_peak_sustained_elapsed on top,
+//   dram__bytes_read.sum eight times the array; fixed: hit rate near 90, dram__bytes_read.sum once the array.
 #include "common.cuh"
 
 constexpr int kPlanes = 8, kBlock = 256;
@@ -24,12 +24,12 @@ __device__ inline void combine(const float4* in, float4* out, int plane_size, in
     out[size_t(plane) * plane_size + i] = sum;
 }
 
-extern "C" __global__ void __launch_bounds__(kBlock) strided_l2_thrash_ill(const float4* in, float4* out, int plane_size) {
+extern "C" __global__ void __launch_bounds__(kBlock) strided_l2_thrash_slow(const float4* in, float4* out, int plane_size) {
     int tiles = plane_size / kBlock;
     combine(in, out, plane_size, blockIdx.x / tiles, blockIdx.x % tiles);
 }
 
-extern "C" __global__ void __launch_bounds__(kBlock) strided_l2_thrash_cured(const float4* in, float4* out,
+extern "C" __global__ void __launch_bounds__(kBlock) strided_l2_thrash_fixed(const float4* in, float4* out,
                                                                              int plane_size) {
     combine(in, out, plane_size, blockIdx.x % kPlanes, blockIdx.x / kPlanes);
 }
@@ -53,7 +53,7 @@ int main(int argc, char** argv) {
             return sum;
         });
     };
-    bench.run("ill", 1, reset, [&] { strided_l2_thrash_ill<<<blocks, kBlock>>>(in, out, plane_size); }, check);
-    bench.run("cured", 1, reset, [&] { strided_l2_thrash_cured<<<blocks, kBlock>>>(in, out, plane_size); }, check);
+    bench.run("slow", 1, reset, [&] { strided_l2_thrash_slow<<<blocks, kBlock>>>(in, out, plane_size); }, check);
+    bench.run("fixed", 1, reset, [&] { strided_l2_thrash_fixed<<<blocks, kBlock>>>(in, out, plane_size); }, check);
     return bench.done();
 }

@@ -1,9 +1,9 @@
-// Illness: tail effect. An SM holds one of these blocks at a time and the grid has an eighth more blocks than SMs: the
+// Defect: tail effect. An SM holds one of these blocks at a time and the grid has an eighth more blocks than SMs: the
 //   second wave runs on an eighth of the GPU while the rest waits.
-// Cure: one block per SM, the same work dealt out in thin slices (persistent blocks).
+// Fix: one block per SM, the same work dealt out in thin slices (persistent blocks).
 // Why it works: 9 slices per block in one wave instead of 8 slices in each of two waves.
-// Counters, ill: launch__waves_per_multiprocessor about 1.12, sm__cycles_active.avg clearly below .max;
-//   cured: launch__waves_per_multiprocessor = 1.
+// Counters, slow: launch__waves_per_multiprocessor about 1.12, sm__cycles_active.avg clearly below .max;
+//   fixed: launch__waves_per_multiprocessor = 1.
 #include "common.cuh"
 
 constexpr int kBlock = 1024;   // with more than 32 registers per thread, one such block fills an SM's register file
@@ -26,7 +26,7 @@ __device__ inline void slice(float* out, int item, float a, float b) {
 }
 
 // A block owns kSlices slices of kBlock items and works them off.
-extern "C" __global__ void __launch_bounds__(kBlock, 1) tail_effect_ill(float* out, int items, float a, float b) {
+extern "C" __global__ void __launch_bounds__(kBlock, 1) tail_effect_slow(float* out, int items, float a, float b) {
     int first = blockIdx.x * kSlices * kBlock + threadIdx.x;
 #pragma unroll 1
     for (int s = 0; s < kSlices; ++s)
@@ -34,7 +34,7 @@ extern "C" __global__ void __launch_bounds__(kBlock, 1) tail_effect_ill(float* o
 }
 
 // The slices are dealt to the blocks in turn: nobody has more than one slice more than anybody else.
-extern "C" __global__ void __launch_bounds__(kBlock, 1) tail_effect_cured(float* out, int items, float a, float b) {
+extern "C" __global__ void __launch_bounds__(kBlock, 1) tail_effect_fixed(float* out, int items, float a, float b) {
 #pragma unroll 1
     for (int item = blockIdx.x * kBlock + threadIdx.x; item < items; item += gridDim.x * kBlock) slice(out, item, a, b);
 }
@@ -53,7 +53,7 @@ int main(int argc, char** argv) {
             return sum;
         });
     };
-    bench.run("ill", 1, reset, [&] { tail_effect_ill<<<blocks, kBlock>>>(out, items, a, b); }, check);
-    bench.run("cured", 1, reset, [&] { tail_effect_cured<<<bench.sms, kBlock>>>(out, items, a, b); }, check);
+    bench.run("slow", 1, reset, [&] { tail_effect_slow<<<blocks, kBlock>>>(out, items, a, b); }, check);
+    bench.run("fixed", 1, reset, [&] { tail_effect_fixed<<<bench.sms, kBlock>>>(out, items, a, b); }, check);
     return bench.done();
 }

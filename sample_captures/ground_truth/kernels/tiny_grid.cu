@@ -1,10 +1,10 @@
-// Illness: tiny grid. One block for every eight SMs: most of the GPU never gets work.
-// Cure: two blocks per SM; the grid-stride loop in the kernel is unchanged.
+// Defect: tiny grid. One block for every eight SMs: most of the GPU never gets work.
+// Fix: two blocks per SM; the grid-stride loop in the kernel is unchanged.
 // Why it works: all SMs compute. The blocks are large and busy enough to fill the SM they run on in both launches, so
 //   the speed-up is the share of SMs that were idle.
-// Counters, ill: launch__grid_size < launch__sm_count, launch__waves_per_multiprocessor far below 1,
+// Counters, slow: launch__grid_size < launch__sm_count, launch__waves_per_multiprocessor far below 1,
 //   sm__cycles_active.avg a fraction of sm__cycles_active.max, sm__throughput.avg.pct_of_peak_sustained_elapsed below
-//   15; cured: every SM active.
+//   15; fixed: every SM active.
 #include "common.cuh"
 
 constexpr int kBlock = 1024, kSteps = 256;
@@ -23,11 +23,11 @@ __device__ inline void smooth(float4* data, int n, float a, float b) {
     }
 }
 
-extern "C" __global__ void __launch_bounds__(kBlock) tiny_grid_ill(float4* data, int n, float a, float b) {
+extern "C" __global__ void __launch_bounds__(kBlock) tiny_grid_slow(float4* data, int n, float a, float b) {
     smooth(data, n, a, b);
 }
 
-extern "C" __global__ void __launch_bounds__(kBlock) tiny_grid_cured(float4* data, int n, float a, float b) {
+extern "C" __global__ void __launch_bounds__(kBlock) tiny_grid_fixed(float4* data, int n, float a, float b) {
     smooth(data, n, a, b);
 }
 
@@ -42,7 +42,7 @@ int main(int argc, char** argv) {
     auto check = [&] {
         return bench.worst_error(floats, size_t(n) * 4, [&](size_t i) { return map(value(unsigned(i))); });
     };
-    bench.run("ill", 1, reset, [&] { tiny_grid_ill<<<few, kBlock>>>(data, n, a, b); }, check);
-    bench.run("cured", 1, reset, [&] { tiny_grid_cured<<<many, kBlock>>>(data, n, a, b); }, check);
+    bench.run("slow", 1, reset, [&] { tiny_grid_slow<<<few, kBlock>>>(data, n, a, b); }, check);
+    bench.run("fixed", 1, reset, [&] { tiny_grid_fixed<<<many, kBlock>>>(data, n, a, b); }, check);
     return bench.done();
 }

@@ -53,7 +53,7 @@ def only(source: Source, ending: str) -> Source:
         shown = ", ".join(f.path for f in files[:3])
         raise BadCapture(
             f"{source.path}: {len(files)} runs or passes in this folder ({shown})",
-            "give one of these files by itself",
+            "name one of these files",
         )
     return files[0]
 
@@ -96,7 +96,7 @@ def add(table: Table, export: Export, source: Source, ending: str) -> None:
         at, headers = wide_table.header(info)
         shape.check(info, at + 1, None, headers)
         if not {"Agent_Type", "Name"} <= set(headers):
-            raise BadCapture(f"{info.path}:{at}: no columns Agent_Type and Name", "is it rocprofv3's agent table?")
+            raise BadCapture(f"{info.path}:{at}: columns Agent_Type and Name missing", "name rocprofv3's agent table")
         rows = list(enumerate(csv.DictReader(info.head_lines[at - 1 :], delimiter=info.delimiter), at + 1))
     except (TriageError, csv.Error) as e:  # a companion that cannot be read takes nothing from the export itself
         table.quality.append(Quality("companion-left-out", f"a file beside the export was left out: {e}"))

@@ -30,7 +30,7 @@ def is_long(headers: list[str]) -> bool:
 def load(source: Source, dialect: str, line: int, headers: list[str], decimal: str = "") -> tuple[Table, Export]:
     """The dispatches with launch shape, counters and time (ns); raises BadCapture without rows or the three columns."""
     if not is_long(headers):
-        raise BadCapture(f"{source.path}: no kernel, counter and value columns", "copy or export the file again")
+        raise BadCapture(f"{source.path}: columns of kernels, counters and values missing", "export again")
     roles = {r: c for r, c in wide_table.roles(headers, rocm.ROLES).items() if r not in ("duration", "dispatch")}
     counter_at, value_at = wide_table.find(headers, "Counter_Name"), wide_table.find(headers, "Counter_Value")
     keys = [c for k in _KEYS if (c := wide_table.find(headers, k)) >= 0]
@@ -84,7 +84,7 @@ def _dispatches(keys: list[Names], dead: Masks) -> tuple[Indices, Indices]:
     codes = np.where(dead, -1, codes)
     live = np.flatnonzero(codes >= 0)
     if not len(live):
-        raise BadCapture("the table holds its header only", "the profiler recorded nothing; capture again")
+        raise BadCapture("header without rows", "nothing was recorded; capture again")
     again = pd.factorize(codes[live])[0]
     out = np.full(len(dead), -1, dtype=np.int64)
     out[live] = again

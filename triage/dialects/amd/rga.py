@@ -81,7 +81,7 @@ def read(source: Source, options: Options) -> Table:
             table.columns[metric] = Column(values, headers[c], c + 1)
     _workgroup(table, wide, headers, axes)
     if not table.columns:
-        raise BadCapture(f"{source.path}:{line + 1}: no cell holds a number", "analyse the kernel again")
+        raise BadCapture(f"{source.path}:{line + 1}: no numeric cells", "analyse the kernel again")
     if len(set(devices)) == 1:  # the column holds gfx names, which are both
         table.arch = table.device = devices[0]
     else:

@@ -20,6 +20,7 @@ from triage.dialects.amd.counters import counter_names, rdna, sizes, spread
 from triage.dialects.amd.rocm_export import Export
 from triage.dialects.tables import formulas
 from triage.ground.errors import NotTriageable
+from triage.ground.phrasing import plural
 
 # role -> its header in rocprof v1, v2, rocprofv3 and rocprof-compute; times in ns, sizes in bytes
 ROLES = {
@@ -207,8 +208,8 @@ def finish(table: Table, export: Export, options: Options, names: Iterable[str] 
         _compute(table, find, "sm.throughput", f"max({', '.join(parts)})")
     if not table.columns:
         raise NotTriageable(
-            f"{export.source.path}: a list of {n} dispatches without times, launch shapes or counters",
-            "give the table with the counters (pmc_perf.csv, results.csv)",
+            f"{export.source.path}: {plural(n, 'dispatch')} without times, launch shapes or counters",
+            "name the table with the counters (pmc_perf.csv, results.csv)",
         )
     table.arch = table.arch or export.arch
     table.collectable = _collectable(names, export)

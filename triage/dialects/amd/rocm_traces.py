@@ -70,7 +70,7 @@ def read(source: Source, options: Options) -> Table:
     """Never: raises NotTriageable naming the table."""
     what, hint = _which(source)
     what = what or "no table of kernels"
-    raise NotTriageable(f"{source.path}: this is {what}", hint or _KERNELS)
+    raise NotTriageable(f"{source.path}: {what}", hint or _KERNELS)
 
 
 def _which(source: Source) -> tuple[str, str]:

@@ -64,7 +64,7 @@ def read(source: Source, options: Options) -> Table:
     """The dispatches; raises BadCapture for a header without rows."""
     line, headers = wide_table.header(source)
     if wide_table.find(headers, *rocm.ROLES["name"]) < 0:
-        raise BadCapture(f"{source.path}: no kernel name column", "is this a rocprof results file?")
+        raise BadCapture(f"{source.path}: column of kernel names missing", "name a rocprof results file")
     table, export, start, end = wide.load(source, NAME, line, headers, options.decimal)
     rocm.add_time(table, export, start, end)
     if "gpu.time" not in table.columns and start is None:

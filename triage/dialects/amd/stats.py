@@ -72,7 +72,7 @@ def read(source: Source, dialect: str, hint: str, decimal: str = "") -> Table:
     wide = wide_table.read(source, line, len(headers), numeric, [roles["name"]], style=style)
     exported = [str(n) for n in wide.texts[roles["name"]]]
     if what := kind(exported):
-        raise NotTriageable(f"{source.path}: these are {what} (first: {exported[0]!r}), not GPU kernels", hint)
+        raise NotTriageable(f"{source.path}: {what} (first: {exported[0]!r}), not GPU kernels", hint)
     shown = rocm.names(wide.texts[roles["name"]])
     table = Table(dialect, [source], shown, {}, first_line=wide.first_line, lines=wide.lines)
     table.quality += wide.quality

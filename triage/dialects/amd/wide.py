@@ -65,7 +65,7 @@ def load(
     if len(table.names) == 1 and not any(
         np.isfinite(c.values).any() for c in (*export.roles.values(), *export.counters.values())
     ):
-        raise BadCapture(f"{source.path}: the only row holds no number", "the export was cut off; profile again")
+        raise BadCapture(f"{source.path}: no number in its only row", "profile again")
     start, end = (wide.texts[roles[r]] if r in roles else None for r in ("start", "end"))
     return table, export, start, end
 

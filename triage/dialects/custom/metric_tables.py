@@ -1,4 +1,4 @@
-"""What the tool behind somebody's own table can export: nobody is asked for another vendor's counters."""
+"""What the tool behind a custom table can export: no table is asked for another vendor's counters."""
 
 from __future__ import annotations
 
@@ -30,55 +30,37 @@ _STREAMLINE = {
 }
 # families that only some tools have: asked for where the table has one of them already
 _PHONES = (
-    (
-        *(
-            "alu.limiter",
-            "integer.",
-            "complex.",
-            "texture_sample.",
-            "texture_write.",
-            "buffer_read.",
-            "buffer_write.",
-            "threadgroup_memory.",
-        ),
-        *("llc.", "mmu.", "occupancy.compute", "occupancy.fragment", "occupancy.vertex"),
-    ),
-    (
-        *("shader.busy", "shader.stalled", "texture_pipe.", "vram.stalled", "load_store.", "varying."),
-        *("vertex_fetch.", "texture_filter.", "warp.diverged", "tiler."),
-    ),
-)
+    tuple("alu.limiter integer. complex. texture_sample. texture_write. buffer_read. buffer_write. threadgroup_memory. llc. mmu."
+          " occupancy.compute occupancy.fragment occupancy.vertex".split()),
+    tuple("shader.busy shader.stalled texture_pipe. vram.stalled load_store. varying. vertex_fetch. texture_filter. warp.diverged"
+          " tiler.".split()),
+)  # fmt: skip
 _FAMILIES = (("present.", "cpu."), *_PHONES)
-# what phones' tools tell beside their families; a table without any SOL has none to add
+# what phones' tools count beside their families; a table without any SOL has none to add
 _COMMON = ("gpu.", "alu.utilization", "pixels.", "primitives.", "vertices.", "draws.")
 
 
 def tool_of(headers: Iterable[str]) -> Mapping[str, str]:
-    """metric -> header of the phone's tool that these headers come from; empty where they come from none."""
-    seen = {schema.normal(wide_table.split_unit(h)[0]) for h in headers}
-    score = {id(t): len(seen & {schema.normal(n) for n in t.values()}) for t in (_SNAPDRAGON, _STREAMLINE)}
-    best = max((_SNAPDRAGON, _STREAMLINE), key=lambda t: score[id(t)])
-    return best if score[id(best)] else {}
+    """Metric -> header of the phone's tool that these headers come from; empty where they come from none."""
+    present = {schema.normal(wide_table.split_unit(h)[0]) for h in headers}
+    matches = [sum(schema.normal(name) in present for name in tool.values()) for tool in (_SNAPDRAGON, _STREAMLINE)]
+    return {} if not any(matches) else _SNAPDRAGON if matches[0] >= matches[1] else _STREAMLINE
 
 
 def asking(headers: Iterable[str], known: Iterable[str]) -> Callable[[list[str]], str]:
-    """What asks for further columns, in the words of the tool where that is known; "" where none of them can be had.
+    """What asks for further columns, by the tool's own names where that is known; it returns "" where there are none.
 
     known: metrics of the columns that are there.
     """
-    tool, mine = tool_of(headers), set(known)
-    foreign = tuple(p for family in _FAMILIES if not any(m.startswith(family) for m in mine) for p in family)
-    phone = any(m.startswith(family) for family in _PHONES for m in mine) and not any(
-        m.endswith(".throughput") and m != "vram.throughput" for m in mine
-    )
-    own = (*(p for family in _PHONES for p in family), *_COMMON) if phone else ("",)
+    tool, present = tool_of(headers), tuple(known)
+    families = [family for family in _FAMILIES if any(m.startswith(family) for m in present)]
+    foreign = tuple(prefix for family in _FAMILIES if family not in families for prefix in family)
+    has_sol = any(m.endswith(".throughput") and m != "vram.throughput" for m in present)
+    phone = not has_sol and any(family in _PHONES for family in families)
+    own = (*_PHONES[0], *_PHONES[1], *_COMMON) if phone else ("",)
 
     def ask(metrics: list[str]) -> str:
-        if tool:
-            names = [tool[m] for m in metrics if m in tool]
-        else:
-            names = [m for m in metrics if m.startswith(own) and not m.startswith(foreign)]
-        wanted = ", ".join(names)
-        return f"add columns: {wanted}" if wanted else ""
+        columns = [tool[m] for m in metrics if m in tool] if tool else [m for m in metrics if m.startswith(own) and not m.startswith(foreign)]  # fmt: skip
+        return f"add columns: {', '.join(columns)}" if columns else ""
 
     return ask

@@ -1,4 +1,4 @@
-"""Where a row of somebody's own table stands in the tree: by a path, a parent's name, a level, or the blanks before its name."""
+"""Where a row of a custom table stands in the tree: by a path, a parent's name, a level, or the blanks before its name."""
 
 from __future__ import annotations
 
@@ -11,8 +11,12 @@ from triage.capture.arrays import Floats, Masks, Names
 from triage.capture.capture import DEEPEST, SEP
 from triage.ground.errors import BadCapture
 
-MOST_REST, ROUNDED = 0.5, 0.02  # of a marker's time: what its rows leave over at most, and what printed sums may be off
-_SET_IN = re.compile(r"\n[\s\u00a0.\-+>]")  # in one name a line
+MIN_COVERED, MAX_ROUNDING = (
+    0.5,
+    0.02,
+)  # of a marker's time: what its rows cover at least, and by what printed sums may be off
+_INDENT = r"[\s\u00a0]+|(?:[.\-+>] ?)+(?=\w)"
+_INDENTED_RE = re.compile(r"\n[\s\u00a0.\-+>]")  # with one name per line
 SEPARATORS = ("/", "\\", " > ", ">", "|", "::", "»", "→")  # of levels, the most common first
 
 
@@ -32,9 +36,9 @@ def by_path(names: Names, paths: Names, named: bool) -> tuple[Names, Names]:
 
 
 def by_names(names: Names) -> tuple[Names, Names] | None:
-    """Leaf names and parent paths of names that are set in, or are paths themselves; None where they are neither."""
+    """Leaf names and parent paths of names that are indented, or are paths themselves; None where they are neither."""
     joined = "\n".join(["", *names.tolist()])  # a million names are searched as one text in a tenth of the time
-    if _SET_IN.search(joined) and (levels := indents(names)):
+    if _INDENTED_RE.search(joined) and (levels := indents(names)):
         own = bare(names)
         return own, by_level(own, levels)
     separators = [tight for between in SEPARATORS if (tight := between.strip()) in joined]
@@ -64,7 +68,7 @@ def by_sums(heads: Masks, times: Floats) -> list[int] | None:
         return None
     for first, end in zip(at, [*at[1:], len(heads)], strict=True):
         below = float(np.nansum(times[first + 1 : end]))
-        if not MOST_REST * times[first] <= below <= (1 + ROUNDED) * times[first]:
+        if not MIN_COVERED * times[first] <= below <= (1 + MAX_ROUNDING) * times[first]:
             return None
     return [0 if head else 1 for head in heads]
 
@@ -76,7 +80,7 @@ def under_first(paths: Names, name: str, times: Floats) -> Names:
     """
     top = np.array([path == "" for path in paths])
     below = float(np.nansum(times[1:][top[1:]]))
-    if not top[0] or top.sum() < 2 or not MOST_REST * times[0] <= below <= (1 + ROUNDED) * times[0]:
+    if not top[0] or top.sum() < 2 or not MIN_COVERED * times[0] <= below <= (1 + MAX_ROUNDING) * times[0]:
         return paths
     if any(str(path).split(SEP)[0] == name for path in paths):
         return paths
@@ -86,17 +90,8 @@ def under_first(paths: Names, name: str, times: Floats) -> Names:
 
 
 def by_parent(names: Names, parents: Names, ids: Names | None) -> Names:
-    """Parent paths where a column names each row's parent, by its name or by its number: the nearest such row above."""
-    above: list[int] = []
-    seen: dict[str, int] = {}
-    last = {str(key): i for keys in (names, ids) if keys is not None for i, key in reversed(list(enumerate(keys)))}
-    for i, parent in enumerate(map(str, parents)):
-        if parent not in last:  # a path, of which the last level is a row's name
-            parent = max((parent.rpartition(tight.strip())[2].strip() for tight in SEPARATORS), key=lambda leaf: leaf in last)  # fmt: skip
-        above.append(seen.get(parent, last.get(parent, -1)) if parent.strip() else -1)
-        seen[str(names[i])] = i
-        if ids is not None:
-            seen[str(ids[i])] = i
+    """Parent paths where a column names each row's parent, by its name or by its number; "" in a circle of parents."""
+    above = _rows_above(names, parents, ids)
     out = np.full(len(names), None, dtype=object)
     for i in range(len(names)):
         chain: dict[int, None] = {}  # rows on the way up whose own path is not known yet
@@ -113,11 +108,24 @@ def by_parent(names: Names, parents: Names, ids: Names | None) -> Names:
     return out
 
 
+def _rows_above(names: Names, parents: Names, ids: Names | None) -> list[int]:
+    """The parent of each row, -1 for none: the nearest row above of that name or number, else the first below."""
+    above: list[int] = []
+    seen: dict[str, int] = {}
+    last = {str(key): i for keys in (names, ids) if keys is not None for i, key in reversed(list(enumerate(keys)))}
+    for i, parent in enumerate(map(str, parents)):
+        if parent not in last:  # a path, of which the last level is a row's name
+            parent = max((parent.rpartition(tight.strip())[2].strip() for tight in SEPARATORS), key=lambda leaf: leaf in last)  # fmt: skip
+        above.append(seen.get(parent, last.get(parent, -1)) if parent.strip() else -1)
+        seen[str(names[i])] = i
+        if ids is not None:
+            seen[str(ids[i])] = i
+    return above
+
+
 def _bounded(name: str, depth: int) -> None:
     if depth > DEEPEST:
-        raise BadCapture(
-            f"{name[:80]}: a name within more than {DEEPEST:,} others", "export the markers less deeply nested"
-        )
+        raise BadCapture(f"{name[:80]}: nested within more than {DEEPEST:,} markers", "reduce the nesting")
 
 
 def by_level(names: Names, levels: Sequence[int]) -> Names:
@@ -140,13 +148,11 @@ def whole(texts: Names) -> list[int] | None:
 
 
 def indents(names: Names) -> list[int] | None:
-    """Levels by the blanks, dots or dashes before each name; None where the names are not set in."""
-    widths = [
-        len(m[0].expandtabs(4)) if (m := re.match(r"[\s\u00a0]+|(?:[.\-+>] ?)+(?=\w)", str(n))) else 0 for n in names
-    ]
+    """Levels by the blanks, dots or dashes before each name; None where the names are not indented."""
+    widths = [len(m[0].expandtabs(4)) if (m := re.match(_INDENT, str(n))) else 0 for n in names]
     return widths if any(widths) and widths[0] == 0 else None
 
 
 def bare(names: Names) -> Names:
-    """Names without what sets them in."""
-    return np.array([re.sub(r"^(?:[\s\u00a0]+|(?:[.\-+>] ?)+(?=\w))", "", str(n)) for n in names], dtype=object)
+    """Names without their indent."""
+    return np.array([re.sub(f"^(?:{_INDENT})", "", str(n)) for n in names], dtype=object)

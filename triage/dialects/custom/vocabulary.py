@@ -1,4 +1,4 @@
-"""What the words of column names mean: vocabulary.toml beside the schema's own names, as sets of words that stand for metrics."""
+"""Words of column names: vocabulary.toml and the schema's own names, as sets of words that stand for metrics."""
 
 from __future__ import annotations
 
@@ -10,73 +10,46 @@ import tomllib
 import unicodedata
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import TypedDict, cast
+from typing import cast
 
 from triage import schema
 from triage.files import cache as stored
 
 _FILE = Path(__file__).resolve().parent / "vocabulary.toml"
-_WORD = re.compile(r"[a-z0-9]+")
-CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-SEVERAL = re.compile(r"\b([A-Z]{2,})s\b")  # `SMs`
-# computed from others, or statements about the capture: nobody's column
-OURS = (
+_WORD_RE = re.compile(r"[a-z0-9]+")
+CAMEL_RE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+PLURAL_RE = re.compile(r"\b([A-Z]{2,})s\b")  # `SMs`
+# computed from others, or statements about the capture: no table has them
+COMPUTED = (
     *("sol.", "primary.", "top.", "involved.", "kind.", "frame.", "device.", "api.", "can.", "unit.", "gpu.time_"),
     *("work.", "timeline.", "range.", "name."),
 )
 # of the same words as others, which people mean more often
 RARER = ("stall_cycles.", "eu.stall_", "idle.", "vram.stalled")
-LONG_PIECE = 6  # letters: shorter words of other languages stand within English ones too
-MOST_PIECES = 4  # words of a name without joints
+MIN_FOREIGN_PIECE = 6  # letters: shorter words of other languages stand within English ones too
+MAX_PIECES = 4  # words of a name without joints
 Words = frozenset[str]
 
 
-class Data(TypedDict):
-    """vocabulary.toml, where each key says what it is for."""
-
-    drop: list[str]
-    beside: list[str]
-    beside_units: list[str]
-    beside_signs: list[str]
-    shares: list[str]
-    never_within: list[str]
-    times: list[str]
-    drop_of_stalls: list[str]
-    drop_of_launches: list[str]
-    drop_of_hits: list[str]
-    stalls_of_launches: list[str]
-    glossary: dict[str, str]
-    same: dict[str, str]
-    joined: dict[str, list[str]]
-    phrases: dict[str, list[str]]
-    never: dict[str, list[str]]
-    opposite: dict[str, list[str]]
-    in_tables_of: dict[str, dict[str, str]]
-    units: dict[str, str]
-    among_stalls: dict[str, str]
-    among_launches: dict[str, str]
-    among_units: dict[str, str]
-
-
 def words_of(text: str, apart: bool = False) -> Words:
-    """The words that say what is meant. apart: are words that stand without a joint taken apart, `l2hit`, `drambw`?"""
-    said = data()
-    plain = text if text.isascii() else _plain(text)
-    low = plain if plain.islower() else CAMEL.sub(" ", SEVERAL.sub(r"\1", plain)).lower()
-    found = _WORD.findall(low)
-    told = " ".join([_apart(w) for w in found] if apart else found)
-    joined = _united(" ".join(filter(None, (_glossary().get(w, w) for w in told.split()))))
-    kept = frozenset(filter(None, map(_sense, joined.split())))
-    if "launch" in kept and (held := kept.intersection(said["stalls_of_launches"])):
-        kept = kept.difference(held) | {"stall"}
-    if "stall" not in kept:
-        return kept if kept.isdisjoint(("hit", "miss")) else kept.difference(said["drop_of_hits"])
-    if "launch" not in kept:
-        return kept.difference(said["drop_of_stalls"])
-    return kept.difference(said["drop_of_launches"], (w for w in said["drop_of_stalls"] if w != "warp"))
+    """The words that name a quantity. apart: take words without joints apart, `l2hit`, `drambw`."""
+    ascii_text = text if text.isascii() else _without_marks(text)
+    low = ascii_text if ascii_text.islower() else CAMEL_RE.sub(" ", PLURAL_RE.sub(r"\1", ascii_text)).lower()
+    written = _WORD_RE.findall(low)
+    single = " ".join([_apart(w) for w in written] if apart else written)
+    glossary = _written("glossary")
+    joined = _united(" ".join(filter(None, (glossary.get(w, w) for w in single.split()))))
+    words = frozenset(filter(None, map(_sense, joined.split())))
+    if "launch" in words and (held := words & word_set("stalls_of_launches")):
+        words = words - held | {"stall"}
+    if "stall" not in words:
+        return words if words.isdisjoint(("hit", "miss")) else words - word_set("drop_of_hits")
+    if "launch" not in words:
+        return words - word_set("drop_of_stalls")
+    return words - word_set("drop_of_launches") - (word_set("drop_of_stalls") - {"warp"})
 
 
-def _plain(text: str) -> str:
+def _without_marks(text: str) -> str:
     """A text without the marks above its letters: `Blöcke`, `durée` -> `Blocke`, `duree`."""
     return "".join(c for c in unicodedata.normalize("NFKD", text.replace("ß", "ss")) if not unicodedata.combining(c))
 
@@ -95,9 +68,10 @@ def _united(text: str) -> str:
 
 @lru_cache(4096)
 def _sense(word: str) -> str:
-    """What a single word means; "" where that is nothing."""
-    meant = _same().get(word, _same().get(_one(word), _one(word)))
-    return "" if meant in data()["drop"] else meant
+    """The word that a single word stands for, "" for one that names nothing."""
+    same = _written("same")
+    sense = same.get(word, same.get(_one(word), _one(word)))
+    return "" if sense in word_set("drop") else sense
 
 
 def _one(word: str) -> str:
@@ -109,7 +83,7 @@ def _one(word: str) -> str:
 
 @lru_cache(4096)
 def _apart(word: str) -> str:
-    """A word that nobody knows as the fewest words that are known: `l1hitrate` -> `l1 hit rate`; as it is where none are."""
+    """An unknown word as the fewest known ones: `l1hitrate` -> `l1 hit rate`; as it is where it is none of these."""
     known = _pieces()
     best: list[list[str] | None] = [[], *[None] * len(word)]
     for end in range(1, len(word) + 1):
@@ -122,26 +96,26 @@ def _apart(word: str) -> str:
             ):
                 best[end] = [*head, word[start:end]]
     pieces = best[-1]
-    return " ".join(pieces) if pieces and _one(word) not in known and len(pieces) <= MOST_PIECES else word
+    return " ".join(pieces) if pieces and _one(word) not in known and len(pieces) <= MAX_PIECES else word
 
 
 @cache
 def _pieces() -> frozenset[str]:
     """Words that names of metrics are made of, by the schema and by people."""
-    said = data()
-    named = (m.id for m in schema.all_metrics().values() if not m.id.startswith(OURS))
-    phrases = (phrase for phrases in said["phrases"].values() for phrase in phrases)
-    texts = [
-        *named,
-        *phrases,
-        *said["joined"],
-        *(p for many in said["joined"].values() for p in many),
-        *said["same"],
-        *said["same"].values(),
-        *(w for many in said["glossary"].values() for w in many.split() if len(w) >= LONG_PIECE),
+    texts = [m.id for m in schema.all_metrics().values() if not m.id.startswith(COMPUTED)]
+    texts += [phrase for group in ("phrases", "joined") for phrases in _phrases(group).values() for phrase in phrases]
+    texts += [
+        *_phrases("joined"),
+        *pairs("same"),
+        *pairs("same").values(),
+        *word_set("drop"),
+        *word_set("beside"),
+        *pairs("units"),
+        "draws",
+        "shaded",
     ]
-    texts += [*said["drop"], *said["beside"], *said["units"], "draws", "shaded"]
-    return frozenset(w for text in texts for w in re.findall(r"[a-z0-9]{2,}", text)).difference(said["never_within"])
+    texts += [w for w in _written("glossary") if len(w) >= MIN_FOREIGN_PIECE]
+    return frozenset(w for text in texts for w in re.findall(r"[a-z0-9]{2,}", text)) - word_set("never_within")
 
 
 @cache
@@ -154,28 +128,28 @@ def metrics() -> dict[Words, tuple[str, ...]]:
     name = f"words-{stored.stamp([*here.glob('vocabulary.*'), *here.glob('../../schema/*.py')])}"
     with contextlib.suppress(ValueError, AttributeError, TypeError):  # nothing kept, or not what this keeps
         return {frozenset(words.split()): tuple(ids) for words, ids in json.loads(stored.recall(name) or b"").items()}
-    made = _made()
-    stored.keep(name, json.dumps({" ".join(sorted(words)): ids for words, ids in made.items()}).encode())
-    return made
+    table = _build_metrics()
+    stored.keep(name, json.dumps({" ".join(sorted(words)): ids for words, ids in table.items()}).encode())
+    return table
 
 
-def _made() -> dict[Words, tuple[str, ...]]:
-    found: dict[Words, set[str]] = {}
+def _build_metrics() -> dict[Words, tuple[str, ...]]:
+    names: dict[Words, set[str]] = {}
     for m in schema.all_metrics().values():
-        if m.id.startswith(OURS):
+        if m.id.startswith(COMPUTED):
             continue
-        known = (a for a in m.aliases if "__" not in a)
-        for name in (m.id,) if m.id.startswith(RARER) else (m.id, m.label, *known):
+        aliases = (a for a in m.aliases if "__" not in a)
+        for name in (m.id,) if m.id.startswith(RARER) else (m.id, m.label, *aliases):
             if words := words_of(name.rstrip("%").split(" [")[0]):
-                found.setdefault(words, set()).add(m.id)
-    out: dict[Words, tuple[str, ...]] = {}
-    for metric, phrases in data()["phrases"].items():
-        for words in dict.fromkeys(words_of(way) for phrase in phrases for way in _ways(phrase)):
-            out[words] = (*out.get(words, ()), metric)
-    for words, ids in found.items():
-        if len(ids) == 1 and not ids <= set(out.get(words, ())):
-            out[words] = (*out.get(words, ()), *ids)
-    return out
+                names.setdefault(words, set()).add(m.id)
+    table: dict[Words, tuple[str, ...]] = {}
+    for metric, phrases in _phrases("phrases").items():
+        for words in dict.fromkeys(_word_sets(phrases)):
+            table[words] = (*table.get(words, ()), metric)
+    for words, ids in names.items():
+        if len(ids) == 1 and not ids <= set(table.get(words, ())):
+            table[words] = (*table.get(words, ()), *ids)
+    return table
 
 
 @cache
@@ -197,39 +171,56 @@ def known_words() -> Words:
 
 @cache
 def opposites() -> dict[Words, str]:
-    """Words -> the metric of which they say what it lacks of one."""
-    return {
-        words_of(way): metric
-        for metric, phrases in data()["opposite"].items()
-        for phrase in phrases
-        for way in _ways(phrase)
-    }
+    """Words -> the metric that a share of that name lacks to one."""
+    return {words: metric for metric, phrases in _phrases("opposite").items() for words in _word_sets(phrases)}
 
 
 @cache
 def never() -> frozenset[Words]:
     """Phrases that name no metric, as sets of words."""
-    return frozenset(
-        words_of(way) for phrases in data()["never"].values() for phrase in phrases for way in _ways(phrase)
-    )
+    return frozenset(words for phrases in _phrases("never").values() for words in _word_sets(phrases))
 
 
 @cache
-def _glossary() -> dict[str, str]:
-    """Written -> meant, of single words of other languages."""
-    return {written: meant for meant, many in data()["glossary"].items() for written in many.split()}
+def among(neighbours: str) -> dict[Words, str]:
+    """Words -> the metric that they mean only beside columns of such metrics: `stalls`, `launches`, `units`."""
+    return {words_of(name): metric for name, metric in pairs(f"among_{neighbours}").items()}
 
 
 @cache
-def _same() -> dict[str, str]:
+def word_set(key: str) -> Words:
+    """A list of vocabulary.toml as a set."""
+    return frozenset(cast("list[str]", _data()[key]))
+
+
+def pairs(key: str) -> dict[str, str]:
+    """A table of vocabulary.toml: word or metric -> metric."""
+    return cast("dict[str, str]", _data()[key])
+
+
+def by_family() -> dict[str, dict[str, str]]:
+    """Family of metrics of a GPU -> what words that mean one metric elsewhere mean beside it."""
+    return cast("dict[str, dict[str, str]]", _data()["in_tables_of"])
+
+
+@cache
+def _written(key: str) -> dict[str, str]:
     """Written -> meant, of single words."""
-    return {written: meant for meant, many in data()["same"].items() for written in many.split()}
+    return {written: meant for meant, many in pairs(key).items() for written in many.split()}
+
+
+def _phrases(key: str) -> dict[str, list[str]]:
+    return cast("dict[str, list[str]]", _data()[key])
+
+
+def _word_sets(phrases: list[str]) -> list[Words]:
+    return [words_of(way) for phrase in phrases for way in _ways(phrase)]
 
 
 @cache
 def _joined() -> tuple[tuple[str, str], ...]:
     """(written, meant) of several words that mean one, in the order in which they are looked for."""
-    return tuple((way, meant) for meant, many in data()["joined"].items() for phrase in many for way in _ways(phrase))
+    return tuple((way, meant) for meant, many in _phrases("joined").items() for phrase in many for way in _ways(phrase))
 
 
 @cache
@@ -244,12 +235,12 @@ def _begun() -> dict[str, list[int]]:
 
 
 def _ways(phrase: str) -> list[str]:
-    """What a phrase stands for: `late|early z test?` is `late z`, `late z test`, `early z` and `early z test`."""
+    """The spellings of a phrase: `late|early z test?` is `late z`, `late z test`, `early z` and `early z test`."""
     words = [word.removesuffix("?").split("|") + [""] * word.endswith("?") for word in phrase.split()]
     return [" ".join(filter(None, way)) for way in itertools.product(*words)]
 
 
 @cache
-def data() -> Data:
-    """vocabulary.toml, parsed."""
-    return cast(Data, tomllib.loads(_FILE.read_text("utf-8")))
+def _data() -> dict[str, object]:
+    """vocabulary.toml, where each key says what it is for."""
+    return tomllib.loads(_FILE.read_text("utf-8"))

@@ -106,15 +106,15 @@ def read(source: Source, options: Options) -> Table:
             elif not m["name"].lower().startswith("unaccounted"):
                 passes.append((i, m["name"]))
     if last < _FIRST:
-        raise BadCapture(f"{source.path}: a header but no frames", "record for longer")
+        raise BadCapture(f"{source.path}: header without frames", "record for longer")
     wanted = sorted({*frame.values(), *(i for i, _ in passes), *([total] if total >= 0 else [])})
     odd = Odd()
     numbers, count = _numbers(source, headers, wanted, last, odd)
     gpu = frame.get("gpu.time", total)
     if not passes and (gpu < 0 or not (numbers[gpu] > 0).any()):
         raise NotTriageable(
-            f"{source.path}: an Unreal CSV profile without GPU times",
-            "run with -csvGpuStats, or r.GPUCsvStatsEnabled 1",
+            f"{source.path}: Unreal CSV profile without GPU times",
+            "record with -csvGpuStats, or r.GPUCsvStatsEnabled 1",
         )
     mean = {i: _mean(numbers[i]) for i in wanted}
     names = ["Frame", *(_nice(n) for _, n in passes)]
@@ -190,7 +190,7 @@ def _fit(source: Source, rows: list[list[str]], lines: list[int], least: int, mo
         ):
             bad[lines[r]] = f"{count} cells, unlike its neighbours"
     if 2 * len(bad) > len(rows):
-        raise BadCapture(f"{source.path}:{min(bad)}: {bad[min(bad)]}: no row can be trusted", "record again")
+        raise BadCapture(f"{source.path}:{min(bad)}: {bad[min(bad)]}; most rows are like this", "record again")
     if bad:
         raise shape.Misfit(source.path, bad, len(rows))
 
@@ -211,7 +211,7 @@ def _numbers(
             rows.append(line.split(",") if '"' not in line else next(csv.reader([line])))
             lines.append(number)
     if not rows:
-        raise BadCapture(f"{source.path}: a header but no frames", "record for longer")
+        raise BadCapture(f"{source.path}: header without frames", "record for longer")
     _fit(source, rows, lines, len(cells(source.head_lines[0], ",")), len(headers))
     out = {}
     for i in wanted:
@@ -224,7 +224,7 @@ def _numbers(
                     values[r] = np.nan
         out[i] = values
     if not any(np.isfinite(v).any() for v in out.values()):
-        raise BadCapture(f"{source.path}: no cell of the {len(rows)} frames holds a number", "record again")
+        raise BadCapture(f"{source.path}: no numeric cells in {len(rows)} frames", "record again")
     return out, len(rows)
 
 

@@ -67,11 +67,11 @@ def read(source: Source, options: Options) -> Table:
     """
     export = gpu_trace_folder.locate(source)
     if export is None:
-        raise BadCapture(f"{source.path}: no table of a GPU Trace export", HOW)
+        raise BadCapture(f"{source.path}: not a table of a GPU Trace export", HOW)
     kind = "folder" if source.is_folder else gpu_trace_folder.what(source)
     if kind in ("frame", "repro") or not (export.regimes or export.events or export.whole):
         which = {"frame": "only the frame time", "repro": "only the capture's settings"}.get(kind, "no tables")
-        raise NotTriageable(f"{source.path}: a GPU Trace export with {which}, no figures per marker", HOW)
+        raise NotTriageable(f"{source.path}: GPU Trace export with {which}, without values per marker", HOW)
     if kind == "whole" or not (export.regimes or export.events):
         table = _whole(source, export)
     elif export.regimes is None or kind == "events":
@@ -191,14 +191,17 @@ def _times_only(source: Source, export: Export) -> Table:
     assert export.events is not None
     events = gpu_trace_folder.read_events(export.events)
     if not events.texts:
-        raise BadCapture(f"{export.events.path}: a header but no markers", "the application emitted no markers")
+        raise BadCapture(
+            f"{export.events.path}: header without markers",
+            "add markers to the application (PIX events, debug labels, NVTX)",
+        )
     frames = gpu_trace_folder.frame_times(export.frame)
     files = _files(source, export.events)
     quality: list[Quality] = []
     most = max(len(c) for c in events.cells)
     times, _ = gpu_trace_folder.durations(events, frames, most, quality)
     if not np.isfinite(times).any():
-        raise NotTriageable(f"{export.events.path}: GPU Trace markers without any time", HOW)
+        raise NotTriageable(f"{export.events.path}: GPU Trace markers without times", HOW)
     lines = np.array(events.lines)
     names = np.array(events.texts, dtype=object)
     parents = np.array([SEP.join(p) for p in events.parents], dtype=object)

@@ -142,9 +142,7 @@ def locate(source: Source) -> Export | None:
     same = [e for e in exports if e.regimes is not None and Path(e.folder).parent == Path(exports[0].folder).parent]
     if len([e for e in exports if e.regimes is not None]) > max(len(same), 1):
         found = ", ".join(Path(e.folder).relative_to(root).as_posix() for e in exports[:4])
-        raise BadCapture(
-            f"{source.path}: holds {len(exports)} GPU Trace exports ({found})", "give one of these folders"
-        )
+        raise BadCapture(f"{source.path}: {len(exports)} GPU Trace exports ({found})", "name one of these folders")
     return exports[0]
 
 
@@ -169,7 +167,7 @@ def _folder(typed: Source, place: Path) -> Export | None:
             continue
         child = typed.related(path)
         if kind == "regimes" and export.regimes is not None:
-            raise BadCapture(f"{place}: holds several GPUTRACE_REGIMES files", "give one of the files")
+            raise BadCapture(f"{place}: several GPUTRACE_REGIMES files", "name one of them")
         if getattr(export, kind) is None:
             setattr(export, kind, child)
     return export if export.regimes or export.events or export.whole else None

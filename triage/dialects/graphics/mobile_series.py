@@ -14,10 +14,10 @@ TELLS = {"work": "graphics"}
 TITLE = "Snapdragon Profiler and Adreno counter series: recognised to be refused"
 CAPTURE = (
     "Not an input for triage: these are series over time of the whole GPU. Per-draw figures of a snapshot can be given "
-    "as a generic table."
+    "as a custom table."
 )
 _HINT = (
-    "capture a snapshot with per-draw metrics and give it as a generic table (a name column and one column per metric)"
+    "capture a snapshot with per-draw metrics and give it as a custom table (a name column and one column per metric)"
 )
 
 
@@ -53,4 +53,4 @@ def recognise(source: Source) -> Match | None:
 
 def read(source: Source, options: Options) -> Table:
     """Never: raises NotTriageable naming the series."""
-    raise NotTriageable(f"{source.path}: this is {_which(source) or 'a time series'}", _HINT)
+    raise NotTriageable(f"{source.path}: {_which(source) or 'a time series'}", _HINT)

@@ -17,6 +17,7 @@ from triage.dialects.graphics import barriers, markers, perfworks
 from triage.dialects.tables import wide_table
 from triage.ground import units
 from triage.ground.errors import BadCapture, NotTriageable, UnknownUnit
+from triage.ground.phrasing import plural
 from triage.schema import normal
 
 DEPRECATED = "<deprecated - use pix3.h instead> "
@@ -100,7 +101,7 @@ def read(source: Source, options: Options, dialect: str) -> Table:
     """
     top = head(source)
     if top is None:
-        raise BadCapture(f"{source.path}: no PIX event list", _HINT)
+        raise BadCapture(f"{source.path}: not a PIX event list", _HINT)
     meta = {top.name, top.global_id, top.row_id, top.parent}
     # every other start and duration column is a time of the same events, not a counter
     counters = [
@@ -132,7 +133,7 @@ def read(source: Source, options: Options, dialect: str) -> Table:
     if not keep.any():
         why = "no event has a GPU time" if top.time >= 0 else "no column of GPU times"
         raise NotTriageable(
-            f"{source.path}: a PIX event list with {count} events, but {why} (timing was not collected)",
+            f"{source.path}: PIX event list of {plural(count, 'event')} without timing ({why})",
             _HINT,
         )
     rows = np.flatnonzero(keep)
@@ -188,8 +189,8 @@ def _time(table: Table, top: Head, time: Floats, wide: wide_table.Wide, rows: In
     unit = wide_table.split_unit(header)[1]
     if not unit:
         raise UnknownUnit(
-            f"{table.files[0].path}:{top.line}: column {header!r} does not say its unit",
-            "PIX writes it as (ns)",
+            f"{table.files[0].path}:{top.line}: column {header!r} without a unit",
+            "write it as (ns)",
         )
     if column == top.time_top:  # the only times there are
         table.quality.append(

@@ -41,8 +41,8 @@ def read(source: Source, options: Options) -> Table:
     """GPU events and markers; raises NotTriageable for console output and lists without times."""
     if pix.head(source) is None:
         raise NotTriageable(
-            f"{source.path}: the console output of pixtool, not an event list",
-            "give the file named after save-event-list",
+            f"{source.path}: console output of pixtool, not an event list",
+            "name the file written by save-event-list",
         )
     table = pix.read(source, options, NAME)
     table.collectable = markers.collectable(pix.headers(source), names())

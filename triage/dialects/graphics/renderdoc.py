@@ -84,8 +84,8 @@ def read(source: Source, options: Options) -> Table:
     line, headers = _header(source)
     if not line:
         raise NotTriageable(
-            f"{source.path}: RenderDoc's event tree without counters",
-            _HINT + "; then give that CSV with --events",
+            f"{source.path}: RenderDoc event tree without counters",
+            _HINT + "; then pass this file with --events",
         )
     event = headers.index("EID")
     counters = [(i, h) for i, h in enumerate(headers) if i != event and h]
@@ -98,7 +98,7 @@ def read(source: Source, options: Options) -> Table:
     numeric = sorted({event, *(i for i, _, _ in found.values()), *(i for i, _, _ in timed), *(i for i, _ in extra)})
     if len(numeric) == 1:
         raise NotTriageable(
-            f"{source.path}: none of the {len(counters)} counters says anything about time or GPU units",
+            f"{source.path}: none of the {len(counters)} counters measures time or a GPU unit",
             _HINT,
         )
     style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
@@ -110,7 +110,7 @@ def read(source: Source, options: Options) -> Table:
     if len(far):
         raise shape.Misfit(source.path, {wide.line(int(r)): f"no event is number {eids[r]:g}" for r in far}, len(eids))
     if not good.any():
-        raise BadCapture(f"{source.path}: no row has an event id", _HINT)
+        raise BadCapture(f"{source.path}: no row with an event id", _HINT)
     rows = np.flatnonzero(good)
     lines = (wide.lines if wide.lines is not None else np.arange(len(eids)) + wide.first_line)[rows]
     ids = eids[rows].astype(np.int64)

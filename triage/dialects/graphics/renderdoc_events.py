@@ -68,7 +68,9 @@ def find(source: Source, wanted: str, ids: set[int]) -> tuple[EventTree | None, 
     if wanted:
         given = source.related(wanted)
         if not is_events(given):
-            raise BadCapture(f"{wanted}: no event list of RenderDoc", "Event Browser > Export > text file")
+            raise BadCapture(
+                f"{wanted}: not an event list of RenderDoc", "export it: Event Browser > Export > text file"
+            )
         tree = parse(given)
         share = len(ids & tree.names.keys()) / max(len(ids), 1)
         doubt = "" if share > 0.5 else f"only {share:.0%} of the events are in {wanted}: is it of the same capture?"

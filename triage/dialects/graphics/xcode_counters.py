@@ -103,7 +103,7 @@ def read(source: Source, options: Options) -> Table:
         _column(table, h, c, wide.numbers[c])
     if not table.columns:
         raise BadCapture(
-            f"{source.path}: no counter that triage knows holds a number",
+            f"{source.path}: no known counter with a number",
             "profile the capture in Xcode, then export again",
         )
     if time >= 0:

@@ -172,7 +172,7 @@ def _plan(headers: list[str], path: str) -> _Plan:
                 plan.unmapped.append(header)
             continue
         if unit.lower() not in _UNITS:
-            raise UnknownUnit(f"{path}: unknown unit {unit!r} of {name}", "is this an export of an Intel PTI tool?")
+            raise UnknownUnit(f"{path}: unknown unit {unit!r} of {name}", "export again with an Intel PTI tool")
         if not unit and schema.get(metric).unit in ("ratio", "ns", "hz"):
             plan.unmapped.append(header)  # without its unit the number could be anything
             continue
@@ -220,15 +220,15 @@ def _refuse(source: Source, blocks: list[pti.Block]) -> NoReturn:
     """Why blocks without kernels cannot be triaged."""
     if any(pti.first(b.headers) == "SubDeviceId" for b in blocks):
         raise NotTriageable(
-            f"{source.path}: these are time samples of the whole device (Raw Metrics), not of kernels",
+            f"{source.path}: time samples of the whole device (Raw Metrics), not of kernels",
             "profile per kernel: unitrace -q -o metrics.csv ./app (oneprof -q)",
         )
     if any(pti.first(b.headers) == "Function" for b in blocks):
         raise NotTriageable(
-            f"{source.path}: these are host API calls (host timing), not GPU kernels",
+            f"{source.path}: host API calls (host timing), not GPU kernels",
             "profile with: unitrace -q -o metrics.csv ./app",
         )
-    raise BadCapture(f"{source.path}: a header but no rows", "the profiler recorded nothing; capture again")
+    raise BadCapture(f"{source.path}: header without rows", "nothing was recorded; capture again")
 
 
 def _table(source: Source, blocks: list[pti.Block], plan: _Plan, compiled: list[pti.Block]) -> Table:

@@ -101,7 +101,7 @@ def read(source: Source, options: Options) -> Table:
     total = {n: sum(s.values()) for n, s in kernels.items()}
     order = [n for n in sorted(kernels, key=lambda n: -total[n]) if total[n]]
     if not order:
-        raise BadCapture(f"{source.path}: no sample in it", "let the kernels run for longer, or sample more often")
+        raise BadCapture(f"{source.path}: no samples", "run the kernels longer, or sample more often")
     table = Table(NAME, [source], np.array(order, dtype=object), {}, lines=np.array([lines[n] for n in order]))
     table.kinds = np.full(len(order), "compute", dtype=object)
     for reason, metric in _REASONS.items():
@@ -113,7 +113,7 @@ def read(source: Source, options: Options) -> Table:
         waits = total[name] - kernels[name].get(_ACTIVE, 0.0)
         if waits and i < 3:
             most, where = hottest[name]
-            table.notes.append(f"{name}: {100 * most / waits:.0f} % of the waiting is at the instruction {where}")
+            table.notes.append(f"{name}: {100 * most / waits:.0f} % of stalls at instruction {where}")
         if total[name] < FEW:
             said = f"{name} was found {total[name]:.0f} times: too seldom to tell its reasons apart"
             table.quality.append(Quality("few-samples", said, i))
@@ -126,9 +126,7 @@ def _blocks(source: Source) -> list[pti.Block]:
     """Headers with the rows below them; the application may print in between."""
     out = [b for b in pti.blocks(source, lambda line: "SbidStall" in line and "Kernel" in line) if b.rows]
     if not out:
-        raise BadCapture(
-            f"{source.path}: a header but no samples", "let the kernels run for longer, or sample more often"
-        )
+        raise BadCapture(f"{source.path}: header without samples", "run the kernels longer, or sample more often")
     return out
 
 

@@ -19,6 +19,7 @@ from triage.capture.source import Source
 from triage.capture.unused_cells import Odd
 from triage.dialects.tables import number_cells
 from triage.ground.errors import BadCapture
+from triage.ground.phrasing import plural
 
 _SECTION = re.compile(r"\s*={2,}\s*(.*?)\s*={2,}\s*\Z")
 _UNIT = re.compile(r"(.*?)\s*[\[(]([^\])]*)[\])]\s*\Z")
@@ -100,7 +101,7 @@ def blocks(source: Source, header: Callable[[str], bool] = is_header) -> list[Bl
                 out[-1].closed = True
             continue
         if by := _other_delimiter(line, header):
-            raise BadCapture(f"{source.path}:{number}: a header that {by!r} divides, unlike its rows", "export again")
+            raise BadCapture(f"{source.path}:{number}: header delimited by {by!r}, unlike its rows", "export again")
         if header(line) or (SPILLS in line and line.lstrip().startswith(_FIRST)):
             out.append(Block(section, cut(line), number))
             continue
@@ -115,7 +116,7 @@ def blocks(source: Source, header: Callable[[str], bool] = is_header) -> list[Bl
     if bad:
         raise shape.Misfit(source.path, bad, sum(len(b.rows) for b in out))
     if not out:
-        raise BadCapture(f"{source.path}: no metric table in it", "profile again")
+        raise BadCapture(f"{source.path}: no metric table", "profile again")
     return out
 
 
@@ -174,10 +175,10 @@ def load(source: Source, group: list[Block], name_at: int, numeric: list[int]) -
     for line, row in zip(lines.tolist(), (row for b in group for row in b.rows), strict=True):
         text.append(_fit(row, width, name_at, ends))
         if not text[-1]:
-            bad[line] = f"{row.count(',') + 1} cells where the header has {width}"
+            bad[line] = f"{plural(row.count(',') + 1, 'cell')}, header has {width}"
     if 2 * len(bad) > len(lines):
         line, why = next(iter(bad.items()))
-        raise BadCapture(f"{source.path}:{line}: {why}: no row can be trusted", "export again")
+        raise BadCapture(f"{source.path}:{line}: {why}; most rows are like this", "export again")
     if bad:
         raise shape.Misfit(source.path, bad, len(lines))
     block = np.concatenate([np.full(len(b.rows), b.line, dtype=np.float64) for b in group])

@@ -27,8 +27,8 @@ def join(folder: Source, tables: list[Table]) -> Table:
     for more in tables[1:]:
         if list(more.names) != list(whole.names):
             raise BadCapture(
-                f"{more.files[0].path}: this run launched other kernels than {whole.files[0].path}",
-                "sets can be joined only where the program does the same every time; give one of the files by itself",
+                f"{more.files[0].path}: launched other kernels than {whole.files[0].path}",
+                "name one of the files alone; sets are joined only if all runs launch the same kernels",
             )
         whole.files += more.files
         at = len(whole.files) - len(more.files)

@@ -136,7 +136,7 @@ def read(source: Source, options: Options) -> Table:
     time = next((at[t] for t in _TIMES if t in at), -1)
     if time < 0:
         raise NotTriageable(
-            f"{source.path}: computing tasks without a column of times",
+            f"{source.path}: computing tasks without times",
             "report again without -column, or with Total Time",
         )
     task = next(at[t] for t in _TASKS if t in at)
@@ -147,9 +147,7 @@ def read(source: Source, options: Options) -> Table:
     wide = wide_table.read(source, line, len(headers), numeric, texts, style=style)
     outside = np.array([str(n).strip() == _OUTSIDE for n in wide.texts[task]])
     if outside.all():
-        raise BadCapture(
-            f"{source.path}: the report holds no computing task", "profile with: vtune -collect gpu-hotspots"
-        )
+        raise BadCapture(f"{source.path}: no computing tasks", "profile again: vtune -collect gpu-hotspots")
     if outside.any():  # what the GPU did beside kernels has no time of its own to win back
         wide = _without(wide, outside)
     tasks = np.array([str(n).strip() for n in wide.texts[task]], dtype=object)

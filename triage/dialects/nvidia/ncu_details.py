@@ -109,13 +109,13 @@ def read(source: Source, options: Options) -> Table:
     found = _segments(body)
     if not found:
         said = chatter(source)
-        raise BadCapture(f"{source.path}: no table" + (f"; the profiler said: {said}" if said else ""), "profile again")
+        raise BadCapture(f"{source.path}: no table" + (f"; profiler message: {said}" if said else ""), "profile again")
     parts = [p for s in found if (p := _part(body, s)) is not None]
     if not parts:
         said = chatter(source)
         raise BadCapture(
-            f"{source.path}: a header but no rows" + (f"; the profiler said: {said}" if said else ""),
-            "the profiler recorded nothing; check that kernels ran and profile again",
+            f"{source.path}: header without rows" + (f"; profiler message: {said}" if said else ""),
+            "nothing was recorded; check that kernels ran, and profile again",
         )
     _separate_tables(parts)
     # a summary prints Minimum, Maximum and Average in place of the value

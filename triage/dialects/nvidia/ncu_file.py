@@ -162,7 +162,7 @@ def segments(body: Body, header: Header, numeric_first: bool = True, ends: Colle
             if 2 * len(bad) <= rows:
                 raise shape.Misfit(body.source.path, bad, rows)
             first, why = next(iter(bad.items()))
-            raise BadCapture(f"{body.source.path}:{first}: {why}: no row can be trusted", "export again")
+            raise BadCapture(f"{body.source.path}:{first}: {why}; most rows are like this", "export again")
     return found
 
 

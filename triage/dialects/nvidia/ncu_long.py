@@ -131,7 +131,7 @@ def build(
 
     frame, lines = _join(parts)
     if not len(frame):
-        raise BadCapture(f"{source.path}: a header but no rows", "the profiler recorded nothing; capture again")
+        raise BadCapture(f"{source.path}: header without rows", "nothing was recorded; capture again")
     key, _ = codes(frame, "key")
     launch, distinct = pd.factorize(key)
     count = len(distinct)
@@ -280,7 +280,7 @@ def factor(unit: str, metric: str, name: str) -> float:
     if not unit.strip() and target == "ratio":
         if re.search(r"\.pct|_pct\b|pct_of_peak", name):
             return 0.01
-        raise UnknownUnit("a share without a unit: percent or fraction?")
+        raise UnknownUnit("a share without a unit (percent or fraction)")
     if not unit.strip() and target == "ns":
         raise UnknownUnit("a time without a unit")
     if unit.strip().lower() in ("n/a", "-"):

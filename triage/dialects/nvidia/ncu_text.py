@@ -66,12 +66,10 @@ def read(source: Source, options: Options) -> Table:
     if not log.rows:
         said = chatter(source)
         if said:
-            raise NotTriageable(
-                f"{source.path}: ncu recorded no kernels; it says: {said}", "fix that and profile again"
-            )
+            raise NotTriageable(f"{source.path}: no kernels recorded (ncu: {said})", "fix that, and profile again")
         raise NotTriageable(
-            f"{source.path}: output of ncu without any result",
-            "ncu --set full --csv --page raw --print-units base --log-file kernels.csv ./your-app",
+            f"{source.path}: ncu output without results",
+            "run: ncu --set full --csv --page raw --print-units base --log-file kernels.csv ./your-app",
         )
     # the same records as of a details page, so the same builder; texts repeat, so categories
     frame = pd.DataFrame(log.rows).fillna("").astype("category")

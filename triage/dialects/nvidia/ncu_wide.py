@@ -61,7 +61,7 @@ def read(source: Source, dialect: str, header: Header, brackets: bool, decimal: 
     body = Body(source)
     found = segments(body, header)
     if not found:
-        raise BadCapture(f"{source.path}: no table", "export again")
+        raise BadCapture(f"{source.path}: no table found", "export again")
     source.delimiter = found[0].separator
     style = _style(source, body, found, brackets, decimal)
     quality: list[Quality] = []
@@ -69,8 +69,8 @@ def read(source: Source, dialect: str, header: Header, brackets: bool, decimal: 
     if not pieces:
         said = chatter(source)
         raise BadCapture(
-            f"{source.path}: a header but no rows" + (f"; the profiler said: {said}" if said else ""),
-            "the profiler recorded nothing; check that kernels ran and profile again",
+            f"{source.path}: header without rows" + (f"; profiler message: {said}" if said else ""),
+            "nothing was recorded; check that kernels ran, and profile again",
         )
     return assemble(source, dialect, pieces, [n for n, _ in map(_bracketed, found[0].headers)], style, quality)
 
@@ -175,7 +175,7 @@ def _piece(body: Body, seg: Segment, brackets: bool, style: units.Style, quality
     if "id" not in roles or "kernel" not in roles:
         lost = "launch number" if "kernel" in roles else "kernel name"
         raise BadCapture(
-            f"{body.source.path}:{seg.header_line}: no column with the {lost}", "export the whole table again"
+            f"{body.source.path}:{seg.header_line}: column with the {lost} missing", "export the whole table again"
         )
     texts = frame(body, seg, list(roles.values()), set(roles.values()))
     lines = record_lines(body, seg, len(texts))

@@ -10,6 +10,7 @@ from triage.capture import shape
 from triage.capture.cells import cells, delimiter
 from triage.capture.source import Source
 from triage.ground.errors import BadCapture, NotTriageable
+from triage.ground.phrasing import plural
 from triage.schema import normal
 
 _SAID = re.compile(r"^(?:==\d+==\s*)?(No (?:kernels|events/metrics|events|metrics|API activities) were profiled\.?)")
@@ -122,11 +123,11 @@ def records(source: Source, found: Found) -> list[tuple[int, list[str]]]:
         if len(row) > width and '"' not in line and shape.bracketed(row[width - 1 :]):
             row = [*row[: width - 1], source.delimiter.join(row[width - 1 :])]
         if len(row) != width or line.count('"') % 2:
-            bad[number] = f"{len(row)} cells where the header has {width}"
+            bad[number] = f"{plural(len(row), 'cell')}, header has {width}"
         out.append((number, row))
     if 2 * len(bad) > len(out):
         first, why = next(iter(bad.items()))
-        raise BadCapture(f"{source.path}:{first}: {why}: no row can be trusted", "export again")
+        raise BadCapture(f"{source.path}:{first}: {why}; most rows are like this", "export again")
     if bad:
         raise shape.Misfit(source.path, bad, len(out))
     return out
@@ -153,10 +154,10 @@ def refuse(source: Source, found: list[Found]) -> NotTriageable:
     if found:
         kinds = ", ".join(dict.fromkeys(f.kind for f in found))
         return NotTriageable(
-            f"{source.path}: an nvprof table of {kinds}, without kernels",
-            "nvprof --csv --print-gpu-trace ./app",
+            f"{source.path}: nvprof table of {kinds}, without kernels",
+            "run: nvprof --csv --print-gpu-trace ./app",
         )
     return NotTriageable(
-        f"{source.path}: nvprof output as aligned text, not as a table",
-        "nvprof --csv --log-file kernels.csv --print-gpu-trace ./your-app",
+        f"{source.path}: nvprof output as text, not as a table",
+        "run: nvprof --csv --log-file kernels.csv --print-gpu-trace ./your-app",
     )

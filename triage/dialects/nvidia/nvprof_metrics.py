@@ -172,8 +172,8 @@ def read(source: Source, options: Options) -> Table:
         _take(source, part, rows)
     if not rows.keys:
         if said := nvprof.chatter(source):
-            raise BadCapture(f"{source.path}: nvprof says: {said}", "check that the application launches kernels")
-        raise BadCapture(f"{source.path}: a header but no rows", "profile again")
+            raise BadCapture(f"{source.path}: nvprof message: {said}", "check that the application launches kernels")
+        raise BadCapture(f"{source.path}: header without rows", "profile again")
     count = len(rows.keys)
     table = Table(
         NAME,

@@ -63,8 +63,8 @@ def read(source: Source, options: Options) -> Table:
         gpu = [(n, r) for n, r in gpu if not r[name].startswith(("cuda", "cu")) or "(" in r[name]]
     if not gpu:
         raise NotTriageable(
-            f"{source.path}: an nvprof summary of {len(rows)} API calls, nothing ran on the GPU",
-            "nvprof --csv --print-gpu-summary ./your-app",
+            f"{source.path}: nvprof summary of {len(rows)} API calls, without GPU work",
+            "run: nvprof --csv --print-gpu-summary ./your-app",
         )
     table = Table(
         NAME,

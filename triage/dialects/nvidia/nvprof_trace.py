@@ -121,7 +121,7 @@ def _time(source: Source, found: nvprof.Found, wide: wide_table.Wide, c: int) ->
     unit = found.units[c].strip()
     if not unit:
         raise UnknownUnit(
-            f"{source.path}:{found.line}: column {found.headers[c]!r} has no unit", "export with nvprof --csv"
+            f"{source.path}:{found.line}: column {found.headers[c]!r} without a unit", "export with nvprof --csv"
         )
     factor = units.factor(unit, "ns")
     return Column(wide.numbers[c] * factor, found.headers[c], c + 1, unit, factor)

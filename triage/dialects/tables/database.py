@@ -64,8 +64,8 @@ class Database:
             if said == "interrupted":
                 said = "it claims more rows than its bytes can hold"
             raise BadCapture(
-                f"{self.source.path}: the SQLite database is damaged ({said})",
-                "copy it again, or export it again",
+                f"{self.source.path}: damaged SQLite database ({said})",
+                "copy or export it again",
             ) from e
 
     @property
@@ -242,8 +242,8 @@ def _connect(source: Source) -> tuple[sqlite3.Connection, int]:
         beside = Path(path + ending)
         if beside.is_file() and beside.stat().st_size:
             raise CaptureError(
-                f"{source.path}: is still being written ({beside.name} lies beside it)",
-                "wait until the export is finished, or copy both away together and open them once with sqlite3",
+                f"{source.path}: still being written ({beside.name} exists)",
+                "wait for the export to end, or copy both files and open them once with sqlite3",
             )
     # immutable: no lock and no shared-memory file is made beside it
     where = Path(path).resolve()

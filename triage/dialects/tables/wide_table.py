@@ -129,7 +129,7 @@ def read(
     style: units.Style = "us",
     skip: Sequence[int] = (),
     end_line: int | None = None,
-    empty: str = "the profiler recorded nothing; capture again",
+    empty: str = "nothing was recorded; capture again",
 ) -> Wide:
     """Columns of a wide table by 0-based position.
 
@@ -162,7 +162,7 @@ def read(
     else:
         keep &= ~np.isin(lines, list(skip)) & (lines <= (end_line or np.inf))
     if not keep.any():
-        raise BadCapture(f"{source.path}: a header but no rows", empty)
+        raise BadCapture(f"{source.path}: header without rows", empty)
     rows = None if keep.all() else np.flatnonzero(keep)
     if lines is None and rows is not None:
         lines = np.arange(first, first + len(keep))
@@ -210,8 +210,8 @@ def headers_again(source: Source, odd: Odd, headers: Sequence[str], rows: int) -
         elif sum(map(_alike, other, own)) > len(own) / 2:
             text, here = next(((a, b) for a, b in zip(other, own, strict=False) if a != b), ("", ""))
             raise BadCapture(
-                f"{source.path}:{line}: another header, {text[:60]!r} where the table's says {here[:60]!r}",
-                "cut the file there and give both",
+                f"{source.path}:{line}: second header ({text[:60]!r} instead of {here[:60]!r})",
+                "split the file there, and name both parts",
             )
     if again:
         raise shape.Misfit(source.path, again, rows)
@@ -333,7 +333,7 @@ def _slow(
         rows.append(row)
         lines.append(start)
     if not rows:
-        raise BadCapture(f"{source.path}: a header but no rows", empty)
+        raise BadCapture(f"{source.path}: header without rows", empty)
     at = np.array(lines)
 
     def column(c: int) -> Names:

@@ -129,7 +129,7 @@ def read(source: Source, found: Found, numeric: list[int], text: list[int]) -> G
         return Grid(wide.numbers, wide.texts, wide.lines, wide.first_line, wide.quality)
     rows, lines = _text_rows(source, found)
     if not rows:
-        raise BadCapture(f"{source.path}: a header but no rows", "nothing ran on the GPU while profiled")
+        raise BadCapture(f"{source.path}: header without rows", "nothing ran on the GPU during profiling")
     source.delimiter = "\x1f"  # a quoted origin is then the whole line
     # a doubtful number is read as the tool prints it: nothing here has a delimiter that could decide
     style = units.style([r[c] for r in rows for c in numeric], f"{source.path}: ", "us")
@@ -203,8 +203,8 @@ def refuse(source: Source, found: list[Found]) -> NotTriageable:
     """Why none of the reports found can be triaged, and which one can."""
     seen = ", ".join(dict.fromkeys(f"{f.report} ({_WHAT.get(f.report, 'no GPU times')})" for f in found))
     return NotTriageable(
-        f"{source.path}: an `nsys stats` report of {seen}; it holds no GPU time of kernels",
-        "export instead: nsys stats --report cuda_gpu_trace --format csv --output . report.nsys-rep",
+        f"{source.path}: nsys stats report of {seen}, without GPU times of kernels",
+        "export: nsys stats --report cuda_gpu_trace --format csv --output . report.nsys-rep",
     )
 
 

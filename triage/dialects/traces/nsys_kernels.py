@@ -63,7 +63,7 @@ def read(source: Source, options: Options) -> Table:
     found = nsys.find(source)
     usable = [f for f in found if f.report in _READS]
     if not usable:
-        raise nsys.refuse(source, found) if found else BadCapture(f"{source.path}: no table", "export again")
+        raise nsys.refuse(source, found) if found else BadCapture(f"{source.path}: no table found", "export again")
     # of several reports in one output the plainest: a kernel's time, not that of ranges around kernels
     best = min(usable, key=lambda f: _READS.index(f.report))
     low = [nsys.bare(h) for h in best.headers]

@@ -82,7 +82,7 @@ def read(source: Source, options: Options) -> Table:
     calls, processes, keys = export.calls()
     if not len(export):
         raise NotTriageable(
-            f"{source.path}: an Nsight Systems database that holds no GPU work ({plural(len(calls), 'call')} of the host): "
+            f"{source.path}: Nsight Systems database without GPU work ({plural(len(calls), 'host call')}): "
             "no kernels, copies or graphs were recorded",
             "record again with: nsys profile -t cuda,nvtx ./your-app"
             + ("; " + "; ".join(export.diagnostics()[:1]) if export.diagnostics() else ""),

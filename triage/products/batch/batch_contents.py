@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from triage.ground.errors import CaptureError
 from triage.ground.limiters import CONFIDENCE
 from triage.ground.phrasing import plural
 from triage.products.batch.batch_result import Listed, Overview, Recurring, Same
@@ -36,12 +35,11 @@ class Batch:
         ns = sum(c.recoverable_ns or 0 for c in self.captures)
         parts = [plural(len(self.captures), "capture"), plural(self.findings, "finding"), f"{time(ns)} recoverable"]
         if self.same:
-            parts.append(f"{plural(len(self.same), 'more file')} with the rows of one of them")
+            parts.append(plural(len(self.same), "duplicate"))
         if self.kept:
             parts.append(f"{self.kept} kept from before")
-        if self.errors:
-            parts.append(f"{plural(len(self.errors), 'warning')}: could not be read, see errors.csv")
-        return ", ".join(parts)
+        skipped = f"; {plural(len(self.errors), 'file')} skipped (errors.csv)" if self.errors else ""
+        return f"{', '.join(parts)}{skipped}"
 
 
 def recur(found: dict[str, Recurring], c: Overview, report: str) -> None:
@@ -74,9 +72,3 @@ def recur(found: dict[str, Recurring], c: Overview, report: str) -> None:
 def ranked(found: dict[str, Recurring]) -> list[Recurring]:
     """Root causes over captures, largest saving first."""
     return sorted(found.values(), key=lambda i: (-i["saved_ns"], -i["captures"], i["cause"]))
-
-
-def refuse(batch: Batch) -> None:
-    """Raise CaptureError when nothing at all could be read."""
-    if batch.errors and not batch.captures:
-        raise CaptureError(f"none of {len(batch.errors)} captures could be read; first: {batch.errors[0][1]}")

@@ -23,7 +23,7 @@ class Limited(TypedDict):
     """Own time of the workloads of one limiter class; share: of the frame, 0-1."""
 
     limiter_class: str
-    self_ns: float
+    self_ns: float | None
     share: float | None
 
 

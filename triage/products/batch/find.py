@@ -98,7 +98,7 @@ def gather(paths: Sequence[str], out: str = "") -> Gathered:
 
 def _expand(path: str, out: str, g: Gathered) -> list[tuple[str, str]]:
     if path == "-":
-        raise TriageError("a batch cannot read standard input", "name files or folders, or: triage diagnose -")
+        raise TriageError("-: standard input cannot be batched", "name files or folders, or use: triage diagnose -")
     if "://" in path:
         return _remote(path, g)
     if os.path.isdir(path):
@@ -198,7 +198,7 @@ def _remote(url: str, g: Gathered) -> list[tuple[str, str]]:
     try:
         import fsspec
     except ImportError as e:
-        raise TriageError(f"{url}: remote paths need fsspec", "pip install '.[dask]' in a checkout") from e
+        raise TriageError(f"{url}: remote paths need fsspec", "install it: pip install '.[dask]' in a checkout") from e
     try:
         fs, path = fsspec.core.url_to_fs(url)
         if glob.has_magic(path):

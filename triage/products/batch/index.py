@@ -1,4 +1,4 @@
-"""The words of a batch's index: what index.html and index.md show of every capture and recurring root cause."""
+"""What index.html and index.md of a batch show of every capture and recurring root cause."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from triage.ground.limiters import LIMITERS
 from triage.products.batch.batch_result import Listed, Overview
 from triage.rendering.html import bars
 from triage.rendering.html.page import STYLES, shell
-from triage.rendering.phrases import time
+from triage.rendering.phrases import range_, time
 
 if TYPE_CHECKING:
     from triage.products.batch.batch_contents import Batch
     from triage.products.batch.find import Found
 
 
-MANY = 1_000  # captures up to which each has drawings: an index of more is a table to search
-WIDE = 12  # captures and causes of the picture of both
+MAX_DRAWN_CAPTURES = 1_000  # a larger index is a table to search, without drawings
+MATRIX_COLUMNS = 12  # captures, and causes, of the matrix
 
 
 class Entries:
@@ -51,7 +51,7 @@ def listed(found: Found, c: Overview, reports: list[str], drawn: bool) -> Listed
         recoverable_ns=c["recoverable_ns"],
         recoverable_low_ns=c["recoverable_low_ns"],
         recoverable_bound_ns=c["recoverable_bound_ns"],
-        first=f"{first['title']} ({time(first['saved_ns'])})" if first else "nothing found",
+        first=f"{first['title']} ({time(first['saved_ns'])})" if first else "no findings",
         limiters=c["limiters"] if drawn else [],
         reports=reports,
     )
@@ -62,7 +62,7 @@ def context(batch: Batch) -> dict[str, object]:
     paths = [c.path for c in batch.captures]
     labels = dict(zip(paths, called(paths), strict=True))
     most = max((c.recoverable_bound_ns or 0 for c in batch.captures), default=0.0)
-    few = len(batch.captures) <= MANY
+    few = len(batch.captures) <= MAX_DRAWN_CAPTURES
     return {
         "batch": batch,
         "version": __version__,
@@ -79,7 +79,7 @@ def context(batch: Batch) -> dict[str, object]:
 
 def page(batch: Batch) -> dict[str, object]:
     """What only index.html shows: style and script of the product, causes by captures."""
-    shown, causes = batch.captures[:WIDE], batch.causes[:WIDE]
+    shown, causes = batch.captures[:MATRIX_COLUMNS], batch.causes[:MATRIX_COLUMNS]
     saved = [[batch.drawn[c.path].get(k["cause"], 0.0) for c in shown] for k in causes]
     largest = max((ns for row in saved for ns in row), default=0.0) or 1.0
     return {
@@ -140,9 +140,7 @@ def _capture(c: Listed, label: str, most: float, drawn: bool) -> dict[str, objec
         "recoverable_ns": c.recoverable_ns,
         "folder": folder(c.path, label),
         "recoverable": time(c.recoverable_ns) if c.recoverable_ns else "–",
-        "range": f"{time(c.recoverable_low_ns) if c.recoverable_low_ns else 0} to {time(c.recoverable_bound_ns)}"
-        if c.recoverable_ns
-        else "",
+        "range": range_(c.recoverable_low_ns, c.recoverable_bound_ns) if c.recoverable_ns else "",
         "first": c.first,
         "links": _links(c.reports),
         "strip": bars.strip([{**x} for x in c.limiters], 12) if drawn else "",

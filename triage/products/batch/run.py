@@ -1,7 +1,7 @@
 """Many captures: a report for each, an index over all, one table of every finding, one of what could not be read.
 
     OUT/reports/<name>.<ext>      per capture and format
-    OUT/index.html, index.md      captures and recurring root causes, worst first
+    OUT/index.html, index.md      captures and root causes across captures, by saving
     OUT/findings.csv, .parquet    one row per listed finding (Parquet where pyarrow is installed); the same rows once
     OUT/errors.csv                one row per capture that could not be used
     OUT/.triage/<name>.json       what is done; --resume reads it
@@ -71,7 +71,7 @@ def run(
         state.mkdir(parents=True, exist_ok=True)
         for place in (state, out / "reports"):
             if place.is_symlink():  # what is written, swept away and replaced there would be somebody else's
-                raise ReportError(f"{place}: a link where a batch has a folder of its own", "remove the link")
+                raise ReportError(f"{place}: a link, expected a folder", "remove the link")
     except OSError as e:
         raise ReportError(f"{out}: cannot be written ({e.strerror or e})", "choose another -o") from e
     with _alone(state):
@@ -107,7 +107,7 @@ def _alone(state: Path) -> Iterator[None]:
     try:
         lock.acquire()
     except filelock.Timeout as e:
-        raise ReportError(f"{state.parent}: another batch is writing there", "wait for it, or choose another -o") from e
+        raise ReportError(f"{state.parent}: another batch writes there", "wait for it, or choose another -o") from e
     except NotImplementedError:  # some network shares have no locks; better two batches than none
         pass
     except OSError as e:  # not ours to write, or a link that somebody put there
@@ -211,7 +211,9 @@ def _finish(found: Sequence[Found], errors: dict[str, str], settings: Settings, 
             if first is not f:
                 batch.same.append({"path": f.path, "first": first.path, "reports": reports})
                 continue
-            batch.captures.append(index.listed(f, summary, reports, drawn=len(batch.captures) < index.MANY))
+            batch.captures.append(
+                index.listed(f, summary, reports, drawn=len(batch.captures) < index.MAX_DRAWN_CAPTURES)
+            )
             batch.findings += summary["findings_total"]
             batch.limiters |= {x["limiter_class"] for x in summary["limiters"] if x["share"]}
             recur(causes, summary, reports[0])
@@ -219,7 +221,7 @@ def _finish(found: Sequence[Found], errors: dict[str, str], settings: Settings, 
             group(note["rows"])
     batch.captures.sort(key=lambda c: (-(c.recoverable_ns or 0), -(c.duration_ns or 0), c.path))
     batch.causes = ranked(causes)
-    largest = {c.path for c in batch.captures[: index.WIDE]}
+    largest = {c.path for c in batch.captures[: index.MATRIX_COLUMNS]}
     for f, note in _notes([f for f in counted.values() if f.path in largest], out):
         batch.drawn[f.path] = {c["cause"]: c["saved_ns"] or 0.0 for c in note["summary"]["causes"]}
     with writing.atomic(out / "errors.csv") as write:

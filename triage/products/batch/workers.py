@@ -27,12 +27,12 @@ from triage.products.settings import Settings
 
 if TYPE_CHECKING:
     from triage.capture.source import Source
-    from triage.diagnosis.diagnosing import Diagnostician
+    from triage.diagnosis.diagnosing import Diagnoser
 
 LISTED = 100  # best findings of a capture that its reports and the table list, unless --top or --full says otherwise
 GARBAGE = (1_000_000, 20, 50)  # results are trees of plain data: by default they are collected over and over
 AHEAD = 4  # captures handed to each worker in advance; more would only hold results in memory
-_BUSY = threading.Lock()  # a Diagnostician remembers signatures; threads of one Dask worker take turns
+_BUSY = threading.Lock()  # a Diagnoser remembers signatures; threads of one Dask worker take turns
 
 
 @dataclass(slots=True)
@@ -49,8 +49,8 @@ class Outcome:
 
 
 @cache
-def _doctor(settings: Settings) -> Diagnostician:
-    return settings.diagnostician()
+def _doctor(settings: Settings) -> Diagnoser:
+    return settings.diagnoser()
 
 
 def work(found: Found, settings: Settings) -> Outcome:
@@ -72,14 +72,16 @@ def work(found: Found, settings: Settings) -> Outcome:
 
 
 def _work(found: Found, settings: Settings) -> Outcome:
-    from triage.diagnosis.diagnosing import ALL
-    from triage.document import assembling
+    from triage.diagnosis.diagnosing import LIST_ALL_UP_TO
+    from triage.findings import assembling
     from triage.products import accepted
     from triage.reading import duplicate_captures
     from triage.rendering import formats
 
     capture = settings.read(open_source(found.path, settings.most_unpacked))
-    d = _doctor(settings).diagnose([capture], settings.top, settings.min_gain, ALL if settings.full else LISTED)
+    d = _doctor(settings).diagnose(
+        [capture], settings.top, settings.min_gain, LIST_ALL_UP_TO if settings.full else LISTED
+    )
     bundle = assembling.bundle(d, ways=any(formats.shows_ways(name) for name in settings.formats))
     bundle = accepted.apply(bundle, settings.accepted)
     reports: dict[str, str] = {}
@@ -130,7 +132,9 @@ def open_source(path: str, max_unpacked: int) -> Source:
         with fsspec.open(path, "rb") as f:
             return Source(path, data=f.read(), max_unpacked=max_unpacked)
     except ImportError as e:
-        raise CaptureError(f"{path}: remote paths need fsspec ({e})", "pip install '.[dask]' in a checkout") from e
+        raise CaptureError(
+            f"{path}: remote paths need fsspec ({e})", "install it: pip install '.[dask]' in a checkout"
+        ) from e
     except (OSError, ValueError) as e:
         raise CaptureError(f"{path}: cannot be read ({e})", "check the address and its credentials") from e
 
@@ -227,7 +231,7 @@ def cluster(todo: Sequence[Found], settings: Settings, address: str) -> Generato
     try:
         distributed: Any = importlib.import_module("distributed")  # typed in parts only
     except ImportError as e:
-        raise TriageError("--dask needs Dask", "pip install '.[dask]' in a checkout") from e
+        raise TriageError("--dask needs Dask", "install it: pip install '.[dask]' in a checkout") from e
     try:
         client = distributed.Client(address, timeout=10, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as e:

@@ -12,7 +12,7 @@ from triage.products.noise import FASTER, SAME, SLOWER
 from triage.rendering.html.bars import number
 from triage.rendering.phrases import time
 
-LOOKS = {FASTER: "faster", SLOWER: "slower", SAME: "same"}  # verdict -> class; whatever else cannot be told
+LOOKS = {FASTER: "faster", SLOWER: "slower", SAME: "same"}  # verdict -> CSS class; others are `unclear`
 
 
 def look(verdict: str) -> str:
@@ -49,7 +49,7 @@ def change(p: Judged, reach: float, margin: float) -> Markup:
         return Markup("")
     low, high = (x if x is not None else 0.0 for x in p["interval"])
     middle = 1 / p["speedup"] - 1
-    told = f"time {signed(middle)}, with its noise {spread(low, high)}"
+    told = f"time {signed(middle)} ({spread(low, high)})"
 
     def at(x: float) -> float:
         return 50 + max(-1.0, min(1.0, x / reach)) * 47

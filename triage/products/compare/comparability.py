@@ -1,5 +1,4 @@
-"""Are two captures of the same work? What makes a comparison unfair is said before its result, and nothing is compared
-with nothing.
+"""Checks that two captures are of the same work: warnings before the result, an error where nothing matches.
 
 A share of the time counts what no other workload of its side contains, so that a marker and its draws are not added up.
 """
@@ -18,7 +17,7 @@ from triage.ground.phrasing import plural, whole_percent
 from triage.products.compare.match import ENOUGH, Pairs, alike
 from triage.products.compare.side import Side
 
-MOST = 0.5  # of a side's time: beyond it the result says more about what differs than about the change
+MAX_UNMATCHED_SHARE = 0.5  # of a side's time; beyond it the captures are of different work
 NAMED = 2  # workloads that a line names
 LONG = 60  # characters of a name in a line
 
@@ -28,16 +27,16 @@ def refuse(sides: tuple[Side, Side], pairs: Pairs, noun: str) -> None:
     before, after = sides
     if not len(pairs) and len(before) and len(after):
         raise TriageError(
-            f"nothing to compare: no {noun} of one side is on the other "
+            f"no common {noun}s "
             f"(before: {_some(before, range(len(before)))}; after: {_some(after, range(len(after)))})",
-            f"capture the same {noun}s on both sides; `triage diagnose` reads each by itself",
+            "capture the same scene or kernels on both sides",
         )
 
 
 def warnings(
     sides: tuple[Side, Side], pairs: Pairs, alone: tuple[Sequence[int], Sequence[int]], noun: str
 ) -> list[str]:
-    """What must be known before the result is believed, the worst first. alone: workloads of each side without a partner."""
+    """Warnings about a comparison, most important first. alone: unmatched workloads of each side."""
     return [
         *_devices(sides[0].d, sides[1].d),
         *_partners(sides, alone, noun),
@@ -53,21 +52,19 @@ def _devices(before: Diagnosis, after: Diagnosis) -> list[str]:
     )
     if not first or not second or first == second:
         return []
-    return [
-        f"measured on {', '.join(first)} before and on {', '.join(second)} after: the difference is the GPUs' as well"
-    ]
+    return [f"different GPUs ({', '.join(first)} before, {', '.join(second)} after): the change includes the hardware"]
 
 
 def _partners(sides: tuple[Side, Side], alone: tuple[Sequence[int], Sequence[int]], noun: str) -> list[str]:
     shares = [_share(side, some) for side, some in zip(sides, alone, strict=True)]
-    if max(shares) <= MOST:
+    if max(shares) <= MAX_UNMATCHED_SHARE:
         return []
     named = [
-        f"{whole_percent(share)} of the time {word} is in {plural(len(some), noun)} without a partner ({_some(side, some)})"
+        f"{whole_percent(share)} of the time {word} in {plural(len(some), f'unmatched {noun}')} ({_some(side, some)})"
         for word, share, side, some in zip(("before", "after"), shares, sides, alone, strict=True)
-        if share > MOST
+        if share > MAX_UNMATCHED_SHARE
     ]
-    return [f"{' and '.join(named)}: the totals are of different work, only the pairs tell"]
+    return [f"{' and '.join(named)}: the totals cover different work, compare the pairs"]
 
 
 def _strangers(sides: tuple[Side, Side], pairs: Pairs) -> list[str]:
@@ -78,8 +75,8 @@ def _strangers(sides: tuple[Side, Side], pairs: Pairs) -> list[str]:
     if (likely := alike(before, after)) >= ENOUGH:
         return []
     return [
-        f"{_short(before)} and {_short(after)} are taken for the same work though their names are "
-        f"{whole_percent(likely)} alike: make sure that they are"
+        f"{_short(before)} and {_short(after)} compared as the same work, names {whole_percent(likely)} alike: "
+        "check that they are"
     ]
 
 
@@ -91,11 +88,11 @@ def _shapes(sides: tuple[Side, Side], pairs: Pairs, noun: str) -> list[str]:
         if before.who[b].shape and after.who[a].shape and before.who[b].shape != after.who[a].shape
     ]
     share = max(_share(before, [b for b, _ in other]), _share(after, [a for _, a in other]))
-    if share <= MOST:
+    if share <= MAX_UNMATCHED_SHARE:
         return []
     return [
-        f"{whole_percent(share)} of the time is in {plural(len(other), noun)} launched in another shape "
-        f"({_some(after, [a for _, a in other])}): compare equal problem sizes, or the work may have changed as well"
+        f"{whole_percent(share)} of the time in {plural(len(other), noun)} with a different launch shape "
+        f"({_some(after, [a for _, a in other])}): compare equal problem sizes, or the work may have changed too"
     ]
 
 
@@ -126,7 +123,7 @@ def _some(side: Side, some: Sequence[int]) -> str:
     """The longest by name."""
     times = np.nan_to_num(side.times.middle)
     names = list(dict.fromkeys(_short(side.who[i].name) for i in sorted(some, key=lambda i: -times[i])))
-    return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
+    return ", ".join(names[:NAMED]) + (f" + {len(names) - NAMED} more" if len(names) > NAMED else "")
 
 
 def _short(name: str) -> str:

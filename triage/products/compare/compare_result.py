@@ -137,7 +137,7 @@ class Totals(TypedDict):
 
 
 class Comparison(TypedDict):
-    """The whole document. pairs, unmatched: of very many only those that matter most; totals counts all. warnings: why the two sides may not be of the same work, the worst first. outside: None where the
+    """The whole document. pairs, unmatched: of very many only those that matter most; totals counts all. warnings: why the two sides may not be of the same work, most important first. outside: None where the
     workloads are the whole frame, or a timeline says what lies between.
     """
 

@@ -21,7 +21,7 @@ from triage.diagnosis.diagnosis_result import Diagnosis
 from triage.document.numbers import number
 from triage.ground.terminology import names_of, said, speaking
 from triage.ground.units import display
-from triage.inference.rule_context import about, setting
+from triage.inference.rule_context import gpu_facts, setting
 from triage.products.compare import comparability, factors
 from triage.products.compare.compare_result import (
     SCHEMA,
@@ -60,7 +60,7 @@ def compare(
     Every capture of a Diagnosis is one repeat; diagnose both sides without `top`, so that no outcome is left out. Raises
     TriageError where the sides have no workload and no timeline in common.
     """
-    found = {names_of(about(p.view)) for d in (before, after) for p in d.parts}
+    found = {names_of(gpu_facts(p.view)) for d in (before, after) for p in d.parts}
     with speaking(names=found.pop() if len(found) == 1 else ()):
         return _compared(before, after, floor, threshold, margin, full)
 
@@ -77,7 +77,7 @@ def _compared(
     sides = fold(before, speak), fold(after, speak)
     pairs, alone = match(sides[0].who, sides[1].who, (sides[0].items, sides[1].items))
     rows = timeline(before, after)
-    noun = "kernel" if all(of_kernels(p.capture.input.tells) for p in parts) else "workload"
+    noun = "kernel" if all(of_kernels(p.capture.input.tells) for p in parts) else "marker"
     if not rows:
         comparability.refuse(sides, pairs, noun)
     limits = Limits(floor, (threshold or MARGIN) if margin is None else margin)
@@ -242,11 +242,11 @@ def _weight(c: Change) -> float:
 
 def _sentence(judged: Judged, changes: Sequence[Change], b: Item, a: Item) -> str:
     if judged["speedup"] is None:
-        return "No duration on both sides: no verdict."
+        return "No duration on both sides, no verdict."
     word = change(judged)
     if median(b.calls) != median(a.calls):
-        word += f"; {median(b.calls):g} calls before, {median(a.calls):g} after, totals are compared"
-    # excused only where the time fell: a counter that fell with it is nothing to worry about
+        word += f"; {median(b.calls):g} calls before, {median(a.calls):g} after (totals compared)"
+    # excused only where it got faster
     told = [c for c in changes if c["moved"] and c["metric"] != "gpu.time" and "not a regression" in c["reading"]]
     if judged["verdict"] == FASTER and told:
         names = " and ".join(f"{_moved(c)} {c['label']}" for c in told[:2])

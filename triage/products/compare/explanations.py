@@ -1,4 +1,4 @@
-"""What a counter's movement means beside the time: the table of readings.
+"""What a counter's change means beside the time.
 
 The duration decides; a counter only explains it. The readings follow the article's three experiments
 (NVIDIA, The Peak-Performance-Percentage Analysis Method, Nov 2018, tables 1 to 3).
@@ -68,9 +68,7 @@ def reading(move: Move, noise: float = 0.0) -> tuple[str, Sense]:
 
 
 def _time(m: Move) -> tuple[str, Sense]:
-    return {FASTER: ("the time fell", "good"), SLOWER: ("the time rose", "bad")}.get(
-        m.verdict, ("within the noise", "")
-    )
+    return {FASTER: ("less time", "good"), SLOWER: ("more time", "bad")}.get(m.verdict, ("within noise", ""))
 
 
 def _occupancy(m: Move) -> tuple[str, Sense]:
@@ -79,7 +77,7 @@ def _occupancy(m: Move) -> tuple[str, Sense]:
         if m.verdict == FASTER:
             why = f" and {schema.get(issue).label} rose" if issue else ""
             return (
-                f"not a regression: fewer warps, but the time fell{why}; latency is now hidden inside each warp",
+                f"not a regression: fewer warps, but faster{why}; latency is now hidden inside each warp",
                 "",
             )
         if issue:
@@ -88,73 +86,74 @@ def _occupancy(m: Move) -> tuple[str, Sense]:
                 f"not a regression by itself: {label} rose, so fewer warps keep the schedulers busier",
                 "",
             )
-        return "fewer warps to hide latency with, and nothing else made up for it", "bad" if m.verdict == SLOWER else ""
+        return "fewer warps to hide latency, and nothing made up for it", "bad" if m.verdict == SLOWER else ""
     if m.verdict == SLOWER:
-        return "more warps in flight, but occupancy alone is not speed: the time rose", ""
+        return "more warps in flight, yet slower: occupancy alone is not speed", ""
     if m.verdict == FASTER:
         return "more warps in flight hide more latency", "good"
-    return "more warps in flight, without effect on the time", ""
+    return "more warps in flight, no effect on the time", ""
 
 
 def _issue(m: Move) -> tuple[str, Sense]:
     if m.up:
         return {
-            FASTER: ("the SM wastes fewer cycles", "good"),
-            SLOWER: ("the SM issues more, yet takes longer: it executes more instructions", "bad"),
-        }.get(m.verdict, ("the SM issues more in the same time: it executes more instructions", ""))
+            FASTER: ("fewer idle issue slots", "good"),
+            SLOWER: ("higher issue rate over more time: more instructions", "bad"),
+        }.get(m.verdict, ("higher issue rate in the same time: more instructions", ""))
     if m.verdict == FASTER:
-        return "less is issued per cycle in less time: instructions were saved", "good"
-    return "the SM issues less often: it waits more", "bad" if m.verdict == SLOWER else ""
+        return "fewer instructions: lower issue rate in less time", "good"
+    return "lower issue rate: more stalls", "bad" if m.verdict == SLOWER else ""
 
 
 def _throughput(m: Move) -> tuple[str, Sense]:
     if m.up:
         return {
-            FASTER: ("the same work in less time brings the unit closer to its peak", "good"),
-            SLOWER: ("more work goes through this unit", "bad"),
-        }.get(m.verdict, ("this unit is busier in the same time", ""))
+            FASTER: ("same work in less time: unit closer to its peak", "good"),
+            SLOWER: ("more work for this unit", "bad"),
+        }.get(m.verdict, ("busier in the same time", ""))
     return {
-        FASTER: ("less work is sent to this unit", "good"),
-        SLOWER: ("the unit is kept waiting: its share of peak falls because the time rose", ""),
-    }.get(m.verdict, ("this unit is less busy in the same time", ""))
+        FASTER: ("less work for this unit", "good"),
+        SLOWER: ("lower only because the time rose", ""),
+    }.get(m.verdict, ("less busy in the same time", ""))
 
 
 def _hit_rate(m: Move) -> tuple[str, Sense]:
     if m.up:
-        return "more requests are served close by", "good"
+        return "higher hit rate: fewer requests reach slower memory", "good"
     if m.verdict == FASTER:
         return (
-            "not a regression: the time fell; a better cache before this one leaves it the harder requests",
+            "not a regression: faster; a better cache in front leaves this one the harder requests",
             "",
         )
-    return "more requests go on to slower memory", "bad"
+    return "lower hit rate: more requests reach slower memory", "bad"
 
 
 def _stall(m: Move) -> tuple[str, Sense]:
     if m.up:
         if m.verdict == FASTER:
-            return "a larger share of shorter waiting: other stalls shrank more than this one", ""
-        return "warps wait more for this", "bad"
+            return "larger share of fewer stalls: other reasons shrank more", ""
+        return "more stalls for this reason", "bad"
     return (
-        ("warps wait less for this", "good") if m.verdict != SLOWER else ("a smaller share: other stalls grew more", "")
+        ("fewer stalls for this reason", "good")
+        if m.verdict != SLOWER
+        else ("smaller share: other reasons grew more", "")
     )
 
 
 def _shape(m: Move) -> tuple[str, Sense]:
-    return "another launch shape or build: the work is cut differently", ""
+    return "different launch shape or build", ""
 
 
 def _by_schema(m: Move) -> tuple[str, Sense]:
     better = schema.get(m.metric).better if schema.known(m.metric) else ""
-    word = "more" if m.up else "less"
+    word = "higher" if m.up else "lower"
     if not better:
-        return f"{word} than before; neither good nor bad by itself", ""
-    good = (better == "high") == m.up
-    if good:
-        return f"{word} of what should be {'high' if better == 'high' else 'low'}", "good"
+        return "", ""  # neither good nor bad by itself
+    if (better == "high") == m.up:
+        return f"{word} (better)", "good"
     if m.verdict == FASTER:
-        return f"{word}, which costs something, but the time fell: not a regression", ""
-    return f"{word} of what should be {'high' if better == 'high' else 'low'}", "bad"
+        return f"{word}, but faster: not a regression", ""
+    return f"{word} (worse)", "bad"
 
 
 def _is(*names: str) -> Callable[[str], bool]:

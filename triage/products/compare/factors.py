@@ -49,7 +49,7 @@ def remarks(b: Item, a: Item) -> list[str]:
     """What the time is made of, and what makes two launches hard to compare; nothing where the factors are not known."""
     out = []
     if b.who.shape and a.who.shape and b.who.shape != a.who.shape:
-        out.append(f"launched in another shape (groups, threads): {b.who.shape} before, {a.who.shape} after")
+        out.append(f"launch shape (groups, threads): {b.who.shape} before, {a.who.shape} after")
     if text := _product(b, a):
         out.append(text)
     return out
@@ -77,10 +77,10 @@ def _product(b: Item, a: Item) -> str:
     ]
     rest = whole / known
     if abs(rest - 1) > 5 * LEAST:
-        parts.append(f"what these do not explain x {rest:.2f}")
+        parts.append(f"unexplained x {rest:.2f}")
     text = f"time x {whole:.2f} = {', '.join(parts)}"
     if abs(calls - 1) > LEAST:
-        text += f" ({calls:.2f} times as many calls)"
+        text += f" ({calls:.2f}x the calls)"
     most = max(ratios, key=lambda m: abs(math.log(ratios[m])))
     if abs(ratios[most] - 1) > LEAST:
         text += f"; {_lead(most, ratios[most], b, a)}"

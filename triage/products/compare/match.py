@@ -51,7 +51,7 @@ def match(
     taken = np.zeros(len(before), dtype=bool)
     taken[partner[partner >= 0]] = True
     guess = _Guess(before, after, looks, np.flatnonzero(~taken).tolist(), np.flatnonzero(partner < 0).tolist())
-    guess.by_key(lambda w: (w.full, w.kind, w.nth), "same name and kind, another launch shape")
+    guess.by_key(lambda w: (w.full, w.kind, w.nth), "same name and kind, different launch shape")
     guess.by_key(lambda w: (w.full, w.nth), "same name")
     guess.renames()
     how = [""] * len(after)
@@ -88,7 +88,7 @@ class _Guess:
             renamed |= {self.before[b].full: self.after[a].full for b, a, _ in guessed}
             self._take(guessed)
             if renamed:
-                self.by_key(partial(_translated, renamed), "its parent was renamed")
+                self.by_key(partial(_translated, renamed), "parent renamed")
 
     def _take(self, pairs: Sequence[tuple[int, int, str]]) -> None:
         self.found |= {a: (b, why) for b, a, why in pairs}

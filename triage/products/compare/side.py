@@ -13,7 +13,7 @@ from triage.capture.arrays import Codes, Floats, Indices
 from triage.capture.capture import Capture
 from triage.diagnosis.diagnosis_result import Diagnosis
 from triage.diagnosis.gain import fractions
-from triage.findings.outcomes import Outcomes
+from triage.diagnosis.outcomes import Outcomes
 from triage.products.compare import factors
 from triage.products.compare.item import ABSENT, FIRED, UNTOLD, Item, Who
 from triage.products.noise import Repeats
@@ -148,6 +148,6 @@ def _promises(o: Outcomes, speak: Sequence[int], items: Sequence[Item]) -> None:
             continue
         gains = np.transpose(fractions(rule, o.lookup(index), fired)).tolist()
         for w, (low, likely, bound) in zip(fired.tolist(), gains, strict=True):
-            # NaN: it fired, but the workload has no time to give back
+            # NaN: it fired on a workload without self time
             if likely == likely:
                 items[w].gains[rule.id] = (low, likely, bound)

@@ -1,4 +1,4 @@
-"""Two timelines side by side: busy and idle time by what is to blame, launches, copies, kernels; medians of repeats."""
+"""Two timelines side by side: busy time, idle time by reason, launches, copies, kernels; medians of repeats."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KERNELS = 10  # whose totals are listed
 
 
 def timeline(before: Diagnosis, after: Diagnosis) -> list[Row]:
-    """Rows of what both sides can tell; empty where a side has no timeline."""
+    """Rows known on both sides; empty where a side has no timeline."""
     sides = [[p.capture.timeline for p in d.parts if p.capture.timeline] for d in (before, after)]
     if not all(sides):
         return []
@@ -35,15 +35,15 @@ def _measures() -> Iterator[tuple[str, str, Callable[[Timeline], float]]]:
     yield "idle", "ns", lambda t: sum(d.idle_ns for d in t.devices)
     for cause in GAPS:
         yield f"idle: {GAP_WORDS[cause].name}", "ns", _blamed(cause)
-    yield "copies with nothing beside them", "ns", lambda t: sum(d.copies_alone_ns for d in t.devices)
+    yield "exposed copies", "ns", lambda t: sum(d.copies_alone_ns for d in t.devices)
     yield "kernels", "count", lambda t: sum(d.kernels for d in t.devices)
     yield "graph launches", "count", lambda t: sum(d.graph_launches for d in t.devices)
     yield "launch calls", "count", lambda t: t.host.launches if t.host else 0
-    yield "waits of the host", "count", lambda t: t.host.syncs if t.host else 0
+    yield "host syncs", "count", lambda t: t.host.syncs if t.host else 0
     yield "copies", "count", lambda t: sum(d.copies for d in t.devices)
-    yield "bytes to the devices", "byte", lambda t: sum(d.h2d_bytes for d in t.devices)
-    yield "bytes from the devices", "byte", lambda t: sum(d.d2h_bytes for d in t.devices)
-    yield "waiting in collectives", "ns", lambda t: sum(d.wait_ns for d in t.devices)
+    yield "host-to-device bytes", "byte", lambda t: sum(d.h2d_bytes for d in t.devices)
+    yield "device-to-host bytes", "byte", lambda t: sum(d.d2h_bytes for d in t.devices)
+    yield "collective wait", "ns", lambda t: sum(d.wait_ns for d in t.devices)
 
 
 def _blamed(cause: str) -> Callable[[Timeline], float]:

@@ -1,4 +1,4 @@
-"""Two sets of durations -> the verdict of a comparison, and its words."""
+"""Two sets of durations -> the verdict of a comparison, and its wording."""
 
 from __future__ import annotations
 
@@ -13,7 +13,18 @@ from triage.document.numbers import number
 from triage.ground.method import CLOCK_NS
 from triage.ground.phrasing import plural
 from triage.products.compare.compare_result import Judged
-from triage.products.noise import FLOOR, MARGIN, SAME, SLOWER, UNKNOWN, VERDICTS, Repeats, differences, remarks, unknown
+from triage.products.noise import (
+    FLOOR,
+    MARGIN,
+    SAME,
+    SLOWER,
+    UNKNOWN,
+    VERDICTS,
+    Repeats,
+    differences,
+    inconclusive,
+    remarks,
+)
 from triage.rendering.phrases import time
 
 
@@ -80,14 +91,14 @@ class Verdicts:
 
 
 def oddities(times: Sequence[float]) -> list[str]:
-    """What is odd about the runs of one side: outliers, two modes."""
+    """Outliers and modes of the runs of one side, in words."""
     outliers, modes = remarks(times)
     out = []
     if modes:
         (fast, some), (slow, others) = modes
         out.append(
-            f"two kinds of runs, {plural(some, 'run')} near {time(fast)} and {others} near {time(slow)}: "
-            "find what differs between them (clocks, a cache, another path) before trusting either"
+            f"two modes: {plural(some, 'run')} near {time(fast)} and {others} near {time(slow)}; "
+            "find the difference (clocks, caches, code path) before trusting either"
         )
     if outliers:
         listed = ", ".join(time(t) for t in outliers[:3]) + (", ..." if len(outliers) > 3 else "")
@@ -101,22 +112,22 @@ def middle(values: Sequence[float]) -> float | int | None:
 
 
 def change(judged: Judged) -> str:
-    """`time −15.8 % (−17.4 to −14.1 %)`, `time +621 % (7.21x as long)`: always of the time before, less is minus."""
+    """`time −15.8 % (−17.4 to −14.1 %)`, `time +621.4 % (7.2x)`: relative to the time before."""
     if judged["verdict"] == SAME:
-        return f"no difference beyond the noise of {(judged['noise'] or 0) * 100:.1f} %"
+        return f"within noise of {(judged['noise'] or 0) * 100:.1f} %"
     times = longer(judged)
     text = f"time {signed(times - 1)}"
     low, high = (end or 0.0 for end in judged["interval"] or (0.0, 0.0))
     if judged["verdict"] == UNKNOWN:
-        return f"{text} so far, with its noise {spread(low, high)}: {unknown(judged['needs'])}"
-    more = [f"{times:.3g}x as long"] if times >= 2 else []
+        return f"{text} so far ({spread(low, high)}): {inconclusive(judged['needs'], ' per side')}"
+    more = [f"{times:,.{0 if times >= 100 else 1}f}x"] if times >= 2 else []
     if judged["measured"]:
         more.append(spread(low, high))
     return f"{text} ({'; '.join(more)})" if more else text
 
 
 def signed(share: float) -> str:
-    """A change of the time: `−15.8 %`, `+6.0 %`."""
+    """A relative change: `−15.8 %`, `+6.0 %`."""
     return f"{_points(share)} %"
 
 
@@ -133,7 +144,7 @@ def _points(share: float) -> str:
 
 
 def longer(judged: Judged) -> float:
-    """How many times as long it takes as before; at least so many, where there was no time to speak of before."""
+    """Time after over time before; a lower limit where the time before rounds to 0."""
     if judged["speedup"]:
         return 1 / judged["speedup"]
     # rounded to nothing: a millionth of the time after
@@ -141,5 +152,5 @@ def longer(judged: Judged) -> float:
 
 
 def regressed(judged: Judged, threshold: float) -> bool:
-    """Is it slower by more than a share, and is that more than noise?"""
+    """True if it is slower by more than a share, beyond noise."""
     return judged["verdict"] == SLOWER and longer(judged) - 1 > threshold

@@ -1,4 +1,4 @@
-"""Is a build slower than those before it, since which build, and by which cause?
+"""The gate: whether a build is slower than those before it, since which build, and by which top cause.
 
 Rolling: the builds before on the same branch (or on another, `against`); every marker is looked at over all of them,
 so a step that one build's few runs cannot show is found a build or two later, and named where it began. Named: the
@@ -25,9 +25,9 @@ from triage.products.noise import FLOOR, MOST
 from triage.products.settings import matches as named_by
 from triage.rendering.phrases import time
 
-WINDOW = 120  # builds that are looked at: noise is measured on them
-OPEN = 20  # builds for which a step is still said; older ones are the new normal
-_SUSPECT = 3.0  # standard errors from which on a marker is worth a word although it may be noise
+WINDOW = 120  # builds compared; noise is measured on them
+OPEN = 20  # builds for which a change is still reported; older ones are the new level
+_SUSPECT = 3.0  # standard errors from which a possible slow-down is listed although it may be noise
 
 
 def choose(found: Sequence[Build], build: str = "") -> Build:
@@ -39,8 +39,8 @@ def choose(found: Sequence[Build], build: str = "") -> Build:
     hits = [b for b in found if build in b.labels] or [b for b in found if b.key.revision == build]
     hits = hits or [b for b in found if b.key.revision.startswith(build)]
     if len({b.key.revision for b in hits}) != 1:
-        what = "names several builds" if hits else "names no build"
-        raise TriageError(f"{build!r} {what} of the history", "see: triage history list")
+        what = "ambiguous" if hits else "unknown"
+        raise TriageError(f"{what} build {build!r}", "see: triage history list")
     return hits[-1]
 
 
@@ -77,7 +77,7 @@ def gate(
         words = f"{_name(fixed)} ({_revision(fixed)})" if baseline in fixed.labels else _revision(fixed)
     else:
         slower, faster = _rolling(trend, steps, floor)
-        words = f"the {plural(len(order) - 1, 'build')} before" + (f" on {base}" if against else "")
+        words = f"the previous {plural(len(order) - 1, 'build')}" + (f" on {base}" if against else "")
     for m in slower:
         m["failing"] = m["change"] > threshold
     over = _over(trend, budgets or {})
@@ -126,7 +126,7 @@ def _revision(b: Build) -> str:
 
 
 def _rolling(trend: Trend, steps: Sequence[Shift], floor: float) -> tuple[list[Moved], list[Moved]]:
-    """Steps of the last builds that still stand."""
+    """Lasting changes of the last builds."""
     last = len(trend.builds)
     out: tuple[list[Moved], list[Moved]] = ([], [])
     for s in steps:
@@ -194,7 +194,7 @@ def _fixed(trend: Trend, level: Levels, steps: Sequence[Shift], floor: float) ->
 
 
 def _unsure(trend: Trend, level: Levels, told: set[tuple[str, ...]], threshold: float) -> list[Unsure]:
-    """What looks slower in the last build, and is not known to be."""
+    """Markers of the last build that look slower, inconclusively."""
     last = len(trend.builds) - 1
     if last < 1:
         return []
@@ -252,7 +252,7 @@ def matches(marker: str, glob: str) -> bool:
 
 
 def _visible(level: Levels, floor: float) -> float | None:
-    """The smallest step of a usual marker that the last build alone would have shown."""
+    """Detectable change of a typical marker in the last build alone, a share; None with one build."""
     if len(level.mean) < 2:
         return None
     with np.errstate(all="ignore"):
@@ -265,37 +265,35 @@ def _visible(level: Levels, floor: float) -> float | None:
 def _notes(order: Sequence[Build], trend: Trend, level: Levels, slower: Sequence[Moved]) -> list[str]:
     out = []
     if len(order) < 2:
-        out.append("no build before this one: nothing to compare with")
+        out.append("first build: nothing to compare with")
     elif not level.free.any():
-        out.append("no build has repeats, so noise was not measured: three runs of each build tell more")
+        out.append("noise not measured: no build has repeats; add three runs per build")
     for revision in dict.fromkeys(m["by"]["revision"] for m in slower):
         mine = [m for m in slower if m["by"]["revision"] == revision]
         middle = float(np.median([m["change"] for m in mine]))
         alike = sum(abs(m["change"] - middle) < 0.5 * middle for m in mine)
         if len(mine) >= 5 and len(mine) > 0.5 * len(trend.markers) and 5 * alike > 4 * len(mine):
             out.append(
-                f"{len(mine)} of {len(trend.markers)} markers grew alike in {revision[:12]}: clocks, driver or machine before code"
+                f"{len(mine)} of {len(trend.markers)} markers slowed alike in {revision[:12]}: suspect clocks, driver or machine first"
             )
     return out
 
 
 def _failed(doc: Gate) -> list[str]:
-    over = [
-        f"{o['budget']} takes {time(o['ns'])}, over its budget of {time(o['allowed_ns'])}" for o in doc["over_budget"]
-    ]
+    over = [f"{o['budget']}: {time(o['ns'])}, over its budget of {time(o['allowed_ns'])}" for o in doc["over_budget"]]
     return [line(m) for m in doc["slower"] if m["failing"]] + over
 
 
 def line(m: Moved) -> str:
-    """`3f2a91c made Frame / Lighting 6.1 % slower (5.2 to 7.0 %), by: registers spill (new there)`."""
+    """`3f2a91c: Frame / Lighting 6.1 % slower (5.2 to 7.0 %). New top cause: register spilling`."""
     low, high = (abs(x) * 100 for x in sorted(m["interval"], key=abs))
     others = [r[:12] for r in m["between"] if r != m["by"]["revision"]]
     doubt = f" (or {', '.join(others[:3])})" if others else ""
     why = ""
     if m["title"]:
-        why = f", by: {lower_first(m['title'])}"
-        why += " (new there)" if m["was"] != m["cause"] else " (as before)"
+        top = "New top cause" if m["was"] != m["cause"] else "Top cause unchanged"
+        why = f". {top}: {lower_first(m['title'])}"
     change = f"{abs(m['change']) * 100:.1f} % {m['verdict']} ({low:.1f} to {high:.1f} %)"
     if m["change"] >= 1:
-        change = f"{1 + m['change']:.3g}x as long ({1 + low / 100:.3g}x to {1 + high / 100:.3g}x)"
-    return f"{m['by']['revision'][:12]}{doubt} made {shown(SEP.join(m['marker']))} {change}{why}"
+        change = f"{1 + m['change']:.3g}x the time ({1 + low / 100:.3g}x to {1 + high / 100:.3g}x)"
+    return f"{m['by']['revision'][:12]}{doubt}: {shown(SEP.join(m['marker']))} {change}{why}"

@@ -10,11 +10,12 @@ from typing import Any
 from triage.capture.capture import SEP
 from triage.files import plain_json
 from triage.ground.errors import ReportError
-from triage.ground.phrasing import percent, plural
+from triage.ground.phrasing import either, percent, plural
+from triage.products.history.changepoints import ALARMS
 from triage.products.history.gate import line
 from triage.products.history.history_result import Gate, Line, Moved
 from triage.products.history.record import shown
-from triage.products.noise import unknown
+from triage.products.noise import UNKNOWN, inconclusive
 from triage.rendering import declared, templates
 from triage.rendering.escape import clean, short
 from triage.rendering.junit_xml import Case, Failure, Suite, junit_xml
@@ -22,7 +23,7 @@ from triage.rendering.phrases import time
 
 GATE = ("terminal", "markdown", "json", "junit")
 TREND = ("terminal", "html", "json")
-SHORT = 20  # moved markers listed
+DEFAULT_CHANGES = 20  # changes listed
 WIDE = 60  # characters of a spark line
 BARS = "▁▂▃▄▅▆▇█"
 
@@ -37,16 +38,16 @@ def as_json(doc: Mapping[str, Any]) -> str:
     return plain_json.dumps(doc, indent=1) + "\n"
 
 
-def gate(doc: Gate, format: str, full: bool = False) -> str:
+def gate(doc: Gate, form: str, full: bool = False) -> str:
     """The report of a gate; raises ReportError for an unknown format."""
-    if format == "json":
+    if form == "json":
         return as_json(doc)
-    if format == "junit":
+    if form == "junit":
         return _junit(doc)
-    if format not in GATE:
-        raise ReportError(f"no gate format is called {format!r}", f"formats: {', '.join(GATE)}")
+    if form not in GATE:
+        raise ReportError(f"unknown format {form!r}", f"choose {either(GATE)}")
     moved = [*doc["slower"], *doc["faster"]]
-    shown_rows = moved if full else moved[:SHORT]
+    shown_rows = moved if full else moved[:DEFAULT_CHANGES]
     title = f"{doc['scope'] or 'Frame'} at {doc['build']['revision'][:12]}"
     words: dict[str, Any] = {
         "title": title,
@@ -55,41 +56,43 @@ def gate(doc: Gate, format: str, full: bool = False) -> str:
         "more": len(moved) - len(shown_rows),
         "failed": doc["failed"],
         "unsure": [
-            f"{shown(SEP.join(u['marker']))} {u['change'] * 100:.1f} % longer so far: {unknown(u['needs'])}"
+            f"{shown(SEP.join(u['marker']))} {u['change'] * 100:.1f} % slower so far, {inconclusive(u['needs']).replace(UNKNOWN, 'inconclusive')}"
             for u in doc["cannot_tell"]
         ],
-        "notes": doc["notes"],
+        "notes": doc["notes"] if doc["builds"] > 1 else [],
         "held": _held(doc),
     }
-    if format == "terminal":
+    if form == "terminal":
         words["lines"] = _lines(doc, shown_rows, words)
         words["title"] = textwrap.fill(f"{title}: {words['verdict']}", 80, break_on_hyphens=False)
-    return templates.render(declared.templates("history")[format], **words)
+    return templates.render(declared.templates("history")[form], **words)
 
 
 def verdict(doc: Gate) -> str:
     """One sentence."""
     failing = sum(m["failing"] for m in doc["slower"]) + len(doc["over_budget"])
     if doc["builds"] < 2 and not failing:
-        return "nothing to compare with yet."
+        return "first build, nothing to compare with."
     counts = [plural(len(doc["slower"]), "marker") + " slower"] if doc["slower"] else []
     counts += [f"{len(doc['faster'])} faster"] if doc["faster"] else []
     counts += [f"{len(doc['over_budget'])} over budget"] if doc["over_budget"] else []
-    counts += [f"{len(doc['cannot_tell'])} cannot be told"] if doc["cannot_tell"] else []
-    return (", ".join(counts) or "nothing moved") + f" against {doc['against']}."
+    counts += [f"{len(doc['cannot_tell'])} inconclusive"] if doc["cannot_tell"] else []
+    return (", ".join(counts) or "no change") + f" against {doc['against']}."
 
 
 def _held(doc: Gate) -> str:
-    seen = f"; a usual marker's step of {percent(doc['visible'])} shows at once" if doc["visible"] else ""
+    counts = f"{plural(doc['builds'], 'build')}, {plural(doc['runs'], 'run')}."
+    if doc["builds"] < 2 or not doc["visible"]:
+        return counts
     return (
-        f"{plural(doc['builds'], 'build')} with {plural(doc['runs'], 'run')} looked at{seen}, a smaller one within the "
-        "builds that follow. Noise is measured on the runs; one build of a hundred is named wrongly at most."
+        f"{counts} Smallest change detectable now in a typical marker: {percent(doc['visible'])}; smaller ones need more "
+        f"builds. False alarms: at most {round(ALARMS * 100)} build in 100."
     )
 
 
 def _row(m: Moved) -> dict[str, Any]:
     others = [r[:12] for r in m["between"] if r != m["by"]["revision"]]
-    new = "" if m["was"] == m["cause"] else " (new there)"
+    new = "" if m["was"] == m["cause"] else " (new top cause)"
     return {
         "verdict": m["verdict"],
         "marker": shown(SEP.join(m["marker"])),
@@ -107,7 +110,7 @@ def _lines(doc: Gate, moved: Sequence[Moved], words: Mapping[str, Any]) -> list[
     for m in moved:
         out += _wrapped(f"{time(m['before_ns'])} -> {time(m['after_ns'])}: {line(m)}", "  ")
     if words["more"]:
-        out.append(f"  {plural(words['more'], 'marker')} more moved (--full lists them)")
+        out.append(f"  {plural(words['more'], 'more changed marker')}: --full")
     for o in doc["over_budget"]:
         out += _wrapped(f"{o['budget']}: {time(o['ns'])}, budget {time(o['allowed_ns'])}", "  ")
     for u in words["unsure"]:
@@ -139,23 +142,23 @@ def _junit(doc: Gate) -> str:
     return "".join(junit_xml("triage history gate", [Suite(clean(doc["scope"] or "frame"), cases)]))
 
 
-def trend(doc: Line, format: str, full: bool = False) -> str:
+def trend(doc: Line, form: str, full: bool = False) -> str:
     """The report of a trend; raises ReportError for an unknown format."""
-    if format == "json":
+    if form == "json":
         return as_json(doc)
-    if format not in TREND:
-        raise ReportError(f"no trend format is called {format!r}", f"formats: {', '.join(TREND)}")
+    if form not in TREND:
+        raise ReportError(f"unknown format {form!r}", f"choose {either(TREND)}")
     points = doc["points"]
-    what = "would give back" if doc["of"] == "cause" else "takes"
     names = {"frame": "The frame", "cause": f"Cause {doc['what']}"}
+    saving = " saving" if doc["of"] == "cause" else ""
     head = names.get(doc["of"]) or (doc["what"] if doc["of"] == "marker" else f"{doc['what']} ({doc['of']})")
     said = (
-        f"{head} {what} {time(points[-1]['ns'])} at {points[-1]['build']['revision'][:12]}, "
-        f"{_span([p['ns'] for p in points])} over {plural(len(points), 'build')}."
+        f"{head}: {time(points[-1]['ns'])}{saving} at {points[-1]['build']['revision'][:12]}, "
+        f"range {_span([p['ns'] for p in points])} over {plural(len(points), 'build')}."
         if points
-        else f"{head}: no times."
+        else f"{head}: no durations."
     )
-    if format == "html":
+    if form == "html":
         from triage.rendering.html import page  # a terminal needs no pages
 
         return templates.render(
@@ -166,7 +169,7 @@ def trend(doc: Line, format: str, full: bool = False) -> str:
             chart=chart(doc),
             rows=[_row(m) for m in doc["moved"]],
             points=[{**p, "date": date(p["build"]["at"])} for p in reversed(points)],
-            held="A step is more than the noise of the runs.",
+            held="Changes listed exceed the noise of the runs.",
         )
     lines = _wrapped(said)
     if points:
@@ -175,8 +178,8 @@ def trend(doc: Line, format: str, full: bool = False) -> str:
         ends = f"{date(newest[0]['build']['at'])} {newest[0]['build']['revision'][:12]}"
         lines.append(f"{ends} to {date(newest[-1]['build']['at'])} {newest[-1]['build']['revision'][:12]}")
     if doc["moved"]:
-        lines += ["", "Steps"]
-    steps = doc["moved"] if full else doc["moved"][-SHORT:]
+        lines += ["", "Changes"]
+    steps = doc["moved"] if full else doc["moved"][-DEFAULT_CHANGES:]
     for m in steps:
         lines += _wrapped(f"{date(m['by']['at'])}  {time(m['before_ns'])} -> {time(m['after_ns'])}: {_step(m)}", "  ")
     return "\n".join(lines) + "\n"
@@ -184,7 +187,7 @@ def trend(doc: Line, format: str, full: bool = False) -> str:
 
 def _step(m: Moved) -> str:
     row = _row(m)
-    by = f", by: {short(row['by'], 60)}" if m["title"] else ""
+    by = f", top cause: {short(row['by'], 60)}" if m["title"] else ""
     return f"{row['change']} since {row['since']}{by}"
 
 

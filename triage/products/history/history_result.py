@@ -86,7 +86,7 @@ class Point(TypedDict):
 
 
 class Line(TypedDict):
-    """The trend of the frame, of markers together, or of a cause (what it would give back)."""
+    """The trend of the frame, of markers together, or of a cause (its saving)."""
 
     schema: str
     kind: str

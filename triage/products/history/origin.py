@@ -26,7 +26,7 @@ def of(commit: str, branch: str, environment: Mapping[str, str], at: int | None,
     """The build of a run. at: its time as the user says it; else git's, else `now`. Raises TriageError without a commit."""
     revision = commit or _first(COMMITS, environment) or _git("rev-parse", "HEAD")
     if not revision:
-        raise TriageError("which build is this? neither CI nor git says", "give --commit ID")
+        raise TriageError("unknown build (neither CI nor git names it)", "add --commit ID")
     name = branch or _first(BRANCHES, environment) or _git("rev-parse", "--abbrev-ref", "HEAD")
     if at is None:
         when = _git("show", "-s", "--format=%ct", f"{revision}^{{commit}}") if not revision.startswith("-") else ""

@@ -75,9 +75,7 @@ def record(d: Diagnosis, b: Bundle) -> Run:
         nth = seen[name] = seen.get(name, 0) + 1
         times[name if nth == 1 else f"{name} #{nth}"] = ns, next(iter(entry["chain"]), "")
     if not times:
-        raise TriageError(
-            f"{c.input.path}: no times in it, so there is no trend to keep", "add captures with durations"
-        )
+        raise TriageError(f"{c.input.path}: no durations", "add captures with durations")
     longest = sorted(times.items(), key=lambda kv: (-kv[1][0], kv[0]))
     kept = [(name, ns, cause) for name, (ns, cause) in longest[:MOST]]
     if rest := sum(ns for _, (ns, _) in longest[MOST:]):

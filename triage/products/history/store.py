@@ -81,9 +81,9 @@ def opened(path: str, *, create: bool = False) -> Iterator[Database]:
     """The file, up to date. Raises TriageError when it is not there (unless create), is a link, no history, or damaged."""
     where = Path(path)
     if where.is_symlink():  # what is written there would be somebody else's
-        raise TriageError(f"{path}: a link where a history is a file of its own", "name the file itself")
+        raise TriageError(f"{path}: a link, expected a file", "name the file itself")
     if not create and not where.is_file():
-        raise TriageError(f"{path}: no history there", "make one: triage history add CAPTURE... --history FILE")
+        raise TriageError(f"{path}: no such history", "create it: triage history add CAPTURE...")
     db: Database | None = None
     try:
         if create:
@@ -94,17 +94,16 @@ def opened(path: str, *, create: bool = False) -> Iterator[Database]:
     except sqlite3.OperationalError as e:
         if "interrupted" in str(e):
             raise TriageError(
-                f"{path}: a damaged history (it claims more rows than its bytes can hold)",
-                "name a file that triage history made",
+                f"{path}: damaged history (more rows than its bytes can hold)",
+                "copy it again, or start a new one",
             ) from e
         hint = "try again when the others are done" if "locked" in str(e) else "check space and permissions"
-        raise TriageError(f"{path}: the history cannot be used ({e})", hint) from e
+        raise TriageError(f"{path}: cannot be used ({e})", hint) from e
     except sqlite3.DatabaseError as e:
-        raise TriageError(f"{path}: no history, or a damaged one ({e})", "name a file that triage history made") from e
+        what = "not a triage history" if "not a database" in str(e) else "damaged history"
+        raise TriageError(f"{path}: {what} ({e})", "check --history") from e
     except OSError as e:
-        raise TriageError(
-            f"{path}: the history cannot be written ({e.strerror or e})", "choose another --history"
-        ) from e
+        raise TriageError(f"{path}: cannot be written ({e.strerror or e})", "choose another --history") from e
     finally:
         if db is not None:
             db.close()
@@ -150,16 +149,14 @@ def _version(db: Database, path: str) -> int:
     application = int(db.execute("PRAGMA application_id").fetchone()[0])
     empty = version == 0 and db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
     if not empty and application != APPLICATION:
-        raise TriageError(f"{path}: a database of another program", "name a file that triage history made")
+        raise TriageError(f"{path}: not a triage history (database of another program)", "check --history")
     # a history has tables and indexes; what else somebody put there would run whenever it is read or written
     made = "SELECT name FROM sqlite_master WHERE type NOT IN ('table', 'index') OR sql LIKE 'create virtual%' LIMIT 1"
     if (other := db.execute(made).fetchone()) is not None:
-        raise TriageError(
-            f"{path}: holds {str(other[0])[:60]!r}, which no history does", "name a file that triage history made"
-        )
+        raise TriageError(f"{path}: not a triage history (holds {str(other[0])[:60]!r})", "check --history")
     if version > VERSION:
         raise TriageError(
-            f"{path}: written by a newer triage (version {version} of its tables, this one knows {VERSION})",
+            f"{path}: written by a newer triage (tables {version}, this one reads {VERSION})",
             "update triage",
         )
     return version
@@ -235,7 +232,7 @@ def _ids(db: Database, table: str, rows: Sequence[tuple[str, ...]]) -> dict[str,
     holes = ", ".join("?" * len(rows[0]))
     db.executemany(f"INSERT INTO {table} ({columns}) VALUES ({holes}) ON CONFLICT (name) {update}", rows)
     wanted = {row[0] for row in rows}
-    return {name: id for id, name in db.rows(f"SELECT id, name FROM {table}", (int, str)) if name in wanted}
+    return {name: build_id for build_id, name in db.rows(f"SELECT id, name FROM {table}", (int, str)) if name in wanted}
 
 
 def builds(db: Database, *, branch: str = "", scope: str | None = None, device: str | None = None) -> list[Build]:
@@ -251,9 +248,9 @@ def builds(db: Database, *, branch: str = "", scope: str | None = None, device: 
     if rows and not 0 <= rows[0][-1] <= rows[-1][-1] <= _LAST:
         raise sqlite3.DatabaseError("a build of no time")
     return [
-        Build(id, Key(b, revision, s, d), at, tuple(labels.get(id, ())), tuple(runs[id]))
-        for id, b, revision, s, d, at in rows
-        if id in runs
+        Build(build_id, Key(b, revision, s, d), at, tuple(labels.get(build_id, ())), tuple(runs[build_id]))
+        for build_id, b, revision, s, d, at in rows
+        if build_id in runs
         and (not branch or b == branch)
         and (scope is None or s == scope)
         and (device is None or d == device)

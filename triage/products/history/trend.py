@@ -66,8 +66,8 @@ def load(db: Database, builds: Sequence[Build]) -> Trend:
         raise sqlite3.DatabaseError("times of nothing")
     if len(runs) * len(ids) > CELLS:
         raise TriageError(
-            f"{plural(len(runs), 'run')} with {plural(len(ids), 'marker')} are too many to be looked at together",
-            "keep a history for each scope, or ask for fewer builds",
+            f"{plural(len(runs), 'run')} with {plural(len(ids), 'marker')}: too many for one trend",
+            "keep a history per scope, or lower --last",
         )
     times = np.full((len(runs), len(ids) + 1), np.nan)
     cause = np.full((len(runs), len(ids) + 1), -1, dtype=np.int64)

@@ -31,14 +31,12 @@ def trend_of(db: Database, order: Sequence[Build], what: str = "", floor: float 
         return _line(trend, "marker" if len(mine) == 1 else f"{len(mine)} markers", what, total, name, floor)
     saved = _saved(db, order, what)
     if saved is None:
-        raise TriageError(
-            f"{what!r}: no marker and no cause of these builds", "see: triage history show, triage list causes"
-        )
+        raise TriageError(f"unknown marker or cause {what!r}", "see: triage history show")
     return _line(trend, "cause", what, saved, what, floor)
 
 
 def _saved(db: Database, order: Sequence[Build], cause: str) -> Floats | None:
-    """What a cause would give back in each run; nothing where it is not on the list."""
+    """Saving of a cause in each run, ns; 0 where it is not on the list."""
     found = next(db.rows("SELECT id FROM cause WHERE name = ?", (int,), (cause,)), None)
     if found is None:
         return None

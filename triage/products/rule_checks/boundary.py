@@ -1,9 +1,9 @@
 """Both sides of every threshold: the facts of a test that fires, and the same with one fact moved just across.
 
-Nobody writes two tests for each of some five hundred thresholds. They are made: of a test that fires one fact is moved
-until the condition with the threshold turns, and where it turns the rule must stop. Where no fact of any test can do
-that, the threshold decides nothing, and is reported. A test of a branch of `any` that another branch answers is first
-moved until only the branch in question holds; those moves are told as `also`.
+Two tests for each of some five hundred thresholds are generated: of a test that fires, one fact is moved until the
+condition with the threshold turns, and there the rule must stop. A threshold that no fact of any test can turn decides
+nothing, and is reported. A test of a branch of `any` that another branch answers is first moved until only the branch
+in question holds; those moves are kept as `also`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Facts: TypeAlias = dict[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The facts of an embedded test, perhaps moved. also: what was moved; NaN for a fact that was taken away."""
+    """The facts of an embedded test. also: those that were moved; NaN for one that was removed."""
 
     test: str
     facts: Facts
@@ -45,7 +45,7 @@ class Start:
     also: Facts
 
     def moved(self, metric: str, value: Values) -> dict[str, Values]:
-        """The facts with one of them set; NaN takes it away."""
+        """The facts with one of them set; NaN removes it."""
         facts: dict[str, Values] = {**self.facts, metric: value}
         return facts if is_column(value) or not np.isnan(value) else {k: v for k, v in facts.items() if k != metric}
 
@@ -56,7 +56,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Boundary:
-    """Where a threshold turns a rule. With `fires` for the metric the rule fires, with `stops` it is `then`."""
+    """Where a threshold turns a rule: at `fires` the rule fires, at `stops` its outcome is `then`."""
 
     rule: str
     method: str
@@ -81,7 +81,7 @@ def behind(rule: Rule, c: Condition) -> list[str]:
 
 
 def questions(rule: Rule) -> Iterator[tuple[str, Condition, str]]:
-    """(method, condition, threshold) of everything that a rule's conditions compare with."""
+    """Yield (method, condition, threshold) of everything that a rule's conditions compare with."""
     for method, when in rule.when.items():
         for c in when.conditions:
             for name in behind(rule, c):
@@ -89,10 +89,10 @@ def questions(rule: Rule) -> Iterator[tuple[str, Condition, str]]:
 
 
 def boundaries(rule: Rule) -> Iterator[tuple[str, str, str, Boundary | None]]:
-    """(method, condition, threshold, where it turns the rule) for each; None where no test can make it decide."""
+    """Yield (method, condition, threshold, boundary) for each question; None where no test can turn the rule."""
     known: dict[tuple[str, str], Boundary] = {}
     for method, c, threshold in questions(rule):
-        # mostly the methods agree: what was found for one is tried first
+        # mostly the methods agree: try the boundary of the other method first
         found = known.get((c.text, threshold))
         found = replace(found, method=method) if found else None
         if not (found and found.start.test in {s.test for s in starts(rule, method)} and turns(rule, found)):
@@ -103,16 +103,16 @@ def boundaries(rule: Rule) -> Iterator[tuple[str, str, str, Boundary | None]]:
 
 
 def turns(rule: Rule, b: Boundary) -> bool:
-    """Does the rule fire on one side of a boundary and stop on the other, and a wrong threshold show there?"""
+    """True if the rule fires on one side and stops on the other, and a threshold a tenth off shows there."""
     sides = [decided(rule, b.method, b.start, b.metric, v) for v in (b.fires, b.stops)]
     return sides == ["fires", b.then] and all(shows(wrong, b) for wrong in off(rule, b.method, b.threshold))
 
 
 def boundary(rule: Rule, method: str, c: Condition, threshold: str) -> Boundary | None:
-    """Where this threshold turns the rule; None where nothing that a test can say makes it decide."""
+    """Where this threshold turns the rule; None where no fact of a test does."""
     search, second = _Search(rule, method, c, threshold), None
     for start in search.starts():
-        # a rule that is silent on the other side says more than one that then lacks a fact
+        # prefer a boundary to `silent` over one where a fact is missing
         if second and start.also:
             break
         for found in search.turns(start):
@@ -123,7 +123,7 @@ def boundary(rule: Rule, method: str, c: Condition, threshold: str) -> Boundary 
 
 
 def decided(rule: Rule, method: str, start: Start, metric: str, value: float) -> str:
-    """What the rule says with this value: fires | silent | blind."""
+    """Outcome of the rule with this value: fires | silent | blind."""
     view = rule_tests.facts_view(start.moved(metric, value), kind=start.kind)
     return rule_tests.outcome(rule, view, start.concepts, method)
 
@@ -176,7 +176,7 @@ class _Search:
             yield from self.led(start, 3)
 
     def led(self, start: Start, moves: int) -> Iterator[Start]:
-        """A start led to where only this condition lets the rule fire: each move makes more of what is wanted true."""
+        """Yield starts moved to where only this condition lets the rule fire; each move makes fewer conditions wrong."""
         best = self.wrong(start, start.facts)[0]
         if not best or not moves:
             return
@@ -193,7 +193,7 @@ class _Search:
                 yield from self.led(start.with_(metric, value), moves - 1)
 
     def wrong(self, start: Start, facts: Mapping[str, Values]) -> Indices:
-        """How much keeps the rule from firing by this condition alone, per workload; 0 where nothing does."""
+        """Number of conditions that keep the rule from firing by this condition alone, per workload."""
         view = rule_tests.facts_view(facts, kind=start.kind)
         out: Indices = (self.truth(self.c, view) != TRUE).astype(np.int64)
         for other in self.rule.when[self.method].all_of:
@@ -277,7 +277,7 @@ class _Search:
 
 
 def shows(wrong: Rule, b: Boundary) -> bool:
-    """Does a rule with a wrong threshold say something else on one side of the boundary?"""
+    """True if a rule with a wrong threshold has another outcome on one side of the boundary."""
     sides = [decided(wrong, b.method, b.start, b.metric, v) for v in (b.fires, b.stops)]
     return sides != ["fires", b.then]
 

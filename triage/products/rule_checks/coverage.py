@@ -1,4 +1,4 @@
-"""`triage check --coverage`: which rules never speak on a sample capture, which thresholds decide nothing."""
+"""`triage check --coverage`: rules that fire on no sample capture, thresholds without effect."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from triage.capture.capture import Capture
 from triage.derive import View
-from triage.diagnosis.diagnosing import Diagnostician
+from triage.diagnosis.diagnosing import Diagnoser
 from triage.files.bundled import share
 from triage.ground.errors import TriageError
 from triage.ground.method import REVISIONS
@@ -20,7 +20,7 @@ from triage.products.rule_checks import boundary
 from triage.rulebook.packs import Rulebook
 from triage.rulebook.rule import Rule
 
-DEEPEST = 4  # levels of sample_captures that are looked into
+MAX_DEPTH = 4  # levels of sample_captures that are looked into
 
 
 @dataclass(slots=True)
@@ -35,21 +35,21 @@ class Coverage:
 
 
 def samples(base: Path | None = None) -> Iterator[Capture]:
-    """Every bundled capture that a reader takes; a folder that is one export is read as a whole."""
+    """Yield every bundled capture that a reader takes; a folder that is one export counts once."""
     from triage.reading import reader
 
     def walk(path: Path, depth: int) -> Iterator[Capture]:
         for p in sorted(path.iterdir()):
-            # README.md and ORIGIN.txt: the samples' papers, no samples
+            # README.md and ORIGIN.txt describe the samples
             if p.name.startswith((".", "_")) or (
                 p.suffix.lower() in (".txt", ".md", ".py", ".json") and p.stem.isupper()
             ):
                 continue
             try:
                 yield reader.read(str(p))
-            # a file that no reader takes is passed over; a folder may hold exports of its own
+            # skip a file that no reader takes; a folder may hold exports
             except TriageError:
-                if p.is_dir() and depth < DEEPEST:
+                if p.is_dir() and depth < MAX_DEPTH:
                     yield from walk(p, depth + 1)
 
     yield from walk(base or share("sample_captures"), 0)
@@ -57,15 +57,15 @@ def samples(base: Path | None = None) -> Iterator[Capture]:
 
 def measure(book: Rulebook, captures: Iterator[Capture] | None = None) -> Coverage:
     """Run every rule on every sample under both methods, and every embedded test's conditions."""
-    doctors = [Diagnostician(book, m) for m in REVISIONS]
+    diagnosers = [Diagnoser(book, m) for m in REVISIONS]
     out = Coverage()
     for capture in samples() if captures is None else captures:
         out.captures += 1
-        for doctor in doctors:
-            views = [(View(capture), doctor.workload)]
-            if doctor.frame:
+        for diagnoser in diagnosers:
+            views = [(View(capture), diagnoser.workload)]
+            if diagnoser.frame:
                 # frame facts come out of a diagnosis, which need not list anything for that
-                views.append((View(doctor.diagnose([capture], top=0).parts[0].frame), doctor.frame))
+                views.append((View(diagnoser.diagnose([capture], top=0).parts[0].frame), diagnoser.frame))
             for view, engine in views:
                 _note(out, infer(view, engine), book)
     out.undecided = [(r.id, name) for r in book.rules for name in undecided(r)]
@@ -88,7 +88,7 @@ def undecided(rule: Rule) -> list[str]:
 
 
 def report(book: Rulebook) -> str:
-    """The coverage as lines for people."""
+    """The coverage as text, a line per finding."""
     c = measure(book)
     silent = [r for r in book.rules if r.id not in c.fired and r.id not in c.overruled]
     vetoed = [r for r in book.rules if r.id in c.overruled and r.id not in c.fired]

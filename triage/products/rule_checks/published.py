@@ -13,10 +13,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from triage.diagnosis.diagnosing import Diagnostician
+from triage.diagnosis.diagnosing import Diagnoser
 from triage.dialects import Options
-from triage.document import assembling
+from triage.document.bundle import Entry
+from triage.document.entries import Result
 from triage.files.bundled import share
+from triage.findings import assembling
 from triage.reading import reader
 from triage.rulebook.packs import Rulebook
 
@@ -51,30 +53,29 @@ def cases() -> tuple[Case, ...]:
 
 
 def applicable(book: Rulebook) -> bool:
-    """Does this rulebook hold every rule that the cases speak of?"""
-    # a file with a mistake leaves its rule out: that is said already, and the cases would only repeat it
+    """True if the rulebook holds every rule that the cases name."""
     named = {r for c in cases() for key in ("fires", "absent") for r in c.want.get(key, ())}
     return named <= set(book.by_name)
 
 
 def run(book: Rulebook, engine: str = "") -> Iterator[tuple[Case, list[str]]]:
     """(case, what differs from the article) for every case; an empty list where it agrees."""
-    experts: dict[str, Diagnostician] = {}
-    results: dict[tuple[str, str], dict[str, Any]] = {}
+    diagnosers: dict[str, Diagnoser] = {}
+    results: dict[tuple[str, str], Result] = {}
     for case in cases():
         key = (case.file, case.method)
         if key not in results:
-            expert = experts.setdefault(case.method, Diagnostician(book, case.method, engine))
+            diagnoser = diagnosers.setdefault(case.method, Diagnoser(book, case.method, engine))
             # the reader by name: these tables prove rules, not the detection of dialects
             path = str(share("sample_captures") / case.file)
             capture = reader.read(path, dialect="generic", device=case.device, marker="", options=Options())
-            results[key] = assembling.bundle(expert.diagnose([capture]), ways=False).document
+            results[key] = assembling.bundle(diagnoser.diagnose([capture]), ways=False).document
         yield case, differences(case.want, results[key], case.workload)
 
 
-def differences(want: dict[str, Any], result: dict[str, Any], name: str) -> list[str]:
+def differences(want: dict[str, Any], result: Result, name: str) -> list[str]:
     """Where a JSON result departs from what a case wants of one workload."""
-    got = next((w for w in result["workloads"] if w["name"] == name), None)
+    got: Entry | None = next((w for w in result["workloads"] if w["name"] == name), None)
     if got is None:
         return ["the workload is missing"]
     out = [

@@ -1,4 +1,4 @@
-"""`triage check`: every rule proves itself. Embedded tests, generated edge tests, house rules for authors.
+"""The tests of a rule: those embedded in its file, generated edge tests, and what its author may have left out.
 
 A rule's test gives facts (and the truth of concepts) and expects an outcome: fires, silent or blind, and optionally a
 gain. Edge tests are made for every plain `metric op threshold`: just below, at and just above the threshold.
@@ -7,7 +7,6 @@ gain. Edge tests are made for every plain `metric op threshold`: just below, at 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,27 +16,19 @@ from triage.capture.arrays import Codes, Values
 from triage.capture.capture import Capture, InputFile, Table
 from triage.derive import View
 from triage.diagnosis import gain
+from triage.files import strict_yaml
 from triage.ground.columns import is_column
-from triage.ground.errors import UnknownUnit
+from triage.ground.errors import RuleError, UnknownUnit
 from triage.ground.method import REVISIONS
-from triage.ground.phrasing import plural
 from triage.inference.evaluate import Lookup
+from triage.products.rule_checks.expectations import Expectation
 from triage.rulebook.expression import FALSE, TRUE, UNKNOWN, Condition
+from triage.rulebook.reference import line_of, meant
 from triage.rulebook.rule import Rule, quantity
+from triage.rulebook.texts import texts
 
 OUTCOMES = ("fires", "silent", "blind")
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """One thing wrong with a rule, with file and line."""
-
-    file: str
-    line: int
-    problem: str
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}: {self.problem}"
+_TEST_KEYS = {"name", "given", "expect", "gain", "method", "why"}
 
 
 def facts_view(facts: Mapping[str, float | Values], device: Any = None, kind: str = "") -> View:
@@ -94,27 +85,24 @@ def _one(truth: Any) -> int:
     return int(truth[0] if is_column(truth) else truth)
 
 
-def check(rules: Sequence[Rule]) -> list[Failure]:
-    """Every failure of these rules, each by itself."""
-    out: list[Failure] = []
-    # a pack has one prefix, the first rule's: an id says where its rule lies
-    prefixes: dict[str, str] = {}
+def check(rules: Iterable[Rule], others: Sequence[Rule] = ()) -> Iterator[RuleError]:
+    """Every failed test, edge and author's mistake of these rules. others: rules that may fire in their place."""
     for rule in rules:
-        prefix = rule.id.rstrip("0123456789")
-        if prefixes.setdefault(rule.pack, prefix) != prefix:
-            out.append(
-                Failure(rule.file, rule.line, f"id {rule.id}: pack {rule.pack!r} uses the prefix {prefixes[rule.pack]}")
-            )
-        out += [Failure(rule.file, rule.line, p) for p in (*_house(rule), *_tests(rule), *_edges(rule))]
-    return out
+        for line, problem in (*_author(rule), *_tests(rule, others), *_edges(rule)):
+            yield RuleError(rule.file, line, problem)
 
 
-def _house(rule: Rule) -> Iterator[str]:
-    """House rules that reading alone does not enforce."""
-    outcomes = {str(t.get("expect")) for t in rule.tests if isinstance(t, dict)}
-    wanted = {"fires", "silent"} | ({"blind"} if rule.needs else set())
-    if missing := sorted(wanted - outcomes):
-        yield f"tests: no case expects {', '.join(missing)}"
+def _author(rule: Rule) -> Iterator[tuple[int, str]]:
+    """(line, mistake) of what reading alone does not show: outcomes without a test, unused names, units, no advice."""
+    there = {str(t.get("expect")) for t in rule.tests if isinstance(t, dict)}
+    wanted = [o for o in OUTCOMES if o != "blind" or rule.needs]
+    if missing := [o for o in wanted if o not in there]:
+        have = ", ".join(o for o in wanted if o in there) or "none"
+        line = line_of(rule.file, "tests")
+        yield (
+            line,
+            f"tests: no case expects {', '.join(missing)}; expected one each of {', '.join(wanted)}, found {have}",
+        )
     read = set()
     for when in rule.when.values():
         for c in when.conditions:
@@ -123,13 +111,14 @@ def _house(rule: Rule) -> Iterator[str]:
     if rule.gain:
         todo += [n for e in rule.gain.expressions for n in e.names]
     todo += [n for a in rule.advice if a.only_if for n in a.only_if.names]
-    text = " ".join([rule.finding, *(a.text for a in rule.advice)])
+    text = " ".join(text for key, text in texts(rule) if key != "thresholds")
     for name in (*rule.thresholds, *rule.let):
         # without the closing brace: a field may carry a format, `{wasted:.0%}`
         if name not in todo and f"{{{name}" not in text:
-            yield f"{name!r} is declared but never used"
+            key = "thresholds" if name in rule.thresholds else "let"
+            yield line_of(rule.file, key, name), f"{name!r} is declared but never used"
     if not rule.is_concept and not rule.advice:
-        yield "a rule that reports something advises something: `advice` is empty"
+        yield line_of(rule.file, "advice"), "a rule that reports something advises something: `advice` is empty"
     # only where a metric stands alone: what unit an expression has nobody knows
     for t in rule.thresholds.values():
         for when in rule.when.values():
@@ -140,17 +129,20 @@ def _house(rule: Rule) -> Iterator[str]:
                     and schema.known(c.left.text)
                     and schema.get(c.left.text).unit != t.unit
                 ):
-                    yield f"{c.text}: {c.left.text} is a {schema.get(c.left.text).unit}, {t.name} a {t.unit}"
+                    line = line_of(rule.file, "thresholds", t.name)
+                    yield line, f"{c.text}: {c.left.text} is a {schema.get(c.left.text).unit}, {t.name} a {t.unit}"
 
 
-def _tests(rule: Rule) -> Iterator[str]:
+def _tests(rule: Rule, others: Sequence[Rule]) -> Iterator[tuple[int, str]]:
     for n, case in enumerate(rule.tests, 1):
         name = case.get("name", f"test {n}") if isinstance(case, dict) else f"test {n}"
+        line = case.line if isinstance(case, strict_yaml.Mapping) else rule.line
         try:
-            yield from _test(rule, case, str(name))
+            problems = _test(rule, case, others)
         # a broken test is a failure of its rule, and the others are still run
         except (KeyError, ValueError, TypeError, UnknownUnit) as e:
-            yield f"test {name!r}: cannot be read ({e})"
+            problems = [f"cannot be read ({e})"]
+        yield from ((line, f"test {name!r}: {problem}") for problem in problems)
 
 
 def parse_given(rule: Rule, given: dict[str, Any]) -> tuple[dict[str, float], dict[str, int], str]:
@@ -170,31 +162,40 @@ def parse_given(rule: Rule, given: dict[str, Any]) -> tuple[dict[str, float], di
         elif any(key in w.given for w in rule.when.values()):
             concepts[key] = TRUE if raw is True else FALSE if raw is False else UNKNOWN
         else:
-            raise ValueError(f"{key!r} is neither a metric nor one of the rule's given concepts")
+            hint = _hint(key, {*schema.all_metrics(), *(g for w in rule.when.values() for g in w.given)})
+            raise ValueError(f"{key!r} is neither a metric nor given by the rule{hint}")
     return facts, concepts, kind
 
 
-def _test(rule: Rule, case: Any, name: str) -> Iterator[str]:
-    if set(case) - {"name", "given", "expect", "gain", "method", "why"}:
-        yield f"test {name!r}: unknown keys {sorted(set(case) - {'name', 'given', 'expect', 'gain', 'method', 'why'})}"
-        return
+def _test(rule: Rule, case: Any, others: Sequence[Rule]) -> list[str]:
+    """What is wrong with one test; the same under both methods is said once."""
+    if unknown := sorted(set(case) - _TEST_KEYS):
+        return [f"unknown key {unknown[0]!r}{_hint(unknown[0], _TEST_KEYS)}"]
     expect = str(case["expect"])
     if expect not in OUTCOMES:
-        yield f"test {name!r}: expect is one of {', '.join(OUTCOMES)}"
-        return
-    methods = [case["method"]] if "method" in case else list(rule.when)
+        return [f"expect is one of {', '.join(OUTCOMES)}, not {expect!r}"]
     facts, concepts, kind = parse_given(rule, case.get("given") or {})
+    found: dict[str, list[str]] = {}
+    methods = [case["method"]] if "method" in case else list(rule.when)
     for method in methods:
         view = facts_view(facts, kind=kind)
         got = outcome(rule, view, concepts, method)
         if got != expect:
-            yield f"test {name!r} ({method}): expected {expect}, got {got}"
+            asked = [r for r in others if r.id != rule.id and not r.is_concept and method in r.when]
+            instead = [r.name for r in asked if outcome(r, view, concepts, method) == "fires"]
+            problem = Expectation(rule, view, concepts, method).missed(expect, got, instead)
+            found.setdefault(problem, []).append(method)
         elif "gain" in case:
             want = quantity(case["gain"])[0]
             have = float(gain.fractions(rule, Lookup(rule, view, method), np.array([0]))[1][0])
             # authors write whole percents: half a point, and what a float loses; turned round so that NaN fails too
             if not abs(have - want) <= 0.0051:
-                yield f"test {name!r} ({method}): expected a gain of {want:.1%}, got {have:.1%}"
+                found.setdefault(f"expected a gain of {want:.1%}, got {have:.1%}", []).append(method)
+    return [p if under == methods else f"{p} (method {', '.join(under)})" for p, under in found.items()]
+
+
+def _hint(name: str, known: Iterable[str]) -> str:
+    return f" - {hint}" if (hint := meant(name, sorted(known))) else ""
 
 
 def plain_edges(rule: Rule) -> list[tuple[Condition, str, str]]:
@@ -207,7 +208,7 @@ def plain_edges(rule: Rule) -> list[tuple[Condition, str, str]]:
     return list(found.values())
 
 
-def _edges(rule: Rule) -> Iterator[str]:
+def _edges(rule: Rule) -> Iterator[tuple[int, str]]:
     """Just below, at and above every threshold the comparison itself must do what its operator says."""
     for c, metric, threshold in plain_edges(rule):
         for method in REVISIONS:
@@ -227,12 +228,5 @@ def _edges(rule: Rule) -> Iterator[str]:
                     "!=": value != at,
                 }[c.op]
                 if _one(c(Lookup(rule, view, method))) != int(want):
-                    yield f"{c.text} is wrong at {value:g} ({method})"
-
-
-def summary(rules: Sequence[Rule], failures: Sequence[object], published: int = 0) -> str:
-    """One line for people. published: how many of the article's cases ran."""
-    tests = sum(len(r.tests) for r in rules)
-    edges = sum(3 * len(plain_edges(r)) for r in rules)
-    counts = ((len(rules), "rule"), (tests, "test"), (edges, "edge test"), (published, "published case"))
-    return f"{', '.join(plural(n, what) for n, what in counts)}: {plural(len(failures), 'failure')}"
+                    line = line_of(rule.file, "when", threshold)
+                    yield line, f"{c.text} is wrong at {value:g} ({method})"

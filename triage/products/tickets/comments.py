@@ -14,40 +14,41 @@ from triage.products.tickets import http_client
 from triage.products.tickets.trackers import TOKENS, client, errors, home_of
 
 SERVICES = ("github", "gitlab")
-MOST = 64_000  # bytes; GitHub takes 65,536 characters
+MAX_COMMENT_BYTES = 64_000  # bytes; GitHub takes 65,536 characters
 _CUT = "\n\n(cut here; the whole report is with the run)\n"
 
 
 def first_line(key: str) -> str:
     """The line a comment is found by. key: letters, digits, `.`, `_` and `-`; one comment per key."""
     if not re.fullmatch(r"[\w.-]{1,80}", key, re.ASCII):
-        raise TriageError(f"--key {key!r}: only letters, digits, . _ -", "such as frame-4k")
+        raise TriageError(f"--key {key!r}: expected letters, digits, . _ -", "write it as frame-4k")
     return f"<!-- sol-triage {key} -->"
 
 
 def body(text: str, key: str) -> str:
-    """What is posted: the line, the text, at most MOST bytes; tables end with a whole row."""
+    """What is posted: the line, the text, at most MAX_COMMENT_BYTES bytes; tables end with a whole row."""
     whole = f"{first_line(key)}\n{text}"
-    if len(whole.encode()) <= MOST:
+    if len(whole.encode()) <= MAX_COMMENT_BYTES:
         return whole
-    kept = whole.encode()[: MOST - len(_CUT.encode())].decode("utf-8", "ignore")
+    kept = whole.encode()[: MAX_COMMENT_BYTES - len(_CUT.encode())].decode("utf-8", "ignore")
     return kept.rpartition("\n")[0] + _CUT
 
 
 def post(service: str, project: str, number: int, key: str, text: str, url: str = "") -> str:
     """Create or update the comment; returns what was done. Raises TriageError for whatever the service says."""
     if not project:
-        raise TriageError(f"--post {service} needs --project", "such as OWNER/REPO or group/project")
+        raise TriageError(f"--post {service} needs --project", "add OWNER/REPO or group/project")
     token = os.environ.get(TOKENS[service], "")
     if not token:
-        raise TriageError(f"{TOKENS[service]} is not set", "tokens are taken from the environment only")
+        raise TriageError(f"{TOKENS[service]} is not set", "set it in the environment")
     try:
         with errors(service, home_of(service, url)):
             said = _github if service == "github" else _gitlab
             word = said(project, number, first_line(key), body(text, key), url, token)
     except ImportError as e:
         raise TriageError(
-            f"--post {service} needs its client library ({e.name})", "pip install '.[trackers]' in a checkout"
+            f"--post {service} needs its client library ({e.name})",
+            "install it: pip install '.[trackers]' in a checkout",
         ) from e
     return f"{word} the comment on {project} {number}"
 

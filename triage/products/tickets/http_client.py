@@ -33,16 +33,16 @@ def check_address(url: str) -> None:
         parts = urlsplit(url)
         _ = parts.port
     except ValueError as e:
-        raise TriageError(f"--url: no web address ({e})", "such as https://tracker.example.org") from e
+        raise TriageError(f"--url: not a web address ({e})", "write it as https://tracker.example.org") from e
     # https://good@evil leads to evil; and a password in a command line is one that others see
     if "@" in parts.netloc:
-        raise TriageError("--url: a name or password before the host", "such as https://tracker.example.org")
+        raise TriageError("--url: user or password before the host", "write it as https://tracker.example.org")
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise TriageError(f"--url {url[:200]}: no web address", "such as https://tracker.example.org")
+        raise TriageError(f"--url {url[:200]!r}: not a web address", "write it as https://tracker.example.org")
     if parts.scheme == "http" and not loopback(parts.hostname) and os.environ.get(ALLOW) != "1":
         raise TriageError(
-            f"--url {url[:200]}: the token would travel unencrypted",
-            f"use https, or set {ALLOW}=1 to send it all the same",
+            f"--url {url[:200]!r}: the token would be sent unencrypted",
+            f"use https, or set {ALLOW}=1",
         )
 
 
@@ -72,7 +72,7 @@ def answers(home: str) -> Iterator[None]:
     def send(self: Any, request: Any, *given: Any, **named: Any) -> Any:
         _stay(ours, request.url)
         if next(count) > MOST:
-            raise TriageError(f"{ours[1]} gives no end of answers", "check --url")
+            raise TriageError(f"{ours[1]}: endless answers", "check --url")
         if loopback(ours[1]):
             # plain http is for this machine alone, and a proxy is another one
             named["proxies"] = {}
@@ -96,8 +96,8 @@ def _stay(ours: Origin, url: str | None) -> None:
     there = _origin(url)
     if there != ours:
         raise TriageError(
-            f"{ours[1]} leads to another address ({there[0]}://{there[1]}:{there[2]})",
-            "give the address it leads to with --url, if it is to be trusted with the token",
+            f"{ours[1]} redirects to {there[0]}://{there[1]}:{there[2]}",
+            "if you trust that address with the token, set it with --url",
         )
 
 
@@ -128,7 +128,7 @@ def _within(limit: float, work: Callable[[], Any], host: str) -> Any:
     if failed:
         raise failed[0]
     if not done:
-        raise TriageError(f"{host} gives an answer without an end", "check --url")
+        raise TriageError(f"{host}: endless answer", "check --url")
     return done[0]
 
 
@@ -137,14 +137,12 @@ def _whole(response: Any, host: str, limit: float) -> Any:
     data, until = bytearray(), time.monotonic() + limit
     try:
         if response.status_code == 429:
-            raise TriageError(
-                f"{host} takes no more requests for now", "run it again later: what is filed is found again"
-            )
+            raise TriageError(f"{host}: too many requests for now", "run again later: filed tickets are found again")
         # as much as has arrived: to wait for a block of bytes is to wait for all of them
         while part := response.raw.read1(65_536, decode_content=True):
             data += part
             if len(data) > LARGEST or time.monotonic() > until:
-                raise TriageError(f"{host} gives an answer without an end", "check --url")
+                raise TriageError(f"{host}: endless answer", "check --url")
     except BaseException:
         response.close()
         raise
@@ -164,5 +162,5 @@ def _flat(response: Any, host: str) -> None:
     # a page of a proxy is no JSON, and is told by its own words
     if any(text.lstrip()[:1] in (b"[", b"{") and plain_json.deep(text) for text in texts):
         raise TriageError(
-            f"{host} gives an answer nested more than {plain_json.DEEPEST} levels deep, or cut off", "check --url"
+            f"{host}: answer cut off, or nested more than {plain_json.DEEPEST} levels deep", "check --url"
         )

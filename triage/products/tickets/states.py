@@ -1,26 +1,25 @@
-"""What became of tickets since the last run.
+"""States of tickets since the last run.
 
-A problem is fixed only where a capture of the same thing holds the workloads it was about, and its cause was looked for
-there and not found. Another capture, or one without the counters, says nothing about it.
+A ticket is fixed only where a capture of the same scope holds its workloads and its cause was evaluated and not found.
+Another capture, or one without the counters, leaves it `not checked`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from triage.document.bundle import Bundle
+from triage.products.tickets.ticket import CHANGED, FIXED, NEW, OPEN, REOPENED, UNSEEN, Ticket
 from triage.rendering import phrases
 
-if TYPE_CHECKING:
-    from triage.products.tickets.compose import Ticket
-
-STATES = NEW, OPEN, CHANGED, REOPENED, FIXED, UNSEEN = "new", "open", "changed", "reopened", "fixed", "not seen"
-MUCH = 0.25  # house judgement: a saving that moves by less than this part is the same, with another number
+CHANGED_SHARE = 0.25  # heuristic: a saving that moves by less is run-to-run noise
 
 
-def settle(found: Sequence[Ticket], old: Sequence[dict[str, Any]], b: Bundle, scope: str = "") -> list[dict[str, Any]]:
-    """Give each ticket its state; returns the old ones that are not found now, as `fixed` or `not seen` with a reason."""
+def assign_states(
+    found: Sequence[Ticket], old: Sequence[dict[str, Any]], b: Bundle, scope: str = ""
+) -> list[dict[str, Any]]:
+    """Set the state of each ticket; returns the old ones that are gone, as `fixed` or `not checked` with a reason."""
     before = {o["fingerprint"]: o for o in old}
     for t in found:
         o = before.get(t.fingerprint)
@@ -30,7 +29,7 @@ def settle(found: Sequence[Ticket], old: Sequence[dict[str, Any]], b: Bundle, sc
             t.state = REOPENED
         else:
             was, now = o.get("saved_ns"), t.saved_ns
-            moved = bool(was and now and abs(now - was) > MUCH * was)
+            moved = bool(was and now and abs(now - was) > CHANGED_SHARE * was)
             t.state, t.was_ns = (CHANGED, was) if moved else (OPEN, None)
     here = {t.fingerprint for t in found}
     return [_missing(o, b, scope) for o in old if o["fingerprint"] not in here]
@@ -48,19 +47,19 @@ def _missing(o: dict[str, Any], b: Bundle, scope: str) -> dict[str, Any]:
 
 
 def _unseen(o: dict[str, Any], b: Bundle, scope: str) -> str:
-    """Why this run says nothing about a ticket; "" where it does."""
+    """Why this run cannot judge a ticket; "" where it can."""
     if "scope" in o and o["scope"] not in {scope} | ({root for root, _, _ in b.scopes} if not scope else set()):
-        return "another scope was captured"
+        return "different scope"
     mine, whole = set(o.get("workloads") or ()), "frame" in (o.get("workloads") or ())
     present = [w for w in b.workloads if phrases.path(w, 120) in mine]
     if mine and not present and not whole:
-        return "none of its workloads was captured"
+        return "workloads not in this capture"
     ids = {w["id"] for w in present}
     blind = [s for s in b.blind_spots if o.get("cause") in s["causes"] or o.get("rule") in s["rules"]]
     speak = {r for s in blind for r in s["rules"]}
-    # blind for every rule that gave evidence is not judged; that one of many rules is blind is the usual case
-    # of a blind spot on very many workloads only the first are named: it may hold these too
+    # not judged where no rule of the cause was evaluated; that one of many lacks a counter is the usual case.
+    # a blind spot names only the first of very many workloads: it may hold these too
     here = [s for s in blind if whole or ids & set(s["workloads"]) or s["count"] > len(s["workloads"])]
     if o.get("rule") in speak and any(o.get("rule") in s["rules"] for s in here):
-        return "what would show it was not collected"
+        return "counters missing"
     return ""

@@ -3,55 +3,62 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from triage.document.bundle import ById
+from triage.document.entries import FindingEntry, Result
+from triage.document.todo_items import TodoItem
 from triage.ground.errors import TriageError
 from triage.ground.phrasing import lower_first, percent
-from triage.ground.terminology import voice
+from triage.ground.terminology import speaking, voice
+from triage.products.tickets.ticket import Ticket
 from triage.rendering import declared, phrases, templates
 from triage.rendering.escape import short
 
-if TYPE_CHECKING:
-    from triage.products.tickets.compose import Ticket
-
-TITLE = 200  # every tracker takes 255 characters, and the fingerprint may have to fit too
+MAX_TITLE_CHARS = 200  # every tracker takes 255 characters, and Redmine's subject also holds the fingerprint
 WHOLE = "the whole capture"
-# (rows of evidence, other ways, ruled out, caveats, sources): the first that fits the tracker's limit is used
+# (rows of evidence, alternatives, ruled out, caveats, references): the first that fits the tracker's limit is used
 SIZES = ((3, 4, 3, 2, 3), (3, 2, 1, 1, 1), (2, 1, 0, 0, 0), (1, 0, 0, 0, 0), (0, 0, 0, 0, 0))
 
 
-def title(c: dict[str, Any]) -> str:
-    """`Triangles cover only a few pixels: Cascade 2 and 5 more, about 487 µs (3.4 %)`."""
+def title(c: TodoItem) -> str:
+    """`Small triangles: Cascade 2 + 5 more, 487 µs (3.4 %)`."""
     names = list(dict.fromkeys(c["names"]))
     if set(names) == {"frame"}:
         where = WHOLE
     else:
-        more = f" and {c['count'] - 1} more" if c["count"] > 1 else ""
+        more = f" + {c['count'] - 1} more" if c["count"] > 1 else ""
         where = f"{short(names[0], 60)}{more}"
-    gain = f", about {phrases.time(c['saved_ns'])} ({percent(c['share'])})" if c["saved_ns"] else ""
-    return short(f"{c['title']}: {where}{gain}", TITLE)
+    gain = f", {phrases.time(c['saved_ns'])} ({percent(c['share'])})" if c["saved_ns"] else ""
+    return short(f"{c['title']}: {where}{gain}", MAX_TITLE_CHARS)
 
 
-def full_names(c: dict[str, Any], doc: dict[str, Any]) -> list[str]:
-    """Path and name of each workload, worst first."""
+def full_names(c: TodoItem, doc: Result) -> list[str]:
+    """Path and name of each workload, largest saving first."""
     by_id = ById(doc["workloads"])
     return [phrases.path(by_id[w], 120) if w in by_id else "frame" for w in c["workloads"]]
 
 
-def body(t: Ticket, markup: str, limit: int, attached: bool) -> str:
-    """At most `limit` characters. attached: the files lie in the tracker, not beside the text. Raises TriageError."""
+def body(t: Ticket, markup: str, limit: int, attached: bool = False) -> str:
+    """The text in `markdown` or `jira` markup, at most `limit` characters: rows are left out, tables stay whole.
+
+    attached: the files lie in the tracker, not beside the text. Raises TriageError where nothing fits.
+    """
+    with speaking(t.item, t.whose):
+        return _fitting(t, markup, limit, attached)
+
+
+def _fitting(t: Ticket, markup: str, limit: int, attached: bool) -> str:
     for k, size in enumerate(SIZES):
         text = templates.render(declared.templates("tickets")[markup], **_words(t, size, attached, k > 0))
         # parts that are left out leave their empty lines behind
         text = re.sub(r"\n{3,}", "\n\n", text)
-        text = calm(text) if markup == "markdown" else text
-        # after `calm`: the project's own file may call somebody
+        text = neutralize_mentions(text) if markup == "markdown" else text
+        # after `neutralize_mentions`: the project's own file may mention its owner
         text = f"Owner: {t.owner}\n\n{text}" if t.owner else text
         if len(text) <= limit:
             return text
-    raise TriageError(f"ticket {t.fingerprint}: does not fit {limit} characters", "see its attachment")
+    raise TriageError(f"ticket {t.fingerprint}: longer than {limit} characters", "see its attachment")
 
 
 def _words(t: Ticket, size: tuple[int, int, int, int, int], attached: bool, cut: bool) -> dict[str, Any]:
@@ -91,7 +98,7 @@ def _words(t: Ticket, size: tuple[int, int, int, int, int], attached: bool, cut:
         "ruled_out": [short(w, 200) for w in _reasons(list(why.values()))[:out]],
         "caveats": [short(x, 400) for x in c["caveats"][:caveats]],
         "cites": c["cites"][:cites],
-        "verify": c["verify"],
+        "spread": phrases.range_(c["low_ns"], c["bound_ns"]) if c["saved_ns"] is not None else "",
     }
 
 
@@ -104,15 +111,17 @@ def _reasons(why: list[str]) -> list[str]:
     return [f"{', '.join([names[0], *map(lower_first, names[1:])])}: {reason}" for reason, names in by.items()]
 
 
-def _place(workload: str, by_id: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+def _place(workload: str, by_id: ById) -> dict[str, Any]:
     w = by_id.get(workload)
-    return {"name": phrases.path(w, 60) if w else WHOLE, "saved_ns": w.get("saved_ns") if w else None}
+    return {"name": phrases.path(w, 60) if w else WHOLE, "saved_ns": w["saved_ns"] if w else None}
 
 
-def _row(f: dict[str, Any], by_id: Mapping[str, dict[str, Any]], total_ns: float | None) -> dict[str, Any]:
+def _row(f: FindingEntry, by_id: ById, total_ns: float | None) -> dict[str, Any]:
     """One line of evidence: the comparison with a number that decides, and its cell with line and column."""
     w = by_id.get(f["workload"])
     numbers = [e for e in f["evidence"] if e["op"] != "is"] or f["evidence"]
+    # of two thresholds on one metric, the last: the first is where the rule applies at all
+    numbers = list({(e["metric"], e["op"]): e for e in numbers[:2]}.values())
     return {
         "name": phrases.path(w, 60) if w else WHOLE,
         "own_ns": w["self_ns"] if w else total_ns,
@@ -122,11 +131,11 @@ def _row(f: dict[str, Any], by_id: Mapping[str, dict[str, Any]], total_ns: float
     }
 
 
-def calm(text: str) -> str:
-    """Markdown in which no text outside code calls a person or another issue."""
-    return _ALIVE.sub(lambda m: f"{m[3]}\u200b" if m[3] else m[0], text)
+def neutralize_mentions(text: str) -> str:
+    """Markdown in which `@name` and `#1` outside code mention no person and no issue."""
+    return _MENTION_RE.sub(lambda m: f"{m[3]}\u200b" if m[3] else m[0], text)
 
 
-# a code span | a link in angle brackets | what would call somebody
-# trackers look for mentions after rendering, when a backslash is gone; the invisible blank stays
-_ALIVE = re.compile(r"((?<!`)(`+)(?!`).*?(?<!`)\2(?!`)|<https?://[^>\s]+>)|([@#])(?=\w)")
+# a code span | a link in angle brackets | a mention
+# trackers look for mentions after rendering, when a backslash is gone; the zero-width space stays
+_MENTION_RE = re.compile(r"((?<!`)(`+)(?!`).*?(?<!`)\2(?!`)|<https?://[^>\s]+>)|([@#])(?=\w)")

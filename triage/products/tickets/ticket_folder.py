@@ -11,11 +11,10 @@ from typing import Any
 from triage.document.bundle import Bundle
 from triage.files import plain_json, writing
 from triage.ground.errors import TriageError
-from triage.products.tickets.compose import Ticket
-from triage.products.tickets.states import FIXED, settle
+from triage.products.tickets.states import assign_states
+from triage.products.tickets.text import body
+from triage.products.tickets.ticket import FIXED, SCHEMA, Ticket
 from triage.rendering import formats
-
-SCHEMA = "triage-tickets/1"
 
 
 def read_old(path: Path) -> list[dict[str, Any]]:
@@ -28,9 +27,9 @@ def read_old(path: Path) -> list[dict[str, Any]]:
         listed = [*old["tickets"], *old.get("missing", ())]
         return [{**t, "fingerprint": str(t["fingerprint"]), "title": str(t["title"])} for t in listed]
     except OSError as e:
-        raise TriageError(f"{path}: cannot be read ({e.strerror or e})", "give last run's tickets.json") from e
+        raise TriageError(f"{path}: cannot be read ({e.strerror or e})", "check --since") from e
     except (ValueError, KeyError, TypeError) as e:
-        raise TriageError(f"{path}: no list of tickets ({e})", "give last run's tickets.json") from e
+        raise TriageError(f"{path}: not a list of tickets ({e})", "check --since") from e
 
 
 def write(
@@ -39,20 +38,20 @@ def write(
     """Write tickets, attachments and tickets.json into a folder; returns the entries of `old` that are not found now."""
     # before anything is written: it goes by the listing of the last run, which the new one replaces
     _clear(out)
-    missing = settle(found, old, b, scope)
+    missing = assign_states(found, old, b, scope)
     shared = []
-    for name, format in (("diagnosis.html", "html"), ("diagnosis.json", "json")):
-        if format in formats.formats():
+    for name, form in (("diagnosis.html", "html"), ("diagnosis.json", "json")):
+        if form in formats.formats():
             with writing.atomic(out / name) as put:
-                formats.render(b, format, put, full=True)
+                formats.render(b, form, put, full=True)
             shared.append(name)
     for t in found:
         # the name is for people, and cut; the fingerprint keeps the folders of two tickets apart
         folder = f"{re.sub(r'[^a-z0-9-]', '-', t.cause['cause'])[:60]}-{t.fingerprint[:8]}"
         texts = {
             # what GitHub takes as an issue's text, and Jira as a description
-            "ticket.md": t.body("markdown", 65_536),
-            "ticket.jira.txt": t.body("jira", 32_767),
+            "ticket.md": body(t, "markdown", 65_536),
+            "ticket.jira.txt": body(t, "jira", 32_767),
             "evidence.json": _json(t.evidence()),
         }
         for name, text in texts.items():

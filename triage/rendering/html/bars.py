@@ -1,4 +1,4 @@
-"""Bars over the whole time as inline SVG: what comes back, what limits, the interval of one item.
+"""Bars over the total time as inline SVG: savings by item, limiters, the range of one item.
 
 Places and widths are percentages, so that a bar follows the width of the window and its text is never scaled.
 """
@@ -6,16 +6,19 @@ Places and widths are percentages, so that a bar follows the width of the window
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
 
 from markupsafe import Markup, escape
 
-from triage.document.bundle import Entry
+from triage.document.entries import LimiterEntry
+from triage.document.summary import Summary
+from triage.document.todo_items import TodoItem
 from triage.ground.limiters import BY_ID
-from triage.ground.phrasing import percent
+from triage.ground.phrasing import percent, plural
 from triage.ground.terminology import said
 from triage.ground.units import show
 from triage.rendering import phrases
+from triage.rendering.labels import HEADS
 
 NUMBERED = 7  # items that get a number in the bar
 # One hatch per limiter class, drawn over its colour.
@@ -33,7 +36,7 @@ HATCHES = {
 
 
 def patterns() -> Markup:
-    """The hatches, defined once per page; `h-dark` is that of time nobody measured."""
+    """The hatches, defined once per page; `h-dark` is that of undiagnosed time."""
     made = "".join(
         f'<pattern id="h-{c}" width="8" height="8" patternUnits="userSpaceOnUse"><g class="hatch">{d}</g></pattern>'
         for c, d in HATCHES.items()
@@ -45,7 +48,7 @@ def patterns() -> Markup:
 
 
 def hatched(name: str) -> bool:
-    """Has this class a hatch? `dark` is no limiter: time that nobody can judge looks the same on every page."""
+    """True if a class has a hatch; `dark` is no limiter, but the look of undiagnosed time on every page."""
     return name == "dark" or bool(HATCHES.get(name))
 
 
@@ -65,31 +68,30 @@ def swatch(limiter: str) -> Markup:
     )
 
 
-def strip(limiters: list[Entry], high: int = 20) -> Markup:
+def strip(limiters: Sequence[LimiterEntry], high: int = 20) -> Markup:
     """Shares of the time by limiter as one bar."""
     # a class without time would be a line of its own between two others
-    known = [x for x in limiters if x["share"]]
+    known = [(x["limiter_class"], share) for x in limiters if (share := x["share"])]
     if not known:
         return Markup("")
-    told = ", ".join(f"{said(BY_ID[x['limiter_class']].name)} {percent(x['share'])}" for x in known)
+    told = ", ".join(f"{said(BY_ID[name].name)} {percent(share)}" for name, share in known)
     out, x = [], 0.0
-    for part in known:
-        at = f'x="{number(x * 100)}%" width="{number(part["share"] * 100)}%" height="{high}"'
-        name = part["limiter_class"]
+    for name, share in known:
+        at = f'x="{number(x * 100)}%" width="{number(share * 100)}%" height="{high}"'
         hatch = f'<rect {at} fill="url(#h-{name})"/>' if hatched(name) else ""
         out.append(f'<g class="seg"><rect class="c-{name}" {at}/>{hatch}</g>')
-        x += part["share"]
+        x += share
     return Markup(
-        f'<svg class="strip" width="100%" height="{high}" role="img" aria-label="{escape(f"Time by limiter: {told}")}">{"".join(out)}</svg>'
+        f'<svg class="strip" width="100%" height="{high}" role="img" aria-label="{escape(f"{HEADS.limiter}: {told}")}">{"".join(out)}</svg>'
     )
 
 
-def budgeted(s: Entry) -> list[tuple[str, float, str]]:
+def budgeted(s: Summary) -> list[tuple[str, float, str]]:
     """Parts of the whole time: (item, rest, done, none or dark; ns; number of an item)."""
-    saved = [(n, c) for n, c in enumerate(s["causes"], 1) if c["saved_ns"]]
-    parts = [("item", c["saved_ns"], str(n)) for n, c in saved[:NUMBERED]]
+    saved = [(n, ns) for n, c in enumerate(s["causes"], 1) if (ns := c["saved_ns"])]
+    parts = [("item", ns, str(n)) for n, ns in saved[:NUMBERED]]
     parts += [
-        ("rest", sum(c["saved_ns"] for _, c in saved[NUMBERED:]), ""),
+        ("rest", sum(ns for _, ns in saved[NUMBERED:]), ""),
         ("done", s["finished"]["ns"], ""),
     ]
     dark = s["dark"]["ns"] if s["dark"] else 0.0
@@ -100,16 +102,16 @@ def budgeted(s: Entry) -> list[tuple[str, float, str]]:
     ]
 
 
-def sums(s: Entry) -> dict[str, float]:
+def sums(s: Summary) -> dict[str, float]:
     """Kind of part -> time, ns, for the legend of `budget`; of a kind that is nowhere, 0."""
-    out = {"item": 0.0}  # the others always stand in the parts
+    out = {"item": 0.0}  # the other kinds are always among the parts
     for kind, ns, _ in budgeted(s):
         out[kind] = out.get(kind, 0.0) + ns
     return out
 
 
-def budget(s: Entry) -> Markup:
-    """The whole time as one bar: what comes back item by item, what is at a limit, what nobody can judge."""
+def budget(s: Summary) -> Markup:
+    """The total time as one bar: saving by item, time at a hardware limit, undiagnosed time."""
     total = s["duration_ns"]
     if not total:
         return Markup("")
@@ -128,8 +130,9 @@ def budget(s: Entry) -> Markup:
                 f'<text class="b-num{narrow}" x="{number(x + w / 2)}%" y="17" text-anchor="middle">{text}</text>'
             )
         x += w
-    told = f"Of {show(total, 'ns')}, items 1 to {len(saved)} give back {phrases.time(s['recoverable']['likely']['ns'])}"
-    told += f"; {phrases.time(s['finished']['ns'])} run at a limit; {phrases.time(dark)} cannot be judged"
+    told = f"{show(total, 'ns')}: {phrases.time(s['recoverable']['likely']['ns'])} recoverable in {plural(len(saved), 'to-do item')}"
+    for ns, label in ((s["finished"]["ns"], HEADS.at_limit), (dark, HEADS.not_diagnosed)):
+        told += f", {phrases.time(ns)} {label.lower()}" if ns else ""
     return Markup(
         f'<svg class="bar-budget" width="100%" height="26" role="img" aria-label="{escape(told)}">{"".join(out)}</svg>'
     )
@@ -156,14 +159,12 @@ def ruler(total: float | None) -> Markup:
     )
 
 
-def interval(c: Entry, most: float | None) -> Markup:
-    """One item: sure, likely and at most, on the scale that all items share (most: its end, in ns)."""
+def interval(c: TodoItem, most: float | None) -> Markup:
+    """Low, likely and bound of one item, on the scale that all items share (most: its end, in ns)."""
     if not most or c["saved_ns"] is None:
         return Markup("")
     low, likely, bound = (min(1.0, (c[k] or 0) / most) * 96 + 2 for k in ("low_ns", "saved_ns", "bound_ns"))
-    told = (
-        f"sure {phrases.time(c['low_ns'])}, likely {phrases.time(c['saved_ns'])}, at most {phrases.time(c['bound_ns'])}"
-    )
+    told = f"{phrases.time(c['saved_ns'])}, {phrases.range_(c['low_ns'], c['bound_ns'])}"
     return Markup(
         f'<svg class="iv" width="100%" height="14" role="img" aria-label="{escape(told)}">'
         f'<rect class="iv-track" x="2%" y="5" width="96%" height="4" rx="2"/><rect class="iv-mid" x="2%" y="5" width="{number(bound - 2)}%" height="4" rx="2"/>'
@@ -171,6 +172,6 @@ def interval(c: Entry, most: float | None) -> Markup:
     )
 
 
-def number(value: Any) -> str:
+def number(value: float) -> str:
     """At most two decimals, no zeros at the end."""
     return f"{value:.2f}".rstrip("0").rstrip(".")

@@ -43,13 +43,13 @@ def icicle(b: Bundle, nodes: Nodes, most: int = 120) -> Markup:
         at = x
         for c in children.get(k, ()):
             size = nodes.ns[c] * scale
-            # narrower than a pixel and its gap nothing can be told; the place is kept
+            # narrower than a pixel and its gap: not drawn, but its place is kept
             if size >= 1.5:
                 todo.append((c, at, size, row + 1))
             at += size
     high = (depth + 1) * ROW
     return Markup(
-        f'<svg class="icicle" viewBox="0 0 {WIDTH} {high}" role="img" aria-label="{voice().item.capitalize()} tree: width is time, look is the limiter">{"".join(out)}</svg>'
+        f'<svg class="icicle" viewBox="0 0 {WIDTH} {high}" role="img" aria-label="{voice().item.capitalize()} tree. Width: time. Colour and hatch: limiter">{"".join(out)}</svg>'
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from markupsafe import Markup, escape
 
-from triage.document.bundle import Entry
+from triage.document.trace_entries import DeviceEntry
 from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.phrasing import percent
 from triage.rendering import phrases
@@ -20,8 +20,8 @@ _LANES = {
 }
 
 
-def lanes(key: str, d: Entry) -> Markup:
-    """One row per kind of work, one for idle time; as long as the whole trace, so that devices stand below each other.
+def lanes(key: str, d: DeviceEntry) -> Markup:
+    """One row per kind of work, one for idle time; as long as the whole trace, so that devices align.
 
     A drawing is stretched to the window and holds no text: labels stay readable on a phone.
     """

@@ -6,17 +6,20 @@ import base64
 import hashlib
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Any
 
 from markupsafe import Markup
 
-from triage.document.bundle import MOST_PASSES, Bundle, Entry
+from triage.document.bundle import MOST_PASSES, Bundle
+from triage.document.entries import CiteEntry
+from triage.document.page_entries import RuleEntry
+from triage.document.summary import Summary
 from triage.files.bundled import share
 from triage.ground import glossary as words
 from triage.rendering import phrases
 from triage.rendering.html import bars, drawings, lanes, page_data
-from triage.rendering.html.string_table import Words, web
+from triage.rendering.html.string_table import Json, Words, web
 from triage.rendering.html.tree_data import Nodes, tree
+from triage.rendering.labels import HEADS
 from triage.rendering.pass_table import pass_table
 
 # read as they are, never rendered: a brace in them is CSS or JavaScript, not Jinja
@@ -31,19 +34,18 @@ REPORT_SCRIPTS = (
 )  # fmt: skip
 
 
-def page(b: Bundle, names: dict[str, Any], brief: bool = False) -> dict[str, Any]:
+def page(b: Bundle, summary: Summary, brief: bool = False) -> dict[str, object]:
     """Variables under `page`. Style and script are allowed by hash, so nothing injected could run.
 
     brief: no script, no packed data and only the beginning of long lists, so that a notebook stays small.
     """
     nodes = tree(b)
-    summary = names["summary"]
     views = parts_named("view", ".html.j2")
     bounds = [c["bound_ns"] or 0.0 for c in summary["causes"]]
     return {
         **shell(
             (*REPORT_STYLES, *parts_named("view", ".css.j2")),
-            # the last one starts the page: whatever adds to it stands before
+            # the last one starts the page: parts that add to it come before
             () if brief else (*REPORT_SCRIPTS[:-1], *parts_named("view", ".js.j2"), REPORT_SCRIPTS[-1]),
         ),
         "brief": brief,
@@ -67,7 +69,7 @@ def page(b: Bundle, names: dict[str, Any], brief: bool = False) -> dict[str, Any
     }
 
 
-def shell(styles: Sequence[str] = STYLES, scripts: Sequence[str] = SCRIPTS) -> dict[str, Any]:
+def shell(styles: Sequence[str] = STYLES, scripts: Sequence[str] = SCRIPTS) -> dict[str, object]:
     """What every page of the product has: style, script, the policy that allows these two and nothing else, hatches."""
     style, script = joined(tuple(styles)), joined(tuple(scripts))
     # img-src: the page's icon is a data: address, all it ever loads
@@ -104,14 +106,14 @@ def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _parts(b: Bundle, nodes: Nodes) -> Iterator[tuple[str, Any]]:
+def _parts(b: Bundle, nodes: Nodes) -> Iterator[tuple[str, Json]]:
     words = Words()
     yield from page_data.pack(b, nodes, words)
     yield "words", reference(b, words.metric_rows)
 
 
-def reference(b: Bundle, metrics: Sequence[Sequence[str]]) -> dict[str, Any]:
-    """The pages behind links: rules that spoke or were ruled out, causes, and the glossary with the metrics named."""
+def reference(b: Bundle, metrics: Sequence[Sequence[str]]) -> dict[str, Json]:
+    """Content behind links: rules that fired or were ruled out, causes, and the glossary with the metrics of the page."""
     return {
         "rules": [_rule(r) for r in b.rules.values()],
         "causes": [{**c, "cites": _cites(c["cites"])} for c in b.causes.values()],
@@ -122,26 +124,23 @@ def reference(b: Bundle, metrics: Sequence[Sequence[str]]) -> dict[str, Any]:
 def glossary(metrics: Sequence[Sequence[str]]) -> list[dict[str, str]]:
     """Every unit and metric the page mentions, with its meaning."""
     terms = {row[1]: {"term": row[1], "id": row[0], "meaning": row[3]} for row in metrics if row[3]}
-    # the schema's own words win over the glossary's: a term stands here once
+    # the schema wins over the glossary: each term once
     for entry in words.entries():
         terms.setdefault(entry.term, {"term": entry.term, "id": "", "meaning": entry.meaning})
     for name, text in (
         ("SOL%", "Speed of light: achieved throughput of a unit as a share of its peak, over elapsed cycles"),
-        ("Own time", "Exclusive time: a marker's time without the markers inside it"),
-        (
-            "Could come back",
-            "Sum over the to-do list: each workload counts once, with the cause that leads it; what items share counts once",
-        ),
+        (HEADS.self_time, "A marker's time without the markers inside it; exclusive time in Nsight Systems"),
+        (HEADS.recoverable, "Sum of savings over the to-do list: each workload counts once, with its root cause"),
     ):
         terms.setdefault(name, {"term": name, "id": "", "meaning": text})
     return sorted(terms.values(), key=lambda t: (t["term"].lower(), t["id"]))
 
 
-def _rule(r: Entry) -> Entry:
-    """A rule that spoke, with its limits in force and links that can be followed."""
+def _rule(r: RuleEntry) -> dict[str, object]:
+    """A rule that fired, with its thresholds in force and safe links."""
     limits = [{**t, "value": phrases.number(t["value"], t["unit"])} for t in r["thresholds"]]
     return {**r, "thresholds": limits, "cites": _cites(r["cites"])}
 
 
-def _cites(found: Sequence[Entry]) -> list[Entry]:
+def _cites(found: Sequence[CiteEntry]) -> list[Json]:
     return [{"text": c["text"], "url": c["url"] if web(c["url"]) else ""} for c in found]

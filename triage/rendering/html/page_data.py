@@ -13,23 +13,26 @@ import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import orjson
 
 from triage import schema
-from triage.capture.arrays import Indices
+from triage.capture.arrays import Floats, Indices, Masks
 from triage.capture.capture import SEP
-from triage.document.bundle import Bundle, Entry
+from triage.document.bundle import Bundle, Columns
+from triage.document.entries import FindingEntry, OpinionEntry, RuledOutEntry
+from triage.document.page_entries import STATES
 from triage.ground.limiters import BANDS, BY_ID, CLASSES, CONFIDENCE, LEVELS
 from triage.ground.method import HIGH, LOW
 from triage.ground.terminology import said, voice
 from triage.rendering import phrases
 from triage.rendering.escape import clean, short
 from triage.rendering.html.source_cells import Cells
-from triage.rendering.html.string_table import STATES, Strings, Words, rounded, significant, tenths
+from triage.rendering.html.string_table import Json, Strings, Words, rounded, significant, tenths
 from triage.rendering.html.tree_data import Nodes
+from triage.rendering.labels import AS_DATA
 from triage.schema.derived import HARDWARE_UNITS, SHADER_PIPES, TILER_UNITS
 
 LONG = 2_000  # characters of a name the page keeps
@@ -37,19 +40,19 @@ LEVEL = 5  # of compression: the highest takes four times as long for a twenty-f
 CHUNK = 1_000  # workloads whose details are one part
 AHEAD = 2  # parts that are compressed while others are made
 _BANDS, _CONFIDENCE = tuple(BANDS), tuple(CONFIDENCE)
-Column = list[Any] | Indices | int  # 0 where every value is 0
+Column: TypeAlias = Sequence[Json] | Indices  # 0 where every value is 0
 
 
-def pack(b: Bundle, nodes: Nodes, words: Words) -> Iterator[tuple[str, Any]]:
+def pack(b: Bundle, nodes: Nodes, words: Words) -> Iterator[tuple[str, Json]]:
     """Parts with their names: `core`, `d0`, `d1` ... (details), `more` (words, rules' advice, findings about the whole).
 
-    One after another, so that each can be packed and let go before the next is made. words: empty, for what is said.
+    One after another, so that each can be packed and let go before the next is made. words: empty, filled with the texts of the page.
     """
     yield "core", _core(b, nodes)
     details = Details(b, words)
     for k in range(0, len(b.workloads), CHUNK):
         yield f"d{k // CHUNK}", details.chunk(k, k + CHUNK)
-    more = {
+    more: dict[str, Json] = {
         "S": words.s.list(),
         "M": words.metric_rows,
         "K": [list(k) for k in words.conditions],
@@ -64,7 +67,7 @@ def pack(b: Bundle, nodes: Nodes, words: Words) -> Iterator[tuple[str, Any]]:
     yield "more", more
 
 
-def _core(b: Bundle, nodes: Nodes) -> dict[str, Any]:
+def _core(b: Bundle, nodes: Nodes) -> dict[str, Json]:
     """What the table, the drawing and the address need of every workload, findings in brief."""
     names, units, causes = Strings(), Strings(), Strings()
     columns, found = b.workloads.columns, b.findings
@@ -80,27 +83,28 @@ def _core(b: Bundle, nodes: Nodes) -> dict[str, Any]:
         causes(item["cause"])
     limiter = np.concatenate([c.limiter for c in columns])
     own, time, saved = (np.concatenate([getattr(c, key) for c in columns]) for key in ("own", "time", "saved"))
-    w_rows = {
+    w_rows: dict[str, Json] = {
         # as steps from the one before: new names are numbered as they come
         "name": np.diff(names.all(b.workloads.field("name"), lambda n: short(n, LONG)), prepend=0),
         "path": names.all(b.workloads.field("paths"), lambda p: "/".join(p.split(SEP)) if p else ""),
         "kind": _column(names.all(b.workloads.field("kind"))),
         "calls": _column([(n or 1) - 1 for n in b.workloads.field("calls")]),
         "self": significant(own, 5),
-        # inclusive time is told where it is not the same
+        # total time only where it differs from self time
         "time": _column(significant(np.where(np.round(time, 3) == np.round(own, 3), 0.0, time), 5)),
         "limiter": limiter,
         "band": np.concatenate([c.bands for c in columns]),
         "cause": _column([k for c in columns for k in _leaders(c, causes)]),
         "saved": _column([ns or 0 for ns in significant(np.round(saved, 1), 4)]),
-        "dark": _column([0 if judged else 1 for judged in b.workloads.field("judged")]),
+        "dark": _column([int(verdict == "not-diagnosed") for verdict in b.workloads.field("verdict_class")]),
         "sol": [_shares(columns, u) for u in _units(columns, units)],
     }
-    gains = [f["gain"] or {} for f in found]
+    gains = [f["gain"] for f in found]
     titles = {f["cause"]: f["title"] for f in reversed(found)} | {i["cause"]: i["title"] for i in b.todo}
     return {
         "n": len(index),
         "item": voice().item,
+        "heads": AS_DATA,
         "chunk": CHUNK,
         "total": b.frame["duration_ns"],
         "marks": [round(LOW * 100), round(HIGH * 100)],
@@ -121,21 +125,21 @@ def _core(b: Bundle, nodes: Nodes) -> dict[str, Any]:
             "w": [index.get(f["workload"], -1) for f in found],
             "level": [LEVELS.index(f["level"]) for f in found],
             "sure": [_CONFIDENCE.index(f["confidence"]) for f in found],
-            "saved": [rounded(g.get("saved_ns"), 4) for g in gains],
-            "part": [rounded(g.get("fraction"), 4) for g in gains],
+            "saved": [rounded(g["saved_ns"], 4) if g else None for g in gains],
+            "part": [rounded(g["fraction"], 4) if g else None for g in gains],
         },
         "tree": _tree(nodes, names),
         "names": names.list(),
     }
 
 
-def _leaders(c: Any, causes: Strings) -> list[int]:
+def _leaders(c: Columns, causes: Strings) -> list[int]:
     """1 + the cause that leads each workload, 0 for none."""
     known = {k: causes(c.causes[k]) + 1 for k in np.unique(c.leader).tolist() if k >= 0}
     return [known.get(k, 0) for k in c.leader.tolist()]
 
 
-def _units(columns: Sequence[Any], units: Strings) -> list[str]:
+def _units(columns: Sequence[Columns], units: Strings) -> list[str]:
     for c in columns:
         for name, row in zip(c.units, c.pct, strict=True):
             if np.isfinite(row).any():
@@ -143,7 +147,7 @@ def _units(columns: Sequence[Any], units: Strings) -> list[str]:
     return units.list()
 
 
-def _shares(columns: Sequence[Any], unit: str) -> Indices:
+def _shares(columns: Sequence[Columns], unit: str) -> Indices:
     """Share of peak in tenths of a percent, -1 where it was not measured."""
     out = []
     for c in columns:
@@ -159,7 +163,7 @@ def _narrow(values: Indices) -> Indices:
     return values.astype(np.int32 if fits else np.int64)
 
 
-def _tree(nodes: Nodes, names: Strings) -> dict[str, Any]:
+def _tree(nodes: Nodes, names: Strings) -> dict[str, Json]:
     """Parents as distances, workloads as steps from the one before; time only where a group has some of its own."""
     last, works = -1, []
     for w in nodes.work:
@@ -180,13 +184,13 @@ class Details:
         self.b, self.p = b, words
         self.columns = b.workloads.columns
         self.ids = b.workloads.field("id")
-        self.found: dict[str, list[tuple[int, Entry]]] = {}
+        self.found: dict[str, list[tuple[int, FindingEntry]]] = {}
         for k, f in enumerate(b.findings):
             self.found.setdefault(f["workload"], []).append((k, f))
-        self.out: dict[str, list[Entry]] = {}
+        self.out: dict[str, list[RuledOutEntry]] = {}
         for r in b.ruled_out:
             self.out.setdefault(r["workload"], []).append(r)
-        verdicts: dict[str, Any] = {}
+        verdicts: dict[str, Json] = {}
         said = b.workloads.field("verdict")
         for text in dict.fromkeys(said):
             verdicts[text] = words.t(text)
@@ -199,7 +203,7 @@ class Details:
         self.way, self.guide = self._ways()
         self.rare = self._rare()
 
-    def chunk(self, first: int, last: int) -> dict[str, Any]:
+    def chunk(self, first: int, last: int) -> dict[str, Json]:
         """Columns over some workloads."""
         ids = self.ids[first:last]
         cells = [Cells(self.p) if i in self.found else None for i in ids]
@@ -222,80 +226,80 @@ class Details:
             **{key: _column([of.get(i, 0) for i in ids]) for key, of in self.rare.items()},
         }
 
-    def _ways(self) -> tuple[list[tuple[Indices, Indices]], list[Any]]:
+    def _ways(self) -> tuple[list[tuple[Indices, Indices]], list[Json]]:
         """Questions of the method, each (shape per workload, number in tenths of a percent); steps of other guides."""
         ways = self.b.ways
         if ways is None:
             return [], []
-        known, guide = [], list[Any]()
+        known, guide = [], list[Json]()
         for p, d in enumerate(ways.decisions):
-            shapes = [self.p.shape(s._asdict()) for s in d.shapes]
-            known.append(_narrow(np.array([*shapes, -1])))  # the last one for what is not asked
+            shapes = [self.p.shape(s) for s in d.templates]
+            known.append(_narrow(np.array([*shapes, -1])))  # the last one for questions that do not apply
             guide += [[self.p.shape(s) for s in ways.guided(p, i)] or 0 for i in range(len(self.columns[p]))]
         out = []
         for same in zip(*(d.questions for d in ways.decisions), strict=True):
             shape = np.concatenate([of[q.shape] for of, q in zip(known, same, strict=True)])
-            # a question that nobody was asked needs no column
+            # skip columns for questions that were never evaluated
             if (shape >= 0).any():
                 out.append((shape, np.concatenate([_narrow(_tenths(q.number, q.shape >= 0)) for q in same])))
         return out, guide
 
-    def _rare(self) -> dict[str, dict[str, Any]]:
+    def _rare(self) -> dict[str, dict[str, Json]]:
         """What few workloads have, by id."""
-        chain, times, said = {}, {}, {}
+        chain: dict[str, Json] = {}
+        times: dict[str, Json] = {}
+        said: dict[str, Json] = {}
         for c in self.columns:
             for i in c.listed:
-                if len(found := c.chain_of(i)) > 1:
-                    chain[c.id[i]] = [self.p.s(self.title(name)) for name in found]
+                if len(links := c.chain_of(i)) > 1:
+                    chain[c.id[i]] = [self.p.s(self.title(name)) for name in links]
             for i in range(len(c)) if c.repeated else ():
-                if found := c.times(i):
-                    times[c.id[i]] = [rounded(found[k]) for k in ("min", "median", "max")]
+                if spread := c.times(i):
+                    times[c.id[i]] = [rounded(spread["min"]), rounded(spread["median"]), rounded(spread["max"])]
             for i, w in enumerate(c.rows.tolist()) if c.opinions else ():
                 if w in c.opinions:
                     said[c.id[i]] = _opinions(c.opinions[w], self.p)
-        roof = {
+        roof: dict[str, Json] = {
             name: [r["intensity"], r["rate"], r["peak"], r["bandwidth"], r["precision"]]
             for name, r in self.b.rooflines.items()
         }
         return {"chain": chain, "times": times, "said": said, "roof": roof}
 
     def title(self, cause: str) -> str:
-        """What people call a cause."""
+        """Title of a cause."""
         known = self.b.causes.get(cause)
         return known["title"] if known else cause.replace("-", " ")
 
-    def frame(self) -> dict[str, Any]:
+    def frame(self) -> dict[str, Json]:
         """Findings about a whole capture."""
         cells = Cells(self.p)
         rows = [self.finding(k, f, cells) for found in self.found.values() for k, f in found]
         return {"f": rows, "cells": cells.rows, "line": cells.line}
 
-    def finding(self, k: int, f: Entry, cells: Cells) -> list[Any]:
+    def finding(self, k: int, f: FindingEntry, cells: Cells) -> list[Json]:
         """[number, sentence, [likely, low, bound, share], evidence, tail, places in the code if any]."""
         g = f["gain"]
         return [
             k,
             self.p.t(f["message"]),
-            [rounded(g["fraction"]), rounded(g.get("low")), rounded(g.get("bound")), rounded(g["share"], 4)]
-            if g
-            else 0,
+            [rounded(g["fraction"]), rounded(g["low"]), rounded(g["bound"]), rounded(g["share"], 4)] if g else 0,
             [[self.p.condition(e), cells.add(e["metric"], e["value"], e["unit"], e["source"])] for e in f["evidence"]],
             self.p.tail(f),
             *([[self.p.t(phrases.location(x)) for x in f["locations"]]] if f["locations"] else []),
         ]
 
 
-def _tenths(ratio: Any, asked: Any) -> Any:
+def _tenths(ratio: Floats, asked: Masks) -> Indices:
     """Ratios as tenths of a percent; 0 where nothing is said of one."""
     return np.where(asked & np.isfinite(ratio), tenths(ratio * 100), 0)
 
 
-# what is said here to a sentence of the profiler's own rules; of what is not in it there is nothing to say
-_HEARD = {"root": "the same root cause", "named": "named too", "ruled out": "ruled out", "blind": "not measured here"}
+# triage's answer to a result of the profiler's own rules; no answer for the others
+_HEARD = {"root": "same root cause", "named": "also found", "ruled out": "ruled out", "blind": "not measured"}
 
 
-def _opinions(said: Sequence[Entry], p: Words) -> list[Any]:
-    """[tool, rule, sentence, its gain, what is said here, our gain, why they differ] of the profiler's own rules."""
+def _opinions(said: Sequence[OpinionEntry], p: Words) -> list[Json]:
+    """[tool, rule, sentence, its estimate, triage's verdict and estimate, why they differ] per result of the profiler's rules."""
     return [
         [
             short(o["tool"], 40),
@@ -310,7 +314,7 @@ def _opinions(said: Sequence[Entry], p: Words) -> list[Any]:
     ]
 
 
-def _column(values: list[Any] | Indices) -> Column:
+def _column(values: Column) -> Json:
     return values if (values.any() if isinstance(values, np.ndarray) else any(values)) else 0
 
 
@@ -321,7 +325,7 @@ def _unit_meaning(shown: str) -> str:
     return schema.get(metric).meaning if schema.known(metric) else ""
 
 
-def blobs(parts: Iterable[tuple[str, Any]]) -> dict[str, str]:
+def blobs(parts: Iterable[tuple[str, Json]]) -> dict[str, str]:
     """Parts as text, compressed while the next are made: that holds no lock of the interpreter. A few at a time are held."""
     out: dict[str, str] = {}
     with ThreadPoolExecutor(AHEAD) as pool:
@@ -336,15 +340,15 @@ def blobs(parts: Iterable[tuple[str, Any]]) -> dict[str, str]:
     return out
 
 
-def blob(data: Any) -> str:
+def blob(data: Json) -> str:
     """A part as text of letters that is inert inside a script element."""
     return _compressed(_dumped(data))
 
 
-def _dumped(data: Any) -> bytes:
+def _dumped(data: Json) -> bytes:
     try:
         return orjson.dumps(data, option=orjson.OPT_SERIALIZE_NUMPY)
-    except TypeError:  # a lone surrogate in somebody's path
+    except TypeError:  # a lone surrogate in a path
         text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=np.ndarray.tolist)
         return text.encode("utf-8", "replace")
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
+from triage.document.entries import SourceEntry
 from triage.rendering.escape import short
-from triage.rendering.html.string_table import Words, rounded
+from triage.rendering.html.string_table import Json, Words, rounded
 
 
 class Cells:
@@ -14,14 +14,14 @@ class Cells:
 
     def __init__(self, words: Words) -> None:
         self.p, self.line = words, 0
-        self.rows: list[list[Any]] = []
+        self.rows: list[list[Json]] = []
         self.seen: dict[str, int] = {}
 
-    def add(self, metric: str, value: float | None, unit: str, source: dict[str, Any]) -> int:
+    def add(self, metric: str, value: float | None, unit: str, source: SourceEntry) -> int:
         """Index of a value with its origin."""
         m, v = self.p.metric(metric, unit), rounded(value)
         if "formula" in source:
-            row = [
+            row: list[Json] = [
                 m,
                 v,
                 # below 0 a formula, else the column: so the script tells the two apart

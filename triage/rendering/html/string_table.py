@@ -11,20 +11,29 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from triage import schema
+from triage.capture.arrays import Indices
+from triage.document.entries import EvidenceEntry, FindingEntry
+from triage.document.page_entries import STATES, StepEntry
 from triage.ground.terminology import said
 from triage.rendering import phrases
 from triage.rendering.escape import clean
 
-HOLE = "\x7f"  # stands for a number in a skeleton; clean() removes it from everything else
-STATES = ("limits", "passes", "not measured", "noted")  # of a step through a guide, in the script's order
+HOLE = "\x7f"  # place of a number in a skeleton; clean() removes it from everything else
 _NUMBER = re.compile(r"(\d[\d,]*(?:\.\d+)?(?:[eE][+-]?\d+)?)")
 _WHOLE = re.compile(r"0|[1-9]\d{0,8}")
 _DECIMAL = re.compile(r"(?:0|[1-9]\d{0,8})\.\d{0,5}[1-9]")
+
+
+Number: TypeAlias = int | float | None
+Json: TypeAlias = (
+    "str | Number | Indices | Sequence[Json] | Mapping[str, object]"  # what is packed; arrays become lists
+)
 
 
 class Strings:
@@ -54,18 +63,18 @@ class Words:
         self.s = Strings()
         self.metrics: dict[str, int] = {}
         self.metric_rows: list[list[str]] = []
-        self.conditions: dict[tuple[Any, ...], int] = {}
+        self.conditions: dict[tuple[Json, ...], int] = {}
         self.tails: dict[str, int] = {}
-        self.tail_rows: list[Any] = []
+        self.tail_rows: list[Json] = []
         self.files: dict[str, int] = {}
-        self.shapes: dict[tuple[Any, ...], int] = {}
+        self.shapes: dict[tuple[int, ...], int] = {}
 
-    def skeleton(self, text: str) -> tuple[int, list[Any]]:
+    def skeleton(self, text: str) -> tuple[int, list[Json]]:
         """A sentence as the index of its skeleton, and its numbers."""
         parts = _NUMBER.split(clean(text))  # words and numbers by turns
         return self.s.index.setdefault(HOLE.join(parts[::2]), len(self.s.index)), [*map(literal, parts[1::2])]
 
-    def shape(self, step: Mapping[str, Any]) -> int:
+    def shape(self, step: StepEntry) -> int:
         """Index of a step through a guide: [question, metric, value, edge, answer, state]; a number stands where its value
         has a hole."""
         words = [step["ask"], step["value"].replace("{}", HOLE), step["edge"], step["answer"]]
@@ -73,7 +82,7 @@ class Words:
         metric = self.metric(step["metric"]) if step["metric"] else -1
         return self.shapes.setdefault((ask, metric, value, edge, answer, STATES.index(step["state"])), len(self.shapes))
 
-    def t(self, text: str) -> Any:
+    def t(self, text: str) -> Json:
         """A sentence: the index of a string, or [index of its skeleton, number, ...]."""
         # below that the skeleton and its list are longer than the text itself
         if len(text) < 8:
@@ -92,7 +101,7 @@ class Words:
             )
         return self.metrics[name]
 
-    def condition(self, e: dict[str, Any]) -> int:
+    def condition(self, e: EvidenceEntry) -> int:
         """Index of [metric, operator, threshold, unit]."""
         key = (self.metric(e["metric"], e["unit"]), e["op"], e["threshold"], e["unit"])
         return self.conditions.setdefault(key, len(self.conditions))
@@ -101,11 +110,11 @@ class Words:
         """Index of an input file. record: what is numbered in it, "" for lines; the script puts a number behind."""
         return self.files.setdefault(f"{clean(name)}, {record} " if record else clean(name), len(self.files))
 
-    def tail(self, f: dict[str, Any]) -> int:
+    def tail(self, f: FindingEntry) -> int:
         """Index of what follows a finding's numbers: advice, code, how to verify, caveats, sources, gain model."""
-        # the other reasons are the comparisons, which stand in the evidence already
+        # the other reasons are comparisons, which the evidence lists already
         why = next((b for b in f["because"] if b.startswith("gain: ")), "")
-        row = [
+        row: list[Json] = [
             [self.t(a) for a in f["advice"]],
             [[c["language"], c["text"]] for c in f["code"]],
             f["verify"] or 0,
@@ -121,7 +130,7 @@ class Words:
 
 
 @lru_cache(16_384)
-def literal(text: str) -> Any:
+def literal(text: str) -> str | int | float:
     """A JSON number where the script prints it back the same way, else the text."""
     if _WHOLE.fullmatch(text):
         return int(text)
@@ -135,7 +144,7 @@ def web(url: str | None) -> bool:
     return bool(url) and str(url).startswith(("https://", "http://"))
 
 
-def rounded(value: float | None, digits: int = 6) -> Any:
+def rounded(value: float | None, digits: int = 6) -> Number:
     """Significant digits, as an integer where that is the same."""
     if value is None:
         return None
@@ -143,7 +152,7 @@ def rounded(value: float | None, digits: int = 6) -> Any:
     return int(v) if v == int(v) and abs(v) < 1e15 else v
 
 
-def significant(values: Any, digits: int) -> list[Any]:
+def significant(values: ArrayLike, digits: int) -> list[Number]:
     """`rounded` over an array; None for NaN."""
     v = np.asarray(values, dtype=np.float64)
     known = np.isfinite(v) & (v != 0)
@@ -154,7 +163,7 @@ def significant(values: Any, digits: int) -> list[Any]:
     up, down = 10.0 ** np.maximum(places, 0), 10.0 ** np.maximum(-places, 0)
     out = np.rint(np.nan_to_num(v) * up / down) / up * down
     if np.isfinite(v).all() and (out == np.rint(out)).all() and (np.abs(out) < 1e15).all():
-        whole_numbers: list[Any] = out.astype(np.int64).tolist()
+        whole_numbers: list[Number] = out.astype(np.int64).tolist()
         return whole_numbers
     whole = (out == np.rint(out)) & (np.abs(out) < 1e15)
     missing = np.isnan(v)
@@ -164,7 +173,7 @@ def significant(values: Any, digits: int) -> list[Any]:
     ]
 
 
-def tenths(percent: Any) -> Any:
+def tenths(percent: ArrayLike) -> Indices:
     """An array of percentages in tenths, rounded as they are written elsewhere: 70.55 is a little less, and becomes 705."""
     v = np.nan_to_num(np.asarray(percent, dtype=np.float64))
     out = np.rint(v * 10).astype(np.int64)

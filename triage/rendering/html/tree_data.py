@@ -27,7 +27,7 @@ class Nodes:
 
 
 def tree(b: Bundle) -> Nodes:
-    """Levels that are no workload themselves become nodes whose time is the sum of what lies below."""
+    """Build the tree: levels without a workload become nodes with the summed time of their descendants."""
     columns = b.workloads.columns
     many = len(b.head["captures"]) > 1
     nodes = Nodes([-1], ["All captures" if many else "Whole capture"], [-1], [])
@@ -51,7 +51,7 @@ def tree(b: Bundle) -> Nodes:
         depth = [0] * len(c)
         above, names, paths = c.above, c.name, c.paths
         for start in range(len(c)):
-            # a parent may stand behind its children
+            # a parent may come after its children
             todo = [start]
             while todo:
                 i = todo[-1]
@@ -63,7 +63,7 @@ def tree(b: Bundle) -> Nodes:
                     todo.append(up)
                     continue
                 todo.pop()
-                # a path begins at the root, and the parent stands there already with its own levels
+                # a path begins at the root, where the parent already has its own levels
                 at, skip = (of[up], depth[up] + 1) if up >= 0 else (root, 0)
                 path = paths[i]
                 key = (at, skip, path)
@@ -91,7 +91,7 @@ def _times(b: Bundle, nodes: Nodes) -> None:
     own = np.array(significant(np.append(own, 0.0), 8))[nodes.work].tolist()  # a group, -1, has none
     below = [0.0] * len(nodes)
     nodes.ns = [0.0] * len(nodes)
-    # backwards, since a node stands after its parent: its sum is whole when it is passed up
+    # backwards, since a node comes after its parent: its sum is complete when passed up
     for k in range(len(nodes) - 1, -1, -1):
         # without a time of its own, or shorter than what runs in it on several queues, it is as wide as what it holds
         nodes.ns[k] = ns = max(own[k], below[k])
@@ -99,7 +99,7 @@ def _times(b: Bundle, nodes: Nodes) -> None:
             below[nodes.parent[k]] += ns
     # time under no marker belongs to the frame too and stays empty in the drawing
     nodes.ns[0] = max(nodes.ns[0], b.frame["duration_ns"] or 0)
-    nodes.ns[0] = significant(np.array([nodes.ns[0]]), 8)[0]
+    nodes.ns[0] = significant(np.array([nodes.ns[0]]), 8)[0] or 0
 
 
 def leaders(b: Bundle, nodes: Nodes) -> list[str]:

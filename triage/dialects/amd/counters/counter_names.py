@@ -277,11 +277,11 @@ def counters(metric: str, arch: str = "", without: frozenset[str] = frozenset())
     without: derived metrics that the tool does not know.
     """
     absent = without | (rdna.LACKING if rdna.is_rdna(arch) else frozenset())
-    for header, (id, _) in direct(arch).items():
-        if id == metric and header not in absent:
+    for header, (metric, _) in direct(arch).items():
+        if metric == metric and header not in absent:
             return [header]
-    for id, formula in formulas_of(arch):
-        if id == metric:
+    for metric, formula in formulas_of(arch):
+        if metric == metric:
             found: list[str] = []
             for name in names(formula):
                 if name.islower():

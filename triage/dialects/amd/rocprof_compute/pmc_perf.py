@@ -95,32 +95,30 @@ def read(source: Source, options: Options) -> Table:
         found = _workloads(source)
         if not found:
             raise BadCapture(
-                f"{source.path}: a workload folder without pmc_perf.csv: its passes are not joined yet",
+                f"{source.path}: folder without pmc_perf.csv (its passes are not joined)",
                 f"run: rocprof-compute analyze -p {source.path}",
             )
         if len(found) != 1:
             shown = ", ".join(str(Path(f.path).parent) for f in found[:4])
             raise BadCapture(
-                f"{source.path}: {len(found)} workloads in this folder ({shown})",
-                "give the folder of one of them",
+                f"{source.path}: {len(found)} captures in this folder ({shown})",
+                "name one of them",
             )
         main = found[0]
     line, headers = wide_table.header(main)
     # side files given by themselves were recognised to be refused by name
     if _is_sysinfo(headers):
         raise NotTriageable(
-            f"{main.path}: this is the sysinfo.csv of a workload, not its counters",
-            "give the folder it lies in",
+            f"{main.path}: sysinfo.csv of a run, not its counters",
+            "name its folder",
         )
     if _is_roofline(headers):
         raise NotTriageable(
-            f"{main.path}: these are measured peaks of the GPU (roofline.csv), not counters",
-            "give the folder it lies in",
+            f"{main.path}: measured peaks of the GPU (roofline.csv), not counters",
+            "name its folder",
         )
     if [normal(h) for h in headers] == _STUB:
-        raise BadCapture(
-            f"{main.path}: a header but no counters: the profiling pass failed or was cut", "profile again"
-        )
+        raise BadCapture(f"{main.path}: header without counters (the profiling pass failed)", "profile again")
     if long.is_long(headers):
         table, export = long.load(main, NAME, line, headers, options.decimal)
     elif wide.is_wide(headers):
@@ -128,8 +126,8 @@ def read(source: Source, options: Options) -> Table:
         rocm.add_time(table, export, start, end)
     else:
         raise BadCapture(
-            f"{main.path}: no dispatches in it (columns: {', '.join(headers[:4])})",
-            "give the workload folder",
+            f"{main.path}: no dispatches (columns: {', '.join(headers[:4])})",
+            "name the folder of the capture",
         )
     _companions(table, export, main)
     rocm.finish(table, export, options, names())

@@ -153,14 +153,14 @@ def read(source: Source, options: Options) -> Table:
         if len(cells) > found["metric"] and cells[found["metric"]].strip():
             rows.setdefault(_plain(cells[found["metric"]]), (number, cells))
     if not rows:
-        raise BadCapture(f"{source.path}: a header but no rows", "analyze the workload again")
+        raise BadCapture(f"{source.path}: header without rows", "analyze the capture again")
     if "pop" not in found:
         if (known := _single(source, found, rows, options)) is not None:
             return known
         panel = next((title for key, title in _PANELS if _plain(key) in rows), "an analysis panel")
         raise NotTriageable(
-            f"{source.path}: this is panel {panel}: averages over all kernels, without times",
-            "give the workload folder with pmc_perf.csv, or the panel 2.1 (201.csv)",
+            f"{source.path}: panel {panel}: averages over all kernels, without times",
+            "name the folder with pmc_perf.csv, or panel 2.1 (201.csv)",
         )
     table = Table(NAME, [source], np.array(["all analysed dispatches"], dtype=object), {}, lines=np.array([line + 1]))
     table.kinds = np.array(["compute"], dtype=object)
@@ -195,8 +195,8 @@ def read(source: Source, options: Options) -> Table:
                 )
     if not table.columns:
         raise NotTriageable(
-            f"{source.path}: a panel with percent of peak, but none of its {len(rows)} rows speaks of utilisation",
-            "give the panel 2.1 (System Speed-of-Light) or the workload folder",
+            f"{source.path}: panel with percent of peak, without a utilisation in its {len(rows)} rows",
+            "name panel 2.1 (System Speed-of-Light) or the folder with pmc_perf.csv",
         )
     table.quality += odd.remarks()
     _sums(table)

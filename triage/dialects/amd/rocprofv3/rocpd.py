@@ -55,16 +55,17 @@ def read(source: Source, options: Options) -> Table:
     endings = runs(database)
     if not endings:
         raise BadCapture(
-            f"{source.path}: no table of dispatches", "record again with rocprofv3 --kernel-trace --output-format rocpd"
+            f"{source.path}: table of dispatches missing",
+            "record again with rocprofv3 --kernel-trace --output-format rocpd",
         )
     kinds = (DISPATCH, COPIES)
     found = [e for e in endings if any(database.count(database.table(kind + e)) for kind in kinds)]
     if len(found) > 1:
-        raise BadCapture(f"{source.path}: the database holds {len(found)} runs", "give the file of each run by itself")
+        raise BadCapture(f"{source.path}: {len(found)} runs in the database", "name the files of single runs")
     run = Run(database, (found or endings)[0])
     if not len(run):
         raise NotTriageable(
-            f"{source.path}: a rocpd database that holds no GPU work: no dispatches and no copies were recorded",
+            f"{source.path}: rocpd database without GPU work (no dispatches, no copies)",
             "record again with: rocprofv3 --hip-trace --kernel-trace --memory-copy-trace --output-format rocpd -- ./app",
         )
     calls, keys, nest = run.calls()

@@ -78,8 +78,8 @@ def _join(table: Table, export: Export, source: Source, options: Options) -> Non
     other, more = long.load(source, NAME, line, headers, options.decimal)
     if list(other.names) != list(table.names):
         raise BadCapture(
-            f"{source.path}: this pass dispatched other kernels than {table.files[0].path}",
-            "passes can be joined only where the program does the same every time; give one of the files by itself",
+            f"{source.path}: dispatched other kernels than {table.files[0].path}",
+            "name one of the files alone; passes are joined only if all runs launch the same kernels",
         )
     table.files.append(source)
     for name, column in more.counters.items():

@@ -59,7 +59,7 @@ def read(source: Source, options: Options) -> Table:
     line, headers = wide_table.header(source)
     # a file named by --dialect, or cut: without times a trace is nothing
     if lost := [h for h in _NEED if wide_table.find(headers, h) < 0]:
-        raise BadCapture(f"{source.path}: no column {lost[0]}", "copy or export the file again")
+        raise BadCapture(f"{source.path}: column {lost[0]} missing", "export again")
     roles = {r: c for r, c in wide_table.roles(headers, rocm.ROLES).items() if r not in ("duration", "dispatch")}
     axes = {
         f"{what}_{a}": c

@@ -66,9 +66,9 @@ def load(source: Source) -> Contents:
     except Damaged as e:
         raise damaged(source, e) from e
     if not len(found):
-        what = f"cut at byte {found.cut:,}, before its first launch" if found.cut >= 0 else "a report without launches"
+        what = f"cut at byte {found.cut:,}, before its first launch" if found.cut >= 0 else "no launches"
         raise NotTriageable(
-            f"{source.path}: {what}: no kernel was profiled, or the report is of another tool",
+            f"{source.path}: {what} (no kernel was profiled, or a report of another tool)",
             "copy it again, or check that kernels ran and profile again: ncu --set full -o report ./your-app",
         )
     return found
@@ -77,8 +77,8 @@ def load(source: Source) -> Contents:
 def damaged(source: Source, e: Damaged) -> BadCapture:
     """The refusal for bytes that make no sense."""
     return BadCapture(
-        f"{source.path}: the report is damaged at byte {e.at:,}",
-        "copy it again from where it was made, or profile again",
+        f"{source.path}: damaged at byte {e.at:,}",
+        "copy it again, or profile again",
     )
 
 

@@ -48,23 +48,23 @@ def _ideal(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(f"{n}_ideal" for n in names)
 
 
-_TRAFFIC = _Aspect("the global memory traffic", _GLOBAL)
-_WAITING = _Aspect("the waiting", (_SAMPLES,))
+_TRAFFIC = _Aspect("global memory traffic", _GLOBAL)
+_WAITING = _Aspect("stalls", (_SAMPLES,))
 # metrics that begin so -> what to look at, in this order; a counter without instances leaves the next one to speak
 _ASPECTS = (
-    (r"global_load\.(waste|bytes_per_sector|sectors_per_request)", _Aspect("the excess sectors of loads", _GLOBAL, _ideal(_GLOBAL), _LOAD)),
-    (r"global_store\.(waste|bytes_per_sector|sectors_per_request)", _Aspect("the excess sectors of stores", _GLOBAL, _ideal(_GLOBAL), _STORE)),
-    (r"global_access\.|l1tex\.coalescing", _Aspect("the excess sectors", _GLOBAL, _ideal(_GLOBAL))),
-    (r"shared\.(conflict|excess|bank_conflict)", _Aspect("the excess wavefronts of shared memory", _SHARED, _ideal(_SHARED))),
-    (r"shared\.", _Aspect("the wavefronts of shared memory", _SHARED)),
-    (r"local\.", _Aspect("the local memory traffic", _LOCAL)),
-    (r"warp\.threads_per_inst|branch\.efficiency", _Aspect("the idle lanes", ("inst_executed",), ("thread_inst_executed",), times=32)),
-    (r"warp\.unpredicated_threads_per_inst", _Aspect("the lanes predicated off", ("thread_inst_executed",), ("thread_inst_executed_true",))),
-    (r"branch\.", _Aspect("the divergent branches", ("smsp__branch_targets_threads_divergent",))),
-    (r"global_load\.", _Aspect("the global memory traffic of loads", _GLOBAL, access=_LOAD)),
-    (r"global_store\.", _Aspect("the global memory traffic of stores", _GLOBAL, access=_STORE)),
+    (r"global_load\.(waste|bytes_per_sector|sectors_per_request)", _Aspect("excess load sectors", _GLOBAL, _ideal(_GLOBAL), _LOAD)),
+    (r"global_store\.(waste|bytes_per_sector|sectors_per_request)", _Aspect("excess store sectors", _GLOBAL, _ideal(_GLOBAL), _STORE)),
+    (r"global_access\.|l1tex\.coalescing", _Aspect("excess sectors", _GLOBAL, _ideal(_GLOBAL))),
+    (r"shared\.(conflict|excess|bank_conflict)", _Aspect("excess shared memory wavefronts", _SHARED, _ideal(_SHARED))),
+    (r"shared\.", _Aspect("shared memory wavefronts", _SHARED)),
+    (r"local\.", _Aspect("local memory traffic", _LOCAL)),
+    (r"warp\.threads_per_inst|branch\.efficiency", _Aspect("idle lanes", ("inst_executed",), ("thread_inst_executed",), times=32)),
+    (r"warp\.unpredicated_threads_per_inst", _Aspect("predicated-off lanes", ("thread_inst_executed",), ("thread_inst_executed_true",))),
+    (r"branch\.", _Aspect("divergent branches", ("smsp__branch_targets_threads_divergent",))),
+    (r"global_load\.", _Aspect("global memory load traffic", _GLOBAL, access=_LOAD)),
+    (r"global_store\.", _Aspect("global memory store traffic", _GLOBAL, access=_STORE)),
     (r"vram\.|l2\.|l2_from\.tex|l1tex\.(hit_rate|lsu_data|throughput|stalled_l2)|memory\.", _TRAFFIC),
-    (r"inst\.|sm\.issue|sm\.inst|pipe|flop\.", _Aspect("the instructions", ("inst_executed",))),
+    (r"inst\.|sm\.issue|sm\.inst|pipe|flop\.", _Aspect("instructions", ("inst_executed",))),
     (r"stall\.top_share|warp\.(cycles_per|eligible)|sm\.occupancy", _WAITING),
 )  # fmt: skip
 _PATTERNS = tuple((re.compile(p), a) for p, a in _ASPECTS)
@@ -118,7 +118,7 @@ class Spots:
             if m[1] == "top_share":
                 return [_WAITING]
             name = next((n for n in _reasons(found) if _reason(n) == m[1]), "")
-            return [_Aspect(f"the waiting ({m[1].replace('_', ' ')})", (name,))] if name else []
+            return [_Aspect(f"stalls ({m[1].replace('_', ' ')})", (name,))] if name else []
         return [a for pattern, a in _PATTERNS if pattern.match(metric)]
 
 

@@ -17,15 +17,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 from urllib.parse import quote, quote_plus
 
 from triage.ground.errors import TriageError
 from triage.products.tickets import http_client
-from triage.products.tickets.states import REOPENED
-
-if TYPE_CHECKING:
-    from triage.products.tickets.compose import Ticket
+from triage.products.tickets.text import body
+from triage.products.tickets.ticket import REOPENED, Ticket
 
 TOKENS = {"github": "GITHUB_TOKEN", "gitlab": "GITLAB_TOKEN", "jira": "JIRA_TOKEN", "redmine": "REDMINE_API_KEY"}
 MARKUP = {"github": "markdown", "gitlab": "markdown", "jira": "jira", "redmine": "markdown"}
@@ -70,7 +68,7 @@ class Tracker(Protocol):
 def marker(fingerprint: str) -> str:
     """The label or subject part by which a ticket is found again."""
     if not re.fullmatch(r"[0-9a-f]{16}", fingerprint):
-        raise TriageError(f"{fingerprint!r} is no fingerprint", "pass a tickets.json that triage wrote")
+        raise TriageError(f"{fingerprint!r}: not a fingerprint", "use a tickets.json that triage wrote")
     return f"triage-{fingerprint}"
 
 
@@ -78,11 +76,11 @@ def connect(name: str, project: str, url: str = "", markup: str | None = None) -
     """A tracker's project; raises TriageError without project, token or client library."""
     if not project:
         raise TriageError(
-            f"--post {name} needs --project", "such as OWNER/REPO, a group/project path, a key or an identifier"
+            f"--post {name} needs --project", "add OWNER/REPO, a group/project path, a key or an identifier"
         )
     token = os.environ.get(TOKENS[name], "")
     if not token:
-        raise TriageError(f"{TOKENS[name]} is not set", "tokens are taken from the environment only")
+        raise TriageError(f"{TOKENS[name]} is not set", "set it in the environment")
     home = home_of(name, url)
     try:
         module = importlib.import_module(f"{__name__}.{name}")
@@ -90,7 +88,7 @@ def connect(name: str, project: str, url: str = "", markup: str | None = None) -
             tracker: Tracker = module.connect(project, url, token)
     except ImportError as e:
         raise TriageError(
-            f"--post {name} needs its client library ({e.name})", "pip install '.[trackers]' in a checkout"
+            f"--post {name} needs its client library ({e.name})", "install it: pip install '.[trackers]' in a checkout"
         ) from e
     tracker.markup, tracker.home = markup or MARKUP[name], home
     return tracker
@@ -101,7 +99,7 @@ def home_of(name: str, url: str) -> str:
     http_client.check_address(url)
     home = url or HOMES.get(name, "")
     if not home:
-        raise TriageError(f"--post {name} needs --url", f"such as https://{name}.example.org")
+        raise TriageError(f"--post {name} needs --url", f"add it, such as https://{name}.example.org")
     return home
 
 
@@ -133,40 +131,40 @@ def _hidden(text: str) -> str:
 
 def preview(t: Ticket, name: str, project: str, markup: str | None = None) -> str:
     """What would be sent, as text."""
-    body = t.body(markup or MARKUP[name], LIMITS[name])
+    text = body(t, markup or MARKUP[name], LIMITS[name])
     head = f"--- {name} {project or '(no --project)'}: create, or update the ticket marked {marker(t.fingerprint)}"
     return (
-        f"{head}\ntitle: {t.title}\nlabels: {LABEL}, {marker(t.fingerprint)}\nbody: {len(body):,} characters\n\n{body}"
+        f"{head}\ntitle: {t.title}\nlabels: {LABEL}, {marker(t.fingerprint)}\nbody: {len(text):,} characters\n\n{text}"
     )
 
 
 def sync(tracker: Tracker, t: Ticket, out: Path) -> str:
     """File or update one ticket; returns what was done, in words. Raises TriageError for whatever the tracker says."""
-    body = t.body(tracker.markup, LIMITS[tracker.name], tracker.attaches)
+    text = body(t, tracker.markup, LIMITS[tracker.name], tracker.attaches)
     with errors(tracker.name, tracker.home):
         found = _found(tracker, t.fingerprint)
         word = "updated" if found else "created"
         if not found:
-            (mine,) = _keys(tracker, [tracker.create(t.fingerprint, t.title, body)])
+            (mine,) = _keys(tracker, [tracker.create(t.fingerprint, t.title, text)])
             # without the right to set labels GitHub files the issue and drops them without a word;
             # left unmarked it would be filed again by every run
             if not tracker.carries(mine, t.fingerprint):
                 raise TriageError(
-                    f"{tracker.name}: {mine} was filed, but could not be marked {marker(t.fingerprint)}",
-                    "the token must be allowed to set labels",
+                    f"{tracker.name}: {mine} was created without its label {marker(t.fingerprint)}",
+                    "allow the token to set labels",
                 )
             # its own key as well: the list may lag behind what was just created
             found = sorted({mine, *_found(tracker, t.fingerprint)}, key=number)
         key, *younger = found
         # what was created a moment ago says all of it already
         if word == "updated" or younger:
-            tracker.update(key, t.fingerprint, t.title, body)
+            tracker.update(key, t.fingerprint, t.title, text)
         for other in younger:  # two runs filed it at one time
             tracker.duplicate(other, key)
             word = f"updated ({other} was its duplicate)"
         if word == "updated" and t.state == REOPENED:
-            tracker.comment(key, "It is back in the latest capture. Open it again where it was closed.")
-            word = "updated and said to be back:"
+            tracker.comment(key, "Reopened: found again in the latest capture. Reopen this ticket if it is closed.")
+            word = "updated and reopened"
         # what people open: the page, and the cells behind this ticket
         if tracker.attaches:
             tracker.attach(key, [out / name for name in t.files if name.endswith((".html", "evidence.json"))])
@@ -181,7 +179,7 @@ def _keys(tracker: Tracker, keys: list[str]) -> list[str]:
     """Keys as they are; raises TriageError for what cannot be one: it would be updated, and printed."""
     for key in keys:
         if not re.fullmatch(r"(#|[A-Za-z]\w{0,31}-)[1-9][0-9]{0,15}", key, re.ASCII):
-            raise TriageError(f"{tracker.name}: {key[:60]!r} is no number of a ticket", "check --url")
+            raise TriageError(f"{tracker.name}: {key[:60]!r} is not a ticket number", "check --url")
     return keys
 
 
@@ -196,7 +194,7 @@ def farewell(tracker: Tracker, fingerprint: str) -> str:
             return ""
         tracker.comment(
             found[0],
-            "Fixed: the latest capture of the same holds these workloads and does not show this any more. Close it when that was intended.",
+            "Fixed: the latest capture of this scope holds these workloads and no longer shows this cause. Close it if that was intended.",
         )
     return f"commented {found[0]}: fixed"
 

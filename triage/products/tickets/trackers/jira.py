@@ -75,7 +75,7 @@ class Jira:
 def connect(project: str, url: str, token: str) -> Jira:
     """A project key; url: the site's address. Raises TriageError for a key that could change the query."""
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,31}", project):
-        raise TriageError(f"{project!r} is no Jira project key", "such as GPU")
+        raise TriageError(f"--project {project!r}: not a Jira project key", "write it as GPU")
     # Cloud takes an address and an API token, Data Center a personal token alone
     user = os.environ.get("JIRA_USER", "")
     access: dict[str, object] = {"basic_auth": (user, token)} if user else {"token_auth": token}

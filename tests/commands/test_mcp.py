@@ -1,0 +1,149 @@
+"""`triage mcp` answers the SDK's own client over stdio, reads nothing outside its folders, and stays short."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import ROOT, SAMPLES
+from triage.commands._agent import MAX_ANSWER_CHARS, Tools
+from triage.ground.errors import TriageError
+
+HEAD = "path,name,kind,gpu.time [ms],sm.throughput [%],l1tex.throughput [%],vram.throughput [%],sm.active_warps,l2.throughput [%],crop.throughput [%]"
+pytestmark = pytest.mark.filterwarnings("ignore")  # of the SDK
+
+
+def table(path: Path, ms: float = 2.0) -> Path:
+    rows = [f"Frame,Pass{i},fullscreen,{ms + i / 10},{20 + i},25,90,30,5,5" for i in range(6)]
+    path.write_text("\n".join([HEAD, *rows]) + "\n")
+    return path
+
+
+def talk(folder: Path, asked: Callable[[Any], Awaitable[Any]]) -> Any:
+    """Start `triage mcp FOLDER`, and let the SDK's client ask."""
+    pytest.importorskip("mcp")
+    import anyio
+    from mcp import Client, StdioServerParameters
+    from mcp.client.stdio import stdio_client
+
+    server = StdioServerParameters(
+        command=sys.executable, args=["-m", "triage", "mcp", str(folder)], cwd=str(folder),
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+
+    async def main() -> Any:
+        with anyio.fail_after(240):
+            async with Client(stdio_client(server)) as client:
+                return await asked(client)
+
+    return anyio.run(main)
+
+
+def answer(result: Any) -> Any:
+    assert not result.is_error, result.content
+    return json.loads(result.content[0].text)
+
+
+def test_a_real_client_is_answered(tmp_path: Path) -> None:
+    table(tmp_path / "a.csv")
+    table(tmp_path / "b.csv", 1.5)
+    (tmp_path.parent / "secret.csv").write_text((tmp_path / "a.csv").read_text())
+    (tmp_path / "link.csv").symlink_to(tmp_path.parent / "secret.csv")
+
+    async def asked(client: Any) -> None:
+        tools = {t.name: t for t in (await client.list_tools()).tools}
+        assert set(tools) == {"diagnose", "explain", "compare", "facts", "occupancy", "next_capture"}
+        assert all(t.description for t in tools.values())
+        assert set(tools["diagnose"].input_schema["properties"]) == {"path", "start", "count", "device", "marker"}
+        found = answer(await client.call_tool("diagnose", {"path": "a.csv"}))
+        assert found["headline"]
+        assert found["root_causes"] == len(found["todo"]) + found["more"]
+        said = await client.call_tool("explain", {"name": found["todo"][0]["cause"]})
+        assert found["todo"][0]["cause"] in said.content[0].text
+        why = await client.call_tool("explain", {"name": found["todo"][0]["rule"], "path": "a.csv"})
+        assert "Pass" in why.content[0].text
+        both = answer(await client.call_tool("compare", {"before": ["a.csv"], "after": ["b.csv"]}))
+        assert both["frame"]["verdict"] == "faster"
+        values = answer(await client.call_tool("facts", {"path": "a.csv", "metric": "sm.*", "count": 3}))
+        assert (len(values["facts"]), values["more"]) == (3, 9)
+        launch = answer(await client.call_tool("occupancy", {"arch": "sm_86", "threads": 256, "registers": 80}))
+        assert launch["limiters"]
+        more = answer(await client.call_tool("next_capture", {"path": "a.csv"}))
+        assert more["captures"][0]["collect"]
+        for hostile in (
+            "../secret.csv",
+            str(tmp_path.parent / "secret.csv"),
+            "link.csv",
+            "/etc/passwd",
+            "..",
+            "-",
+            "https://x/y.csv",
+        ):
+            refused = await client.call_tool("diagnose", {"path": hostile})
+            assert refused.is_error
+            assert "Traceback" not in refused.content[0].text
+            assert "secret" not in refused.content[0].text.replace(hostile, "")
+        wrong = await client.call_tool("explain", {"name": "no-such-thing"})
+        assert wrong.is_error
+        assert "unknown rule, cause, metric or term" in wrong.content[0].text
+
+    talk(tmp_path, asked)
+
+
+@pytest.fixture
+def tools(tmp_path: Path) -> Tools:
+    (tmp_path / "in").mkdir()
+    return Tools([tmp_path / "in"])
+
+
+@pytest.mark.parametrize(
+    "path", ["", "-", "a\0b", "s3://b/x.csv", "..", "../out.csv", "/etc/passwd", "~/x.csv", "in/../../x"]
+)
+def test_paths_outside_are_refused(tools: Tools, path: str) -> None:
+    (tools.folders[0].parent / "out.csv").write_text("x")
+    with pytest.raises(TriageError):
+        tools.allowed(path)
+
+
+def test_links_that_lead_outside_are_refused(tools: Tools, tmp_path: Path) -> None:
+    inside = tools.folders[0]
+    (tmp_path / "out.csv").write_text("x")
+    (inside / "link.csv").symlink_to(tmp_path / "out.csv")
+    (inside / "folder").mkdir()
+    (inside / "folder" / "GPUTRACE_REGIMES.xls").symlink_to(tmp_path / "out.csv")
+    (inside / "way").symlink_to(tmp_path)
+    for path in ("link.csv", "folder", "way", "way/out.csv"):
+        with pytest.raises(TriageError, match="outside the allowed folders"):
+            tools.allowed(path)
+    # nor what is read together with a file that lies inside
+    (inside / "pmc_perf.csv").write_text("x")
+    assert tools.allowed("pmc_perf.csv")
+    (inside / "sysinfo.csv").symlink_to(tmp_path / "out.csv")
+    with pytest.raises(TriageError):
+        tools.allowed("pmc_perf.csv")
+
+
+def test_a_prefix_of_a_name_is_another_folder(tools: Tools, tmp_path: Path) -> None:
+    (tmp_path / "inside-out").mkdir()
+    table(tmp_path / "inside-out" / "a.csv")
+    with pytest.raises(TriageError):
+        tools.allowed("../inside-out/a.csv")
+
+
+def test_answers_stay_short_and_the_rest_is_on_demand(tmp_path: Path) -> None:
+    tools = Tools([SAMPLES])
+    frame = "gpu-trace/demo_frame"
+    first = tools.diagnose(frame, count=20)
+    assert len(json.dumps(first)) <= MAX_ANSWER_CHARS
+    assert first["more"] > 0
+    rest = tools.diagnose(frame, start=len(first["todo"]) + 1)
+    assert rest["todo"][0]["rank"] == len(first["todo"]) + 1
+    assert len(json.dumps(tools.facts(frame, count=200))) <= MAX_ANSWER_CHARS
+    assert len(json.dumps(tools.next_capture(frame))) <= MAX_ANSWER_CHARS
+    assert len(tools.explain("texture-latency", frame)) <= MAX_ANSWER_CHARS + 100

@@ -1,0 +1,65 @@
+"""One verdict per workload: a cause decides, silence alone never means health."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import SAMPLES, diagnose, generic
+from triage.document.entries import VERDICT_CLASSES
+
+KERNEL: dict[str, Any] = {
+    "launch.block_size": 256, "launch.grid_size": 4096, "gpu.time": 1.0, "sm.throughput": 20, "l1tex.throughput": 30,
+    "l2.throughput": 40, "vram.throughput": 92, "memory.throughput": 92,
+}  # fmt: skip
+# 64 MB read and 64 MB written once, dense: 2 M sectors each way, of which only the stores hit L2
+ONCE: dict[str, Any] = {
+    "global_load.sectors": 2_000_000, "global_store.sectors": 2_000_000, "global_load.requests": 500_000,
+    "global_store.requests": 500_000, "global_load.bytes_per_sector": 32, "global_store.bytes_per_sector": 32,
+    "l2.sectors": 4_000_000, "l2.hit_rate": 50, "vram.bytes_read": 64_000_000, "vram.bytes_written": 64_000_000,
+    "stall.long_scoreboard": 15, "stall.wait": 10, "sm.issue_per_active": 22,
+}  # fmt: skip
+
+
+def verdict(path: Path, facts: dict[str, Any], *more: str) -> tuple[str, dict[str, Any]]:
+    result = diagnose(generic(path / "k.csv", [{"name": "kernel", **facts}]), "--device", "A100", *more)
+    return result["workloads"][0]["verdict_class"], result
+
+
+def test_a_stream_that_moves_each_byte_once_is_at_its_limit(tmp_path: Path) -> None:
+    found, result = verdict(tmp_path, KERNEL | ONCE)
+    assert found == "at-limit"
+    assert result["todo"] == [] and result["frame"]["recoverable_ns"] == 0
+
+
+def test_full_memory_without_the_access_pattern_is_not_diagnosed(tmp_path: Path) -> None:
+    found, result = verdict(tmp_path, KERNEL)
+    assert found == "not-diagnosed"
+    assert "sectors_per_request" in result["frame"]["unjudged_collect"]
+    assert result["todo"] == []  # no constant share of a full memory is predicted
+
+
+def test_a_second_pass_is_not_at_the_limit(tmp_path: Path) -> None:
+    """L2 serves a third of the loads: an array is read again."""
+    again = ONCE | {"global_load.sectors": 3_000_000, "l2.sectors": 5_000_000, "l2.hit_rate": 60}
+    assert verdict(tmp_path, KERNEL | again)[0] != "at-limit"
+
+
+def test_measured_causes_are_fixes_and_weak_ones_suspects(tmp_path: Path) -> None:
+    report = diagnose(SAMPLES / "ncu-rep" / "transpose.ncu-rep")
+    assert report["workloads"][0]["verdict_class"] == "fix"
+    slow = {"launch.block_size": 256, "launch.grid_size": 4096, "gpu.time": 1.0, "stall_cycles.wait": 14}
+    found, result = verdict(tmp_path, slow)
+    assert found == "suspect" and result["todo"][0]["cause"] == "debug-build"
+    assert result["todo"][0]["confidence"] == "low"
+
+
+@pytest.mark.parametrize("sample", ["gpu-trace/demo_frame", "ncu-rep/transpose.ncu-rep", "presentmon"])
+def test_times_of_the_verdicts_add_up(sample: str) -> None:
+    path = SAMPLES / sample
+    result = diagnose(next(path.glob("*.csv")) if path.is_dir() and path.name == "presentmon" else path)
+    times = result["frame"]["time_by_verdict"]
+    assert tuple(times) == VERDICT_CLASSES
+    assert sum(times.values()) == pytest.approx(sum(w["self_ns"] or 0 for w in result["workloads"]), rel=1e-6)

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.conftest import SAMPLES, diagnose
+from tests.helpers.dialects import check_provenance, read
+from triage.capture.capture import SEP
+from triage.ground.errors import BadCapture, NotTriageable
+
+XCODE = SAMPLES / "xcode-counters" / "frame Counters.csv"
+
+
+def test_encoders_with_doubled_and_nameless_columns() -> None:
+    t = read(XCODE, "xcode-counters")
+    assert list(t.names) == ["Shadow Encoder", "GBuffer Encoder", "Blit Encoder"]
+    assert list(t.paths) == [f"Frame 12{SEP}Shadows{SEP}Cascade 0", f"Frame 12{SEP}Main", "Frame 12"]
+    assert t.columns["alu.utilization"].values[1] == pytest.approx(0.6175)
+    assert np.isnan(t.columns["alu.utilization"].values[2])
+    assert t.columns["l1tex.hit_rate"].values[0] == pytest.approx(1 - 0.042)
+    assert t.columns["gpu.time"].values[1] == 2210417  # printed without a unit: by its size in ns
+    check_provenance(t)
+
+
+def test_doubled_columns_that_disagree_are_not_used() -> None:
+    t = read("CommandBuffer Label,Encoder Label,ALU Limiter,ALU Limiter,MMU Limiter\na,b,5,6,7\n")
+    assert "alu.limiter" not in t.columns
+    assert t.quality[0].check == "ambiguous-counter"
+    with pytest.raises(BadCapture, match="no known counter"):
+        read("CommandBuffer Label,Encoder Label,What,Why\na,b,5,6\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (
+            "Process,Category,Metric,Timestamp,TimestampRaw,Value\napp,GPU,% Shaders Busy,1,2,3\n",
+            "Snapdragon Profiler series",
+        ),
+        (
+            "CaptureID,DrawID,SubmitCount,ReplayHandleID,MetricID,MetricName,Value\n2,9,1,1,1,Clocks,5\n",
+            "per-draw",
+        ),
+        ("starting log, ok\nelapsed_s,SP_BUSY_CYCLES,SP_ALU_WORKING\n0.1,5,6\n", "KGSL"),
+    ],
+)
+def test_series_are_refused_by_name(text: str, what: str) -> None:
+    with pytest.raises(NotTriageable, match=what):
+        read(text)
+
+
+@pytest.mark.parametrize(
+    "header, cells, first, remark",
+    [
+        ("GPU Time", ["412833", "2210417"], 412833.0, "was read as ns, which makes the frame 2.62 ms"),
+        ("GPU Time", ["0.41", "2.2104"], 410000.0, "were read as ms"),
+        ("GPU Time (us)", ["412.8", "2210.4"], 412800.0, ""),
+        ("GPU Time", ["41", "221"], None, "the times are left out"),
+        ("GPU Time", ["", ""], None, "holds nothing that could be read"),
+        ("Anything", ["1", "2"], None, "no column is called GPU Time"),
+    ],
+)
+def test_times_of_xcode_are_read_by_their_unit_or_their_size(header: str, cells: list[str], first: float | None, remark: str) -> None:  # fmt: skip
+    head = f"Index,Encoder FunctionIndex,CommandBuffer Label,Encoder Label,ALU Limiter,{header}\n"
+    rows = "".join(f"{i},{i},Frame,Encoder {i},40,{cell}\n" for i, cell in enumerate(cells))
+    table = read((head + rows).encode(), "xcode-counters")
+    column = table.columns.get("gpu.time")
+    assert (None if column is None else column.values[0]) == (first if first is None else pytest.approx(first))
+    assert not remark or any(remark in q.message for q in table.quality)
+    assert (column is None) == ("no-times" in [q.check for q in table.quality])
+
+
+def test_a_phones_units_stand_beside_those_with_a_share_of_peak(tmp_path: Path) -> None:
+    path = tmp_path / "frame.csv"
+    path.write_text(
+        "Pass,GPU time (ms),FMA pipe utilization (%),Texture unit utilization (%),External bandwidth utilization (%)\n"
+        "Clouds,2.1,21,97,24\nBlur,1.4,17,26,96\n"
+    )
+    clouds, blur = diagnose(path)["workloads"]
+    assert [(u["unit"], u["pct"]) for u in clouds["sol"]] == [("TEXTURE", 97.0), ("VRAM", 24.0), ("FMA", 21.0)]
+    assert not clouds["primary"]  # no share of peak: in no cluster
+    assert blur["sol"][0] == {"unit": "VRAM", "pct": 96.0} and blur["primary"] == ["VRAM"]

@@ -1,0 +1,66 @@
+"""VTune's hotspots report by computing task: spellings, delimiters, rows that are no kernels. All figures made up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import run
+from tests.helpers.dialects import check_provenance, read, refusal
+from triage import api
+
+HEAD = [
+    "Computing Task", "Work Size:Global", "Work Size:Local", "Computing Task:Total Time", "Computing Task:Instance Count", "Computing Task:SIMD Width",
+    "XVE Array:Active(%)", "XVE Array:Stalled(%)", "XVE Array:Idle(%)", "XVE Threads Occupancy(%)", "GPU Memory Bandwidth, GB/sec:Read",
+    "GPU Memory Bandwidth, GB/sec:Write", "GPU L3:Stalled(%)", "GPU L3:Miss Ratio(%)", "TLB Misses",
+]  # fmt: skip
+ROWS = [
+    ["triad", "67108864", "256", "0.412", "100", "32", "9.1", "88.2", "2.7", "91", "270", "130", "22", "96", "120"],
+    ["gemm", "4096 x 4096", "16 x 16", "0.21", "100", "32", "92", "6", "2", "95", "20", "5", "2", "12", "10"],
+    ["four_groups", "1024", "256", "0.3", "100", "32", "1", "3", "96", "2", "1", "0.5", "0", "12", "1"],
+    ["zeCommandListAppendMemoryCopy", "", "", "0.1", "10", "", "0", "0", "100", "0", "5", "5", "0", "50", "1"],
+    ["[Outside any task]", "", "", "0", "0", "", "0.2", "0.1", "99.7", "0.1", "1", "0.5", "0", "12", "1"],
+]
+
+
+def report(path: Path, delimiter: str, head: list[str] = HEAD, rows: list[list[str]] = ROWS) -> Path:
+    lines = ["vtune: Executing actions 75 % Generating a report", *(delimiter.join(r) for r in (head, *rows))]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("delimiter", ["\t", ",", ";"])
+@pytest.mark.parametrize("engine", ["XVE", "EU"])
+def test_every_spelling_is_the_same_table(delimiter: str, engine: str, tmp_path: Path) -> None:
+    """Unquoted names with commas, engines of both generations, and lines above the header."""
+    path = report(tmp_path / "kernels.csv", delimiter, [h.replace("XVE", engine) for h in HEAD])
+    t = read(path, "vtune")
+    c = t.columns
+    assert list(t.names) == ["triad", "gemm", "four_groups", "zeCommandListAppendMemoryCopy"]
+    assert c["gpu.time"].values.tolist() == pytest.approx([412e6, 210e6, 300e6, 100e6])
+    assert c["launch.grid_size"].values[:2].tolist() == [262144, 65536]
+    assert c["vram.bandwidth"].values[0] == 400e9
+    assert c["l3.hit_rate"].values[0] == pytest.approx(0.04)
+    assert list(t.kinds) == ["compute"] * 3 + ["copy"]
+    check_provenance(t)
+
+
+def test_the_first_causes(tmp_path: Path) -> None:
+    result = api.diagnose(report(tmp_path / "kernels.csv", "\t"), device="Arc B580").to_dict()
+    first = {}
+    for f in result["findings"]:
+        first.setdefault(f["workload"], f["cause"])
+    by_name = {w["name"]: first.get(w["id"]) for w in result["workloads"]}
+    assert by_name["triad"] == "vram-bandwidth"
+    assert by_name["gemm"] == "fp32-bound"
+    assert by_name["four_groups"] == "small-grid"
+
+
+def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
+    untimed = [h for h in HEAD if "Time" not in h]
+    at = HEAD.index("Computing Task:Total Time")
+    path = report(tmp_path / "a.csv", "\t", untimed, [[c for i, c in enumerate(r) if i != at] for r in ROWS])
+    assert "computing tasks without times" in refusal(path)
+    p = run("diagnose", report(tmp_path / "b.csv", "\t", rows=ROWS[-1:]))
+    assert p.returncode == 2 and "no computing task" in p.stderr

@@ -1,0 +1,169 @@
+"""The frame at a glance: root causes, honest sums, the way through the tree."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import triage
+from tests.conftest import FORMATS, SAMPLES, diagnose, generic
+from tests.helpers.reports import diagnosed, frame, text
+from triage.document.missing_counters import missing_counters
+from triage.document.summary import summarise
+from triage.ground import phrasing
+from triage.ground.limiters import level
+
+
+def document(findings: list[tuple[str, str, float]], own: float = 1e6) -> dict[str, Any]:
+    """A small result document: (rule, workload, saved ns) per finding, best first."""
+    ids = sorted({w for _, w, _ in findings})
+    total = own * max(1, len(ids))
+    rows = [{"rank": k + 1, "rule": r, "name": r.lower(), "title": f"Title of {r}", "workload": w, "level": level(s / total, "medium"), "confidence": "medium",
+             "message": "m", "advice": [], "caveats": [], "cites": [], "gain": {"fraction": s / own, "saved_ns": s, "share": s / total, "speedup": 1.0, "low": 0.0, "bound": 0.9}}
+            for k, (r, w, s) in enumerate(sorted(findings, key=lambda f: -f[2]))]  # fmt: skip
+    workloads = [{"id": w, "name": f"name of {w}", "self_ns": own, "limiter_class": "memory", "path": []} for w in ids]
+    return {"frame": {"duration_ns": total, "workloads": len(ids), "recoverable_ns": 0, "recoverable_low_ns": 0, "recoverable_bound_ns": 0, "limiters": [],
+                      "findings_total": len(rows), "findings_listed": len(rows)}, "workloads": workloads, "findings": rows, "blind_spots": []}  # fmt: skip
+
+
+def test_blind_spots_of_one_command_are_one_step() -> None:
+    doc = document([("A", "w1", 1)])
+    spot = {"workloads": ["w1"], "count": 1, "collect": "do this"}
+    doc["blind_spots"] = [
+        {"missing": ["b.x"], "rules": ["R1"], **spot},
+        {"missing": ["a.y"], "rules": ["R2", "R1"], **spot},
+    ]
+    assert missing_counters(doc) == [
+        {"collect": "do this", "missing": ["a.y", "b.x"], "rules": ["R1", "R2"], "workloads": 1}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("title", "low"),
+    [
+        ("SMs without any warp", "SMs without any warp"),
+        ("L2 limits", "L2 limits"),
+        ("The GPU waits", "the GPU waits"),
+        ("HiZ-bound", "HiZ-bound"),
+        ("Overdraw", "overdraw"),
+        ("A", "A"),
+        ("", ""),
+    ],
+)
+def test_titles_within_sentences(title: str, low: str) -> None:
+    assert phrasing.lower_first(title) == low
+
+
+def steps(tmp_path: Path, **facts: float) -> dict[str, dict[str, Any]]:
+    from triage import api
+
+    row = {
+        "name": "A",
+        "kind": "fullscreen",
+        "gpu.time": 1,
+        "sm.throughput": 40.7,
+        "l1tex.throughput": 39.8,
+        "l2.throughput": 36.3,
+        "vram.throughput": 20,
+        **facts,
+    }
+    d = api.diagnose(generic(tmp_path / "one.csv", [row]))
+    return {s["ask"]: s for s in d.bundle.ways["w1"]}
+
+
+def test_the_path_of_a_latency_bound_pass(tmp_path: Path) -> None:
+    found = steps(tmp_path, **{"gpu.idle": 0.2, "sm.active": 98, "sm.throughput_active": 41, "sm.occupancy": 57, "stall.long_scoreboard": 63.5,
+                               "stall.barrier": 1, "stall.math_pipe_throttle": 2, "l1tex.hit_rate": 60})  # fmt: skip
+    assert found["Top SOL"]["answer"].startswith("B") and found["Top SOL"]["edge"] == "< 60.0 %"
+    assert found["GPU idle?"]["state"] == "passes" and found["GPU idle?"]["value"] == "0.2 %"
+    assert found["SM throughput while active?"]["answer"].startswith("D")
+    assert found["D1: warp slots used?"]["state"] == "limits"
+    assert "long scoreboard" in found["D2: top stall reason?"]["value"]
+    assert found["TEX hit rate?"]["state"] == "limits"
+
+
+def test_the_path_says_what_was_not_measured(tmp_path: Path) -> None:
+    found = steps(tmp_path)
+    assert (
+        found["GPU idle?"]["state"] == "not measured"
+        and found["SM throughput while active?"]["state"] == "not measured"
+    )
+
+
+def test_the_path_of_an_issue_limited_pass(tmp_path: Path) -> None:
+    found = steps(tmp_path, **{"sm.throughput": 92, "l1tex.throughput": 50, "sm.throughput_active": 93})
+    assert found["Top SOL"]["answer"].startswith("A") and "GPU idle?" not in found
+    assert found["SM throughput while active?"]["answer"].startswith("C")
+
+
+def test_a_frame_without_times_still_reports(tmp_path: Path) -> None:
+    rows = [
+        {"name": f"P{i}", "sm.throughput": 40, "l1tex.throughput": 39, "l2.throughput": 30, "vram.throughput": 20}
+        for i in range(3)
+    ]
+    d = diagnosed(str(generic(tmp_path / "untimed.csv", rows)))
+    assert "without durations" in summarise(d.bundle)["headline"]
+    assert all(text(d, f, full=full) for f in FORMATS for full in (False, True))
+
+
+def test_several_captures_share_a_report(tmp_path: Path) -> None:
+    from triage import api
+
+    d = api.diagnose([frame(tmp_path / "a.csv", 5), frame(tmp_path / "b.csv", 5, seed=8)])
+    assert all(text(d, f) for f in FORMATS)
+
+
+def test_an_empty_selection_still_reports(tmp_path: Path) -> None:
+    d = diagnosed(str(frame(tmp_path / "a.csv", 5)), 0)
+    assert all(text(d, f) for f in FORMATS)
+
+
+def test_time_that_was_not_judged_is_said_first() -> None:
+    d = triage.diagnose(SAMPLES / "nsys-kernels" / "render_cuda_gpu_kern_sum.csv")
+    dark = summarise(d.bundle)["unjudged"]
+    assert dark["share"] > 0.9  # all but one kernel, one call of which takes many times the others
+    assert "sm__throughput" in dark["collect"]
+    for name in ("terminal", "markdown", "jira", "html"):
+        said = text(d, name)
+        first, then = ("not diagnosed", "Recoverable") if name == "html" else ("Not diagnosed", "Recoverable")
+        assert said.index(first) < said.index(then)
+        assert "ncu --metrics" in said
+
+
+def test_little_that_was_not_judged_is_not_worth_a_line() -> None:
+    d = triage.diagnose(SAMPLES / "gpu-trace" / "demo_frame")
+    assert summarise(d.bundle)["unjudged"] is None
+    assert "Not diagnosed" not in text(d, "markdown")
+
+
+def test_a_small_gain_is_no_gain_of_nothing() -> None:
+    from triage.ground.phrasing import percent
+
+    assert [percent(s) for s in (0.19, 0.0096, 0.003, 0.00001, 0)] == ["19 %", "1.0 %", "0.3 %", "<0.1 %", "0 %"]
+
+
+def test_formulas_are_told_with_what_people_call_their_metrics() -> None:
+    from triage.rendering.phrases import spoken
+
+    assert (
+        spoken("clamp(sm.active / (1 - (gpu.idle or 0)), 0, 1)") == "clamp(SM active / (1 - (GPU idle, else 0)), 0, 1)"
+    )
+    assert spoken("most(vram.throughput, 0)") == "highest of (DRAM SOL, 0)"
+    assert spoken("TEX SOL in the first or second cluster") == "TEX SOL in the first or second cluster"
+
+
+def test_the_largest_is_not_compared_with_itself() -> None:
+    """`stall.x >= the largest stall` holds for the largest: 64.4 % >= 64.4 % tells nobody anything."""
+    for sample in ("renderdoc/frame-counters.csv", "intel-pti/metrics.4711.csv"):
+        for f in diagnose(SAMPLES / sample)["findings"]:
+            thresholds = [e for e in f["evidence"] if e["op"] in (">=", "<=") and e["value"] == e["threshold"]]
+            assert thresholds == [], (f["rule"], thresholds)
+
+
+def test_a_verdict_says_nothing_twice(tmp_path: Path) -> None:
+    path = tmp_path / "idle.csv"
+    path.write_text("marker,gpu.time [ms],gpu.idle,sm.throughput,sm.active\nA,3,70%,10%,28%\n", "utf-8")
+    (idle,) = triage.diagnose(path).to_dict()["workloads"]
+    assert idle["verdict"] == "CPU-bound: GPU idle."

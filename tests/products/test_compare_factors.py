@@ -1,0 +1,64 @@
+"""Why a kernel's time changed: the ratio of two times as a product of four ratios, and what makes launches hard to compare."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cases.guide_kernels import Patient, patient, write
+from triage.diagnosis.diagnosing import Diagnoser
+from triage.products.compare.comparing import compare
+from triage.products.settings import Settings
+
+BASE = {"time": 200_000, "executed": 6e7, "issue": 40, "sm_cycles": 396_000, "cycles": 400_000, "grid": 20_000}
+
+
+@pytest.fixture(scope="module")
+def doctor() -> Diagnoser:
+    return Settings().diagnoser()
+
+
+def remarks(doctor: Diagnoser, folder: Path, *sides: Patient) -> tuple[list[str], list[str]]:
+    """(remarks of the pair, warnings about the whole)."""
+    settings = Settings()
+    read = [settings.read(str(write(folder / f"{i}.csv", p))) for i, p in enumerate(sides)]
+    doc = compare(*(doctor.diagnose([c]) for c in read))
+    return [r for p in doc["pairs"] for r in p["remarks"]], doc["warnings"]
+
+
+def a(chip: str = "A100", stalls: dict[str, float] | None = None, **counters: float) -> Patient:
+    return patient(chip, "", BASE | counters, stalls or {})
+
+
+def test_fewer_instructions(doctor: Diagnoser, tmp_path: Path) -> None:
+    (text, *rest), _ = remarks(doctor, tmp_path, a(), a(time=100_000, executed=3e7, cycles=200_000, sm_cycles=198_000))
+    assert text.startswith("time x 0.50 = instructions x 0.50, time per issued instruction x 1.00")
+    assert "mostly instructions: instructions executed 6e+07 -> 3e+07" in text
+    assert rest == []
+
+
+def test_a_better_issue_rate_names_the_wait_that_went(doctor: Diagnoser, tmp_path: Path) -> None:
+    (text,), _ = remarks(
+        doctor,
+        tmp_path,
+        a(stalls={"long_scoreboard": 60.0}),
+        a(stalls={"long_scoreboard": 20.0}, time=100_000, issue=80, cycles=200_000, sm_cycles=198_000),
+    )
+    assert "instructions x 1.00, time per issued instruction x 0.50" in text
+    assert "long scoreboard stalls 60.0 % -> 20.0 %" in text
+
+
+def test_what_the_factors_leave_is_said(doctor: Diagnoser, tmp_path: Path) -> None:
+    (text,), _ = remarks(doctor, tmp_path, a(), a(time=100_000))
+    assert "unexplained x 0.50" in text
+
+
+def test_another_shape_and_another_gpu_are_said(doctor: Diagnoser, tmp_path: Path) -> None:
+    pair, whole = remarks(doctor, tmp_path, a(), a("H100", grid=10_000, time=150_000))
+    assert any(r.startswith("launch shape (groups, threads):") for r in pair)
+    assert whole[0] == (
+        "different GPUs (A100 SXM4 80GB before, H100 SXM5 80GB after): the change includes the hardware"
+    )
+    assert whole[1].startswith("100 % of the time in 1 kernel with a different launch shape")
+    assert remarks(doctor, tmp_path, a(), a())[1] == []

@@ -1,0 +1,185 @@
+"""triage.toml: what it may say, what becomes of accepted causes, budgets, owners."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.conftest import SAMPLES
+from triage.ground.errors import TriageError
+from triage.products import project
+from triage.products.settings import matches
+
+FRAME = SAMPLES / "gpu-trace" / "demo_frame"
+TODAY = date(2026, 6, 1)
+CAUSE = {"cause": "x", "reason": "r", "owner": "o", "expires": "2027-01-01"}
+
+
+def verbs(*args: object) -> Result:
+    from triage.commands.cli import triage as group
+
+    return CliRunner().invoke(group, [*map(str, args)], standalone_mode=False)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project's folder, and we are in it."""
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def todo(*args: object) -> list[dict[str, Any]]:
+    done = verbs("diagnose", FRAME, "-f", "json", *args)
+    assert done.exception is None, done.exception
+    found: list[dict[str, Any]] = json.loads(done.stdout)["todo"]
+    return found
+
+
+def accept(home: Path, cause: str, **more: object) -> None:
+    entry = {"reason": "waits for the new compiler", "owner": "ann", "expires": "2999-01-01", "cause": cause, **more}
+    lines = [f"{k} = {json.dumps(v)}" for k, v in entry.items()]
+    (home / "triage.toml").write_text("[[accepted]]\n" + "\n".join(lines) + "\n")
+
+
+def test_an_accepted_cause_is_shown_and_is_nothing_to_do(home: Path) -> None:
+    first = todo()[0]
+    accept(home, first["cause"])
+    items = todo()
+    assert items[0]["accepted"] == {
+        "state": "accepted", "reason": "waits for the new compiler", "owner": "ann", "expires": "2999-01-01",
+    }  # fmt: skip
+    assert all("accepted" not in i for i in items[1:])
+    for name in ("terminal", "markdown", "html", "jira"):
+        text = " ".join(verbs("diagnose", FRAME, "-f", name).stdout.split())
+        assert "1 root cause accepted" in text
+        assert "waits for the new compiler (ann, until 2999" in text.replace("\\", "").replace("&#45;", "-")
+    shown = verbs("diagnose", FRAME).stdout.partition("To do")[2].partition("Markers")[0]
+    assert first["title"] not in shown
+    assert verbs("tickets", FRAME, "-o", home / "t").return_value == 0
+    causes = {t["cause"] for t in json.loads((home / "t" / "tickets.json").read_text())["tickets"]}
+    assert causes
+    assert first["cause"] not in causes
+
+
+def test_it_comes_back_when_it_expires_or_grows(home: Path) -> None:
+    first = todo()[0]
+    accept(home, first["cause"], expires="2020-01-01")
+    assert todo()[0]["accepted"]["state"] == "expired"
+    assert "acceptance expired" in " ".join(verbs("diagnose", FRAME).stdout.split())
+    accept(home, first["cause"], saves_ms=first["saved_ns"] / 1e6 / 2)
+    assert todo()[0]["accepted"]["state"] == "grown"
+    accept(home, first["cause"], saves_ms=first["saved_ns"] / 1e6)
+    assert todo()[0]["accepted"]["state"] == "accepted"
+
+
+def test_accepted_for_one_marker_covers_no_other(home: Path) -> None:
+    many = next(i for i in todo() if i["workload_count"] > 1)
+    accept(home, many["cause"], marker="no such marker")
+    assert all("accepted" not in i for i in todo())
+    accept(home, many["cause"], marker="*")
+    assert any("accepted" in i for i in todo())
+
+
+def test_fail_on_names_what_failed_and_passes_what_is_accepted(home: Path) -> None:
+    items = todo()
+    level = max((i["level"] for i in items), key=("info", "low", "medium", "high", "critical").index)
+    at_level = [i for i in items if i["level"] == level]
+    done = verbs("diagnose", FRAME, "--fail-on", level)
+    assert done.return_value == 1
+    assert f"failed on {level}: {at_level[0]['title']} ({level}" in done.stderr
+    entries = "\n".join(
+        f'[[accepted]]\ncause = "{i["cause"]}"\nreason = "r"\nowner = "o"\nexpires = 2999-01-01' for i in at_level
+    )
+    (home / "triage.toml").write_text(entries)
+    assert verbs("diagnose", FRAME, "--fail-on", level).return_value == 0
+    assert "<failure" not in verbs("diagnose", FRAME, "--fail-on", level, "-f", "junit").stdout
+
+
+def test_budgets_fail_where_something_may_fail(home: Path) -> None:
+    (home / "triage.toml").write_text('[budgets]\n"Tiled Lighting" = 0.5\n"Terrain" = 99\n')
+    noted = verbs("diagnose", FRAME)
+    assert noted.return_value == 0
+    assert re.search(r"note: Tiled Lighting takes 1\.48 ms, over its budget of 500 µs", noted.stderr)
+    assert verbs("diagnose", FRAME, "--fail-on", "critical").return_value == 1
+
+
+def test_owners_stand_in_tickets(home: Path) -> None:
+    (home / "triage.toml").write_text('scope = "game"\n[owners]\n"*" = "@rendering"\n')
+    verbs("tickets", FRAME, "-o", home / "t")
+    tickets = json.loads((home / "t" / "tickets.json").read_text())["tickets"]
+    assert {t["owner"] for t in tickets} <= {"@rendering", None}
+    assert any(t["owner"] for t in tickets)
+    one = next(t for t in tickets if t["owner"])
+    text = (home / "t" / next(f for f in one["files"] if f.endswith("ticket.md"))).read_text()
+    assert text.startswith("Owner: @rendering\n")
+
+
+def test_thresholds_and_rules_of_the_file_hold_and_the_command_line_goes_before(home: Path) -> None:
+    (home / "triage.toml").write_text('[thresholds]\n"high-sol.high" = "1%"\n')
+    from triage.rulebook import packs
+
+    rule = packs.load().find("high-sol")
+    assert rule is not None
+    name = next(iter(rule.thresholds))
+    (home / "triage.toml").write_text(f'[thresholds]\n"high-sol.{name}" = "nonsense"\n')
+    wrong = verbs("diagnose", FRAME)
+    assert isinstance(wrong.exception, TriageError)
+    (home / "triage.toml").write_text('rules = ["none"]\n')
+    assert "rules[0] 'none' is no folder" in str(verbs("diagnose", FRAME).exception)
+
+
+def test_where_it_is_looked_for(home: Path) -> None:
+    below = home / "a" / "b"
+    below.mkdir(parents=True)
+    (home / "pyproject.toml").write_text('[tool.triage]\nscope = "game"\n')
+    assert project.load(TODAY, below, {}).scope == "game"
+    (home / "a" / "triage.toml").write_text('scope = "nearer"\n')
+    assert project.load(TODAY, below, {}).scope == "nearer"
+    assert project.load(TODAY, below, {"TRIAGE_CONFIG": "off"}) == project.Project()
+    assert project.load(TODAY, below, {"TRIAGE_CONFIG": str(home / "pyproject.toml")}).scope == "game"
+    (home.parent / "triage.toml").write_text('scope = "somebody else\'s"\n')
+    (home / "pyproject.toml").unlink()
+    (home / "a" / "triage.toml").unlink()
+    assert project.load(TODAY, below, {}) == project.Project()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("scop = 'x'", "scop is no setting - did you mean 'scope'?"),
+        ("scope = 1", "scope must be a text"),
+        ("scope =", "triage.toml: "),
+        ("[budgets]\na = '3'", "budgets.a '3' is no number of milliseconds"),
+        ("[budgets]\na = -1", "budgets.a -1 is no number"),
+        ("[owners]\na = 1", "owners.a must be a text"),
+        ("accepted = [1]", "accepted[0] must be a table"),
+        ("[[accepted]]\ncause = 'x'\nowner = 'o'\nexpires = 2027-01-01", "accepted[0] has no reason"),
+        ("[[accepted]]\ncause = 'x'\nowner = 'o'\nreason = 'r'\nexpires = 'soon'", "'soon' is no date"),
+        ("[[accepted]]\ncauses = 'x'", "accepted[0].causes is no setting - did you mean 'cause'?"),
+    ],
+)
+def test_mistakes_are_one_line_that_names_the_key(home: Path, text: str, said: str) -> None:
+    (home / "triage.toml").write_text(text)
+    with pytest.raises(TriageError) as e:
+        project.load(TODAY, home, {})
+    assert said in str(e.value)
+    assert "\n" not in str(e.value)
+
+
+def test_a_day_is_accepted_to_its_end() -> None:
+    at = Path("triage.toml")
+    assert not project.parse(at, {"accepted": [{**CAUSE, "expires": "2026-06-01"}]}, TODAY).accepted[0].expired
+    assert project.parse(at, {"accepted": [{**CAUSE, "expires": "2026-05-31"}]}, TODAY).accepted[0].expired
+
+
+def test_globs() -> None:
+    path = ["Frame", "Shadows", "Cascade 2"]
+    assert all(matches(path, g) for g in ("shadows", "Cascade*", "Frame/Shadows/*", "frame/shadows", "*"))
+    assert not any(matches(path, g) for g in ("Shadow", "Shadows/Cascade 3", ""))

@@ -1,0 +1,389 @@
+"""Tickets: one per root cause, the same fingerprint tomorrow, bodies that fit and cannot be hijacked."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from pathlib import Path
+from typing import Any
+
+import jira2markdown
+import pytest
+from click.testing import CliRunner, Result
+from markdown_it import MarkdownIt
+
+from tests.conftest import SAMPLES, diagnosis, generic
+from tests.helpers.reports import jira_faults
+from triage.diagnosis import blind_spots
+from triage.findings.identity import of_item
+from triage.ground.errors import TriageError
+from triage.products.tickets import compose, ticket_folder
+from triage.products.tickets import text as ticket_text
+
+
+def file(*args: object) -> Result:
+    from triage.commands.cli import triage as verbs
+
+    return CliRunner().invoke(verbs, ["tickets", *map(str, args)], standalone_mode=False)
+
+
+PASSES: list[dict[str, Any]] = [
+    # six kinds of ill passes, each clear of its thresholds, so that noise changes numbers and not the picture
+    *(
+        {"name": f"Blur{i}", "sm.throughput": 55, "l1tex.throughput": 92, "l2.throughput": 30, "vram.throughput": 20}
+        for i in range(3)
+    ),
+    *(
+        {"name": f"Copy{i}", "sm.throughput": 20, "l1tex.throughput": 25, "l2.throughput": 45, "vram.throughput": 88}
+        for i in range(3)
+    ),
+    *(
+        {"name": f"Reflect{i}", "sm.throughput": 40, "l1tex.throughput": 39, "l2.throughput": 12, "vram.throughput": 10}
+        for i in range(4)
+    ),
+    *(
+        {
+            "name": f"Starved{i}",
+            "sm.throughput": 15,
+            "l1tex.throughput": 12,
+            "l2.throughput": 10,
+            "vram.throughput": 9,
+            "gpu.idle": 45,
+        }
+        for i in range(2)
+    ),
+]
+
+
+def frame(path: Path, noise: float = 0.0, seed: int = 0) -> Path:
+    r = random.Random(seed)
+    rows = []
+    for n, p in enumerate(PASSES):
+        full = {
+            "gpu.time": 1.0 + n / 10,
+            "l1tex.hit_rate": 60,
+            "l2.hit_rate": 55,
+            "sm.active": 98,
+            "gpu.idle": 0.2,
+            **p,
+        }
+        rows.append(
+            {
+                k: v if isinstance(v, str) else round(min(99.9, v * (1 + r.uniform(-noise, noise))), 4)
+                for k, v in full.items()
+            }
+        )
+    return generic(path, rows)
+
+
+def prints(path: Path, **options: Any) -> list[str]:
+    return [t.fingerprint for t in compose.make(diagnosis(path).bundle, **options)]
+
+
+def test_fingerprints_stay_under_five_percent_noise(tmp_path: Path) -> None:
+    calm = prints(frame(tmp_path / "calm.csv"))
+    assert len(calm) == len(set(calm)) >= 4
+    for seed in range(8):
+        noisy = prints(frame(tmp_path / f"noisy{seed}.csv", 0.05, seed))
+        assert len(noisy) == len(calm)
+        assert set(noisy) == set(calm)
+
+
+def test_a_value_at_its_threshold_opens_no_ticket_but_keeps_one(tmp_path: Path) -> None:
+    row = {"name": "Pass", "gpu.time": 1, "copy.sync_active": 5.1}  # GFX020: above 5 %
+    d = diagnosis(generic(tmp_path / "a.csv", [row]))
+    near = {f.rule.id for f in d.findings}
+    assert near == {"GFX020"}
+    fresh = {t.rule for t in compose.make(d.bundle, least=0.001)}
+    assert not near & fresh
+    old = [{"fingerprint": of_item(f.rule.cause, "Pass"), "title": "x"} for f in d.findings]
+    assert near & {t.rule for t in compose.make(d.bundle, least=0.001, old=old)}
+
+
+def test_with_since_what_only_wavers_stays(tmp_path: Path) -> None:
+    first = file(frame(tmp_path / "a.csv"), "-o", tmp_path / "t0")
+    assert first.exit_code == 0, first.exception
+    listed = ticket_folder.read_old(tmp_path / "t0" / "tickets.json")
+    edge = sorted(t["share"] for t in listed)[0]
+    d = diagnosis(frame(tmp_path / "a.csv"))
+    above = edge * 1.5
+    assert len(compose.make(d.bundle, least=above)) < len(listed)
+    assert {t.fingerprint for t in compose.make(d.bundle, least=above, old=listed)} >= {
+        t["fingerprint"] for t in listed if t["share"] >= above / 2
+    }
+
+
+def test_the_contract_and_the_files(tmp_path: Path) -> None:
+    result = file(frame(tmp_path / "a.csv"), "-o", tmp_path / "out")
+    assert result.exit_code == 0, result.exception
+    listing = json.loads((tmp_path / "out" / "tickets.json").read_text())
+    assert listing["schema"] == "triage-tickets/1"
+    saved = [t["saved_ns"] for t in listing["tickets"]]
+    assert saved == sorted(saved, reverse=True)
+    for t in listing["tickets"]:
+        assert {"fingerprint", "title", "rule", "workloads", "saved_ns", "files"} <= set(t)
+        for name in t["files"]:
+            assert (tmp_path / "out" / name).is_file()
+        assert any(f.endswith("ticket.md") for f in t["files"])
+        assert any(f.endswith("ticket.jira.txt") for f in t["files"])
+        body = (tmp_path / "out" / next(f for f in t["files"] if f.endswith("ticket.md"))).read_text()
+        assert t["fingerprint"] in body
+        assert len(body.splitlines()) <= 40
+        for part in ("**Fix:**", "**Saves:**", "**In:**", "**Verify:**", "| Marker |", "<details>"):
+            assert part in body
+        evidence = json.loads(
+            (tmp_path / "out" / next(f for f in t["files"] if f.endswith("evidence.json"))).read_text()
+        )
+        assert len(evidence["findings"]) == len(t["workloads"])
+        assert "a.csv" in body
+    assert (tmp_path / "out" / "diagnosis.json").is_file()
+
+
+def test_the_same_capture_gives_the_same_bytes(tmp_path: Path) -> None:
+    path = frame(tmp_path / "a.csv")
+    for out in ("one", "two"):
+        file(path, "-o", tmp_path / out)
+    one, two = (
+        sorted((p.relative_to(tmp_path / out), p.read_bytes()) for p in (tmp_path / out).rglob("*") if p.is_file())
+        for out in ("one", "two")
+    )
+    assert one == two
+
+
+def states(out: Path) -> dict[str, str]:
+    """fingerprint -> state, of all that a run knows."""
+    listing = json.loads((out / "tickets.json").read_text())
+    return {t["fingerprint"]: t["state"] for t in (*listing["tickets"], *listing["missing"])}
+
+
+def healed(path: Path) -> Path:
+    """The same workloads with every illness cured."""
+    well = {"sm.throughput": 88, "l1tex.throughput": 30, "l2.throughput": 30, "vram.throughput": 20, "gpu.idle": 0.1,
+            "l1tex.hit_rate": 97, "l2.hit_rate": 97, "sm.active": 99, "gpu.time": 1.0}  # fmt: skip
+    return generic(path, [{"name": p["name"], **well} for p in PASSES])
+
+
+def test_states_from_run_to_run(tmp_path: Path) -> None:
+    ill = frame(tmp_path / "ill.csv")
+    assert file(ill, "-o", tmp_path / "t0").exit_code == 0
+    first = states(tmp_path / "t0")
+    assert set(first.values()) == {"new"}
+
+    def run(capture: Path, out: str, since: str, *options: object) -> dict[str, str]:
+        result = file(capture, "-o", tmp_path / out, "--since", tmp_path / since / "tickets.json", *options)
+        assert result.exit_code == 0, result.exception
+        assert all(line.split()[1] in result.stdout for line in result.stdout.splitlines())
+        return states(tmp_path / out)
+
+    assert set(run(ill, "t1", "t0").values()) == {"open"}
+    fixed = run(healed(tmp_path / "well.csv"), "t2", "t1")
+    assert set(fixed) >= set(first) and {fixed[f] for f in first} == {"fixed"}
+    listing = json.loads((tmp_path / "t2" / "tickets.json").read_text())
+    assert {g["fingerprint"] for g in listing["gone"]} == set(first)
+    assert len(list((tmp_path / "t2").glob("*/ticket.md"))) == len(listing["tickets"])
+    # what was fixed and comes back is reopened, and says so
+    back = run(ill, "t3", "t2")
+    assert {back[f] for f in first} == {"reopened"}
+    assert all("Reopened" in p.read_text() for p in (tmp_path / "t3").glob("*/ticket.md"))
+    # three times the time of one pass is another number worth saying
+    rows = ill.read_text().splitlines()
+    place = (
+        rows[0].split(",").index("gpu.time [ms]")
+        if "gpu.time [ms]" in rows[0]
+        else rows[0].split(",").index("gpu.time")
+    )
+    slow = [
+        rows[0],
+        *(",".join(f"{float(c) * 3}" if k == place else c for k, c in enumerate(r.split(","))) for r in rows[1:]),
+    ]
+    (tmp_path / "slow.csv").write_text("\n".join(slow) + "\n")
+    assert {run(tmp_path / "slow.csv", "t4", "t0")[f] for f in first} == {"changed"}
+
+
+def test_another_capture_fixes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ill = frame(tmp_path / "ill.csv")
+    file(ill, "-o", tmp_path / "t0", "--scope", "game")
+    since = ("--since", tmp_path / "t0" / "tickets.json")
+    other = generic(
+        tmp_path / "other.csv", [{"name": "Menu", "gpu.time": 1, "sm.throughput": 94, "vram.throughput": 20}]
+    )
+    # another scope, or the same without the workloads
+    for out, scope, why in (("u0", "tool", "different scope"), ("u1", "game", "workloads not in this capture")):
+        result = file(other, "-o", tmp_path / out, "--scope", scope, *since)
+        listing = json.loads((tmp_path / out / "tickets.json").read_text())
+        assert listing["gone"] == [] and {m["state"] for m in listing["missing"]} == {"not checked"}
+        assert why in result.stdout and "fixed" not in result.stdout
+    # the same workloads without the counters that would show it
+    names = generic(tmp_path / "bare.csv", [{"name": p["name"], "gpu.time": 1.0} for p in PASSES])
+    file(names, "-o", tmp_path / "u2", "--scope", "game", *since)
+    listing = json.loads((tmp_path / "u2" / "tickets.json").read_text())
+    assert {m["state"] for m in listing["missing"]} == {"not checked"}
+    # nor are they fixed where so many wait that only the first are named
+    monkeypatch.setattr(blind_spots, "MAX_LISTED_WORKLOADS", 1)
+    file(names, "-o", tmp_path / "u4", "--scope", "game", *since)
+    listing = json.loads((tmp_path / "u4" / "tickets.json").read_text())
+    assert {m["state"] for m in listing["missing"]} == {"not checked"}
+    # what was not checked is still known to the next run
+    file(ill, "-o", tmp_path / "u3", "--scope", "game", "--since", tmp_path / "u2" / "tickets.json")
+    assert set(states(tmp_path / "u3").values()) == {"open"}
+
+
+def test_posting_needs_a_scope(tmp_path: Path) -> None:
+    result = file(frame(tmp_path / "a.csv"), "-o", tmp_path / "t", "--post", "github", "--project", "a/b")
+    assert isinstance(result.exception, TriageError) and "--scope" in str(result.exception)
+    assert not (tmp_path / "t").exists()
+
+
+def test_scope_and_root_keep_projects_apart(tmp_path: Path) -> None:
+    path = frame(tmp_path / "a.csv")
+    assert not set(prints(path)) & set(prints(path, scope="another game"))
+    rows = path.read_text().splitlines()
+    for number in (17, 4711):
+        nested = [f"path,{rows[0]}", *(f"Frame {number},{r}" for r in rows[1:])]
+        (tmp_path / f"f{number}.csv").write_text("\n".join(nested) + "\n")
+    assert prints(tmp_path / "f17.csv") == prints(tmp_path / "f4711.csv") != prints(path)
+
+
+def test_several_captures_of_one_frame_make_one_ticket_per_cause(tmp_path: Path) -> None:
+    paths = [frame(tmp_path / f"{i}.csv", 0.01, i) for i in range(3)]
+    found = compose.make(diagnosis(*paths).bundle)
+    assert {t.fingerprint for t in found} == set(prints(paths[0]))
+    one = {t.fingerprint: len(t.workloads) for t in compose.make(diagnosis(paths[0]).bundle)}
+    assert all(len(t.workloads) > one[t.fingerprint] for t in found)
+
+
+HOSTILE = "a|b `c` @everyone #12 <script>alert(1)</script> [x](http://evil) {panel} *b* $x$ \u202e gpj"
+
+
+OURS = re.compile(r"\{\{[\w ]+\}\}|\[https?://[^\]\s]+\]")  # a command and the links to sources, in Jira markup
+
+
+def rendered(markdown: str, html: bool = True) -> Any:
+    """Tokens as GitHub sees them: tables, bare addresses, and raw HTML, which Jira shows as text."""
+    return MarkdownIt("gfm-like", {"html": html}).parse(markdown)
+
+
+def of_type(tokens: Any, kind: str) -> list[Any]:
+    inline = [c for t in tokens for c in t.children or ()]
+    return [t for t in [*tokens, *inline] if t.type == kind]
+
+
+def live(tokens: Any) -> list[str]:
+    """What a reader could follow or what would be run."""
+    raw = [t.content.strip() for t in [*of_type(tokens, "html_block"), *of_type(tokens, "html_inline")]]
+    known = re.compile(r"(</?details>|<summary>[^<]*</summary>|\s)*")
+    links = [str(t.attrs["href"]) for t in of_type(tokens, "link_open")]
+    return (
+        [r for r in raw if not known.fullmatch(r)]
+        + [x for x in links if "evil" in x]
+        + [t.content for t in of_type(tokens, "image")]
+    )
+
+
+@pytest.mark.parametrize("which", ["demo", "hostile", "kernels", "untimed"])
+def test_trackers_render_one_screen_and_nothing_of_the_capture_is_live(which: str, tmp_path: Path) -> None:
+    rows = [{**p, "name": f"{HOSTILE} {i}", "gpu.time": 1.0, "crop.throughput": 5} for i, p in enumerate(PASSES)]
+    bare = {"name": "k", "sm.throughput": 20, "vram.throughput": 15, "gpu.idle": 40}
+    path = {
+        "demo": SAMPLES / "gpu-trace" / "demo_frame",
+        "kernels": SAMPLES / "ncu-raw" / "transpose.raw.csv",
+        "untimed": tmp_path / "a.csv",
+        "hostile": tmp_path / "a.csv",
+    }[which]
+    if which in ("hostile", "untimed"):
+        generic(path, rows if which == "hostile" else [bare])
+    found = compose.make(diagnosis(path).bundle)
+    assert found
+    for t in found:
+        body, wiki = ticket_text.body(t, "markdown", 65_536), ticket_text.body(t, "jira", 32_767)
+        outside = re.sub(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", "", body)
+        assert "@everyone" not in outside and "\u202e" not in body + wiki + t.title
+        assert "\n" not in t.title and len(t.title) <= 200
+        assert "{panel}" not in wiki.replace("\\{", "") and jira_faults(OURS.sub("", wiki)) == []
+        # GitHub as it stands; Jira through the converter that people migrate with
+        for tokens in (rendered(body), rendered(jira2markdown.convert(wiki), html=False)):
+            assert live(tokens) == []
+            heads = of_type(tokens, "th_open")
+            assert len(heads) == 4 and len(of_type(tokens, "td_open")) % 4 == 0
+            assert 1 <= len(of_type(tokens, "td_open")) / 4 <= 3
+        # no heading of a table is empty, and the first screen says what, how much, where, why, verify
+        seen = rendered(body)
+        named = [seen[i + 1].content for i, t in enumerate(seen) if t.type == "th_open"]
+        assert all(named)
+        screen = body.partition("<details>")[0]
+        assert len(screen.splitlines()) <= 25 and len(body.splitlines()) <= 40
+        assert all(word in screen for word in ("**Fix:**", "**Saves:**", "**In:**", "**Verify:**"))
+        # the cell of each row keeps line and column
+        lines = [r for r in body.splitlines() if r.startswith("| `") and not r.startswith("| `the whole capture`")]
+        assert (lines or t.cause["scope"] == "frame") and all(re.search(r":\d+, column ", r) for r in lines)
+
+
+def test_what_was_left_out_is_said(tmp_path: Path) -> None:
+    t = compose.make(diagnosis(frame(tmp_path / "a.csv")).bundle)[0]
+    whole, cut = ticket_text.body(t, "markdown", 65_536), ticket_text.body(t, "markdown", 1_900)
+    assert "Shortened" in cut and "Shortened" not in whole
+
+
+@pytest.mark.parametrize("limit", [65_536, 32_767, 6_000, 3_500, 2_200])
+def test_bodies_fit_by_folding_whole_rows(tmp_path: Path, limit: int) -> None:
+    rows = [
+        {**PASSES[i % len(PASSES)], "name": f"{'very long pass name ' * 8}{i}", "gpu.time": 1.0, "crop.throughput": 5}
+        for i in range(60)
+    ]
+    for t in compose.make(diagnosis(generic(tmp_path / "a.csv", rows)).bundle):
+        for markup in ("markdown", "jira"):
+            body = ticket_text.body(t, markup, limit)
+            assert len(body) <= limit
+            assert t.fingerprint in body
+            for line in body.splitlines():
+                if line.startswith("|"):
+                    assert line.endswith("|"), "a table was cut"
+            shown = sum(line.startswith(("| `very", "| very")) for line in body.splitlines())
+            if shown < len(t.workloads):
+                assert "evidence.json" in body
+
+
+def test_bodies_that_cannot_fit_are_an_error(tmp_path: Path) -> None:
+    t = compose.make(diagnosis(frame(tmp_path / "a.csv")).bundle)[0]
+    with pytest.raises(TriageError, match="longer than 100 characters"):
+        ticket_text.body(t, "markdown", 100)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"schema": "other/1", "tickets": []}', '{"schema": "triage-tickets/1", "tickets": [1]}']
+)
+def test_a_wrong_since_file_is_one_line(tmp_path: Path, text: str) -> None:
+    (tmp_path / "old.json").write_text(text)
+    result = file(frame(tmp_path / "a.csv"), "-o", tmp_path / "t", "--since", tmp_path / "old.json")
+    assert isinstance(result.exception, TriageError)
+
+
+def test_old_listings_cannot_delete_other_files(tmp_path: Path) -> None:
+    (tmp_path / "keep.txt").write_text("mine")
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t" / "own.txt").write_text("mine")
+    entry = {
+        "fingerprint": "0" * 16,
+        "title": "x",
+        "files": ["../keep.txt", "own.txt", "/etc/hostname", "a/../../keep.txt"],
+    }
+    (tmp_path / "t" / "tickets.json").write_text(json.dumps({"schema": "triage-tickets/1", "tickets": [entry]}))
+    file(frame(tmp_path / "a.csv"), "-o", tmp_path / "t")
+    assert (tmp_path / "keep.txt").is_file()
+    assert (tmp_path / "t" / "own.txt").is_file()
+
+
+def test_a_bad_file_is_said_and_the_others_are_filed(tmp_path: Path) -> None:
+    (tmp_path / "bad.csv").write_bytes(b"\0\1\2" * 99)
+    result = file(frame(tmp_path / "a.csv"), tmp_path / "bad.csv", "-o", tmp_path / "t")
+    assert result.return_value == 2
+    assert ticket_folder.read_old(tmp_path / "t" / "tickets.json")
+
+
+def test_captures_without_times_still_give_tickets(tmp_path: Path) -> None:
+    path = generic(tmp_path / "a.csv", [{"name": "k", "sm.throughput": 20, "vram.throughput": 15, "gpu.idle": 40}])
+    found = compose.make(diagnosis(path).bundle)
+    assert found
+    assert all(t.saved_ns is None for t in found)
+    assert "None" not in "".join(ticket_text.body(t, "markdown", 65_536) + t.title for t in found)

@@ -1,0 +1,107 @@
+"""A trace and a report of counters as one capture: times of the one, counters of the other, each figure from its file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.conftest import SAMPLES, run
+from tests.helpers import ncu_reports as w
+from triage.reading import join, reader
+
+TRACE = SAMPLES / "nsys-sqlite" / "training_two_gpus.sqlite"
+TIME, DRAM = "gpu__time_duration.sum", "dram__throughput.avg.pct_of_peak_sustained_elapsed"
+NORM = "layer_norm<float, (int)256>(const float *, float *, int)"
+
+
+def launch(kernel: str, ns: int, dram: float, grid: int, block: int, **more: object) -> w.Launch:
+    figures = {TIME: ns, DRAM: dram, "dram__bytes_read.sum": dram * 1e6}
+    figures |= dict.fromkeys(
+        (f"{u}__throughput.avg.pct_of_peak_sustained_elapsed" for u in ("sm", "l1tex", "lts")), 20.0
+    )
+    figures["gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed"] = dram
+    return w.Launch(kernel, figures, grid=(grid, 1, 1), block=(block, 1, 1), **more)  # type: ignore[arg-type]
+
+
+def report(tmp_path: Path) -> Path:
+    """Three launches of a kernel of the trace, one of it in another shape, and one of another kernel."""
+    found = [launch(NORM, ns, dram, 1056, 256) for ns, dram in ((90_000, 91.0), (60_000, 50.0), (70_000, 72.5))]
+    found[2].rules = [w.Rule("SOLBottleneck", "It is the memory.", percent=20.0)]
+    found += [launch(NORM, 1, 1.0, 7, 32), launch("void unknown<int>(int)", 5, 5.0, 1056, 256)]
+    path = tmp_path / "counters.ncu-rep"
+    path.write_bytes(w.report(found, devices=[w.Device("NVIDIA A100-SXM4-80GB")]))
+    return path
+
+
+def test_times_of_the_trace_counters_of_the_median_launch(tmp_path: Path) -> None:
+    alone = reader.read(str(TRACE))
+    (both,) = join.joined([reader.read(str(TRACE)), reader.read(str(report(tmp_path)))])
+    assert list(both.names) == list(alone.names)
+    np.testing.assert_array_equal(both.facts["gpu.time"], alone.facts["gpu.time"])
+    np.testing.assert_array_equal(both.calls, alone.calls)
+    mine = np.array([str(n).startswith("void layer_norm") for n in both.names])
+    assert mine.any() and not mine.all()
+    assert set(both.facts["vram.throughput"][mine]) == {0.725}
+    assert np.isnan(both.facts["vram.throughput"][~mine]).all()
+    # what adds up is that of every launch of the trace
+    np.testing.assert_allclose(both.facts["vram.bytes_read"][mine], 72.5e6 * both.calls[mine])
+    assert [o.rule for o in both.table.opinions] == ["SOLBottleneck"]
+    said = " ".join(q.message for q in both.quality)
+    assert "without a launch in the trace, excluded: void unknown<int>(int)" in said
+
+
+def test_a_figure_leads_to_its_own_file(tmp_path: Path) -> None:
+    path = report(tmp_path)
+    doc = json.loads(run("diagnose", TRACE, path, "-f", "json", "--full").stdout)
+    assert len(doc["captures"]) == 1
+    cells: list[dict[str, object]] = []
+
+    def collect(source: dict[str, object]) -> None:
+        if "formula" not in source:
+            cells.append(source)
+        for i in source.get("inputs", ()):  # type: ignore[attr-defined]
+            collect(i["source"])
+
+    for f in doc["findings"]:
+        for e in f["evidence"]:
+            collect(e["source"])
+    theirs = [c for c in cells if c["file"] == str(path)]
+    assert theirs and {(c["record"], c["line"]) for c in theirs} == {("result", 3)}
+    assert any(c["column"] == DRAM and c["text"] == "72.5" for c in theirs)
+
+
+def test_without_a_kernel_in_common_both_stay(tmp_path: Path) -> None:
+    path = tmp_path / "other.ncu-rep"
+    path.write_bytes(w.report([launch("void unknown<int>(int)", 5, 5.0, 1, 32)]))
+    captures = [reader.read(str(TRACE)), reader.read(str(path))]
+    assert join.joined(captures) == captures
+
+
+def test_another_speed_under_the_profiler_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "slow.ncu-rep"
+    path.write_bytes(w.report([launch(NORM, 900_000, 50.0, 1056, 256)]))
+    (both,) = join.joined([reader.read(str(TRACE)), reader.read(str(path))])
+    assert any(q.check == "replayed-otherwise" and "--clock-control none" in q.message for q in both.quality)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("void foo<float>(float*)", "foo<float>(float *, int)"),
+        ("void a::foo<(int)4, (bool)1>(T1 *)", "a::foo<4, 1>(T1 *)"),
+        ("foo", "foo(int)"),
+        ("void (anonymous namespace)::foo(int)", "(anonymous namespace)::foo(float)"),
+    ],
+)
+def test_names_that_mean_the_same(one: str, other: str) -> None:
+    assert join.key(one) == join.key(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("foo<float>()", "foo<int>()"), ("a::foo()", "b::foo()"), ("foo4()", "foo()")]
+)
+def test_names_that_do_not(one: str, other: str) -> None:
+    assert join.key(one) != join.key(other)

@@ -1,0 +1,84 @@
+"""The benchmark's own parts: rows survive an interruption, and inputs are what their names say."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pandas as pd
+import pytest
+
+from triage.reading import reader
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def part(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, ModuleType]]:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    names = ("measure", "inputs", "recorded")
+    for name in names:
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    yield {name: importlib.import_module(name) for name in names}
+    for name in names:
+        sys.modules.pop(name, None)
+
+
+def test_rows_that_were_measured_are_not_measured_again(part: dict[str, ModuleType], tmp_path: Path) -> None:
+    m, asked = part["measure"], []
+
+    def measure() -> float:
+        asked.append(1)
+        return 2.5
+
+    def sheet(runs: int, resume: bool) -> object:
+        return m.Sheet(tmp_path / "s.json", runs, False, resume).figure("a row", measure, "s")
+
+    assert sheet(3, False) == sheet(3, True) == 2.5
+    assert len(asked) == 1
+    sheet(5, True)  # another number of runs is another table
+    sheet(5, False)
+    assert len(asked) == 3
+
+
+def test_a_process_is_timed_with_its_children(part: dict[str, ModuleType]) -> None:
+    m = part["measure"]
+    burn = "sum(i * i for i in range(3_000_000))"
+    child = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {burn!r}])"
+    alone, with_child = m.once(m.python("pass")), m.once(m.python(child))
+    assert with_child.cpu > alone.cpu
+    with pytest.raises(SystemExit, match="failed"):
+        m.once(m.python("raise ValueError('no')"))
+
+
+def test_a_large_table_repeats_rows_under_names_of_their_own(
+    part: dict[str, ModuleType], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(part["inputs"], "MILLION", 50)
+    table = pd.read_csv(part["inputs"].generic(tmp_path, 200, False))
+    one = pd.read_csv(part["inputs"].generic(tmp_path, 50, False))
+    assert len(table) == 200 and table["name"].is_unique
+    pd.testing.assert_frame_equal(table[150:].reset_index(drop=True).iloc[:, 1:], one.iloc[:, 1:])
+
+
+@pytest.mark.parametrize(("load", "said"), [(0.4, ""), (9.0, "shared"), (None, "earlier version")])
+def test_the_page_says_who_else_was_at_work(part: dict[str, ModuleType], load: float | None, said: str) -> None:
+    about = {"cores": 2, "python": "3.11", "runs": 1, "versions": {"pandas": "3"}}
+    page = part["recorded"].table({"about": about, "load": load, "cases": {}, "figures": {}})
+    assert said in page and ("shared" in page) == (said == "shared")
+
+
+@pytest.mark.parametrize(
+    ("kind", "args"), [("gpu_trace", ["20", "30"]), ("ncu_raw", ["5", "40"]), ("ncu_rep", ["5"]), ("nsys_sqlite", ["18"]), ("frame", ["40"]), ("captures", ["2", "3"])]
+)  # fmt: skip
+def test_every_input_can_be_made_and_read(kind: str, args: list[str], tmp_path: Path) -> None:
+    command = [sys.executable, str(ROOT / "benchmarks" / "inputs.py"), str(tmp_path), kind, *args]
+    made = Path(subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip())
+    if kind == "captures":
+        assert len(list(made.iterdir())) == 2
+        made = made / "c00000.csv"
+    assert len(reader.read(str(made.parent if kind == "gpu_trace" else made)))

@@ -1,0 +1,65 @@
+"""Pages generated from the program: complete, written where asked, with links that lead somewhere."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import ROOT
+from triage.commands import cli
+
+
+@pytest.fixture(scope="module")
+def generator() -> Any:
+    spec = importlib.util.spec_from_file_location("docs_generate", ROOT / "docs" / "generate.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def pages(generator: Any) -> dict[str, str]:
+    return {name: make() for name, make in generator.PAGES.items()}
+
+
+def test_pages_are_written_into_a_folder_and_kept_out_of_git(
+    generator: Any, pages: dict[str, str], tmp_path: Path
+) -> None:
+    assert generator.main([str(tmp_path)]) == 0
+    assert {p.stem: p.read_text("utf-8") for p in tmp_path.iterdir()} == pages
+    assert generator.main(["--check"]) == 2
+    ignored = (ROOT / ".gitignore").read_text("utf-8").splitlines()
+    assert {f"/docs/{name}.md" for name in pages} <= set(ignored)
+
+
+def test_links_within_a_page_lead_to_its_anchors(pages: dict[str, str]) -> None:
+    for name, text in pages.items():
+        anchors = re.findall(r'<a id="([^"]+)">', text)
+        assert len(anchors) == len(set(anchors)), name
+        assert set(re.findall(r"\]\(#([^)]+)\)", text)) <= set(anchors), name
+
+
+def test_every_rule_metric_verb_and_dialect_has_its_section(pages: dict[str, str], book: Any) -> None:
+    from triage import dialects, schema
+    from triage.ground import glossary
+
+    assert all(f'<a id="{r.id.lower()}">' in pages["rules"] for r in book.rules)
+    assert all(f'<a id="{m}">' in pages["metrics"] for m in schema.all_metrics())
+    assert all(f"## triage {verb}\n" in pages["cli"] for verb in cli.VERBS)
+    assert all(f'<a id="{d}">' in pages["capturing"] for d in dialects.dialects())
+    assert pages["glossary"].count("\n## ") == len(glossary.entries())
+
+
+def test_the_benchmark_page_shows_the_recorded_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = importlib.util.spec_from_file_location("bench", ROOT / "benchmarks" / "bench.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "bench", module)
+    spec.loader.exec_module(module)
+    assert (ROOT / "benchmarks" / "README.md").read_text("utf-8") == module.page()

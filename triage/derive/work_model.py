@@ -1,0 +1,84 @@
+"""The work model: bytes moved against bytes asked for, and the roofs that can end a search.
+
+Roofs come in two classes. DRAM, tensor, FMA and FP64 are true: no rewrite of the same algorithm passes them. L2, L1, LSU,
+shared memory and issue slots are movable: their traffic is a choice (tiles in registers, wider accesses), so that a kernel
+which fills one of them is not at its limit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from triage.capture.arrays import Values
+from triage.derive._arrays import first, highest, over
+from triage.derive._derivation import Derivation
+
+SECTOR = 32.0  # bytes
+# heuristics, set on kernels whose arrays are known to be read once (single-pass copies, sums and maps)
+MAX_L2_LOAD_HITS = 0.15  # of L2's load sectors
+MAX_READ_RATIO = 1.25  # DRAM bytes read per byte that L2 loads: memory with ECC reads up to a fifth more
+MIN_DENSE = 0.90  # share of the moved sectors' bytes that threads used
+MAX_WRITE_RATIO = 1.15  # DRAM bytes written per byte stored, of a kernel that only stores
+
+
+def _load_hits(sectors: Values, stores: Values, hits: Values, read: Values, written: Values) -> Values:
+    """Stores count as hits, so that a copy shows a third to a half of them; they are taken out.
+
+    Without a count of accesses what missed are the bytes read, and the stores those written.
+    """
+    counted = over(hits * sectors - stores, sectors - stores)
+    accesses = over(read, 1 - hits)
+    by_bytes = over(hits * accesses - written, accesses - written)
+    return np.clip(first(counted, by_bytes), 0.0, 1.0)
+
+
+def _counted_once(
+    loads: Values, stores: Values, waste: Values, sectors: Values, load_hits: Values, read: Values, written: Values
+) -> Values:
+    """1 where no array is read twice: a second pass would hit L2, or read more from DRAM than L2 loads once."""
+    dense = waste <= 1 - MIN_DENSE
+    once = (load_hits <= MAX_L2_LOAD_HITS) & (read <= MAX_READ_RATIO * (sectors - stores) * SECTOR)
+    fills = (loads == 0) & (stores > 0) & (written <= MAX_WRITE_RATIO * stores * SECTOR)
+    known = ~np.isnan(loads + sectors + load_hits + read) | fills
+    return np.where(known, ((once & dense) | fills).astype(float), np.nan)
+
+
+def _roof(once: Values, vram: Values, *pipes: Values) -> Values:
+    return highest(*pipes, np.where(once == 1, vram, np.nan))
+
+
+DERIVATIONS = (
+    Derivation(
+        "l2.load_hit_rate",
+        ("l2.hit_rate",),
+        "L2 hits without the stores', of the loads; accesses by their count, else by what missed",
+        lambda hits, *rest: _load_hits(rest[0], rest[1], hits, rest[2], rest[3]),
+        ("l2.sectors", "global_store.sectors", "vram.bytes_read", "vram.bytes_written"),
+    ),
+    Derivation(
+        "work.dram_excess",
+        ("vram.useful_share",),
+        "1 - bytes that global accesses asked for / DRAM bytes",
+        lambda useful: np.clip(1 - useful, 0.0, 1.0),
+    ),
+    Derivation(
+        "work.counted_once",
+        ("global_load.sectors", "global_store.sectors"),
+        "dense loads, L2 load hits and DRAM reads of a single pass",
+        _counted_once,
+        ("global_access.waste", "l2.sectors", "l2.load_hit_rate", "vram.bytes_read", "vram.bytes_written"),
+    ),
+    Derivation(
+        "work.roof",
+        (),
+        "the highest of the tensor, FMA and FP64 pipes, and of DRAM where every byte moves once",
+        _roof,
+        ("work.counted_once", "unit.vram", "unit.matrix", "pipe_elapsed.fma", "pipe_elapsed.fp64"),
+    ),
+    Derivation(
+        "work.reread_share",
+        ("vram.bytes_read", "vram.bytes_written"),
+        "1 - 2 x bytes written / (bytes read + written): what an input as large as the output does not need",
+        lambda read, written: np.clip(1 - over(2 * written, read + written), 0.0, 1.0),
+    ),
+)

@@ -1,0 +1,105 @@
+"""Step 4 of 4: the columns that are believed, entered in a table in canonical units; and what is said of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from triage.capture.arrays import Floats
+from triage.capture.capture import Column, Decision, Quality, Table
+from triage.dialects.custom import agree, believe, rows
+from triage.dialects.custom.believe import Evidence
+from triage.dialects.custom.say import Header
+from triage.dialects.tables import wide_table
+from triage.dialects.tables.wide_table import Wide
+
+_LISTED = 6  # unread columns named in a remark
+
+
+def place(table: Table, evidence: Evidence, wide: Wide, roles: dict[str, int], headers: list[str]) -> None:
+    """Enter columns, rows, remarks, and how each column was decided. roles: role -> column about the rows."""
+    _enter_columns(table, evidence)
+    table.quality += evidence.quality
+    table.notes += evidence.notes
+    for rival in evidence.columns.rivals:
+        # the used column may have become another metric, or the rival be no share: `DRAM BW` of 622
+        metric, values = rival.reading.metric, wide.numbers[rival.place]
+        if metric in table.columns and not believe.is_no_share(rival, values):
+            table.quality += believe.disagreement(table.columns[metric], metric, rival, values, table.line)
+    rows.enter(table, roles, wide.texts, headers)
+    unread = evidence.columns.unread
+    table.unmapped = [h.text for h in unread]
+    table.quality += [*_unread(table.unmapped), *_unknown_units(evidence.where, unread)]
+    table.decisions = _decisions(evidence, roles, headers)
+
+
+def _enter_columns(table: Table, evidence: Evidence) -> None:
+    used, numbers = evidence.columns.used, evidence.numbers
+    for metric, h in used.items():
+        factor = evidence.factors[metric]
+        table.columns[metric] = Column(wide_table.scaled(numbers[h.place], factor), h.text, h.place + 1, h.reading.unit, factor)  # fmt: skip
+    for metric, h in used.items():
+        if h.reading.lacks:
+            _enter_opposite(table, metric)
+    for metric, stages in evidence.columns.stages.items():
+        if metric in table.columns:
+            _enter_highest(table, metric, stages, numbers)
+
+
+def _enter_opposite(table: Table, metric: str) -> None:
+    """Turn a share into the metric that it lacks to one: a miss rate into the hit rate."""
+    raw = table.raw[table.columns[metric].header] = table.columns[metric]
+    table.columns[metric] = Column(
+        1 - raw.values, raw.header, unit=raw.unit, formula=f"1 - {raw.header}", inputs=(raw.header,)
+    )
+
+
+def _enter_highest(table: Table, metric: str, stages: Sequence[Header], numbers: Mapping[int, Floats]) -> None:
+    """Make a metric the highest of its counters of all shader stages: a dispatch has one of them, a draw others."""
+    first = table.columns[metric]
+    others = (Column(numbers[h.place] * first.factor, h.text, h.place + 1, first.unit, first.factor) for h in stages)
+    columns = [first, *others]
+    table.raw |= {column.header: column for column in columns}
+    headers = tuple(column.header for column in columns)
+    highest = np.fmax.reduce([column.values for column in columns])
+    table.columns[metric] = Column(
+        highest, first.header, unit=first.unit, formula=f"the highest of {' and '.join(headers)}", inputs=headers
+    )
+
+
+def _unread(headers: Sequence[str]) -> list[Quality]:
+    """A remark on the columns that were not read, and what to do about it."""
+    if not headers:
+        return []
+    some = ", ".join(repr(h[:40]) for h in headers[:_LISTED])
+    rest = f" and {len(headers) - _LISTED} more" * (len(headers) > _LISTED)
+    which = "1 column was" if len(headers) == 1 else f"{len(headers)} columns were"
+    message = (
+        f'{which} not read: {some}{rest}; to read one: --map "{headers[0][:40]}=metric" (triage facts suggests which)'
+    )
+    return [Quality("columns-unread", message)]
+
+
+def _unknown_units(where: str, headers: Iterable[Header]) -> list[Quality]:
+    """A remark on each metric in an unknown unit. where: file and line of the header."""
+    return [
+        Quality(
+            "unit-not-understood",
+            f"{where}: column {h.text[:60]!r} is in the unknown unit {h.named.unit[:20]!r} and was not read as {h.named.metric}; see docs/metrics.md for the units",
+        )
+        for h in headers
+        if agree.is_in_unknown_unit(h)
+    ]
+
+
+def _decisions(evidence: Evidence, roles: Mapping[str, int], headers: Sequence[str]) -> list[Decision]:
+    """What each column was read as and why, in the order of the table."""
+    columns = evidence.columns
+    decided = [(h, metric, h.reading.why) for metric, h in columns.used.items()]
+    decided += [(h, metric, "of a further shader stage") for metric, more in columns.stages.items() for h in more]
+    decided += [(h, "", h.reading.why) for h in columns.unread if h not in columns.rivals]
+    decided += [(h, h.reading.metric, "repeated, an earlier column is used") for h in columns.rivals]
+    found = {place: Decision(headers[place], role, rows.reason(role, headers[place])) for role, place in roles.items()}
+    found |= {h.place: Decision(h.text, read_as, why) for h, read_as, why in decided}
+    return [found[place] for place in sorted(found)]

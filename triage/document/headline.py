@@ -1,0 +1,99 @@
+"""The first sentence of every report: total time, recoverable time, the first item and its place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from triage.document.entries import FrameEntry, Result
+from triage.document.markers_by_time import WorkloadsByTime
+from triage.document.time_shares import MIN_UNDIAGNOSED_SHARE, unjudged
+from triage.document.timeline_summary import timeline
+from triage.document.todo_items import TodoItem, is_insignificant
+from triage.ground.gap_reasons import GAP_WORDS
+from triage.ground.kernel_names import kernel, plain
+from triage.ground.limiters import BY_ID
+from triage.ground.phrasing import lower_first, percent, plural, upper_first
+from triage.ground.terminology import said
+from triage.ground.units import show
+
+
+def headline(doc: Result, found: Sequence[TodoItem], item: str = "workload", *, accepted: bool = False) -> str:
+    """Total time, recoverable time, first item and its place, in one or two sentences.
+
+    item: what the report calls a workload. accepted: the project has accepted some findings.
+    """
+    frame = doc["frame"]
+    total = frame["duration_ns"]
+    if not doc["workloads"] and not doc["findings"]:
+        return f"No {item}s in this capture."
+    if not total:
+        count = f"{plural(frame['workloads'], item)} without durations"
+        if not doc["findings"]:
+            return f"{count}; no findings."
+        most = f" Most frequent: {lower_first(found[0]['title'])}." if found else ""
+        return f"{count}: findings ranked by share of each {item}.{most}"
+    text = _span(frame, item)
+    several = [c["frames"] for c in doc["captures"] if c["frames"]]
+    if several:
+        median = show(several[0]["median_ns"] or 0.0, "ns")
+        text += f" over {plural(sum(f['count'] for f in several), 'frame')} (median {median})"
+    saved = frame["recoverable_ns"] or 0
+    if found and saved:
+        first = found[0]
+        share = f"{show(saved, 'ns')} ({percent(saved / total)})"
+        if is_insignificant(first):
+            return f"{text}. Nothing significant to fix; small items: {share}."
+        return f"{text}, ~{share} recoverable. Start with {lower_first(first['title'])}{_place(first)}."
+    lead = next((s for s in frame["limiters"] if s["share"]), None)
+    if lead and lead["limiter_class"] != "unknown":
+        text += f", {(lead['share'] or 0.0) * 100:.0f} % {said(BY_ID[lead['limiter_class']].limited)}"
+    if not found:
+        text += ". All findings are accepted" if accepted else f". {_without_items(doc)}"
+    return text + "."
+
+
+def _without_items(doc: Result) -> str:
+    """The second sentence without to-do items: the finding of the longest workload, and the verdict on most of the time."""
+    findings = WorkloadsByTime(doc, {}).best_findings()
+    title = next((best["title"] for best in findings if best["cause"] != "low-throughput"), "")
+    verdict = "not diagnosed" if unjudged(doc["frame"]) else "at hardware limit"
+    return f"{title}; {verdict}" if title else upper_first(verdict)
+
+
+def _span(frame: FrameEntry, item: str) -> str:
+    """`14.2 ms in 76 markers`; of a trace `2 devices, 246 ms total span, 64 % busy`."""
+    t = timeline(frame)
+    if t is None:
+        return f"{show(frame['duration_ns'] or 0.0, 'ns')} in {plural(frame['workloads'], item)}"
+    count = len(t["devices"])
+    over = (
+        f"{plural(count, 'device')}, {show(frame['duration_ns'] or 0.0, 'ns')} total span"
+        if count > 1
+        else f"{show(t['span_ns'], 'ns')} span"
+    )
+    # idle time without a cause in the program: no item below covers it
+    reasons = {"unknown": "idle, reason not in the capture", "profiler": GAP_WORDS["profiler"].name}
+    dark = [
+        f", {percent(i['share'])} {reasons[i['cause']]}"
+        for i in t["idle"]
+        if i["cause"] in reasons and i["share"] >= MIN_UNDIAGNOSED_SHARE
+    ]
+    return f"{over}, {t['busy'] * 100:.0f} % busy{''.join(dark)}"
+
+
+def _place(c: TodoItem) -> str:
+    """`: Cascade 2 + 5 more, 487 µs`."""
+    parts = [show(c["saved_ns"], "ns")] if c["saved_ns"] else []
+    if c["scope"] != "frame" and not all(w.endswith("frame") for w in c["workloads"]):
+        more = f" + {c['count'] - 1:,} more" if c["count"] > 1 else ""
+        parts.insert(0, f"{shorten_middle(c['names'][0], 60)}{more}")
+    return f": {', '.join(parts)}" if parts else ""
+
+
+def shorten_middle(name: str, most: int) -> str:
+    """Shorten a name: C++ parameters and namespaces go first, then the middle, since the ends tell names apart."""
+    name = plain(name)
+    if len(name) > most:
+        name = kernel(name)
+    head = (most - 1) * 2 // 3
+    return name if len(name) <= most else f"{name[:head]}…{name[head + 1 - most :]}"

@@ -1,0 +1,71 @@
+"""Entries that reports show beside the result: pages of rules and causes, rooflines, decision paths."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypedDict
+
+from triage.document.entries import CiteEntry
+
+STATES = ("limits", "passes", "not measured", "noted")  # of a step: what its number says about the workload
+
+
+class ThresholdEntry(TypedDict):
+    """A threshold in force. house: without a source."""
+
+    name: str
+    value: float
+    unit: str
+    why: str
+    house: bool
+
+
+class RuleEntry(TypedDict):
+    """A rule that fired or is ruled out, as its page in a report shows it."""
+
+    id: str
+    name: str
+    title: str
+    summary: str
+    thresholds: list[ThresholdEntry]
+    cites: list[CiteEntry]
+
+
+class LookalikeEntry(TypedDict):
+    """A cause that looks the same, and how to tell it apart."""
+
+    title: str
+    how: str
+
+
+class CauseEntry(TypedDict):
+    """A cause, as its page in a report shows it. explains: titles of its effects."""
+
+    id: str
+    title: str
+    meaning: str
+    explains: list[str]
+    confused_with: list[LookalikeEntry]
+    rules: list[str]
+    cites: list[CiteEntry]
+
+
+class RooflineEntry(TypedDict):
+    """A workload under the roofs of its GPU. intensity: FLOP/byte. rate, peak: FLOP/s of the precision with the higher rate.
+    bandwidth: byte/s. None: unknown."""
+
+    intensity: float
+    rate: float
+    precision: str
+    peak: float | None
+    bandwidth: float | None
+
+
+class StepEntry(TypedDict):
+    """One question of a decision path: the metric asked about ("" for none), its value and the edge in words, the answer."""
+
+    ask: str
+    metric: str
+    value: str
+    edge: str
+    answer: str
+    state: Annotated[str, STATES]

@@ -1,0 +1,73 @@
+"""A trace at a glance, over all its devices."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TypedDict
+
+from triage.document.entries import FrameEntry
+from triage.document.trace_entries import DeviceEntry, GapEntry, KernelEntry
+from triage.ground.gap_reasons import GAP_WORDS
+
+MAX_GAPS = 10
+
+
+class IdleEntry(TypedDict):
+    """Idle time of one cause over all devices. share: of their spans together."""
+
+    cause: str
+    name: str
+    meaning: str
+    limiter: str
+    ns: float
+    share: float
+
+
+class DeviceGap(GapEntry):
+    """A gap with its device."""
+
+    device: str
+
+
+class TimelineEntry(TypedDict):
+    """A trace at a glance; busy: share of all spans."""
+
+    span_ns: int
+    busy_ns: int
+    idle_ns: int
+    gap_count: int
+    devices: dict[str, DeviceEntry]
+    longest_span_ns: int
+    busy: float
+    idle: list[IdleEntry]
+    gaps: list[DeviceGap]
+    kernels: list[KernelEntry]
+
+
+def timeline(frame: FrameEntry) -> TimelineEntry | None:
+    """A trace at a glance: span, busy and idle time of all devices, idle time by cause, the longest gaps."""
+    devices = frame["timeline"]
+    if not devices:
+        return None
+    blamed: Counter[str] = Counter()
+    for d in devices.values():
+        blamed.update({g["cause"]: g["blamed_ns"] for g in d["gaps"]})
+    span, busy = sum(d["span_ns"] for d in devices.values()), sum(d["busy_ns"] for d in devices.values())
+    gaps: list[DeviceGap] = [{**g, "device": key} for key, d in devices.items() for g in d["longest_gaps"]]
+    return {
+        "span_ns": span,
+        "busy_ns": busy,
+        "idle_ns": sum(d["idle_ns"] for d in devices.values()),
+        "gap_count": sum(d["gap_count"] for d in devices.values()),
+        "devices": devices,
+        "longest_span_ns": max(d["span_ns"] for d in devices.values()),
+        "busy": busy / span if span else 0.0,
+        "idle": [
+            {"cause": c, "name": GAP_WORDS[c].name, "meaning": GAP_WORDS[c].meaning, "limiter": GAP_WORDS[c].limiter, "ns": ns,
+             "share": ns / span}
+            for c, ns in sorted(blamed.items(), key=lambda kv: (-kv[1], kv[0]))
+            if ns
+        ],
+        "gaps": sorted(gaps, key=lambda g: (-g["length_ns"], g["device"]))[:MAX_GAPS],
+        "kernels": frame["kernels"] or [],
+    }  # fmt: skip

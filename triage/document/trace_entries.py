@@ -1,0 +1,81 @@
+"""Entries of traces in the result: devices with their idle time, and kernels."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias, TypedDict
+
+from triage.ground.gap_reasons import GAP_WORDS
+
+GapCause: TypeAlias = Annotated[str, tuple(GAP_WORDS)]
+
+
+class GapClassEntry(TypedDict):
+    """Idle time of one class on one device."""
+
+    cause: GapCause
+    total_ns: int
+    count: int
+    led_ns: int
+    blamed_ns: int
+
+
+class GapEntry(TypedDict):
+    """One stretch of idle time."""
+
+    start_ns: int
+    length_ns: int
+    cause: GapCause
+    led_by: GapCause
+    call: str | None
+    before: str
+    after: str
+    before_id: str | None
+    after_id: str | None
+
+
+class DeviceEntry(TypedDict):
+    """The timeline of one device."""
+
+    name: str | None
+    span_ns: int
+    busy_ns: int
+    idle_ns: int
+    gap_count: int
+    largest_gap_ns: int
+    gaps: list[GapClassEntry]
+    longest_gaps: list[GapEntry]
+    kernels: int
+    kernel_ns: int
+    median_kernel_ns: float | None
+    short_kernel_share: float | None
+    copies: int
+    copy_busy_ns: int
+    copy_hidden_ns: int
+    h2d_bytes: int
+    d2h_bytes: int
+    d2d_bytes: int
+    pageable_copies: int
+    small_copies: int
+    memsets: int
+    graph_launches: int
+    streams: int
+    overlap_ns: int
+    elsewhere_ns: int
+    collective_ns: int
+    collective_wait_ns: int
+    before_ns: int
+    after_ns: int
+    lanes: dict[str, list[float]]
+
+
+class KernelEntry(TypedDict):
+    """All launches of one kernel of a trace."""
+
+    capture: str
+    name: str
+    function: str | None
+    launches: int
+    total_ns: int
+    share: float | None
+    skip: int | None
+    profile: str | None

@@ -1,0 +1,93 @@
+"""Cause chains: which cause explains which finding, and each workload's causes from its root on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from triage import schema
+from triage.diagnosis.diagnosis_result import Diagnosis, Item, Part
+from triage.diagnosis.outcomes import Outcomes
+from triage.diagnosis.root_causes import CauseTable
+from triage.document.entries import LinkEntry
+from triage.findings.evidence import at, holding_checks
+from triage.findings.finding_types import Check, Finding, Origin
+from triage.ground.terminology import said
+from triage.inference.evaluate import Lookup
+
+
+class Causes:
+    """Causes and their effects on the workloads with findings. outcomes: one per part, of the shown workloads.
+
+    place: per part, the position of each of these workloads in its cause table.
+    """
+
+    def __init__(self, d: Diagnosis, outcomes: Sequence[Outcomes], places: Iterable[tuple[int, int]]) -> None:
+        """places: (part, workload) of the listed findings and of the worst workloads of the to-do items."""
+        self.d, self.names = d, d.cause_index.names
+        self.code = {name: i for i, name in enumerate(self.names)}
+        self.place: list[dict[int, int]] = []
+        self._among: list[Outcomes] = []
+        wanted = set(places)
+        for part, shown in zip(d.parts, outcomes, strict=True):
+            rows = sorted(w for p, w in wanted if p == part.number and w >= 0)
+            self.place.append({w: w if part.few else i for i, w in enumerate(rows)})
+            same = part.few or rows == shown.rows.tolist()
+            self._among.append(shown if same else Outcomes(d, part, np.array(rows, dtype=np.int64)))
+
+    def _known(self, part: int) -> CauseTable:
+        return self.d.parts[part].known or self._among[part].causes
+
+    def explanation(self, part: Part, workload: int, cause: str) -> tuple[bool, str | None]:
+        """(is a cause that fired on a workload a root cause, the cause that explains it); -1 is the whole capture."""
+        code = self.code[cause]
+        known = part.whole if workload < 0 else self._known(part.number)
+        row = known.rows.get(code)
+        by = -1 if row is None else int(row.by[0 if workload < 0 else self.place[part.number][workload]])
+        return by < 0 and not self.d.cause_index.verdict[code], self.names[by] if by >= 0 else None
+
+    def links(self, item: Item, f: Finding, found: Sequence[Finding]) -> list[LinkEntry]:
+        """The chain of an item's worst workload, root first, each cause with one number."""
+        part, w = item.workloads[0]
+        codes = [item.cause] if w < 0 or w not in self.place[part] else self._chain(part, w)
+        best: dict[str, Finding] = {f.rule.cause: f}
+        for x in found:  # findings come best first
+            if (x.part, x.workload) == (part, w):
+                best.setdefault(x.rule.cause, x)
+        out: list[LinkEntry] = []
+        for name in (self.names[c] for c in codes):
+            # a yes or no is no number
+            evidence = best[name].evidence if name in best else self._evidence(part, w, self.code[name])
+            figure = next((e.said for e in evidence if e.op != "is" and not _flag(e.metric)), "")
+            out.append({"cause": name, "title": said(self.d.book.cause(name).title), "number": figure})
+        return out
+
+    def _evidence(self, part: int, w: int, cause: int) -> list[Check]:
+        """Evidence of a cause without a listed finding; cells are left out."""
+        i, whole = self.place[part][w], self.d.parts[part]
+        rule = self.d.book.rules[int(self._known(part).rows[cause].rule[i])]
+        view = whole.view if whole.known else self._among[part].view
+
+        def origin(metric: str) -> Origin:
+            return Origin(metric, at(view[metric], i), schema.get(metric).unit)
+
+        return holding_checks(rule, self.d.method, Lookup(rule, view, self.d.method), i, origin)
+
+    def _chain(self, part: int, w: int) -> list[int]:
+        leader = int(self.d.parts[part].leaders.cause[w])
+        return self._known(part).chain(leader, self.place[part][w])
+
+    def chain(self, part: int, w: int) -> list[str]:
+        """Cause ids of a workload, its root first; consequences only where a finding is listed."""
+        leader = int(self.d.parts[part].leaders.cause[w])
+        if leader < 0:
+            return []
+        if w not in self.place[part]:
+            return [self.names[leader]]
+        return [self.names[c] for c in self._chain(part, w)]
+
+
+def _flag(metric: str) -> bool:
+    """True if a metric is a flag, not a quantity."""
+    return schema.known(metric) and schema.get(metric).is_flag

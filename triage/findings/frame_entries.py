@@ -1,0 +1,125 @@
+"""Captures, totals and data quality as entries of the result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from triage.capture.capture import Capture
+from triage.diagnosis.diagnosis_result import Diagnosis, Part
+from triage.diagnosis.outcomes import Outcomes
+from triage.diagnosis.verdicts import NOT_DIAGNOSED, missing
+from triage.document.entries import VERDICT_CLASSES, CaptureEntry, FrameEntry, FramesEntry, LimiterEntry, QualityEntry
+from triage.document.numbers import number, numbers
+from triage.findings.timeline_entries import kernels, timelines
+from triage.ground.limiters import CLASSES
+
+
+def capture(part: Part) -> CaptureEntry:
+    """One input."""
+    c = part.capture
+    return {
+        "path": c.input.path,
+        "sha256": c.sha256,
+        "dialect": c.input.dialect,
+        "device": c.device.name if c.device else (c.table.device or None),
+        "rows": c.input.rows,
+        "workloads": len(c),
+        "frames": _frames(c),
+        "unmapped": list(c.table.unmapped),
+        "notes": list(c.notes),
+    }
+
+
+def _frames(c: Capture) -> FramesEntry | None:
+    """How many frames a capture holds and what they take; null for one."""
+    if c.frames is None:
+        return None
+    return {
+        "count": len(c.frames),
+        "median_ns": number(float(np.median(c.frames)), 3),
+        "longest_ns": number(float(c.frames.max()), 3),
+    }
+
+
+def frame(d: Diagnosis, outcomes: Sequence[Outcomes]) -> FrameEntry:
+    """Totals: time, recoverable time, self time by limiter class, findings, the command that diagnoses most of the rest."""
+    low, likely, bound = d.recoverable_ns
+    total = d.frame_ns
+    dark = [float(np.nan_to_num(part.capture.self_ns)[~part.judged].sum()) for part in d.parts]
+    return {
+        "duration_ns": number(total, 3) if total > 0 else None,
+        "workloads": sum(len(p.capture) for p in d.parts),
+        "recoverable_ns": number(likely, 3),
+        "recoverable_low_ns": number(low, 3),
+        "recoverable_bound_ns": number(bound, 3),
+        # between the work of a timeline lies idle time, which has its causes
+        "uncovered_ns": number(sum(p.capture.uncovered_ns for p in d.parts if p.capture.timeline is None), 3),
+        "limiters": _limiters(d),
+        "findings_total": d.total,
+        "findings_listed": len(d.order),
+        "notes": list(d.notes),
+        "time_by_verdict": _time_by_verdict(d),
+        "unjudged_ns": number(sum(dark), 3),
+        "unjudged_collect": _deciding(d, outcomes),
+        "collect_all": _at_once(outcomes),
+        "timeline": timelines(d.parts),
+        "kernels": kernels(d.parts),
+    }
+
+
+def _limiters(d: Diagnosis) -> list[LimiterEntry]:
+    """Self time by limiter class, longest first."""
+    times: dict[str, float] = {}
+    for part in d.parts:
+        own = np.nan_to_num(part.capture.self_ns)
+        seen, time = np.bincount(part.limiter), np.bincount(part.limiter, own)
+        for code in np.flatnonzero(seen):
+            name = CLASSES[int(code)]
+            times[name] = times.get(name, 0.0) + float(time[code])
+    total = d.frame_ns
+    return [
+        {"limiter_class": name, "self_ns": number(ns, 3), "share": number(ns / total) if total > 0 else None}
+        for name, ns in sorted(times.items(), key=lambda kv: (-kv[1], kv[0]))
+    ]
+
+
+def _time_by_verdict(d: Diagnosis) -> dict[str, float | None]:
+    """Self time by verdict; the sums add up to that of all workloads."""
+    times = np.zeros(len(VERDICT_CLASSES))
+    for part in d.parts:
+        times += np.bincount(part.verdict, np.nan_to_num(part.capture.self_ns), len(VERDICT_CLASSES))
+    return dict(zip(VERDICT_CLASSES, numbers(times, 3), strict=True))
+
+
+def _deciding(d: Diagnosis, outcomes: Sequence[Outcomes]) -> str | None:
+    """The command for what most of the time that is not diagnosed lacks; null where nothing that decides is missing."""
+    dark = [float(np.nan_to_num(p.capture.self_ns)[p.verdict == NOT_DIAGNOSED].sum()) for p in d.parts]
+    most = int(np.argmax(dark))
+    ask = [m for group, _ in missing(outcomes[most].view) for m in group.ask] if dark[most] else []
+    return outcomes[most].collect(ask) or None if ask else None
+
+
+def _at_once(outcomes: Sequence[Outcomes]) -> str | None:
+    """One command for all blind spots, None where there is one step only, several captures, or a tool without commands."""
+    if len(outcomes) != 1 or outcomes[0].capture.collect is None:
+        return None
+    spots = outcomes[0].blind_spots
+    if len({s.collect for s in spots}) < 2:
+        return None
+    return outcomes[0].collect(sorted({m for s in spots for m in s.missing}))
+
+
+def quality(d: Diagnosis) -> list[QualityEntry]:
+    """Notes on the data of all captures."""
+    out: list[QualityEntry] = []
+    for part in d.parts:
+        c = part.capture
+        owners = c.owners([max(q.row, 0) for q in c.quality])
+        for q, owner in zip(c.quality, owners, strict=True):
+            w = int(owner) if q.row >= 0 else -1
+            out.append(
+                {"check": q.check, "workload": part.workload_id(w, d.many) if w >= 0 else None, "message": q.message}
+            )
+    return out

@@ -1,0 +1,172 @@
+"""The `passes` of the result: what every pass of a frame does - its work, bytes, limiter, root cause - in the order of the frame."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from triage.capture.arrays import Floats, Indices, Masks
+from triage.capture.capture import Capture
+from triage.derive import View
+from triage.diagnosis.diagnosis_result import Diagnosis, Part
+from triage.diagnosis.pass_facts import column, geometry
+from triage.diagnosis.root_causes import Causes
+from triage.document.bundle import MOST_PASSES
+from triage.document.entries import PassEntry
+from triage.document.numbers import number
+from triage.ground.limiters import CLASSES
+from triage.ground.terminology import said
+from triage.reading.pass_tree import CALL, Pass, passes
+
+MAX_UNMEASURED_SHARE = 0.05  # heuristic: with more of a pass's time without its counter a sum is no sum of the pass
+# counts that add up over the ranges of a pass
+COUNTS = {
+    "draws": "draw.count",
+    "dispatches": "dispatch.count",
+    "primitives_in": "prims.input",
+    "primitives": "prims.rasterized",
+    "vertices": "invocations.vs",
+    "pixels": "pixels.shaded",
+    "pixel_invocations": "invocations.ps",
+    "compute_invocations": "invocations.cs",
+    "read_bytes": "vram.bytes_read",
+    "written_bytes": "vram.bytes_written",
+}
+
+
+def entries(d: Diagnosis) -> list[PassEntry]:
+    """The longest passes of all captures; [] for captures that are no frames."""
+    return [entry for part in d.parts for entry in _entries(d, part)]
+
+
+def _entries(d: Diagnosis, part: Part) -> list[PassEntry]:
+    found = passes(part.capture)
+    # one range after the other without markers around them are no passes of their own
+    if len(found) < 2:
+        return []
+    columns = _Columns.read(part.capture)
+    longest = sorted(range(len(found)), key=lambda i: (-found[i].time_ns, i))[:MOST_PASSES]
+    return [_entry(d, part, found[i], columns) for i in sorted(longest)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """Metrics over all workloads of a capture; NaN where missing. counts: of COUNTS. target: pixels; depth: bytes per pixel."""
+
+    counts: dict[str, Floats]
+    target: Floats
+    depth: Floats
+    prims: Floats
+    drawn: Floats
+    own: Floats
+    leaf: Masks
+
+    @classmethod
+    def read(cls, capture: Capture) -> _Columns:
+        view = View(capture)
+        return cls(
+            {name: column(view, metric) for name, metric in COUNTS.items()},
+            column(view, "target.pixels"),
+            column(view, "target.pixel_bytes"),
+            column(view, "prims.drawn"),
+            column(view, "pixels.drawn"),
+            np.nan_to_num(capture.self_ns),
+            capture.leaf,
+        )
+
+
+def _entry(d: Diagnosis, part: Part, p: Pass, columns: _Columns) -> PassEntry:
+    c, rows, own = part.capture, p.rows, columns.own
+    leaf = rows[columns.leaf[rows]]
+    counts = _counts(c, p, leaf, columns)
+    pixels = counts["pixels"] or counts["pixel_invocations"] or None
+    size = _median(columns.target, rows)
+    area = size or pixels or counts["compute_invocations"] or None
+    read, written = counts["read_bytes"], counts["written_bytes"]
+    moved = None if read is None or written is None else read + written
+    saved = part.leaders.likely[rows] * own[rows]
+    lead = _lead(part.leaders.cause[rows], saved)
+    cause = d.cause_index.names[lead] if lead >= 0 else None
+    total = c.frame_ns
+    return {
+        "capture": c.input.path,
+        "name": p.levels[-1] if p.levels else "",
+        "path": list(p.levels[:-1]),
+        "rest": p.rest,
+        "ranges": len(rows),
+        "calls": number(float(c.calls[leaf].sum()), 3),
+        "duration_ns": number(p.time_ns, 3),
+        "share": number(p.time_ns / total) if total > 0 else None,
+        "draws": _known(counts["draws"], 3),
+        "dispatches": _known(counts["dispatches"], 3),
+        "primitives_in": _known(counts["primitives_in"], 3),
+        "primitives": _known(counts["primitives"], 3),
+        "vertices": _known(counts["vertices"], 3),
+        "pixels": _known(counts["pixels"], 3),
+        "pixel_invocations": _known(counts["pixel_invocations"], 3),
+        "compute_invocations": _known(counts["compute_invocations"], 3),
+        "read_bytes": _known(read, 3),
+        "written_bytes": _known(written, 3),
+        "pixels_per_primitive": _known(_pixels_per_primitive(p, counts, pixels, columns), 4),
+        "bytes_per_pixel": _known(moved / area if moved is not None and area else None, 4),
+        "least_bytes_per_pixel": _known(_median(columns.depth, rows) if size else None, 4),
+        "limiter_class": CLASSES[int(np.bincount(part.limiter[rows], own[rows]).argmax())],
+        "cause": cause,
+        "title": None if cause is None else said(d.book.cause(cause).title),
+        "saved_ns": number(float(saved.sum()), 1),
+    }
+
+
+def _known(value: float | None, digits: int) -> float | None:
+    return None if value is None else number(value, digits)
+
+
+def _counts(c: Capture, p: Pass, leaf: Indices, columns: _Columns) -> dict[str, float | None]:
+    """Counts of a pass, None where unknown; draws and dispatches also from ranges that are one each."""
+    counts = {name: _sum(values, leaf, p, columns.own) for name, values in columns.counts.items()}
+    for name, kind in (("draws", "draw"), ("dispatches", "compute")):
+        if counts[name] is None:
+            counts[name] = _calls(c, leaf, kind)
+    return counts
+
+
+def _pixels_per_primitive(
+    p: Pass, counts: dict[str, float | None], pixels: float | None, columns: _Columns
+) -> float | None:
+    """As drawn where both were counted there, else pixels over rasterised primitives."""
+    primitives = counts["primitives"] or counts["primitives_in"] or None
+    if not pixels or not primitives:
+        return None
+    size = geometry(p, columns.prims, columns.drawn, columns.leaf)[1]
+    return size if np.isfinite(size) else pixels / primitives
+
+
+def _sum(values: Floats, leaf: Indices, p: Pass, own: Floats) -> float | None:
+    """Sum over the ranges of a pass; the marker's own inclusive count where they have none; None where too little is known."""
+    known = leaf[np.isfinite(values[leaf])]
+    if len(known) and own[known].sum() >= (1 - MAX_UNMEASURED_SHARE) * own[leaf].sum():
+        return float(values[known].sum())
+    if p.marker >= 0 and not p.rest and np.isfinite(values[p.marker]):
+        return float(values[p.marker])
+    return None
+
+
+def _calls(c: Capture, leaf: Indices, kind: str) -> float | None:
+    """Draws or dispatches that stand in the export as ranges of their own."""
+    if not c.table.leaf_time and not any(CALL.match(str(n)) for n in c.names[leaf]):
+        return None
+    return float(c.calls[leaf][c.kinds[leaf] == kind].sum()) or None
+
+
+def _median(values: Floats, rows: Indices) -> float | None:
+    known = values[rows][np.isfinite(values[rows])]
+    return float(np.median(known)) if len(known) else None
+
+
+def _lead(cause: Causes, saved: Floats) -> int:
+    some = cause >= 0
+    if not some.any():
+        return -1
+    sums = np.bincount(cause[some], weights=saved[some])
+    return int(sums.argmax()) if sums.max() > 0 else int(cause[some][0])

@@ -1,0 +1,113 @@
+"""Timelines and kernels of traces as entries of the result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from triage.diagnosis.diagnosis_result import Part
+from triage.document.numbers import number
+from triage.document.trace_entries import DeviceEntry, GapEntry, KernelEntry
+
+if TYPE_CHECKING:
+    from triage.capture.trace_nouns import DeviceTimeline, Gap
+
+
+def timelines(parts: Sequence[Part]) -> dict[str, DeviceEntry] | None:
+    """Device -> its timeline; of several captures the device's key follows the capture's number. None where no part has one."""
+    many = len(parts) > 1
+    out: dict[str, DeviceEntry] = {}
+    for part in parts:
+        found = part.capture.timeline
+        for d in found.devices if found else ():
+            out[f"{part.number + 1}:{d.key}" if many else d.key] = _device(d, part, many)
+    return out or None
+
+
+def kernels(parts: Sequence[Part]) -> list[KernelEntry] | None:
+    """Kernels of all traces by total time, the long ones with the command that profiles them; None without a trace."""
+    if not any(p.capture.timeline for p in parts):
+        return None
+    from triage.capture.timeline.targets import targets  # only traces need it
+
+    out: list[KernelEntry] = []
+    for part in parts:
+        trace = part.capture.table.trace
+        if trace is None or part.capture.timeline is None:
+            continue
+        out += [
+            {
+                "capture": part.capture.input.path,
+                "name": t.name,
+                "function": t.function or None,
+                "launches": t.launches,
+                "total_ns": t.ns,
+                "share": number(t.share),
+                "skip": t.skip,
+                "profile": trace.command(t.function, t.skip) if trace.command and t.skip is not None else None,
+            }
+            for t in targets(trace)
+        ]
+    return sorted(out, key=lambda k: -k["total_ns"])
+
+
+def _device(d: DeviceTimeline, part: Part, many: bool) -> DeviceEntry:
+    capture = part.capture
+    assert capture.timeline is not None
+    start, end = capture.timeline.start, capture.timeline.end
+    return {
+        "name": d.name,
+        "span_ns": d.span_ns,
+        "busy_ns": d.busy_ns,
+        "idle_ns": d.idle_ns,
+        "gap_count": d.gap_count,
+        "largest_gap_ns": d.largest_gap_ns,
+        "gaps": [
+            {"cause": g.cause, "total_ns": g.total_ns, "count": g.count, "led_ns": g.led_ns, "blamed_ns": g.blamed_ns}
+            for g in d.gaps
+        ],
+        "longest_gaps": [_gap(g, part, many, start) for g in d.longest],
+        "kernels": d.kernels,
+        "kernel_ns": d.kernel_ns,
+        "median_kernel_ns": d.median_kernel_ns,
+        "short_kernel_share": number(d.short_kernels / d.kernels, 4) if d.kernels else None,
+        "copies": d.copies,
+        "copy_busy_ns": d.copy_busy_ns,
+        "copy_hidden_ns": d.copy_hidden_ns,
+        "h2d_bytes": d.h2d_bytes,
+        "d2h_bytes": d.d2h_bytes,
+        "d2d_bytes": d.d2d_bytes,
+        "pageable_copies": d.pageable_copies,
+        "small_copies": d.small_copies,
+        "memsets": d.memsets,
+        "graph_launches": d.graph_launches,
+        "streams": d.streams,
+        "overlap_ns": d.overlap_ns,
+        "elsewhere_ns": d.elsewhere_ns,
+        "collective_ns": d.collective_ns,
+        "collective_wait_ns": d.wait_ns,
+        "before_ns": d.first - start,
+        "after_ns": end - d.first - d.span_ns,
+        "lanes": d.lanes,
+    }
+
+
+def _gap(g: Gap, part: Part, many: bool, start: int) -> GapEntry:
+    table, trace = part.capture.table, part.capture.table.trace
+    assert trace is not None
+    ids = [
+        part.workload_id(int(part.capture.owners([r])[0]), many) if r < len(table) else None
+        for r in (g.before, g.after)
+    ]
+    names = [trace.names[int(trace.operations.name[r])] for r in (g.before, g.after)]
+    return {
+        "start_ns": g.start - start,
+        "length_ns": g.end - g.start,
+        "cause": g.cause,
+        "led_by": g.led_by,
+        "call": g.call or None,
+        "before": names[0],
+        "after": names[1],
+        "before_id": ids[0],
+        "after_id": ids[1],
+    }

@@ -1,0 +1,100 @@
+"""The to-do list as entries of the result: of all captures together, and of each thing that was captured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from triage.derive import View
+from triage.diagnosis.diagnosis_result import Diagnosis, Item
+from triage.diagnosis.todo import todo
+from triage.document.entries import ItemEntry
+from triage.document.numbers import number
+from triage.findings.cause_chains import Causes
+from triage.findings.finding_types import Finding
+from triage.findings.identity import of_item, scope
+from triage.ground.limiters import level
+from triage.ground.terminology import said
+from triage.inference.rule_context import gpu_facts
+from triage.rulebook.applies import holds
+from triage.rulebook.cause import Cause
+
+Scope: TypeAlias = tuple[
+    str, list[int], list[ItemEntry]
+]  # (what was captured, numbers of its captures from 1, its items)
+
+
+def groups(d: Diagnosis) -> list[tuple[str, list[int], list[Item]]]:
+    """(scope, numbers of its parts, its items): first all parts together, then each scope by itself."""
+    parts: dict[str, list[int]] = {}
+    for part in d.parts:
+        parts.setdefault(scope(part.capture), []).append(part.number)
+    together = next(iter(parts), "") if len(parts) == 1 else ""
+    out = [(together, [p.number for p in d.parts], d.items)]
+    if len(parts) > 1:
+        out += [(name, mine, todo([d.parts[p] for p in mine], d.cause_index)) for name, mine in parts.items()]
+    return out
+
+
+def todo_lists(d: Diagnosis, listed: Sequence[Finding], speak: Sequence[Finding], causes: Causes) -> list[Scope]:
+    """The to-do list of all captures together, cut to --top, then that of each scope, whole."""
+    out: list[Scope] = []
+    findings = iter(speak)
+    for place, (name, mine, items) in enumerate(groups(d)):
+        total = float(sum(d.parts[p].capture.frame_ns for p in mine))
+        entries = [_entry(d, n, i, next(findings), listed, total, name, causes) for n, i in enumerate(items, 1)]
+        out.append((name, [p + 1 for p in mine], entries[: d.top] if place == 0 else entries))
+    return out if len(out) > 1 else [*out, *out]
+
+
+def _entry(
+    d: Diagnosis,
+    rank: int,
+    item: Item,
+    finding: Finding,
+    listed: Sequence[Finding],
+    total: float,
+    captured: str,
+    causes: Causes,
+) -> ItemEntry:
+    """One item. finding: the one on its worst workload. total: time of its captures in ns."""
+    cause, f = d.book.cause(d.cause_index.names[item.cause]), finding.entry
+    share = item.saved_ns / total if total > 0 and item.saved_ns == item.saved_ns else None
+    advice = list(dict.fromkeys((*f["advice"], *general(cause, d.parts[finding.part].view))))
+    mine = set(item.workloads)
+    return {
+        "rank": rank,
+        "cause": cause.id,
+        "title": said(cause.title),
+        "level": level(
+            item.fraction if share is None else share, f["confidence"], f["gain"]["of"] if f["gain"] else "workload"
+        ),
+        "confidence": f["confidence"],
+        "saved_ns": number(item.saved_ns, 1),
+        "share": None if share is None else number(share),
+        "low_ns": number(item.low_ns, 1),
+        "bound_ns": number(item.bound_ns, 1),
+        "alone_ns": number(item.alone_ns, 1),
+        "fraction": number(item.fraction),
+        "scope": "frame" if item.whole else "workloads",
+        "workload_count": item.count,
+        "workloads": [d.parts[p].workload_id(w, d.many) for p, w in item.workloads],
+        "names": ["frame" if w < 0 else str(d.parts[p].capture.names[w]) for p, w in item.workloads],
+        "chain": causes.links(item, finding, listed),
+        "message": f["message"],
+        "action": advice[0] if advice else said(cause.meaning),
+        "advice": advice,
+        "code": f["code"],
+        "verify": f["verify"],
+        "caveats": f["caveats"],
+        "cites": f["cites"],
+        "rule": f["rule"],
+        "rules": [d.book.rules[r].id for r in sorted(item.rules)],
+        "findings": [x.rank for x in listed if x.rule.cause == cause.id and (x.part, x.workload) in mine],
+        "fingerprint": of_item(cause.id, captured),
+    }
+
+
+def general(cause: Cause, view: View) -> list[str]:
+    """Advice of a cause for the GPU and API of the capture, general advice first."""
+    return [said(a.text) for a in cause.advice if holds(a.where, gpu_facts(view))]

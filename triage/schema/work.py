@@ -1,0 +1,39 @@
+"""The work model: what a launch did, what its threads asked for, and whether less would do."""
+
+from triage.schema._metric import Metric, flag
+
+METRICS = (
+    Metric(
+        "l2.load_hit_rate",
+        "ratio",
+        "L2 hit rate of loads",
+        "high",
+        "L2 hits of loads alone; stores always hit and are taken out",
+    ),
+    Metric(
+        "work.dram_excess",
+        "ratio",
+        "DRAM bytes not requested",
+        "low",
+        "Share of the bytes DRAM moved that no global load or store asked for",
+    ),
+    Metric(
+        "work.reread_share",
+        "ratio",
+        "DRAM reads beyond one input",
+        "low",
+        "Share of DRAM traffic that a kernel would not need whose input is as large as its output",
+    ),
+    flag(
+        "work.counted_once",
+        "Every byte moves once",
+        "1 where loads are dense, hardly hit L2 and DRAM reads no more than L2 loads: no array is read twice",
+    ),
+    Metric(
+        "work.roof",
+        "ratio",
+        "Share of the true roof",
+        "",
+        "Highest share of peak among units no rewrite can pass: tensor, FMA and FP64 pipes; DRAM where every byte moves once",
+    ),
+)
