@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
+from triage import schema
 from triage.capture.cells import cells
 from triage.capture.source import Source
 from triage.dialects import registry
@@ -103,10 +104,8 @@ def _unknown(source: Source) -> UnknownDialect:
 
 def _unit_of_time(column: str) -> str:
     """`'furlongs' in 'Duration (furlongs)'` for a column of times in an unknown unit, "" for any other."""
-    from triage.dialects.custom.say import by_name
-
     named = _UNIT_RE.fullmatch(column)
-    return f"{named[2]!r} in {column!r}" if named and by_name(named[1]).metric == "gpu.time" else ""
+    return f"{named[2]!r} in {column!r}" if named and schema.by_alias().get(normal(named[1])) == "gpu.time" else ""
 
 
 def _unknown_folder(folder: Source) -> UnknownDialect:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT, run
-from tests.test_dialect_kit import PAGE, block
+from tests.dialects.test_kit import PAGE, block
 
 GOOD = block("python")
 
@@ -50,7 +50,7 @@ def test_the_page_runs_as_printed(home: Path) -> None:
 def test_without_the_option_the_columns_are_guessed(home: Path) -> None:
     p = inside(home, "facts", "frame.flens")
     assert p.returncode == 0
-    assert "dialect   generic (" in p.stdout
+    assert "generic (" in p.stdout
     assert "2 columns were not read: 'core', 'notes'" in p.stdout
 
 
