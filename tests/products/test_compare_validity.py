@@ -40,7 +40,7 @@ def test_no_kernel_in_common_is_refused(tmp_path: Path) -> None:
     assert done.stdout == ""
     assert not out.exists()
     (line,) = done.stderr.splitlines()
-    assert "nothing to compare: no kernel on both sides" in line
+    assert "no common kernels" in line
     assert "transpose_naive" in line and "stencil27" in line
     assert "capture the same kernels on both sides" in line
 
@@ -52,8 +52,8 @@ def test_one_in_common_is_compared_with_a_warning(tmp_path: Path) -> None:
         [",scan,compute,1,0,64,256", ",fft_radix4,compute,6,0,900,32", ",qr,compute,1,0,9,64"],
     )
     (text,) = doc["warnings"]
-    assert text.startswith("90 % of the time before in 1 unmatched workload (histogram)")
-    assert "88 % of the time after in 2 unmatched workloads (fft_radix4, qr)" in text
+    assert text.startswith("90 % of the time before in 1 unmatched marker (histogram)")
+    assert "88 % of the time after in 2 unmatched markers (fft_radix4, qr)" in text
     assert "WARNING: 90 % of the" in compare_report.render(doc, "terminal")
     for form in ("markdown", "html"):
         assert "WARNING: 90 %" in compare_report.render(doc, form)
@@ -67,7 +67,7 @@ def test_what_most_of_the_time_is_in_decides(tmp_path: Path) -> None:
     assert doc["warnings"] == [] and len(doc["unmatched"]) == 2
     other = [",scan,compute,6,0,128,256", *rows[1:]]
     (text,) = both(tmp_path, rows, other)["warnings"]
-    assert text.startswith("60 % of the time in 1 workload with a different launch shape (scan)")
+    assert text.startswith("60 % of the time in 1 marker with a different launch shape (scan)")
     assert both(tmp_path, [*rows, ",top,compute,9,0,1,32"], [*other, ",top,compute,9,0,1,32"])["warnings"] == []
 
 
@@ -76,7 +76,7 @@ def test_a_marker_and_what_it_contains_are_counted_once(tmp_path: Path) -> None:
     inside = [f"Light,{n},draw,3,0,," for n in ("Tiles", "Resolve")]
     # 6 of 10 ms are without a partner, though the marker and its draws add up to 12 of 16
     (text,) = both(tmp_path, [kept, ",Light,marker,6,0,,", *inside], [kept])["warnings"]
-    assert text.startswith("60 % of the time before in 3 unmatched workloads (Light")
+    assert text.startswith("60 % of the time before in 3 unmatched markers (Light")
 
 
 def test_the_only_two_kernels_need_no_common_name_but_a_word(tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_kernels_are_called_kernels(tmp_path: Path) -> None:
 
 
 def test_both_sides_by_themselves_are_no_comparison(tmp_path: Path) -> None:
-    with pytest.raises(TriageError, match="no workload on both sides"):
+    with pytest.raises(TriageError, match="no common markers"):
         both(
             tmp_path,
             [",scan,compute,1,0,1,64", ",sort,compute,1,0,1,64"],
