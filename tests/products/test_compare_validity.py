@@ -42,7 +42,7 @@ def test_no_kernel_in_common_is_refused(tmp_path: Path) -> None:
     (line,) = done.stderr.splitlines()
     assert "no common kernels" in line
     assert "transpose_naive" in line and "stencil27" in line
-    assert "capture the same kernels on both sides" in line
+    assert "capture the same scene or kernels on both sides" in line
 
 
 def test_one_in_common_is_compared_with_a_warning(tmp_path: Path) -> None:
