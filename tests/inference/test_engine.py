@@ -181,7 +181,7 @@ def test_the_same_rules_share_an_engine(book: Rulebook) -> None:
 
 
 def test_unknown_engine_is_one_clear_line() -> None:
-    with pytest.raises(TriageError, match="durable, clips"):
+    with pytest.raises(TriageError, match="durable or clips"):
         backend("prolog", [])
 
 

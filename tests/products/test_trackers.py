@@ -201,7 +201,7 @@ def test_what_is_missing_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     pytest.importorskip("jira")
     with pytest.raises(TriageError, match="not a Jira project key"):
         trackers.connect("jira", 'GPU" OR project = "X', "http://127.0.0.1:1")
-    with pytest.raises(TriageError, match="no fingerprint"):
+    with pytest.raises(TriageError, match="not a fingerprint"):
         trackers.marker('x" OR labels != "')
     result = file(capture(tmp_path / "a.csv"), "-o", tmp_path / "t", "--send")
     assert "needs --post" in str(result.exception)

@@ -88,7 +88,8 @@ class Table:
     this capture's tool can give, where that is less than its dialect knows (the counters of one vendor's GPU). locate:
     where inside a row its metrics come from, where the export counts instructions. trace: when each row ran and what the
     host did meanwhile, where the export knows. collect: how to get further metrics, where that depends on the GPU.
-    decisions: how each column was read, where the dialect goes by words and values.
+    decisions: how each column was read, where the dialect goes by words and values. tells: vendor and api, where the
+    exports of a dialect differ in them.
     """
 
     dialect: str
@@ -112,6 +113,7 @@ class Table:
     group: bool = True
     collectable: frozenset[str] | None = None
     locate: Locate | None = None
+    tells: dict[str, str] = field(default_factory=dict)
     trace: Trace | None = None
     collect: Callable[[list[str]], str] | None = None
 

@@ -117,7 +117,8 @@ class _Bounded(io.RawIOBase):
     def readinto(self, buffer: object) -> int:
         view = memoryview(cast(bytearray, buffer))
         try:
-            data = self._inner.read(len(view))
+            # what stands before the damage is handed over first
+            data = getattr(self._inner, "read1", self._inner.read)(len(view))
         except self._damage as e:
             raise BadCapture(f"{self._name}: damaged {self._how} data ({e})", "copy or export it again") from e
         self._seen += len(data)

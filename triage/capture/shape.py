@@ -33,9 +33,9 @@ OPEN = -1  # instead of a count: a quote is open at the end of the line
 BROKEN = -2  # instead of a count: a carriage return stands within the line, and ends it for some readers
 _LF, _CR, _QUOTE = 10, 13, 34
 BLOCK = 1 << 18  # bytes looked at together: as much as stays in the cache
-MOST_CELLS = 2_000_000  # cells of suspected lines that are cut to make sure
-LONGEST_LINES = 500  # of one record
-MOST_OPEN = 1_000  # lines with open quotes; a file with more is refused for them
+MAX_CUT_CELLS = 2_000_000  # cells of suspected lines that are cut to make sure
+MAX_RECORD_LINES = 500  # of one record
+MAX_OPEN_LINES = 1_000  # lines with open quotes; a file with more is refused for them
 
 
 class Misfit(BadCapture):
@@ -72,18 +72,10 @@ def check(
     quotes = source.delimiter != "\t" if quotes is None else quotes
     named = max(i for i, h in enumerate(["x", *headers]) if h.strip())
     parts = list(counts(source, first, last, quotes, held))
-    tally = np.zeros(width + 3, dtype=np.int64)  # its last place stands for any more
-    for _, cells, _ in parts:
-        tally += np.bincount(np.minimum(cells[cells > 0], width + 2), minlength=width + 3)
-    rows = sum(int((cells != 0).sum()) for _, cells, _ in parts)
-    usual, short = _usual(tally, parts, width, named), list(also)
-    open_ = [n for start, cells, _ in parts for n in (np.flatnonzero(cells == OPEN) + start).tolist()]
-    broken = [n for start, cells, _ in parts for n in (np.flatnonzero(cells == BROKEN) + start).tolist()]
-    suspects = [
-        n
-        for start, cells, trails in parts
-        for n in (np.flatnonzero((cells > 0) & (cells != usual) & ~np.isin(cells - trails, short)) + start).tolist()
-    ]
+    tally = _tally(parts, width)
+    usual = _usual(tally, parts, width, named)
+    open_, broken = _marked(parts, OPEN), _marked(parts, BROKEN)
+    suspects = _suspects(parts, usual, list(also))
     cut = _last_number(source) if foreign and not source.last_line.endswith(("\n", "\r")) else 0
     alone = cut if _ends_alone(parts, cut, tally, usual) else 0
     if not open_ and not suspects and not alone and not broken:
@@ -97,27 +89,63 @@ def check(
     bad, inside = _open_records(source, set(open_) - {cut}, fits, few) if open_ else ({}, set())
     if cut in open_ and cut not in inside:
         bad[cut] = "a quote is open at its end"
-    most = MOST_CELLS // width
-    rests: dict[int, Sequence[str]] = {}
-    for line, found in source.records([n for n in suspects[:most] if n not in inside], quotes=quotes).items():
-        if len(found) < few and (other := _divided(found, source, fits)):
-            bad[line] = f"its cells are divided by {other!r}"
-        elif len(found) < few and line != cut:
-            rows -= 1
-            if line > first:
-                rests[line] = found
-        elif not fits(found) and any(map(str.strip, found)):
-            bad[line] = f"{plural(len(found), 'cell')}, header has {width}"
+    most = MAX_CUT_CELLS // width
+    looked_at = source.records([n for n in suspects[:most] if n not in inside], quotes=quotes)
+    misfits, other_text = _misfits(source, looked_at, fits, few, cut, width)
+    bad |= misfits
     if alone and alone not in inside:
         bad.setdefault(alone, "the file ends within the row")
     bad |= dict.fromkeys(broken, "a carriage return within the row")
-    for line in cut_within(source, rests, fits):
+    for line in cut_within(source, {line: cells for line, cells in other_text.items() if line > first}, fits):
         bad.setdefault(line, GOES_ON)
     bad = {line: why for line, why in sorted(bad.items()) if line not in skip}
-    rows -= len(inside) + len(skip)
+    rows = sum(int((cells != 0).sum()) for _, cells, _ in parts) - len(other_text) - len(inside) - len(skip)
+    _refuse(source, bad, rows, hopeless=len(suspects) > most)
+
+
+def _tally(parts: Sequence[_Piece], width: int) -> _Counts:
+    """How many lines have 0, 1, 2 ... cells; the last place stands for more than width + 1."""
+    tally = np.zeros(width + 3, dtype=np.int64)
+    for _, cells, _ in parts:
+        tally += np.bincount(np.minimum(cells[cells > 0], width + 2), minlength=width + 3)
+    return tally
+
+
+def _marked(parts: Sequence[_Piece], mark: int) -> list[int]:
+    """Lines with OPEN or BROKEN instead of a count."""
+    return [n for start, cells, _ in parts for n in (np.flatnonzero(cells == mark) + start).tolist()]
+
+
+def _suspects(parts: Sequence[_Piece], usual: int, also: Sequence[int]) -> list[int]:
+    """Lines with another number of cells than usual."""
+    return [
+        n
+        for start, cells, trails in parts
+        for n in (np.flatnonzero((cells > 0) & (cells != usual) & ~np.isin(cells - trails, also)) + start).tolist()
+    ]
+
+
+def _misfits(
+    source: Source, records: Mapping[int, Sequence[str]], fits: Fits, few: float, cut: int, width: int
+) -> tuple[dict[int, str], dict[int, Sequence[str]]]:
+    """(what is wrong with suspected lines, lines of other text). few: cells below which a line is other text."""
+    bad: dict[int, str] = {}
+    other_text: dict[int, Sequence[str]] = {}
+    for line, cells in records.items():
+        if len(cells) < few and (delimiter := _divided(cells, source, fits)):
+            bad[line] = f"its cells are divided by {delimiter!r}"
+        elif len(cells) < few and line != cut:
+            other_text[line] = cells
+        elif not fits(cells) and any(map(str.strip, cells)):
+            bad[line] = f"{plural(len(cells), 'cell')}, header has {width}"
+    return bad, other_text
+
+
+def _refuse(source: Source, bad: dict[int, str], rows: int, hopeless: bool) -> None:
+    """Raise Misfit for bad lines, BadCapture if they are most of the rows or too many to look at; nothing without any."""
     if not bad:
         return
-    if 2 * len(bad) > rows or len(suspects) > most:
+    if 2 * len(bad) > rows or hopeless:
         line, why = next(iter(bad.items()))
         like = "; most rows are like this" if len(bad) > 1 else ""
         raise BadCapture(
@@ -190,7 +218,7 @@ def alike(source: Source, columns: Mapping[str, Names], line: Callable[[int], in
         good = np.array([bool(_NUMBER.fullmatch(str(t))) for t in distinct] or [False])
         odd = ~(good | blank)[codes]
         if 2 * int(odd.sum()) <= int(good[codes].sum()):
-            for row in np.flatnonzero(odd)[:MOST_OPEN].tolist():
+            for row in np.flatnonzero(odd)[:MAX_OPEN_LINES].tolist():
                 bad.setdefault(line(row), f"{str(texts[row])[:40]!r} in the column {header[:40]!r}")
     if bad:
         raise Misfit(source.path, bad, rows)
@@ -253,7 +281,7 @@ def _open_records(
             parts.append(more)
             size += len(more[1])
             closed = more[1].count('"') % 2 == 1
-            if closed or size > LONGEST_RECORD or len(parts) > LONGEST_LINES:
+            if closed or size > LONGEST_RECORD or len(parts) > MAX_RECORD_LINES:
                 break
         record = "\n".join(text for _, text in parts) if closed else ""
         # a cell of several lines is no row after row: there two open quotes happened to pair
@@ -265,7 +293,7 @@ def _open_records(
         else:
             bad[number] = "a quote is open at its end"
             again.extendleft(reversed(parts[1:]))
-            if len(bad) > MOST_OPEN:
+            if len(bad) > MAX_OPEN_LINES:
                 break
     return bad, inside
 

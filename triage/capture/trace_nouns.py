@@ -69,13 +69,38 @@ class Calls:
         return len(self.start)
 
 
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """An operator of a framework that started work, over all its calls with these dims and this type.
+
+    ns: time of its work on the devices. kernels: their names, longest first. flops, bytes: of one call, the least it can
+    do, None where shapes do not tell; batch, m, n, k: of a product, 0 elsewhere.
+    """
+
+    name: str
+    kind: str
+    type: str
+    dims: str
+    calls: int
+    ns: int
+    kernels: list[str]
+    flops: float | None
+    bytes: float | None
+    batch: int
+    m: int
+    n: int
+    k: int
+
+
 @dataclass(slots=True)
 class Trace:
     """Everything a reader knows of the time between the work.
 
     devices: (key, name or None) in the order that Operations.device counts in. names: of operations; functions: what a
     profiler of single kernels calls each, "" where that is not known. command: (function, launches to skip before it) ->
-    how to profile one launch.
+    how to profile one launch. grace: ns after a call's return in which its work is still being launched, after which it
+    is queued; None where the rest of a gap is the launch's whatever it lasts. operators: longest first. steps: (name,
+    ns) of the framework's steps. loading: starts and ends of the host's waits for a data loader.
     """
 
     operations: Operations
@@ -84,6 +109,10 @@ class Trace:
     names: list[str]
     functions: list[str]
     command: Callable[[str, int], str] | None = None
+    grace: int | None = None
+    operators: list[Operator] = field(default_factory=list)
+    steps: list[tuple[str, int]] = field(default_factory=list)
+    loading: tuple[Indices, Indices] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +149,10 @@ class DeviceTimeline:
 
     first: ns of its first start on the trace's clock. longest: the longest gaps, longest first. copies_alone_ns: copying
     with no kernel beside it; exposed_ns: the same to and from the host. cold_ns: idle time blamed on loading, or on
-    allocations in the first tenth. transition_ns: queued gaps as short as a device's own latency. elsewhere_ns: queued gaps while another device worked. wait_ns: time in collectives
+    allocations in the first tenth. transition_ns: queued gaps as short as a device's own latency. elsewhere_ns: queued gaps while another device worked. compute_ns: union of kernels and sets without
+    comm_ns, that of NCCL's and RCCL's kernels; exposed_comm_ns: communication outside of compute; exposed_copy_ns: copies
+    outside of both. loading_ns: idle time of host code in a data loader. slow_launch_ns: idle time of launch calls so long
+    that they load code. wait_ns: time in collectives
     beyond that of the device that came to them last. lanes: word of LANES or class of GAPS -> share of each of equal parts
     of the whole trace.
     """
@@ -156,6 +188,12 @@ class DeviceTimeline:
     cold_ns: int
     transition_ns: int
     elsewhere_ns: int = 0
+    compute_ns: int = 0
+    comm_ns: int = 0
+    exposed_comm_ns: int = 0
+    exposed_copy_ns: int = 0
+    loading_ns: int = 0
+    slow_launch_ns: int = 0
     collective_ns: int = 0
     wait_ns: int = 0
     lanes: dict[str, list[float]] = field(default_factory=dict)

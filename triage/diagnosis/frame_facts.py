@@ -61,6 +61,11 @@ def frame_capture(capture: Capture, limiter: Codes, lead: tuple[Floats, Indices]
             from triage.diagnosis.timeline_facts import timeline_facts  # only traces need it
 
             known |= timeline_facts(capture.timeline, total)
+            if capture.table.trace is not None and capture.table.trace.operators:
+                from triage.diagnosis.operator_facts import operator_facts
+
+                peaks = capture.device.peaks if capture.device else None
+                known |= operator_facts(capture.table.trace, peaks, total)
             del known["frame.uncovered"]  # what lies between the work is known by its causes
     # a time of 0 is a missing one, never a fact
     if total <= 0:
@@ -208,6 +213,8 @@ def _intermediate(capture: Capture, own: Floats, part: Masks, joined: Masks, tot
 
 def _launches(capture: Capture) -> Masks:
     """Launches of a compute API: their order is the program's, not the frame's."""
+    if capture.timeline is not None and capture.input.tells.get("work") == "compute":
+        return np.isin(capture.kinds, ("compute",))
     blocks = capture.facts.get("launch.block_size")
     return np.zeros(len(capture), dtype=bool) if blocks is None else np.isfinite(blocks)
 

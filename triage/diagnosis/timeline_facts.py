@@ -39,6 +39,14 @@ def timeline_facts(t: Timeline, frame_ns: float) -> Facts:
         "timeline.pageable": (total(lambda d: d.pageable_copies), "copies with pageable host memory"),
         "timeline.small_copies": (total(lambda d: d.small_copies), "host-device copies below 64 KiB"),
         "timeline.bus_alone": (bus / frame_ns, _each(devices, lambda d: d.exposed_ns)),
+        "timeline.exposed_comm": (
+            total(lambda d: d.exposed_comm_ns) / frame_ns,
+            _each(devices, lambda d: d.exposed_comm_ns),
+        ),
+        "timeline.comm_hideable": (
+            total(lambda d: min(d.exposed_comm_ns, d.compute_ns - (d.comm_ns - d.exposed_comm_ns))) / frame_ns,
+            "the shorter of exposed communication and compute beside none",
+        ),
         "timeline.hideable": (total(_hideable) / frame_ns, _each(devices, _hideable)),
     }
     medians = [d.median_kernel_ns for d in devices if d.median_kernel_ns is not None]
@@ -92,10 +100,13 @@ def _of_host(t: Timeline, frame_ns: float, kernels: float) -> Facts:
         return lambda d: float(sum(d.gap(c).blamed_ns for c in causes))
 
     def start(d: DeviceTimeline) -> float:
-        return 0.0 if t.sliced else float(d.cold_ns)
+        return (0.0 if t.sliced else float(d.cold_ns)) + d.slow_launch_ns
 
     def late(d: DeviceTimeline) -> float:
-        return blamed("load", "alloc")(d) - start(d)
+        return blamed("load", "alloc")(d) - (start(d) - d.slow_launch_ns)
+
+    def launch(d: DeviceTimeline) -> float:
+        return blamed("launch")(d) - d.slow_launch_ns
 
     parts: dict[str, Callable[[DeviceTimeline], float]] = {metric: blamed(*causes) for metric, causes in _IDLE.items()}
 
@@ -105,6 +116,10 @@ def _of_host(t: Timeline, frame_ns: float, kernels: float) -> Facts:
     def queued(d: DeviceTimeline) -> float:
         return blamed("queued")(d) - transition(d)
 
+    def host_code(d: DeviceTimeline) -> float:
+        return blamed(*_IDLE["idle.host"])(d) - d.loading_ns
+
+    parts |= {"idle.launch": launch, "idle.loader": lambda d: float(d.loading_ns), "idle.host": host_code}
     parts |= {"idle.start": start, "idle.transition": transition, "idle.queued": queued, "idle.allocation": late}
     out: Facts = {metric: (sum(of(d) for d in devices) / frame_ns, _each(devices, of)) for metric, of in parts.items()}
     if host.median_launch_ns is not None:

@@ -141,9 +141,11 @@ def _line(error: BaseException, home: Path | None) -> str:
     """`file:line` of the innermost frame below a folder, else of the innermost one; of a SyntaxError, its own."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}:{error.lineno}"
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith("<frozen")]
+    machinery = ("<frozen", importlib.__file__)
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith((*machinery, __file__))]
     below = [f for f in frames if home is not None and Path(f.filename).is_relative_to(home.resolve())]
-    return f"{(below or frames)[-1].filename}:{(below or frames)[-1].lineno}" if below or home is None else ""
+    frame = next(reversed(below or (frames if home is None else [])), None)
+    return f"{frame.filename}:{frame.lineno}" if frame else ""
 
 
 def _reason(error: BaseException) -> str:

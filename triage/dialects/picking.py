@@ -27,9 +27,9 @@ def pick(source: Source, wanted: str = "", mapped: Iterable[str] = ()) -> tuple[
     """
     if wanted:
         return registry.require(wanted), "asked for with --dialect"
-    matches, refusals = _matches(source, registry.listed().values())
+    matches, refusals = find_matches(source, registry.listed().values())
     if max((m.score for m, _ in matches), default=0.0) < MIN_CERTAIN:
-        more, more_refusals = _matches(source, registry.installed().values())
+        more, more_refusals = find_matches(source, registry.installed().values())
         matches, refusals = matches + more, refusals + more_refusals
     if matches:
         # the name breaks ties, so that the choice does not depend on the order of files
@@ -44,7 +44,7 @@ def pick(source: Source, wanted: str = "", mapped: Iterable[str] = ()) -> tuple[
     raise _unknown(source)
 
 
-def _matches(source: Source, entries: Iterable[Entry]) -> tuple[list[tuple[Match, Dialect]], list[CaptureError]]:
+def find_matches(source: Source, entries: Iterable[Entry]) -> tuple[list[tuple[Match, Dialect]], list[CaptureError]]:
     """Matches of the dialects that recognise a source, and the errors of those that cannot look at it."""
     matches, refusals = [], []
     for dialect in candidates(source, entries):
@@ -122,7 +122,7 @@ def _offer(folder: Source, children: Iterable[Source]) -> str:
     """What to give instead of a folder that is no export: its file that a dialect is surest of; "" for none."""
     best, offered = 0.0, dict[str, str]()
     for child in list(children)[:MAX_OFFERED]:
-        matches, _ = _matches(child, registry.listed().values())
+        matches, _ = find_matches(child, registry.listed().values())
         match, dialect = max(matches, key=lambda m: m[0].score, default=(Match(0.0, ""), None))
         if dialect is None or match.score < best:
             continue

@@ -86,28 +86,28 @@ def installed() -> Mapping[str, Entry]:
     return entries
 
 
-def add_folder(folder: str) -> None:
-    """Add the dialect modules of a folder, for the rest of the process; a folder counts once.
+def add_folder(folder: str) -> list[str]:
+    """Add the dialect modules of a folder, for the rest of the process; the names of the new ones.
 
-    Runs their code. Raises TriageError for a folder without dialects, a module that is none, and a name that is taken.
+    Runs their code, once. Raises TriageError for a folder without dialects, a module that is none, and a name that is taken.
     """
     path = Path(folder).resolve()
     if path in _folders:
-        return
+        return []
     new: dict[str, Entry] = {}
     for file, dialect in outside.in_folder(Path(folder)):
         if dialect.NAME in listed() or dialect.NAME in new:
             raise TriageError(f"{file}: dialect name {dialect.NAME!r} is taken", "choose another NAME")
-        sign = getattr(dialect, "SIGN", None)
-        new[dialect.NAME] = Entry(
-            dialect.NAME, sign, sign is None or getattr(dialect, "FOLDERS", False), partial(_same, dialect)
-        )
+        new[dialect.NAME] = entry(dialect)
     _added.update(new)
     _folders.add(path)
+    return list(new)
 
 
-def _same(dialect: Dialect) -> Dialect:
-    return dialect
+def entry(dialect: Dialect) -> Entry:
+    """The entry of an imported dialect."""
+    sign = getattr(dialect, "SIGN", None)
+    return Entry(dialect.NAME, sign, sign is None or getattr(dialect, "FOLDERS", False), lambda: dialect)
 
 
 def dialects() -> dict[str, Dialect]:

@@ -72,7 +72,7 @@ def _span(frame: FrameEntry, item: str) -> str:
         else f"{show(t['span_ns'], 'ns')} span"
     )
     # idle time without a cause in the program: no item below covers it
-    reasons = {"unknown": "idle, reason not in the capture", "profiler": GAP_WORDS["profiler"].name}
+    reasons = {"unknown": "idle (reason not in the capture)", "profiler": GAP_WORDS["profiler"].name}
     dark = [
         f", {percent(i['share'])} {reasons[i['cause']]}"
         for i in t["idle"]

@@ -61,11 +61,38 @@ class DeviceEntry(TypedDict):
     streams: int
     overlap_ns: int
     elsewhere_ns: int
+    compute_ns: int
+    comm_ns: int
+    exposed_comm_ns: int
+    exposed_copy_ns: int
     collective_ns: int
     collective_wait_ns: int
     before_ns: int
     after_ns: int
     lanes: dict[str, list[float]]
+
+
+class OperatorEntry(TypedDict):
+    """All calls of a framework's operator with the same dims and type; flops and bytes of one call, the least it can do.
+
+    B, M, N, K: of a product.
+    """
+
+    capture: str
+    op: str
+    kind: str
+    type: str
+    dims: str
+    calls: int
+    total_ns: int
+    share: float | None
+    flops: float | None
+    bytes: float | None
+    B: int | None
+    M: int | None
+    N: int | None
+    K: int | None
+    kernel: str
 
 
 class KernelEntry(TypedDict):

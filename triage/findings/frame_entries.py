@@ -12,7 +12,7 @@ from triage.diagnosis.outcomes import Outcomes
 from triage.diagnosis.verdicts import NOT_DIAGNOSED, missing
 from triage.document.entries import VERDICT_CLASSES, CaptureEntry, FrameEntry, FramesEntry, LimiterEntry, QualityEntry
 from triage.document.numbers import number, numbers
-from triage.findings.timeline_entries import kernels, timelines
+from triage.findings.timeline_entries import kernels, operators, timelines
 from triage.ground.limiters import CLASSES
 
 
@@ -66,6 +66,7 @@ def frame(d: Diagnosis, outcomes: Sequence[Outcomes]) -> FrameEntry:
         "collect_all": _at_once(outcomes),
         "timeline": timelines(d.parts),
         "kernels": kernels(d.parts),
+        "operators": operators(d.parts),
     }
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from triage.diagnosis.diagnosis_result import Part
 from triage.document.numbers import number
-from triage.document.trace_entries import DeviceEntry, GapEntry, KernelEntry
+from triage.document.trace_entries import DeviceEntry, GapEntry, KernelEntry, OperatorEntry
 
 if TYPE_CHECKING:
     from triage.capture.trace_nouns import DeviceTimeline, Gap
@@ -51,6 +51,35 @@ def kernels(parts: Sequence[Part]) -> list[KernelEntry] | None:
     return sorted(out, key=lambda k: -k["total_ns"])
 
 
+def operators(parts: Sequence[Part]) -> list[OperatorEntry] | None:
+    """Operators of all traces by total time; None where no trace names any."""
+    out: list[OperatorEntry] = []
+    for part in parts:
+        trace = part.capture.table.trace if part.capture.timeline is not None else None
+        busy = sum(d.busy_ns for d in part.capture.timeline.devices) if part.capture.timeline else 0
+        out += [
+            {
+                "capture": part.capture.input.path,
+                "op": o.name,
+                "kind": o.kind,
+                "type": o.type,
+                "dims": o.dims,
+                "calls": o.calls,
+                "total_ns": o.ns,
+                "share": number(o.ns / busy, 4) if busy else None,
+                "flops": o.flops,
+                "bytes": o.bytes,
+                "B": o.batch or None,
+                "M": o.m or None,
+                "N": o.n or None,
+                "K": o.k or None,
+                "kernel": o.kernels[0],
+            }
+            for o in (trace.operators if trace else ())
+        ]
+    return sorted(out, key=lambda o: -o["total_ns"]) or None
+
+
 def _device(d: DeviceTimeline, part: Part, many: bool) -> DeviceEntry:
     capture = part.capture
     assert capture.timeline is not None
@@ -84,6 +113,10 @@ def _device(d: DeviceTimeline, part: Part, many: bool) -> DeviceEntry:
         "streams": d.streams,
         "overlap_ns": d.overlap_ns,
         "elsewhere_ns": d.elsewhere_ns,
+        "compute_ns": d.compute_ns,
+        "comm_ns": d.comm_ns,
+        "exposed_comm_ns": d.exposed_comm_ns,
+        "exposed_copy_ns": d.exposed_copy_ns,
         "collective_ns": d.collective_ns,
         "collective_wait_ns": d.wait_ns,
         "before_ns": d.first - start,

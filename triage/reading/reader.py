@@ -66,7 +66,7 @@ def read(
 def capture(table: Table, module: dialects.Dialect, why: str, device: str = "", marker: str = "") -> Capture:
     """A reader's table as a Capture; raises TriageError for an unknown device or a marker that matches nothing."""
     source = table.files[0]
-    tells = dialects.tells(module)
+    tells = {**dialects.tells(module), **table.tells}
     framed = pass_tree.may_be_frame(table, tells)
     frame = frames.split(table) if framed else None
     codes, members = marker_tree.group(table)

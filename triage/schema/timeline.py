@@ -33,6 +33,7 @@ METRICS = (
     ),
     _idle("launch", "Idle: launch latency", "a launch call was in progress, or the launch had not started yet"),
     _idle("host", "Idle: host code", "the launching thread was outside the API, or in a call that submits no work"),
+    _idle("loader", "Idle: data loader", "the host waited for the next batch of the framework's data loader"),
     _idle("transition", "Idle between queued kernels", "gaps below 20 µs with the next work already submitted"),
     _idle("queued", "Idle: queued work", "gaps from 20 µs on with the next work already submitted"),
     _idle("profiler", "Idle: profiler overhead", "the profiler flushed buffers or instrumented code"),
@@ -83,6 +84,20 @@ METRICS = (
         "Collective wait",
         "low",
         "Share of the devices' span in collective kernels beyond the time of the last device",
+    ),
+    Metric(
+        "timeline.exposed_comm",
+        "ratio",
+        "Exposed communication",
+        "low",
+        "Share of the devices' span in NCCL or RCCL kernels with no other kernel",
+    ),
+    Metric(
+        "timeline.comm_hideable",
+        "ratio",
+        "Hideable communication",
+        "low",
+        "Share of the devices' span that communication and compute would share if they overlapped perfectly",
     ),
     Metric(
         "timeline.collectives",

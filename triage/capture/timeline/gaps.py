@@ -33,17 +33,23 @@ from triage.capture.trace_nouns import (
 _FIXED = (PROFILER, LOAD, ALLOC)
 # waiting that empties the queue: what the host does next to fill it again would have been done meanwhile
 _EMPTYING = (SYNC, MEMCPY)
+# ns; heuristic: after a wait the host needs up to a millisecond to launch anew, what takes longer is work of its own
+RELAUNCH = 1_000_000
 
 
 @dataclass(slots=True)
 class Gaps:
-    """Gaps in order. ended_by: row of the operation. led: class at the beginning. pieces: class -> ns in each gap."""
+    """Gaps in order. ended_by: row of the operation. led: class at the beginning. pieces: class -> ns in each gap.
+
+    worked: ns that the device was busy between the gap before and each gap.
+    """
 
     start: Indices
     end: Indices
     ended_by: Indices
     led: Codes
     pieces: dict[int, Indices]
+    worked: Indices
 
     @property
     def length(self) -> Indices:
@@ -57,17 +63,22 @@ class Gaps:
             mine = self.led == leader
             if not mine.any():
                 continue
+            rest = sum((v for k, v in out.items() if k not in _FIXED and k != leader), np.zeros(len(mine), np.int64))
+            # without the wait the host would have worked beside the device, as long as that was busy
+            moved = np.where(mine, np.minimum(rest, np.maximum(self.worked, RELAUNCH)), 0)
+            share = moved / np.maximum(rest, 1)
             taken = np.zeros(len(mine), dtype=np.int64)
             for kind, piece in out.items():
-                if kind not in _FIXED:
-                    taken += np.where(mine, piece, 0)
-                    out[kind] = np.where(mine, 0, piece)
+                if kind not in _FIXED and kind != leader:
+                    part = np.rint(piece * share).astype(np.int64)
+                    taken += part
+                    out[kind] = piece - part
             out[leader] = out.get(leader, 0) + taken
         return out
 
 
-def find(trace: Trace, start: Indices, end: Indices, ended_by: Indices) -> Gaps:
-    """The gaps of a device, taken apart. Holes are given in order, with the row of the operation that ends each."""
+def find(trace: Trace, start: Indices, end: Indices, ended_by: Indices, worked: Indices) -> Gaps:
+    """The gaps of a device, taken apart: holes in order, the row of the operation that ends each, the work before each."""
     ops, calls = trace.operations, trace.calls
     length = end - start
     led = np.full(len(start), UNKNOWN, dtype=np.int8)
@@ -75,7 +86,7 @@ def find(trace: Trace, start: Indices, end: Indices, ended_by: Indices) -> Gaps:
     call = ops.call[ended_by]
     known = call >= 0
     if not known.any():
-        return Gaps(start, end, ended_by, led, {UNKNOWN: length})
+        return Gaps(start, end, ended_by, led, {UNKNOWN: length}, worked)
     returned = np.where(known, calls.end[call], 0)
     queued = known & (returned <= start)
     led[queued] = QUEUED
@@ -92,8 +103,8 @@ def find(trace: Trace, start: Indices, end: Indices, ended_by: Indices) -> Gaps:
         mine = rest[low:high]
         a, b = np.searchsorted(sorted_threads, [thread[low], thread[low] + 1])
         rows = by_thread[a:b]
-        led[mine] = _take(pieces, mine, start[mine], end[mine], calls.start[call[mine]], copying[mine], trace, rows)
-    return Gaps(start, end, ended_by, led, {k: v for k, v in pieces.items() if v.any()})
+        led[mine] = _take(pieces, mine, start[mine], end[mine], call[mine], copying[mine], trace, rows)
+    return Gaps(start, end, ended_by, led, {k: v for k, v in pieces.items() if v.any()}, worked)
 
 
 def _take(
@@ -101,18 +112,18 @@ def _take(
     mine: Indices,
     start: Indices,
     end: Indices,
-    begun: Indices,
+    call: Indices,
     copying: Masks,
     trace: Trace,
     rows: Indices,
 ) -> Codes:
-    """Enter the pieces of one thread's gaps; the classes that led them. begun: when the launching call began."""
+    """Enter the pieces of one thread's gaps; the classes that led them. call: the launching calls."""
     calls = trace.calls
     kind = calls.kind[rows]
     steps = Steps(calls.start[rows], calls.end[rows], kind, HOST)
     extra = rows[calls.name[rows] < 0]  # overhead that the profiler reports beside the calls
     beside = Steps(calls.start[extra], calls.end[extra], calls.kind[extra], HOST)
-    begun = np.clip(begun, start, end)
+    begun = np.clip(calls.start[call], start, end)
 
     def put(kind: int, ns: Indices) -> None:
         if kind not in pieces:
@@ -124,11 +135,16 @@ def _take(
         put(k, ns)
         left = left - ns
     put(HOST, left)
-    left = end - begun
-    for k, ns in beside.spent(begun, end).items():
+    # submitted work starts at once, or waits for something else
+    reached = end if trace.grace is None else np.clip(calls.end[call] + trace.grace, begun, end)
+    waiting = end - reached
+    left = reached - begun
+    for k, ns in beside.spent(begun, reached).items():
         put(k, ns)
         left = left - ns
     put(LAUNCH, np.where(copying, 0, left))
     put(MEMCPY, np.where(copying, left, 0))
+    put(QUEUED, waiting)
     running = begun <= start  # the launching call was under way already
-    return np.where(running, np.where(copying, MEMCPY, LAUNCH), steps.at(start)).astype(np.int8)
+    led = np.where(running, np.where(copying, MEMCPY, LAUNCH), steps.at(start))
+    return np.where(2 * waiting > end - start, QUEUED, led).astype(np.int8)

@@ -16,6 +16,7 @@ from triage.capture.trace_nouns import (
     FROM_DEVICE,
     GAPS,
     GRAPH,
+    HOST,
     KERNEL,
     LANES,
     LAUNCH,
@@ -45,6 +46,7 @@ SMALL = 64 << 10  # bytes; Nsight Systems' guide: setting up so small a copy tak
 # ns; house judgement: a device takes one to a few microseconds from one queued kernel to the next, and what is ten times
 # longer waits for something
 TRANSITION = 20_000
+LOADING = 1_000_000  # ns of a launch call; a device that waits for so long a call waits for code that is loaded
 EARLY = 0.1  # house judgement: allocations in the first tenth belong to the start
 # house judgement: with more than this share of the operations without their call, a capture was cut from a longer run
 CUT = 0.05
@@ -86,7 +88,7 @@ def _device(
     start, end, kind = ops.start[rows], ops.end[rows], ops.kind[rows]
     busy = union(start, end)
     own[rows], overlap = shared_out(start, end, busy)
-    gaps = find(trace, busy.end[:-1], busy.start[1:], rows[busy.first[1:]])
+    gaps = find(trace, busy.end[:-1], busy.start[1:], rows[busy.first[1:]], (busy.end - busy.start)[:-1])
     copies, kernels = kind == COPY, kind == KERNEL
     computing = kernels | (kind == GRAPH) | (kind == WORK)
     way, size = ops.way[rows], ops.bytes[rows]
@@ -140,10 +142,32 @@ def _device(
         return union(start[mask], end[mask])
 
     shown = (computing, copies & (way == TO_DEVICE), copies & (way == FROM_DEVICE), copies & ~to_host | (kind == SET))
+    _communication(made, trace, rows, start, end)
+    if trace.loading is not None and HOST in blamed:
+        waits = union(*trace.loading)
+        idle = np.minimum(blamed[HOST], waits.until(gaps.end) - waits.until(gaps.start))
+        made.loading_ns = int(idle.sum())
+    if trace.grace is not None and LAUNCH in blamed:  # elsewhere loading is reported beside the calls
+        call = ops.call[gaps.ended_by]
+        slow = (call >= 0) & (trace.calls.end[call] - trace.calls.start[call] >= LOADING)
+        made.slow_launch_ns = int(blamed[LAUNCH][slow].sum())
     made.lanes = {name: lane(directed(mask)) for name, mask in zip(LANES, shown, strict=True) if mask.any()}
     for k in sorted(blamed):
         made.lanes[GAPS[k]] = _shares(spread(edges, gaps.start, gaps.end, blamed[k]) / width)
     return made, busy, gaps
+
+
+def _communication(made: DeviceTimeline, trace: Trace, rows: Indices, start: Indices, end: Indices) -> None:
+    """Enter computing, communication and what of it nothing hides."""
+    kind, named = trace.operations.kind[rows], trace.operations.name[rows]
+    # custom all-reduces wait for other devices as well, but NCCL's and RCCL's time is what other tools call communication
+    talking = np.array(["nccl" in n.lower() or "rccl" in n.lower() for n in trace.names], dtype=bool)
+    comm_rows = (kind == KERNEL) & talking[named]
+    compute, comm = (union(start[m], end[m]) for m in ((kind != COPY) & ~comm_rows, comm_rows))
+    both, copies = union(start[kind != COPY], end[kind != COPY]), union(start[kind == COPY], end[kind == COPY])
+    made.compute_ns, made.comm_ns = compute.length, comm.length
+    made.exposed_comm_ns = comm.length - comm.shared(compute)
+    made.exposed_copy_ns = copies.length - copies.shared(both)
 
 
 def _shares(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[float]:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
-from triage.capture.arrays import Floats, Names
+from triage.capture.arrays import Floats, Indices, Names
 from triage.capture.unused_cells import Odd
 from triage.ground import units
 from triage.ground.errors import UnknownUnit
@@ -41,7 +42,7 @@ def groups(columns: Iterable[Floats | Names], style: units.Style) -> bool:
     return len(doubtful) > 1
 
 
-def floats(  # noqa: C901 - one branch per way of writing a number, the cheapest first
+def floats(
     raw: Floats | Names,
     style: units.Style,
     header: str,
@@ -61,75 +62,103 @@ def floats(  # noqa: C901 - one branch per way of writing a number, the cheapest
 
     if raw.dtype != object:
         values = raw.astype(np.float64, copy=False)
-        infinite = np.isinf(values)
-        if infinite.any():
-            first = int(np.argmax(infinite))
-            odd.add("not-finite", str(values[first]), header, line(first), int(infinite.sum()))
-            values = np.where(infinite, np.nan, values)
-        return values
+        return _without_infinite(values, values, np.arange(len(values)), header, line, odd)
     text = np.fromiter((isinstance(c, str) for c in raw), bool, len(raw))
     out = np.full(len(raw), np.nan)
     if not text.all():
-        plain = np.array([_number(c) for c in raw[~text]])
-        infinite = np.isinf(plain)
-        if infinite.any():
-            first = int(np.flatnonzero(~text)[np.argmax(infinite)])
-            odd.add("not-finite", str(raw[first]), header, line(first), int(infinite.sum()))
-        out[~text] = np.where(infinite, np.nan, plain)
+        plain, rows = np.array([_number(c) for c in raw[~text]]), np.flatnonzero(~text)
+        out[~text] = _without_infinite(plain, raw[~text], rows, header, line, odd)
     cells = raw[text]
     if (fast := _plain(cells, style)) is not None or (grouped and (fast := _grouped(cells, style)) is not None):
         out[text] = fast
         return out
     codes, distinct = pd.factorize(cells)
-    known = np.full(len(distinct), np.nan)
-    doubtful: list[int] = []
-    glued: dict[int, str] = {}
-    bad: dict[int, str] = {}
-    for i, cell in enumerate(distinct):
+    parsed = _parse(distinct, style)
+    others = out[np.isfinite(out)]  # cells that are numbers already
+    if parsed.doubtful and not (grouped and _may_be_grouped(parsed, style, others)):
+        parsed.bad.update(dict.fromkeys(parsed.doubtful, "not-a-number"))
+        parsed.values[parsed.doubtful] = np.nan
+    _convert_units(parsed, printed, alone=not len(others))
+    _report(parsed, codes, np.flatnonzero(text), header, line, odd)
+    out[text] = parsed.values[codes]
+    return out
+
+
+def _without_infinite(
+    values: Floats, shown: Floats | Names, rows: Indices, header: str, line: Callable[[int], int], odd: Odd
+) -> Floats:
+    """The values, NaN where infinite, which is noted. shown: the cells as they stand; rows: of the column."""
+    infinite = np.isinf(values)
+    if not infinite.any():
+        return values
+    first = int(np.argmax(infinite))
+    odd.add("not-finite", str(shown[first]), header, line(int(rows[first])), int(infinite.sum()))
+    return np.where(infinite, np.nan, values)
+
+
+@dataclass(slots=True)
+class _Parsed:
+    """Distinct cells and their values. By position: doubtful ones (`1,234`), units in cells, and what is odd."""
+
+    cells: Names
+    values: Floats
+    doubtful: list[int]
+    units: dict[int, str]
+    bad: dict[int, str]
+
+
+def _parse(cells: Names, style: units.Style) -> _Parsed:
+    """Each cell as a number, with its unit where it has one."""
+    parsed = _Parsed(cells, np.full(len(cells), np.nan), [], {}, {})
+    for i, cell in enumerate(cells):
         try:
             value, unit = units.parse_glued(str(cell), style)
         except ValueError:
-            bad[i] = "not-a-number"
+            parsed.bad[i] = "not-a-number"
             continue
         if value is None:
             if units.not_finite(str(cell)):
-                bad[i] = "not-finite"
+                parsed.bad[i] = "not-finite"
             continue
-        known[i] = value
+        parsed.values[i] = value
         if unit:
-            glued[i] = unit
+            parsed.units[i] = unit
         elif _DOUBT[style].fullmatch(str(cell).strip()):
-            doubtful.append(i)
-    if doubtful:
-        sure = np.concatenate([out[np.isfinite(out)], np.delete(known, doubtful)])
-        sure = sure[np.isfinite(sure)]
-        bare_texts = [str(c) for i, c in enumerate(distinct) if i not in doubtful and np.isfinite(known[i])]
-        bare = any(
-            len(t.strip("+-").partition("." if style == "us" else ",")[0]) > 3 and t.isdigit() for t in bare_texts
-        )
-        bare = bare or bool((np.abs(out[np.isfinite(out)]) >= 1000).any())
-        if not grouped or bare or (sure != np.floor(sure)).any():
-            bad.update(dict.fromkeys(doubtful, "not-a-number"))
-            known[doubtful] = np.nan
-    if glued:
-        everywhere = (
-            {*glued.values()} == {"%"} and np.isfinite(known).sum() == len(glued) and not np.isfinite(out).any()
-        )
-        for i, unit in glued.items():
-            factor = 1.0 if everywhere and printed in ("", "%") else _factor(unit, printed)
-            known[i] *= factor
-            if not everywhere and unit != printed:
-                bad[i] = "own-unit" if factor == factor else "foreign-unit"
-    if bad:
-        rows = np.flatnonzero(text)
-        counts = np.bincount(codes, minlength=len(distinct))
-        own = _bare(header)
-        for i, kind in bad.items():
-            if own and kind == "not-a-number" and _bare(str(distinct[i])) == own:
-                odd.headers.update(line(int(row)) for row in rows[codes == i])
-            odd.add(kind, str(distinct[i]), header, line(int(rows[np.argmax(codes == i)])), int(counts[i]))
-    out[text] = known[codes]
-    return out
+            parsed.doubtful.append(i)
+    return parsed
+
+
+def _may_be_grouped(parsed: _Parsed, style: units.Style, others: Floats) -> bool:
+    """True if doubtful cells can be whole thousands: no other number has a fraction, nor is above 999 without groups."""
+    sure = np.concatenate([others, np.delete(parsed.values, parsed.doubtful)])
+    sure = sure[np.isfinite(sure)]
+    point = "." if style == "us" else ","
+    texts = (str(c) for i, c in enumerate(parsed.cells) if i not in parsed.doubtful and np.isfinite(parsed.values[i]))
+    bare = any(len(t.strip("+-").partition(point)[0]) > 3 and t.isdigit() for t in texts)
+    return not bare and not (np.abs(others) >= 1000).any() and not (sure != np.floor(sure)).any()
+
+
+def _convert_units(parsed: _Parsed, printed: str, alone: bool) -> None:
+    """Values of cells with units of their own into the column's. alone: no cell of the column is a bare number."""
+    everywhere = alone and {*parsed.units.values()} == {"%"} and np.isfinite(parsed.values).sum() == len(parsed.units)
+    for i, unit in parsed.units.items():
+        factor = 1.0 if everywhere and printed in ("", "%") else _factor(unit, printed)
+        parsed.values[i] *= factor
+        if not everywhere and unit != printed:
+            parsed.bad[i] = "own-unit" if factor == factor else "foreign-unit"
+
+
+def _report(parsed: _Parsed, codes: Indices, rows: Indices, header: str, line: Callable[[int], int], odd: Odd) -> None:
+    """Note what is odd. codes: position of each cell among the distinct ones; rows: of the column."""
+    if not parsed.bad:
+        return
+    counts = np.bincount(codes, minlength=len(parsed.cells))
+    own = _bare(header)
+    for i, kind in parsed.bad.items():
+        cell = str(parsed.cells[i])
+        if own and kind == "not-a-number" and _bare(cell) == own:
+            odd.headers.update(line(int(row)) for row in rows[codes == i])
+        odd.add(kind, cell, header, line(int(rows[np.argmax(codes == i)])), int(counts[i]))
 
 
 def _bare(name: str) -> str:

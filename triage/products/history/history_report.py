@@ -115,7 +115,7 @@ def _lines(doc: Gate, moved: Sequence[Moved], words: Mapping[str, Any]) -> list[
         out += _wrapped(f"{o['budget']}: {time(o['ns'])}, budget {time(o['allowed_ns'])}", "  ")
     for u in words["unsure"]:
         out += _wrapped(u, "  ")
-    for n in doc["notes"]:
+    for n in words["notes"]:
         out += _wrapped(f"note: {n}")
     return [*out, *([""] if out else []), *_wrapped(words["held"])]
 

@@ -17,6 +17,7 @@ from triage.capture.timeline.call_classes import class_of
 from triage.capture.timeline.nesting import Nest
 from triage.capture.trace_nouns import COPY, FROM_DEVICE, KERNEL, ON_DEVICE, OTHER_WAY, TO_DEVICE, Calls, Operations
 from triage.dialects.tables.database import MISSING, Database, floats, sane
+from triage.ground.errors import BadCapture
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,11 +80,19 @@ class Run:
         return self.db.table(name + self.ending)
 
     def rows(self, name: str, columns: Sequence[str]) -> pd.DataFrame:
-        """Whole numbers of a table; the first column is always there, empty where the table is not."""
+        """Whole numbers of a table by its ids, the first column: always there, empty where the table is not.
+
+        Raises BadCapture for an id that stands twice, which only a damaged database has.
+        """
         import pandas as pd
 
         found = self.db.numbers(self.table(name), columns) if self.table(name) else {}
-        return pd.DataFrame(found if columns[0] in found else {c: np.zeros(0, dtype=np.int64) for c in columns})
+        frame = pd.DataFrame(found if columns[0] in found else {c: np.zeros(0, dtype=np.int64) for c in columns})
+        if not frame[columns[0]].is_unique:
+            raise BadCapture(
+                f"{self.db.source.path}: an id stands twice in {name}: the database is damaged", "export again"
+            )
+        return frame
 
     def timed(self, name: str, columns: Sequence[str]) -> pd.DataFrame:
         """Rows with start, end, agent_id, stream, pid, tid and key, and their position in the table as `row`."""

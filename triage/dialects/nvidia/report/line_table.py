@@ -131,14 +131,14 @@ def _path(folders: list[str], folder: int, name: str) -> str:
     return above + ("\\" if "\\" in above else "/") + name
 
 
-def _program(  # noqa: C901 - one branch per opcode of the DWARF line program
+def _program(
     b: _Bytes,
     head: tuple[int, int, int, int, list[int]],
     files: list[str],
     targets: dict[int, tuple[int, int]],
     found: dict[int, list[tuple[int, Place | None]]],
 ) -> int:
-    least, base, wide, first, arguments = head
+    least, base, wide, first, _ = head
     section, offset, file, line, count = -1, 0, 1, 1, 0
     places: dict[tuple[int, int], Place] = {}  # a line has many instructions
 
@@ -172,17 +172,26 @@ def _program(  # noqa: C901 - one branch per opcode of the DWARF line program
             b.at = beyond
         elif code == 1:
             row()
-        elif code == 2:
-            offset += b.leb() * least
-        elif code == 3:
-            line += b.leb(signed=True)
         elif code == 4:
             file = b.leb()
-        elif code == 8:
-            offset += (255 - first) // wide * least
-        elif code == 9:
-            offset += b.number(2)
         else:
-            for _ in range(arguments[code - 1]):
-                b.leb()
+            further, below = _advance(b, code, head)
+            offset += further
+            line += below
     return count
+
+
+def _advance(b: _Bytes, code: int, head: tuple[int, int, int, int, list[int]]) -> tuple[int, int]:
+    """(bytes further, lines below) by a standard opcode; neither by one that moves nothing, whose operands are passed."""
+    least, _, wide, first, arguments = head
+    if code == 2:
+        return b.leb() * least, 0
+    if code == 3:
+        return 0, b.leb(signed=True)
+    if code == 8:
+        return (255 - first) // wide * least, 0
+    if code == 9:
+        return b.number(2), 0
+    for _ in range(arguments[code - 1]):
+        b.leb()
+    return 0, 0

@@ -119,7 +119,7 @@ class Found:
         return out
 
 
-def gather(  # noqa: C901 - one branch per wire type, over all messages at once
+def gather(
     data: Bytes,
     begin: Indices,
     end: Indices,
@@ -162,17 +162,23 @@ def gather(  # noqa: C901 - one branch per wire type, over all messages at once
         if high > beyond - once:
             go &= number <= beyond - once
         which, at, end = (which, stop, end) if go.all() else (which[go], stop[go], end[go])
-    rest: dict[int, list[tuple[int, int, int, int]]] = {n: [] for n in (*parts, *sink)}
-    for message, first, last in zip(which.tolist(), at.tolist(), end.tolist(), strict=True):
-        for n, kind_, value_, stop_ in fields(data, first, last):
-            if n in rest:
-                rest[n].append((message, kind_, value_, stop_))
-            if n > beyond - once:
-                break
-    for n, tail in rest.items():
-        if tail:
-            found(n, _few(tail))
+    for n, tail in _one_by_one(data, (which, at, end), (*parts, *sink), beyond - once).items():
+        found(n, _few(tail))
     return {n: _joined(p) for n, p in parts.items()}
+
+
+def _one_by_one(
+    data: Bytes, messages: tuple[Indices, Indices, Indices], wanted: Collection[int], last: int
+) -> dict[int, list[tuple[int, int, int, int]]]:
+    """Wanted fields of few messages (index, begin, end), by number. last: number behind which a message is left."""
+    rest: dict[int, list[tuple[int, int, int, int]]] = {}
+    for message, begin, end in zip(*(m.tolist() for m in messages), strict=True):
+        for number, kind, value, stop in fields(data, begin, end):
+            if number in wanted:
+                rest.setdefault(number, []).append((message, kind, value, stop))
+            if number > last:
+                break
+    return {n: rest[n] for n in wanted if n in rest}
 
 
 def _few(rest: list[tuple[int, int, int, int]]) -> Found:

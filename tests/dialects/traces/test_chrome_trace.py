@@ -1,0 +1,257 @@
+"""Chrome traces of PyTorch's profiler: rows, damage, timeline, operators, and words for files without GPU work."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.conftest import SAMPLES
+from triage.capture.capture import Table
+from triage.capture.source import Source
+from triage.dialects import Options, pick
+from triage.dialects.traces import chrome_trace, json_rows, kineto_operators, operator_work
+from triage.dialects.traces.json_rows import JsonRows
+from triage.ground.errors import BadCapture, CaptureError, NotTriageable
+from triage.reading import reader
+
+SAMPLE = SAMPLES / "pytorch-trace" / "training.pt.trace.json"
+DOCUMENT: dict[str, Any] = json.loads(SAMPLE.read_text("utf-8"))
+
+
+def _row(cat: str, name: str, ts: float, dur: float, **args: Any) -> dict[str, Any]:
+    place = {"pid": 0, "tid": args["stream"]} if "stream" in args else {"pid": 9, "tid": 9}
+    return {"ph": "X", "cat": cat, "name": name, "ts": ts, "dur": dur, **place, "args": args}
+
+
+def _read(rows: list[Any], **head: Any) -> Table:
+    return _read_text(json.dumps({**head, "traceEvents": rows}).encode())
+
+
+def _read_text(data: bytes) -> Table:
+    return chrome_trace.read(Source("-", data), Options())
+
+
+def _all(data: bytes) -> tuple[list[dict[str, Any]], JsonRows]:
+    rows = JsonRows(Source("-", data))
+    return [row for batch in rows for row in batch], rows
+
+
+KERNEL = _row("kernel", "k", 20, 10, device=0, stream=7, correlation=1)
+CALL = _row("cuda_runtime", "cudaLaunchKernel", 10, 5, correlation=1)
+
+
+# --- rows
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_rows_are_those_of_the_json_module(indent: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_rows, "BLOCK", 977)  # rows lie across blocks
+    found, rows = _all(json.dumps(DOCUMENT, indent=indent).encode())
+    assert found == DOCUMENT["traceEvents"]
+    assert rows.head["deviceProperties"] == DOCUMENT["deviceProperties"] and not rows.cut
+
+
+def test_head_behind_the_rows_and_braces_in_texts() -> None:
+    tricky = [{"name": 'a }, { "b', "args": {"list": [{"x": 1}, {"y": [{}]}]}}, {"name": "]"}]
+    found, rows = _all(json.dumps({"traceEvents": tricky, "deviceProperties": [{"id": 0}, {"id": 1}]}).encode())
+    assert found == tricky and len(rows.head["deviceProperties"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "many", "cut"),
+    [
+        (b'[{"a": 1}, {"a": 2}', 2, False),  # an array may lack its end
+        (b'[{"a": 1},\n{"a": 2},\n', 2, False),
+        (b'[{"a": 1}, {"a":', 1, True),
+        (b'{"traceEvents": [{"a": 1},]}', 1, False),
+        (b'\xef\xbb\xbf{"traceEvents": [{"a": NaN}, {"a": Infinity}]}', 2, False),
+        (b'{"traceEvents": [{"a": 1}', 1, True),
+        (b'{"traceEvents": [{"a": 1}]', 1, True),
+        (b'{"traceEvents": [{"a": 1, "a": 2}, 7, null]}', 1, False),  # of equal keys the last counts
+    ],
+)
+def test_damage_ends_in_a_remark(text: bytes, many: int, cut: bool) -> None:
+    found, rows = _all(text)
+    assert len(found) == many and bool(rows.cut) == cut
+
+
+def test_no_cut_is_fatal() -> None:
+    data, chance = SAMPLE.read_bytes(), random.Random(7)
+    for _ in range(40):
+        end = chance.randrange(len(data))
+        try:
+            table = _read_text(data[:end])
+        except CaptureError:
+            continue
+        assert any(q.check == "cut-trace" for q in table.quality)
+
+
+def test_a_cut_gzip_is_read_to_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "t.json.gz"
+    big = json.dumps({"traceEvents": [CALL, KERNEL] * 40_000}).encode()
+    packed = gzip.compress(big)
+    path.write_bytes(packed[: int(len(packed) * 0.9)])
+    table = chrome_trace.read(Source(str(path), max_unpacked=1 << 30), Options())
+    assert len(table) > 30_000 and any("damaged gz" in q.message for q in table.quality)
+
+
+@pytest.mark.parametrize("value", ["[" * 3000 + "]" * 3000, "1e999", "9" * 5000, '{"a":' * 2000 + "1" + "}" * 2000])
+def test_hostile_values_cost_their_row_only(value: str) -> None:
+    row = json.dumps(KERNEL)
+    odd = f'{{"ph": "X", "cat": "kernel", "name": "b", "ts": {value}, "dur": 1}}'
+    table = _read_text(f'{{"traceEvents": [{row}, {odd}, {row}]}}'.encode())
+    assert len(table) == 2 and any(q.check == "rows-left-out" for q in table.quality)
+
+
+def test_one_endless_row_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_rows, "MAX_ROW", 10_000)
+    monkeypatch.setattr(json_rows, "BLOCK", 1000)
+    with pytest.raises(BadCapture, match="one row"):
+        _all(b'{"traceEvents": [{"name": "' + b"x" * 100_000)
+
+
+# --- timeline
+
+
+def test_launch_lasts_a_tenth_of_a_millisecond_and_the_rest_is_queued() -> None:
+    late = _row("kernel", "k", 500, 10, device=0, stream=7, correlation=2)
+    again = _row("cuda_runtime", "cudaLaunchKernel", 40, 10, correlation=2)
+    capture = reader.read(Source("-", json.dumps([KERNEL, CALL, late, again]).encode()))
+    assert capture.timeline is not None
+    device = capture.timeline.devices[0]
+    # 30: first kernel ends; 40-50: call; until 150 launching, until 500 queued
+    assert {g.cause: g.total_ns for g in device.gaps} == {"host": 10_000, "launch": 110_000, "queued": 350_000}
+    assert {g.cause: g.count for g in device.gaps if g.count} == {"queued": 1}
+
+
+def test_only_work_counts_and_copies_say_their_way() -> None:
+    rows = [
+        KERNEL, CALL,
+        _row("gpu_user_annotation", "step", 0, 900, stream=7), _row("cuda_sync", "Stream Sync", 0, 900, stream=7),
+        _row("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", 40, 5, device=0, stream=7, bytes=64),
+        _row("kernel", "__amd_rocclr_copyBuffer", 50, 5, device=0, stream=7),
+    ]  # fmt: skip
+    capture = reader.read(Source("-", json.dumps(rows).encode()))
+    assert capture.timeline is not None
+    device = capture.timeline.devices[0]
+    assert (device.span_ns, device.kernels, device.copies, device.pageable_copies, device.h2d_bytes) == (
+        35_000,
+        1,
+        2,
+        1,
+        64,
+    )
+
+
+def test_communication_is_exposed_where_nothing_computes() -> None:
+    rows = [KERNEL, _row("kernel", "ncclDevKernel_AllReduce", 25, 25, device=0, stream=8)]
+    capture = reader.read(Source("-", json.dumps(rows).encode()))
+    assert capture.timeline is not None
+    device = capture.timeline.devices[0]
+    assert (device.compute_ns, device.comm_ns, device.exposed_comm_ns) == (10_000, 25_000, 20_000)
+
+
+def test_texts_for_numbers_and_old_categories() -> None:
+    old = {
+        "ph": "X",
+        "cat": "Kernel",
+        "name": "k",
+        "pid": "0",
+        "tid": "7",
+        "ts": "1690000000000000",
+        "dur": "3",
+        "args": {},
+    }
+    table = _read([old])
+    assert table.trace is not None and table.trace.operations.start[0] == 1_690_000_000_000_000_000
+    assert table.columns["gpu.time"].values[0] == 3000
+
+
+def test_private_keys_are_not_shown() -> None:
+    table = _read([KERNEL, CALL], host_name="secret-host", username="secret-user")
+    assert "secret" not in repr((table.notes, table.quality, table.device))
+
+
+# --- no GPU work
+
+
+@pytest.mark.parametrize(
+    ("rows", "word"),
+    [
+        ([], "no events"),
+        ([_row("cpu_op", "aten::add", 1, 1)], "CPU only"),
+        ([CALL], "no kernels"),
+        ([_row("devtools.timeline", "Paint", 1, 1)], "browser"),
+        ([_row("cuda_profiler_range", "k", 1, 1)], "counters"),
+        ([_row("privateuse1_runtime", "aclrtLaunch", 1, 1)], "another accelerator"),
+        ([_row("", "x", 1, 1)], "unknown tool"),
+    ],
+)
+def test_files_without_gpu_work_say_what_they_are(rows: list[Any], word: str) -> None:
+    with pytest.raises(NotTriageable, match=word):
+        _read(rows)
+
+
+def test_rocprof_json_is_named() -> None:
+    with pytest.raises(NotTriageable, match="rocprofv3"):
+        _read_text(b'{"rocprofiler-sdk-tool": []}')
+
+
+def test_the_sample_is_picked() -> None:
+    assert pick(Source(str(SAMPLE)))[0].NAME == "pytorch-trace"
+
+
+# --- operators
+
+
+def test_innermost_interval_of_the_thread() -> None:
+    start, end, thread = (np.array(v) for v in ([0, 10, 30, 0], [100, 20, 40, 50], [0, 0, 0, 1]))
+    at = kineto_operators.innermost(
+        start, end, thread, np.array([0, 0, 0, 1, 2, 0]), np.array([15, 25, 35, 15, 15, 200])
+    )
+    assert at.tolist() == [1, 0, 2, 3, -1, -1]
+
+
+@pytest.mark.parametrize(
+    ("name", "dims", "plain", "flops", "size"),
+    [
+        ("aten::mm", [[4, 8], [8, 16]], [], 2 * 4 * 8 * 16, 2 * (32 + 128 + 64)),
+        ("aten::addmm", [[16], [4, 8], [8, 16]], [], 2 * 4 * 8 * 16, 2 * (32 + 128 + 64)),
+        ("aten::bmm", [[3, 4, 8], [3, 8, 16]], [], 3 * 2 * 4 * 8 * 16, 3 * 2 * (32 + 128 + 64)),
+        ("aten::mm", [[4, 8], [9, 16]], [], None, None),
+        ("aten::convolution", [[1, 3, 8, 8], [4, 3, 3, 3]], ["", "", "", "[1, 1]", "[1, 1]", "[1, 1]", "False", "[0, 0]", "1"],
+         2 * 64 * 108, 2 * (192 + 108 + 256)),
+        ("aten::_scaled_dot_product_flash_attention", [[1, 2, 8, 4]] * 3, [], 4 * 2 * 8 * 8 * 4, 2 * 4 * 64),
+        ("aten::mul", [[4, 4], [4, 4]], [], 16, 2 * 48),
+        ("aten::odd", [[4, 4]], [], None, None),
+    ],
+)  # fmt: skip
+def test_work_of_operators(name: str, dims: Any, plain: Any, flops: float | None, size: float | None) -> None:
+    work = operator_work.work(name, {"dims": dims, "types": ["c10::BFloat16"] * len(dims), "plain": plain})
+    assert (work.flops, work.bytes) == (flops, size)
+
+
+def test_operators_of_the_sample() -> None:
+    capture = reader.read(str(SAMPLE))
+    assert capture.table.trace is not None
+    made = {(o.name, o.m, o.n, o.k): o for o in capture.table.trace.operators}
+    scores = made["aten::bmm", 1537, 1537, 64]
+    assert (scores.calls, scores.batch, scores.ns) == (6, 96, 6 * 900_000)
+    assert sum(o.ns for o in made.values()) <= sum(d.busy_ns for d in capture.timeline.devices)  # type: ignore[union-attr]
+
+
+def test_ranks_of_a_merged_file_keep_their_calls() -> None:
+    rows = []
+    for rank in (0, 1):
+        for row, start in ((KERNEL, 100 * rank + 20), (CALL, 100 * rank + 10)):
+            rows.append({**row, "ts": start, "pid": rank * 100_000_000, "args": {**row["args"], "rank": rank}})
+    table = _read(rows)
+    assert table.trace is not None and [key for key, _ in table.trace.devices] == ["0", "1"]
+    calls = table.trace.calls.start[table.trace.operations.call]
+    assert (table.trace.operations.start - calls).tolist() == [10_000, 10_000]

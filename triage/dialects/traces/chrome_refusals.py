@@ -1,0 +1,66 @@
+"""Why a Chrome trace holds nothing to diagnose: whose it is, and what to record instead."""
+
+from __future__ import annotations
+
+import re
+
+from triage.capture.source import Source
+from triage.dialects.traces.json_rows import JsonRows
+from triage.dialects.traces.kineto import Columns
+from triage.ground.errors import CaptureError, NotTriageable
+from triage.ground.phrasing import plural
+
+_RECORD = "record with torch.profiler and activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]"
+# (pattern over categories and process names, whose trace it is, what to do)
+_WRITERS = (
+    (r"^cuda_profiler_range$", "counters per kernel without times, no GPU timeline", "record without the range profiler"),
+    (r"mtia|^privateuse1", "trace of another accelerator, no GPU kernel", "use that vendor's tools"),
+    (r"ascend", "trace of an Ascend accelerator, no GPU kernel", "use that vendor's tools"),
+    (r"^cuda_api$|^Device \d+$", "Nsight Systems data converted to JSON, no GPU rows of a profiler", "give the .sqlite of: nsys export --type sqlite"),
+    (r"devtools\.|blink|^cc$|^cc,|^CrBrowserMain$|^Browser$", "trace of a web browser, no GPU kernel", "name a trace of torch.profiler"),
+)  # fmt: skip
+
+
+def other_tool(source: Source) -> None:
+    """Raise NotTriageable for JSON of rocprofv3 and rocprof, which is told by its first lines."""
+    head = source.head_text
+    if re.match(r'\s*\{\s*"rocprofiler-sdk-tool"', head):
+        raise NotTriageable(
+            f"{source.path}: JSON of rocprofv3, not read",
+            "record with: rocprofv3 --hip-trace --kernel-trace --memory-copy-trace --output-format rocpd -- ./app",
+        )
+    if '"CPU HIP API"' in head or '"BeginNs"' in head:
+        raise NotTriageable(
+            f"{source.path}: results.json of rocprof, not read",
+            "give the results.stats.csv or results.csv beside it, or record with rocprofv3 --output-format rocpd",
+        )
+
+
+def without_work(path: str, rows: JsonRows, columns: Columns) -> CaptureError:
+    """The error for a trace without rows of GPU work."""
+    seen = [*columns.categories, *columns.processes]
+    operators, calls = len(columns.operators), len(columns.calls)
+    cut = f"; it is cut: {rows.cut}" if rows.cut else ""
+    if not columns.rows:
+        return NotTriageable(f"{path}: Chrome trace without GPU work (no events){cut}", _RECORD)
+    for pattern, what, hint in _WRITERS:
+        if any(re.search(pattern, word, re.IGNORECASE) for word in seen):
+            return NotTriageable(f"{path}: Chrome trace: {what}{cut}", hint)
+    if calls:
+        text = f"{plural(calls, 'runtime call')}, but no kernels: the driver gave the profiler no activity (WSL, container, a second profiler)"
+        return NotTriageable(
+            f"{path}: PyTorch trace without GPU work ({text}){cut}", "check with: nsys profile -t cuda ./your-app"
+        )
+    if operators:
+        where = "on the GPU of a Mac, which the profiler does not see" if _has_mps(columns) else "CPU only"
+        return NotTriageable(
+            f"{path}: PyTorch trace without GPU work ({plural(operators, 'operator')}, {where}){cut}", _RECORD
+        )
+    return NotTriageable(
+        f"{path}: Chrome trace (Trace Event Format) of an unknown tool, without GPU rows of a known profiler{cut}",
+        _RECORD,
+    )
+
+
+def _has_mps(columns: Columns) -> bool:
+    return any("mps" in name.lower() for name, _ in columns.signatures)

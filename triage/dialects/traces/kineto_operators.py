@@ -1,0 +1,85 @@
+"""Operators behind the kernels: the innermost one around the call that launched each, with its shapes.
+
+The operator that a row names itself (`External id`) is another one in traces of 2021; nesting never is.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+
+from triage.capture.arrays import Indices
+from triage.capture.trace_nouns import LAUNCH, Calls, Operations, Operator
+from triage.dialects.traces import kineto, operator_work
+from triage.dialects.traces.kineto import Columns
+
+
+def operators(columns: Columns, calls: Calls, ops: Operations) -> list[Operator]:
+    """Operators that started work, one per name, dims and types, longest first."""
+    if not columns.operators or not len(calls):
+        return []
+    start, end = kineto.nanoseconds([o[0] for o in columns.operators], [o[1] for o in columns.operators])
+    thread = kineto.threads(columns, columns.operators)
+    call = np.where(ops.call >= 0, ops.call, _named(columns, calls))
+    rows = np.flatnonzero(call >= 0)
+    inside = innermost(start, end, thread, calls.thread[call[rows]], calls.start[call[rows]])
+    rows, inside = rows[inside >= 0], inside[inside >= 0]
+    work: dict[tuple[object, ...], list[tuple[int, int]]] = defaultdict(list)
+    made = [operator_work.work(*s) for s in columns.signatures]
+    for row, which in zip(rows.tolist(), inside.tolist(), strict=True):
+        number = columns.operators[which][4]
+        name, w = columns.signatures[number][0], made[number]
+        work[(name, w)].append((row, which))
+    lasted = ops.end - ops.start
+    out = []
+    for (name, w), pairs in work.items():
+        mine = np.array([row for row, _ in pairs])
+        assert isinstance(name, str) and isinstance(w, operator_work.Work)
+        times = np.bincount(ops.name[mine], lasted[mine])
+        out.append(
+            Operator(
+                name=name, kind=w.kind, type=w.type, dims=w.dims, calls=len({which for _, which in pairs}),
+                ns=int(lasted[mine].sum()), kernels=_names(columns, ops.name[mine], times),
+                flops=w.flops, bytes=w.bytes, batch=w.batch, m=w.m, n=w.n, k=w.k,
+            )
+        )  # fmt: skip
+    return sorted(out, key=lambda o: (-o.ns, o.name, o.dims))
+
+
+def _names(columns: Columns, used: Indices, times: np.ndarray[Any, Any]) -> list[str]:
+    words = list(columns.names)
+    return [words[i] for i in sorted(set(used.tolist()), key=lambda i: -times[i])]
+
+
+def _named(columns: Columns, calls: Calls) -> Indices:
+    """Calls that name the same operator as a row of work without a correlation, -1 elsewhere."""
+    known: dict[tuple[int, int], int] = {}
+    for i, c in enumerate(columns.calls):
+        if c[5] > 0 and calls.kind[i] <= LAUNCH:
+            known.setdefault((c[2], c[5]), i)
+    return np.array([known.get((w[3], w[7]), -1) if w[6] <= 0 else -1 for w in columns.work], dtype=np.int64)
+
+
+def innermost(start: Indices, end: Indices, thread: Indices, whose: Indices, when: Indices) -> Indices:
+    """The shortest-lived interval of a thread around each instant, -1 outside of all."""
+    order = np.lexsort((-end, start, thread)).tolist()
+    out = np.full(len(when), -1, dtype=np.int64)
+    at, last, open_ = 0, None, list[int]()
+    for q in np.lexsort((when, whose)).tolist():
+        mine, now = int(whose[q]), int(when[q])
+        if mine != last:
+            open_, last = [], mine
+            while at < len(order) and thread[order[at]] < mine:
+                at += 1
+        while at < len(order) and thread[order[at]] == mine and start[order[at]] <= now:
+            while open_ and end[open_[-1]] < start[order[at]]:
+                open_.pop()
+            open_.append(order[at])
+            at += 1
+        while open_ and end[open_[-1]] < now:
+            open_.pop()
+        if open_:
+            out[q] = open_[-1]
+    return out

@@ -1,0 +1,170 @@
+"""What an operator has to do, from the dims and types of its arguments: kind, FLOPs, and the least bytes it moves.
+
+FLOPs are exact for products; bytes are a floor: every argument read once, every result written once.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+SIZES = {
+    "double": 8, "long": 8, "int64": 8, "float": 4, "int": 4, "int32": 4, "half": 2, "bfloat16": 2, "short": 2,
+    "bool": 1, "char": 1, "signed char": 1, "unsigned char": 1, "byte": 1,
+}  # fmt: skip
+Dims = Sequence[int]
+# (kind, part of the name): the first that fits
+_KINDS = (
+    ("attention", r"scaled_dot_product|flash_attn|flash_attention|efficient_attention|fmha|unified_attention|paged_attention"),
+    ("moe", r"fused_moe"),
+    ("matmul", r"::(?:addmm|mm|bmm|baddbmm|_scaled_mm|linear|matmul|_addmm_activation|einsum)(?:_|\b)|gemm"),
+    ("convolution", r"conv(?:olution|\d|_)|_conv"),
+    ("softmax", r"softmax"),
+    ("norm", r"norm"),
+    ("embedding", r"embedding|index_select|gather\b"),
+    ("optimizer", r"_foreach_|_fused_adam|_fused_sgd|Optimizer"),
+    ("copy", r"::(?:copy_|_to_copy|contiguous|clone|cat|stack|to|fill_|zero_)\b"),
+    ("collective", r"c10d|nccl|record_param_comms|all_reduce|allreduce|all_gather|reduce_scatter"),
+    ("reduction", r"::(?:sum|mean|max|min|amax|amin|argmax|var|std|prod|cumsum|topk|sort)\b"),
+    ("elementwise", r"::(?:add|sub|mul|div|pow|sqrt|rsqrt|exp|log|neg|abs|sigmoid|tanh|relu|gelu|silu|clamp(?:_min)?|threshold_backward|where|cos|sin|masked_fill|hardtanh|addcmul|addcdiv|lerp|eq|ne|lt|gt|le|ge|bitwise_\w+|logical_\w+|reciprocal|dropout|native_dropout)_?\b"),
+)  # fmt: skip
+_KIND_RES = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _KINDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One call of an operator. flops, bytes: None where they are not known; batch, m, n, k: of a product, 0 elsewhere."""
+
+    kind: str
+    type: str = ""
+    dims: str = ""
+    flops: float | None = None
+    bytes: float | None = None
+    batch: int = 0
+    m: int = 0
+    n: int = 0
+    k: int = 0
+
+
+def work(name: str, arguments: dict[str, Any]) -> Work:
+    """The work of an operator; arguments: `dims`, `types` and `plain` as a trace lists them."""
+    kind = next((kind for kind, pattern in _KIND_RES if pattern.search(name)), "other")
+    tensors = _tensors(arguments)
+    if not tensors:
+        return Work(kind)
+    shown = ", ".join("×".join(map(str, dims)) for dims, _ in tensors[:4])
+    largest = max(tensors, key=lambda t: math.prod(t[0]))[1]
+    known = _FORMULAS.get(kind, lambda _name, _tensors, _plain: None)(name, tensors, _texts(arguments.get("plain")))
+    if known is None:
+        return Work(kind, largest, shown)
+    if kind == "matmul":  # the bias may have any shape
+        _, _, batch, m, n, k = known
+        front = f"{batch}×" if batch > 1 else ""
+        shown = f"{front}{m}×{k}, {front}{k}×{n}"
+    return Work(kind, largest, shown, *known)
+
+
+def size_of(type_: str) -> int:
+    """Bytes of one element, 0 for an unknown type: `c10::BFloat16` has 2."""
+    word = type_.removeprefix("c10::").casefold()
+    return SIZES.get(word, 1 if word.startswith("float8") else 0)
+
+
+def _tensors(arguments: dict[str, Any]) -> list[tuple[tuple[int, ...], str]]:
+    """(dims, type) of the arguments that are tensors."""
+    dims, types = arguments.get("dims"), arguments.get("types")
+    if not isinstance(dims, list) or not isinstance(types, list):
+        return []
+    return [
+        (tuple(d), t)
+        for d, t in zip(dims, types, strict=False)
+        if isinstance(d, list) and d and isinstance(t, str) and all(type(n) is int and 0 < n < 1 << 40 for n in d)
+    ]
+
+
+def _texts(plain: Any) -> list[str]:
+    return [str(p) for p in plain] if isinstance(plain, list) else []
+
+
+Known = tuple[float | None, float | None, int, int, int, int]
+Tensors = list[tuple[tuple[int, ...], str]]
+
+
+def _matmul(name: str, tensors: Tensors, _plain: list[str]) -> Known | None:
+    added = re.search(r"::(addmm|baddbmm|_addmm)", name) is not None
+    if len(tensors) < 2 + added:
+        return None
+    (a, kind), (b, _) = tensors[added : added + 2]
+    if len(a) not in (2, 3) or len(a) != len(b) or a[-1] != b[-2]:
+        return None
+    batch, m, k, n = (a[0] if len(a) == 3 else 1), a[-2], a[-1], b[-1]
+    if len(a) == 3 and b[0] != batch:
+        return None
+    moved = batch * (m * k + k * n + m * n) * size_of(kind)
+    return 2.0 * batch * m * n * k, float(moved) or None, batch, m, n, k
+
+
+def _convolution(name: str, tensors: Tensors, plain: list[str]) -> Known | None:
+    if "backward" in name or len(tensors) < 2:
+        return None
+    (data, kind), (weight, _) = tensors[:2]
+    if len(data) != len(weight) or len(data) < 3 or len(plain) < 9:
+        return None
+    stride, pad, dilation = (_numbers(plain[i], len(data) - 2) for i in (3, 4, 5))
+    transposed, groups = plain[6] == "True", _numbers(plain[8], 1)[0] or 1
+    if not all(stride) or not all(dilation):
+        return None
+    extra = _numbers(plain[7], len(data) - 2)
+    out = [
+        (x - 1) * s - 2 * p + d * (w - 1) + o + 1 if transposed else (x + 2 * p - d * (w - 1) - 1) // s + 1
+        for x, w, s, p, d, o in zip(data[2:], weight[2:], stride, pad, dilation, extra, strict=True)
+    ]
+    if min(out) < 1:
+        return None
+    channels = weight[1] * groups if transposed else weight[0]
+    # a transposed one does its products per input element
+    per = math.prod(data) * math.prod(weight[1:]) if transposed else data[0] * math.prod(out) * math.prod(weight)
+    moved = (math.prod(data) + math.prod(weight) + data[0] * channels * math.prod(out)) * size_of(kind)
+    return 2.0 * per, float(moved) or None, 0, 0, 0, 0
+
+
+def _attention(name: str, tensors: Tensors, _plain: list[str]) -> Known | None:
+    if len(tensors) < 3 or any(len(d) != 4 for d, _ in tensors[:3]) or "backward" in name:
+        return None
+    (q, kind), (k, _), (v, _) = tensors[:3]
+    # heads stand before the sequence, but in the functions of the flash attention itself behind it
+    at = 1 if re.search(r"_flash_attention_forward|flash_attn", name) else 2
+    heads, rows, columns, depth = q[3 - at], q[at], k[at], q[3]
+    moved = (math.prod(q) + math.prod(k) + math.prod(v) + math.prod(q)) * size_of(kind)
+    return 2.0 * q[0] * heads * rows * columns * (depth + v[3]), float(moved) or None, 0, rows, columns, depth
+
+
+def _moe(_name: str, tensors: Tensors, _plain: list[str]) -> Known | None:
+    if len(tensors) < 4 or [len(d) for d, _ in tensors[:4]] != [2, 3, 3, 2]:
+        return None
+    (tokens, kind), (first, weights), (second, _), (chosen, _) = tensors[:4]
+    pairs = tokens[0] * chosen[1]
+    per_expert = math.prod(first[1:]) + math.prod(second[1:])
+    # each token reaches another expert at best
+    moved = min(first[0], pairs) * per_expert * size_of(weights) + 2 * math.prod(tokens) * size_of(kind)
+    return 2.0 * pairs * per_expert, float(moved) or None, 0, 0, 0, 0
+
+
+def _pointwise(_name: str, tensors: Tensors, _plain: list[str]) -> Known | None:
+    moved = sum(math.prod(d) * size_of(t) for d, t in tensors)
+    largest, kind = max(tensors, key=lambda t: math.prod(t[0]))
+    return float(math.prod(largest)), float(moved + math.prod(largest) * size_of(kind)) or None, 0, 0, 0, 0
+
+
+_FORMULAS = {
+    "matmul": _matmul, "convolution": _convolution, "attention": _attention, "moe": _moe, "elementwise": _pointwise,
+}  # fmt: skip
+
+
+def _numbers(text: str, many: int) -> list[int]:
+    """`(2,2)` or `[2, 2]` as numbers; one stands for all."""
+    found = [int(n) for n in re.findall(r"-?\d{1,9}", text)]
+    return found if len(found) == many else found * many if len(found) == 1 else [0] * many

@@ -1,0 +1,42 @@
+"""Facts of a framework's operators over a whole trace, computed by triage/diagnosis/operator_facts.py.
+
+Shares are of the span of all devices together.
+"""
+
+from triage.schema._metric import Metric
+
+
+def _share(name: str, label: str, meaning: str) -> Metric:
+    return Metric(f"operators.{name}", "ratio", label, "low", f"Share of the devices' span: {meaning}")
+
+
+METRICS = (
+    _share("fp32", "FP32 products", "matrix products and convolutions in FP32"),
+    _share("layout", "Layout conversions", "kernels that only change the layout of tensors"),
+    _share("attention", "Unfused attention", "products and softmax of attention whose scores go through memory"),
+    _share("misaligned", "Misaligned products", "16-bit products with N or K no multiple of 8"),
+    _share("misaligned_excess", "Misaligned products, excess", "their time above the rate of aligned products"),
+    _share("memory_bound", "Memory-bound products", "products whose least bytes outweigh their FLOPs"),
+    _share("product_excess", "Slow products", "16-bit products below half of their roof, time above 70 % of it"),
+    Metric(
+        "operators.product_roof",
+        "ratio",
+        "Longest product, of its roof",
+        "high",
+        "FLOP rate of the longest 16-bit product over its roof",
+    ),
+    _share("elementwise", "Elementwise operators", "elementwise, normalising and copying operators"),
+    Metric(
+        "operators.elementwise_calls",
+        "count",
+        "Elementwise calls",
+        "low",
+        "Calls of elementwise, normalising and copying operators",
+        bounded=False,
+    ),
+    _share(
+        "elementwise_excess",
+        "Slow elementwise operators",
+        "elementwise operators below 60 % of the DRAM peak, time above 80 % of it",
+    ),
+)
