@@ -17,6 +17,8 @@ import pytest
 
 from tests.conftest import ROOT, SAMPLES
 
+pytestmark = pytest.mark.slow
+
 FOLDER = SAMPLES / "ground_truth"
 KERNELS = FOLDER / "kernels"
 # Turing, Ampere and Hopper differ in what limits occupancy; nvcc 13 still knows all three.
@@ -124,7 +126,6 @@ def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 @needs_nvcc
 class TestDefectIsInTheCode:
-    @pytest.mark.slow
     def test_every_kernel_compiles_under_its_name(self, built: Built) -> None:
         assert {name for i in DEFECTS for name in (i.slow, i.fixed)} <= set(built.usage)
 
@@ -210,7 +211,6 @@ class TestDefectIsInTheCode:
             assert not re.search(r"mul\.wide\.s32\s+%rd\d+, %r\d+, 32;", fixed)
 
 
-@pytest.mark.slow
 @needs_nvcc
 def test_compile_only_builds_programs_and_a_broken_kernel_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

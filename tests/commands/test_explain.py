@@ -294,6 +294,7 @@ def test_a_rule_id_without_its_zeros_and_a_cause_on_a_capture_name_the_next_step
     assert done.returncode == 2 and "remove --on, or name a rule: AMD020," in done.stderr
 
 
+@pytest.mark.slow
 def test_cause_ids_stand_beside_titles() -> None:
     """In the terminal with --full, in Markdown and in JSON."""
     capture = SAMPLES / "gpu-trace" / "demo_frame"

@@ -249,6 +249,7 @@ def test_numbers_in_help_are_the_constants() -> None:
     assert f"[default: {FLOOR:.0%}]" in text and f"else {MARGIN:.0%}." in text
 
 
+@pytest.mark.slow
 def test_a_path_in_place_of_a_command_is_diagnosed(tmp_path: Path) -> None:
     asked = run("diagnose", SAMPLE, "-f", "json")
     assert run(SAMPLE, "-f", "json").stdout == asked.stdout
@@ -268,6 +269,7 @@ def test_a_skipped_file_is_counted_beside_its_error(tmp_path: Path) -> None:
     assert "unknown format (first line: 'hello world')" in first and last == "triage: note: 1 of 2 files skipped"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "text", "line"),
     [
@@ -287,6 +289,7 @@ def test_a_file_that_is_no_capture_is_named_for_what_it_is(tmp_path: Path, name:
     assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
 
 
+@pytest.mark.slow
 def test_a_folder_without_a_capture_says_so(tmp_path: Path) -> None:
     (tmp_path / "d").mkdir()
     asked = lambda: run("diagnose", "d", cwd=tmp_path).stderr  # noqa: E731

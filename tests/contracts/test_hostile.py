@@ -21,6 +21,8 @@ from triage.files import strict_yaml
 from triage.ground.errors import ReportError, RuleError, TriageError
 from triage.rulebook.expression import ExpressionError, condition, value
 
+pytestmark = pytest.mark.slow
+
 NAMES = [
     "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</style><script>1</script>", "javascript:alert(1)", "a|b|c", "`code` **x** [l](javascript:1)",
     "![i](http://x/y.png)", "{code}x{code} {html}<b>", "[l|http://x]", "!http://x/y.png!", "=cmd|' /C calc'!A0", "+1+1", "-1+1", "@SUM(A1)", "\t=1+1", "../../etc/passwd",
@@ -48,7 +50,6 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return out
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("fmt", FORMATS)
 def test_nothing_a_terminal_would_obey(reports: dict[str, str], fmt: str) -> None:
     fuzzing.check(fmt, reports[fmt])
@@ -64,7 +65,6 @@ class Page(html.parser.HTMLParser):
         self.tags.append((tag, dict(attrs)))
 
 
-@pytest.mark.slow
 def test_html_runs_and_loads_nothing_of_a_stranger(reports: dict[str, str], tmp_path: Path) -> None:
     page = Page(reports["html"])
     tame = Page(
@@ -123,7 +123,6 @@ def test_markdown_and_jira_keep_their_tables(reports: dict[str, str]) -> None:
     assert not re.search(r"(?<!\\)!http", reports["jira"])
 
 
-@pytest.mark.slow
 def test_errors_are_tame_too(tmp_path: Path) -> None:
     for name in ("\x1b[31m.csv", "a\nb.csv", "\u202egnp.csv", "x" * 240 + ".csv"):
         path = tmp_path / name
@@ -178,7 +177,6 @@ def rules(
     return folder
 
 
-@pytest.mark.slow
 def test_texts_of_a_strangers_rules_are_text(tmp_path: Path) -> None:
     path = generic(tmp_path / "a.csv", [{"name": "m", **ROW}])
     folder = rules(tmp_path / "rules")
@@ -204,7 +202,6 @@ def test_texts_of_a_strangers_rules_are_text(tmp_path: Path) -> None:
             assert not re.search(r"^\s*<(script|img)", p.stdout, re.MULTILINE)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("url", ["javascript:alert(1)", "data:text/html,<script>", "file:///etc/passwd", "//x"])
 def test_sources_of_a_strangers_rules_are_web_addresses(tmp_path: Path, url: str) -> None:
     p = run("check", rules(tmp_path / "rules", url=url))
@@ -212,7 +209,6 @@ def test_sources_of_a_strangers_rules_are_web_addresses(tmp_path: Path, url: str
     assert "not a web address" in p.stdout + p.stderr
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("finding", ['"{sm.throughput.__class__}"', '"{0}"', '"{}"', '"{sm.throughput:{x}}"', '"{sm.throughput!r}"', '"{workload.__init__}"', '"{sm.throughput[0]}"',
                                      '"{sm.throughput:>999999999}"', '"{sm.throughput:.999999999f}"', '"{unknown}"', '"{"'])  # fmt: skip
 def test_findings_format_numbers_and_nothing_else(tmp_path: Path, finding: str) -> None:
@@ -301,7 +297,6 @@ cli.main()
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("text", ESCAPES)
 def test_templates_stay_in_the_sandbox(tmp_path: Path, text: str) -> None:
     template = tmp_path / "evil.txt.j2"
@@ -336,7 +331,6 @@ def test_templates_cannot_be_huge_or_missing(tmp_path: Path, book: Any) -> None:
 # --- packed and odd input ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_bombs_and_the_flag_that_raises_the_limit(tmp_path: Path) -> None:
     import gzip
 

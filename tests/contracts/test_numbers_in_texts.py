@@ -14,6 +14,8 @@ import pytest
 from tests.conftest import checkout
 from triage.ground import method
 
+pytestmark = pytest.mark.slow
+
 # Run in a checkout of its own: place -> text, of everything that states numbers.
 DUMP = """
 import json, re, sys

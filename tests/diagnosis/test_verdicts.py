@@ -47,6 +47,7 @@ def test_a_second_pass_is_not_at_the_limit(tmp_path: Path) -> None:
     assert verdict(tmp_path, KERNEL | again)[0] != "at-limit"
 
 
+@pytest.mark.slow
 def test_measured_causes_are_fixes_and_weak_ones_suspects(tmp_path: Path) -> None:
     report = diagnose(SAMPLES / "ncu-rep" / "transpose.ncu-rep")
     assert report["workloads"][0]["verdict_class"] == "fix"
@@ -56,6 +57,7 @@ def test_measured_causes_are_fixes_and_weak_ones_suspects(tmp_path: Path) -> Non
     assert result["todo"][0]["confidence"] == "low"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sample", ["gpu-trace/demo_frame", "ncu-rep/transpose.ncu-rep", "presentmon"])
 def test_times_of_the_verdicts_add_up(sample: str) -> None:
     path = SAMPLES / sample

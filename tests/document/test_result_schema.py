@@ -156,6 +156,7 @@ def written(value: Any, kind: Any, at: str) -> Iterator[str]:
     yield f"{at}: {value!r} is no {kind}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sample", CAPTURES)
 def test_what_is_written_is_what_the_types_say(sample: str) -> None:
     path = SAMPLES / sample

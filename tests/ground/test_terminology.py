@@ -173,6 +173,7 @@ def test_memory_has_one_word(names: tuple[str, ...], word: str) -> None:
         assert said("DRAM bandwidth-bound: VRAM SOL 91 %") == f"{word} bandwidth-bound: {word} SOL 91 %"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sample", ["gpu-trace/demo_frame", "ncu-rep/transpose.ncu-rep", "generic/p3_workloads_v2.csv", "rcp/session.csv"]
 )

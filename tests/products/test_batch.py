@@ -298,6 +298,7 @@ def night_run(*args: str) -> tuple[int, str]:
     return result.return_value, result.output  # click 8.1 keeps no stderr of its own
 
 
+@pytest.mark.slow
 def test_exit_codes_and_the_summary_line(tmp_path: Path) -> None:
     night(tmp_path / "in", 3, 2)
     source, out = str(tmp_path / "in"), str(tmp_path / "out")

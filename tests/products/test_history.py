@@ -91,6 +91,7 @@ def test_the_gate_names_the_build_and_the_cause(farm: Path) -> None:
     assert set(by) == {("Frame #", "Light"), ("the whole frame",)}
 
 
+@pytest.mark.slow
 def test_a_build_before_it_passes(farm: Path) -> None:
     done = verbs("gate", "--history", farm, "--build", "c007")
     assert (done.return_value, done.stderr) == (0, "")

@@ -20,6 +20,7 @@ def failures(book: Rulebook, name: str, **changes: object) -> list[str]:
     return [str(f) for f in wording_check.check([*others, rule], ())]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
@@ -53,6 +54,7 @@ def test_causes_are_read_too() -> None:
     assert [str(f) for f in wording_check.check([], every.values())] == []
 
 
+@pytest.mark.slow
 def test_the_command_names_file_line_and_word(tmp_path: Path) -> None:
     home = checkout(tmp_path, "sample_captures/generic")
     path = home / "rules" / "compute" / "kernel-barriers.yaml"

@@ -16,6 +16,8 @@ import pytest
 from tests.conftest import ROOT, SAMPLES, run
 from tests.helpers.reports import DEMO, diagnosed, frame, hostile, text
 
+pytestmark = pytest.mark.slow
+
 HERE = ROOT / "tests" / "browser"
 NODE = shutil.which("node")
 CHROMIUM = (
@@ -103,7 +105,6 @@ def plain_pages(tmp_path_factory: Any) -> dict[str, Path]:
     return {"compare": compared, "long": long, "occupancy": shaped, "batch": many / "index.html", "history": trend}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["compare", "long", "occupancy", "batch", "history"])
 def test_the_other_pages_work_alike(name: str, plain_pages: dict[str, Path]) -> None:
     needs("playwright-core")

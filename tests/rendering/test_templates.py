@@ -55,6 +55,7 @@ def test_the_sandbox_holds(source: str, capture: str, tmp_path: Path) -> None:
     assert "bad.txt.j2" in str(e.value)
 
 
+@pytest.mark.slow
 def test_an_error_names_the_line_and_exits_2(capture: str, tmp_path: Path) -> None:
     p = run("diagnose", capture, "-f", template(tmp_path, "bad.txt.j2", "one\ntwo\n{{ summary.nothing }}\n"))
     assert (

@@ -22,7 +22,7 @@ import pytest
 from tests.conftest import ROOT, SAMPLES
 
 needed = [name for name in ("build", "hatchling") if importlib.util.find_spec(name) is None]
-pytestmark = pytest.mark.skipif(bool(needed), reason=f"not installed: {', '.join(needed)}")
+pytestmark = [pytest.mark.skipif(bool(needed), reason=f"not installed: {', '.join(needed)}"), pytest.mark.slow]
 SAMPLE = SAMPLES / "generic" / "p3_workloads_v2.csv"
 
 
@@ -72,7 +72,6 @@ def metadata(wheel: Path) -> Message:
         return Parser().parsestr(z.read(next(n for n in z.namelist() if n.endswith("METADATA"))).decode())
 
 
-@pytest.mark.slow
 def test_wheel_contents(built: tuple[Path, Path]) -> None:
     with zipfile.ZipFile(built[0]) as z:
         names = set(z.namelist())
@@ -141,7 +140,6 @@ def test_metadata(built: tuple[Path, Path]) -> None:
     assert {"durable", "parquet", "dask", "trackers", "test", "lint"} <= set(m.get_all("Provides-Extra") or [])
 
 
-@pytest.mark.slow
 def test_installed_wheel_does_the_work_of_make_demo(installed: Path, tmp_path: Path) -> None:
     triage = installed / "triage"
     where = call(installed / "python", "-c", "import triage; print(triage.__file__)", cwd=tmp_path)
@@ -164,7 +162,6 @@ def test_installed_wheel_does_the_work_of_make_demo(installed: Path, tmp_path: P
     assert "SOL0" in call(triage, "list", "rules", cwd=tmp_path)
 
 
-@pytest.mark.slow
 def test_installed_wheel_gives_the_bytes_of_the_checkout(installed: Path, tmp_path: Path) -> None:
     shutil.copy(SAMPLE, tmp_path / "a.csv")
     here = call(
@@ -190,7 +187,6 @@ def test_editable_install_finds_the_rules_of_the_checkout() -> None:
 BLOCK = "import sys\nfor name in ('durable_rules_engine', 'durable'):\n    sys.modules[name] = None\n"
 
 
-@pytest.mark.slow
 def test_without_durable_rules_clips_gives_the_same_result(tmp_path: Path) -> None:
     """As on Windows or without a compiler: a note on stderr, the same bytes on stdout."""
     (tmp_path / "sitecustomize.py").write_text(BLOCK)

@@ -200,6 +200,7 @@ def test_every_language_of_the_rules_is_known(book: Rulebook) -> None:
     assert all(applies.read({k: list(v) for k, v in w.items()}) == w for w in applies.LANGUAGES.values())
 
 
+@pytest.mark.slow
 def test_a_kernel_of_hip_is_shown_no_shader(tmp_path: Path) -> None:
     folder = tmp_path / "own"
     sample = 'advice:\n  - {do: "Share it.", code: "groupshared uint a;", language: hlsl}\n'

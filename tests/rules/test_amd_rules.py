@@ -62,6 +62,7 @@ def test_a_busy_memory_path_overrules_occupancy_advice(tmp_path: Path) -> None:
     assert any(r["rule"] == "AMD001" for r in result["ruled_out"])
 
 
+@pytest.mark.slow
 def test_the_articles_large_group(tmp_path: Path) -> None:
     row = {"name": "solver", "kind": "compute", "gpu.time": 1.0, "sm.throughput": 40.0, "l2.throughput": 10.0, "launch.block_size": 1024,
            "launch.shared": 32768, "launch.scalar_registers": 32, "launch.grid_size": 500}  # fmt: skip
@@ -86,6 +87,7 @@ def test_amd_rules_keep_silent_about_other_vendors(tmp_path: Path) -> None:
     assert not [r for r in said if r.startswith(("AMD", "INT"))]
 
 
+@pytest.mark.slow
 def test_samples_of_the_amd_readers_get_amd_findings() -> None:
     result = diagnose(SAMPLES / "rocprof-compute" / "four_kernels_mi210")
     assert {"AMD001", "AMD020", "AMD030", "AMD060"} <= {f["rule"] for f in result["findings"]}

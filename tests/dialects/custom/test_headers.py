@@ -324,6 +324,7 @@ def test_copies_between_launches_make_no_frame_of_kernels(tmp_path: Path) -> Non
     assert setting(View(api.read(path)))["work"] == "compute"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("header", "rows", "noun"),
     [

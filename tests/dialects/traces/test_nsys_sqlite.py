@@ -221,6 +221,7 @@ def test_a_cut_file_is_refused_in_one_line(keep: int, tmp_path: Path) -> None:
     assert "\n" not in str(e.value)
 
 
+@pytest.mark.slow
 @settings(max_examples=120, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 1), st.binary(min_size=1, max_size=40)), min_size=1, max_size=5),
