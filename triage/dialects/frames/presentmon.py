@@ -203,7 +203,7 @@ def _pace(table: Table, codes: Indices, judged: list[int]) -> dict[int, str]:
         rows = codes == code
         busy = [columns[m].values[rows] if m in columns else None for m in ("gpu.busy_time", "cpu.busy")]
         found = pacing.pacing(columns["present.interval"].values[rows], *busy)
-        said[code] = pacing.spoken(found, int(rows.sum()))
+        said[code] = pacing.describe(found, int(rows.sum()))
         for metric, value in found.items():
             facts.setdefault(metric, np.full(len(table), np.nan))[rows] = value
     pacing.enter(table, facts, pacing.FORMULAS)

@@ -174,12 +174,12 @@ def _stalls(table: Table) -> None:
         )
     elif dead.any():
         rows = np.flatnonzero(dead)
-        names = ", ".join(str(table.names[r])[:40] for r in rows[:3])
+        shown = ", ".join(str(table.names[r])[:40] for r in rows[:3])
         table.quality.append(
             Quality(
                 "stalls-unavailable",
                 f"all {len(headers)} stall columns are 0 for {len(rows)} of "
-                f"{len(dead)} ranges ({names}{', ...' if len(rows) > 3 else ''}): unavailable, not zero",
+                f"{len(dead)} ranges ({shown}{', ...' if len(rows) > 3 else ''}): unavailable, not zero",
                 int(rows[0]),
             )
         )
@@ -200,11 +200,11 @@ def kinds(table: Table) -> Names:
             out[only_draws & (prims > 2 * draws)] = "geometry"
             if pixels is not None:  # one or two triangles per draw over much of the screen
                 out[only_draws & (prims <= 2 * draws) & (pixels >= 1e5 * draws)] = "fullscreen"
-        pixel, compute, vertex = (_get(table, f"sm.warps_{s}") for s in _WARPS)
+        pixel, compute_warps, vertex = (_get(table, f"sm.warps_{s}") for s in _WARPS)
         # draws of a neighbour may leak into a compute range's count
-        if pixel is not None and compute is not None and vertex is not None:
-            total = pixel + compute + vertex
-            out[(out == "") & (dispatches > 0) & (total > 0) & (compute >= 0.95 * total)] = "compute"
+        if pixel is not None and compute_warps is not None and vertex is not None:
+            total = pixel + compute_warps + vertex
+            out[(out == "") & (dispatches > 0) & (total > 0) & (compute_warps >= 0.95 * total)] = "compute"
     return out
 
 

@@ -85,7 +85,7 @@ _FLAGS = {
     "ReportWithoutWorkload": "reports without a workload",
     "CoreFrequencyChanged": "changes of the core clock",
 }
-MOST_TALK = 200  # lines of the application above its table in which a GPU's name is looked for
+MAX_LOG_LINES = 200  # lines of the application above its table in which a GPU's name is looked for
 _RATES = ("GPU_MEMORY_BYTE_READ_RATE", "GPU_MEMORY_BYTE_WRITE_RATE")  # GB/s
 # `GEMM[SIMD32 {4; 1024; 1} {256; 1; 1}]`: width, groups, threads per group; each may be left out
 _KEY = re.compile(r"\s*\[\s*(?:SIMD\s*(\d+))?\s*(?:\{([\d; ]+)\})?\s*(?:\{([\d; ]+)\})?\s*\]\s*\Z")
@@ -262,7 +262,7 @@ def _table(source: Source, blocks: list[pti.Block], plan: _Plan, compiled: list[
 
 def _device(table: Table, source: Source, line: int) -> None:
     """The GPU that the application named before the table ("Running on Intel(R) Arc(TM) ..."), else the file's name."""
-    said = (devices.named(text, TELLS["vendor"]) for text in source.head_lines[: min(line - 1, MOST_TALK)])
+    said = (devices.named(text, TELLS["vendor"]) for text in source.head_lines[: min(line - 1, MAX_LOG_LINES)])
     found = {device.name for device in said if device is not None and device.sm_count is not None}
     if len(found) == 1:
         table.device = found.pop()

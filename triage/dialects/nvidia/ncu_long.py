@@ -227,10 +227,8 @@ def _metrics(
         where[launch[use[rows]]] = lines[use[rows]]
         used = sorted({heads[c] for c in np.unique(combo[use[rows]])}, key=lambda h: (ncu.rank(h[0]), h))
         printed = sorted({u for _, u in used})  # several: then no single factor leads back to the cells
-        factor = float(factors[combo[use[rows[0]]]]) if len(printed) == 1 else 1.0
-        table.columns[metric] = Column(
-            column, used[0][0], cells.get("value", 0), "|".join(printed), factor, lines=where
-        )
+        scale = float(factors[combo[use[rows[0]]]]) if len(printed) == 1 else 1.0
+        table.columns[metric] = Column(column, used[0][0], cells.get("value", 0), "|".join(printed), scale, lines=where)
     table.unmapped += sorted({h for (h, _), m in zip(heads, found, strict=True) if h and not m})
     return style
 

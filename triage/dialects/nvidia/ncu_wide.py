@@ -105,7 +105,7 @@ def _headers(seg: Segment, body: Body, brackets: bool) -> list[tuple[str, str]]:
 
 
 def _bracketed(header: str) -> tuple[str, str]:
-    m = re.fullmatch(r"(.*?)\s*\[([^\]]*)\]\s*", header) if len(header) <= wide_table.LONGEST else None
+    m = re.fullmatch(r"(.*?)\s*\[([^\]]*)\]\s*", header) if len(header) <= wide_table.MAX_HEADER_CHARS else None
     return (m[1], m[2].strip()) if m else (header, "")
 
 

@@ -204,7 +204,7 @@ def read(source: Source, options: Options) -> Table:
     return table
 
 
-def _take(source: Source, part: nvprof.Found, rows: _Rows) -> None:
+def _take(source: Source, part: nvprof.TableLocation, rows: _Rows) -> None:
     """The records of one table; metrics and events of one run are two tables about the same kernels."""
     low = [normal(h) for h in part.headers]
     name_at = low.index("metric name" if "metric name" in low else "event name")

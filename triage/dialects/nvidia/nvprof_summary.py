@@ -93,7 +93,7 @@ def read(source: Source, options: Options) -> Table:
     return table
 
 
-def _time(source: Source, found: nvprof.Found, rows: list[tuple[int, list[str]]], c: int, odd: Odd) -> Column:
+def _time(source: Source, found: nvprof.TableLocation, rows: list[tuple[int, list[str]]], c: int, odd: Odd) -> Column:
     """A time column in ns; its unit stands in the unit record or is glued to the values, else UnknownUnit."""
     values: list[float] = []
     seen: set[str] = set()

@@ -118,7 +118,7 @@ def kinds(labels: Names) -> Names:
     return np.array([known[n] for n in labels], dtype=object)
 
 
-def _timeline(table: Table, source: Source, grid: nsys.Grid, found: nsys.Found, low: list[str]) -> None:
+def _timeline(table: Table, source: Source, grid: nsys.Grid, found: nsys.ReportTable, low: list[str]) -> None:
     """What ran when. A table without starts, or with one that is none, is a list: its frame is what its rows add up to."""
     if "start" not in low:
         return

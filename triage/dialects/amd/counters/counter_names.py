@@ -106,7 +106,7 @@ def _wide(*narrow: str) -> str:
 
 
 # matrix operations in units of 512; each generation counts the types it has (CDNA4, CDNA3, CDNA2)
-_WIDE = (_wide("F16", "BF16", "F8", "F6F4"), _wide("F16", "BF16", "F8"), _wide("F16", "BF16"))
+_NAMES_BY_WIDTH = (_wide("F16", "BF16", "F8", "F6F4"), _wide("F16", "BF16", "F8"), _wide("F16", "BF16"))
 
 
 _INSTS = "SQ_INSTS_VALU"
@@ -151,7 +151,7 @@ _BASE: tuple[tuple[str, str], ...] = (
     ("vmem.insts", "(VFetchInsts + VWriteInsts) * waves.launched"),
     ("lds.insts", "SQ_INSTS_LDS"),
     ("mfma.inst_share", "SQ_INSTS_MFMA / SQ_INSTS_VALU"),
-    *(("mfma.wide_share", f) for f in _WIDE),
+    *(("mfma.wide_share", f) for f in _NAMES_BY_WIDTH),
     ("lds.busy", f"SQ_LDS_IDX_ACTIVE / {_CU}"),
     ("lds.bank_conflict_rate", "SQ_LDS_BANK_CONFLICT / SQ_LDS_IDX_ACTIVE"),
     ("lds.bank_conflict_rate", "SQC_LDS_BANK_CONFLICT / SQC_LDS_IDX_ACTIVE"),  # RDNA counts them in another block
@@ -231,16 +231,16 @@ _GFX9 = re.compile(r"\b(?:SQ_(?!INSTS_)|SQC_(?!LDS)|SPI_|TA_|TCP_|TCC_)")
 _SHARED = tuple((m, f) for m, f in FORMULAS if not _GFX9.search(f))
 
 
-def formulas_of(arch: str, counters: Iterable[str] = ()) -> tuple[tuple[str, str], ...]:
+def formulas_of(arch: str, columns: Iterable[str] = ()) -> tuple[tuple[str, str], ...]:
     """The formulas that hold for a GPU: by its gfx name, where that is known, else by what was counted."""
-    if rdna.is_rdna(arch, counters):
+    if rdna.is_rdna(arch, columns):
         return (*rdna.FORMULAS, *_SHARED)
     return _SHARED if arch and not arch.startswith("gfx9") else FORMULAS
 
 
-def direct(arch: str, counters: Iterable[str] = ()) -> dict[str, tuple[str, float]]:
+def direct(arch: str, columns: Iterable[str] = ()) -> dict[str, tuple[str, float]]:
     """DIRECT as it holds for a GPU."""
-    return DIRECT | rdna.DIRECT if rdna.is_rdna(arch, counters) else DIRECT
+    return DIRECT | rdna.DIRECT if rdna.is_rdna(arch, columns) else DIRECT
 
 
 # sub-units whose busiest is the compute unit's share of peak

@@ -184,7 +184,7 @@ def _companions(table: Table, export: Export, main: Source) -> None:
         table.files.append(info)
         odd = Odd()
         try:
-            export.specs, export.arch, table.device = sizes.stated(info, len(table.files) - 1, n, odd)
+            export.specs, export.arch, table.device = sizes.sizes_of_sysinfo(info, len(table.files) - 1, n, odd)
         except BadCapture as e:
             table.quality.append(_left_out(e))
         table.quality += odd.remarks()
@@ -210,7 +210,7 @@ def _peak(table: Table, export: Export, roof: Source) -> None:
     """The measured peak of the GPU's memory; where it cannot be read, that is said, for the device's own takes its place."""
     odd = Odd()
     try:
-        peak = sizes.measured(roof, len(table.files), len(table), odd)
+        peak = sizes.peak_of_roofline(roof, len(table.files), len(table), odd)
     except BadCapture as e:
         table.quality.append(_left_out(e))
         return

@@ -22,7 +22,7 @@ from triage.ground.errors import BadCapture, NotTriageable
 MAGIC = b"NVR\0"
 _MAX = 4 << 30
 _MAPPED = 256 << 20  # larger files are mapped: a copy in memory would be most of what reading needs
-_LONGEST = 4096  # bytes of a metric's name or an attribute
+_MAX_TEXT_BYTES = 4096  # bytes of a metric's name or an attribute
 _DEVICES = 1024  # of a session
 
 
@@ -155,7 +155,7 @@ class _Block:
                 out.names += [text(data, v, s) for n, k, v, s in fields(data, value, stop) if n == 1 and k == BYTES]
 
 
-def text(data: Bytes, at: int, stop: int, longest: int = _LONGEST) -> str:
+def text(data: Bytes, at: int, stop: int, longest: int = _MAX_TEXT_BYTES) -> str:
     """A string of a report, its end left off beyond any honest length."""
     return bytes(data[at : min(stop, at + longest)]).decode("utf-8", "replace")
 
