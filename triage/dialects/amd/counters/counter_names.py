@@ -277,11 +277,11 @@ def counters(metric: str, arch: str = "", without: frozenset[str] = frozenset())
     without: derived metrics that the tool does not know.
     """
     absent = without | (rdna.LACKING if rdna.is_rdna(arch) else frozenset())
-    for header, (metric, _) in direct(arch).items():
-        if metric == metric and header not in absent:
+    for header, (known, _) in direct(arch).items():
+        if known == metric and header not in absent:
             return [header]
-    for metric, formula in formulas_of(arch):
-        if metric == metric:
+    for known, formula in formulas_of(arch):
+        if known == metric:
             found: list[str] = []
             for name in names(formula):
                 if name.islower():
