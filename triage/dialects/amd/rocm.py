@@ -281,7 +281,7 @@ def _groups(table: Table, export: Export) -> None:
 
 
 class _Lookup:
-    """Finds what a name in a formula stands for: metrics first, then counters, sizes of the GPU, and kept inputs."""
+    """Resolve a name in a formula: metrics first, then counters, sizes of the GPU, and kept inputs."""
 
     def __init__(self, table: Table, export: Export) -> None:
         self._table, self._export = table, export
@@ -300,7 +300,7 @@ class _Lookup:
         if name == "launch.wave_size" and self._wave:
             return self._wave
         if name == "SQ_LEVEL_WAVES_ACCUM":
-            # the accumulator belongs to the level counter of its pass; beside another one nobody knows to which
+            # the accumulator belongs to the level counter of its pass; with two of them it is ambiguous
             one = not any(_LEVEL.match(h) for h in self._table.unmapped)
             if one and {"SQ_LEVEL_WAVES", "SQ_ACCUM_PREV_HIRES"} <= set(self._export.counters):
                 return self._export.counters["SQ_ACCUM_PREV_HIRES"]

@@ -45,7 +45,7 @@ _PASS = re.compile(r"GPU\d*/(?:Queue\d*/)?(?P<name>.+)", re.IGNORECASE)
 _TOTALS = ("total", "total/gpu", "frame", "gpu")
 _MAX_FRAME_MS = 3.2e10  # ms, a year: no frame
 _FIRST_LINE = 2  # line of the first frame, below the header of the capture's start
-# metadata: [HasHeaderRowAtEnd],1,[Platform],...; told by its beginning, for the command line in it holds commas
+# metadata: [HasHeaderRowAtEnd],1,[Platform],...; recognised by its beginning, because the command line in it holds commas
 _END = re.compile(r"\s*\"?\[\w+\]")
 
 
@@ -119,7 +119,7 @@ def read(source: Source, options: Options) -> Table:
     mean = {i: _mean(numbers[i]) for i in wanted}
     labels = ["Frame", *(_nice(n) for _, n in passes)]
     paths = ["", *("Frame" for _ in passes)]
-    # a mean over all frames stands nowhere: it leads back to the header's line
+    # a mean over all frames has no cell: it cites the header line
     table = Table(NAME, [source], np.array(labels, dtype=object), {}, np.array(paths, dtype=object))
     table.lines = np.ones(len(labels), dtype=np.int64)
     table.quality += odd.remarks()

@@ -92,7 +92,7 @@ def _files(source: Source, *used: Source | None) -> list[Source]:
 
 
 def _markers(source: Source, export: Export, options: Options) -> Table:
-    """Counters per marker; every counter stands there once per captured frame."""
+    """Counters per marker, each once per captured frame."""
     regimes = export.regimes
     assert regimes is not None
     line, text, sep = gpu_trace_folder.header(regimes)
@@ -310,7 +310,7 @@ def _remarks(table: Table) -> None:
             )
 
 
-# what is computed here, besides what is exported
+# metrics computed here
 _EXPORTS = (
     "gpu.time gpu.idle sm.active sm.occupancy sm.active_warps sm.occupancy_elapsed sm.issue_per_elapsed"
     " sm.issue_per_active sm.throughput_active".split()
@@ -330,7 +330,7 @@ _SAMPLED = {
 
 
 def names() -> dict[str, list[str]]:
-    """Counters of its metric sets, and what is computed from them."""
+    """Counters of its metric sets, and metrics computed from them."""
     out = {
         m: kept
         for m, found in perfworks.names().items()

@@ -82,7 +82,7 @@ def unit_of(header: str) -> str:
 
 
 def clock_factor(values: Floats) -> float | None:
-    """Factor to Hz of a clock column whose unit nobody printed: MHz or Hz by magnitude; None when neither fits."""
+    """Factor to Hz of a clock column without a unit: MHz or Hz by magnitude; None if neither fits."""
     seen = values[np.isfinite(values) & (values > 0)]
     if not len(seen):
         return 1.0
@@ -157,7 +157,7 @@ def _stalls(table: Table) -> None:
         return
     stack = np.stack([table.raw[h].values for h in headers])
     total = np.nansum(stack, axis=0)
-    # a warp that is resident has a reason, if only `selected`; a sum of 0 means that nobody sampled
+    # a resident warp always has a reason, at least `selected`: a sum of 0 means no samples
     dead = ~(total > 0)
     every = f"sum of the {len(headers)} stall reasons"
     table.raw[every] = Column(total, every, formula=f"{headers[0]} + ... + {headers[-1]}")

@@ -33,7 +33,7 @@ def is_events(source: Source) -> bool:
 
 
 def parse(source: Source) -> EventTree:
-    """The tree; depth is half the indent, rounded up: a first child stands at an odd indent (`\\-`), later ones at even."""
+    """The tree; depth is half the indent, rounded up: a first child has an odd indent (`\\-`), later ones an even one."""
     tree = EventTree(source)
     stack: list[str] = []
     started = False

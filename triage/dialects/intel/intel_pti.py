@@ -38,7 +38,7 @@ milliseconds `unitrace -k -i 50 ...` samples over time instead (many rows per ke
 `unitrace -d -v ./app` alone writes times without metrics: enough to rank kernels, not to say why they are slow. Its table
 of kernel properties (SIMD width, SLM, spills, register file) is read with them.
 """
-# unit in a header, in lower case -> factor to the canonical unit of what is measured in it
+# unit in a header, in lower case -> factor to the canonical unit
 _UNITS = {
     **dict.fromkeys(("", "events", "threads", "pixels", "messages", "texels", "number", "cycles", "bytes"), 1.0),
     "ns": 1.0,
@@ -95,7 +95,7 @@ _COPY = re.compile(
 
 
 _AREAS = ("eu", "l3", "slm", "gti", "sampler", "gpu", "lsc", "icache", "tlb", "shader")
-# metric -> where it stands in the kernel's key, in its order
+# metric -> its position in the kernel's key
 _KEYED = {
     "launch.wave_size": "SIMD width in Kernel",
     "launch.grid_size": "first {} of Kernel",
@@ -166,7 +166,7 @@ def _plan(headers: list[str], path: str) -> _Plan:
             metric = ""  # the share of the total, not the time
         if name in ("GlobalInstanceId", "KernelTime", *_RATES):
             plan.extra[name] = i
-        # GpuTime wins over KernelTime wherever it stands; where the two differ, a remark says so
+        # GpuTime wins over KernelTime in any order; a note says if they differ
         if not metric or (metric in plan.metrics and name != "GpuTime"):
             if name not in plan.extra and name not in plan.flags:
                 plan.unmapped.append(header)
@@ -266,7 +266,7 @@ def _device(table: Table, source: Source, line: int) -> None:
     found = {device.name for device in said if device is not None and device.sm_count is not None}
     if len(found) == 1:
         table.device = found.pop()
-    elif not found:  # of several nobody knows which one ran
+    elif not found:  # with several GPUs the one that ran is unknown
         device_name.by_path(table, source, TELLS["vendor"])
 
 

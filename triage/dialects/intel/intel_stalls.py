@@ -80,7 +80,7 @@ def read(source: Source, options: Options) -> Table:
         counts = np.array([data.numbers[i] for _, i in wanted])
         counted = np.isfinite(counts).all(axis=0)
         remarks += data.quality
-        # judged before they are added up: in a sum nobody sees them any more
+        # check before summing: a sum hides a bad sample
         absurd = counted & ((counts < 0) | (counts > MAX_SAMPLES)).any(axis=0)
         if absurd.any():
             said = (

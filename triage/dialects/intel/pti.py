@@ -247,7 +247,7 @@ def _mend(row: str, width: int, name_at: int, ends: bool = False) -> str:
 
 
 def _floats(cells: Names, header: str, lines: Indices, odd: Odd) -> Floats:
-    """Numbers of a column of text, NaN for what is none."""
+    """Numbers of a column of text, NaN for other cells."""
     try:
         values = np.asarray(cells, dtype=np.float64)
         if np.isfinite(values).all() and not any("_" in c for c in cells):  # 1_000 is a number for Python only

@@ -105,7 +105,7 @@ def is_id(text: str) -> bool:
 
 
 def numbered(source: Source, ids: Names, kernels: Names, good: Masks, lines: Indices, headers: Sequence[str]) -> None:
-    """Raise Misfit for records of a kernel whose launch number is none; a header that stands there again is no record."""
+    """Raise Misfit for records of a kernel without a launch number; a repeated header is no record."""
     bad = {
         int(lines[i]): f"{str(ids[i])[:40]!r} is no launch number"
         for i in np.flatnonzero(~good)
@@ -256,7 +256,7 @@ def not_finite(text: str) -> bool:
 
 
 def _factors(heads: list[tuple[str, str]], found: list[str]) -> tuple[Floats, dict[tuple[str, str], str]]:
-    """Factor per (name, unit), NaN where there is none, and what is wrong with the units that do not fit."""
+    """(factor per (name, unit), NaN without one; problems of units that do not fit)."""
     out, bad = np.full(len(heads), np.nan), {}
     for i, ((name, unit), metric) in enumerate(zip(heads, found, strict=True)):
         if metric:

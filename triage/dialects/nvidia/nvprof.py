@@ -23,7 +23,7 @@ _MUST = {
     "metric trace": {"kernel", "device", "stream"},
     "unified memory": {"device", "avg size"},
 }
-# what stands in a record of units, in lower case
+# cells of a unit record, in lower case
 _UNITS = {"", "%", "s", "ms", "us", "ns", "b", "kb", "mb", "gb", "tb", "b/s", "kb/s", "mb/s", "gb/s"}
 _TEXT = (
     re.compile(r"^==\d+==.*(?:NVPROF|Profiling (?:result|application))|NVPROF is profiling process", re.MULTILINE),
@@ -119,7 +119,7 @@ def records(source: Source, found: TableLocation) -> list[tuple[int, list[str]]]
             break
         gap = False
         row = next(csv.reader([line], delimiter=source.delimiter), [])
-        # a kernel's name stands last, in some versions without quotes: its commas are its own
+        # the kernel name is last, in some versions unquoted: its commas belong to it
         if len(row) > width and '"' not in line and shape.bracketed(row[width - 1 :]):
             row = [*row[: width - 1], source.delimiter.join(row[width - 1 :])]
         if len(row) != width or line.count('"') % 2:

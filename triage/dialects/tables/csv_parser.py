@@ -100,7 +100,7 @@ class Parser:
             "names": list(range(width)),
             "index_col": False,
             "usecols": wanted,
-            "skip_blank_lines": False,  # a row is a line, so that a value leads back to the line it stands on
+            "skip_blank_lines": False,  # one row per line, so that a value cites its line
             "skipinitialspace": source.skip_space,
             "keep_default_na": False,
             "na_values": {c: [""] if c in self.text else MISSING for c in wanted},

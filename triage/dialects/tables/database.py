@@ -21,7 +21,7 @@ from triage.files.metered import Meter, guard
 from triage.ground.errors import BadCapture, CaptureError
 
 MAGIC = b"SQLite format 3\0"
-MISSING = -(1 << 62)  # stands for an empty cell
+MISSING = -(1 << 62)  # an empty cell
 MAX_ROW_BYTES = 1 << 24  # bytes of one text or row; names of kernels are some thousand
 _MEMORY = 1 << 32  # bytes of a packed or piped database, which must be held whole
 _CUT = 1 << 16  # characters of a text that are read
@@ -195,7 +195,7 @@ def floats(values: Indices) -> Floats:
 
 
 def sane(start: Indices, end: Indices) -> tuple[np.ndarray[tuple[int], np.dtype[np.bool_]], str]:
-    """(rows whose times can be true, what is wrong with the others): known, near, in order."""
+    """(rows with plausible times, problems of the others): known, near, in order."""
     there = (start != MISSING) & (end != MISSING)
     near = there & (np.abs(start) < _FAR) & (np.abs(end) < _FAR)
     good = near & (end >= start)

@@ -75,7 +75,7 @@ def header(source: Source) -> tuple[int, list[str]]:
 
 
 def scaled(values: Floats, factor: float) -> Floats:
-    """Values of a column that nobody else holds, times a factor; in place, because fresh memory costs more than the work."""
+    """Values times a factor, in place: the caller holds the only reference, and fresh memory costs more than the work."""
     if factor == 1.0:
         return values
     return np.multiply(values, factor, out=values if values.flags.writeable else None)

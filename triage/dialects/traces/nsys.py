@@ -51,7 +51,7 @@ _SAY = re.compile(r"\s*(?:Processing|Generating|Exporting|Executing|Collecting|N
 
 @dataclass(slots=True)
 class ReportTable:
-    """Where a report's table stands (1-based line of its header) and how it is laid out: `csv`, `columns` or `box`.
+    """Location of a report's table (1-based line of its header) and its layout: `csv`, `columns` or `box`.
 
     spans: first character and the one behind the last of every column, for layouts without a delimiter.
     """
@@ -168,7 +168,7 @@ def _text_rows(source: Source, found: ReportTable) -> tuple[list[list[str]], lis
             elif not line.lstrip().startswith("|"):
                 break
             else:
-                # names may hold bars: the last cell takes what is left
+                # names may hold bars: the last cell takes the rest
                 parts = line.strip().strip("|").split("|", len(found.headers) - 1)
                 rows.append([c.strip() for c in parts] + [""] * (len(found.headers) - len(parts)))
                 lines.append(number)

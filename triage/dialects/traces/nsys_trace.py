@@ -87,7 +87,7 @@ def read(source: Source, options: Options) -> Table:
             table.columns[metric] = Column(
                 np.where(values > 0, values, np.nan), "", formula=" x ".join(heads), inputs=heads
             )
-    # copies have no registers and no shared memory, whatever stands in their cells
+    # ignore registers and shared memory of copies: their cells hold other things
     launched = np.isfinite(table.columns["launch.grid_size"].values) if "launch.grid_size" in table.columns else None
     for metric, accepted in _PLAIN.items():
         for c in (i for i, h in enumerate(low) if h in accepted):

@@ -70,7 +70,7 @@ SDK_ONLY = frozenset(
     " sL1dCacheHitRate EaRdLatency EaWrLatency GPU_UTIL".split()
 )
 
-# clocks that fit into the kernel's time, where nobody counted its cycles: an upper bound, so that shares come out low
+# clocks within the kernel's time, if its cycles were not counted: an upper bound, so shares come out low
 _CLOCKS = "max_sclk / 1000 * gpu.time"  # MHz and ns
 # cycles summed over what a counter is summed over: every CU, or every shader engine's workgroup dispatcher
 _CU = "(GRBM_GUI_ACTIVE / num_xcd * cu_per_gpu)"
@@ -293,7 +293,7 @@ def counters(metric: str, arch: str = "", without: frozenset[str] = frozenset())
 
 
 def first(arch: str = "") -> list[str]:
-    """Counters to begin with, where nobody asked for one: what waits and what works."""
+    """Counters to collect first, if none was asked for: waits and busy units."""
     if rdna.is_rdna(arch):
         return ["SQ_WAVES", "SQ_WAVE_CYCLES", "SQ_WAIT_ANY", "GRBM_GUI_ACTIVE", "L2CacheHit"]
     return ["SQ_WAVES", "VALUBusy", "MemUnitBusy", "L2CacheHit"]

@@ -237,7 +237,7 @@ def _places(table: Table, export: Export, other: Export, count: int) -> Indices 
 
 def _pick(column: Column, places: Indices, table: Table, other: Table) -> Column:
     """A companion's column in the order of the main table, with its own file and lines."""
-    # 0: a dispatch that the companion does not have stands on no line of it
+    # 0: no line, for a dispatch that the companion lacks
     lines = np.array([other.line(int(p)) if p >= 0 else 0 for p in places])
     values = np.where(places >= 0, column.values[np.maximum(places, 0)], np.nan)
     return Column(values, column.header, column.column, column.unit, column.factor, len(table.files) - 1, lines)

@@ -14,7 +14,7 @@ from triage.dialects.nvidia.report.line_table import Lines, SourceLine
 from triage.dialects.nvidia.report.wire import BYTES, fields
 
 _MAX_CUBIN_BYTES = 256 << 20  # bytes of a cubin that is looked into
-_UNSEEN = 1 << 20  # bytes a function may have whose size nobody says
+_UNSEEN = 1 << 20  # maximum bytes of a function without a size
 
 
 class Function(NamedTuple):
@@ -122,7 +122,7 @@ def _functions(contents: Contents, at: int, end: int) -> list[tuple[str, int, in
 
 
 class Map:
-    """From addresses of one launch to instructions. base: load address of the kernel itself, 0 where nobody says."""
+    """From addresses of one launch to instructions. base: load address of the kernel, 0 if unknown."""
 
     def __init__(self, code: Code | None, mangled: str, shown: str, base: int) -> None:
         self._code, self._mangled, self._shown = code or Code(), mangled, shown

@@ -21,7 +21,7 @@ from triage.ground.errors import BadCapture, NotTriageable
 
 MAGIC = b"NVR\0"
 _MAX = 4 << 30
-_MAPPED = 256 << 20  # larger files are mapped: a copy in memory would be most of what reading needs
+_MAPPED = 256 << 20  # larger files are mapped: a copy would be most of the memory needed
 _MAX_TEXT_BYTES = 4096  # bytes of a metric's name or an attribute
 _DEVICES = 1024  # of a session
 
@@ -36,7 +36,7 @@ class Device:
 
 @dataclass(slots=True)
 class Contents:
-    """Where everything stands in a report. results, sources: [start, stop) bytes of each message.
+    """Byte ranges of a report. results, sources: [start, stop) bytes of each message.
 
     names: the string table. cut: byte at which the file ends before it should, or -1.
     """

@@ -54,7 +54,7 @@ class Elf:
         return next((s for s in self.sections if s.name == name), None)
 
     def relocations(self, name: str) -> dict[int, tuple[Symbol, int]]:
-        """Offset in the section of a name -> the symbol whose address belongs there, and what is added to it."""
+        """Offset in a section -> (symbol whose address belongs there, addend)."""
         out: dict[int, tuple[Symbol, int]] = {}
         left = len(self.data)  # honest sections do not overlap
         for s in self.sections:

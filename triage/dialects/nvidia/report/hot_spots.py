@@ -50,7 +50,7 @@ def _ideal(names: tuple[str, ...]) -> tuple[str, ...]:
 
 _TRAFFIC = _Aspect("global memory traffic", _GLOBAL)
 _WAITING = _Aspect("stalls", (_SAMPLES,))
-# metrics that begin so -> what to look at, in this order; a counter without instances leaves the next one to speak
+# prefix of a metric -> counters that locate it, in this order; one without instances is skipped
 _ASPECTS = (
     (r"global_load\.(waste|bytes_per_sector|sectors_per_request)", _Aspect("excess load sectors", _GLOBAL, _ideal(_GLOBAL), _LOAD)),
     (r"global_store\.(waste|bytes_per_sector|sectors_per_request)", _Aspect("excess store sectors", _GLOBAL, _ideal(_GLOBAL), _STORE)),

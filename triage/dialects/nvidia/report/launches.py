@@ -59,7 +59,7 @@ def read(contents: Contents, heads: list[tuple[str, str]]) -> Launches:
     count = len(contents)
     wanted = {heads[c][0] for cs in ncu_wide.candidates(heads).values() for c in cs} | {*_GENERATION, _DEVICE_ID}
     slot = {name: i for i, name in enumerate(sorted(wanted))}
-    # the last entry stands for indices beyond the table: names in a part of the file that was cut off
+    # the last entry is for indices beyond the table: their names were cut off
     slots = np.array([*(slot.get(n, -1) for n in contents.names), -1])
     if len(slot) * count * 8 > _ROOM + _PER_BYTE * len(contents.data):
         raise Damaged(int(contents.results[0][-1]))  # launches of a byte or two, by the million

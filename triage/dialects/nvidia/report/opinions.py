@@ -1,4 +1,4 @@
-"""What NVIDIA's own rules said of the launches of a report, with their estimates: a second opinion, in plain text."""
+"""Results of NVIDIA's own rules per launch, with their estimates, as plain text."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def fields(data: Bytes, at: int, end: int) -> Iterator[tuple[int, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class FieldValues:
-    """One field of many messages; what belongs to one message stands in the order of the file.
+    """One field of many messages; values of one message keep the order of the file.
 
     which: index of the message. kind: wire type. value and stop: as `fields` gives them.
     """
