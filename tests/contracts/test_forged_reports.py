@@ -66,7 +66,7 @@ def test_overlapping_relocations_are_read_once() -> None:
 
 
 def test_paths_that_share_a_long_folder_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(line_table, "_PATHS", 1 << 16)
+    monkeypatch.setattr(line_table, "_MAX_PATH_CHARS", 1 << 16)
     files = b"a\0\x01\0\0" * 50_000
     head = bytes([1, 1, 251, 14, 10]) + bytes(9) + b"f" * 4_000 + b"\0\0" + files + b"\0"
     unit = struct.pack("<HI", 2, len(head)) + head

@@ -104,7 +104,7 @@ _KINDS = (
     ),
 )
 _PACKS = re.compile(r"\.(gz|zst|xz|bz2|zip)$")
-# first bytes of zip, xz and bzip2; what is in gz and Zstandard is looked into
+# first bytes of zip, xz and bzip2; the content of gz and Zstandard is read
 _PACKED = (b"PK\x03\x04", b"\xfd7zXZ", b"BZh")
 _PAGE = re.compile(r'^"?(?:Address|Line No|#)"?,"?(?:Source|Address)"?', re.MULTILINE)
 _SAMPLES = ("Warp Stall Sampling", "# Samples", "Instructions Executed", "stall_")

@@ -117,8 +117,8 @@ def dialects() -> dict[str, Dialect]:
 
 def named(name: str) -> Dialect | None:
     """The dialect of a name, None for an unknown one; no other is imported."""
-    entry = listed().get(name) or (installed().get(name) if name else None)
-    return entry.load() if entry else None
+    wanted = listed().get(name) or (installed().get(name) if name else None)
+    return wanted.load() if wanted else None
 
 
 def require(name: str) -> Dialect:

@@ -42,7 +42,7 @@ def check_dialect(dialect: Dialect, samples: Iterable[str | Path], others: Itera
 
 
 def _interface(dialect: Dialect) -> Iterator[str]:
-    """Problems of what the module declares."""
+    """Problems of the declared attributes."""
     if missing := missing_parts(dialect):
         yield f"lacks {', '.join(missing)}"
         return
@@ -67,7 +67,7 @@ def _interface(dialect: Dialect) -> Iterator[str]:
 
 
 def _match(dialect: Dialect, source: Source) -> Match | str | None:
-    """Its match, or what is wrong with it; CaptureError counts as none."""
+    """Its match, or the problem with it; a CaptureError counts as none."""
     try:
         match = dialect.recognise(source)
     except CaptureError:
@@ -104,7 +104,7 @@ def _best(source: Source, without: str) -> tuple[str, float]:
 
 
 def _read(dialect: Dialect, source: Source) -> Table | TriageError | str:
-    """Its table, the error with which it refuses, or what is wrong with either."""
+    """Its table, its CaptureError, or the problem with either."""
     try:
         table = dialect.read(source, Options())
     except TriageError as e:
@@ -199,7 +199,7 @@ def _equal(a: Table, b: Table) -> bool:
 
 
 def _damaged(dialect: Dialect, path: str) -> Iterator[str]:
-    """Problems of what is left of a sample that was cut: it is read, or refused with CaptureError."""
+    """Problems with cut samples: each is read, or refused with CaptureError."""
     if Path(path).is_dir():
         return
     data = Path(path).read_bytes()
@@ -222,7 +222,7 @@ def _foreign_samples(name: str) -> Iterator[str]:
 
 
 def _foreign(dialect: Dialect, path: str) -> list[str]:
-    """Problems of what a dialect says of an export of another tool."""
+    """Problems with an export of another tool: it must not match more strongly than the others."""
     match = _match(dialect, Source(path))
     if not isinstance(match, Match):
         return [match] if match else []

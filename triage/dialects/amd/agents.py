@@ -31,14 +31,14 @@ def beside(source: Source, ending: str) -> Source | None:
     return source.sibling(f"{stem.removesuffix(ending)}_agent_info.csv")
 
 
-def found(source: Source, ending: str) -> list[Source]:
+def tables_in_folder(source: Source, ending: str) -> list[Source]:
     """The tables of one kind in an output folder of rocprofv3."""
     return source.children(f"*{ending.lstrip('_')}.csv")
 
 
 def folder(source: Source, ending: str) -> Match | None:
     """An output folder that holds tables of this kind; a folder with pmc_perf.csv is rocprof-compute's."""
-    files = found(source, ending)
+    files = tables_in_folder(source, ending)
     if not files or source.sibling("pmc_perf.csv") is not None:
         return None
     return Match(0.90, f"a folder with {files[0].name}")
@@ -48,7 +48,7 @@ def only(source: Source, ending: str) -> Source:
     """The one table of this kind in a folder, or the file itself; raises BadCapture when the folder holds several."""
     if not source.is_folder:
         return source
-    files = found(source, ending)
+    files = tables_in_folder(source, ending)
     if len(files) != 1:
         shown = ", ".join(f.path for f in files[:3])
         raise BadCapture(
@@ -66,7 +66,7 @@ def passes(source: Source, ending: str) -> list[Source]:
     if not source.is_folder:
         return []
     numbered = []
-    for file in found(source, ending):
+    for file in tables_in_folder(source, ending):
         number = next((int(m[1]) for part in Path(file.path).parts[::-1] if (m := _PASS.match(part))), None)
         if number is None:
             return []
@@ -76,10 +76,10 @@ def passes(source: Source, ending: str) -> list[Source]:
     return [file for _, file in numbered] if alike and len(numbered) > 1 else []
 
 
-def under(folder: Source, table: Table) -> Table:
+def under(source: Source, table: Table) -> Table:
     """Where a folder was given, it comes first among the files, for it is what the user typed."""
-    if folder.is_folder:
-        table.files.insert(0, folder)
+    if source.is_folder:
+        table.files.insert(0, source)
         # columns point into the files by number; one column may be both a metric and an input, so each is moved once
         for column in {id(c): c for c in (*table.columns.values(), *table.raw.values())}.values():
             column.file += 1

@@ -18,7 +18,7 @@ from triage.ground import kernel_names
 from triage.ground.errors import TriageError
 
 _BARE = re.compile(r"[A-Za-z_]\w*")  # of `reduce<float>`: `reduce`
-MOST = 64  # kernels that are looked up: a folder is asked once for each
+MAX_KERNELS = 64  # kernels that are looked up: a folder is asked once for each
 _FOLDER = ("{arch}_{kernel}_stats.csv", "{kernel}_stats.csv")
 
 
@@ -27,7 +27,7 @@ def join(table: Table, source: Source, arch: str) -> None:
     if not arch or source.path == "-":
         return
     found: dict[str, Table] = {}
-    for name in list(dict.fromkeys(str(n) for n in table.names))[:MOST]:
+    for name in list(dict.fromkeys(str(n) for n in table.names))[:MAX_KERNELS]:
         if (beside := _beside(source, arch, name)) is not None:
             found[name] = beside
     if not found:

@@ -49,7 +49,7 @@ LAUNCH = {
 }
 # a counter of one L2 channel or texture unit, `TCC_HIT[17]`, where the tool wrote no sum
 CHANNEL = re.compile(r"(.+)\[(\d+)\]\Z")
-MOST_WAVES = 40  # slots of a compute unit before RDNA: four SIMDs of ten
+MAX_WAVES = 40  # slots of a compute unit before RDNA: four SIMDs of ten
 _LEVEL = re.compile(r"SQ\w*_LEVEL")
 _KD = ("[clone .kd]", "(.kd)", ".kd")
 
@@ -165,7 +165,7 @@ def add_time(table: Table, export: Export, start: Names | None, end: Names | Non
         table.raw[a.header], table.raw[b.header] = a, b
 
 
-def finish(table: Table, export: Export, options: Options, names: Iterable[str] = ()) -> Table:
+def finish(table: Table, export: Export, options: Options, metrics: Iterable[str] = ()) -> Table:
     """Launch shape, metrics printed as such, metrics computed by formula, architecture. gpu.time must be there already.
 
     names: metrics that the tool can export at all. Raises NotTriageable when nothing came of it.
@@ -212,7 +212,7 @@ def finish(table: Table, export: Export, options: Options, names: Iterable[str] 
             "name the table with the counters (pmc_perf.csv, results.csv)",
         )
     table.arch = table.arch or export.arch
-    table.collectable = _collectable(names, export)
+    table.collectable = _collectable(metrics, export)
     if unknown := sizes.lacking(export, set(table.columns), {*export.counters, *table.raw}):
         table.notes.append(
             f"counters are there, but not the GPU's {', '.join(unknown)}: metrics that need them stay blind; "
@@ -240,7 +240,7 @@ def _busy_in_cycles(table: Table, export: Export) -> None:
     if busy is None or waves is None:
         return
     both = np.isfinite(busy.values) & np.isfinite(waves.values)
-    slots = export.specs["max_waves_per_cu"].values.max() if "max_waves_per_cu" in export.specs else MOST_WAVES
+    slots = export.specs["max_waves_per_cu"].values.max() if "max_waves_per_cu" in export.specs else MAX_WAVES
     if 4 * waves.values[both].sum() > 1.25 * slots * busy.values[both].sum() > 0:  # two passes differ by less
         export.counters["SQ_BUSY_CU_QUADS"], formula = busy, "4 * SQ_BUSY_CU_QUADS"
         export.counters["SQ_BUSY_CU_CYCLES"] = Column(
@@ -251,12 +251,12 @@ def _busy_in_cycles(table: Table, export: Export) -> None:
         )
 
 
-def _collectable(names: Iterable[str], export: Export) -> frozenset[str] | None:
+def _collectable(metrics: Iterable[str], export: Export) -> frozenset[str] | None:
     """What the tool can give for this GPU: more where sizes are known, less where it lacks counters; None: what it can."""
     arch = export.arch
     if not export.specs:
         return None
-    have = {*names, *counter_names.exported(tuple(export.specs))}
+    have = {*metrics, *counter_names.exported(tuple(export.specs))}
     if rdna.is_rdna(arch):
         have -= set(counter_names.exported()) - set(counter_names.exported(arch=arch))
     return frozenset(have | set(counter_names.exported(tuple(export.specs), arch)))
@@ -281,7 +281,7 @@ def _groups(table: Table, export: Export) -> None:
 
 
 class _Lookup:
-    """Finds what a name in a formula stands for: metrics first, then counters, sizes of the GPU, and kept inputs."""
+    """Resolve a name in a formula: metrics first, then counters, sizes of the GPU, and kept inputs."""
 
     def __init__(self, table: Table, export: Export) -> None:
         self._table, self._export = table, export
@@ -300,7 +300,7 @@ class _Lookup:
         if name == "launch.wave_size" and self._wave:
             return self._wave
         if name == "SQ_LEVEL_WAVES_ACCUM":
-            # the accumulator belongs to the level counter of its pass; beside another one nobody knows to which
+            # the accumulator belongs to the level counter of its pass; with two of them it is ambiguous
             one = not any(_LEVEL.match(h) for h in self._table.unmapped)
             if one and {"SQ_LEVEL_WAVES", "SQ_ACCUM_PREV_HIRES"} <= set(self._export.counters):
                 return self._export.counters["SQ_ACCUM_PREV_HIRES"]

@@ -26,7 +26,7 @@ def names() -> dict[str, list[str]]:
 
 
 def recognise(source: Source) -> Match | None:
-    """The stats header without the newer MinNs and MaxNs, by which rocprofv3's is told."""
+    """Match for the stats header without MinNs and MaxNs, which only rocprofv3 writes."""
     line, headers = stats.header(source)
     if not line or wide_table.find(headers, "MinNs") >= 0:
         return None

@@ -132,7 +132,7 @@ def is_unknown_unit(unit: str) -> bool:
 @lru_cache(4096)  # most of a table's hundreds of headers are the same in all files of a batch
 def by_name(header: str) -> Reading:
     """The metric that a header spells: its id, an alias or a label, with or without a unit."""
-    if len(header) > wide_table.LONGEST:
+    if len(header) > wide_table.MAX_HEADER_CHARS:
         return NOTHING
     header, scale = header_words.without_scale(header)
     bare, unit = (header, scale) if scale else wide_table.split_unit(header)

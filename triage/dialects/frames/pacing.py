@@ -34,7 +34,7 @@ def pacing(interval: Floats, gpu: Floats | None, cpu: Floats | None) -> dict[str
     return out
 
 
-def spoken(facts: Mapping[str, float], frames: int) -> str:
+def describe(facts: Mapping[str, float], frames: int) -> str:
     """`; half of the frames take 16.2 ms or less, 1 % low 22 ms (45 fps), 0.5 % stutter` of pacing() in ns; "" without frames.
 
     A hundredth of fewer than a hundred frames is none of them: then the slowest are meant.

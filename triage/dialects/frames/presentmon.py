@@ -30,7 +30,7 @@ GPU columns are on unless `--no_track_gpu` is given (1.x: add `--track_gpu`). Fr
 CPU or the GPU sets the frame rate; capture the frame with GPU Trace, PIX or RenderDoc to see which pass.
 All PresentMon times are milliseconds.
 """
-# what composes the desktop presents beside every application and is never what is measured, unless nothing else is there
+# the desktop compositor presents beside every application: skip it unless it is alone
 _DESKTOP = (
     "dwm.exe",
     "explorer.exe",
@@ -169,7 +169,7 @@ def _shares(table: Table, judged: Masks) -> None:
         values = np.where(where, np.nan_to_num(table.columns[metric].values), 0.0)
         return np.asarray(np.bincount(codes, values, len(distinct)), dtype=np.float64)
 
-    # the GPU's wait within a frame is no idle time that somebody could win: what sets the pace is said below
+    # waits of the GPU within a frame are no recoverable idle time; the frame pacing below names their cause
     for metric, part, whole in (
         ("present.gpu_share", "gpu.busy_time", "present.interval"),
         ("present.cpu_share", "cpu.busy", "present.interval"),
@@ -203,7 +203,7 @@ def _pace(table: Table, codes: Indices, judged: list[int]) -> dict[int, str]:
         rows = codes == code
         busy = [columns[m].values[rows] if m in columns else None for m in ("gpu.busy_time", "cpu.busy")]
         found = pacing.pacing(columns["present.interval"].values[rows], *busy)
-        said[code] = pacing.spoken(found, int(rows.sum()))
+        said[code] = pacing.describe(found, int(rows.sum()))
         for metric, value in found.items():
             facts.setdefault(metric, np.full(len(table), np.nan))[rows] = value
     pacing.enter(table, facts, pacing.FORMULAS)

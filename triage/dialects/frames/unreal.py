@@ -43,9 +43,9 @@ _WHO = {
 }
 _PASS = re.compile(r"GPU\d*/(?:Queue\d*/)?(?P<name>.+)", re.IGNORECASE)
 _TOTALS = ("total", "total/gpu", "frame", "gpu")
-_LONGEST = 3.2e10  # ms, a year: no frame
-_FIRST = 2  # line of the first frame, below the header of the capture's start
-# metadata: [HasHeaderRowAtEnd],1,[Platform],...; told by its beginning, for the command line in it holds commas
+_MAX_FRAME_MS = 3.2e10  # ms, a year: no frame
+_FIRST_LINE = 2  # line of the first frame, below the header of the capture's start
+# metadata: [HasHeaderRowAtEnd],1,[Platform],...; recognised by its beginning, because the command line in it holds commas
 _END = re.compile(r"\s*\"?\[\w+\]")
 
 
@@ -105,7 +105,7 @@ def read(source: Source, options: Options) -> Table:
                 total = i
             elif not m["name"].lower().startswith("unaccounted"):
                 passes.append((i, m["name"]))
-    if last < _FIRST:
+    if last < _FIRST_LINE:
         raise BadCapture(f"{source.path}: header without frames", "record for longer")
     wanted = sorted({*frame.values(), *(i for i, _ in passes), *([total] if total >= 0 else [])})
     odd = Odd()
@@ -117,11 +117,11 @@ def read(source: Source, options: Options) -> Table:
             "record with -csvGpuStats, or r.GPUCsvStatsEnabled 1",
         )
     mean = {i: _mean(numbers[i]) for i in wanted}
-    names = ["Frame", *(_nice(n) for _, n in passes)]
+    labels = ["Frame", *(_nice(n) for _, n in passes)]
     paths = ["", *("Frame" for _ in passes)]
-    # a mean over all frames stands nowhere: it leads back to the header's line
-    table = Table(NAME, [source], np.array(names, dtype=object), {}, np.array(paths, dtype=object))
-    table.lines = np.ones(len(names), dtype=np.int64)
+    # a mean over all frames has no cell: it cites the header line
+    table = Table(NAME, [source], np.array(labels, dtype=object), {}, np.array(paths, dtype=object))
+    table.lines = np.ones(len(labels), dtype=np.int64)
     table.quality += odd.remarks()
     table.group = False
     table.collectable = frozenset()  # the profiler has nothing more to give
@@ -146,11 +146,11 @@ def read(source: Source, options: Options) -> Table:
     formula = f"mean over {count} frames"
     for i in timed:
         table.raw[headers[i]] = Column(
-            np.full(len(names), mean[i] * 1e6), headers[i], i + 1, "ms", 1e6, formula=formula
+            np.full(len(labels), mean[i] * 1e6), headers[i], i + 1, "ms", 1e6, formula=formula
         )
     for metric, i in frame.items():
         if metric != "gpu.time":
-            values = np.full(len(names), np.nan)
+            values = np.full(len(labels), np.nan)
             values[0] = mean[i] * 1e6
             table.columns[metric] = Column(values, headers[i], i + 1, "ms", 1e6, formula=formula)
     _bound(table, frame, numbers, _pace(table, frame, numbers))
@@ -207,7 +207,7 @@ def _numbers(
     for number, line in enumerate(source.lines(), 1):
         if number > last:
             break
-        if number >= _FIRST and line.strip():
+        if number >= _FIRST_LINE and line.strip():
             rows.append(line.split(",") if '"' not in line else next(csv.reader([line])))
             lines.append(number)
     if not rows:
@@ -219,7 +219,7 @@ def _numbers(
         for r, row in enumerate(rows):
             if i < len(row):
                 values[r] = odd.number(row[i], "us", headers[i], lines[r])
-                if not -1e-6 <= values[r] < _LONGEST and values[r] == values[r]:
+                if not -1e-6 <= values[r] < _MAX_FRAME_MS and values[r] == values[r]:
                     odd.add("not-a-number", row[i], headers[i], lines[r])
                     values[r] = np.nan
         out[i] = values
@@ -273,7 +273,7 @@ def _pace(table: Table, frame: dict[str, int], numbers: dict[int, Floats]) -> st
         facts[metric] = np.full(len(table), np.nan)
         facts[metric][0] = value
     pacing.enter(table, facts, pacing.FORMULAS)
-    return pacing.spoken(found, int(np.isfinite(numbers[whole]).sum()))
+    return pacing.describe(found, int(np.isfinite(numbers[whole]).sum()))
 
 
 def names() -> dict[str, list[str]]:

@@ -36,6 +36,6 @@ def before(names: Iterable[str], work: Masks) -> Floats | None:
 
 
 def enter(table: Table, counts: Floats | None, header: str) -> None:
-    """Give a table its barriers; what is no work has none of its own."""
+    """Add barriers to a table; rows without GPU work have none."""
     if counts is not None and "barrier.count" not in table.columns:
         table.columns["barrier.count"] = Column(counts, header, formula=FORMULA, inputs=())

@@ -92,7 +92,7 @@ def _files(source: Source, *used: Source | None) -> list[Source]:
 
 
 def _markers(source: Source, export: Export, options: Options) -> Table:
-    """Counters per marker; every counter stands there once per captured frame."""
+    """Counters per marker, each once per captured frame."""
     regimes = export.regimes
     assert regimes is not None
     line, text, sep = gpu_trace_folder.header(regimes)
@@ -126,10 +126,10 @@ def _markers(source: Source, export: Export, options: Options) -> Table:
     event = gpu_trace_folder.join(paths, events) if events is not None else np.full(len(paths), -1)
     if events is not None and not export.sure and (event < 0).any():  # a stranger's file in the same folder
         events, event = None, np.full(len(paths), -1)
-    names, parents = gpu_trace_folder.levels(paths, events, event)
+    labels, parents = gpu_trace_folder.levels(paths, events, event)
     files = _files(source, regimes, export.events if events is not None else None)
     at = files.index(regimes)
-    table = Table(NAME, files, names, {}, paths=parents, first_line=line + 1, lines=wide.lines, quality=wide.quality)
+    table = Table(NAME, files, labels, {}, paths=parents, first_line=line + 1, lines=wide.lines, quality=wide.quality)
     # the frames' cells are kept as inputs of their means, unless a large capture has too many of them
     many = len(paths) * repeats * len(chosen) > _RAW_LIMIT
     for h, metric in chosen.items():
@@ -203,12 +203,12 @@ def _times_only(source: Source, export: Export) -> Table:
     if not np.isfinite(times).any():
         raise NotTriageable(f"{export.events.path}: GPU Trace markers without times", HOW)
     lines = np.array(events.lines)
-    names = np.array(events.texts, dtype=object)
+    labels = np.array(events.texts, dtype=object)
     parents = np.array([SEP.join(p) for p in events.parents], dtype=object)
     formula = "mean over the frames" if most > 1 else ""
     time = Column(times * 1e6, "time_ms", 2, "ms", 1e6, len(files) - 1, formula=formula)
-    table = Table(NAME, files, names, {"gpu.time": time}, parents, lines=lines, quality=quality)
-    table.kinds = np.full(len(names), "", dtype=object)
+    table = Table(NAME, files, labels, {"gpu.time": time}, parents, lines=lines, quality=quality)
+    table.kinds = np.full(len(labels), "", dtype=object)
     table.notes.append("only marker times: counters are in GPUTRACE_REGIMES.xls of the same export")
     if frames:
         table.frame_ns = sum(frames) / len(frames) * 1e6
@@ -310,7 +310,7 @@ def _remarks(table: Table) -> None:
             )
 
 
-# what is computed here, besides what is exported
+# metrics computed here
 _EXPORTS = (
     "gpu.time gpu.idle sm.active sm.occupancy sm.active_warps sm.occupancy_elapsed sm.issue_per_elapsed"
     " sm.issue_per_active sm.throughput_active".split()
@@ -330,7 +330,7 @@ _SAMPLED = {
 
 
 def names() -> dict[str, list[str]]:
-    """Counters of its metric sets, and what is computed from them."""
+    """Counters of its metric sets, and metrics computed from them."""
     out = {
         m: kept
         for m, found in perfworks.names().items()

@@ -22,7 +22,7 @@ from triage.dialects.tables import number_cells, wide_table
 from triage.ground import units
 from triage.ground.errors import BadCapture
 
-# part of a file's name -> which it is; FRAME last, for it stands in GPUTRACE_FRAME too
+# part of a file's name -> which it is; FRAME last, since GPUTRACE_FRAME holds it too
 TOKENS = {
     "regimes": "GPUTRACE_REGIMES",
     "events": "D3DPERF_EVENTS",
@@ -161,7 +161,7 @@ def _folder(typed: Source, place: Path) -> Export | None:
         return None
     export = Export(typed, folder=str(place))
     for path in files:
-        upper = path.name.upper()  # the exporter names its files; only one given by itself is told by its content
+        upper = path.name.upper()  # the exporter names its files; a single file is recognised by content
         kind = next((k for k, token in TOKENS.items() if token in upper), "")
         if not kind:
             continue
@@ -227,7 +227,7 @@ def join(paths: list[str], events: Events) -> Indices:
     n = len(paths)
     if n == len(events.texts) and all(_ends(p, t) for p, t in zip(paths, events.texts, strict=True)):
         return np.arange(n)
-    # a marker that was submitted again stands there again: each path has a queue, filled backwards and popped
+    # resubmitted markers are listed again: each path has a queue, filled backwards and popped
     queues: dict[str, list[int]] = {}
     for i in range(len(events.texts) - 1, -1, -1):
         queues.setdefault("/".join((*events.parents[i], events.texts[i])), []).append(i)

@@ -83,7 +83,7 @@ def metric_of(header: str) -> str:
 def choose(
     headers: Iterable[tuple[int, str]], mapping: Mapping[str, str]
 ) -> tuple[dict[str, tuple[int, str, str]], list[str]]:
-    """(metric -> (column, header, unit text), headers nobody uses) of counter columns. First come, first served.
+    """(metric -> (column, header, unit text), unused headers) of counter columns; of two columns the first wins.
 
     headers: (0-based position, header). gpu.time is left to the reader, for every tool has several clocks.
     """

@@ -71,8 +71,8 @@ def read(source: Source, options: Options) -> Table:
     style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
     wide = wide_table.read(source, line, len(headers), numeric, [name], style=style)
     full = wide.texts[name]
-    names, paths = _paths(full)
-    table = Table(NAME, [source], names, {}, paths, first_line=wide.first_line, lines=wide.lines, quality=wide.quality)
+    leaves, paths = _paths(full)
+    table = Table(NAME, [source], leaves, {}, paths, first_line=wide.first_line, lines=wide.lines, quality=wide.quality)
     for metric, (i, header, unit) in found.items():
         markers.column(table, metric, wide.numbers[i], i, header, unit)
     if time:
@@ -95,7 +95,7 @@ def read(source: Source, options: Options) -> Table:
 def _paths(full: Names) -> tuple[Names, Names]:
     """Leaf and parents of full range names (`Frame/Shadows/Cascade 0`); a known range wins over a '/' in a name."""
     known = {str(f) for f in full}
-    names, paths = np.empty(len(full), dtype=object), np.empty(len(full), dtype=object)
+    leaves, paths = np.empty(len(full), dtype=object), np.empty(len(full), dtype=object)
     for row, text in enumerate(full):
         rest, above = str(text), []
         at = rest.rfind("/")
@@ -103,8 +103,8 @@ def _paths(full: Names) -> tuple[Names, Names]:
             at = rest.rfind("/", 0, at)
         if at > 0:
             above, rest = [p for p in rest[:at].split("/") if p], rest[at + 1 :]
-        names[row], paths[row] = rest or f"range {row + 1}", SEP.join(above)
-    return names, paths
+        leaves[row], paths[row] = rest or f"range {row + 1}", SEP.join(above)
+    return leaves, paths
 
 
 def names() -> dict[str, list[str]]:

@@ -82,7 +82,7 @@ def unit_of(header: str) -> str:
 
 
 def clock_factor(values: Floats) -> float | None:
-    """Factor to Hz of a clock column whose unit nobody printed: MHz or Hz by magnitude; None when neither fits."""
+    """Factor to Hz of a clock column without a unit: MHz or Hz by magnitude; None if neither fits."""
     seen = values[np.isfinite(values) & (values > 0)]
     if not len(seen):
         return 1.0
@@ -157,7 +157,7 @@ def _stalls(table: Table) -> None:
         return
     stack = np.stack([table.raw[h].values for h in headers])
     total = np.nansum(stack, axis=0)
-    # a warp that is resident has a reason, if only `selected`; a sum of 0 means that nobody sampled
+    # a resident warp always has a reason, at least `selected`: a sum of 0 means no samples
     dead = ~(total > 0)
     every = f"sum of the {len(headers)} stall reasons"
     table.raw[every] = Column(total, every, formula=f"{headers[0]} + ... + {headers[-1]}")
@@ -174,12 +174,12 @@ def _stalls(table: Table) -> None:
         )
     elif dead.any():
         rows = np.flatnonzero(dead)
-        names = ", ".join(str(table.names[r])[:40] for r in rows[:3])
+        shown = ", ".join(str(table.names[r])[:40] for r in rows[:3])
         table.quality.append(
             Quality(
                 "stalls-unavailable",
                 f"all {len(headers)} stall columns are 0 for {len(rows)} of "
-                f"{len(dead)} ranges ({names}{', ...' if len(rows) > 3 else ''}): unavailable, not zero",
+                f"{len(dead)} ranges ({shown}{', ...' if len(rows) > 3 else ''}): unavailable, not zero",
                 int(rows[0]),
             )
         )
@@ -200,11 +200,11 @@ def kinds(table: Table) -> Names:
             out[only_draws & (prims > 2 * draws)] = "geometry"
             if pixels is not None:  # one or two triangles per draw over much of the screen
                 out[only_draws & (prims <= 2 * draws) & (pixels >= 1e5 * draws)] = "fullscreen"
-        pixel, compute, vertex = (_get(table, f"sm.warps_{s}") for s in _WARPS)
+        pixel, compute_warps, vertex = (_get(table, f"sm.warps_{s}") for s in _WARPS)
         # draws of a neighbour may leak into a compute range's count
-        if pixel is not None and compute is not None and vertex is not None:
-            total = pixel + compute + vertex
-            out[(out == "") & (dispatches > 0) & (total > 0) & (compute >= 0.95 * total)] = "compute"
+        if pixel is not None and compute_warps is not None and vertex is not None:
+            total = pixel + compute_warps + vertex
+            out[(out == "") & (dispatches > 0) & (total > 0) & (compute_warps >= 0.95 * total)] = "compute"
     return out
 
 

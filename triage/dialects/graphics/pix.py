@@ -62,16 +62,16 @@ def head(source: Source) -> Head | None:
             continue
         sep = "\t" if line.count("\t") >= 2 else ","
         # pixtool writes ", " between cells, and quotes begin behind the blank
-        headers = [c.strip() for c in cells(line, sep, True)]
-        place = {normal(h): i for i, h in reversed(list(enumerate(headers)))}
-        if "name" not in place or "global id" not in place or len(headers) < 3:
+        titles = [c.strip() for c in cells(line, sep, True)]
+        place = {normal(h): i for i, h in reversed(list(enumerate(titles)))}
+        if "name" not in place or "global id" not in place or len(titles) < 3:
             continue
-        bare = {normal(wide_table.split_unit(h)[0]): i for i, h in reversed(list(enumerate(headers)))}
+        bare = {normal(wide_table.split_unit(h)[0]): i for i, h in reversed(list(enumerate(titles)))}
         time = next((bare[t] for t in _TIMES if t in bare), -1)
         source.delimiter, source.skip_space = sep, sep == ","
         return Head(
             number,
-            headers,
+            titles,
             place["name"],
             place["global id"],
             place.get("queue id", -1),  # a running number of the row, whatever it is called; Parent points to it

@@ -24,7 +24,7 @@ TELLS = {"work": "graphics"}
 GROUPS_IN_TEXT = "Dispatch(x, y, z) in the event text"
 BARRIERS_IN_TEXT = "vkCmdPipelineBarrier and ResourceBarrier in the event text"
 LAST = 2**31  # number of an event; a capture has thousands
-MOST = 40  # counters of one step
+MAX_COUNTERS_PER_PASS = 40  # counters of one step
 TITLE = "RenderDoc performance counters"
 CAPTURE = """\
 Window > Performance Counter Viewer > *Capture counters*: tick *GPU Duration* (General) and the vendor's
@@ -250,7 +250,7 @@ def collect(metrics: list[str]) -> str:
     wanted = sorted({table[m][0] for m in metrics if table.get(m)})  # some of Intel's have no name of a single counter
     told = {GROUPS_IN_TEXT, BARRIERS_IN_TEXT}
     counters = [w for w in wanted if w not in told]
-    more = f" and {len(counters) - MOST} more" if len(counters) > MOST else ""
-    tick = f"Performance Counter Viewer > Capture counters > tick {', '.join(counters[:MOST])}{more}"
+    more = f" and {len(counters) - MAX_COUNTERS_PER_PASS} more" if len(counters) > MAX_COUNTERS_PER_PASS else ""
+    tick = f"Performance Counter Viewer > Capture counters > tick {', '.join(counters[:MAX_COUNTERS_PER_PASS])}{more}"
     events = "Event Browser > Export to frame-events.txt in the same folder (it holds dispatch sizes and barriers)"
     return "RenderDoc: " + "; ".join(([tick] if counters else []) + ([events] if told & set(wanted) else []))

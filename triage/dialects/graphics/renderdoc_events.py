@@ -14,7 +14,7 @@ from triage.ground.errors import BadCapture, CaptureError
 
 _HEAD = re.compile(r"^\s*EID\s*\|\s*Event\b", re.IGNORECASE)
 _ROW = re.compile(r"^\s*(\d{1,18})\s*\|(\s*)(\\?-)?\s?(.*)$")
-_MOST = 40  # text files of the folder that are looked into
+_MAX_TEXT_FILES = 40  # text files of the folder that are looked into
 
 
 @dataclass(slots=True)
@@ -33,7 +33,7 @@ def is_events(source: Source) -> bool:
 
 
 def parse(source: Source) -> EventTree:
-    """The tree; depth is half the indent, rounded up: a first child stands at an odd indent (`\\-`), later ones at even."""
+    """The tree; depth is half the indent, rounded up: a first child has an odd indent (`\\-`), later ones an even one."""
     tree = EventTree(source)
     stack: list[str] = []
     started = False
@@ -80,7 +80,9 @@ def find(source: Source, wanted: str, ids: set[int]) -> tuple[EventTree | None, 
     folder = Path(source.path).parent
     stem = source.name.lower()
     try:
-        files = sorted(p for p in folder.iterdir() if p.suffix.lower() in (".txt", ".log") and p.is_file())[:_MOST]
+        files = sorted(p for p in folder.iterdir() if p.suffix.lower() in (".txt", ".log") and p.is_file())[
+            :_MAX_TEXT_FILES
+        ]
     except OSError:
         return None, ""
     trees = []

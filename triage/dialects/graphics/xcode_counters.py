@@ -86,8 +86,8 @@ def read(source: Source, options: Options) -> Table:
     text = [c for c in (label, buffer, group) if c >= 0]
     style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
     wide = wide_table.read(source, line, len(headers), numeric, text, style=style)
-    names = np.array([str(t) or f"encoder {i + 1}" for i, t in enumerate(wide.texts[label])], dtype=object)
-    table = Table(NAME, [source], names, {}, first_line=wide.first_line, lines=wide.lines, group=False)
+    labels = np.array([str(t) or f"encoder {i + 1}" for i, t in enumerate(wide.texts[label])], dtype=object)
+    table = Table(NAME, [source], labels, {}, first_line=wide.first_line, lines=wide.lines, group=False)
     table.quality += wide.quality
     parents = [
         [str(wide.texts[c][i]).strip("/").replace("/", SEP) for c in (buffer, group) if c >= 0]

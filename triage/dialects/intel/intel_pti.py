@@ -38,7 +38,7 @@ milliseconds `unitrace -k -i 50 ...` samples over time instead (many rows per ke
 `unitrace -d -v ./app` alone writes times without metrics: enough to rank kernels, not to say why they are slow. Its table
 of kernel properties (SIMD width, SLM, spills, register file) is read with them.
 """
-# unit in a header, in lower case -> factor to the canonical unit of what is measured in it
+# unit in a header, in lower case -> factor to the canonical unit
 _UNITS = {
     **dict.fromkeys(("", "events", "threads", "pixels", "messages", "texels", "number", "cycles", "bytes"), 1.0),
     "ns": 1.0,
@@ -85,7 +85,7 @@ _FLAGS = {
     "ReportWithoutWorkload": "reports without a workload",
     "CoreFrequencyChanged": "changes of the core clock",
 }
-MOST_TALK = 200  # lines of the application above its table in which a GPU's name is looked for
+MAX_LOG_LINES = 200  # lines of the application above its table in which a GPU's name is looked for
 _RATES = ("GPU_MEMORY_BYTE_READ_RATE", "GPU_MEMORY_BYTE_WRITE_RATE")  # GB/s
 # `GEMM[SIMD32 {4; 1024; 1} {256; 1; 1}]`: width, groups, threads per group; each may be left out
 _KEY = re.compile(r"\s*\[\s*(?:SIMD\s*(\d+))?\s*(?:\{([\d; ]+)\})?\s*(?:\{([\d; ]+)\})?\s*\]\s*\Z")
@@ -95,7 +95,7 @@ _COPY = re.compile(
 
 
 _AREAS = ("eu", "l3", "slm", "gti", "sampler", "gpu", "lsc", "icache", "tlb", "shader")
-# metric -> where it stands in the kernel's key, in its order
+# metric -> its position in the kernel's key
 _KEYED = {
     "launch.wave_size": "SIMD width in Kernel",
     "launch.grid_size": "first {} of Kernel",
@@ -166,7 +166,7 @@ def _plan(headers: list[str], path: str) -> _Plan:
             metric = ""  # the share of the total, not the time
         if name in ("GlobalInstanceId", "KernelTime", *_RATES):
             plan.extra[name] = i
-        # GpuTime wins over KernelTime wherever it stands; where the two differ, a remark says so
+        # GpuTime wins over KernelTime in any order; a note says if they differ
         if not metric or (metric in plan.metrics and name != "GpuTime"):
             if name not in plan.extra and name not in plan.flags:
                 plan.unmapped.append(header)
@@ -262,11 +262,11 @@ def _table(source: Source, blocks: list[pti.Block], plan: _Plan, compiled: list[
 
 def _device(table: Table, source: Source, line: int) -> None:
     """The GPU that the application named before the table ("Running on Intel(R) Arc(TM) ..."), else the file's name."""
-    said = (devices.named(text, TELLS["vendor"]) for text in source.head_lines[: min(line - 1, MOST_TALK)])
+    said = (devices.named(text, TELLS["vendor"]) for text in source.head_lines[: min(line - 1, MAX_LOG_LINES)])
     found = {device.name for device in said if device is not None and device.sm_count is not None}
     if len(found) == 1:
         table.device = found.pop()
-    elif not found:  # of several nobody knows which one ran
+    elif not found:  # with several GPUs the one that ran is unknown
         device_name.by_path(table, source, TELLS["vendor"])
 
 

@@ -37,8 +37,8 @@ _REASONS = {
     "OtherStall": "eu.stall_other",
 }
 _MORE = ("PSDepStall",)  # pixel shaders' order; counted among all samples
-MOST = 1e15  # samples of a reason at one instruction; a sampler takes some thousand a second
-FEW = 100  # samples below which shares are a guess: the error of one half is then 5 points
+MAX_SAMPLES = 1e15  # samples of a reason at one instruction; a sampler takes some thousand a second
+MIN_SAMPLES = 100  # samples below which shares are a guess: the error of one half is then 5 points
 
 
 def names() -> dict[str, list[str]]:
@@ -80,10 +80,12 @@ def read(source: Source, options: Options) -> Table:
         counts = np.array([data.numbers[i] for _, i in wanted])
         counted = np.isfinite(counts).all(axis=0)
         remarks += data.quality
-        # judged before they are added up: in a sum nobody sees them any more
-        absurd = counted & ((counts < 0) | (counts > MOST)).any(axis=0)
+        # check before summing: a sum hides a bad sample
+        absurd = counted & ((counts < 0) | (counts > MAX_SAMPLES)).any(axis=0)
         if absurd.any():
-            said = f"{int(absurd.sum())} rows hold counts below 0 or beyond {MOST:.0e} samples; they were left out"
+            said = (
+                f"{int(absurd.sum())} rows hold counts below 0 or beyond {MAX_SAMPLES:.0e} samples; they were left out"
+            )
             remarks.append(Quality("impossible-value", f"{said} (first: line {int(data.lines[np.argmax(absurd)])})"))
             counted &= ~absurd
         for row, name in enumerate(data.names):
@@ -114,7 +116,7 @@ def read(source: Source, options: Options) -> Table:
         if waits and i < 3:
             most, where = hottest[name]
             table.notes.append(f"{name}: {100 * most / waits:.0f} % of stalls at instruction {where}")
-        if total[name] < FEW:
+        if total[name] < MIN_SAMPLES:
             said = f"{name} was found {total[name]:.0f} times: too seldom to tell its reasons apart"
             table.quality.append(Quality("few-samples", said, i))
     table.quality += remarks

@@ -23,10 +23,10 @@ from triage.ground.phrasing import plural
 
 _SECTION = re.compile(r"\s*={2,}\s*(.*?)\s*={2,}\s*\Z")
 _UNIT = re.compile(r"(.*?)\s*[\[(]([^\])]*)[\])]\s*\Z")
-MOST_KEY = 4_000  # characters in which an unquoted key must end; searching a longer, hostile row takes its square
+MAX_KEY_CHARS = 4_000  # characters in which an unquoted key must end; searching a longer, hostile row takes its square
 _UNQUOTED = re.compile(r'\s*([^",]*,[^"]*?\[SIMD\d*[^\]]*\])\s*,')  # an unquoted kernel key with commas in it
 # a header begins with one of these, and holds one of _TIMES
-_FIRST = ("Kernel", "SubDeviceId", "Function", "GlobalInstanceId")
+_FIRST_COLUMNS = ("Kernel", "SubDeviceId", "Function", "GlobalInstanceId")
 _TIMES = {"GpuTime", "KernelTime", "Time", "GPU_TIME", "Calls"}
 SPILLS = "Spill Memory Per Thread"  # in the header of the table of compiled kernels, which holds no times
 _SAMPLED = ("ReportReason", "StreamMarker")  # columns of reports that a timer, not a kernel, ended
@@ -43,14 +43,14 @@ def cut(line: str) -> list[str]:
     return [c.strip() for c in next(csv.reader([line], skipinitialspace=True), [])]
 
 
-def first(headers: list[str]) -> str:
+def first(titles: list[str]) -> str:
     """The first header by its bare name."""
-    return split(headers[0])[0] if headers else ""
+    return split(titles[0])[0] if titles else ""
 
 
-def at(headers: list[str], name: str) -> int:
+def at(titles: list[str], name: str) -> int:
     """Position of a header by its bare name, -1 when it is not there."""
-    return next((i for i, h in enumerate(headers) if split(h)[0] == name), -1)
+    return next((i for i, h in enumerate(titles) if split(h)[0] == name), -1)
 
 
 def headers(lines: Iterable[str]) -> Iterator[tuple[int, str, list[str]]]:
@@ -66,10 +66,10 @@ def headers(lines: Iterable[str]) -> Iterator[tuple[int, str, list[str]]]:
 def is_header(line: str) -> bool:
     """Does the line name a kernel (or device) column and a time?"""
     start = line.lstrip().lstrip('"')
-    if not start.startswith(_FIRST) or "," not in line:
+    if not start.startswith(_FIRST_COLUMNS) or "," not in line:
         return False
     bare = {split(c)[0] for c in cut(line)}
-    return bool(bare & _TIMES) and bool(bare & set(_FIRST))
+    return bool(bare & _TIMES) and bool(bare & set(_FIRST_COLUMNS))
 
 
 @dataclass(slots=True)
@@ -102,7 +102,7 @@ def blocks(source: Source, header: Callable[[str], bool] = is_header) -> list[Bl
             continue
         if by := _other_delimiter(line, header):
             raise BadCapture(f"{source.path}:{number}: header delimited by {by!r}, unlike its rows", "export again")
-        if header(line) or (SPILLS in line and line.lstrip().startswith(_FIRST)):
+        if header(line) or (SPILLS in line and line.lstrip().startswith(_FIRST_COLUMNS)):
             out.append(Block(section, cut(line), number))
             continue
         if not out or out[-1].closed:
@@ -128,7 +128,7 @@ def _goes_on(block: Block, line: str) -> bool:
 
 def _other_delimiter(line: str, header: Callable[[str], bool]) -> str:
     """What divides a line that would be a header with commas in its place, "" for any other line."""
-    if "," in line or not line.lstrip(' "').startswith(_FIRST):
+    if "," in line or not line.lstrip(' "').startswith(_FIRST_COLUMNS):
         return ""
     return next((by for by in DELIMITERS if by in line and header(line.replace(by, ","))), "")
 
@@ -215,7 +215,11 @@ def _fit(row: str, width: int, name_at: int, ends: bool) -> str:
     """A row that the csv rules cut into the header's width, "" where it has no such cells."""
     if row.count('"') % 2:
         return ""
-    if "[SIMD" in row[:MOST_KEY] and (m := _UNQUOTED.match(row[:MOST_KEY])) and shape.bracketed(m[1].split(",")):
+    if (
+        "[SIMD" in row[:MAX_KEY_CHARS]
+        and (m := _UNQUOTED.match(row[:MAX_KEY_CHARS]))
+        and shape.bracketed(m[1].split(","))
+    ):
         row = f'"{m[1].strip()}"{row[m.end(1) :]}'
     elif row.count(",") == width - 1 and '"' not in row:
         return row
@@ -243,7 +247,7 @@ def _mend(row: str, width: int, name_at: int, ends: bool = False) -> str:
 
 
 def _floats(cells: Names, header: str, lines: Indices, odd: Odd) -> Floats:
-    """Numbers of a column of text, NaN for what is none."""
+    """Numbers of a column of text, NaN for other cells."""
     try:
         values = np.asarray(cells, dtype=np.float64)
         if np.isfinite(values).all() and not any("_" in c for c in cells):  # 1_000 is a number for Python only

@@ -31,7 +31,7 @@ The report of a gpu-offload result has the same shape and fewer metrics. A tab a
 columns hold commas.
 """
 _TIMES = ("Computing Task:Total Time", "Total Time", "GPU Time")
-# name in the report without its unit; EU stands for XVE on GPUs before Xe-HPG -> (canonical id, factor to its unit)
+# name in the report without its unit; EU is the XVE of GPUs before Xe-HPG -> (canonical id, factor to its unit)
 _METRICS: dict[str, tuple[str, float]] = {
     "XVE Array:Active": ("eu.active", 0.01),
     "XVE Array:Stalled": ("eu.stall", 0.01),
@@ -70,7 +70,7 @@ _METRICS: dict[str, tuple[str, float]] = {
 }
 _RATIOS = {"GPU L3:Miss Ratio": "l3.hit_rate", "GPU Load Store Cache:Miss Ratio": "lsc.hit_rate"}  # of hits: 1 - it
 _READ, _WRITTEN = "GPU Memory Bandwidth, GB/sec:Read", "GPU Memory Bandwidth, GB/sec:Write"
-# GB/s of the tasks' own time -> (canonical id, bytes that one of it stands for)
+# GB/s of the tasks' own time -> (canonical id, bytes per unit)
 _RATES = {
     "GPU Shared Local Memory:Average Bandwidth, GB/sec:Read": ("slm.bytes_read", 1.0),
     "GPU Shared Local Memory:Average Bandwidth, GB/sec:Write": ("slm.bytes_written", 1.0),

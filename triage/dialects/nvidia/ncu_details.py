@@ -40,7 +40,9 @@ Or a few metrics: `ncu --metrics gpu__time_duration.sum,sm__throughput.avg.pct_o
 `--print-details all` adds the stall reasons and the breakdown of the throughputs. The rule results in the export are \
 shown beside triage's own findings. `--log-file` keeps the application's output out of the table."""
 
-_LONG = Header(b"Metric Name", re.compile(r'(?=.*"?Metric Name"?\s*[,;\t|])(?=.*(?:"?Metric Value"?|"?Average"?))'))
+_LONG_FORMAT_HEADER = Header(
+    b"Metric Name", re.compile(r'(?=.*"?Metric Name"?\s*[,;\t|])(?=.*(?:"?Metric Value"?|"?Average"?))')
+)
 _ROLES = {
     "id": ("id",),
     "pid": ("process id",),
@@ -83,7 +85,9 @@ def _far_header(source: Source) -> list[str]:
     if not re.search(r"^==(PROF|WARNING|ERROR)==", source.head_text, re.MULTILINE):
         return []
     body = Body(source)
-    return [c.strip() for at in _LONG.find(body, 1) for c in cells(body.line(at), delimiter(body.line(at)))]
+    return [
+        c.strip() for at in _LONG_FORMAT_HEADER.find(body, 1) for c in cells(body.line(at), delimiter(body.line(at)))
+    ]
 
 
 def recognise(source: Source) -> Match | None:
@@ -130,13 +134,13 @@ def read(source: Source, options: Options) -> Table:
 
 
 def _segments(body: Body) -> list[Segment]:
-    first = _LONG.find(body, 1)
+    first = _LONG_FORMAT_HEADER.find(body, 1)
     if not first:
         return []
     # summaries have no launch number, and a data-frame library puts its own row number first, under an empty name
     start = normal(cells(header_text(body.line(first[0])))[0])
     plain = start in ("id", "process id", "", "unnamed: 0")
-    return segments(body, _LONG, numeric_first=plain, ends=("metric value",))
+    return segments(body, _LONG_FORMAT_HEADER, numeric_first=plain, ends=("metric value",))
 
 
 def _part(body: Body, seg: Segment) -> ncu_long.Part | None:

@@ -103,7 +103,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """How a header line is told: bytes that must stand in it (a plain search is fast), and a pattern it must match."""
+    """How to recognise a header line: required bytes (a plain search is fast), then a pattern."""
 
     needle: bytes
     line: re.Pattern[str]

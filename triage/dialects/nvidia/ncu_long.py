@@ -105,7 +105,7 @@ def is_id(text: str) -> bool:
 
 
 def numbered(source: Source, ids: Names, kernels: Names, good: Masks, lines: Indices, headers: Sequence[str]) -> None:
-    """Raise Misfit for records of a kernel whose launch number is none; a header that stands there again is no record."""
+    """Raise Misfit for records of a kernel without a launch number; a repeated header is no record."""
     bad = {
         int(lines[i]): f"{str(ids[i])[:40]!r} is no launch number"
         for i in np.flatnonzero(~good)
@@ -227,10 +227,8 @@ def _metrics(
         where[launch[use[rows]]] = lines[use[rows]]
         used = sorted({heads[c] for c in np.unique(combo[use[rows]])}, key=lambda h: (ncu.rank(h[0]), h))
         printed = sorted({u for _, u in used})  # several: then no single factor leads back to the cells
-        factor = float(factors[combo[use[rows[0]]]]) if len(printed) == 1 else 1.0
-        table.columns[metric] = Column(
-            column, used[0][0], cells.get("value", 0), "|".join(printed), factor, lines=where
-        )
+        scale = float(factors[combo[use[rows[0]]]]) if len(printed) == 1 else 1.0
+        table.columns[metric] = Column(column, used[0][0], cells.get("value", 0), "|".join(printed), scale, lines=where)
     table.unmapped += sorted({h for (h, _), m in zip(heads, found, strict=True) if h and not m})
     return style
 
@@ -258,7 +256,7 @@ def not_finite(text: str) -> bool:
 
 
 def _factors(heads: list[tuple[str, str]], found: list[str]) -> tuple[Floats, dict[tuple[str, str], str]]:
-    """Factor per (name, unit), NaN where there is none, and what is wrong with the units that do not fit."""
+    """(factor per (name, unit), NaN without one; problems of units that do not fit)."""
     out, bad = np.full(len(heads), np.nan), {}
     for i, ((name, unit), metric) in enumerate(zip(heads, found, strict=True)):
         if metric:

@@ -143,7 +143,7 @@ def add(table: Table) -> None:
             if metric.startswith("stall.") and stalls_known:
                 continue
             rows = found.setdefault(metric, (opinion.rule, {}))[1]
-            # a rule speaks once per instruction or pipe it means: the worst counts
+            # a rule fires once per instruction or pipe: the worst counts
             rows[opinion.row] = max(value, rows.get(opinion.row, value))
     for metric, (rule, rows) in found.items():
         if metric in table.columns:

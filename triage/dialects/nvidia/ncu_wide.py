@@ -105,7 +105,7 @@ def _headers(seg: Segment, body: Body, brackets: bool) -> list[tuple[str, str]]:
 
 
 def _bracketed(header: str) -> tuple[str, str]:
-    m = re.fullmatch(r"(.*?)\s*\[([^\]]*)\]\s*", header) if len(header) <= wide_table.LONGEST else None
+    m = re.fullmatch(r"(.*?)\s*\[([^\]]*)\]\s*", header) if len(header) <= wide_table.MAX_HEADER_CHARS else None
     return (m[1], m[2].strip()) if m else (header, "")
 
 
@@ -244,7 +244,7 @@ def _numbers(body: Body, seg: Segment, wanted: list[int], style: units.Style, ro
         got = pd.DataFrame()
     if len(got) != rows - skip + 1:  # the two passes disagree about records, so rows would not be those of the texts
         return frame(body, seg, wanted)
-    if skip:  # the width row, which is all empty, stands in for the row of units, so that rows agree with the texts
+    if skip:  # use the empty width row as row of units, so that rows agree with the texts
         return got
     return got.iloc[1:].reset_index(drop=True)
 

@@ -23,7 +23,7 @@ _MUST = {
     "metric trace": {"kernel", "device", "stream"},
     "unified memory": {"device", "avg size"},
 }
-# what stands in a record of units, in lower case
+# cells of a unit record, in lower case
 _UNITS = {"", "%", "s", "ms", "us", "ns", "b", "kb", "mb", "gb", "tb", "b/s", "kb/s", "mb/s", "gb/s"}
 _TEXT = (
     re.compile(r"^==\d+==.*(?:NVPROF|Profiling (?:result|application))|NVPROF is profiling process", re.MULTILINE),
@@ -41,7 +41,7 @@ Without `--csv` the output is for people and cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class TableLocation:
     """One table: its kind, 1-based header line, headers, printed units per column, first record, last line or None."""
 
     kind: str
@@ -58,11 +58,11 @@ def kind_of(headers: list[str]) -> str:
     return next((k for k, must in _MUST.items() if must <= have), "")
 
 
-def find(source: Source) -> list[Found]:
+def find(source: Source) -> list[TableLocation]:
     """Every nvprof table that begins in the head of a source; sets the source's delimiter to that of the last."""
     if source.is_folder:
         return []
-    found: list[Found] = []
+    found: list[TableLocation] = []
     lines = source.head_lines
     for i, line in enumerate(lines):
         if not _could_be_header(line):
@@ -81,7 +81,7 @@ def find(source: Source) -> list[Found]:
         end = next(
             (j for j in ends if j + 1 not in source.aside and not _goes_on(lines[j:], len(headers), separator)), None
         )
-        found.append(Found(kind, i + 1, headers, units, i + 2 + is_units, end))
+        found.append(TableLocation(kind, i + 1, headers, units, i + 2 + is_units, end))
     return found
 
 
@@ -99,7 +99,7 @@ def _all_units(row: list[str]) -> bool:
     return all(c.strip().lower() in _UNITS for c in row) and any(c.strip() for c in row)
 
 
-def records(source: Source, found: Found) -> list[tuple[int, list[str]]]:
+def records(source: Source, found: TableLocation) -> list[tuple[int, list[str]]]:
     """(line, cells) of a table's records, all as long as its header; it ends at a blank line or at chatter, unless rows of it follow.
 
     Raises Misfit for records that do not fit.
@@ -119,7 +119,7 @@ def records(source: Source, found: Found) -> list[tuple[int, list[str]]]:
             break
         gap = False
         row = next(csv.reader([line], delimiter=source.delimiter), [])
-        # a kernel's name stands last, in some versions without quotes: its commas are its own
+        # the kernel name is last, in some versions unquoted: its commas belong to it
         if len(row) > width and '"' not in line and shape.bracketed(row[width - 1 :]):
             row = [*row[: width - 1], source.delimiter.join(row[width - 1 :])]
         if len(row) != width or line.count('"') % 2:
@@ -144,7 +144,7 @@ def is_text(source: Source) -> bool:
     return any(pattern.search(head) for pattern in _TEXT)
 
 
-def refuse(source: Source, found: list[Found]) -> NotTriageable:
+def refuse(source: Source, found: list[TableLocation]) -> NotTriageable:
     """Why an nvprof output cannot be triaged."""
     if said := chatter(source):
         return NotTriageable(

@@ -106,7 +106,7 @@ _MAP: dict[str, tuple[str, float]] = {
     "shared_ld_bank_conflict": ("shared.load_bank_conflicts", 1.0),
     "shared_st_bank_conflict": ("shared.store_bank_conflicts", 1.0),
 }
-# the share of shared memory's turns that its requests needed; nvprof prints 0 where a kernel uses none
+# shared-memory wavefronts needed / issued; nvprof prints 0 for kernels without shared memory
 _SHARED = "shared_efficiency"
 _LEVEL = re.compile(r"(?:Idle|Low|Mid|High|Max)\s*\((\d+)\)", re.IGNORECASE)
 _NOTES = {
@@ -204,7 +204,7 @@ def read(source: Source, options: Options) -> Table:
     return table
 
 
-def _take(source: Source, part: nvprof.Found, rows: _Rows) -> None:
+def _take(source: Source, part: nvprof.TableLocation, rows: _Rows) -> None:
     """The records of one table; metrics and events of one run are two tables about the same kernels."""
     low = [normal(h) for h in part.headers]
     name_at = low.index("metric name" if "metric name" in low else "event name")
@@ -275,7 +275,7 @@ def cell(text: str) -> tuple[float, str]:
 
 
 def _conflicts(table: Table, rows: _Rows, count: int) -> None:
-    """Bank conflicts as a share of shared memory's turns, from its efficiency; broadcasts push that above 100 %."""
+    """Bank conflicts as a share of shared-memory wavefronts, from the efficiency; broadcasts push that above 100 %."""
     got = rows.cells.get(_SHARED)
     if not got or "shared.conflict_share" in table.columns:
         return

@@ -93,8 +93,8 @@ def read(source: Source, options: Options) -> Table:
     return table
 
 
-def _time(source: Source, found: nvprof.Found, rows: list[tuple[int, list[str]]], c: int, odd: Odd) -> Column:
-    """A time column in ns; its unit stands in the unit record or is glued to the values, else UnknownUnit."""
+def _time(source: Source, found: nvprof.TableLocation, rows: list[tuple[int, list[str]]], c: int, odd: Odd) -> Column:
+    """A time column in ns, its unit from the unit record or the values; raises UnknownUnit without either."""
     values: list[float] = []
     seen: set[str] = set()
     for line, row in rows:

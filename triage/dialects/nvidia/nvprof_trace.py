@@ -116,7 +116,7 @@ def _binary(unit: str) -> float:
     return size if size is not None else units.factor(unit, "byte")
 
 
-def _time(source: Source, found: nvprof.Found, wide: wide_table.Wide, c: int) -> Column:
+def _time(source: Source, found: nvprof.TableLocation, wide: wide_table.Wide, c: int) -> Column:
     """A time column in ns; raises UnknownUnit when the record of units has none for it."""
     unit = found.units[c].strip()
     if not unit:

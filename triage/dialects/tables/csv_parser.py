@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 RANGE = 4 << 20  # bytes below which a further thread does not pay
-MOST = 6  # threads; pandas stops there too
+MAX_THREADS = 6  # threads; pandas stops there too
 ARENA = 128 << 20  # bytes of address space that the allocator of a further thread may take at once
 PARSED, SPARE = 4, 48 << 20  # bytes that must be free to parse a table: so many per byte of it, and so many beside
 _WORDS = units.MISSING | {m.upper() for m in units.MISSING} | {"N/A", "NA", "None"}
@@ -100,7 +100,7 @@ class Parser:
             "names": list(range(width)),
             "index_col": False,
             "usecols": wanted,
-            "skip_blank_lines": False,  # a row is a line, so that a value leads back to the line it stands on
+            "skip_blank_lines": False,  # one row per line, so that a value cites its line
             "skipinitialspace": source.skip_space,
             "keep_default_na": False,
             "na_values": {c: [""] if c in self.text else MISSING for c in wanted},
@@ -206,7 +206,7 @@ def _threads(size: int) -> int:
     if processes is not None and processes.parent_process() is not None:
         return 1
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    threads = max(1, min(cores, MOST, size // RANGE))
+    threads = max(1, min(cores, MAX_THREADS, size // RANGE))
     if threads > 1:
         try:
             np.empty(threads * ARENA, np.uint8)

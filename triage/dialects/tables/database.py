@@ -21,12 +21,12 @@ from triage.files.metered import Meter, guard
 from triage.ground.errors import BadCapture, CaptureError
 
 MAGIC = b"SQLite format 3\0"
-MISSING = -(1 << 62)  # stands for an empty cell
-LONGEST = 1 << 24  # bytes of one text or row; names of kernels are some thousand
+MISSING = -(1 << 62)  # an empty cell
+MAX_ROW_BYTES = 1 << 24  # bytes of one text or row; names of kernels are some thousand
 _MEMORY = 1 << 32  # bytes of a packed or piped database, which must be held whole
 _CUT = 1 << 16  # characters of a text that are read
 _TEXT = 1 << 22  # characters of the texts of a query, beside four for each byte of the file
-_MANY = 5_000  # texts that are looked up one by one; more are found by reading the whole table
+_FULL_SCAN_FROM = 5_000  # texts that are looked up one by one; more are found by reading the whole table
 _FAR = 1 << 61  # a time or size beyond it is damage, and differences of two stay in 64 bits
 
 
@@ -46,7 +46,7 @@ class Database:
             # rows are looked up again until the last evidence is written: closed with the last who can ask
             weakref.finalize(self, self._connection.close)
             self._connection.text_factory = lambda data: data.decode("utf-8", "replace")
-            guard(self._connection, self.meter, LONGEST)
+            guard(self._connection, self.meter, MAX_ROW_BYTES)
             # a view or a virtual table of a stranger may never end
             found = self._connection.execute(
                 "select name from sqlite_master where type = 'table' and sql like 'create table%'"
@@ -145,7 +145,7 @@ class Database:
             f"select {number}, {_text(_quoted(value))} from {_quoted(table)} where typeof({_quoted(key)}) = 'integer'"
         )
         with self._guard():
-            for some in _batches(ids) if len(wanted) <= _MANY else (None,):
+            for some in _batches(ids) if len(wanted) <= _FULL_SCAN_FROM else (None,):
                 one = "" if some is None else f" and {_quoted(key)} in ({','.join(map(str, some))})"
                 found = self._held(self._connection.execute(query + one))
                 out.update((int(i), text) for i, text in found if i in wanted)
@@ -195,7 +195,7 @@ def floats(values: Indices) -> Floats:
 
 
 def sane(start: Indices, end: Indices) -> tuple[np.ndarray[tuple[int], np.dtype[np.bool_]], str]:
-    """(rows whose times can be true, what is wrong with the others): known, near, in order."""
+    """(rows with plausible times, problems of the others): known, near, in order."""
     there = (start != MISSING) & (end != MISSING)
     near = there & (np.abs(start) < _FAR) & (np.abs(end) < _FAR)
     good = near & (end >= start)

@@ -17,7 +17,7 @@ from triage.ground import units
 _SIZE = re.compile(
     r"\d{1,15}|\d{1,3}(?:[.,\u00a0\u202f]\d{3}){1,4}"
 )  # in groups of thousands or not; a blank is no mark of a group
-# what stands between axes, the surest first
+# separators of axes, the surest first
 _BETWEEN = (re.compile(r"\s*[x\u00d7*]\s*"), re.compile(r"\s*;\s*"), re.compile(r",\s+"))
 _BRACKETS = {"(": ")", "[": "]", "{": "}"}
 

@@ -98,7 +98,7 @@ def _without_infinite(
 
 @dataclass(slots=True)
 class _Parsed:
-    """Distinct cells and their values. By position: doubtful ones (`1,234`), units in cells, and what is odd."""
+    """Distinct cells and their values. By position: doubtful ones (`1,234`), units in cells, and odd ones by kind."""
 
     cells: Names
     values: Floats
@@ -149,7 +149,7 @@ def _convert_units(parsed: _Parsed, printed: str, alone: bool) -> None:
 
 
 def _report(parsed: _Parsed, codes: Indices, rows: Indices, header: str, line: Callable[[int], int], odd: Odd) -> None:
-    """Note what is odd. codes: position of each cell among the distinct ones; rows: of the column."""
+    """Add odd cells to the notes. codes: position of each cell among the distinct ones; rows: of the column."""
     if not parsed.bad:
         return
     counts = np.bincount(codes, minlength=len(parsed.cells))

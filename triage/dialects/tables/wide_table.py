@@ -33,7 +33,7 @@ from triage.schema import normal
 if TYPE_CHECKING:
     import pandas as pd
 
-LONGEST = 400  # characters of a header that is looked into; searching a hostile one takes its length squared
+MAX_HEADER_CHARS = 400  # characters of a header that is looked into; searching a hostile one takes its length squared
 _BRACKETS = re.compile(r"^(.*?)\s*[\[(]([^\])]*)[\])]\s*$")
 _SUFFIX = re.compile(r"^(.*?)[_ ](ns|us|ms|s|pct|percent|bytes|hz|mhz|ghz|kb|mb|gb)$", re.IGNORECASE)
 _COMMENT = re.compile(r"\s*(?:#(?![,;\t|])|//)")  # a column may be called #
@@ -75,16 +75,16 @@ def header(source: Source) -> tuple[int, list[str]]:
 
 
 def scaled(values: Floats, factor: float) -> Floats:
-    """Values of a column that nobody else holds, times a factor; in place, because fresh memory costs more than the work."""
+    """Values times a factor, in place: the caller holds the only reference, and fresh memory costs more than the work."""
     if factor == 1.0:
         return values
     return np.multiply(values, factor, out=values if values.flags.writeable else None)
 
 
-def split_unit(header: str) -> tuple[str, str]:
+def split_unit(title: str) -> tuple[str, str]:
     """`GPU Duration (ms)` -> (`GPU Duration`, `ms`); no unit -> (header, "")."""
-    h = header.strip().strip('"')
-    if len(h) > LONGEST:
+    h = title.strip().strip('"')
+    if len(h) > MAX_HEADER_CHARS:
         return h, ""
     if m := _BRACKETS.match(h):
         try:
@@ -95,10 +95,10 @@ def split_unit(header: str) -> tuple[str, str]:
     return h, ""
 
 
-def split_suffix(header: str) -> tuple[str, str]:
+def split_suffix(title: str) -> tuple[str, str]:
     """`gpu_time_ms` -> (`gpu_time`, `ms`); `sm_pct` -> (`sm`, `%`)."""
-    h = header.strip()
-    if len(h) <= LONGEST and (m := _SUFFIX.match(h)):
+    h = title.strip()
+    if len(h) <= MAX_HEADER_CHARS and (m := _SUFFIX.match(h)):
         return m[1], "%" if m[2].lower() in ("pct", "percent") else m[2]
     return (h[:-1].strip(), "%") if h.endswith("%") else (h, "")
 
@@ -232,9 +232,9 @@ def _numbers(
     out = {}
     grouped = number_cells.groups(raw.values(), style)
     for c, values in raw.items():
-        header = headers[c] if c < len(headers) else ""
-        printed = split_unit(header)[1] or split_suffix(header)[1]
-        out[c] = number_cells.floats(values, style, header, printed, line, odd, grouped)
+        title = headers[c] if c < len(headers) else ""
+        printed = split_unit(title)[1] or split_suffix(title)[1]
+        out[c] = number_cells.floats(values, style, title, printed, line, odd, grouped)
     return out
 
 
@@ -285,15 +285,15 @@ class _Part:
 def _part(frame: pd.DataFrame, numeric: Sequence[int], text: Sequence[int]) -> _Part:
     if any(isinstance(i, tuple) for i in frame.index[:1]):
         raise IndexError("more cells than headers: pandas made an index of them")
-    cells: dict[int, _Raw] = {}
+    columns: dict[int, _Raw] = {}
     blank = np.ones(len(frame), dtype=bool)
     for c in dict.fromkeys((*text, *numeric)):
-        cells[c] = _cells(frame[c])
+        columns[c] = _cells(frame[c])
         if blank.any():
             blank &= frame[c].isna().to_numpy()
         if c in text and (missing := frame[c].isna().to_numpy()).any():
-            cells[c] = np.where(missing, "", cells[c])
-    return _Part(cells, blank)
+            columns[c] = np.where(missing, "", columns[c])
+    return _Part(columns, blank)
 
 
 def _cells(column: pd.Series[Any]) -> _Raw:

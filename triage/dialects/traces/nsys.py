@@ -50,8 +50,8 @@ _SAY = re.compile(r"\s*(?:Processing|Generating|Exporting|Executing|Collecting|N
 
 
 @dataclass(slots=True)
-class Found:
-    """Where a report's table stands (1-based line of its header) and how it is laid out: `csv`, `columns` or `box`.
+class ReportTable:
+    """Location of a report's table (1-based line of its header) and its layout: `csv`, `columns` or `box`.
 
     spans: first character and the one behind the last of every column, for layouts without a delimiter.
     """
@@ -65,12 +65,12 @@ class Found:
 
 def bare(header: str) -> str:
     """`Total Time (ns)` -> `total time`; `Time(%)` -> `time`."""
-    return normal(re.sub(r"\s*[(\[][^)\]]*[)\]]\s*$", "", header[: wide_table.LONGEST]))
+    return normal(re.sub(r"\s*[(\[][^)\]]*[)\]]\s*$", "", header[: wide_table.MAX_HEADER_CHARS]))
 
 
 def unit_of(header: str) -> str:
     """The unit in a header; times of older versions have none and are ns."""
-    m = re.search(r"[(\[]([^)\]]*)[)\]]\s*$", header[: wide_table.LONGEST])
+    m = re.search(r"[(\[]([^)\]]*)[)\]]\s*$", header[: wide_table.MAX_HEADER_CHARS])
     return m[1] if m else ""
 
 
@@ -79,7 +79,7 @@ def _report(headers: Sequence[str]) -> str:
     return next((r for r, (must, never) in REPORTS.items() if must <= have and not never & have), "")
 
 
-def find(source: Source) -> list[Found]:
+def find(source: Source) -> list[ReportTable]:
     """Every known report in the head of a source."""
     found = []
     lines = source.head_lines
@@ -89,19 +89,19 @@ def find(source: Source) -> list[Found]:
         if any(d in line for d in ",;\t") and not line.lstrip().startswith("|"):
             headers = [c.strip() for c in cells(line, delimiter(line))]
             if report := _report(headers):
-                found.append(Found(report, i + 1, "csv", headers, []))
+                found.append(ReportTable(report, i + 1, "csv", headers, []))
                 continue
         if line.lstrip().startswith("|"):
             spans = [(m.start() + 1, m.end()) for m in re.finditer(r"\|[^|]*(?=\|)", line)]
             headers = [line[a:b].strip() for a, b in spans]
             if report := _report(headers):
-                found.append(Found(report, i + 1, "box", headers, spans))
+                found.append(ReportTable(report, i + 1, "box", headers, spans))
         elif i + 1 < len(lines) and re.fullmatch(r"\s*-{2,}(?:\s+-{2,})+\s*", lines[i + 1]):
             spans = [m.span() for m in re.finditer(r"-+", lines[i + 1])]
             spans[-1] = (spans[-1][0], 1 << 30)  # names run beyond their dashes
             headers = [line[a:b].strip() for a, b in spans]
             if report := _report(headers):
-                found.append(Found(report, i + 1, "columns", headers, spans))
+                found.append(ReportTable(report, i + 1, "columns", headers, spans))
     return found
 
 
@@ -119,7 +119,7 @@ class Grid:
     quality: list[Quality]
 
 
-def read(source: Source, found: Found, numeric: list[int], text: list[int]) -> Grid:
+def read(source: Source, found: ReportTable, numeric: list[int], text: list[int]) -> Grid:
     """The chosen columns of a report; raises BadCapture when it has no rows."""
     if found.layout == "csv":
         source.delimiter = delimiter(source.head_lines[found.line - 1])
@@ -144,7 +144,7 @@ def read(source: Source, found: Found, numeric: list[int], text: list[int]) -> G
     return Grid(numbers, texts, np.array(lines), lines[0], odd.remarks())
 
 
-def _csv_end(source: Source, found: Found) -> int | None:
+def _csv_end(source: Source, found: ReportTable) -> int | None:
     """Last line of a CSV report that something follows in the head, None when it runs to the end of the file."""
     for number, line in enumerate(source.head_lines, 1):
         if number > found.line and number not in source.aside and (not line.strip() or _SAY.match(line)):
@@ -155,7 +155,7 @@ def _csv_end(source: Source, found: Found) -> int | None:
     return None
 
 
-def _text_rows(source: Source, found: Found) -> tuple[list[list[str]], list[int]]:
+def _text_rows(source: Source, found: ReportTable) -> tuple[list[list[str]], list[int]]:
     """Cells and lines of a report laid out for people."""
     rows: list[list[str]] = []
     lines: list[int] = []
@@ -168,7 +168,7 @@ def _text_rows(source: Source, found: Found) -> tuple[list[list[str]], list[int]
             elif not line.lstrip().startswith("|"):
                 break
             else:
-                # names may hold bars: the last cell takes what is left
+                # names may hold bars: the last cell takes the rest
                 parts = line.strip().strip("|").split("|", len(found.headers) - 1)
                 rows.append([c.strip() for c in parts] + [""] * (len(found.headers) - len(parts)))
                 lines.append(number)
@@ -187,7 +187,7 @@ def _text_rows(source: Source, found: Found) -> tuple[list[list[str]], list[int]
     return rows, lines
 
 
-def time(source: Source, grid: Grid, found: Found, c: int) -> Column:
+def time(source: Source, grid: Grid, found: ReportTable, c: int) -> Column:
     """A time column in ns; raises UnknownUnit when its header states a unit that is none."""
     header = found.headers[c]
     unit = unit_of(header) or "ns"
@@ -199,7 +199,7 @@ def time(source: Source, grid: Grid, found: Found, c: int) -> Column:
     return Column(grid.numbers[c] * factor, header, column, unit, factor)
 
 
-def refuse(source: Source, found: list[Found]) -> NotTriageable:
+def refuse(source: Source, found: list[ReportTable]) -> NotTriageable:
     """Why none of the reports found can be triaged, and which one can."""
     seen = ", ".join(dict.fromkeys(f"{f.report} ({_WHAT.get(f.report, 'no GPU times')})" for f in found))
     return NotTriageable(

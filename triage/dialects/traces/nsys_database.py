@@ -97,7 +97,7 @@ class Export:
         copy = (*_KEYS, "bytes", "copyKind", "srcKind", "dstKind")
         found = [self._kernels(self._read(_KIND + k, KERNEL, kernel)) for k in ("KERNEL", "CONCURRENT_KERNEL")]
         found.append(self._fixed(self._read(_KIND + "MEMCPY", COPY, copy), "copyKind", _COPIES, "[CUDA memcpy {}]"))
-        # a copy between devices stands in a table of its own in some versions
+        # some versions keep copies between devices in another table
         found.append(self._fixed(self._read(_KIND + "MEMCPY2", COPY, copy), "copyKind", _COPIES, "[CUDA memcpy {}]"))
         found.append(self._fixed(self._read(_KIND + "MEMSET", SET, (*_KEYS, "bytes")), "", {}, "[CUDA memset]"))
         graph = self._read(_KIND + "GRAPH_TRACE", GRAPH, (*_KEYS, "graphId"))

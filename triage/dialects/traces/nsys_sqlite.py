@@ -63,7 +63,7 @@ def recognise(source: Source) -> Match | None:
         return None
     try:
         database = Database(source)
-    except CaptureError:  # damaged, or still being written: what is readable of it must say whose it is
+    except CaptureError:  # damaged, or still being written: its readable part must name the tool
         said = source.head
         if any(name.encode() in said for name in META) or b"CUPTI_ACTIVITY_KIND" in said or b"TARGET_INFO" in said:
             return Match(0.98, "a damaged database with Nsight Systems' tables")

@@ -87,7 +87,7 @@ def read(source: Source, options: Options) -> Table:
             table.columns[metric] = Column(
                 np.where(values > 0, values, np.nan), "", formula=" x ".join(heads), inputs=heads
             )
-    # copies have no registers and no shared memory, whatever stands in their cells
+    # ignore registers and shared memory of copies: their cells hold other things
     launched = np.isfinite(table.columns["launch.grid_size"].values) if "launch.grid_size" in table.columns else None
     for metric, accepted in _PLAIN.items():
         for c in (i for i, h in enumerate(low) if h in accepted):
@@ -118,7 +118,7 @@ def kinds(labels: Names) -> Names:
     return np.array([known[n] for n in labels], dtype=object)
 
 
-def _timeline(table: Table, source: Source, grid: nsys.Grid, found: nsys.Found, low: list[str]) -> None:
+def _timeline(table: Table, source: Source, grid: nsys.Grid, found: nsys.ReportTable, low: list[str]) -> None:
     """What ran when. A table without starts, or with one that is none, is a list: its frame is what its rows add up to."""
     if "start" not in low:
         return

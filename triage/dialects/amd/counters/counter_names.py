@@ -70,7 +70,7 @@ SDK_ONLY = frozenset(
     " sL1dCacheHitRate EaRdLatency EaWrLatency GPU_UTIL".split()
 )
 
-# clocks that fit into the kernel's time, where nobody counted its cycles: an upper bound, so that shares come out low
+# clocks within the kernel's time, if its cycles were not counted: an upper bound, so shares come out low
 _CLOCKS = "max_sclk / 1000 * gpu.time"  # MHz and ns
 # cycles summed over what a counter is summed over: every CU, or every shader engine's workgroup dispatcher
 _CU = "(GRBM_GUI_ACTIVE / num_xcd * cu_per_gpu)"
@@ -106,7 +106,7 @@ def _wide(*narrow: str) -> str:
 
 
 # matrix operations in units of 512; each generation counts the types it has (CDNA4, CDNA3, CDNA2)
-_WIDE = (_wide("F16", "BF16", "F8", "F6F4"), _wide("F16", "BF16", "F8"), _wide("F16", "BF16"))
+_NAMES_BY_WIDTH = (_wide("F16", "BF16", "F8", "F6F4"), _wide("F16", "BF16", "F8"), _wide("F16", "BF16"))
 
 
 _INSTS = "SQ_INSTS_VALU"
@@ -151,7 +151,7 @@ _BASE: tuple[tuple[str, str], ...] = (
     ("vmem.insts", "(VFetchInsts + VWriteInsts) * waves.launched"),
     ("lds.insts", "SQ_INSTS_LDS"),
     ("mfma.inst_share", "SQ_INSTS_MFMA / SQ_INSTS_VALU"),
-    *(("mfma.wide_share", f) for f in _WIDE),
+    *(("mfma.wide_share", f) for f in _NAMES_BY_WIDTH),
     ("lds.busy", f"SQ_LDS_IDX_ACTIVE / {_CU}"),
     ("lds.bank_conflict_rate", "SQ_LDS_BANK_CONFLICT / SQ_LDS_IDX_ACTIVE"),
     ("lds.bank_conflict_rate", "SQC_LDS_BANK_CONFLICT / SQC_LDS_IDX_ACTIVE"),  # RDNA counts them in another block
@@ -231,16 +231,16 @@ _GFX9 = re.compile(r"\b(?:SQ_(?!INSTS_)|SQC_(?!LDS)|SPI_|TA_|TCP_|TCC_)")
 _SHARED = tuple((m, f) for m, f in FORMULAS if not _GFX9.search(f))
 
 
-def formulas_of(arch: str, counters: Iterable[str] = ()) -> tuple[tuple[str, str], ...]:
+def formulas_of(arch: str, columns: Iterable[str] = ()) -> tuple[tuple[str, str], ...]:
     """The formulas that hold for a GPU: by its gfx name, where that is known, else by what was counted."""
-    if rdna.is_rdna(arch, counters):
+    if rdna.is_rdna(arch, columns):
         return (*rdna.FORMULAS, *_SHARED)
     return _SHARED if arch and not arch.startswith("gfx9") else FORMULAS
 
 
-def direct(arch: str, counters: Iterable[str] = ()) -> dict[str, tuple[str, float]]:
+def direct(arch: str, columns: Iterable[str] = ()) -> dict[str, tuple[str, float]]:
     """DIRECT as it holds for a GPU."""
-    return DIRECT | rdna.DIRECT if rdna.is_rdna(arch, counters) else DIRECT
+    return DIRECT | rdna.DIRECT if rdna.is_rdna(arch, columns) else DIRECT
 
 
 # sub-units whose busiest is the compute unit's share of peak
@@ -277,11 +277,11 @@ def counters(metric: str, arch: str = "", without: frozenset[str] = frozenset())
     without: derived metrics that the tool does not know.
     """
     absent = without | (rdna.LACKING if rdna.is_rdna(arch) else frozenset())
-    for header, (metric, _) in direct(arch).items():
-        if metric == metric and header not in absent:
+    for header, (known, _) in direct(arch).items():
+        if known == metric and header not in absent:
             return [header]
-    for metric, formula in formulas_of(arch):
-        if metric == metric:
+    for known, formula in formulas_of(arch):
+        if known == metric:
             found: list[str] = []
             for name in names(formula):
                 if name.islower():
@@ -293,7 +293,7 @@ def counters(metric: str, arch: str = "", without: frozenset[str] = frozenset())
 
 
 def first(arch: str = "") -> list[str]:
-    """Counters to begin with, where nobody asked for one: what waits and what works."""
+    """Counters to collect first, if none was asked for: waits and busy units."""
     if rdna.is_rdna(arch):
         return ["SQ_WAVES", "SQ_WAVE_CYCLES", "SQ_WAIT_ANY", "GRBM_GUI_ACTIVE", "L2CacheHit"]
     return ["SQ_WAVES", "VALUBusy", "MemUnitBusy", "L2CacheHit"]

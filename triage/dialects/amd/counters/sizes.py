@@ -43,10 +43,10 @@ WORDS = {
     "max_sclk": "clock",
     "hbm_bw": "memory bandwidth",
 }
-MOST = 1e12  # of any size
+MAX_SIZE = 1e12  # of any size
 
 
-def stated(source: Source, file: int, n: int, odd: Odd) -> tuple[dict[str, Column], str, str]:
+def sizes_of_sysinfo(source: Source, file: int, n: int, odd: Odd) -> tuple[dict[str, Column], str, str]:
     """Sizes of the GPU from a sysinfo.csv: columns that repeat its one row, the architecture, the model name.
 
     A size of 0 means that the tool could not find it out, and is left out.
@@ -64,7 +64,7 @@ def stated(source: Source, file: int, n: int, odd: Odd) -> tuple[dict[str, Colum
         for spelling in spellings:
             key = normal(spelling)
             value = odd.number(texts.get(key, ""), "us", spelling, line + 1)
-            if value < 0 or value > MOST:
+            if value < 0 or value > MAX_SIZE:
                 odd.add("not-a-number", texts[key], spelling, line + 1)
             elif value > 0:
                 found[spec] = Column(
@@ -83,7 +83,7 @@ def _above_row(source: Source, header: int) -> int:
     )
 
 
-def measured(source: Source, file: int, n: int, odd: Odd) -> Column | None:
+def peak_of_roofline(source: Source, file: int, n: int, odd: Odd) -> Column | None:
     """Peak memory bandwidth (GB/s) of the first GPU in a roofline.csv, None when it holds none; BadCapture for a damaged one."""
     line, headers = wide_table.header(source)
     at = wide_table.find(headers, "HBMBw")
@@ -93,9 +93,9 @@ def measured(source: Source, file: int, n: int, odd: Odd) -> Column | None:
     line = _above_row(source, line)
     cells = source.records([line + 1]).get(line + 1, [])
     value = odd.number(cells[at], "us", headers[at], line + 1) if at < len(cells) else np.nan
-    if value < 0 or value > MOST:
+    if value < 0 or value > MAX_SIZE:
         odd.add("not-a-number", cells[at], headers[at], line + 1)
-    if not 0 < value <= MOST:
+    if not 0 < value <= MAX_SIZE:
         return None
     return Column(np.full(n, value), headers[at], at + 1, file=file, lines=np.full(n, line + 1))
 
@@ -115,7 +115,7 @@ def complete(table: Table, export: Export, wanted: str = "") -> None:
     if device is None:
         return
     export.arch = export.arch or device.arch
-    for spec, value in _of(device).items():
+    for spec, value in _device_sizes(device).items():
         if value and spec not in specs:
             specs[spec] = _fixed(n, float(value), f"{value:g} ({WORDS[spec]} of the {device.name}, device table)")
 
@@ -142,7 +142,7 @@ def _device(table: Table, export: Export, wanted: str) -> Device | None:
     return device_name.by_path(table, export.source, "amd", export.arch) or found
 
 
-def _of(device: Device) -> dict[str, float | None]:
+def _device_sizes(device: Device) -> dict[str, float | None]:
     """What the table knows of a device, in the units of sysinfo.csv."""
     peaks, limits = device.peaks, device.limits
     dies = device.dies or (1 if isinstance(limits, AmdLimits) and not limits.agprs else None)  # only CDNA has several

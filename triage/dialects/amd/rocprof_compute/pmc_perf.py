@@ -184,7 +184,7 @@ def _companions(table: Table, export: Export, main: Source) -> None:
         table.files.append(info)
         odd = Odd()
         try:
-            export.specs, export.arch, table.device = sizes.stated(info, len(table.files) - 1, n, odd)
+            export.specs, export.arch, table.device = sizes.sizes_of_sysinfo(info, len(table.files) - 1, n, odd)
         except BadCapture as e:
             table.quality.append(_left_out(e))
         table.quality += odd.remarks()
@@ -210,7 +210,7 @@ def _peak(table: Table, export: Export, roof: Source) -> None:
     """The measured peak of the GPU's memory; where it cannot be read, that is said, for the device's own takes its place."""
     odd = Odd()
     try:
-        peak = sizes.measured(roof, len(table.files), len(table), odd)
+        peak = sizes.peak_of_roofline(roof, len(table.files), len(table), odd)
     except BadCapture as e:
         table.quality.append(_left_out(e))
         return
@@ -237,7 +237,7 @@ def _places(table: Table, export: Export, other: Export, count: int) -> Indices 
 
 def _pick(column: Column, places: Indices, table: Table, other: Table) -> Column:
     """A companion's column in the order of the main table, with its own file and lines."""
-    # 0: a dispatch that the companion does not have stands on no line of it
+    # 0: no line, for a dispatch that the companion lacks
     lines = np.array([other.line(int(p)) if p >= 0 else 0 for p in places])
     values = np.where(places >= 0, column.values[np.maximum(places, 0)], np.nan)
     return Column(values, column.header, column.column, column.unit, column.factor, len(table.files) - 1, lines)

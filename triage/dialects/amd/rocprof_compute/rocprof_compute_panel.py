@@ -213,7 +213,7 @@ def _single(
     at = found.get("value", found.get("expression", -1))
     if panel is None or at < 0:
         return None
-    # an untitled row stands for the panel
+    # an untitled row is the panel itself
     first = min(number for number, _ in rows.values())
     table = Table(NAME, [source], np.array(["all analysed dispatches"], dtype=object), {}, lines=np.array([first]))
     table.kinds = np.array(["compute"], dtype=object)

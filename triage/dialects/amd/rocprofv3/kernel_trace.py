@@ -127,7 +127,7 @@ def _copies(source: Source, ending: str) -> pd.DataFrame | None:
         return None
     direction = found["Direction"].str.replace("MEMORY_COPY_", "", regex=False)
     way = direction.map(_WAYS).fillna(OTHER_WAY).astype(np.int64)
-    # the device's side: the source of what leaves it, the destination of what comes
+    # the device: the source of copies from it, the destination of copies to it
     agent = found["Destination_Agent_Id"].where(way != FROM_DEVICE, found["Source_Agent_Id"])
     named = "[copy " + direction.str.lower().str.replace("_", " ") + "]"
     return pd.DataFrame({"start": start, "end": end, "way": way, "agent": agent, "name": named, "Correlation_Id": found["Correlation_Id"]})  # fmt: skip

@@ -157,7 +157,7 @@ class Run:
         kernels, copies = self.kernels, self.copies
         direction = self.strings(copies["name_id"]).str.replace("MEMORY_COPY_", "", regex=False)
         way = direction.map(_WAYS).fillna(OTHER_WAY).to_numpy(dtype=np.int8)
-        # the device's side: the source of what leaves it, the destination of what comes
+        # the device: the source of copies from it, the destination of copies to it
         side = (
             np.where(way == FROM_DEVICE, copies["src_agent_id"], copies["dst_agent_id"]) if len(copies) else np.zeros(0)
         )

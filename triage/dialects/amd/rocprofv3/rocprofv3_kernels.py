@@ -43,7 +43,7 @@ def names() -> dict[str, list[str]]:
 def recognise(source: Source) -> Match | None:
     """Kernel name, start and end, group size per axis, no counters."""
     if source.is_folder:  # counters, where there are any, say more than the trace
-        return None if agents.found(source, rocprofv3_counters.ENDING) else agents.folder(source, ENDING)
+        return None if agents.tables_in_folder(source, rocprofv3_counters.ENDING) else agents.folder(source, ENDING)
     line, headers = wide_table.header(source)
     if not line or any(wide_table.find(headers, h) < 0 for h in _NEED) or wide_table.find(headers, "Counter_Name") >= 0:
         return None

@@ -10,11 +10,11 @@ from typing import NamedTuple
 from triage.dialects.nvidia.report import elf, line_table
 from triage.dialects.nvidia.report.container import Contents, text
 from triage.dialects.nvidia.report.elf import Elf, Symbol
-from triage.dialects.nvidia.report.line_table import Lines, Place
+from triage.dialects.nvidia.report.line_table import Lines, SourceLine
 from triage.dialects.nvidia.report.wire import BYTES, fields
 
-_LARGEST = 256 << 20  # bytes of a cubin that is looked into
-_UNSEEN = 1 << 20  # bytes a function may have whose size nobody says
+_MAX_CUBIN_BYTES = 256 << 20  # bytes of a cubin that is looked into
+_UNSEEN = 1 << 20  # maximum bytes of a function without a size
 
 
 class Function(NamedTuple):
@@ -32,7 +32,7 @@ class Spot(NamedTuple):
 
     function: str
     offset: int
-    place: Place | None
+    place: SourceLine | None
 
 
 class Code:
@@ -92,7 +92,7 @@ def read(contents: Contents) -> dict[int, Code]:
         for number, kind, value, stop in parts:
             if kind != BYTES:
                 continue
-            if number == 4 and not code.cubin and stop - value <= _LARGEST:
+            if number == 4 and not code.cubin and stop - value <= _MAX_CUBIN_BYTES:
                 code.cubin = bytes(data[value:stop])
             elif number == 8:
                 code.files |= _files(contents, value, stop)
@@ -122,7 +122,7 @@ def _functions(contents: Contents, at: int, end: int) -> list[tuple[str, int, in
 
 
 class Map:
-    """From addresses of one launch to instructions. base: load address of the kernel itself, 0 where nobody says."""
+    """From addresses of one launch to instructions. base: load address of the kernel, 0 if unknown."""
 
     def __init__(self, code: Code | None, mangled: str, shown: str, base: int) -> None:
         self._code, self._mangled, self._shown = code or Code(), mangled, shown
@@ -142,7 +142,7 @@ class Map:
         place = self._code.lines.at(inside.section, inside.value + offset) if inside.section >= 0 else None
         return Spot(self._shown if inside.name == self._mangled else readable(inside.name), offset, place)
 
-    def text(self, place: Place) -> str:
+    def text(self, place: SourceLine) -> str:
         """A source line where the report embeds its file, else ""."""
         lines = self._code.files.get(place.file)
         if lines is None:  # the path as it was given to the compiler, or as it was found

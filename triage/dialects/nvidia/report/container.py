@@ -21,8 +21,8 @@ from triage.ground.errors import BadCapture, NotTriageable
 
 MAGIC = b"NVR\0"
 _MAX = 4 << 30
-_MAPPED = 256 << 20  # larger files are mapped: a copy in memory would be most of what reading needs
-_LONGEST = 4096  # bytes of a metric's name or an attribute
+_MAPPED = 256 << 20  # larger files are mapped: a copy would be most of the memory needed
+_MAX_TEXT_BYTES = 4096  # bytes of a metric's name or an attribute
 _DEVICES = 1024  # of a session
 
 
@@ -36,7 +36,7 @@ class Device:
 
 @dataclass(slots=True)
 class Contents:
-    """Where everything stands in a report. results, sources: [start, stop) bytes of each message.
+    """Byte ranges of a report. results, sources: [start, stop) bytes of each message.
 
     names: the string table. cut: byte at which the file ends before it should, or -1.
     """
@@ -155,7 +155,7 @@ class _Block:
                 out.names += [text(data, v, s) for n, k, v, s in fields(data, value, stop) if n == 1 and k == BYTES]
 
 
-def text(data: Bytes, at: int, stop: int, longest: int = _LONGEST) -> str:
+def text(data: Bytes, at: int, stop: int, longest: int = _MAX_TEXT_BYTES) -> str:
     """A string of a report, its end left off beyond any honest length."""
     return bytes(data[at : min(stop, at + longest)]).decode("utf-8", "replace")
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
-_MOST = 1 << 20  # sections or symbols of any honest cubin
+_MAX_SECTIONS = 1 << 20  # sections or symbols of any honest cubin
 _NAMES = 1 << 24  # characters of names beyond the bytes of the file: forged ones may overlap
 _SYMTAB, _RELA, _REL, _NOBITS = 2, 4, 9, 8
 
@@ -54,7 +54,7 @@ class Elf:
         return next((s for s in self.sections if s.name == name), None)
 
     def relocations(self, name: str) -> dict[int, tuple[Symbol, int]]:
-        """Offset in the section of a name -> the symbol whose address belongs there, and what is added to it."""
+        """Offset in a section -> (symbol whose address belongs there, addend)."""
         out: dict[int, tuple[Symbol, int]] = {}
         left = len(self.data)  # honest sections do not overlap
         for s in self.sections:
@@ -77,7 +77,7 @@ def read(data: bytes) -> Elf | None:
         return None
     table, size, count, names = struct.unpack_from("<Q10xHHH", data, 0x28)
     out = Elf(data)
-    if size != _SECTION.size or count > _MOST:
+    if size != _SECTION.size or count > _MAX_SECTIONS:
         return None
     name_of = _Names(data)
     raw = [_SECTION.unpack_from(data, at) for i in range(count) if (at := table + i * size) + size <= len(data)]
@@ -91,7 +91,7 @@ def read(data: bytes) -> Elf | None:
     symtab = next((s for s in out.sections if s.type == _SYMTAB), None)
     if symtab is not None and symtab.link < len(out.sections):
         content, texts = out.content(symtab), out.sections[symtab.link].start
-        whole = content[: min(len(content) // _SYMBOL.size, _MOST) * _SYMBOL.size]
+        whole = content[: min(len(content) // _SYMBOL.size, _MAX_SECTIONS) * _SYMBOL.size]
         for name, _, _, section, value, length in _SYMBOL.iter_unpack(whole):
             out.symbols.append(Symbol(name_of(texts, name), section, value, length))
     return out

@@ -15,11 +15,11 @@ from triage.dialects.nvidia.report import code
 from triage.dialects.nvidia.report.code import Code, Map, Spot
 from triage.dialects.nvidia.report.container import Contents
 from triage.dialects.nvidia.report.instances import Instances
-from triage.dialects.nvidia.report.line_table import Place
+from triage.dialects.nvidia.report.line_table import SourceLine
 from triage.dialects.nvidia.report.wire import Damaged
 
 _LISTED = 3  # locations of one finding
-_LEAST = 0.05  # share below which a line is not worth naming
+_MIN_LINE_SHARE = 0.05  # share below which a line is not worth naming
 _MAIN = 0.5  # NVIDIA, Compute Triage Guide: a reason with more than half of a line's samples is what the line waits for
 _LAUNCHES = 256  # launches of one report that are looked into: each is a few thousand messages
 _PCSAMP = "smsp__pcsamp_warps_issue_stalled_"
@@ -50,7 +50,7 @@ def _ideal(names: tuple[str, ...]) -> tuple[str, ...]:
 
 _TRAFFIC = _Aspect("global memory traffic", _GLOBAL)
 _WAITING = _Aspect("stalls", (_SAMPLES,))
-# metrics that begin so -> what to look at, in this order; a counter without instances leaves the next one to speak
+# prefix of a metric -> counters that locate it, in this order; one without instances is skipped
 _ASPECTS = (
     (r"global_load\.(waste|bytes_per_sector|sectors_per_request)", _Aspect("excess load sectors", _GLOBAL, _ideal(_GLOBAL), _LOAD)),
     (r"global_store\.(waste|bytes_per_sector|sectors_per_request)", _Aspect("excess store sectors", _GLOBAL, _ideal(_GLOBAL), _STORE)),
@@ -103,8 +103,8 @@ class Spots:
             found = Instances(self.contents, row)
             if self._codes is None:
                 self._codes = code.read(self.contents)
-            _, addresses = found.of("launch__function_pcs")
-            pcs, _ = found.of("inst_executed")
+            _, addresses = found.values("launch__function_pcs")
+            pcs, _ = found.values("inst_executed")
             base = int(addresses.min()) if len(addresses) else int(pcs.min()) if len(pcs) else 0
             self._launches[row] = (
                 found,
@@ -150,7 +150,7 @@ def _at(wanted: Indices, pcs: Indices, values: Floats) -> Floats:
 
 
 def _present(found: Instances, names: tuple[str, ...]) -> str:
-    return next((n for n in names if len(found.of(n)[0])), "")
+    return next((n for n in names if len(found.values(n)[0])), "")
 
 
 def _weights(found: Instances, aspect: _Aspect) -> tuple[str, Indices, Floats]:
@@ -159,22 +159,22 @@ def _weights(found: Instances, aspect: _Aspect) -> tuple[str, Indices, Floats]:
     reasons = _reasons(found) if aspect is _WAITING else []
     if reasons:
         name = f"{_PCSAMP}*, without selected"
-        parts = [found.of(n) for n in reasons]
+        parts = [found.values(n) for n in reasons]
         pcs, values = _summed(np.concatenate([p for p, _ in parts]), np.concatenate([v for _, v in parts]))
     else:
         name = _present(found, aspect.of)
         if not name:
             return none
-        pcs, values = _summed(*found.of(name))
+        pcs, values = _summed(*found.values(name))
     values = values * aspect.times
     if aspect.less:
         less = _present(found, aspect.less)
         if not less:
             return none
         name = f"{f'{aspect.times:g} x ' if aspect.times != 1 else ''}{name} - {less}"
-        values = values - _at(pcs, *found.of(less))
+        values = values - _at(pcs, *found.values(less))
     if aspect.access:
-        values = np.where(_at(pcs, *found.of("memory_access_type")) == aspect.access, values, 0.0)
+        values = np.where(_at(pcs, *found.values("memory_access_type")) == aspect.access, values, 0.0)
     good = values > 0
     return name, pcs[good], values[good]
 
@@ -186,14 +186,14 @@ def _located(row: int, found: Instances, where: Map, aspect: _Aspect) -> list[Lo
     if not total > 0:
         return []
     spots = [where.spot(pc) or Spot("", pc, None) for pc in pcs.tolist()]
-    groups: dict[Place | tuple[str, int], list[int]] = {}
+    groups: dict[SourceLine | tuple[str, int], list[int]] = {}
     for i, spot in enumerate(spots):
         groups.setdefault(spot.place or (spot.function, spot.offset), []).append(i)
     weights = {key: float(values[members].sum()) for key, members in groups.items()}
     best = sorted(groups, key=lambda k: (-weights[k], pcs[groups[k][0]]))[:_LISTED]
     out = []
     for key in best:
-        if weights[key] / total < _LEAST:
+        if weights[key] / total < _MIN_LINE_SHARE:
             break
         members = np.array(groups[key])
         top = int(members[np.argmax(values[members])])
@@ -224,7 +224,7 @@ def _located(row: int, found: Instances, where: Map, aspect: _Aspect) -> list[Lo
 
 def _main_reason(found: Instances, pcs: Indices) -> tuple[str, float]:
     """What warps mostly wait for at some addresses, and its share of their samples; "" where nothing leads."""
-    counts = {_reason(n): float(_at(pcs, *found.of(n)).sum()) for n in _reasons(found)}
+    counts = {_reason(n): float(_at(pcs, *found.values(n)).sum()) for n in _reasons(found)}
     total = sum(counts.values())
     if not total > 0:
         return "", 0.0
@@ -235,8 +235,10 @@ def _main_reason(found: Instances, pcs: Indices) -> tuple[str, float]:
 
 def _access(found: Instances, pcs: Indices) -> str:
     """`global load` where the addresses access one kind of memory in one way."""
-    spaces = {_SPACES.get(int(v), "") for v in _at(pcs, *found.of("memory_type")) if v}
-    kinds = {{_LOAD: "load", _STORE: "store"}.get(int(v), "") for v in _at(pcs, *found.of("memory_access_type")) if v}
+    spaces = {_SPACES.get(int(v), "") for v in _at(pcs, *found.values("memory_type")) if v}
+    kinds = {
+        {_LOAD: "load", _STORE: "store"}.get(int(v), "") for v in _at(pcs, *found.values("memory_access_type")) if v
+    }
     if len(spaces) != 1 or "" in spaces:
         return ""
     return f"{spaces.pop()} {kinds.pop()}" if len(kinds) == 1 and "" not in kinds else f"{spaces.pop()} access"
@@ -246,6 +248,6 @@ def _excess(found: Instances, pcs: Indices) -> float:
     """Sectors or wavefronts made over those needed, 0 where no instruction there counts them."""
     for names in (_GLOBAL, _SHARED):
         made, needed = (_present(found, n) for n in (names, _ideal(names)))
-        if made and needed and (ideal := float(_at(pcs, *found.of(needed)).sum())) > 0:
-            return float(_at(pcs, *found.of(made)).sum()) / ideal
+        if made and needed and (ideal := float(_at(pcs, *found.values(needed)).sum())) > 0:
+            return float(_at(pcs, *found.values(made)).sum()) / ideal
     return 0.0

@@ -6,10 +6,10 @@ import numpy as np
 
 from triage.capture.arrays import Floats, Indices
 from triage.dialects.nvidia.report.container import Contents, text
-from triage.dialects.nvidia.report.wire import BYTES, Found, fields, gather
+from triage.dialects.nvidia.report.wire import BYTES, FieldValues, fields, gather
 
 _METRIC, _CODE, _MANGLED, _FUNCTION = 13, 15, 5, 6
-_MOST = 1 << 21  # instances of one metric; kernels have some thousand instructions
+_MAX_INSTANCES = 1 << 21  # instances of one metric; kernels have some thousand instructions
 _BEYOND = 1 << 52  # addresses of a GPU end at 2**49
 
 
@@ -48,7 +48,7 @@ class Instances:
                     self._spans[self._contents.names[index]] = at, stop
                 break
 
-    def of(self, name: str) -> tuple[Indices, Floats]:
+    def values(self, name: str) -> tuple[Indices, Floats]:
         """(program counters, values) of a metric; empty where it has no instances."""
         if name not in self._known:
             self._known[name] = self._read(*self._spans.get(name, (0, 0)))
@@ -61,7 +61,7 @@ class Instances:
     def _read(self, at: int, stop: int) -> tuple[Indices, Floats]:
         spans: list[tuple[int, int]] = []
         for number, kind, value, behind in fields(self._contents.data, at, stop):
-            if number > 3 or len(spans) == _MOST:
+            if number > 3 or len(spans) == _MAX_INSTANCES:
                 break
             if number == 3 and kind == BYTES:
                 spans.append((value, behind))
@@ -71,7 +71,7 @@ class Instances:
         good = (ids >= 0) & (ids < _BEYOND) & np.isfinite(values)
         return ids[good].astype(np.int64), values[good]
 
-    def _figures(self, found: Found, size: int) -> Floats:
+    def _figures(self, found: FieldValues, size: int) -> Floats:
         """One number per message, NaN where there is none."""
         out = np.full(size, np.nan)
         have, last = found.last(size)

@@ -16,13 +16,13 @@ from triage.capture.arrays import Floats, Indices, Names
 from triage.dialects.nvidia import ncu_long, ncu_wide
 from triage.dialects.nvidia.report.container import Contents, text
 from triage.dialects.nvidia.report.report_units import unit
-from triage.dialects.nvidia.report.wire import BYTES, Damaged, Found, gather
+from triage.dialects.nvidia.report.wire import BYTES, Damaged, FieldValues, gather
 
 _ROOM, _PER_BYTE = 1 << 28, 8  # bytes of the table of figures: so many and, for each byte of the report, so many more
 _CHUNK = 1 << 14  # launches walked side by side
 _NAMES = (7, 6, 5)  # demangled, without arguments, mangled
 _BLOCK, _GRID, _METRIC, _CODE, _DEVICE, _RULE = 11, 10, 13, 15, 16, 19
-_LONGEST = 1 << 16  # bytes of a kernel's name
+_MAX_NAME_BYTES = 1 << 16  # bytes of a kernel's name
 _DEVICE_ID = "launch__device_id"
 _TEXTUAL = "device__attribute_display_name"
 _GENERATION = ("device__attribute_compute_capability_major", "device__attribute_compute_capability_minor")
@@ -59,7 +59,7 @@ def read(contents: Contents, heads: list[tuple[str, str]]) -> Launches:
     count = len(contents)
     wanted = {heads[c][0] for cs in ncu_wide.candidates(heads).values() for c in cs} | {*_GENERATION, _DEVICE_ID}
     slot = {name: i for i, name in enumerate(sorted(wanted))}
-    # the last entry stands for indices beyond the table: names in a part of the file that was cut off
+    # the last entry is for indices beyond the table: their names were cut off
     slots = np.array([*(slot.get(n, -1) for n in contents.names), -1])
     if len(slot) * count * 8 > _ROOM + _PER_BYTE * len(contents.data):
         raise Damaged(int(contents.results[0][-1]))  # launches of a byte or two, by the million
@@ -94,20 +94,20 @@ def _chunks(contents: Contents) -> Iterator[tuple[int, Indices, Indices]]:
         yield at, begin[at : at + _CHUNK], end[at : at + _CHUNK]
 
 
-def _kernels(contents: Contents, top: dict[int, Found], size: int, known: dict[bytes, str]) -> Names:
+def _kernels(contents: Contents, top: dict[int, FieldValues], size: int, known: dict[bytes, str]) -> Names:
     out = np.full(size, "", dtype=object)
     for number in reversed(_NAMES):  # the best one last: it stays
         found = top[number].bytes()
         have, last = found.last(size)
         for i, a, b in zip(have.tolist(), found.start[last].tolist(), found.stop[last].tolist(), strict=True):
-            raw = bytes(contents.data[a : min(b, a + _LONGEST)])
+            raw = bytes(contents.data[a : min(b, a + _MAX_NAME_BYTES)])
             if raw not in known:
                 known[raw] = raw.decode("utf-8", "replace")
             out[i] = known[raw] or out[i]
     return out
 
 
-def _extents(contents: Contents, found: Found, size: int) -> Names:
+def _extents(contents: Contents, found: FieldValues, size: int) -> Names:
     """`(256, 1, 1)` per launch, "" where nothing is said."""
     found = found.bytes()
     have, last = found.last(size)
@@ -122,14 +122,14 @@ def _extents(contents: Contents, found: Found, size: int) -> Names:
     return out
 
 
-def _numbers(contents: Contents, found: Found, number: int) -> tuple[Indices, Indices]:
+def _numbers(contents: Contents, found: FieldValues, number: int) -> tuple[Indices, Indices]:
     """(messages, value of one number inside a message of each that has it)."""
     found = found.bytes()
     inner = gather(contents.data, found.start, found.stop, (number,))[number]
     return found.which[inner.which], inner.value.astype(np.int64)
 
 
-def _metrics(contents: Contents, slots: Indices, values: NDArray[np.float64], found: Found) -> None:
+def _metrics(contents: Contents, slots: Indices, values: NDArray[np.float64], found: FieldValues) -> None:
     """Put the figures of metrics into their slots. values: slots x launches; found: metric messages."""
     found = found.bytes()
     inner = gather(contents.data, found.start, found.stop, (1, 2), once=True)

@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 from triage.dialects.nvidia.report.elf import Elf
 
-_MOST = 1 << 21  # rows of a whole table
-_PATHS = (
+_MAX_ROWS = 1 << 21  # rows of a whole table
+_MAX_PATH_CHARS = (
     1 << 24
 )  # characters of the paths of a unit: each file names its folder by number, so many short ones may share a long one
 
 
-class Place(NamedTuple):
+class SourceLine(NamedTuple):
     """A source line. file: path as the compiler wrote it."""
 
     file: str
@@ -29,9 +29,9 @@ class Lines:
     """Places by section index: sorted offsets, and what begins at each; None where no line is known."""
 
     offsets: dict[int, list[int]] = field(default_factory=dict)
-    places: dict[int, list[Place | None]] = field(default_factory=dict)
+    places: dict[int, list[SourceLine | None]] = field(default_factory=dict)
 
-    def at(self, section: int, offset: int) -> Place | None:
+    def at(self, section: int, offset: int) -> SourceLine | None:
         """The line of the instruction at an offset of a section."""
         known = self.offsets.get(section)
         if not known or (i := bisect.bisect_right(known, offset) - 1) < 0:
@@ -79,9 +79,9 @@ def read(elf: Elf) -> Lines:
         return out
     data = elf.content(section)
     targets = {at: (s.section, s.value + more) for at, (s, more) in elf.relocations(".debug_line").items()}
-    found: dict[int, list[tuple[int, Place | None]]] = {}
+    found: dict[int, list[tuple[int, SourceLine | None]]] = {}
     at = rows = 0
-    while at + 4 <= len(data) and rows < _MOST:
+    while at + 4 <= len(data) and rows < _MAX_ROWS:
         length = int.from_bytes(data[at : at + 4], "little")
         unit = _Bytes(data, at + 4, at + 4 + length)
         at += 4 + length
@@ -95,7 +95,7 @@ def read(elf: Elf) -> Lines:
     return out
 
 
-def _unit(b: _Bytes, targets: dict[int, tuple[int, int]], found: dict[int, list[tuple[int, Place | None]]]) -> int:
+def _unit(b: _Bytes, targets: dict[int, tuple[int, int]], found: dict[int, list[tuple[int, SourceLine | None]]]) -> int:
     """Rows of one compilation unit, put into `found` by section; how many."""
     version = b.number(2)
     if not 2 <= version <= 4:
@@ -108,7 +108,7 @@ def _unit(b: _Bytes, targets: dict[int, tuple[int, int]], found: dict[int, list[
     base, wide, first = b.number(1), b.number(1), b.number(1)
     base -= 256 if base > 127 else 0
     arguments = [b.number(1) for _ in range(first - 1)]
-    folders, files, left = [""], [""], _PATHS
+    folders, files, left = [""], [""], _MAX_PATH_CHARS
     while text := b.text():
         folders.append(text)
     while text := b.text():
@@ -136,21 +136,21 @@ def _program(
     head: tuple[int, int, int, int, list[int]],
     files: list[str],
     targets: dict[int, tuple[int, int]],
-    found: dict[int, list[tuple[int, Place | None]]],
+    found: dict[int, list[tuple[int, SourceLine | None]]],
 ) -> int:
     least, base, wide, first, _ = head
     section, offset, file, line, count = -1, 0, 1, 1, 0
-    places: dict[tuple[int, int], Place] = {}  # a line has many instructions
+    places: dict[tuple[int, int], SourceLine] = {}  # a line has many instructions
 
     def row(end: bool = False) -> None:
         nonlocal count
         if section >= 0:
             place = None
             if not end and 0 < file < len(files) and line > 0 and (place := places.get((file, line))) is None:
-                place = places[file, line] = Place(files[file], line)
+                place = places[file, line] = SourceLine(files[file], line)
             found.setdefault(section, []).append((offset, place))
         count += 1
-        if count > _MOST:
+        if count > _MAX_ROWS:
             raise _Cut
 
     while b.at < b.end:

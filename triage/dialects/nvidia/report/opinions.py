@@ -1,4 +1,4 @@
-"""What NVIDIA's own rules said of the launches of a report, with their estimates: a second opinion, in plain text."""
+"""Results of NVIDIA's own rules per launch, with their estimates, as plain text."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from triage.capture.arrays import Indices
 from triage.capture.capture import Opinion
 from triage.dialects.nvidia.ncu_long import TOOL
 from triage.dialects.nvidia.report.container import Contents, text
-from triage.dialects.nvidia.report.wire import Found, gather
+from triage.dialects.nvidia.report.wire import FieldValues, gather
 
 _KINDS = {2: "WRN", 4: "OPT"}  # types of messages as the file numbers them; 0, 1 and 3: none, fine, failed
 _SCOPES = {1: "local", 2: "global"}
-_LONGEST = 1 << 14  # bytes of a rule's text
+_MAX_TEXT_BYTES = 1 << 14  # bytes of a rule's text
 # @section:ID:words@, @url:words:address@, @source:address:words@
 _MARKUP = re.compile(r"@(?:section|source):[^:@]*:([^@]*)@|@url:([^:@]*):[^@]*@")
 
@@ -49,7 +49,7 @@ def read(contents: Contents, launch: Indices, begin: Indices, end: Indices) -> l
             TOOL,
             ids[rule[i]],
             _KINDS[int(kind[m])],
-            plain(text(data, a, b, _LONGEST)) + focus.get(i, ""),
+            plain(text(data, a, b, _MAX_TEXT_BYTES)) + focus.get(i, ""),
             percent[i] / 100 if np.isfinite(percent[i]) else None,
             _SCOPES.get(int(scope[i]), ""),
         )
@@ -59,7 +59,7 @@ def read(contents: Contents, launch: Indices, begin: Indices, end: Indices) -> l
     ]
 
 
-def _filled(found: Found, size: int) -> Indices:
+def _filled(found: FieldValues, size: int) -> Indices:
     """One number per message, 0 where it is absent."""
     out = np.zeros(size, dtype=np.int64)
     have, last = found.last(size)
@@ -67,7 +67,7 @@ def _filled(found: Found, size: int) -> Indices:
     return out
 
 
-def _texts(contents: Contents, found: Found, size: int) -> list[str]:
+def _texts(contents: Contents, found: FieldValues, size: int) -> list[str]:
     out = [""] * size
     have, last = found.last(size)
     known: dict[bytes, str] = {}
@@ -79,7 +79,7 @@ def _texts(contents: Contents, found: Found, size: int) -> list[str]:
     return out
 
 
-def _estimates(contents: Contents, found: Found, size: int) -> tuple[Indices, list[float]]:
+def _estimates(contents: Contents, found: FieldValues, size: int) -> tuple[Indices, list[float]]:
     """(kind, percent of the run time) per item; NaN where none was made."""
     inner = gather(contents.data, found.start, found.stop, (1, 2))
     scope, percent = np.zeros(size, dtype=np.int64), np.full(size, np.nan)
@@ -89,7 +89,7 @@ def _estimates(contents: Contents, found: Found, size: int) -> tuple[Indices, li
     return scope, percent.tolist()
 
 
-def _focus(contents: Contents, found: Found) -> dict[int, str]:
+def _focus(contents: Contents, found: FieldValues) -> dict[int, str]:
     """What to change, by item: ` [sm__throughput...: 82.1; increase ...]`."""
     inner = gather(contents.data, found.start, found.stop, (2, 3, 5))
     names, notes = (_texts(contents, inner[n].bytes(), len(found)) for n in (2, 5))

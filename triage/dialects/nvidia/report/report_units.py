@@ -73,7 +73,7 @@ def unit(name: str) -> str:
     """Unit of a metric's value in a report, as the raw page prints it with base units; "" where it has none."""
     if name in _EXACT:
         return _EXACT[name]
-    found = next(unit for pattern, unit in _RULES if pattern.search(name))
+    found = next(text for pattern, text in _RULES if pattern.search(name))
     if found not in ("rate", "per cycle", "stem"):
         return found
     counted = _COUNTED.search(name)
@@ -86,4 +86,4 @@ def unit(name: str) -> str:
 
 
 def _stem(name: str) -> str:
-    return next((unit for pattern, unit in _STEMS if pattern.search(name)), "")
+    return next((text for pattern, text in _STEMS if pattern.search(name)), "")

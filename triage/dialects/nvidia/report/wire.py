@@ -19,7 +19,7 @@ from triage.dialects.nvidia.ncu_file import Bytes
 VARINT, BITS64, BYTES, BITS32 = 0, 1, 2, 5
 Octets: TypeAlias = NDArray[np.uint8]
 Words: TypeAlias = NDArray[np.uint64]
-FEW = 24  # messages below which a loop over bytes beats array operations
+VECTORIZE_FROM = 24  # messages below which a loop over bytes beats array operations
 
 
 class Damaged(ValueError):
@@ -71,8 +71,8 @@ def fields(data: Bytes, at: int, end: int) -> Iterator[tuple[int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """One field of many messages; what belongs to one message stands in the order of the file.
+class FieldValues:
+    """One field of many messages; values of one message keep the order of the file.
 
     which: index of the message. kind: wire type. value and stop: as `fields` gives them.
     """
@@ -85,15 +85,15 @@ class Found:
     def __len__(self) -> int:
         return len(self.which)
 
-    def bytes(self) -> Found:
+    def bytes(self) -> FieldValues:
         """Only the length-delimited ones."""
-        return self.of(self.kind == BYTES)
+        return self.where(self.kind == BYTES)
 
-    def of(self, mask: NDArray[np.bool_]) -> Found:
+    def where(self, mask: NDArray[np.bool_]) -> FieldValues:
         """Those under a mask."""
         if mask.all():
             return self
-        return Found(self.which[mask], self.kind[mask], self.value[mask], self.stop[mask])
+        return FieldValues(self.which[mask], self.kind[mask], self.value[mask], self.stop[mask])
 
     @property
     def start(self) -> Indices:
@@ -126,8 +126,8 @@ def gather(
     wanted: Collection[int],
     *,
     once: bool = False,
-    at_once: Mapping[int, Callable[[Found], None]] | None = None,
-) -> dict[int, Found]:
+    at_once: Mapping[int, Callable[[FieldValues], None]] | None = None,
+) -> dict[int, FieldValues]:
     """The wanted fields of the messages [begin, end); raises Damaged.
 
     The fields of a message come in ascending order, as every writer of the format has them, so what follows the last
@@ -138,32 +138,32 @@ def gather(
     if len(begin) and (int(end.max()) > len(octets) or (begin > end).any()):
         raise Damaged(int(begin[0]))
     sink = at_once or {}
-    parts: dict[int, list[Found]] = {n: [] for n in wanted if n not in sink}
+    parts: dict[int, list[FieldValues]] = {n: [] for n in wanted if n not in sink}
     beyond = max((*wanted, *sink))
     which = np.flatnonzero(begin < end)
     at, end = begin[which], end[which]
 
-    def found(n: int, some: Found) -> None:
+    def keep(n: int, some: FieldValues) -> None:
         if n in sink:
             sink[n](some)
         elif n in parts:
             parts[n].append(some)
 
-    while len(which) >= FEW:
+    while len(which) >= VECTORIZE_FROM:
         number, kind, value, stop = _step(octets, at, end)
         low, high = int(number.min()), int(number.max())
         if low == high:
-            found(low, Found(which, kind, value, stop))
+            keep(low, FieldValues(which, kind, value, stop))
         else:
             for n in (*parts, *sink):
                 if low <= n <= high and len(hit := np.flatnonzero(number == n)):
-                    found(n, Found(which[hit], kind[hit], value[hit], stop[hit]))
+                    keep(n, FieldValues(which[hit], kind[hit], value[hit], stop[hit]))
         go = stop < end
         if high > beyond - once:
             go &= number <= beyond - once
         which, at, end = (which, stop, end) if go.all() else (which[go], stop[go], end[go])
     for n, tail in _one_by_one(data, (which, at, end), (*parts, *sink), beyond - once).items():
-        found(n, _few(tail))
+        keep(n, _few(tail))
     return {n: _joined(p) for n, p in parts.items()}
 
 
@@ -181,9 +181,9 @@ def _one_by_one(
     return {n: rest[n] for n in wanted if n in rest}
 
 
-def _few(rest: list[tuple[int, int, int, int]]) -> Found:
+def _few(rest: list[tuple[int, int, int, int]]) -> FieldValues:
     which, kind, value, stop = zip(*rest, strict=True)
-    return Found(
+    return FieldValues(
         np.array(which, dtype=np.int64),
         np.array(kind, dtype=np.int64),
         np.array(value, dtype=np.uint64),
@@ -191,12 +191,12 @@ def _few(rest: list[tuple[int, int, int, int]]) -> Found:
     )
 
 
-def _joined(parts: list[Found]) -> Found:
+def _joined(parts: list[FieldValues]) -> FieldValues:
     """Everything found of one field, one step after the other."""
     if len(parts) == 1:
         return parts[0]
     none = np.zeros(0, dtype=np.int64)
-    return Found(
+    return FieldValues(
         np.concatenate([none, *(p.which for p in parts)]),
         np.concatenate([none, *(p.kind for p in parts)]),
         np.concatenate([none.astype(np.uint64), *(p.value for p in parts)]),
