@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-START = "82f843f2a587b16cedb84f7619f017eb399019dc"
+START = "a2d738b7ad3e2f4f20196b79feef5aacad0c75d5"
 MAX_LENGTH = 72
 AREA_RE = re.compile(r"(?:[\w./-]+(?:, | and | )?){1,4}: ")
 # words that start no imperative, beside participles and third persons
