@@ -25,6 +25,7 @@ from triage.ground.limiters import BANDS, CLASSES
 from triage.inference.engine import Engine
 from triage.inference.evaluate import infer
 from triage.inference.groups import compile_program, reads
+from triage.rulebook import packs
 from triage.rulebook.packs import Rulebook
 
 MORE_WARPS = {
@@ -209,3 +210,9 @@ def test_advice_begins_with_the_deed(book: Any) -> None:
     """Not with what was measured: `L3 hits only 4.0 % - block the loops` is an observation first."""
     wrong = [(r.id, a.text[:60]) for r in book.rules for a in r.advice if re.match(r"\{|L[123] |\d|Only ", a.text)]
     assert wrong == []
+
+
+def test_a_formula_hides_a_number_of_the_method() -> None:
+    """`{idle}` of a rule with a formula `idle` is that formula, not the method's limit of GPU idle time."""
+    rule = next(r for r in packs.load().rules if r.name == "tiny-dispatches")
+    assert "{idle:.0%}" in rule.finding

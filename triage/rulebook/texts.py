@@ -45,6 +45,7 @@ def with_numbers(rule: Rule, method: str) -> Rule:
     """The rule with `{threshold}` and `{number of the method}` filled into its texts, as they are in force; the rest stays."""
     written = rule.written or rule
     chosen = {t.name: as_written(rule.threshold(t.name, method), t.unit) for t in rule.thresholds.values()}
-    words = {**in_words(method), **chosen}
+    # a formula of the rule's own hides a number of the method of that name
+    words = {name: word for name, word in {**in_words(method), **chosen}.items() if name not in rule.let}
     filled = mapped(replace(written, overrides=rule.overrides), lambda _, text: fill(text, words))
     return replace(filled, written=written)
