@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT, run
-from tests.test_dialect_kit import PAGE, block
+from tests.dialects.test_kit import PAGE, block
 
 GOOD = block("python")
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import ROOT, SAMPLES
-from tests.test_dialect_rocpd import database
+from tests.dialects.amd.test_rocpd import database
 from triage.capture.capture import Table
 from triage.capture.source import Source
 from triage.dialects import Match, picking, registry
