@@ -248,8 +248,7 @@ def main(folder: str, samples: Sequence[str]) -> int:
 
 if __name__ == "__main__":
     try:
-        sys.exit(min(main(sys.argv[1], sys.argv[2:]), 1))
+        raise SystemExit(min(main(sys.argv[1], sys.argv[2:]), 1))
     except (IndexError, TriageError) as error:
-        sys.exit(
-            str(error) if isinstance(error, TriageError) else "usage: python -m triage.dialects.testing DIR SAMPLE..."
-        )
+        usage = "usage: python -m triage.dialects.testing DIR SAMPLE..."
+        raise SystemExit(str(error) if isinstance(error, TriageError) else usage) from None

@@ -83,15 +83,6 @@ METRICS = (
             "sm__inst_executed_pipe_tma.avg.pct_of_peak_sustained_active",
         ),
     ),
-    Metric(
-        "l1tex.write_bytes",
-        "byte",
-        "Bytes from L1 to L2",
-        "",
-        "Bytes that stores, reductions and atomics of an SM sent on to L2, in whole sectors",
-        ("l1tex__m_l1tex2xbar_write_bytes.sum",),
-        additive=True,
-    ),
     # From the program's own addresses (SASS): what the threads asked for, of the sectors that moved.
     Metric(
         "global_load.bytes_per_sector",

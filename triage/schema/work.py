@@ -4,6 +4,15 @@ from triage.schema._metric import Metric, flag
 
 METRICS = (
     Metric(
+        "l1tex.write_bytes",
+        "byte",
+        "Bytes from L1 to L2",
+        "",
+        "Bytes that stores, reductions and atomics of an SM sent on to L2, in whole sectors",
+        ("l1tex__m_l1tex2xbar_write_bytes.sum",),
+        additive=True,
+    ),
+    Metric(
         "l2.load_hit_rate",
         "ratio",
         "L2 hit rate of loads",
