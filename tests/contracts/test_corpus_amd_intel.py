@@ -106,7 +106,7 @@ FIRST = {
     "rocprof/v3-kernel-trace__kernel_trace.csv": ("idle-gap", "rocprofv3"),
     "rocprof/v3-kernel-names__kernel_names.csv": ("", "rocprofv3"),
     "rocprof_compute/vcopy-mi100-omniperf1": ("memory-latency", "rocprof-compute profile"),
-    "rocprof_compute/vcopy-mi200-omniperf2": ("vram-bandwidth", "rocprof-compute profile"),
+    "rocprof_compute/vcopy-mi200-omniperf2": ("memory-latency", "rocprof-compute profile"),
     "rocprof_compute/vcopy-mi300x-rocpd-long": ("memory-latency", "rocprof-compute profile"),
     "rocprof_compute/vcopy-mi300x-rpc": ("", "rocprof-compute profile"),
     "rocprof_compute/omni1-analysis-sol__201.csv": ("vram-bandwidth", "rocprof-compute profile"),

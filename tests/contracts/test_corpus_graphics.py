@@ -67,7 +67,7 @@ READ = {
 REFUSED = {
     "nsight_graphics/scan-tile-throughput/BASE/FRAME.xls": "only the frame time",
     "nsight_graphics/scan-tile-throughput/BASE/REPRO_INFO.xls": "only the capture's settings",
-    "pix/pixgui-eventlist-gpu2__GPU_2.txt": "a PIX event list with 215 events, but no event has a GPU time",
+    "pix/pixgui-eventlist-gpu2__GPU_2.txt": "PIX event list of 215 events without timing",
     "renderdoc/unity-frame/example-events.txt": "event tree without counters",
 }
 

