@@ -23,6 +23,10 @@ HOMES = {"ground/method.py", "ground/limiters.py", "ground/phrasing.py"}
 PACKAGES = ("derive", "inference", "diagnosis", "document", "rendering", "products", "rulebook")
 # What looks like a figure of the method and is another one.
 OTHERS = {
+    ("derive/work_model.py", 0.9): "bytes of moved sectors that threads used",
+    ("diagnosis/operator_facts.py", 0.6): "share of DRAM's peak that moving operators reach",
+    ("diagnosis/operator_facts.py", 0.7): "share of the peak that good matrix products reach",
+    ("diagnosis/operator_facts.py", 0.8): "share of DRAM's peak that good copies reach",
     ("products/compare/match.py", 0.6): "how alike two names are",
     ("rendering/html/drawings.py", 0.6): "pixels",
     ("rendering/phrases.py", 0.95): "share of a saving that goes without saying",

@@ -97,7 +97,7 @@ class Reasons:
         return f"{said(rule.title)}: covered by {other.id}: {lower_first(reason).removesuffix('.')}"
 
     def _excluded(self, rule: Rule, index: int, silent: Masks) -> Iterator[tuple[str, int, str]]:
-        """`CPU-bound: GPU idle 0.0 %, not above 1 %`: the first comparison that failed.
+        """`Divergence: VALU active lanes 100 %, not below 75 %`: the first comparison that failed.
 
         A cause that this kind of work, device or API cannot have was never in question: nothing is said of it.
         """

@@ -88,7 +88,7 @@ def test_what_no_barrier_parts_hands_nothing_over(tmp_path: Path, walls: int | s
         "One,F,fullscreen,2,direct,1,20,25,40,85,0",
         f"Two,F,fullscreen,2,direct,{walls},22,24,41,83,0",
     )
-    assert any("neighbouring passes" in s for s in said) == merged
+    assert any("adjacent" in s for s in said) == merged
 
 
 def test_idle_time_between_dense_barriers_is_not_first_the_cpus(tmp_path: Path) -> None:

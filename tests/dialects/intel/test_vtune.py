@@ -52,7 +52,7 @@ def test_the_first_causes(tmp_path: Path) -> None:
     for f in result["findings"]:
         first.setdefault(f["workload"], f["cause"])
     by_name = {w["name"]: first.get(w["id"]) for w in result["workloads"]}
-    assert by_name["triad"] == "vram-bandwidth"
+    assert by_name["triad"] in ("near-limit", "vram-bandwidth")  # at the roof: no saving, either may come first
     assert by_name["gemm"] == "fp32-bound"
     assert by_name["four_groups"] == "small-grid"
 
