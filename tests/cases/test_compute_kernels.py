@@ -76,7 +76,7 @@ CASES: dict[str, tuple[set[str], dict[str, float]]] = {
     "divergence": ({"divergent-warps"}, sol(0.80, 0.08, 0.05, 0.06, 0.80) | stalls(wait=0.25, branch_resolving=0.1) | {
         "warp.threads_per_inst": 4.3, "branch.efficiency": 0.55, "pipe.fma": 0.55, "pipe.alu": 0.45}),
     "dependent loads": ({"long-scoreboard-stalls", "texture-latency"}, LATENCY),
-    "bandwidth-bound copy": ({"kernel-vram-bandwidth", "vram-bandwidth", "busy-top-unit"}, STREAM | {"inst.fadd": 1e6, "inst.fmul": 1e6, "inst.ffma": 1e6}),
+    "bandwidth-bound copy": ({"kernel-vram-bandwidth", "vram-bandwidth", "vram-near-peak"}, STREAM | {"inst.fadd": 1e6, "inst.fmul": 1e6, "inst.ffma": 1e6}),
     "FP32-bound": ({"fp32-pipe-bound"}, sol(0.94, 0.02, 0.03, 0.04, 0.95) | stalls(not_selected=0.5, math_pipe_throttle=0.2) | {
         "pipe.fma": 0.94, "inst.fadd": 0, "inst.fmul": 0}),
     "special functions": ({"special-function-bound"}, sol(0.93, 0.03, 0.03, 0.05, 0.42) | stalls(mio_throttle=0.5, short_scoreboard=0.2) | {

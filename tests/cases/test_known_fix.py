@@ -124,7 +124,7 @@ def test_after_the_fix_double_precision_is_ruled_out(write: Any, tmp_path: Path)
     why = [r["why"] for r in result["ruled_out"] if r["rule"] == "CMP012"]
     assert len(why) == 1
     assert "covered by " in why[0]
-    assert "memory" in why[0]
+    assert "DRAM" in why[0]
 
 
 def test_sectors_per_request_are_derived_and_shown(tmp_path: Path) -> None:

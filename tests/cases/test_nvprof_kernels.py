@@ -59,7 +59,9 @@ def diagnosed(path: Path, metrics: dict[str, str]) -> tuple[str, set[str]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("cause", ILL)
 def test_the_cause_leads(cause: str, tmp_path: Path) -> None:
-    assert diagnosed(tmp_path / "metrics.csv", WELL | ILL[cause])[0] == cause
+    lead, causes = diagnosed(tmp_path / "metrics.csv", WELL | ILL[cause])
+    # a busy DRAM whose needed bytes nobody counted promises nothing, and is said all the same
+    assert lead == cause or (cause == "vram-bandwidth" and not lead and cause in causes)
 
 
 def test_a_kernel_without_shared_memory_has_no_conflicts(tmp_path: Path) -> None:

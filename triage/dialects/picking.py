@@ -15,7 +15,7 @@ from triage.dialects.registry import Entry
 from triage.ground.errors import CaptureError, NotTriageable, UnknownDialect
 from triage.schema import normal
 
-_UNIT_RE = re.compile(r"(.*?)\s*[(\[](.+)[)\]]")  # `Duration (ms)`
+_UNIT_RE = re.compile(r"([^(\[]*)[(\[](.+)[)\]]")  # `Duration (ms)`
 MIN_CERTAIN = 0.6  # score from which installed dialects are not asked; tables of no tool score 0.3
 MAX_OFFERED = 32  # files of a folder that are looked at, to name the one to give
 

@@ -56,6 +56,7 @@ _FAMILIES = tuple(
         ),
     )
 )
+_SETS_RE = re.compile(r"metrics_.*\.csv", re.IGNORECASE)  # metric sets of one program: one capture
 _NO_PLACE, _HINT = "is not searched for captures", "name the folder they lie in"
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)
 
@@ -143,11 +144,12 @@ def _walk(root: Path, out: str, g: Gathered) -> list[tuple[str, str]]:
         folder = Path(here)
         mains, companions = _split(files)
         g.companions += len(companions)
-        if len(mains) == 1 and _recognised(folder):
+        sets = {n for n in files if _SETS_RE.fullmatch(n)}
+        if (len(mains) == 1 or len(sets) > 1) and _recognised(folder):
             name = folder.relative_to(root).as_posix()
             found.append((str(folder), root.name or "capture" if name == "." else name))
             # the folder stands for it: listed by itself it would count twice
-            companions |= mains
+            companions |= mains | sets
         for name in files:
             if name in companions:
                 continue
