@@ -36,10 +36,6 @@ def test_doubled_columns_that_disagree_are_not_used() -> None:
     ("text", "what"),
     [
         (
-            "Process,Category,Metric,Timestamp,TimestampRaw,Value\napp,GPU,% Shaders Busy,1,2,3\n",
-            "Snapdragon Profiler series",
-        ),
-        (
             "CaptureID,DrawID,SubmitCount,ReplayHandleID,MetricID,MetricName,Value\n2,9,1,1,1,Clocks,5\n",
             "per-draw",
         ),

@@ -16,7 +16,9 @@ from triage.ground.phrasing import plural
 _CAPTURE_IT = "capture the frame with Nsight Graphics GPU Trace, PIX or RenderDoc to see its passes"
 
 
-def table(name: str, source: Source, label: str, spec: text_rows.Spec, cells: Sequence[Sequence[str]], lines: Sequence[int]) -> Table:
+def table(
+    name: str, source: Source, label: str, spec: text_rows.Spec, cells: Sequence[Sequence[str]], lines: Sequence[int]
+) -> Table:
     """Frames as a table named by `label`; raises BadCapture without frames, NotTriageable without any frame time.
 
     spec, cells, lines: as `text_rows.enter` takes them. Without GPU times the frame time alone is said, and nothing is ranked.

@@ -58,7 +58,8 @@ def read(source: Source, options: Options) -> Table:
             lines.append(number)
     if not cells:
         raise NotTriageable(
-            f"{source.path}: Android gfxinfo summary without frames", "add framestats: adb shell dumpsys gfxinfo PACKAGE framestats"
+            f"{source.path}: Android gfxinfo summary without frames",
+            "add framestats: adb shell dumpsys gfxinfo PACKAGE framestats",
         )
     table = frame_logs.table(NAME, source, label, _SPEC, cells, lines)
     table.notes.append("a frame's time runs from its vsync to its completion: frames overlap, the rate may be higher")

@@ -25,7 +25,7 @@ _SYSTEM = ("os", "cpu", "gpu")
 
 def _layout(source: Source) -> tuple[int, list[str], str]:
     """(line of the frames' header, its cells, GPU by the block above); (0, [], "") for another file."""
-    gpu, system = "", []
+    gpu, system = "", list[str]()
     for number, line in enumerate(source.head_lines[:8], 1):
         row = [c.strip().strip("'") for c in cells(line, ",")]
         plain = [c.lower() for c in row]

@@ -63,6 +63,7 @@ FORMULAS = "over the frames: median, 99th percentile, part above twice the media
 NAMES = {m: ["FrameTime"] for m in ("present.median", "present.low", "present.stutter")}
 NAMES |= {m: ["busy time / FrameTime"] for m in ("present.gpu_bound", "present.cpu_bound")}
 
+
 def judge(table: Table, judged: Masks, who: Mapping[str, str] | None = None) -> None:
     """Shares of the frame, pacing and one remark per workload of frame times: which side sets the frame rate.
 
@@ -114,7 +115,9 @@ def sentence(gpu: float, cpu: float, facts: Mapping[str, float], who: Mapping[st
     """
     if not np.isfinite(gpu):
         return ""
-    often = {side: facts.get(f"present.{side}_bound", float(share >= FULL)) for side, share in (("gpu", gpu), ("cpu", cpu))}
+    often = {
+        side: facts.get(f"present.{side}_bound", float(share >= FULL)) for side, share in (("gpu", gpu), ("cpu", cpu))
+    }
     cpu_name = who.get("cpu", "the CPU")
     sides = f"the GPU works {min(gpu, 9.99):.0%} of the frame time"
     sides += f", {cpu_name} {min(cpu, 9.99):.0%}" if np.isfinite(cpu) else ""
@@ -125,5 +128,9 @@ def sentence(gpu: float, cpu: float, facts: Mapping[str, float], who: Mapping[st
     elif often["cpu"] >= HALF:
         verdict = f"CPU-bound, {cpu_name}" if "cpu" in who else "CPU-bound"
     else:
-        verdict = "neither: a frame cap, V-Sync or a wait" if np.isfinite(cpu) else "not GPU-bound; the CPU's side is not told"
+        verdict = (
+            "neither: a frame cap, V-Sync or a wait"
+            if np.isfinite(cpu)
+            else "not GPU-bound; the CPU's side is not told"
+        )
     return f"{sides}{told}: {verdict}"

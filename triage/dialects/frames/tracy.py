@@ -7,8 +7,7 @@ import numpy as np
 from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects.frames import zones
-from triage.dialects.tables import wide_table
+from triage.dialects.tables import wide_table, zones
 from triage.ground.errors import BadCapture, NotTriageable
 from triage.ground.phrasing import plural
 
@@ -43,7 +42,8 @@ def read(source: Source, options: Options) -> Table:
     name, time, start = (wide_table.find(headers, h) for h in ("name", _TIME, _START))
     if time < 0:
         raise NotTriageable(
-            f"{source.path}: CPU zones of Tracy, no GPU work", "export the GPU zones: tracy-csvexport -g game.tracy > zones.csv"
+            f"{source.path}: CPU zones of Tracy, no GPU work",
+            "export the GPU zones: tracy-csvexport -g game.tracy > zones.csv",
         )
     numeric = [c for c in (time, start) if c >= 0]
     style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
@@ -55,7 +55,9 @@ def read(source: Source, options: Options) -> Table:
     table = Table(NAME, [source], names, {}, first_line=wide.first_line, lines=wide.lines, quality=wide.quality)
     if start >= 0:
         begun, lasted = np.nan_to_num(wide.numbers[start], nan=-1.0), np.nan_to_num(length)
-        table.paths = np.array(zones.paths(names.tolist(), begun.tolist(), lasted.tolist(), [0] * len(names)), dtype=object)
+        table.paths = np.array(
+            zones.paths(names.tolist(), begun.tolist(), lasted.tolist(), [0] * len(names)), dtype=object
+        )
     table.columns["gpu.time"] = Column(length, headers[time], time + 1, "ns")
     table.collectable = frozenset()
     table.notes.append(f"{plural(len(table), 'GPU zone')} of Tracy: times without counters")

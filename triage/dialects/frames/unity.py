@@ -70,7 +70,9 @@ def read(source: Source, options: Options) -> Table:
     if _is_markers(set(plain)):
         raise NotTriageable(f"{source.path}: {_MARKERS}", _HINT)
     if "leftframetime" in plain:
-        raise NotTriageable(f"{source.path}: frame times of two Unity captures side by side", "export each one's Single Frame Times")
+        raise NotTriageable(
+            f"{source.path}: frame times of two Unity captures side by side", "export each one's Single Frame Times"
+        )
     taken: set[str] = set()
     spec = []
     for header, word in zip(headers, plain, strict=True):

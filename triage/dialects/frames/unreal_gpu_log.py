@@ -27,7 +27,9 @@ MAX_ROWS = 200_000  # events of a log; a dump has some thousand
 _STEP = 3  # blanks per level
 _DUMP_RE = re.compile(r"Perf marker hierarchy, total GPU time ([\d.]{1,12}) ?ms|GPU Profile for Frame (\d{1,12})")
 _QUEUE_RE = re.compile(r"^\s*(\w[\w ]{0,40}?) pipeline \d+ - GPU \d+")
-_PREFIX_RE = re.compile(r"^(?:\[[\d.:\- ]{1,40}\])?(?:\[ *\d+\])?(?:Log\w{1,40}: ?)?(?:(?:Display|Warning|Log|Verbose): ?)?")
+_PREFIX_RE = re.compile(
+    r"^(?:\[[\d.:\- ]{1,40}\])?(?:\[ *\d+\])?(?:Log\w{1,40}: ?)?(?:(?:Display|Warning|Log|Verbose): ?)?"
+)
 _EVENT_RE = re.compile(r"^( *)(\d{1,3}\.\d)% *(\d{1,9}\.\d+) ?ms(?: \+ [\d.]+ Wait)? {1,4}(\S.*)$")
 _STATS_RE = re.compile(r"((?: \d{1,12} (?:draws?|prims?|verts?|dispatch(?:es)?|groups?)){1,6}) *$")
 _STAT_RE = re.compile(r"(\d+) (draw|prim|vert|dispatch|group)")
@@ -66,7 +68,9 @@ def read(source: Source, options: Options) -> Table:
     """One row per event of the graphics queue; raises NotTriageable for a log whose dumps hold none."""
     log = _scan(source)
     if not log.cells:
-        raise NotTriageable(f"{source.path}: Unreal ProfileGPU log without GPU events", "run ProfileGPU in a Development build")
+        raise NotTriageable(
+            f"{source.path}: Unreal ProfileGPU log without GPU events", "run ProfileGPU in a Development build"
+        )
     names = [row[0] for row in log.cells]
     paths = _paths(log, names)
     table = Table(NAME, [source], np.array(names, dtype=object), {}, np.array(paths, dtype=object))
@@ -79,8 +83,12 @@ def read(source: Source, options: Options) -> Table:
         said = f"{queue} queue: {ms:.2f} ms beside the graphics queue, not part of the frame's time"
         table.quality.append(Quality("other-queue", said))
     if "v-sync enabled" in source.head_text:
-        table.quality.append(Quality("vsync", "recorded with V-sync: its wait may stand in any event; set r.VSync 0 and repeat"))
-    table.notes.append(f"Unreal ProfileGPU: {plural(log.count, 'dump')} of one frame each; times include the events below")
+        table.quality.append(
+            Quality("vsync", "recorded with V-sync: its wait may stand in any event; set r.VSync 0 and repeat")
+        )
+    table.notes.append(
+        f"Unreal ProfileGPU: {plural(log.count, 'dump')} of one frame each; times include the events below"
+    )
     return table
 
 

@@ -58,7 +58,8 @@ def read(source: Source, options: Options) -> Table:
     gpu, told = _gpu(names, wide.texts[kinds[0]] if kinds else None)
     if not gpu.any():
         raise NotTriageable(
-            f"{source.path}: CPU timers of Unreal Insights, no GPU work", "export the GPU's: TimingInsights.ExportTimerStatistics gpu.csv -threads=GPU*"
+            f"{source.path}: CPU timers of Unreal Insights, no GPU work",
+            "export the GPU's: TimingInsights.ExportTimerStatistics gpu.csv -threads=GPU*",
         )
     rows = np.flatnonzero(gpu)
     lines = wide.lines if wide.lines is not None else np.arange(len(names)) + wide.first_line
@@ -121,7 +122,11 @@ def _spikes(names: Names, longest: Floats, median: Floats) -> list[Quality]:
         excess = np.where((median > 0) & (longest > 2 * median), longest - median, 0.0)
     order = np.argsort(-excess, kind="stable")[:MAX_NAMED]
     return [
-        Quality("spike", f"{str(names[i])[:60]}: longest call {longest[i] * 1e3:.3g} ms, median {median[i] * 1e3:.3g} ms", int(i))
+        Quality(
+            "spike",
+            f"{str(names[i])[:60]}: longest call {longest[i] * 1e3:.3g} ms, median {median[i] * 1e3:.3g} ms",
+            int(i),
+        )
         for i in order
         if excess[i] > 0
     ]

@@ -51,7 +51,11 @@ HIGHEST = {
         "Texture Read Cache Limiter",
         "Texture Read Cache Miss Limiter",
     ),
-    "shader_launch.limiter": ("Fragment Shader Launch Limiter", "Vertex Shader Launch Limiter", "Compute Shader Launch Limiter"),
+    "shader_launch.limiter": (
+        "Fragment Shader Launch Limiter",
+        "Vertex Shader Launch Limiter",
+        "Compute Shader Launch Limiter",
+    ),
     "cull.limiter": ("Clip Unit Limiter", "Cull Unit Limiter"),
     "depth.utilization": ("Depth Test Utilization", "Depth Load Utilization", "Depth Store Utilization"),
 }

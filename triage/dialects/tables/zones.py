@@ -24,4 +24,7 @@ def paths(names: Sequence[str], start: Sequence[float], length: Sequence[float],
 
 def _holds(start: Sequence[float], length: Sequence[float], outer: int, inner: int) -> bool:
     slack = SLACK * length[inner]
-    return start[inner] < start[outer] + length[outer] - slack and start[inner] + length[inner] <= start[outer] + length[outer] + slack
+    return (
+        start[inner] < start[outer] + length[outer] - slack
+        and start[inner] + length[inner] <= start[outer] + length[outer] + slack
+    )

@@ -10,8 +10,7 @@ import numpy as np
 from triage.capture.capture import Quality, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects.frames import zones
-from triage.dialects.tables import text_rows
+from triage.dialects.tables import text_rows, zones
 from triage.dialects.traces.json_rows import JsonRows
 from triage.ground.errors import BadCapture, NotTriageable
 from triage.ground.phrasing import plural
@@ -95,7 +94,9 @@ class _Zones:
             else:
                 self.odd += 1
 
-    def _enter(self, name: str, start: float, length: float, track: tuple[str, str], category: str, number: int) -> None:
+    def _enter(
+        self, name: str, start: float, length: float, track: tuple[str, str], category: str, number: int
+    ) -> None:
         if length < 0:
             self.odd += 1
         elif len(self.rows) < MAX_ZONES:
@@ -103,7 +104,11 @@ class _Zones:
 
     def called(self, track: tuple[str, str]) -> str:
         """What a track is called: its thread and process, ids only where they are words."""
-        words = [self.tracks.get((track[0], ""), ""), self.tracks.get(track, ""), *(t for t in track if not t.lstrip("-").isdigit())]
+        words = [
+            self.tracks.get((track[0], ""), ""),
+            self.tracks.get(track, ""),
+            *(t for t in track if not t.lstrip("-").isdigit()),
+        ]
         return " ".join(w for w in words if w)
 
 
@@ -147,7 +152,10 @@ def read(source: Source, options: Options) -> Table:
 
 def _gpu_rows(found: _Zones) -> list[tuple[str, float, float, tuple[str, str], str, int]]:
     """Zones of GPU tracks or categories; all zones where nothing names a track and their names are those of passes."""
-    named = {t: bool(_GPU_RE.search(found.called(t))) and not _CPU_RE.search(found.called(t)) for t in {r[3] for r in found.rows}}
+    named = {
+        t: bool(_GPU_RE.search(found.called(t))) and not _CPU_RE.search(found.called(t))
+        for t in {r[3] for r in found.rows}
+    }
     by_category = {r[4]: bool(_GPU_RE.search(r[4])) for r in found.rows}
     if any(named.values()):
         return [r for r in found.rows if named[r[3]]]
@@ -165,7 +173,9 @@ def _say(table: Table, rows: JsonRows, found: _Zones, gpu: list[Any], tracks: li
         said = "no track is named: zones were taken for GPU zones by their names; name the track GPU to be sure"
         table.quality.append(Quality("gpu-zones", said))
     if len(tracks) > 1:
-        table.quality.append(Quality("several-queues", f"zones of {len(tracks)} GPU tracks: what overlaps counts twice in their sum"))
+        table.quality.append(
+            Quality("several-queues", f"zones of {len(tracks)} GPU tracks: what overlaps counts twice in their sum")
+        )
     if rows.cut:
         table.quality.append(Quality("cut-trace", f"trace is cut ({rows.cut}): read to the last whole row"))
     if left := found.odd + rows.unreadable:
@@ -179,4 +189,6 @@ def names() -> dict[str, list[str]]:
 
 def collect(metrics: list[str]) -> str:
     """Trace events have no unit counters; the tools that do."""
-    return "trace events have no counters of GPU units: capture the frame with Nsight Graphics GPU Trace, PIX or RenderDoc"
+    return (
+        "trace events have no counters of GPU units: capture the frame with Nsight Graphics GPU Trace, PIX or RenderDoc"
+    )
