@@ -62,6 +62,23 @@ class LimiterEntry(TypedDict):
     share: float | None
 
 
+class BudgetEntry(TypedDict):
+    """A budget of the frame (`frame`) or of the markers that a glob names, per frame.
+
+    items: ranks of the to-do items that together save the excess, or all that save something there. saves_ns: what they
+    save there. matched: workloads that the glob names.
+    """
+
+    marker: str
+    ns: float
+    allowed_ns: float
+    over_ns: float
+    items: list[int]
+    saves_ns: float
+    owner: str | None
+    matched: int
+
+
 class FrameEntry(TypedDict):
     """Totals of all captures."""
 
@@ -82,6 +99,7 @@ class FrameEntry(TypedDict):
     timeline: dict[str, DeviceEntry] | None
     kernels: list[KernelEntry] | None
     operators: list[OperatorEntry] | None
+    budgets: NotRequired[list[BudgetEntry]]
 
 
 class TimesEntry(TypedDict):

@@ -6,8 +6,9 @@
     "MEM003.sector" = "64 byte"         # as --set
     [columns]                           # of custom tables, as --map
     "Their column" = "sm.throughput"
-    [budgets]                           # ms, by marker or pass
+    [budgets]                           # ms, by marker or pass; "frame" is the whole frame; [budget] says the same
     "Frame/Shadows" = 2.5
+    "Frame/Particles" = {ms = 1.5, owner = "@vfx"}
     [owners]                            # by marker; the first that fits
     "Frame/Shadows" = "@lighting"
     [[accepted]]                        # known, and left as it is until ...
@@ -47,6 +48,7 @@ KNOWN = {
     "thresholds": dict,
     "columns": dict,
     "budgets": dict,
+    "budget": dict,
     "owners": dict,
     "accepted": list,
 }
@@ -139,16 +141,33 @@ def parse(path: Path, table: Mapping[str, Any], today: date) -> Project:
         if folder is None or not folder.exists():
             raise _wrong(where, f"rules[{n}]", f"{rule!r} is no folder or file beside it")
         rules.append(str(folder))
+    budgets = [(key, glob, said) for key in ("budgets", "budget") for glob, said in table.get(key, {}).items()]
     return Project(
         path=where,
         scope=table.get("scope", ""),
         rules=tuple(rules),
         sets=tuple(f"{k}={v}" for k, v in _flat(table.get("thresholds", {}))),
         columns=tuple((header, _metric(path, header, metric)) for header, metric in table.get("columns", {}).items()),
-        budgets=tuple((glob, _ms(where, f"budgets.{glob}", ms)) for glob, ms in table.get("budgets", {}).items()),
-        owners=tuple((glob, _text(where, f"owners.{glob}", who)) for glob, who in table.get("owners", {}).items()),
+        budgets=tuple((glob, _ms(where, f"{key}.{glob}", _part(said, "ms"))) for key, glob, said in budgets),
+        owners=(
+            *(
+                (glob, _text(where, f"{key}.{glob}.owner", said["owner"]))
+                for key, glob, said in budgets
+                if _has_owner(said)
+            ),
+            *((glob, _text(where, f"owners.{glob}", who)) for glob, who in table.get("owners", {}).items()),
+        ),
         accepted=tuple(_accepted(where, n, entry, today) for n, entry in enumerate(table.get("accepted", ()))),
     )
+
+
+def _has_owner(said: object) -> bool:
+    return isinstance(said, dict) and "owner" in said
+
+
+def _part(said: object, key: str) -> object:
+    """A budget's number, which may stand in a table beside its owner."""
+    return said.get(key) if isinstance(said, dict) else said
 
 
 def _flat(table: Mapping[str, Any], before: str = "") -> Iterable[tuple[str, Any]]:
