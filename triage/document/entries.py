@@ -184,6 +184,10 @@ class PassEntry(TypedDict):
     pixels_per_primitive: float | None
     bytes_per_pixel: float | None
     least_bytes_per_pixel: float | None
+    target_pixels: float | None
+    layers: float | None
+    layers_passed: float | None
+    thrown_away: float | None
     limiter_class: LimiterClass
     cause: str | None
     title: str | None

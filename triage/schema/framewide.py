@@ -125,6 +125,20 @@ METRICS = (
         "How far the pixels per primitive of those passes lie below four, weighted by their time",
     ),
     Metric(
+        "frame.hidden_share",
+        "ratio",
+        "Time in passes of hidden layers",
+        "low",
+        "Share of the frame in passes that shade more than three layers of their target and throw half or more away behind the shader",
+    ),
+    Metric(
+        "frame.hidden_part",
+        "ratio",
+        "Shaded pixels thrown away",
+        "low",
+        "Shaded pixels of those passes that fail depth or stencil, weighted by their time",
+    ),
+    Metric(
         "frame.common_share",
         "ratio",
         "Time behind one cause",
