@@ -34,7 +34,9 @@ def pass_facts(capture: Capture, total: float) -> Facts:
     found = [(p, a) for p, a in zip(every, book, strict=True) if len(p.rows) > 1]
     if not found:
         return {}
-    return _dense(found, prims, pixels, capture.leaf, total) | _wasted(every, book, total)
+    return (
+        _dense(found, prims, pixels, capture.leaf, total) | _wasted(every, book, total) | _layered(every, book, total)
+    )
 
 
 def _wasted(every: Sequence[Pass], book: Sequence[Account], total: float) -> Facts:
@@ -55,6 +57,33 @@ def _wasted(every: Sequence[Pass], book: Sequence[Account], total: float) -> Fac
     text += f" + {len(bad) - MAX_LISTED_PASSES} more" if len(bad) > MAX_LISTED_PASSES else ""
     part = sum(p.time_ns * (a.thrown or 0) for p, a in bad) / time
     return {"frame.hidden_share": (time / total, text), "frame.hidden_part": (part, text)}
+
+
+def _layered(every: Sequence[Pass], book: Sequence[Account], total: float) -> Facts:
+    """Passes that let more than three layers through; {} where no pass has a target and pixels."""
+    known = [(p, a, layers) for p, a in zip(every, book, strict=True) if (layers := _visible(a)) is not None]
+    if not known:
+        return {}
+    bad = sorted(((p, a, layers) for p, a, layers in known if layers > LAYERS), key=lambda b: -b[0].time_ns)
+    if not bad:
+        none = f"no pass with more than {LAYERS:g} layers"
+        return {"frame.layered_share": (0.0, none), "frame.layered_excess": (0.0, none)}
+    time = sum(p.time_ns for p, _, _ in bad)
+    text = ", ".join(
+        f"“{p.levels[-1] if p.levels else 'frame'}” ({layers:.1f} layers)" for p, _, layers in bad[:MAX_LISTED_PASSES]
+    )
+    text += f" + {len(bad) - MAX_LISTED_PASSES} more" if len(bad) > MAX_LISTED_PASSES else ""
+    excess = sum(p.time_ns * (1 - LAYERS / layers) for p, _, layers in bad) / time
+    return {
+        "frame.layered_share": (time / total, text),
+        "frame.layered_excess": (excess, text),
+        "frame.layered_blended": (sum(p.time_ns for p, a, _ in bad if a.blended) / time, text),
+    }
+
+
+def _visible(a: Account) -> float | None:
+    """Layers that are shaded and not thrown away by a late test, which is another cause; None where early tests may hide them."""
+    return a.passed if a.thrown is not None else None if a.early else a.shaded
 
 
 def _dense(found: Sequence[tuple[Pass, Account]], prims: Floats, pixels: Floats, leaf: Masks, total: float) -> Facts:

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from triage.capture.arrays import Floats, Masks
-from triage.capture.capture import Capture
+from triage.capture.capture import SEP, Capture
 from triage.derive import View
+from triage.diagnosis import pass_order
 from triage.ground.columns import is_column
 from triage.reading.pass_tree import Pass
 
@@ -31,7 +32,8 @@ class Account:
     """target: pixels of a pass's render target, None where nothing tells. shaded, passed: layers on it, None if unknown.
 
     thrown: share of the shaded pixels that fail depth or stencil behind the shader, None if unknown. survivors: the pixels are
-    what an equal test of a depth laid before let through, and say nothing of the triangles.
+    what an equal test of a depth laid before let through, and say nothing of the triangles. early: the pixels were counted
+    before early tests, which may reject most of them unseen. blended: by its name, a pass of blended layers.
     """
 
     target: float | None
@@ -39,6 +41,8 @@ class Account:
     passed: float | None
     thrown: float | None
     survivors: bool
+    early: bool
+    blended: bool
 
 
 def accounts(capture: Capture, found: Sequence[Pass], view: View) -> list[Account]:
@@ -58,9 +62,11 @@ def accounts(capture: Capture, found: Sequence[Pass], view: View) -> list[Accoun
     for i, p in enumerate(found):
         target = _target(capture, p, stated, each, whole)
         pixels, ps, kept, triangles = sums[i]
+        blended = bool(p.levels) and pass_order.layer(SEP.join(p.levels[:-1]), p.levels[-1]) == "blended"
         thrown = None if ps is None or kept is None or kept > ps else 1 - kept / ps
         survivors = pixels is not None and _laid_before(pixels, triangles, sums[:i])
-        out.append(Account(target, _over(pixels, target), _over(kept, target), thrown, survivors))
+        early = ps is None and not blended
+        out.append(Account(target, _over(ps or pixels, target), _over(kept, target), thrown, survivors, early, blended))
     return out
 
 

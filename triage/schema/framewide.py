@@ -139,6 +139,27 @@ METRICS = (
         "Shaded pixels of those passes that fail depth or stencil, weighted by their time",
     ),
     Metric(
+        "frame.layered_share",
+        "ratio",
+        "Time in passes of many layers",
+        "low",
+        "Share of the frame in passes that draw more than three layers on their target",
+    ),
+    Metric(
+        "frame.layered_excess",
+        "ratio",
+        "Layers beyond the third",
+        "low",
+        "Share of the pixels of those passes in layers beyond the third, weighted by their time",
+    ),
+    Metric(
+        "frame.layered_blended",
+        "ratio",
+        "Blended passes of many layers",
+        "",
+        "Share of the time of those passes in passes of blended layers, by their names",
+    ),
+    Metric(
         "frame.common_share",
         "ratio",
         "Time behind one cause",
