@@ -11,18 +11,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from triage.capture.arrays import Floats, Masks
+from triage.capture.arrays import Floats
 from triage.capture.capture import SEP, Capture
 from triage.derive import View
 from triage.diagnosis import pass_order
 from triage.ground.columns import is_column
+from triage.reading.laid_depth import counted
 from triage.reading.pass_tree import Pass
 
 FULL = 65_536  # pixels of full-screen work: smaller targets are tiles, probes and mips
 MAX_TRIANGLES = 3  # primitives of one full-screen draw
 SAME = 0.01  # counts this close are one size
-MAX_SAME_GEOMETRY = 0.25  # two passes whose primitives differ by less draw the same geometry
-COVERED = 2.0  # times the pixels: the pass that drew the geometry without a depth test that it had laid itself
 _SIZE_RE = re.compile(r"(?<!\d)(\d{3,5}) ?[x×] ?(\d{3,5})(?!\d)")
 _OWN_SIZE_RE = re.compile(r"shadow|cascade|\bcsm|atlas|reflect|\bhalf|quarter|mip|pyramid|probe|cube|\blut\b|downs|probe|planar|cookie|froxel|voxel|impost|bloom|blur", re.IGNORECASE)  # fmt: skip
 
@@ -57,14 +56,14 @@ def accounts(capture: Capture, found: Sequence[Pass], view: View) -> list[Accoun
     screen = leaf & (drawn >= FULL * draws) & (prims <= MAX_TRIANGLES * draws)
     each = np.where(screen, drawn / draws, np.nan)
     whole = _commonest(each)
-    sums = [[_sum(v, p, leaf) for v in (drawn, shaded, passed, prims)] for p in found]
+    laid = capture.facts.get("range.depth_laid", np.zeros(view.size))
     out = []
-    for i, p in enumerate(found):
+    for p in found:
         target = _target(capture, p, stated, each, whole)
-        pixels, ps, kept, triangles = sums[i]
+        pixels, ps, kept = (counted(v, p, leaf) for v in (drawn, shaded, passed))
         blended = bool(p.levels) and pass_order.layer(SEP.join(p.levels[:-1]), p.levels[-1]) == "blended"
         thrown = None if ps is None or kept is None or kept > ps else 1 - kept / ps
-        survivors = pixels is not None and _laid_before(pixels, triangles, sums[:i])
+        survivors = bool(laid[p.rows].any())
         early = ps is None and not blended
         out.append(Account(target, _over(ps or pixels, target), _over(kept, target), thrown, survivors, early, blended))
     return out
@@ -77,16 +76,6 @@ def _column(view: View, metric: str) -> Floats:
 
 def _filled(values: Floats, other: Floats) -> Floats:
     return np.where(np.isfinite(values), values, other)
-
-
-def _sum(values: Floats, p: Pass, leaf: Masks) -> float | None:
-    """Sum over the ranges of a pass that have a value, else its marker's own; None where neither has, or the sum is 0."""
-    rows = p.rows[leaf[p.rows]]
-    known = rows[np.isfinite(values[rows])]
-    if len(known):
-        return float(values[known].sum()) or None
-    own = values[p.marker] if p.marker >= 0 and not p.rest else np.nan
-    return float(own) or None if np.isfinite(own) else None
 
 
 def _over(pixels: float | None, target: float | None) -> float | None:
@@ -114,16 +103,3 @@ def _commonest(sizes: Floats) -> float | None:
     counts = np.searchsorted(known, known * (1 + SAME), "right") - np.arange(len(known))
     best = int(counts.max())
     return float(known[np.flatnonzero(counts == best)[-1]]) if best >= 2 else None
-
-
-def _laid_before(pixels: float, triangles: float | None, before: Sequence[Sequence[float | None]]) -> bool:
-    """True if an earlier pass drew as many triangles over many more pixels: its depth decided which of these were shaded."""
-    if triangles is None or triangles < 1:
-        return False
-    return any(
-        other[0] is not None
-        and other[3] is not None
-        and abs(other[3] - triangles) <= MAX_SAME_GEOMETRY * triangles
-        and other[0] >= COVERED * pixels
-        for other in before
-    )

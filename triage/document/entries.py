@@ -52,6 +52,7 @@ class CaptureEntry(TypedDict):
     frames: FramesEntry | None
     unmapped: list[str]
     notes: list[str]
+    isolated: NotRequired[bool]
 
 
 class LimiterEntry(TypedDict):

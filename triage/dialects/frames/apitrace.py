@@ -70,7 +70,7 @@ def read(source: Source, options: Options) -> Table:
     if frame > 1 and len(set(paths)) > 1:
         table.paths = np.array(paths, dtype=object)
     table.kinds = np.array([next((k for w, k in _KINDS.items() if w in n), "") for n in names_], dtype=object)
-    table.leaf_time = True
+    table.leaf_time = table.isolated = True
     table.collectable = frozenset()
     text_rows.enter(table, (("", "name", ""), ("gpu.time", "gpu_dura", "ns"), ("pixels.passed", "pixels", "")), cells)
     table.notes.append("times of single replayed calls: their sum is longer than the frame where work overlaps")
