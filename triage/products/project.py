@@ -6,6 +6,8 @@
     "MEM003.sector" = "64 byte"         # as --set
     [columns]                           # of custom tables, as --map
     "Their column" = "sm.throughput"
+    [needs]                             # bytes per launch, as --needs
+    "scale_*" = "537MB"
     [budgets]                           # ms, by marker or pass; "frame" is the whole frame; [budget] says the same
     "Frame/Shadows" = 2.5
     "Frame/Particles" = {ms = 1.5, owner = "@vfx"}
@@ -38,6 +40,7 @@ from typing import Any
 
 from triage.files import bounded
 from triage.ground.errors import TriageError
+from triage.reading.stated_needs import parse_size
 
 LARGEST = 1 << 20  # bytes of a project's settings
 NAME = "triage.toml"
@@ -47,6 +50,7 @@ KNOWN = {
     "rules": list,
     "thresholds": dict,
     "columns": dict,
+    "needs": dict,
     "budgets": dict,
     "budget": dict,
     "owners": dict,
@@ -75,7 +79,7 @@ class Accepted:
 class Project:
     """A project's file. budgets: (glob, ns). owners: (glob, owner), the first that fits. sets: RULE.threshold=VALUE.
 
-    columns: (header, metric) of custom tables.
+    columns: (header, metric) of custom tables. needs: (glob, bytes per launch).
     """
 
     path: str = ""
@@ -83,6 +87,7 @@ class Project:
     rules: tuple[str, ...] = ()
     sets: tuple[str, ...] = ()
     columns: tuple[tuple[str, str], ...] = ()
+    needs: tuple[tuple[str, float], ...] = ()
     budgets: tuple[tuple[str, float], ...] = ()
     owners: tuple[tuple[str, str], ...] = ()
     accepted: tuple[Accepted, ...] = ()
@@ -148,6 +153,10 @@ def parse(path: Path, table: Mapping[str, Any], today: date) -> Project:
         rules=tuple(rules),
         sets=tuple(f"{k}={v}" for k, v in _flat(table.get("thresholds", {}))),
         columns=tuple((header, _metric(path, header, metric)) for header, metric in table.get("columns", {}).items()),
+        needs=tuple(
+            (glob, parse_size(_text(where, f"needs.{glob}", s), f"{where}: needs.{glob}"))
+            for glob, s in table.get("needs", {}).items()
+        ),
         budgets=tuple((glob, _ms(where, f"{key}.{glob}", _part(said, "ms"))) for key, glob, said in budgets),
         owners=(
             *(

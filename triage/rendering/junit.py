@@ -40,7 +40,7 @@ def junit(b: Bundle, write: Write, fail_on: str = "") -> None:
             for w, name in zip(mine, _names(mine), strict=True)
         ]
         if found := by.get(f"{prefix}frame"):
-            whole = _Work(f"{prefix}frame", "frame", "", None, None, "Findings about the whole frame.", [])
+            whole = _Work(f"{prefix}frame", "frame", "", None, None, "Findings about the whole frame.", "", [])
             wide = [i for i in bad.values() if whole.id in i["workloads"]]
             cases.append(_case(whole, "frame", found, wide))
         if number == 0:
@@ -61,6 +61,7 @@ class _Work(NamedTuple):
     duration_ns: float | None
     self_ns: float | None
     verdict: str
+    verdict_class: str
     chain: Sequence[str]
 
 
@@ -86,7 +87,7 @@ def _case(w: _Work, name: str, found: Sequence[FindingEntry], items: Sequence[It
         name=name,
         seconds=(w.duration_ns or 0) / 1e9,
         failure=failure,
-        out=[w.verdict, *_lines(passed)],
+        out=[*_verdict(w), *_lines(passed)],
     )
 
 
@@ -95,6 +96,12 @@ def _budget(e: BudgetEntry) -> Case:
     said = f"{phrases.time(e['ns'])} of {phrases.time(e['allowed_ns'])}: {phrases.budget(e)}"
     failure = Failure(said, "budget", [said]) if e["over_ns"] else None
     return Case("budget", short(e["marker"], LONG), e["ns"] / 1e9, failure, [] if failure else [said])
+
+
+def _verdict(w: _Work) -> Iterator[str]:
+    if w.verdict_class:
+        yield f"{HEADS.verdict}: {phrases.verdict(w.verdict_class).lower()}."
+    yield w.verdict
 
 
 def _lines(found: Sequence[FindingEntry]) -> Iterator[str]:

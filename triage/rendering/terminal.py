@@ -354,8 +354,8 @@ class _Page:
     def collect(self) -> None:
         """Commands that collect the missing counters."""
         spots = self.s["blind"]
-        if not spots:
-            return
+        if not spots or (not self.full and self.s["unjudged"] and self.s["unjudged"]["collect"]):
+            return  # the command that decides stands above
         everything = clean(self.s["collect_all"] or "")
         self.title(HEADS.collect_next)
         if not self.full and everything and len(everything) <= MAX_COMMAND_CHARS:
