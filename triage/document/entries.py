@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, NotRequired, TypeAlias, TypedDict, final
 
+from triage.document.budget_entries import BudgetEntry
 from triage.document.trace_entries import DeviceEntry, KernelEntry, OperatorEntry
 from triage.ground.limiters import BANDS, CLASSES, CONFIDENCE, GRADES, LEVELS
 from triage.ground.method import REVISIONS
@@ -61,23 +62,6 @@ class LimiterEntry(TypedDict):
     limiter_class: LimiterClass
     self_ns: float | None
     share: float | None
-
-
-class BudgetEntry(TypedDict):
-    """A budget of the frame (`frame`) or of the markers that a glob names, per frame.
-
-    items: ranks of the to-do items that together save the excess, or all that save something there. saves_ns: what they
-    save there. matched: workloads that the glob names.
-    """
-
-    marker: str
-    ns: float
-    allowed_ns: float
-    over_ns: float
-    items: list[int]
-    saves_ns: float
-    owner: str | None
-    matched: int
 
 
 class FrameEntry(TypedDict):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from triage.document.budget_entries import BudgetEntry
 from triage.document.bundle import Bundle
-from triage.document.entries import BudgetEntry, FrameEntry, ItemEntry
+from triage.document.entries import FrameEntry, ItemEntry
 from triage.document.todo_items import is_accepted
 from triage.products.settings import matches
 from triage.rendering import phrases

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from triage.capture.capture import SEP
+from triage.document.budget_entries import BudgetEntry
 from triage.document.bundle import Bundle
-from triage.document.entries import BudgetEntry, FindingEntry, ItemEntry
+from triage.document.entries import FindingEntry, ItemEntry
 from triage.document.todo_items import is_accepted
 from triage.ground.limiters import LEVELS
 from triage.ground.phrasing import plural

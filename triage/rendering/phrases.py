@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable
 
 from triage import schema
+from triage.document.budget_entries import BudgetEntry
 from triage.document.entries import (
     VERDICT_CLASSES,
-    BudgetEntry,
     CellEntry,
     EvidenceEntry,
     FindingEntry,
