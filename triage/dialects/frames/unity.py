@@ -10,7 +10,7 @@ from triage.dialects.frames import frame_logs, pacing
 from triage.ground.errors import NotTriageable
 
 NAME = "unity-frames"
-SIGN = ("frame time", "median time", "cpuframetime")
+SIGN = ("frame time", "frame_time", "median time", "median_time", "frametime")
 TELLS = {"work": "graphics"}
 ROW = "application"
 TITLE = "Unity frame times (Profile Analyzer, FrameTimingManager)"

@@ -11,7 +11,7 @@ from triage.dialects.tables import wide_table
 from triage.ground.errors import BadCapture
 
 NAME = "arm-layer"
-SIGN = ("workload type",)
+SIGN = ("workload type", "workload_type")
 TELLS = {"work": "graphics", "vendor": "arm"}
 TITLE = "Arm GPU Profile layer (libGPULayers), one row per workload"
 CAPTURE = """\

@@ -11,7 +11,7 @@ from triage.dialects.tables import wide_table
 from triage.ground.errors import BadCapture, NotTriageable
 
 NAME = "intel-measure"
-SIGN = ("draw_start",)
+SIGN = ("draw_start", "draw start", "drawstart")
 TELLS = {"work": "graphics", "vendor": "intel"}
 TITLE = "Mesa INTEL_MEASURE"
 CAPTURE = """\
