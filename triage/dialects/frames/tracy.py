@@ -12,15 +12,7 @@ from triage.ground.errors import BadCapture, NotTriageable
 from triage.ground.phrasing import plural
 
 NAME = "tracy-gpu"
-SIGN = (
-    "gpu execution time",
-    "gpu_execution_time",
-    "gpuexecutiontime",
-    "total_ns",
-    "total ns",
-    "exec_time_ns",
-    "exec time ns",
-)
+SIGN = ("gpu execution time", "gpu_execution_time", "gpuexecutiontime", "total_ns", "total ns", "exec_time_ns", "exec time ns")  # fmt: skip
 TELLS = {"work": "graphics"}
 TITLE = "Tracy GPU zones (tracy-csvexport -g)"
 CAPTURE = """\
