@@ -48,6 +48,16 @@ def test_blocks_of_mangohud(head: str) -> None:
     )
 
 
+def test_units_of_frame_times_follow_from_the_rest_of_the_row() -> None:
+    old = read("os,cpu,gpu,ram,kernel,driver\nL,x,y,1,6,5\nfps,frametime,gpu_load\n60,16600,97\n50,20000,96\n")
+    assert old.columns["present.interval"].values.tolist() == pytest.approx([16.6e6, 20e6])
+    unity = read(
+        "frame,fps,frameTime,cpuFrameTime,gpuFrameTime,drawCalls\n1,60,0.0166,9.1,15.9,800\n2,50,0.02,9.3,19.0,800\n"
+    )
+    assert unity.columns["present.interval"].values.tolist() == pytest.approx([16.6e6, 20e6])
+    assert unity.columns["gpu.busy_time"].values.tolist() == pytest.approx([15.9e6, 19e6])
+
+
 def test_records_of_capframex_without_gpu_times() -> None:
     run = {"CaptureData": {"MsBetweenPresents": [10, None, "x", 12.5]}}
     table = read(json.dumps({"Info": {}, "Runs": [run, run, {"CaptureData": None}, 5]}))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -133,6 +134,18 @@ def test_shaders_of_malioc_say_what_bounds_them() -> None:
     table = read(SAMPLES / "malioc" / "lighting.txt")
     assert table.columns["launch.registers"].values[0] == 48 and table.columns["occupancy.theoretical"].values[0] == 0.5
     assert "texture-bound: 9 cycles" in table.quality[0].message and "32 bytes spilled" in table.quality[0].message
+
+
+def test_reports_of_malioc_with_loops_and_older_fields() -> None:
+    report = (SAMPLES / "malioc" / "lighting.txt").read_text()
+    loop = re.sub(r"(Longest path cycles:).*", r"\1  N/A  N/A  N/A  N/A  N/A  N/A  N/A  N/A", report)
+    assert "9 cycles on the whole code" in read(loop).quality[0].message
+    older = report.replace("Stack use: 32 bytes\n - Spill region: 32 bytes\n", "Stack spilling: false\n")
+    assert "spilled" not in read(older).quality[0].message
+    assert "malioc" in refusal(
+        "Arm Mali Offline Compiler v6.4.0\n\nInstructions Emitted: 17.5 14 0\nCompilation succeeded.\n"
+    )
+    assert "malioc" in refusal('{"producer": {"name": "Mali Offline Compiler"}, "shaders": []}')
 
 
 def test_series_of_adreno_are_aggregates() -> None:

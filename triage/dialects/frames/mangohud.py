@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from triage.capture.capture import Table
 from triage.capture.cells import cells
 from triage.capture.source import Source
@@ -49,17 +51,34 @@ def read(source: Source, options: Options) -> Table:
     """One row per sample; raises BadCapture without samples, NotTriageable without frame times."""
     start, headers, gpu = _layout(source)
     source.delimiter = ","
-    spec = [(*(_COLUMNS.get(h, ("", ""))[:1]), h, _COLUMNS.get(h, ("", ""))[1]) for h in headers]
     rows, lines = [], []
     for number, line in source.numbered(1):
         row = [c.strip() for c in cells(line, ",")] if number > start and line.strip() else []
         if row and row[: len(headers)] != headers and len(row) >= 2:
             rows.append((row + [""] * len(headers))[: len(headers)])
             lines.append(number)
+    columns = _COLUMNS | {"frametime": ("present.interval", _unit(rows, headers))}
+    spec = [(columns[h][0], h, columns[h][1]) if h in columns else ("", h, "") for h in headers]
     table = frame_logs.table(NAME, source, "frame", spec, rows, lines)
     table.device = gpu
     table.unmapped = [h for h in headers if h not in _COLUMNS and h != "fps"]
     return table
+
+
+def _unit(rows: Sequence[Sequence[str]], headers: Sequence[str]) -> str:
+    """Unit of the frame times: their product with the frame rate is a second. Older versions wrote microseconds."""
+    fps, time = headers.index("fps"), headers.index("frametime")
+    products = sorted(p for row in rows[:1000] if (p := _number(row[fps]) * _number(row[time])) > 0)
+    middle = products[len(products) // 2] if products else 1e3
+    return "ms" if middle < 3e4 else "us" if middle < 3e7 else "ns"
+
+
+def _number(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        return 0.0
+    return value if 0 < value < 1e12 else 0.0
 
 
 def names() -> dict[str, list[str]]:

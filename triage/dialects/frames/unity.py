@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 from triage.capture.capture import Table
 from triage.capture.cells import cells, delimiter
 from triage.capture.source import Source
@@ -73,20 +76,27 @@ def read(source: Source, options: Options) -> Table:
         raise NotTriageable(
             f"{source.path}: frame times of two Unity captures side by side", "export each one's Single Frame Times"
         )
-    taken: set[str] = set()
-    spec = []
-    for header, word in zip(headers, plain, strict=True):
-        metric = _COLUMNS.get(word, "")
-        spec.append((metric if metric not in taken else "", header, "ms"))
-        taken.add(metric)
     rows, lines = [], []
     for number, line in source.numbered(1):
         if number > start and line.strip():
             rows.append(([c.strip() for c in cells(line, source.delimiter)] + [""] * len(headers))[: len(headers)])
             lines.append(number)
+    spec = []
+    taken: set[str] = set()
+    for place, (header, word) in enumerate(zip(headers, plain, strict=True)):
+        metric = _COLUMNS.get(word, "")
+        seconds = "ms" not in header.lower() and _in_seconds([row[place] for row in rows[:1000]])
+        spec.append((metric if metric not in taken else "", header, "s" if seconds else "ms"))
+        taken.add(metric)
     table = frame_logs.table(NAME, source, "frame", spec, rows, lines)
     table.unmapped = [h for (metric, h, _) in spec if not metric and "frame" not in h.lower()]
     return table
+
+
+def _in_seconds(cells: Sequence[str]) -> bool:
+    """True for Time.deltaTime and the like: most frames would take less than half a millisecond."""
+    known = [c for c in cells if c.strip()]
+    return 2 * sum(bool(re.fullmatch(r"\s*0\.[0-4]\d*\s*", c)) for c in known) > len(known)
 
 
 def names() -> dict[str, list[str]]:

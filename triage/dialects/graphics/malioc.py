@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -110,11 +111,9 @@ def _field(name: str, text: str) -> dict[str, str]:
 def _bound(row: dict[str, str]) -> str:
     """`bound by load/store: 52 of 52 cycles of the longest path, next arithmetic 3.67; 84 bytes spilled`; "" without cycles."""
     pipes = row["pipes"].split()
-    path = "Longest path" if "Longest path" in row else "Total instruction"
-    cycles: dict[str, float] = {}
-    for pipe, text in zip(pipes, row[path].split(), strict=False):
-        if re.fullmatch(r"\d{1,9}(?:\.\d{1,6})?", text):
-            cycles[pipe] = float(text)
+    # the longest path of a loop is N/A
+    found = ((path, _cycles(pipes, row.get(path, ""))) for path in ("Longest path", "Total instruction"))
+    path, cycles = next(((p, c) for p, c in found if c), ("", {}))
     if not cycles:
         return ""
     first, *rest = sorted(cycles, key=lambda p: -cycles[p])
@@ -122,6 +121,11 @@ def _bound(row: dict[str, str]) -> str:
     others = [p for p in rest if not (first == "A" and p in ("FMA", "CVT", "SFU"))]
     said += f", next {_UNITS.get(others[0], others[0])} with {cycles[others[0]]:g}" if others else ""
     return said + (f"; {row['spill']} bytes spilled to the stack" if row.get("spill", "0") != "0" else "")
+
+
+def _cycles(pipes: Sequence[str], texts: str) -> dict[str, float]:
+    pairs = zip(pipes, texts.split(), strict=False)
+    return {pipe: float(t) for pipe, t in pairs if re.fullmatch(r"\d{1,9}(?:\.\d{1,6})?", t)}
 
 
 def names() -> dict[str, list[str]]:
