@@ -201,7 +201,7 @@ def read(source: Source, options: Options) -> Table:
         raise NotTriageable(f"{source.path}: not a file of a supported profiler", "see: triage list dialects")
     name = source.name if source.path != "-" else "report"
     stem = re.sub(
-        r"(\.(ncu-repz?|nsys-rep|qdrep|qdstrm|sqlite|nsight-cuprof-report|nvvp|nvprof|wpix))+$",
+        r"(\.(ncu-repz?|nsys-rep|qdrep|qdstrm|sqlite|nsight-cuprof-report|nvvp|nvprof|wpix|pftrace|perfetto-trace|perfetto))+$",
         "",
         _PACKS.sub("", name),
     )

@@ -11,7 +11,7 @@ from triage.dialects import Match, Options
 from triage.ground.errors import NotTriageable
 
 NAME = "named-only"
-SIGN = ("gpu clock", "gpu util", "gpu load", "hardware monitoring log", "<trace-query-result", "instruments", "gpu temperature", "fps average", "metal-", "average fps", "avg fps")  # fmt: skip
+SIGN = ("gpu clock", "gpu util", "time stamp", "gpu load", "hardware monitoring log", "<trace-query-result", "instruments", "gpu temperature", "fps average", "metal-", "average fps", "avg fps")  # fmt: skip
 TELLS = {"work": "graphics"}
 TITLE = "Sensor logs, Instruments exports and summaries (GPU-Z, HWiNFO, Adrenalin, Afterburner): named, not read"
 CAPTURE = "Not inputs for triage: clocks, loads and averages over time. Record frames with PresentMon, or one frame with a GPU profiler."
@@ -31,7 +31,7 @@ _KINDS = (
         _FRAMES,
     ),
     _Kind(
-        re.compile(r"\bGPU UTIL\b.*\bGPU (?:SCLK|MCLK|PWR|TEMP|BRD PWR)\b|\bFPS\b\s*,.*\bGPU UTIL\b"),
+        re.compile(r"\bGPU UTIL\b.*\bGPU (?:SCLK|MCLK|PWR|TEMP|BRD PWR)\b|\bFPS\b\s*,.*\bGPU UTIL\b|^TIME STAMP\s*,"),
         "AMD Adrenalin performance log: sensors over time, no GPU work",
         _FRAMES,
     ),

@@ -35,6 +35,7 @@ _LINE_RE = re.compile(r"^\s{0,20}([%A-Za-z][^:|]{2,80}?)\s*:\s{1,40}(-?\d[\d.]{0
 _SURFACE_RE = re.compile(
     r"^\s*(Surface|Compute)\s+(\d{1,6})\s*\|\s*(?:(\d{1,5})\s*x\s*(\d{1,5})\s*\|)?(.{0,200}?)\|\s*([\d.]{1,12})\s*ms\s*(?:\|\s*\d+ stages\s*:\s*(.*))?$"
 )
+_LIST_RE = re.compile(r"^\s*\d{1,4} metrics supported")
 _STAGE_RE = re.compile(r"(\w{2,40}) : ([\d.]{1,12}) ?ms")
 _MSAA_RE = re.compile(r"MSAA (\d{1,2})")
 MIN_LINES = 2  # metrics that tell ovrgpuprofiler's output
@@ -48,6 +49,8 @@ def recognise(source: Source) -> Match | None:
     if _columns(source):
         return Match(0.9, "Snapdragon Profiler series: Process, Metric, Timestamp, Value")
     lines = source.head_lines[:200]
+    if any(_LIST_RE.match(line) for line in lines[:5]):
+        return Match(0.9, "ovrgpuprofiler: list of metrics")
     if any(_SURFACE_RE.match(line) for line in lines):
         return Match(0.92, "ovrgpuprofiler: surfaces with their stages")
     known = {m[1] for line in lines if (m := _LINE_RE.match(line)) and adreno_names.metric_of(m[1])[0]}

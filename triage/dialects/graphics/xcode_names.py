@@ -39,8 +39,19 @@ PERCENT = {
     "FS Helper Invocations Inefficiency": "pixels.helper_share",
     "L1 Eviction Rate": "l1.evictions",
     "RT Unit Active": "ray.unit_active",
+    "Control Flow Utilization": "control_flow.utilization",
+    "FS Invocation Utilization": "fragment.utilization",
+    "MMU Utilization": "mmu.utilization",
+    "L1 Buffer Residency": "l1.buffer_share",
+    "Occupancy Manager Target": "occupancy.target",
+    "Ray Occupancy": "ray.occupancy",
 }
-INVERTED = {"Last Level Cache Miss Rate": "llc.hit_rate", "Texture Cache Miss Rate": "l1tex.hit_rate"}
+INVERTED = {
+    "Last Level Cache Miss Rate": "llc.hit_rate",
+    "Texture Cache Miss Rate": "l1tex.hit_rate",
+    "Buffer L1 Miss Rate": "l1.buffer_hit_rate",
+    "MMU TLB Miss Rate": "mmu.hit_rate",
+}
 # the highest of several: the parts of one unit, or one unit for several stages
 HIGHEST = {
     "alu.limiter": ("F32 Limiter", "F16 Limiter"),
@@ -57,6 +68,19 @@ HIGHEST = {
         "Compute Shader Launch Limiter",
     ),
     "cull.limiter": ("Clip Unit Limiter", "Cull Unit Limiter"),
+    "integer.utilization": ("Integer and Complex Utilization", "Integer and Conditional Utilization"),
+    "shader_launch.utilization": ("Vertex Shader Launch Utilization", "Compute Shader Launch Utilization"),
+    "raster.utilization": (
+        "Rasterizer Sample Processing",
+        "Fragment Generator Pixel Processing",
+        "Fragment Generator Primitive Processing",
+        "Post Clip Cull Primitive Processing",
+    ),
+    "texture_cache.worst_miss": (
+        "FS Texture Cache Miss Rate",
+        "VS Texture Cache Miss Rate",
+        "Kernel Texture Cache Miss Rate",
+    ),
     "depth.utilization": ("Depth Test Utilization", "Depth Load Utilization", "Depth Store Utilization"),
 }
 PLAIN = {
@@ -72,6 +96,21 @@ PLAIN = {
     "Average Pixel Overdraw": "pixels.overdraw",
     "PreZ Test Fails": "pixels.failed_early",
     "Partial Render Count": "tile.partial_renders",
+    "Texture Sample Calls": "texture.sample_calls",
+    "Texture Accesses": "texture.accesses",
+    "Anisotropic Sampler Calls": "texture.anisotropic_calls",
+    "Average Anisotropic Level": "texture.anisotropy",
+    "Block Compressed Texture Samples": "texture.compressed_samples",
+    "Average Samples Per Pixel": "target.samples",
+    "FS Helper Invocations": "invocations.helpers",
+    "FS Tiles Processed": "tile.count",
+    "Attachment Pixels Stored": "pixels.stored",
+    "Primitives Clipped": "prims.clipped",
+    "Vertices": "vertices.input",
+    "Vertices Reused": "vertices.reused",
+    "Buffer Device Memory Bytes Read": "buffer.bytes_read",
+    "Buffer Device Memory Bytes Written": "buffer.bytes_written",
+    "Device Atomic Bytes Read": "atomic.bytes_read",
 }
 SUMS = {
     "prims.thrown_away": (
@@ -79,6 +118,21 @@ SUMS = {
         "Primitives Culled (Guard-Band)",
         "Primitives Culled (Off-Screen)",
         "Primitives Culled (Zero-Area)",
+    ),
+    "alu.instructions": ("FS ALU Instructions", "VS ALU Instructions", "Kernel ALU Instructions"),
+    "alu.float_instructions": (
+        "FS ALU Float Instructions",
+        "VS ALU Float Instructions",
+        "Kernel ALU Float Instructions",
+    ),
+    "buffer.l1_accesses": ("Buffer L1 Read Accesses", "Buffer L1 Write Accesses", "ThreadGroup L1 Read Accesses"),
+    "texture.sampler_calls": (
+        "1D Texture Sampler Calls",
+        "1D Texture Array Sampler Calls",
+        "2D Texture Sampler Calls",
+        "2D Texture Array Sampler Calls",
+        "2D MSAA Texture Sampler Calls",
+        "3D Texture Sampler Calls",
     ),
     "msaa.resolved_pixels": ("2X MSAA Resolved Pixels Stored", "4X MSAA Resolved Pixels Stored"),
 }
