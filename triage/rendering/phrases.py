@@ -74,6 +74,11 @@ def verdict(name: str) -> str:
     return words[VERDICT_CLASSES.index(name)]
 
 
+def root_cause(m: MarkerRow) -> str:
+    """Title of the root cause; without one the verdict in lower case."""
+    return m["title"] or verdict(m["workload"]["verdict_class"]).lower()
+
+
 def verdicts(frame: FrameEntry) -> str:
     """`to fix 3.1 ms (63 %), not diagnosed 1.8 ms (37 %)`: the time by verdict; "" without times."""
     total = frame["duration_ns"]

@@ -262,7 +262,7 @@ class _Page:
                 phrases.time(w["self_ns"]),
                 *(() if narrow else (percent(w["share"]),)),
                 Text.assemble((fill, style), "" if narrow else f" {said(BY_ID[w['limiter_class']].brief)}"),
-                Text(clean(m["title"]) or "–"),
+                Text(clean(phrases.root_cause(m))),
                 phrases.back(m),
             )
         self.console.print(table)
