@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable
 
 from triage import schema
@@ -172,15 +173,15 @@ def where(c: TodoItem, most: int = 3, long: int = 40) -> list[str]:
 
 
 def to_explain(s: Summary) -> str:
-    """`Details: triage explain Particles --on FILE. `: the first item's longest marker, by name if one word, else by id."""
+    """`Details: triage explain Particles --on FILE. `: the first item's longest marker, by name if short, else by id."""
     if not s["first"]:
         return ""
     c = s["first"][0]
     word, name = str(c["workloads"][0]).rpartition(":")[2], str(c["names"][0])
     if word == "frame":
         word = str(c["rule"])
-    elif re.fullmatch(r"[A-Za-z]\w{2,30}", name):
-        word = name
+    elif re.fullmatch(r"[A-Za-z][\w ]{2,30}", name):
+        word = shlex.quote(name)
     return f"Details: triage explain {word} --on FILE. "
 
 
