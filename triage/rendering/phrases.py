@@ -107,6 +107,8 @@ def dark(u: UndiagnosedEntry) -> str:
         names = ", ".join(dict.fromkeys(short(n, 40) for n in u["names"])) + _more(u["count"] - len(u["names"]))
         ns = f" ({time(u['ns'] - u['uncovered_ns'])})" if both else ""
         why = "deciding counters not collected" if u["collect"] else "no measured cause"
+        if u["top"]:
+            why = f"{said(u['top']['unit'])} at {number(u['top']['pct'], '%')} of peak, whether its work is needed is not known"
         sentences.append(f"{names}{ns}: {why}.")
     if u["uncovered_ns"]:
         where = f"{time(u['uncovered_ns'])} outside" if both else "Outside"
