@@ -25,6 +25,7 @@ class UndiagnosedEntry(TypedDict):
 
     ns: float
     share: float
+    top: UnitEntry | None
     collect: str | None
     uncovered_ns: float
     names: list[str]
@@ -51,10 +52,14 @@ def unjudged(doc: Result) -> UnjudgedEntry | None:
     if not is_unjudged(frame):
         return None
     total, ns = frame["duration_ns"] or 1.0, frame["time_by_verdict"]["not-diagnosed"] or 0.0
-    longest = next(iter(_undiagnosed(doc)), None)
-    units = doc["workloads"][longest]["sol"] if longest is not None else []
-    pressed = next((u for u in units if (u["pct"] or 0.0) >= MIN_PRESSURE), None)
-    return {"ns": ns, "share": ns / total, "top": pressed, "collect": frame["unjudged_collect"]}
+    top = _pressed(doc, _undiagnosed(doc))
+    return {"ns": ns, "share": ns / total, "top": top, "collect": frame["unjudged_collect"]}
+
+
+def _pressed(doc: Result, mine: list[int]) -> UnitEntry | None:
+    """The busiest unit of the first of these workloads, if it is under pressure."""
+    units = doc["workloads"][mine[0]]["sol"] if mine else []
+    return next((u for u in units if (u["pct"] or 0.0) >= MIN_PRESSURE), None)
 
 
 def _undiagnosed(doc: Result) -> list[int]:
@@ -75,6 +80,7 @@ def undiagnosed_time(doc: Result) -> UndiagnosedEntry | None:
     return {
         "ns": ns,
         "share": ns / total,
+        "top": _pressed(doc, mine),
         "uncovered_ns": uncovered,
         "names": [doc["workloads"][i]["name"] for i in mine[:3]],
         "count": len(mine),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable
 
 from triage import schema
@@ -75,6 +76,11 @@ def verdict(name: str) -> str:
     return words[VERDICT_CLASSES.index(name)]
 
 
+def root_cause(m: MarkerRow) -> str:
+    """Title of the root cause; without one the verdict in lower case."""
+    return m["title"] or verdict(m["workload"]["verdict_class"]).lower()
+
+
 def verdicts(frame: FrameEntry) -> str:
     """`to fix 3.1 ms (63 %), not diagnosed 1.8 ms (37 %)`: the time by verdict; "" without times."""
     total = frame["duration_ns"]
@@ -102,6 +108,8 @@ def dark(u: UndiagnosedEntry) -> str:
         names = ", ".join(dict.fromkeys(short(n, 40) for n in u["names"])) + _more(u["count"] - len(u["names"]))
         ns = f" ({time(u['ns'] - u['uncovered_ns'])})" if both else ""
         why = "deciding counters not collected" if u["collect"] else "no measured cause"
+        if u["top"]:
+            why = f"{said(u['top']['unit'])} at {number(u['top']['pct'], '%')} of peak, whether its work is needed is not known"
         sentences.append(f"{names}{ns}: {why}.")
     if u["uncovered_ns"]:
         where = f"{time(u['uncovered_ns'])} outside" if both else "Outside"
@@ -184,15 +192,15 @@ def where(c: TodoItem, most: int = 3, long: int = 40) -> list[str]:
 
 
 def to_explain(s: Summary) -> str:
-    """`Details: triage explain Particles --on FILE. `: the first item's longest marker, by name if one word, else by id."""
+    """`Details: triage explain Particles --on FILE. `: the first item's longest marker, by name if short, else by id."""
     if not s["first"]:
         return ""
     c = s["first"][0]
     word, name = str(c["workloads"][0]).rpartition(":")[2], str(c["names"][0])
     if word == "frame":
         word = str(c["rule"])
-    elif re.fullmatch(r"[A-Za-z]\w{2,30}", name):
-        word = name
+    elif re.fullmatch(r"[A-Za-z][\w ]{2,30}", name):
+        word = shlex.quote(name)
     return f"Details: triage explain {word} --on FILE. "
 
 

@@ -165,6 +165,7 @@ class Phrases:
     total = staticmethod(phrases.total)
     recoverable = staticmethod(phrases.recoverable)
     verdicts = staticmethod(phrases.verdicts)
+    root_cause = staticmethod(phrases.root_cause)
     unjudged = staticmethod(phrases.unjudged)
     dark = staticmethod(phrases.dark)
     shares = staticmethod(phrases.shares)

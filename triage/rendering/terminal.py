@@ -157,14 +157,17 @@ class _Page:
         self.console.print(grid)
 
     def _undiagnosed(self, dark: UndiagnosedEntry) -> str:
-        """`1.7 ms (13 %): Shadow map + 1 more, counters not collected`."""
+        """`1.7 ms (13 %): Shadow map + 1 more, counters not collected`; the busiest unit where one is under pressure."""
         outside = f"outside all {voice().item}s"
         reason = f", {phrases.time(dark['uncovered_ns'])} of it {outside}" if dark["uncovered_ns"] else ""
         if dark["uncovered_ns"] == dark["ns"]:
             reason = f" {outside}"
         elif dark["count"] and not reason:
             more = f" + {dark['count'] - 1:,} more" if dark["count"] > 1 else ""
-            reason = f": {short(dark['names'][0], 24)}{more}, counters not collected"
+            why = "counters not collected" if dark["collect"] else "no measured cause"
+            if dark["top"]:
+                why = f"{said(dark['top']['unit'])} at {phrases.number(dark['top']['pct'], '%')}, need not known"
+            reason = f": {short(dark['names'][0], 24)}{more}, {why}"
         return f"{phrases.time(dark['ns'])} ({percent(dark['share'])}){reason}"
 
     def todo(self) -> None:
@@ -285,7 +288,7 @@ class _Page:
                 phrases.time(w["self_ns"]),
                 *(() if narrow else (percent(w["share"]),)),
                 Text.assemble((fill, style), "" if narrow else f" {said(BY_ID[w['limiter_class']].brief)}"),
-                Text(clean(m["title"]) or "–"),
+                Text(clean(phrases.root_cause(m))),
                 phrases.back(m),
             )
         self.console.print(table)
