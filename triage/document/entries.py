@@ -38,6 +38,7 @@ class FramesEntry(TypedDict):
 
     count: int
     median_ns: float | None
+    p99_ns: float | None
     longest_ns: float | None
 
 

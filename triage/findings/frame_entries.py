@@ -40,6 +40,7 @@ def _frames(c: Capture) -> FramesEntry | None:
     return {
         "count": len(c.frames),
         "median_ns": number(float(np.median(c.frames)), 3),
+        "p99_ns": number(float(np.percentile(c.frames, 99)), 3),
         "longest_ns": number(float(c.frames.max()), 3),
     }
 
