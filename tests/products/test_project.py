@@ -135,6 +135,13 @@ def test_a_target_says_what_brings_the_frame_under(home: Path) -> None:
     assert verbs("diagnose", FRAME, "--target", "99ms", "--fail-on", "budget", "--marker", "Terrain*").return_value == 0
 
 
+@pytest.mark.parametrize("name", ["capframex/game.json", "mangohud/game.csv"])
+def test_a_target_of_a_log_of_frames_holds_for_its_median_frame(home: Path, name: str) -> None:
+    done = verbs("diagnose", SAMPLES / name, "--target", "16.6ms", "-f", "json", "--fail-on", "budget")
+    (budget,) = json.loads(done.stdout)["frame"]["budgets"]
+    assert 14e6 < budget["ns"] < 17e6 and done.return_value == int(budget["over_ns"] > 0)
+
+
 @pytest.mark.parametrize("text", ["0", "16.6 s s", "-5ms", "nan", "1e3", "99999999999"])
 def test_a_target_is_a_time(home: Path, text: str) -> None:
     assert "expected a time such as 16.6ms" in str(verbs("diagnose", FRAME, "--target", text).exception)

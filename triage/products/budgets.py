@@ -22,18 +22,18 @@ def apply(b: Bundle, budgets: Sequence[tuple[str, float]], owners: Sequence[tupl
     are per frame, of the whole frame the median.
     """
     total = b.frame["duration_ns"]
-    if not budgets or not total:
+    medians = [c["frames"]["median_ns"] for c in b.head["captures"] if c["frames"]]
+    if not budgets or not (total or medians):
         return b
     own = [([*w["path"], w["name"]], w["id"], w["self_ns"] or 0.0) for w in b.workloads]
     frames = sum(c["frames"]["count"] for c in b.head["captures"] if c["frames"]) or 1
-    medians = [c["frames"]["median_ns"] for c in b.head["captures"] if c["frames"]]
     entries: list[BudgetEntry] = []
     for glob, allowed in budgets:
         whole = glob.lower() == WHOLE
         inside = {i: ns for path, i, ns in own if whole or matches(path, glob)}
         ns = sum(inside.values()) / frames
         if whole:
-            ns = medians[0] if len(medians) == 1 and medians[0] else total / frames
+            ns = medians[0] if len(medians) == 1 and medians[0] else (total or 0.0) / frames
         over = max(ns - allowed, 0.0)
         chosen = _enough(b.todo, None if whole else inside, {i: ns for _, i, ns in own}, over, frames)
         owner = next((who for pattern, who in owners if pattern == glob or matches([glob], pattern)), None)

@@ -86,6 +86,17 @@ def enter(capture: Capture, frame: Indices, codes: Indices) -> None:
     capture.quality += _spikes(capture, frame, codes, time, leaf, middle)
 
 
+def enter_intervals(capture: Capture) -> None:
+    """Times of the frames of a log of frame times: those of its first application, which is the one that is judged."""
+    interval = capture.table.columns.get("present.interval")
+    if interval is None or not len(capture) or not capture.table.group:
+        return
+    times = interval.values[np.asarray(capture.rows_of(0), dtype=np.int64)]
+    known = times[np.isfinite(times) & (times > 0)]
+    if len(known) > 1:
+        capture.frames = known
+
+
 def _own(capture: Capture, frame: Indices, codes: Indices, time: Floats) -> Floats:
     """Time per workload and frame without that of the workloads below it: what a marker leaves over is the frame's too."""
     count = int(frame.max()) + 1

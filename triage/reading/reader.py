@@ -123,6 +123,7 @@ def capture(table: Table, module: dialects.Dialect, why: str, device: str = "", 
     laid_depth.enter(out)
     if frame is not None:
         frames.enter(out, frame, codes)
+    frames.enter_intervals(out)
     if marker:
         out = select(out, marker)
     covered = float(np.nansum(out.self_ns))
