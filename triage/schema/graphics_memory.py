@@ -25,7 +25,6 @@ METRICS = (
     Metric("texture.trilinear", "ratio", "Trilinear fetches", "low", "Texels fetched with trilinear filtering", ("TexTriFilteringPct",)),
     Metric("texture.volume", "ratio", "Volume fetches", "low", "Texels fetched from volumes", ("TexVolFilteringPct",)),
     Metric("texture.anisotropy", "count", "Anisotropy", "low", "Average degree of anisotropic filtering", ("TexAveAnisotropy",), bounded=False),
-    Metric("scalar_cache.hit_rate", "ratio", "Scalar cache hit rate", "high", "Hits in the scalar cache", ("ScalarCacheHit",)),
     Metric("gl1.hit_rate", "ratio", "GL1 hit rate", "high", "Hits in the L1 between L0 and L2 (RDNA)", ("L1CacheHit",)),
     Metric("vram.local_bytes", "byte", "Video memory bytes", "low", "Bytes moved in video memory", ("LocalVidMemBytes",), additive=True),
     Metric("pcie.bytes", "byte", "PCIe bytes", "low", "Bytes moved over PCI Express", ("PcieBytes",), additive=True),

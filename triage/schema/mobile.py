@@ -116,13 +116,6 @@ METRICS = (
     ),
     Metric("ray.unit_active", "ratio", "Ray tracing unit active", "", "Time in which the ray tracing unit worked"),
     Metric(
-        "pixels.helper_share",
-        "ratio",
-        "Helper invocations",
-        "low",
-        "Fragment threads that only help a neighbour of their quad",
-    ),
-    Metric(
         "pixels.failed_early",
         "count",
         "Pixels that failed before shading",

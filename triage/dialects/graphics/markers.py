@@ -73,7 +73,7 @@ GPA = {
     "TexTriFilteringPct": "texture.trilinear",
     "TexVolFilteringPct": "texture.volume",
     "TexAveAnisotropy": "texture.anisotropy",
-    "ScalarCacheHit": "scalar_cache.hit_rate",
+    "ScalarCacheHit": "sl1d.hit_rate",
     "L1CacheHit": "gl1.hit_rate",
     "LocalVidMemBytes": "vram.local_bytes",
     "PcieBytes": "pcie.bytes",

@@ -36,14 +36,13 @@ PERCENT = {
     "Fragment Occupancy": "occupancy.fragment",
     "VS Occupancy": "occupancy.vertex",
     "Vertex Occupancy": "occupancy.vertex",
-    "FS Helper Invocations Inefficiency": "pixels.helper_share",
     "L1 Eviction Rate": "l1.evictions",
     "RT Unit Active": "ray.unit_active",
     "Control Flow Utilization": "control_flow.utilization",
     "FS Invocation Utilization": "fragment.utilization",
     "MMU Utilization": "mmu.utilization",
     "L1 Buffer Residency": "l1.buffer_share",
-    "Occupancy Manager Target": "occupancy.target",
+    "Occupancy Manager Target": "occupancy.manager_aim",
     "Ray Occupancy": "ray.occupancy",
 }
 INVERTED = {
@@ -51,6 +50,7 @@ INVERTED = {
     "Texture Cache Miss Rate": "l1tex.hit_rate",
     "Buffer L1 Miss Rate": "l1.buffer_hit_rate",
     "MMU TLB Miss Rate": "mmu.hit_rate",
+    "FS Helper Invocations Inefficiency": "pixels.quad_lanes",
 }
 # the highest of several: the parts of one unit, or one unit for several stages
 HIGHEST = {

@@ -57,7 +57,7 @@ def without_work(path: str, rows: JsonRows, columns: Columns) -> CaptureError:
             f"{path}: PyTorch trace without GPU work ({plural(operators, 'operator')}, {where}){cut}", _RECORD
         )
     return NotTriageable(
-        f"{path}: Chrome trace of CPU zones, no GPU work (no GPU rows of a known profiler){cut}",
+        f"{path}: Chrome trace of an unknown tool: CPU zones, no GPU work{cut}",
         f"name the tracks of GPU queues GPU, or {_RECORD}",
     )
 
