@@ -71,6 +71,17 @@ class Tools:
             d = self._doctor.diagnose([settings.read(self.allowed(path))])
             return accepted.apply(assembling.bundle(d, ways=False), settings.accepted)
 
+    def brief(self, path: str, device: str = "", marker: str = "") -> str:
+        """Per workload the verdict, the numbers that decide with absolute counts, what is ruled out and what is missing.
+
+        Sure and unsure apart; computed numbers begin with `~`. device: GPU, where the file does not name it. marker: glob.
+        """
+        from triage.rendering import formats
+
+        parts: list[str] = []
+        formats.render(self._diagnosed(path, device, marker), "brief", parts.append)
+        return _text("".join(parts))
+
     def diagnose(self, path: str, start: int = 1, count: int = 5, device: str = "", marker: str = "") -> dict[str, Any]:
         """The to-do list of a capture: what to fix first, the time it saves, why, and how to verify it.
 
