@@ -172,10 +172,11 @@ def show(
     show_default=True, help="Report format.",
 )  # fmt: skip
 @click.option("-o", "--output", type=_types.PathType(), metavar="PATH", help="Write to a file instead of stdout.")
+@click.option("--strict", is_flag=True, help="Exit with 1 on inconclusive markers, too.")
 @click.option("--full", is_flag=True, help="List all changed markers.")
 def gate(
     history: str, branch: str, scope: str | None, device: str | None, build: str, against: str, baseline: str,
-    threshold: float, form: str, output: str | None, full: bool,
+    threshold: float, form: str, output: str | None, strict: bool, full: bool,
 ) -> int:  # fmt: skip
     """Exit with 1 if a marker or the frame became slower; print the build and the cause.
 
@@ -192,7 +193,9 @@ def gate(
         alike, newest = _builds(db, branch, scope, device)
         checked = choose([b for b in alike if not branch or b.key.branch == branch], build) if build else newest
         budgets = dict(project.load(datetime.now(UTC).date()).budgets)
-        doc = check(db, alike, checked, against=against, baseline=baseline, threshold=threshold, budgets=budgets)
+        doc = check(
+            db, alike, checked, against=against, baseline=baseline, threshold=threshold, budgets=budgets, strict=strict
+        )
     with out.sink(output) as write:
         write(history_report.gate(doc, form, full))
     if not doc["failed"]:

@@ -12,10 +12,9 @@ from triage.files import plain_json
 from triage.ground.errors import ReportError
 from triage.ground.phrasing import either, percent, plural
 from triage.products.history.changepoints import ALARMS
-from triage.products.history.gate import line
+from triage.products.history.gate import doubt, line, times
 from triage.products.history.history_result import Gate, Line, Moved
 from triage.products.history.record import shown
-from triage.products.noise import UNKNOWN, inconclusive
 from triage.rendering import declared, templates
 from triage.rendering.escape import clean, short
 from triage.rendering.junit_xml import Case, Failure, Suite, junit_xml
@@ -55,10 +54,8 @@ def gate(doc: Gate, form: str, full: bool = False) -> str:
         "rows": [_row(m) for m in shown_rows],
         "more": len(moved) - len(shown_rows),
         "failed": doc["failed"],
-        "unsure": [
-            f"{shown(SEP.join(u['marker']))} {u['change'] * 100:.1f} % slower so far, {inconclusive(u['needs']).replace(UNKNOWN, 'inconclusive')}"
-            for u in doc["cannot_tell"]
-        ],
+        "unsure": [doubt(u) for u in (doc["cannot_tell"] if full else doc["cannot_tell"][:DEFAULT_CHANGES])],
+        "more_unsure": 0 if full else max(0, len(doc["cannot_tell"]) - DEFAULT_CHANGES),
         "notes": doc["notes"] if doc["builds"] > 1 else [],
         "held": _held(doc),
     }
@@ -82,26 +79,27 @@ def verdict(doc: Gate) -> str:
 
 def _held(doc: Gate) -> str:
     counts = f"{plural(doc['builds'], 'build')}, {plural(doc['runs'], 'run')}."
-    if doc["builds"] < 2 or not doc["visible"]:
+    if doc["builds"] < 2 or not doc["visible"] or not doc["typical"]:
         return counts
+    largest, typical = (times(1 + x) if x >= 1 else percent(x) for x in (doc["visible"], doc["typical"]))
+    most = "" if typical == largest else f" ({typical} in a typical marker)"
     return (
-        f"{counts} Smallest change detectable now in a typical marker: {percent(doc['visible'])}; smaller ones need more "
-        f"builds. False alarms: at most {round(ALARMS * 100)} build in 100."
+        f"{counts} Slow-downs above {largest}{most} are never missed; smaller ones may need more builds. False alarms: "
+        f"at most {round(ALARMS * 100)} build in 100."
     )
 
 
 def _row(m: Moved) -> dict[str, Any]:
     others = [r[:12] for r in m["between"] if r != m["by"]["revision"]]
-    new = "" if m["was"] == m["cause"] else " (new top cause)"
     return {
         "verdict": m["verdict"],
         "marker": shown(SEP.join(m["marker"])),
         "before_ns": m["before_ns"],
         "after_ns": m["after_ns"],
-        "change": f"{m['change'] * 100:+.1f} %",
+        "change": times(1 + m["change"]) if m["change"] >= 1 else f"{m['change'] * 100:+.1f} %",
         "since": m["by"]["revision"][:12] + (f" or {', '.join(others[:3])}" if others else ""),
         "date": date(m["by"]["at"]),
-        "by": f"{m['title']}{new}" if m["title"] else "–",
+        "by": "–" if not m["title"] else "unchanged" if m["was"] == m["cause"] else f"{m['title']} (new)",
     }
 
 
@@ -115,6 +113,8 @@ def _lines(doc: Gate, moved: Sequence[Moved], words: Mapping[str, Any]) -> list[
         out += _wrapped(f"{o['budget']}: {time(o['ns'])}, budget {time(o['allowed_ns'])}", "  ")
     for u in words["unsure"]:
         out += _wrapped(u, "  ")
+    if words["more_unsure"]:
+        out.append(f"  {plural(words['more_unsure'], 'more inconclusive marker')}: --full")
     for n in words["notes"]:
         out += _wrapped(f"note: {n}")
     return [*out, *([""] if out else []), *_wrapped(words["held"])]

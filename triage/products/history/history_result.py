@@ -57,7 +57,10 @@ class Over(TypedDict):
 
 
 class Gate(TypedDict):
-    """The verdict on a build. against: what it was held against, in words. failed: lines that name what failed."""
+    """The verdict on a build. against: what it was held against, in words. failed: lines that name what failed.
+
+    visible: no slow-down above it is missed in any marker; typical: the same of the median marker; shares.
+    """
 
     schema: str
     kind: str
@@ -68,6 +71,7 @@ class Gate(TypedDict):
     builds: int
     runs: int
     visible: float | None
+    typical: float | None
     slower: list[Moved]
     faster: list[Moved]
     cannot_tell: list[Unsure]
