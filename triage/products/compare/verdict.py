@@ -28,6 +28,9 @@ from triage.products.noise import (
 from triage.rendering.phrases import time
 
 
+UNEQUAL = 0.01  # part by which counts of equal work may differ
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What a comparison is held against: shares. tests: workloads compared together; margin: what `same` excludes."""
@@ -43,9 +46,20 @@ def judge(before: Sequence[float], after: Sequence[float], limits: Limits) -> Ju
 
 
 class Verdicts:
-    """Verdicts on many pairs of workloads: durations in ns of the runs of both sides. within: noise inside single runs, shares."""
+    """Verdicts on many pairs of workloads: durations in ns of the runs of both sides. within: noise inside single runs, shares.
 
-    def __init__(self, before: Repeats, after: Repeats, limits: Limits, within: Floats | float = 0.0) -> None:
+    per_call: pairs whose durations are of one call.
+    """
+
+    def __init__(
+        self,
+        before: Repeats,
+        after: Repeats,
+        limits: Limits,
+        within: Floats | float = 0.0,
+        per_call: Masks | None = None,
+    ) -> None:
+        self.per_call = np.zeros(len(before), dtype=bool) if per_call is None else per_call
         self.before, self.after, self.limits = before, after, limits
         self.before_ns, self.after_ns = before.middle, after.middle
         self.found = differences(
@@ -149,6 +163,11 @@ def longer(judged: Judged) -> float:
         return 1 / judged["speedup"]
     # rounded to nothing: a millionth of the time after
     return (judged["after_ns"] or 0) / max(judged["before_ns"] or 0, CLOCK_NS)
+
+
+def steady(share: float) -> bool:
+    """True if two counts of the same work differ by no more than a window that cuts an iteration makes them differ."""
+    return abs(share) <= UNEQUAL
 
 
 def regressed(judged: Judged, threshold: float) -> bool:

@@ -1,0 +1,142 @@
+"""How much work each side did: counts before times, and rates per iteration or launch where they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from statistics import median
+
+import numpy as np
+
+from triage.capture.capture import Capture
+from triage.derive.vendor import of_kernels
+from triage.diagnosis.diagnosis_result import Diagnosis
+from triage.document.numbers import number
+from triage.products.compare.compare_result import Rate, Row, Work
+from triage.products.compare.iterations import Iterations, iterations
+from triage.products.compare.match import Pairs
+from triage.products.compare.side import Side
+from triage.products.compare.verdict import Limits, Verdicts, judge, steady
+from triage.rendering.phrases import time
+
+NAMED = 3  # outlying iterations that are named
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What one side did: counts (what -> (unit, number)), and its iterations, of each capture."""
+
+    counts: dict[str, tuple[str, float]]
+    loops: list[Iterations]
+
+
+def work(d: tuple[Diagnosis, Diagnosis], sides: tuple[Side, Side], pairs: Pairs, verdicts: Verdicts, limits: Limits) -> Work:
+    """Counts of both sides, and the change per unit of work. verdicts: on the pairs, per launch where counts differ."""
+    before, after = (_side(x) for x in d)
+    rows: list[Row] = []
+    for what, (unit, count) in before.counts.items():
+        if what in after.counts:
+            rows.append(_row(what, unit, count, after.counts[what][1]))
+    loops = [before.loops, after.loops]
+    # sequences of other kernels are other iterations
+    alike = all(loops) and {(x.unit, x.kernels) for x in loops[0]} == {(x.unit, x.kernels) for x in loops[1]}
+    if alike:
+        rows.insert(0, _row(f"{loops[0][0].unit}s", "count", *(median(len(x.times) for x in side) for side in loops)))
+    most = next((r for r in rows if r["what"] in ("kernels", "launches", "markers")), None) or next(iter(rows), None)
+    ratio = most["ratio"] if most else None
+    unequal = ratio is not None and not steady(ratio - 1)
+    return {
+        "rows": rows,
+        "what": most["what"] if most else None,
+        "ratio": ratio,
+        "unequal": unequal,
+        "window": _window(d),
+        "per_iteration": _per_iteration(loops, limits) if alike else None,
+        "per_launch": _per_launch(sides, pairs, verdicts) if unequal else None,
+    }
+
+
+def _row(what: str, unit: str, before: float, after: float) -> Row:
+    return {
+        "what": what,
+        "unit": unit,
+        "before": number(before, 1),
+        "after": number(after, 1),
+        "ratio": number(after / before, 4) if before else None,
+    }
+
+
+def _side(d: Diagnosis) -> Found:
+    captures = [p.capture for p in d.parts]
+    found: dict[str, tuple[str, float]] = {}
+    for what, unit, of in _measures():
+        values = [of(c) for c in captures]
+        if values and all(v > 0 for v in values):
+            found[what] = unit, median(values)
+    loops = [found_loops for c in captures if (found_loops := iterations(c))]
+    return Found(found, loops if len(loops) == len(captures) else [])
+
+
+def _measures() -> Iterator[tuple[str, str, Callable[[Capture], float]]]:
+    """(what, unit, how): amounts of work that no speed changes."""
+    yield "kernels", "count", lambda c: sum(x.kernels for x in c.timeline.devices) if c.timeline else 0
+    yield "launches", "count", lambda c: float(c.calls[c.leaf].sum()) if _kernels(c) else 0
+    yield "markers", "count", lambda c: 0 if c.timeline or _kernels(c) else float(c.calls[c.leaf].sum())
+    yield "draws", "count", lambda c: _sum(c, "draw.count")
+    yield "copies", "count", lambda c: sum(x.copies for x in c.timeline.devices) if c.timeline else 0
+    yield "bytes copied", "byte", _copied
+    yield "threads", "count", lambda c: _sum(c, "launch.grid_size", "launch.block_size")
+    yield "FLOPs of operators", "flop", _flops
+
+
+def _kernels(c: Capture) -> bool:
+    return c.timeline is None and of_kernels(c.input.tells)
+
+
+def _copied(c: Capture) -> float:
+    return sum(x.h2d_bytes + x.d2h_bytes + x.d2d_bytes for x in c.timeline.devices) if c.timeline else 0
+
+
+def _flops(c: Capture) -> float:
+    return sum((o.flops or 0.0) * o.calls for o in c.table.trace.operators) if c.table.trace else 0.0
+
+
+def _sum(c: Capture, *metrics: str) -> float:
+    """Product of some metrics, summed over what holds nothing else; launch shapes are those of one launch."""
+    if not all(m in c.facts for m in metrics):
+        return 0.0
+    each = np.prod([c.facts[m][c.leaf] for m in metrics], axis=0)
+    return float(np.nansum(each * c.calls[c.leaf] if len(metrics) > 1 else each))
+
+
+def _window(d: tuple[Diagnosis, Diagnosis]) -> float | None:
+    """Length of the measured window after over that before: span of all devices, else the frame."""
+    lengths = []
+    for side in d:
+        times = [sum(x.span_ns for x in c.timeline.devices) if c.timeline else c.frame_ns for c in (p.capture for p in side.parts)]
+        lengths.append(median(times) if times else 0.0)
+    return number(lengths[1] / lengths[0], 4) if all(lengths) else None
+
+
+def _per_iteration(loops: list[list[Iterations]], limits: Limits) -> Rate:
+    """Iterations of one capture are repeats; of several captures, their medians are."""
+    one = all(len(side) == 1 for side in loops)
+    before, after = (side[0].times if one else [median(x.times) for x in side] for side in loops)
+    named = [
+        f"{side[0].unit} {n} {word}: {time(ns)}, median {time(median(side[0].times))}"
+        for word, side in zip(("before", "after"), loops, strict=True)
+        for n, ns in side[0].outliers[:NAMED]
+        if one
+    ]
+    return {"unit": loops[0][0].unit, "kernels": loops[0][0].kernels, "judged": judge(before, after, limits), "outliers": named}
+
+
+def _per_launch(sides: tuple[Side, Side], pairs: Pairs, verdicts: Verdicts) -> float | None:
+    """Change of the time that the launches before would take now: each pair's time per launch, weighted by its launches."""
+    known = np.isfinite(verdicts.before_ns) & np.isfinite(verdicts.after_ns) & (verdicts.before_ns > 0)
+    if not known.any():
+        return None
+    calls = sides[0].calls.middle[pairs.before][known]
+    each = np.where(verdicts.per_call[known], calls, 1.0)
+    before, after = verdicts.before_ns[known] * each, verdicts.after_ns[known] * each
+    return number(float(after.sum() / before.sum()) - 1)
