@@ -82,7 +82,7 @@ def _written(doc: Comparison, form: str, full: bool) -> str:
         "unlisted": [_filled(text, form) for text in _unlisted(doc)],
         "nouns": voice(),
         "strip": [_figure(r) for r in doc["timeline"]],
-        "headline": _filled(headline(doc), form),
+        "headline": _filled(f"{verdict_word(verdict(doc)).capitalize()}: {headline(doc)}", form) if form == "terminal" else headline(doc),
         "verdict": verdict_word(verdict(doc)),
         "kind_lines": [_filled(f"{upper_first(text)}.", form) for text in kinds(doc)],
         "outlying": [_filled(f"Outlier: {o}.", form) for o in (doc["work"]["per_iteration"] or {"outliers": []})["outliers"]],

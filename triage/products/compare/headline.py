@@ -52,9 +52,9 @@ def _unequal(doc: Comparison) -> str:
     work, frame = doc["work"], doc["frame"]
     row = next(r for r in work["rows"] if r["what"] == work["what"])
     ratio, window = work["ratio"] or 1.0, work["window"]
-    text = f"{percent(abs(ratio - 1))} {'less' if ratio < 1 else 'more'} work"
+    text = f"{share(ratio)} work"
     if doc["timeline"] and window:
-        text += " in the same window" if steady(window - 1) else f" in a window {signed(window - 1)} as long"
+        text += " in the same window" if steady(window - 1) else f" in a window {window:.2f}x as long"
     text += f" ({row['what']}: {show(row['before'] or 0.0, row['unit'])} before, {show(row['after'] or 0.0, row['unit'])} after)"
     if not doc["timeline"]:
         text += f"; total {times(frame)}"
@@ -63,10 +63,17 @@ def _unequal(doc: Comparison) -> str:
     if (per := work["per_launch"]) is not None:
         same = abs(math.log1p(per)) <= math.log1p(UNREPEATED * doc["noise_floor"])
         text += f". Per call unchanged ({signed(per)} at equal counts)" if same else f". Per call {signed(per)} at equal counts"
-    idle = next((r for r in doc["timeline"] if r["what"] == "idle"), None)
-    if idle and idle["ratio"] is not None and abs(idle["ratio"] - 1) > IDLE:
-        text += f". Idle time {time(idle['before'])} before, {time(idle['after'])} after ({signed(idle['ratio'] - 1)})"
+    rows = {r["what"]: r for r in doc["timeline"]}
+    if (idle := rows.get("idle")) and (span := rows.get("span")) and idle["ratio"] is not None:
+        before, after = ((idle[x] or 0.0) / (span[x] or 1.0) for x in ("before", "after"))
+        if before and abs(after / before - 1) > IDLE:
+            text += f". Idle time {time(idle['before'])} before ({percent(before)}), {time(idle['after'])} after ({percent(after)})"
     return text
+
+
+def share(ratio: float) -> str:
+    """`10.6 % less`, `35.0 % more`, `2.4x as much`."""
+    return f"{ratio:.3g}x as much" if ratio >= 2 else f"{abs(ratio - 1) * 100:.1f} % {'less' if ratio < 1 else 'more'}"
 
 
 def _iteration(rate: Rate) -> str:

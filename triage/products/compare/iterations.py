@@ -12,7 +12,7 @@ from triage.capture.capture import Capture
 from triage.capture.trace_nouns import KERNEL, Trace
 from triage.products.noise import remarks
 
-LEAST = 4  # of fewer repeats nothing is known
+LEAST, MARKED = 4, 2  # of fewer repeats nothing is known; of those that a framework marks, two will do
 SAME = 0.9  # part of the kernels that recur one period later, beyond what chance makes of so few names (Cohen's kappa)
 SHORTEST = 3  # kernels of a sequence
 NAMES = 64  # kernels, by how often they ran, whose distances are tried as periods
@@ -39,7 +39,7 @@ def iterations(c: Capture) -> Iterations | None:
         return Iterations("frame", [float(t) for t in c.frames])
     if (trace := c.table.trace) is None:
         return None
-    if len(trace.steps) >= LEAST:
+    if len(trace.steps) >= MARKED:
         return Iterations("step", [float(ns) for _, ns in trace.steps])
     return _sequences(trace)
 

@@ -66,6 +66,9 @@ def kinds(
     with np.errstate(all="ignore"):
         log = np.log(verdicts.after_ns / verdicts.before_ns)
     names = [sides[1].who[i].name for i in pairs.after.tolist()]
+    if done["unequal"]:
+        # copies of other sizes take other times
+        log[[sides[1].who[i].kind == "copy" for i in pairs.after.tolist()]] = np.nan
     weight = np.nan_to_num(sides[0].times.middle[pairs.before])
     changed = verdicts.are(FASTER) | verdicts.are(SLOWER)
     count = int(np.isfinite(log).sum())
@@ -86,6 +89,9 @@ def kinds(
     # another GPU changes every workload by another factor
     alike = bool(method) or (shared is not None and bool(hardware) and not clocked)
     real = [] if _devices(d) else _real(facts, _views(facts, sides, pairs), alike)
+    rate = done["per_iteration"]
+    if rate and rate["judged"]["verdict"] in (FASTER, SLOWER) and not (method or _devices(d)):
+        real.insert(0, f"time per {rate['unit']} {signed(rate['judged']['change'] or 0.0)}")
     found = [("method", method), ("hardware", hardware), ("work", _work(done, sides, alone)), ("real", real)]
     if not any(evidence for _, evidence in found):
         moved = frame["verdict"] in (FASTER, SLOWER)

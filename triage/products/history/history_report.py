@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from triage.capture.capture import SEP
@@ -12,7 +11,9 @@ from triage.files import plain_json
 from triage.ground.errors import ReportError
 from triage.ground.phrasing import either, percent, plural
 from triage.products.history.changepoints import ALARMS
+from triage.products.history import openmetrics
 from triage.products.history.gate import doubt, line, times
+from triage.products.history.history_chart import chart, date
 from triage.products.history.history_result import Gate, Line, Moved
 from triage.products.history.record import shown
 from triage.rendering import declared, templates
@@ -21,15 +22,10 @@ from triage.rendering.junit_xml import Case, Failure, Suite, junit_xml
 from triage.rendering.phrases import time
 
 GATE = ("terminal", "markdown", "json", "junit")
-TREND = ("terminal", "html", "json")
+TREND = ("terminal", "html", "json", "openmetrics")
 DEFAULT_CHANGES = 20  # changes listed
 WIDE = 60  # characters of a spark line
 BARS = "▁▂▃▄▅▆▇█"
-
-
-def date(at: int) -> str:
-    """`2026-05-01`."""
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")
 
 
 def as_json(doc: Mapping[str, Any]) -> str:
@@ -146,6 +142,8 @@ def trend(doc: Line, form: str, full: bool = False) -> str:
     """The report of a trend; raises ReportError for an unknown format."""
     if form == "json":
         return as_json(doc)
+    if form == "openmetrics":
+        return openmetrics.text(doc)
     if form not in TREND:
         raise ReportError(f"unknown format {form!r}", f"choose {either(TREND)}")
     points = doc["points"]
@@ -166,7 +164,7 @@ def trend(doc: Line, form: str, full: bool = False) -> str:
             page=page.shell((*page.STYLES, "compare.css.j2")),
             title=f"{head} over {plural(len(points), 'build')}",
             verdict=said,
-            chart=chart(doc),
+            chart=chart(doc["points"], doc["moved"]),
             rows=[_row(m) for m in doc["moved"]],
             points=[{**p, "date": date(p["build"]["at"])} for p in reversed(points)],
             held="Changes listed exceed the noise of the runs.",
@@ -201,42 +199,3 @@ def spark(values: Sequence[float]) -> str:
     # a flat line shall look flat: less than 2 % is drawn as nothing
     span = max(high - low, 0.02 * high) or 1.0
     return "".join(BARS[min(len(BARS) - 1, int((v - low) / span * len(BARS)))] for v in values)
-
-
-def chart(doc: Line) -> dict[str, Any]:
-    """Coordinates of the page's drawing: points in the order of builds, equally far apart."""
-    width, height, left, right, top, foot = 1000, 300, 60, 10, 10, 24
-    points = doc["points"]
-    if not points:
-        return {"width": width, "height": height, "marks": [], "spans": [], "points": "", "steps": [], "dates": []}
-    low, high = min(p["low"] for p in points), max(p["high"] for p in points)
-    low, high = low - 0.05 * (high - low or high or 1), high + 0.05 * (high - low or high or 1)
-
-    def x(i: int) -> float:
-        return round(left + (width - left - right) * i / max(1, len(points) - 1), 1)
-
-    def y(ns: float) -> float:
-        return round(top + (height - top - foot) * (high - ns) / (high - low), 1)
-
-    place = {p["build"]["revision"]: i for i, p in enumerate(points)}
-    marks = [low + (high - low) * tenth / 10 for tenth in (1, 5, 9)]
-    return {
-        "width": width,
-        "height": height,
-        "marks": [(y(v), time(v)) for v in marks],
-        "spans": [
-            (
-                x(i),
-                y(p["high"]),
-                y(p["low"]),
-                f"{p['build']['revision'][:12]} {date(p['build']['at'])}: {time(p['ns'])}",
-            )
-            for i, p in enumerate(points)
-        ],
-        "points": " ".join(f"{x(i)},{y(p['ns'])}" for i, p in enumerate(points)),
-        "steps": [(x(place[m["by"]["revision"]]), m["verdict"]) for m in doc["moved"] if m["by"]["revision"] in place],
-        "dates": [
-            (x(0), date(points[0]["build"]["at"]), "start"),
-            (x(len(points) - 1), date(points[-1]["build"]["at"]), "end"),
-        ][: len(points)],
-    }

@@ -81,12 +81,13 @@ class Gate(TypedDict):
 
 
 class Point(TypedDict):
-    """One build of a trend; low, high: its shortest and longest run."""
+    """One build of a trend; low, high: its shortest and longest run; runs: each, ns."""
 
     build: Named
     ns: float
     low: float
     high: float
+    runs: list[float]
 
 
 class Line(TypedDict):
