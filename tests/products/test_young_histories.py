@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from benchmarks import history_young as young
-from triage.products.history import history_report
+from triage.products.history import history_chart, history_report
 from triage.products.history.gate import judge, line
 
 
@@ -62,3 +62,23 @@ def test_markers_without_a_baseline_are_named() -> None:
     t = young.simulated(np.random.default_rng(0), 3, 3, 2, (0.01, 0.02))
     t.times[t.of < 2, 1] = np.nan
     assert "not compared, not in the baseline: Frame / 1" in judge(t, "")["notes"]
+
+
+def test_a_trend_for_dashboards_and_its_drawing() -> None:
+    points = [
+        {"build": {"revision": f"c{i}", "branch": 'a"b', "at": i, "labels": ["v1"] * (i == 2), "runs": 2}, "ns": ns, "low": ns, "high": ns + 1, "runs": [ns, ns + 1]}
+        for i, ns in enumerate((1.0e6, 1.01e6, 2.0e6))
+    ]  # fmt: skip
+    by = points[2]["build"]
+    moved = [{"by": by, "change": 1.0, "verdict": "slower", "cause": "x", "title": "Spills", "was": None}]
+    doc: Any = {"of": "frame", "what": "frame", "scope": "s\n", "device": "", "points": points, "moved": moved}
+    text = history_report.trend(doc, "openmetrics")
+    assert text.endswith("# EOF\n")
+    sample = re.compile(r'[a-z_]+\{([a-z]+="(\\.|[^"\\\n])*",?)+\} [-+.e\d]+ \d+')
+    lines = [row for row in text.splitlines() if not row.startswith("#")]
+    assert len(lines) == 13 and all(sample.fullmatch(row) for row in lines)
+    assert 'build="c2",branch="a\\"b",stat="median"} 0.002 2' in text
+    drawn = history_chart.chart(points, moved)  # type: ignore[arg-type]
+    assert [label for _, label in drawn["marks"]] == ["1 ms", "1.5 ms", "2 ms", "2.5 ms"]
+    assert [label for _, label in drawn["names"]] == ["c0", "c1", "v1"]
+    assert drawn["steps"][0][1:] == ("slower", "2x Spills") and [len(d[1]) for d in drawn["dots"]] == [2, 2, 2]

@@ -134,26 +134,28 @@ def change(judged: Judged) -> str:
     low, high = (end or 0.0 for end in judged["interval"] or (0.0, 0.0))
     if judged["verdict"] == UNKNOWN:
         return f"{text} so far ({spread(low, high)}): {inconclusive(judged['needs'], ' per side')}"
-    more = [f"{times:,.{0 if times >= 100 else 1}f}x"] if times >= 2 else []
+    more = [f"{times:,.1f}x"] if 2 <= times < 10 else []
     if judged["measured"]:
         more.append(spread(low, high))
     return f"{text} ({'; '.join(more)})" if more else text
 
 
 def signed(share: float) -> str:
-    """A relative change: `−15.8 %`, `+6.0 %`."""
-    return f"{_points(share)} %"
+    """A relative change: `−15.8 %`, `+6.0 %`; from ten times on `12.4x`."""
+    return f"{1 + share:,.{0 if share >= 99 else 1}f}x" if share * 100 >= 999.5 else f"{_points(share)} %"
 
 
 def spread(low: float, high: float) -> str:
     """From one change to another: `−17.4 to −14.1 %`."""
+    if high * 100 >= 999.5:
+        return f"{signed(low)} to {'over 1,000x' if high >= 999 else signed(high)}"
     return f"{_points(low)} to {_points(high)} %"
 
 
 def _points(share: float) -> str:
     points = share * 100
     # a change without a size has no direction
-    text = f"{points:+,.0f}" if points >= 1000 else f"{points:+.1f}" if abs(points) >= 0.05 else "0.0"
+    text = f"{points:+.1f}" if abs(points) >= 0.05 else "0.0"
     return text.replace("-", "\u2212") if points < 0 else text
 
 

@@ -131,11 +131,11 @@ def _order(found: Sequence[Build], judged: Build, against: str, fixed: Build | N
     """(builds that are looked at, the judged one last; remarks)."""
     base = against or judged.key.branch
     every = [b for b in found if b.key.branch == base and b.id != judged.id]
-    if against and not every:
+    if against and not every and {b.key.branch for b in found} - {judged.key.branch}:
         raise TriageError(f"unknown branch {against!r}", "see: triage history list")
     line = [b for b in every if _before(b, judged)]
     late = []
-    if against and not line:
+    if every and not line and against:
         # a branch whose builds are all newer: its oldest ones are nearest to where the judged one left it
         line, late = every, [f"all builds of {against} are newer than this one"]
     mine = [b for b in found if b.key.branch == judged.key.branch and _before(b, judged)] if against else []
