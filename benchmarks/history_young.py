@@ -27,7 +27,12 @@ BASELINES = ("rolling", "previous", "first", "other branch")
 
 
 def simulated(
-    random: np.random.Generator, builds: int, runs: int, markers: int, noise: tuple[float, float], change: np.ndarray | float = 1.0
+    random: np.random.Generator,
+    builds: int,
+    runs: int,
+    markers: int,
+    noise: tuple[float, float],
+    change: np.ndarray | float = 1.0,
 ) -> Trend:
     """Builds with equal levels but for the last, whose markers take `change` times as long. noise: per run, from, to."""
     level, sigma = random.lognormal(11, 1, markers), np.exp(random.uniform(*np.log(noise), markers))
@@ -35,7 +40,10 @@ def simulated(
     of = np.repeat(np.arange(builds), runs)
     times[of == builds - 1] *= change
     times = np.column_stack([times, times.sum(axis=1)])
-    row = [Build(b, Key("main", f"{b:03}", "Frame", ""), b, (), tuple(range(b * runs, (b + 1) * runs))) for b in range(builds)]
+    row = [
+        Build(b, Key("main", f"{b:03}", "Frame", ""), b, (), tuple(range(b * runs, (b + 1) * runs)))
+        for b in range(builds)
+    ]
     names = [*(f"Frame\x1f{m}" for m in range(markers)), FRAME]
     return Trend(row, names, times, of, np.full(times.shape, -1), [])
 
@@ -57,7 +65,9 @@ def slow_downs(random: np.random.Generator, rounds: int) -> int:
             found = {tuple(m["marker"]) for m in doc["slower"] if m["by"]["revision"] == f"{builds - 1:03}"}
             right += (("Frame", "5") in found) and bool(doc["failed"])
             total += 1
-        print(f"  {factor:g}x, {'the whole frame' if whole else 'one marker':16} {right:5} of {total} found at its build")
+        print(
+            f"  {factor:g}x, {'the whole frame' if whole else 'one marker':16} {right:5} of {total} found at its build"
+        )
         passed += total - right
     return passed
 
@@ -66,7 +76,11 @@ def promises(random: np.random.Generator, rounds: int, builds: int = 0, runs: in
     """(steps above the printed change that passed, of how many, noise alone that failed, of how many)."""
     missed = alarms = asked = 0
     for _ in range(rounds):
-        size = builds or int(random.integers(2, 13)), runs or int(random.integers(1, 10)), int(10 ** random.uniform(0, 3))
+        size = (
+            builds or int(random.integers(2, 13)),
+            runs or int(random.integers(1, 10)),
+            int(10 ** random.uniform(0, 3)),
+        )
         baseline, seed = BASELINES[int(random.integers(4))], int(random.integers(1 << 32))
         quiet = simulated(np.random.default_rng(seed), *size, (0.001, 0.05))
         doc = judged(quiet, baseline)

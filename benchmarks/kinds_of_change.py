@@ -28,7 +28,9 @@ KINDS = ("real", "method", "hardware", "work", "noise")
 COUNTERS = {"sm.throughput [%]": 40, "vram.throughput [%]": 50, "l2.hit_rate [%]": 60, "l1tex.hit_rate [%]": 30}
 
 
-def series(random: np.random.Generator, kind: str) -> tuple[list[dict[str, np.ndarray]], list[dict[str, np.ndarray]], dict[str, str]]:
+def series(
+    random: np.random.Generator, kind: str
+) -> tuple[list[dict[str, np.ndarray]], list[dict[str, np.ndarray]], dict[str, str]]:
     """(runs before, runs after as columns, GPU per side "" where the runs do not say it)."""
     runs, noise = int(random.integers(1, 6)), float(np.exp(random.uniform(np.log(0.003), np.log(0.02))))
     time, clock, calls = random.lognormal(0, 1, KERNELS), bool(random.random() < 0.6), random.integers(4, 40, KERNELS)
@@ -51,7 +53,10 @@ def series(random: np.random.Generator, kind: str) -> tuple[list[dict[str, np.nd
         after = {k: v for k, v in base.items() if k not in ("l2.hit_rate [%]", "l1tex.hit_rate [%]")}
         scale *= random.uniform(1.0, 1.05)
     elif kind == "hardware" and way == 0:
-        gpus, scale = {"before": "NVIDIA A100-SXM4-80GB", "after": "NVIDIA H100 80GB HBM3"}, random.uniform(0.4, 0.8, KERNELS)
+        gpus, scale = (
+            {"before": "NVIDIA A100-SXM4-80GB", "after": "NVIDIA H100 80GB HBM3"},
+            random.uniform(0.4, 0.8, KERNELS),
+        )
     elif kind == "hardware" and way == 1:
         clock, hertz = True, (1.7e9, 1.7e9 * float(random.uniform(0.8, 0.94)))
         scale *= hertz[0] / hertz[1]
@@ -65,15 +70,24 @@ def series(random: np.random.Generator, kind: str) -> tuple[list[dict[str, np.nd
         after["launch.grid_size"] = base["launch.grid_size"] * 2
         scale *= 2.0
 
-    def run(columns: dict[str, np.ndarray], factor: np.ndarray, count: np.ndarray, hz: float, locked: bool) -> dict[str, np.ndarray]:
-        out = columns | {"frame.calls": count, "gpu.time [ms]": time * factor * count * np.exp(random.normal(0, noise, KERNELS))}
+    def run(
+        columns: dict[str, np.ndarray], factor: np.ndarray, count: np.ndarray, hz: float, locked: bool
+    ) -> dict[str, np.ndarray]:
+        out = columns | {
+            "frame.calls": count,
+            "gpu.time [ms]": time * factor * count * np.exp(random.normal(0, noise, KERNELS)),
+        }
         return out | ({"sm.frequency": hz * np.exp(random.normal(0, 0 if locked else 0.004, KERNELS))} if clock else {})
 
     first = [run(base, np.ones(KERNELS), calls, hertz[0], False) for _ in range(runs)]
     return first, [run(after, scale, more, hertz[1], fixed) for _ in range(runs)], gpus
 
 
-def named(doctor: Diagnoser, folder: Path, sides: tuple[list[dict[str, np.ndarray]], list[dict[str, np.ndarray]], dict[str, str]]) -> set[str]:
+def named(
+    doctor: Diagnoser,
+    folder: Path,
+    sides: tuple[list[dict[str, np.ndarray]], list[dict[str, np.ndarray]], dict[str, str]],
+) -> set[str]:
     """The kinds that compare names."""
     judged = []
     for side, runs in zip(("before", "after"), sides, strict=False):
@@ -107,7 +121,10 @@ def main() -> int:
             found = [named(doctor, Path(folder), series(random, kind)) for _ in range(given.series)]
             good = sum(right(kind, f) for f in found)
             wrong = [", ".join(sorted(f)) for f in found if not right(kind, f)]
-            print(f"  {kind:10} {good:4} of {given.series} right" + (f"; said instead: {'; '.join(wrong[:6])}" if wrong else ""))
+            print(
+                f"  {kind:10} {good:4} of {given.series} right"
+                + (f"; said instead: {'; '.join(wrong[:6])}" if wrong else "")
+            )
             worst = min(worst, good / given.series)
     return 1 if worst < RIGHT else 0
 

@@ -58,7 +58,9 @@ def test_equal_work_keeps_totals(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", simulated.KINDS)
 def test_kinds_of_change(kind: str, tmp_path: Path) -> None:
     random = np.random.default_rng(11)
-    right = [simulated.right(kind, simulated.named(doctor(), tmp_path, simulated.series(random, kind))) for _ in range(6)]
+    right = [
+        simulated.right(kind, simulated.named(doctor(), tmp_path, simulated.series(random, kind))) for _ in range(6)
+    ]
     assert sum(right) >= 5
 
 
@@ -66,7 +68,9 @@ def stream(names: list[int], length: list[int]) -> Any:
     """A capture with one stream of kernels, back to back."""
     end = np.cumsum(np.array(length, dtype=np.int64))
     flat = np.zeros(len(names), dtype=np.int64)
-    ops = SimpleNamespace(kind=flat + KERNEL, device=flat, stream=flat, start=end - length, end=end, name=np.array(names))
+    ops = SimpleNamespace(
+        kind=flat + KERNEL, device=flat, stream=flat, start=end - length, end=end, name=np.array(names)
+    )
     return SimpleNamespace(frames=None, table=SimpleNamespace(trace=SimpleNamespace(operations=ops, steps=[])))
 
 

@@ -188,7 +188,10 @@ def test_single_runs_have_an_assumed_noise(tmp_path: Path) -> None:
     for factor, codes in ((1.1, (0, 1)), (1.02, (0, 0))):
         (tmp_path / str(factor)).mkdir()
         file = builds(tmp_path / str(factor), 2, slow_from=1, factor=factor, runs=1)
-        assert (verbs("gate", "--history", file).return_value, verbs("gate", "--history", file, "--strict").return_value) == codes
+        assert (
+            verbs("gate", "--history", file).return_value,
+            verbs("gate", "--history", file, "--strict").return_value,
+        ) == codes
     assert "first build, nothing" in verbs("gate", "--history", file, "--strict", "--build", "c000").stdout
 
 

@@ -15,7 +15,6 @@ from triage.products.history import history_chart, history_report
 from triage.products.history.gate import judge, line
 
 
-
 def test_no_step_above_the_printed_change_passes_and_noise_alone_does() -> None:
     missed, asked, alarms, rounds = young.promises(np.random.default_rng(7), 120)
     assert (missed, asked) == (0, rounds)
@@ -26,7 +25,9 @@ def test_no_step_above_the_printed_change_passes_and_noise_alone_does() -> None:
 def test_noise_of_few_markers_seldom_fails(runs: int) -> None:
     random = np.random.default_rng(runs)
     sizes = product((2, 3, 5, 9), range(40))
-    failed = [bool(young.judged(young.simulated(random, n, runs, 3, (0.01, 0.05)), "rolling")["failed"]) for n, _ in sizes]
+    failed = [
+        bool(young.judged(young.simulated(random, n, runs, 3, (0.01, 0.05)), "rolling")["failed"]) for n, _ in sizes
+    ]
     assert sum(failed) <= 4
 
 
@@ -35,7 +36,12 @@ def test_slow_downs_of_young_histories_are_found(capsys: pytest.CaptureFixture[s
     for factor, builds, runs, baseline in product((1.3, 7.0), (2, 3, 8), (2, 5), young.BASELINES):
         change = np.where(np.arange(12) == 5, factor, 1.0)
         doc = young.judged(young.simulated(random, builds, runs, 12, (0.005, 0.03), change), baseline)
-        assert any(m["marker"] == ["Frame", "5"] and m["failing"] for m in doc["slower"]), (factor, builds, runs, baseline)
+        assert any(m["marker"] == ["Frame", "5"] and m["failing"] for m in doc["slower"]), (
+            factor,
+            builds,
+            runs,
+            baseline,
+        )
         assert ("judged by the runs" in " ".join(doc["notes"])) == (builds < 8)
 
 

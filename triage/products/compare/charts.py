@@ -52,14 +52,20 @@ def waterfall(frame: Judged, steps: Sequence[Step]) -> Markup:
         left, right = (max(0.0, (x - low) / span) * 60 + 28 for x in sorted((start, end)))
         text = added(end - start) if look else time(end)
         y = i * 20
-        hatch = f'<rect x="{number(left)}%" y="{y + 3}" width="{number(max(0.2, right - left))}%" height="14" fill="url(#h-memory)"/>' if look == "slower" else ""
+        hatch = (
+            f'<rect x="{number(left)}%" y="{y + 3}" width="{number(max(0.2, right - left))}%" height="14" fill="url(#h-memory)"/>'
+            if look == "slower"
+            else ""
+        )
         out.append(
             f'<text x="27%" y="{y + 14}" text-anchor="end">{escape(short(name, 30))}<title>{escape(short(name, 300))}</title></text>'
             f'<rect class="p-{look or "before"}" x="{number(left)}%" y="{y + 3}" width="{number(max(0.2, right - left))}%" height="14"/>{hatch}'
             f'<text x="{number(right + 0.6)}%" y="{y + 14}">{text}</text>'
         )
     label = escape(f"From {time(before)} before to {time(after)} after, in {len(steps)} steps")
-    return Markup(f'<svg class="waterfall" width="100%" height="{len(rows) * 20}" role="img" aria-label="{label}">{"".join(out)}</svg>')
+    return Markup(
+        f'<svg class="waterfall" width="100%" height="{len(rows) * 20}" role="img" aria-label="{label}">{"".join(out)}</svg>'
+    )
 
 
 def _bars(before: float, steps: Sequence[Step]) -> list[tuple[str, float, float, str]]:

@@ -14,7 +14,7 @@ from triage.ground.phrasing import either, percent, plural, upper_first, whole_p
 from triage.ground.terminology import names_of, speaking, voice
 from triage.ground.units import show
 from triage.products.compare import charts
-from triage.products.compare.compare_result import Change, Comparison, Judged, Outside, Paired, Row
+from triage.products.compare.compare_result import Change, Comparison, Judged, Paired, Row
 from triage.products.compare.headline import headline, kinds, noun, verdict, whole
 from triage.products.compare.predictions import REACHES_NOTHING, TOO_WIDE, UNSURE, UNTRIED, WIDEST
 from triage.products.compare.verdict import change, longer, regressed, signed, spread
@@ -82,10 +82,14 @@ def _written(doc: Comparison, form: str, full: bool) -> str:
         "unlisted": [_filled(text, form) for text in _unlisted(doc)],
         "nouns": voice(),
         "strip": [_figure(r) for r in doc["timeline"]],
-        "headline": _filled(f"{verdict_word(verdict(doc)).capitalize()}: {headline(doc)}", form) if form == "terminal" else headline(doc),
+        "headline": _filled(f"{verdict_word(verdict(doc)).capitalize()}: {headline(doc)}", form)
+        if form == "terminal"
+        else headline(doc),
         "verdict": verdict_word(verdict(doc)),
         "kind_lines": [_filled(f"{upper_first(text)}.", form) for text in kinds(doc)],
-        "outlying": [_filled(f"Outlier: {o}.", form) for o in (doc["work"]["per_iteration"] or {"outliers": []})["outliers"]],
+        "outlying": [
+            _filled(f"Outlier: {o}.", form) for o in (doc["work"]["per_iteration"] or {"outliers": []})["outliers"]
+        ],
         "added": added,
         "steps": steps(doc, "idle and overlap" if doc["timeline"] else "outside"),
     }

@@ -36,11 +36,11 @@ from triage.products.compare.compare_result import (
 )
 from triage.products.compare.explanations import Move, moved, reading
 from triage.products.compare.item import ABSENT, FIRED, UNTOLD, Item, Who
+from triage.products.compare.kinds import kinds
 from triage.products.compare.listing import ALL, chosen, longest, totals
 from triage.products.compare.match import Pairs, match
 from triage.products.compare.predictions import promised
 from triage.products.compare.side import Side, fold
-from triage.products.compare.kinds import kinds
 from triage.products.compare.timeline_changes import timeline
 from triage.products.compare.verdict import Limits, Verdicts, change, judge, middle, regressed
 from triage.products.compare.work import work
@@ -239,7 +239,8 @@ def _changes(b: Item, a: Item, verdict: str) -> list[Change]:
                 "ratio": number(y / x, 4) if x else None,
                 "reading": said(text),
                 "sense": sense or "neutral",
-                "moved": moved(metric, x, y, noise) and figure(shown_x, shown_unit) != figure(display(y, unit)[0], shown_unit),
+                "moved": moved(metric, x, y, noise)
+                and figure(shown_x, shown_unit) != figure(display(y, unit)[0], shown_unit),
             }
         )
     # what agrees with the time explains it

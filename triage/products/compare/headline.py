@@ -62,7 +62,11 @@ def _unequal(doc: Comparison) -> str:
         text += f". Per {_iteration(rate)} {times(rate['judged'])}: {change(rate['judged'])}"
     if (per := work["per_launch"]) is not None:
         same = abs(math.log1p(per)) <= math.log1p(UNREPEATED * doc["noise_floor"])
-        text += f". Per call unchanged ({signed(per)} at equal counts)" if same else f". Per call {signed(per)} at equal counts"
+        text += (
+            f". Per call unchanged ({signed(per)} at equal counts)"
+            if same
+            else f". Per call {signed(per)} at equal counts"
+        )
     rows = {r["what"]: r for r in doc["timeline"]}
     if (idle := rows.get("idle")) and (span := rows.get("span")) and idle["ratio"] is not None:
         before, after = ((idle[x] or 0.0) / (span[x] or 1.0) for x in ("before", "after"))

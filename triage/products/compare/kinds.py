@@ -95,7 +95,9 @@ def kinds(
     found = [("method", method), ("hardware", hardware), ("work", _work(done, sides, alone)), ("real", real)]
     if not any(evidence for _, evidence in found):
         moved = frame["verdict"] in (FASTER, SLOWER)
-        found = [("real", [f"time per frame {signed(frame['change'] or 0.0)}"])] if moved else [("noise", [_noise(facts)])]
+        found = (
+            [("real", [f"time per frame {signed(frame['change'] or 0.0)}"])] if moved else [("noise", [_noise(facts)])]
+        )
     return [{"kind": kind, "evidence": evidence} for kind, evidence in found if evidence]
 
 
@@ -119,7 +121,9 @@ def _devices(d: tuple[Diagnosis, Diagnosis]) -> list[str]:
         sorted({p.capture.device.name if p.capture.device else p.capture.table.device for p in side.parts} - {""})
         for side in d
     )
-    return [f"GPU: {', '.join(first)} before, {', '.join(second)} after"] if first and second and first != second else []
+    return (
+        [f"GPU: {', '.join(first)} before, {', '.join(second)} after"] if first and second and first != second else []
+    )
 
 
 def _both(sides: tuple[Side, Side], pairs: Pairs, metric: str) -> tuple[Floats, Floats]:
@@ -182,7 +186,9 @@ def _caches(sides: tuple[Side, Side], pairs: Pairs) -> list[str]:
     share = max((gap > CACHED).mean(), (gap < -CACHED).mean())
     if share < ALL:
         return []
-    return [f"L2 hit rate {'higher' if np.median(gap) > 0 else 'lower'} in {percent(float(share))} of the workloads at equal instructions (cache control)"]
+    return [
+        f"L2 hit rate {'higher' if np.median(gap) > 0 else 'lower'} in {percent(float(share))} of the workloads at equal instructions (cache control)"
+    ]
 
 
 def _shared(facts: Facts) -> float | None:
@@ -204,7 +210,9 @@ def _work(done: Work, sides: tuple[Side, Side], alone: tuple[list[int], list[int
     for word, side, some in zip(("before", "after"), sides, alone, strict=True):
         whole, part = np.nansum(side.times.middle), np.nansum(side.times.middle[some])
         if some and whole and part > ALONE * whole:
-            out.append(f"{percent(float(part / whole))} of the time {word} in {plural(len(some), 'workload')} of one side")
+            out.append(
+                f"{percent(float(part / whole))} of the time {word} in {plural(len(some), 'workload')} of one side"
+            )
     return out
 
 

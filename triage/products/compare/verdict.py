@@ -27,7 +27,6 @@ from triage.products.noise import (
 )
 from triage.rendering.phrases import time
 
-
 UNEQUAL = 0.01  # part by which counts of equal work may differ
 
 

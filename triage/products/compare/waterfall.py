@@ -27,7 +27,9 @@ def steps(doc: Comparison, rest: str) -> list[Step]:
     before, after = doc["frame"]["before_ns"], doc["frame"]["after_ns"]
     if not before or not after:
         return []
-    named = [(" / ".join([*p["path"], p["name"]]), (p["own_ns"][1] or 0.0) - (p["own_ns"][0] or 0.0)) for p in doc["pairs"]]
+    named = [
+        (" / ".join([*p["path"], p["name"]]), (p["own_ns"][1] or 0.0) - (p["own_ns"][0] or 0.0)) for p in doc["pairs"]
+    ]
     named.sort(key=lambda n: -abs(n[1]))
     alone = {
         side: sum(u["own_ns"] or 0.0 for u in doc["unmatched"] if u["side"] == side) * sign

@@ -30,7 +30,9 @@ class Found:
     loops: list[Iterations]
 
 
-def work(d: tuple[Diagnosis, Diagnosis], sides: tuple[Side, Side], pairs: Pairs, verdicts: Verdicts, limits: Limits) -> Work:
+def work(
+    d: tuple[Diagnosis, Diagnosis], sides: tuple[Side, Side], pairs: Pairs, verdicts: Verdicts, limits: Limits
+) -> Work:
     """Counts of both sides, and the change per unit of work. verdicts: on the pairs, per launch where counts differ."""
     before, after = (_side(x) for x in d)
     rows: list[Row] = []
@@ -113,7 +115,10 @@ def _window(d: tuple[Diagnosis, Diagnosis]) -> float | None:
     """Length of the measured window after over that before: span of all devices, else the frame."""
     lengths = []
     for side in d:
-        times = [sum(x.span_ns for x in c.timeline.devices) if c.timeline else c.frame_ns for c in (p.capture for p in side.parts)]
+        times = [
+            sum(x.span_ns for x in c.timeline.devices) if c.timeline else c.frame_ns
+            for c in (p.capture for p in side.parts)
+        ]
         lengths.append(median(times) if times else 0.0)
     return number(lengths[1] / lengths[0], 4) if all(lengths) else None
 
@@ -128,7 +133,12 @@ def _per_iteration(loops: list[list[Iterations]], limits: Limits) -> Rate:
         for n, ns in side[0].outliers[:NAMED]
         if one
     ]
-    return {"unit": loops[0][0].unit, "kernels": loops[0][0].kernels, "judged": judge(before, after, limits), "outliers": named}
+    return {
+        "unit": loops[0][0].unit,
+        "kernels": loops[0][0].kernels,
+        "judged": judge(before, after, limits),
+        "outliers": named,
+    }
 
 
 def _per_launch(sides: tuple[Side, Side], pairs: Pairs, verdicts: Verdicts) -> float | None:

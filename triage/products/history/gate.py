@@ -81,7 +81,9 @@ def gate(
         words = f"{_name(fixed)} ({_revision(fixed)})" if baseline in fixed.labels else _revision(fixed)
     else:
         count = len(order) - 1
-        words = (f"the previous {count} builds" if count > 1 else "the previous build") + (f" on {against}" if against else "")
+        words = (f"the previous {count} builds" if count > 1 else "the previous build") + (
+            f" on {against}" if against else ""
+        )
     doc = judge(load(db, order), words, order.index(fixed) if fixed else None, threshold, floor, budgets or {})
     doc["notes"][:0] = late
     if strict:
@@ -310,9 +312,7 @@ def _notes(trend: Trend, level: Levels, slower: Sequence[Moved], seen: Floats) -
     if not last:
         out.append("first build: nothing to compare with")
     elif not level.free[there].any():
-        out.append(
-            f"noise not measured, up to {percent(NOISIEST)} per run assumed; add three runs per build"
-        )
+        out.append(f"noise not measured, up to {percent(NOISIEST)} per run assumed; add three runs per build")
     elif not level.spread[there].any():
         out.append(f"judged by the runs: the spread between builds is measured from {KNOWN + 2} builds on")
     if last and (alone := [trend.markers[m] for m in np.flatnonzero(there & ~np.isfinite(seen)).tolist()]):
@@ -349,7 +349,11 @@ def doubt(u: Unsure) -> str:
 
 def slower_by(change: float) -> str:
     """`6.1 % slower`, `7.2x the time`: a share as text, never above 99 %."""
-    return f"{times(1 + change)} the time" if change >= 1 else f"{abs(change) * 100:.1f} % {'slower' if change > 0 else 'faster'}"
+    return (
+        f"{times(1 + change)} the time"
+        if change >= 1
+        else f"{abs(change) * 100:.1f} % {'slower' if change > 0 else 'faster'}"
+    )
 
 
 def times(ratio: float) -> str:

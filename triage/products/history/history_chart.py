@@ -61,7 +61,11 @@ def name(p: Point) -> str:
 
 def note(m: Moved) -> str:
     """`+8.1 % register spilling`."""
-    change = f"{1 + m['change']:.3g}x" if m["change"] >= 1 else f"{'+' if m['change'] > 0 else MINUS}{percent(abs(m['change']))}"
+    change = (
+        f"{1 + m['change']:.3g}x"
+        if m["change"] >= 1
+        else f"{'+' if m['change'] > 0 else MINUS}{percent(abs(m['change']))}"
+    )
     return f"{change} {short(m['title'], 24)}" if m["title"] and m["was"] != m["cause"] else change
 
 

@@ -10,8 +10,8 @@ from triage.capture.capture import SEP
 from triage.files import plain_json
 from triage.ground.errors import ReportError
 from triage.ground.phrasing import either, percent, plural
-from triage.products.history.changepoints import ALARMS
 from triage.products.history import openmetrics
+from triage.products.history.changepoints import ALARMS
 from triage.products.history.gate import doubt, line, times
 from triage.products.history.history_chart import chart, date
 from triage.products.history.history_result import Gate, Line, Moved

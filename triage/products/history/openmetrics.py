@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from triage.products.history.history_result import Line
+from typing import TypeAlias
 
+from triage.products.history.history_result import Line, Point
+
+Sample: TypeAlias = tuple[Point, dict[str, str], float]  # a build, further labels, the value
 _ESCAPES = str.maketrans({"\\": "\\\\", "\n": "\\n", '"': '\\"'})
 
 
@@ -11,7 +14,7 @@ def text(doc: Line) -> str:
     """Median, fastest and slowest run of each build in seconds, the runs counted, and the lasting changes."""
     what = "saving" if doc["of"] == "cause" else "time"
     same = {"scope": doc["scope"], "device": doc["device"], "of": doc["of"], "name": doc["what"] or "frame"}
-    families = (
+    families: tuple[tuple[str, str, str, list[Sample]], ...] = (
         (f"triage_{what}_seconds", "seconds", f"GPU {what} of a build: median, fastest and slowest run", [
             (p, {"stat": stat}, ns / 1e9) for p in doc["points"] for stat, ns in (("median", p["ns"]), ("min", p["low"]), ("max", p["high"]))
         ]),
@@ -23,7 +26,11 @@ def text(doc: Line) -> str:
         for p, labels, value in samples:
             build = {"build": p["build"]["revision"], "branch": p["build"]["branch"]}
             out.append(f"{name}{_labels(same | build | labels)} {value:.9g} {p['build']['at']}")
-    out += ["# TYPE triage_change_ratio gauge", "# UNIT triage_change_ratio ratio", "# HELP triage_change_ratio Lasting change since a build."]
+    out += [
+        "# TYPE triage_change_ratio gauge",
+        "# UNIT triage_change_ratio ratio",
+        "# HELP triage_change_ratio Lasting change since a build.",
+    ]
     for m in doc["moved"]:
         build = {"build": m["by"]["revision"], "branch": m["by"]["branch"], "cause": m["cause"] or ""}
         out.append(f"triage_change_ratio{_labels(same | build)} {m['change']:.6g} {m['by']['at']}")
