@@ -60,7 +60,7 @@ def waterfall(frame: Judged, steps: Sequence[Step]) -> Markup:
         out.append(
             f'<text x="27%" y="{y + 14}" text-anchor="end">{escape(short(name, 30))}<title>{escape(short(name, 300))}</title></text>'
             f'<rect class="p-{look or "before"}" x="{number(left)}%" y="{y + 3}" width="{number(max(0.2, right - left))}%" height="14"/>{hatch}'
-            f'<text x="{number(right + 0.6)}%" y="{y + 14}">{text}</text>'
+            f'<text x="{number(right + 0.5)}%" y="{y + 14}">{text}</text>'
         )
     label = escape(f"From {time(before)} before to {time(after)} after, in {len(steps)} steps")
     return Markup(

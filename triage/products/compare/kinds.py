@@ -26,7 +26,7 @@ from triage.rendering.escape import short
 CLOCK = 0.02  # heuristic: a clock that differs by less is the same setting
 FIXED, FREE = 0.002, 3  # part by which a locked clock varies between kernels at most, and how much more a free one does
 MANY = 5  # workloads from which a change that all share can be told from one of each
-ALL = 0.8  # part of them that must share it
+ALL = 0.75  # part of them that must share it
 ALIKE = 0.35  # part of the common change by which theirs may differ
 CACHED = 0.05  # points of an L2 hit rate; warm caches add more
 COUNTERS = 0.05  # part of the counters that one side lacks
