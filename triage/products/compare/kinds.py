@@ -19,7 +19,8 @@ from triage.ground.units import show
 from triage.products.compare.compare_result import Judged, Kind, Work
 from triage.products.compare.match import Pairs
 from triage.products.compare.side import SHAPE, Side
-from triage.products.compare.verdict import Verdicts, signed, steady
+from triage.products.compare.verdict import UNEQUAL, Verdicts, signed, steady
+from triage.products.compare.work import BYTES, counted
 from triage.products.noise import FASTER, SLOWER, student
 from triage.rendering.escape import short
 
@@ -27,6 +28,7 @@ CLOCK = 0.02  # heuristic: a clock that differs by less is the same setting
 FIXED, FREE = 0.002, 3  # part by which a locked clock varies between kernels at most, and how much more a free one does
 MANY = 5  # workloads from which a change that all share can be told from one of each
 ALL = 0.75  # part of them that must share it
+HALF = 0.5  # of the workloads whose counters move with their times
 ALIKE = 0.35  # part of the common change by which theirs may differ
 CACHED = 0.05  # points of an L2 hit rate; warm caches add more
 COUNTERS = 0.05  # part of the counters that one side lacks
@@ -81,7 +83,7 @@ def kinds(
         hardware += _clock(m, sides, pairs)
         method += _locked(m, sides)
     shared = _shared(facts)
-    if shared is not None and not (clocked or method or hardware):
+    if shared is not None and not (clocked or method or hardware or _counters_moved(sides, pairs)):
         hardware.append(
             f"{facts.changed.sum()} of {plural(len(log), 'workload')} changed alike ({signed(float(np.expm1(shared)))}): "
             "suspect clocks, temperature or driver"
@@ -201,11 +203,24 @@ def _shared(facts: Facts) -> float | None:
     return middle if abs(middle) > CLOCK and near.mean() >= ALL else None
 
 
+def _counters_moved(sides: tuple[Side, Side], pairs: Pairs) -> bool:
+    """True if the counters of most workloads changed, too: clocks change times alone."""
+    moved = np.zeros(len(pairs), dtype=bool)
+    for metric in sides[1].metrics:
+        if metric in sides[0].metrics and metric not in (*CLOCKS, "gpu.time"):
+            before, after = _both(sides, pairs, metric)
+            ratio = schema.known(metric) and schema.get(metric).unit == "ratio"
+            least = CACHED if ratio else CACHED * np.abs(before)
+            moved |= np.abs(after - before) > np.nan_to_num(least, nan=np.inf)
+    return bool(moved.mean() > HALF) if len(moved) else False
+
+
 def _work(done: Work, sides: tuple[Side, Side], alone: tuple[list[int], list[int]]) -> list[str]:
+    differ = [r for r in done["rows"] if r["ratio"] is None or not steady(r["ratio"] - 1)]
     out = [
         f"{r['what']}: {show(r['before'] or 0.0, r['unit'])} before, {show(r['after'] or 0.0, r['unit'])} after"
-        for r in done["rows"]
-        if r["ratio"] is None or not steady(r["ratio"] - 1)
+        for r in differ
+        if any(x["what"] != BYTES for x in differ)
     ]
     for word, side, some in zip(("before", "after"), sides, alone, strict=True):
         whole, part = np.nansum(side.times.middle), np.nansum(side.times.middle[some])
@@ -240,16 +255,29 @@ def _real(facts: Facts, views: Sequence[Floats], relative: bool) -> list[str]:
 
 
 def _views(facts: Facts, sides: tuple[Side, Side], pairs: Pairs) -> list[Floats]:
-    """The change in time, in cycles where clocks differ, and per thread where launches do."""
+    """The change in time, in cycles where clocks differ, per thread and per FLOP where their numbers do."""
     views = [facts.log]
     clock = _ratio(sides, pairs, CLOCKS[0])
     if np.isfinite(clock).any() and abs(float(np.nanmedian(clock)) - 1) > CLOCK:
         views.append(facts.log + np.log(np.where(np.isfinite(clock) & (clock > 0), clock, 1.0)))
     threads = np.prod([_ratio(sides, pairs, m) for m in SHAPE], axis=0)
-    threads = np.where(np.isfinite(threads) & (threads > 0), threads, 1.0)
-    if (threads != 1).any():
-        views.append(facts.log - np.log(threads))
+    for per_call in (threads, _flops(sides, pairs)):
+        amount = np.where(np.isfinite(per_call) & (per_call > 0), per_call, 1.0)
+        if not np.allclose(amount, 1, rtol=UNEQUAL):
+            views.append(facts.log - np.log(amount))
     return views
+
+
+def _flops(sides: tuple[Side, Side], pairs: Pairs) -> Floats:
+    """FLOPs of one call of each pair, after / before; NaN where unknown."""
+    each = []
+    for side, places in zip(sides, (pairs.before, pairs.after), strict=True):
+        part, rows = side.d.parts[0], side.rows[0][places]
+        all_calls = counted(part, "flop.fp32")[rows] / part.capture.calls[rows]
+        each.append(np.where(rows >= 0, all_calls, np.nan))
+    with np.errstate(all="ignore"):
+        ratio: Floats = each[1] / each[0]
+    return ratio
 
 
 def _scatter(log: Floats) -> float:

@@ -8,18 +8,29 @@ from statistics import median
 
 import numpy as np
 
+from triage.capture.arrays import Floats
 from triage.capture.capture import Capture
 from triage.derive.vendor import of_kernels
-from triage.diagnosis.diagnosis_result import Diagnosis
+from triage.diagnosis.diagnosis_result import Diagnosis, Part
 from triage.document.numbers import number
+from triage.ground.columns import is_column
 from triage.products.compare.compare_result import Rate, Row, Work
 from triage.products.compare.iterations import Iterations, iterations
 from triage.products.compare.match import Pairs
-from triage.products.compare.side import Side
+from triage.products.compare.side import SHAPE, Side
 from triage.products.compare.verdict import Limits, Verdicts, judge, steady
 from triage.rendering.phrases import time
 
 NAMED = 3  # outlying iterations that are named
+
+
+BYTES = "DRAM bytes"  # caches change them as well: they show no other work by themselves
+
+
+def counted(p: Part, metric: str) -> Floats:
+    """A counter of all workloads of a capture, over all their calls, measured or computed; NaN where unknown."""
+    values = p.view[metric]
+    return values if is_column(values) else np.full(len(p.capture), np.nan)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,29 +80,35 @@ def _row(what: str, unit: str, before: float, after: float) -> Row:
 
 
 def _side(d: Diagnosis) -> Found:
-    captures = [p.capture for p in d.parts]
     found: dict[str, tuple[str, float]] = {}
     for what, unit, of in _measures():
-        values = [of(c) for c in captures]
+        values = [of(p) for p in d.parts]
         if values and all(v > 0 for v in values):
             found[what] = unit, median(values)
-    loops = [found_loops for c in captures if (found_loops := iterations(c))]
-    return Found(found, loops if len(loops) == len(captures) else [])
+    loops = [one for p in d.parts if (one := iterations(p.capture))]
+    return Found(found, loops if len(loops) == len(d.parts) else [])
 
 
-def _measures() -> Iterator[tuple[str, str, Callable[[Capture], float]]]:
+def _measures() -> Iterator[tuple[str, str, Callable[[Part], float]]]:
     """(what, unit, how): amounts of work that no speed changes."""
-    yield "kernels", "count", lambda c: sum(x.kernels for x in c.timeline.devices) if c.timeline else 0
-    yield "launches", "count", lambda c: float(c.calls[c.leaf].sum()) if _kernels(c) else 0
-    yield "markers", "count", lambda c: 0 if c.timeline or _kernels(c) else float(c.calls[c.leaf].sum())
-    yield "draws", "count", lambda c: _sum(c, "draw.count")
-    yield "copies", "count", lambda c: sum(x.copies for x in c.timeline.devices) if c.timeline else 0
-    yield "bytes copied", "byte", _copied
-    yield "threads", "count", lambda c: _sum(c, "launch.grid_size", "launch.block_size")
-    yield "FLOPs of operators", "flop", _flops
+    yield "kernels", "count", lambda p: sum(x.kernels for x in p.capture.timeline.devices) if p.capture.timeline else 0
+    yield "launches", "count", lambda p: _calls(p.capture) if _of_kernels(p.capture) else 0
+    yield "markers", "count", lambda p: 0 if p.capture.timeline or _of_kernels(p.capture) else _calls(p.capture)
+    yield "draws", "count", lambda p: _total(p, "draw.count")
+    yield "copies", "count", lambda p: sum(x.copies for x in p.capture.timeline.devices) if p.capture.timeline else 0
+    yield "bytes copied", "byte", lambda p: _copied(p.capture)
+    yield "threads", "count", _threads
+    yield "FLOPs of operators", "count", lambda p: _operators(p.capture)
+    yield "FLOPs", "count", lambda p: _total(p, "flop.fp32")
+    yield "FLOPs (FP64)", "count", lambda p: _total(p, "flop.fp64")
+    yield BYTES, "byte", lambda p: _total(p, "vram.bytes")
 
 
-def _kernels(c: Capture) -> bool:
+def _calls(c: Capture) -> float:
+    return float(c.calls[c.leaf].sum())
+
+
+def _of_kernels(c: Capture) -> bool:
     return c.timeline is None and of_kernels(c.input.tells)
 
 
@@ -99,16 +116,19 @@ def _copied(c: Capture) -> float:
     return sum(x.h2d_bytes + x.d2h_bytes + x.d2d_bytes for x in c.timeline.devices) if c.timeline else 0
 
 
-def _flops(c: Capture) -> float:
+def _operators(c: Capture) -> float:
     return sum((o.flops or 0.0) * o.calls for o in c.table.trace.operators) if c.table.trace else 0.0
 
 
-def _sum(c: Capture, *metrics: str) -> float:
-    """Product of some metrics, summed over what holds nothing else; launch shapes are those of one launch."""
-    if not all(m in c.facts for m in metrics):
+def _threads(p: Part) -> float:
+    c = p.capture
+    if not all(m in c.facts for m in SHAPE):
         return 0.0
-    each = np.prod([c.facts[m][c.leaf] for m in metrics], axis=0)
-    return float(np.nansum(each * c.calls[c.leaf] if len(metrics) > 1 else each))
+    return float(np.nansum(np.prod([c.facts[m][c.leaf] for m in SHAPE], axis=0) * c.calls[c.leaf]))
+
+
+def _total(p: Part, metric: str) -> float:
+    return float(np.nansum(counted(p, metric)[p.capture.leaf]))
 
 
 def _window(d: tuple[Diagnosis, Diagnosis]) -> float | None:
