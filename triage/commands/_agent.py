@@ -133,6 +133,7 @@ class Tools:
         ]
         head = {
             "headline": headline.headline(doc),
+            "kinds": headline.kinds(doc),
             "warnings": doc["warnings"],
             "frame": frame,
             "unmatched": doc["totals"]["unmatched"],

@@ -13,7 +13,9 @@ from triage.capture.trace_nouns import KERNEL, Trace
 from triage.products.noise import remarks
 
 LEAST, MARKED = 4, 2  # of fewer repeats nothing is known; of those that a framework marks, two will do
-SAME = 0.875  # part of the kernels that recur one period later, beyond what chance makes of so few names (Cohen's kappa)
+SAME = (
+    0.875  # part of the kernels that recur one period later, beyond what chance makes of so few names (Cohen's kappa)
+)
 SHORTEST = 3  # kernels of a sequence
 NAMES = 64  # kernels, by how often they ran, whose distances are tried as periods
 

@@ -118,6 +118,7 @@ def judge(
         "runs": len(trend.of),
         "visible": _visible(seen, np.max),
         "typical": _visible(seen, np.median),
+        "noisiest": trend.markers[int(np.argmax(np.where(np.isfinite(seen), seen, -1)))].split(SEP),
         "slower": slower,
         "faster": faster,
         "cannot_tell": _unsure(trend, level, {tuple(m["marker"]) for m in (*slower, *faster)}, threshold, first),
@@ -182,7 +183,7 @@ def _rolling(trend: Trend, steps: Sequence[Shift], floor: float) -> tuple[list[M
         now = max(o.at for o in mine)
         before, after = trend.middle(s.marker, start, s.at), trend.middle(s.marker, now, last)
         # taken back since, by another build: nothing to act on
-        if abs(math.log(after / before)) <= math.log1p(floor) or (after > before) != (s.change > 0):
+        if abs(math.log(after) - math.log(before)) <= math.log1p(floor) or (after > before) != (s.change > 0):
             continue
         out[0 if s.change > 0 else 1].append(moved(trend, s, start))
     return tuple(sorted(side, key=_weight) for side in out)  # type: ignore[return-value]

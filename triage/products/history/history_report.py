@@ -23,6 +23,7 @@ from triage.rendering.phrases import time
 
 GATE = ("terminal", "markdown", "json", "junit")
 TREND = ("terminal", "html", "json", "openmetrics")
+TOO_NOISY = 9.0  # detectable change from which no number is worth printing: tenfold
 DEFAULT_CHANGES = 20  # changes listed
 WIDE = 60  # characters of a spark line
 BARS = "▁▂▃▄▅▆▇█"
@@ -78,9 +79,17 @@ def _held(doc: Gate) -> str:
     if doc["builds"] < 2 or not doc["visible"] or not doc["typical"]:
         return counts
     largest, typical = (times(1 + x) if x >= 1 else percent(x) for x in (doc["visible"], doc["typical"]))
-    most = "" if typical == largest else f" ({typical} in a typical marker)"
+    noisiest = short(shown(SEP.join(doc["noisiest"])), 60)
+    if doc["visible"] > TOO_NOISY:
+        most = f"{typical} in a typical marker are never missed; {noisiest} varies too much to tell"
+    else:
+        most = (
+            f"{largest} are never missed"
+            if typical == largest
+            else f"{largest} (in {noisiest}; {typical} in a typical marker) are never missed"
+        )
     return (
-        f"{counts} Slow-downs above {largest}{most} are never missed; smaller ones may need more builds. False alarms: "
+        f"{counts} Slow-downs above {most}; smaller ones may need more builds. False alarms: "
         f"at most {round(ALARMS * 100)} build in 100."
     )
 

@@ -59,7 +59,8 @@ class Over(TypedDict):
 class Gate(TypedDict):
     """The verdict on a build. against: what it was held against, in words. failed: lines that name what failed.
 
-    visible: no slow-down above it is missed in any marker; typical: the same of the median marker; shares.
+    visible: no slow-down above it is missed in any marker, a share; noisiest: the marker that sets it; typical: the same
+    of the median marker.
     """
 
     schema: str
@@ -72,6 +73,7 @@ class Gate(TypedDict):
     runs: int
     visible: float | None
     typical: float | None
+    noisiest: list[str]
     slower: list[Moved]
     faster: list[Moved]
     cannot_tell: list[Unsure]
