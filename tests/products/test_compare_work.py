@@ -47,6 +47,25 @@ def test_fewer_launches_are_less_work_and_no_speed(tmp_path: Path) -> None:
     assert headline.verdict(doc) == "slower"
 
 
+def test_twice_the_operations_are_twice_the_work(tmp_path: Path) -> None:
+    head = "name,kind,gpu.time [ms],launch.grid_size,launch.block_size,sm.throughput [%],inst.ffma,inst.fadd,inst.fmul"
+
+    def capture(name: str, grid: int, ms: float, fma: int) -> Path:
+        rows = [f"k{i},compute,{ms * i},{grid * i},256,40,{fma * i},{fma},{fma}" for i in (1, 2, 3)]
+        (tmp_path / name).write_text("\n".join([head, *rows]) + "\n")
+        return tmp_path / name
+
+    before = capture("b.csv", 100, 1.0, 1000)
+    doc = compare(diagnosis(before), diagnosis(capture("a.csv", 200, 2.01, 2000)))
+    assert headline.headline(doc).startswith("2x as much work (FLOPs: ") and "Per FLOP unchanged" in headline.headline(
+        doc
+    )
+    assert [k["kind"] for k in doc["kinds"]] == ["work"] and headline.verdict(doc) == "same"
+    # more threads for the same operations are no other work
+    doc = compare(diagnosis(before), diagnosis(capture("c.csv", 200, 2.01, 1000)))
+    assert [k["kind"] for k in doc["kinds"]] == ["real"] and headline.verdict(doc) == "slower"
+
+
 def test_equal_work_keeps_totals(tmp_path: Path) -> None:
     before = table(tmp_path / "b.csv", [("gemm", 100, 10.0), ("add", 50, 2.0)])
     doc = compare(diagnosis(before), diagnosis(table(tmp_path / "a.csv", [("gemm", 100, 12.0), ("add", 50, 2.0)])))

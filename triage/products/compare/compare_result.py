@@ -125,16 +125,19 @@ class Rate(TypedDict):
 class Work(TypedDict):
     """Amounts of work on both sides. what, ratio: the amount that stands for all, after / before; unequal: beyond 1 %.
 
-    window: length of what was measured, after / before. per_launch: change of the time of as many launches as before.
+    weighted: calls after / before, each at its time before. window: length of what was measured, after / before.
+    per_launch: change of the time of as many calls as before; per_unit: of the time per `what`, where that is no call.
     """
 
     rows: list[Row]
     what: str | None
     ratio: float | None
+    weighted: float | None
     unequal: bool
     window: float | None
     per_iteration: Rate | None
     per_launch: float | None
+    per_unit: float | None
 
 
 class Kind(TypedDict):

@@ -9,10 +9,12 @@ from triage.ground.phrasing import percent, plural, upper_first
 from triage.ground.units import show
 from triage.products.compare.compare_result import Comparison, Judged, Outside, Rate
 from triage.products.compare.verdict import change, signed, steady
+from triage.products.compare.work import CALLS
 from triage.products.noise import FASTER, SAME, SLOWER, UNKNOWN, UNREPEATED, inconclusive, verdict_word
 from triage.rendering.phrases import time
 
 IDLE = 0.2  # change of the idle time that the headline names
+WEIGHTED = 0.05  # difference between calls counted and weighted by their times that the headline names
 EVIDENCE = 3  # lines that a kind of change shows
 
 
@@ -37,10 +39,19 @@ def verdict(doc: Comparison) -> str:
         return (doc["outside"] or {"workloads": doc["frame"]})["workloads"]["verdict"]
     if rate := doc["work"]["per_iteration"]:
         return rate["judged"]["verdict"]
-    per_launch = doc["work"]["per_launch"]
-    if per_launch is None or abs(math.log1p(per_launch)) <= math.log1p(UNREPEATED * doc["noise_floor"]):
-        return SAME
-    return SLOWER if per_launch > 0 else FASTER
+    change = _per(doc)
+    return SAME if _is_noise(doc, change) else SLOWER if change > 0 else FASTER
+
+
+def _per(doc: Comparison) -> float:
+    """Change of the time per call, or per unit of work where that is no call."""
+    work = doc["work"]
+    return work["per_launch"] if work["per_launch"] is not None else work["per_unit"] or 0.0
+
+
+def _is_noise(doc: Comparison, share: float) -> bool:
+    least = doc["frame"]["noise"] if doc["frame"]["measured"] else None
+    return abs(math.log1p(share)) <= math.log1p(least or UNREPEATED * doc["noise_floor"])
 
 
 def kinds(doc: Comparison) -> list[str]:
@@ -56,17 +67,18 @@ def _unequal(doc: Comparison) -> str:
     if doc["timeline"] and window:
         text += " in the same window" if steady(window - 1) else f" in a window {window:.2f}x as long"
     text += f" ({row['what']}: {show(row['before'] or 0.0, row['unit'])} before, {show(row['after'] or 0.0, row['unit'])} after)"
+    weighted = work["weighted"] or 1.0
+    if work["what"] in CALLS and abs(weighted - ratio) > WEIGHTED:
+        text += f", {share(weighted)} weighted by time"
     if not doc["timeline"]:
         text += f"; total {times(frame)}"
     if rate := work["per_iteration"]:
         text += f". Per {_iteration(rate)} {times(rate['judged'])}: {change(rate['judged'])}"
-    if (per := work["per_launch"]) is not None:
-        same = abs(math.log1p(per)) <= math.log1p(UNREPEATED * doc["noise_floor"])
-        text += (
-            f". Per call unchanged ({signed(per)} at equal counts)"
-            if same
-            else f". Per call {signed(per)} at equal counts"
-        )
+    unit, how = ("call", " at equal counts") if work["per_launch"] is not None else (row["what"].rstrip("s"), "")
+    per = _per(doc)
+    text += (
+        f". Per {unit} unchanged ({signed(per)}{how})" if _is_noise(doc, per) else f". Per {unit} {signed(per)}{how}"
+    )
     rows = {r["what"]: r for r in doc["timeline"]}
     if (idle := rows.get("idle")) and (span := rows.get("span")) and idle["ratio"] is not None:
         before, after = ((idle[x] or 0.0) / (span[x] or 1.0) for x in ("before", "after"))
@@ -91,7 +103,7 @@ def _counts(doc: Comparison) -> str:
         counts[-1] = f"{open_:,} {inconclusive(of['needs'], ' per side', open_ > 1)}"
     if not of["pairs"]:
         return f"no {item} on both sides"
-    per = " per call" if doc["work"]["unequal"] else ""
+    per = " per call" if doc["work"]["per_launch"] is not None else ""
     return f"{plural(of['pairs'], f'matched {item}')}{per}: {', '.join(counts)}"
 
 

@@ -20,7 +20,7 @@ from triage.products.compare.compare_result import Judged, Kind, Work
 from triage.products.compare.match import Pairs
 from triage.products.compare.side import SHAPE, Side
 from triage.products.compare.verdict import UNEQUAL, Verdicts, signed, steady
-from triage.products.compare.work import BYTES, counted
+from triage.products.compare.work import BYTES, OPERATIONS, counted
 from triage.products.noise import FASTER, SLOWER, student
 from triage.rendering.escape import short
 
@@ -216,7 +216,12 @@ def _counters_moved(sides: tuple[Side, Side], pairs: Pairs) -> bool:
 
 
 def _work(done: Work, sides: tuple[Side, Side], alone: tuple[list[int], list[int]]) -> list[str]:
-    differ = [r for r in done["rows"] if r["ratio"] is None or not steady(r["ratio"] - 1)]
+    counted_work = any(r["what"] in OPERATIONS for r in done["rows"])
+    differ = [
+        r
+        for r in done["rows"]
+        if (r["ratio"] is None or not steady(r["ratio"] - 1)) and not (counted_work and r["what"] == "threads")
+    ]
     out = [
         f"{r['what']}: {show(r['before'] or 0.0, r['unit'])} before, {show(r['after'] or 0.0, r['unit'])} after"
         for r in differ
@@ -255,16 +260,17 @@ def _real(facts: Facts, views: Sequence[Floats], relative: bool) -> list[str]:
 
 
 def _views(facts: Facts, sides: tuple[Side, Side], pairs: Pairs) -> list[Floats]:
-    """The change in time, in cycles where clocks differ, per thread and per FLOP where their numbers do."""
+    """The change in time, in cycles where clocks differ, per FLOP, else per thread, where their numbers do."""
     views = [facts.log]
     clock = _ratio(sides, pairs, CLOCKS[0])
     if np.isfinite(clock).any() and abs(float(np.nanmedian(clock)) - 1) > CLOCK:
         views.append(facts.log + np.log(np.where(np.isfinite(clock) & (clock > 0), clock, 1.0)))
     threads = np.prod([_ratio(sides, pairs, m) for m in SHAPE], axis=0)
-    for per_call in (threads, _flops(sides, pairs)):
-        amount = np.where(np.isfinite(per_call) & (per_call > 0), per_call, 1.0)
-        if not np.allclose(amount, 1, rtol=UNEQUAL):
-            views.append(facts.log - np.log(amount))
+    flops = _flops(sides, pairs)
+    amount = np.where(np.isfinite(flops), flops, threads)
+    amount = np.where(np.isfinite(amount) & (amount > 0), amount, 1.0)
+    if not np.allclose(amount, 1, rtol=UNEQUAL):
+        views.append(facts.log - np.log(amount))
     return views
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -24,6 +24,8 @@ from triage.rendering.phrases import time
 NAMED = 3  # outlying iterations that are named
 
 
+CALLS = ("kernels", "launches", "markers")
+OPERATIONS = ("FLOPs of operators", "FLOPs", "FLOPs (FP64)")
 BYTES = "DRAM bytes"  # caches change them as well: they show no other work by themselves
 
 
@@ -55,18 +57,42 @@ def work(
     alike = all(loops) and {(x.unit, x.kernels) for x in loops[0]} == {(x.unit, x.kernels) for x in loops[1]}
     if alike:
         rows.insert(0, _row(f"{loops[0][0].unit}s", "count", *(median(len(x.times) for x in side) for side in loops)))
-    most = next((r for r in rows if r["what"] in ("kernels", "launches", "markers")), None) or next(iter(rows), None)
+    weighted = _weighted(sides, pairs, verdicts)
+    most = _chief(rows, weighted)
     ratio = most["ratio"] if most else None
-    unequal = ratio is not None and not steady(ratio - 1)
+    launches = most is not None and most["what"] in CALLS
+    unequal = most is not None and (ratio is None or not steady(ratio - 1) or (launches and not steady(weighted - 1)))
+    window = _window(d)
     return {
         "rows": rows,
         "what": most["what"] if most else None,
         "ratio": ratio,
+        "weighted": number(weighted, 4),
         "unequal": unequal,
-        "window": _window(d),
+        "window": window,
         "per_iteration": _per_iteration(loops, limits) if alike else None,
-        "per_launch": _per_launch(sides, pairs, verdicts) if unequal else None,
+        "per_launch": _per_launch(sides, pairs, verdicts) if unequal and launches else None,
+        "per_unit": number(window / ratio - 1) if unequal and not launches and window and ratio else None,
     }
+
+
+def _chief(rows: Sequence[Row], weighted: float) -> Row | None:
+    """The amount that stands for all: calls where their numbers differ, else the operations, else the threads that do."""
+    found = {r["what"]: r for r in rows}
+    calls = next((found[w] for w in CALLS if w in found), None)
+    if calls and (calls["ratio"] is None or not steady(calls["ratio"] - 1) or not steady(weighted - 1)):
+        return calls
+    known = [found[w] for w in OPERATIONS if w in found] or [found[w] for w in ("draws", "threads") if w in found]
+    return next((r for r in known if r["ratio"] is not None and not steady(r["ratio"] - 1)), calls)
+
+
+def _weighted(sides: tuple[Side, Side], pairs: Pairs, verdicts: Verdicts) -> float:
+    """Calls after over calls before, each at the time that one took before; 1 where none differ."""
+    some = verdicts.per_call & np.isfinite(verdicts.before_ns)
+    before, after = (s.calls.middle[at] for s, at in zip(sides, (pairs.before, pairs.after), strict=True))
+    first = np.nansum(np.where(some, verdicts.before_ns * before, verdicts.before_ns))
+    second = np.nansum(np.where(some, verdicts.before_ns * after, verdicts.before_ns))
+    return float(second / first) if first > 0 else 1.0
 
 
 def _row(what: str, unit: str, before: float, after: float) -> Row:
