@@ -122,7 +122,7 @@ class Tools:
 
     def compare(self, before: list[str], after: list[str], count: int = 10) -> dict[str, Any]:
         """Verdicts and intervals of a change, from captures before and after (several of a side are repeats)."""
-        from triage.products.compare import compare_report, comparing
+        from triage.products.compare import comparing, headline
 
         if not before or not after:
             raise TriageError("need one capture before and one after", "name both")
@@ -143,7 +143,8 @@ class Tools:
             for p in pairs[: max(1, min(count, 50))]
         ]
         head = {
-            "headline": compare_report.headline(doc),
+            "headline": headline.headline(doc),
+            "kinds": headline.kinds(doc),
             "warnings": doc["warnings"],
             "frame": frame,
             "unmatched": doc["totals"]["unmatched"],
