@@ -17,7 +17,7 @@ from triage.dialects.nvidia.report import code, elf, line_table
 from triage.dialects.nvidia.sass import arguments, body, words
 from triage.dialects.nvidia.sass.arguments import Argument
 from triage.dialects.nvidia.sass.body import Body
-from triage.dialects.nvidia.sass.producers import meaning, producers
+from triage.dialects.nvidia.sass.producers import AWAITED, QUEUES, meaning, producers
 from triage.dialects.nvidia.sass.words import Word
 
 LONG, SHORT = "long_scoreboard", "short_scoreboard"
@@ -342,3 +342,9 @@ def test_the_architecture_of_a_cubin() -> None:
     struct.pack_into("<H", old, 18, 62)  # a program for the host
     found = elf.read(bytes(old))
     assert found is not None and found.sm == 0
+
+
+def test_kinds_of_reasons_and_queues_are_those_of_the_table() -> None:
+    known = {name.kind for entries in words._table().values() for _, _, name in entries}
+    used = {kind for kinds in (*AWAITED.values(), *QUEUES.values()) for kind in kinds}
+    assert used <= known

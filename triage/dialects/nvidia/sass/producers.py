@@ -11,21 +11,21 @@ AWAITED = {
         "asynchronous copy", "bulk tensor load", "bulk copy",
     ),
     "short_scoreboard": (
-        "shared load", "shared store", "shared atomic", "shared barrier operation", "special function", "conversion",
-        "bit operation", "shuffle", "special register", "move to a uniform register", "warp match", "warp reduction",
-        "constant load", "division check", "matrix move", "convergence barrier move", "barrier",
+        "shared load", "shared store", "shared atomic", "shared barrier operation", "special-function operation", "conversion",
+        "bit operation", "shuffle", "special-register read", "uniform-register move", "warp match", "warp reduction",
+        "constant load", "division check", "matrix move", "convergence-barrier move", "barrier",
     ),
 }  # fmt: skip
 # what fills the queue that a warp waits for (throttles), or that must empty before it ends (drain)
 QUEUES = {
     "lg_throttle": ("global load", "global store", "local load", "local store", "generic load", "generic store",
                     "global atomic", "global reduction", "generic atomic", "asynchronous copy"),
-    "mio_throttle": ("shared load", "shared store", "shared atomic", "special function", "conversion", "shuffle",
-                     "bit operation", "special register", "move to a uniform register"),
+    "mio_throttle": ("shared load", "shared store", "shared atomic", "special-function operation", "conversion", "shuffle",
+                     "bit operation", "special-register read", "uniform-register move"),
     "tex_throttle": ("texture load", "surface load", "surface store"),
     "drain": ("global store", "local store", "generic store", "global reduction", "shared store"),
 }  # fmt: skip
-_NO_MEMORY = frozenset({"double-precision operation", "conversion", "special function", "bit operation"})
+_NO_MEMORY = frozenset({"double-precision operation", "conversion", "special-function operation", "bit operation"})
 
 
 def producers(body: Body, at: int, reason: str) -> tuple[list[int], bool]:
