@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from triage.capture.arrays import Floats, Indices
+from triage.capture.arrays import Indices
 from triage.capture.location import Producer
 from triage.dialects.nvidia.report.code import Map, Spot
 from triage.dialects.nvidia.report.instances import Instances
-from triage.dialects.nvidia.report.stall_samples import at, by_reason, present, reasons
+from triage.dialects.nvidia.report.stall_samples import at, by_reason, present, reasons, summed
 from triage.dialects.nvidia.sass import arguments
 from triage.dialects.nvidia.sass.body import BYTES, Body
 from triage.dialects.nvidia.sass.producers import AWAITED, QUEUES, fillers, meaning, producers
@@ -28,6 +28,7 @@ _COUNTERS = (
     ("local", "sectors", ("memory_l2_theoretical_sectors_local", "memory_l2_sectors_local")),
     ("shared", "wavefronts", ("memory_l1_wavefronts_shared", "memory_l1_sectors_shared")),
 )  # fmt: skip
+_EXECUTED = ("inst_executed",)
 _ACCESSES = ("load", "store", "atomic", "reduction", "copy")
 _BY_ARGUMENT = ("global", "generic", "asynchronous copy")  # kinds of access that go through an argument
 
@@ -70,6 +71,7 @@ class Awaited:
     types: list[str]
     _followed: dict[tuple[int, str], tuple[list[int], bool]] = field(default_factory=dict)
     _fillers: dict[tuple[int, str], dict[int, float]] = field(default_factory=dict)
+    _tables: dict[tuple[str, ...], dict[int, float]] = field(default_factory=dict)
 
     def mnemonic(self, pc: int) -> str:
         """Mnemonic of the instruction at an address, "" if it is not known."""
@@ -135,20 +137,22 @@ class Awaited:
         return self._fillers[start, reason]
 
     def _shares(self, pcs: list[int]) -> dict[int, float]:
+        """Parts of 1: by sectors and wavefronts, by executions where one of them has none."""
         if len(pcs) < 2:
             return dict.fromkeys(pcs, 1.0)
-        where, weights = np.array(pcs, np.int64), np.zeros(len(pcs))
-        for names in dict.fromkeys(names for _, _, names in _COUNTERS):
-            weights += self._counted(where, names)
-        executed = at(where, *self.found.values("inst_executed"))
-        if not (weights > 0).all():
-            weights = np.maximum(weights, executed) if weights.any() else executed
-        if not weights.any():
-            weights = np.ones(len(pcs))
-        return {pc: w for pc, w in zip(pcs, (weights / weights.sum()).tolist(), strict=True) if w > 0}
+        kinds = tuple(dict.fromkeys(names for _, _, names in _COUNTERS))
+        weights = [sum(self._counted(pc, names) for names in kinds) for pc in pcs]
+        if not all(weights):
+            weights = [max(w, self._counted(pc, _EXECUTED)) for pc, w in zip(pcs, weights, strict=True)]
+        total = sum(weights)
+        return {pc: w / total if total else 1 / len(pcs) for pc, w in zip(pcs, weights, strict=True) if w or not total}
 
-    def _counted(self, pcs: Indices, names: tuple[str, ...]) -> Floats:
-        return at(pcs, *self.found.values(present(self.found, names)))
+    def _counted(self, pc: int, names: tuple[str, ...]) -> float:
+        """The first of some counters that is there, at an address."""
+        if names not in self._tables:
+            pcs, values = summed(*self.found.values(present(self.found, names)))
+            self._tables[names] = dict(zip(pcs.tolist(), values.tolist(), strict=True))
+        return self._tables[names].get(pc, 0.0)
 
     def _producer(self, pc: int, wait: _Wait, share: float) -> Producer:
         code = self.where.instruction(pc)
@@ -191,7 +195,6 @@ class Awaited:
         """Sectors or wavefronts of one execution of an access; 0 where they are not counted."""
         for begin, unit, names in _COUNTERS:
             if kind.startswith(begin):
-                one = np.array([pc], np.int64)
-                executed = float(at(one, *self.found.values("inst_executed"))[0])
-                return (float(self._counted(one, names)[0]) / executed if executed else 0.0), unit
+                executed = self._counted(pc, _EXECUTED)
+                return (self._counted(pc, names) / executed if executed else 0.0), unit
         return 0.0, ""

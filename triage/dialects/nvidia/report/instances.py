@@ -18,12 +18,13 @@ _BEYOND = 1 << 52  # addresses of a GPU end at 2**49
 class Instances:
     """The instances of one launch, read metric by metric when asked for; raises Damaged.
 
-    code: id of its source entry. mangled, function, signature: its names, the last with its arguments' types.
+    reasons: metrics by stall reason, kept by stall_samples. code: id of its source entry. mangled, function, signature: its names, the last with its arguments' types.
     """
 
     def __init__(self, contents: Contents, row: int) -> None:
         self._contents = contents
         self.code = 0
+        self.reasons: dict[str, str] | None = None
         self.mangled = self.function = self.signature = ""
         self._spans: dict[str, tuple[int, int]] = {}
         self._known: dict[str, tuple[Indices, Floats]] = {}

@@ -25,8 +25,13 @@ def reason(name: str) -> str:
 
 def reasons(found: Instances) -> dict[str, str]:
     """Reason -> its metric, for the reasons that samples were kept for and that are a wait."""
-    named = {reason(n): n for n in found.names()}
-    return {r: n for r, n in named.items() if r and r not in _READY}
+    return {r: n for r, n in _all(found).items() if r not in _READY}
+
+
+def _all(found: Instances) -> dict[str, str]:
+    if found.reasons is None:
+        found.reasons = {r: n for n in found.names() if (r := reason(n))}
+    return found.reasons
 
 
 class Waiting(NamedTuple):
@@ -43,7 +48,7 @@ class Waiting(NamedTuple):
 
 def waiting(found: Instances) -> Waiting:
     """All samples but those of warps that are ready; of the reasons that were kept where all are not counted."""
-    ready = [n for n in found.names() if reason(n) in _READY]
+    ready = [n for r, n in _all(found).items() if r in _READY]
     without = f", without {' and '.join(_READY)}"
     pcs, values = summed(*found.values(SAMPLES))
     if len(pcs):

@@ -66,7 +66,9 @@ def types(signature: str) -> list[str]:
 
 def argument(body: Body, at: int, known: list[Argument]) -> Argument | None:
     """The argument that the address of a global access starts from; None if it is not exactly one."""
-    found = {a for offset in _constants(body, at) for a in known if 0 <= offset - a.offset < a.size >= _POINTER}
+    if at not in body.traced:
+        body.traced[at] = frozenset(_constants(body, at))
+    found = {a for offset in body.traced[at] for a in known if 0 <= offset - a.offset < a.size >= _POINTER}
     return found.pop() if len(found) == 1 else None
 
 
