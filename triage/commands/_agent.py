@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from triage.document.entries import FindingEntry
 from triage.ground.errors import TriageError
 from triage.products.batch import find
 from triage.products.settings import Settings
@@ -103,7 +104,7 @@ class Tools:
             "remarks_on_the_data": [_cut(q["message"]) for q in b.quality[:5]],
             "root_causes": len(causes),
         }
-        items = [_item(i) for i in causes[max(0, start - 1) : max(0, start - 1) + max(1, min(count, 20))]]
+        items = [_item(i, b.findings) for i in causes[max(0, start - 1) : max(0, start - 1) + max(1, min(count, 20))]]
         return _fit({**head, "todo": items}, "todo", len(causes) - max(0, start - 1))
 
     def explain(self, name: str, path: str = "", marker: str = "") -> str:
@@ -205,7 +206,11 @@ class Tools:
         return _fit({**dark, "captures": listed}, "captures", len(spots))
 
 
-def _item(i: Mapping[str, Any]) -> dict[str, Any]:
+def _item(i: Mapping[str, Any], findings: Sequence[FindingEntry]) -> dict[str, Any]:
+    from triage.rendering import code_places
+
+    ranks = set(i["findings"])
+    at = [code_places.in_full(x) for f in findings if f["rank"] in ranks for x in f["locations"]]
     kept = (
         "rank",
         "cause",
@@ -226,6 +231,7 @@ def _item(i: Mapping[str, Any]) -> dict[str, Any]:
         "message": _cut(i["message"]),
         "do": [_cut(a) for a in i["advice"][:4]],
         "verify": _cut(i["verify"] or "") or None,
+        **({"at": [_cut(x) for x in dict.fromkeys(at)][:3]} if at else {}),
     }
 
 

@@ -13,7 +13,6 @@ from triage.document.entries import (
     EvidenceEntry,
     FindingEntry,
     FrameEntry,
-    LocationEntry,
     SourceEntry,
     WorkloadEntry,
 )
@@ -28,8 +27,6 @@ from triage.ground.terminology import said, voice
 from triage.ground.units import show
 from triage.rendering.escape import clean, distinct, short
 from triage.rendering.labels import HEADS
-
-MIN_EXCESS = 2  # accesses over those needed that are worth a word (NVIDIA, Compute Triage Guide)
 
 
 def time(ns: float | None) -> str:
@@ -272,21 +269,6 @@ def cell(o: SourceEntry) -> str:
 
 
 _NOT_ZERO = re.compile("[^0., ]")
-
-
-def location(place: LocationEntry) -> str:
-    """`kernel.cu:41 (global load): 62 % of stalls, 8.0x the accesses needed, top stall barrier`."""
-    if place["line"]:
-        at = f"{tail(place['file'] or '')}:{place['line']}"
-    else:
-        at = f"{short(place['function'], 60) or 'address'}+{place['offset']:#x}"
-    access = f" ({place['access']})" if place["access"] else ""
-    parts = [f"{at}{access}: {percent(place['share'])} of {place['what']}"]
-    if place["excess"] and place["excess"] > MIN_EXCESS:
-        parts.append(f"{place['excess']:.1f}x the accesses needed")
-    if place["reason"] and place["reason"] not in place["what"]:
-        parts.append(f"top stall {short(place['reason'], 40)}")
-    return ", ".join(parts) + (f": {short(place['source'], 100)}" if place["source"] else "")
 
 
 def origin_of(e: EvidenceEntry) -> str:

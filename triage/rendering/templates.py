@@ -25,7 +25,7 @@ from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.limiters import BANDS, LIMITERS
 from triage.ground.phrasing import percent
 from triage.ground.terminology import said, voice
-from triage.rendering import declared, escape, phrases
+from triage.rendering import code_places, declared, escape, phrases
 from triage.rendering.findings_csv import Write
 from triage.rendering.labels import AS_DATA
 from triage.rendering.pass_table import pass_table
@@ -179,7 +179,7 @@ class Phrases:
     back = staticmethod(phrases.back)
     check = staticmethod(phrases.check)
     source = staticmethod(phrases.source)
-    location = staticmethod(phrases.location)
+    location = staticmethod(code_places.in_full)
     collect = staticmethod(phrases.collect)
     range_ = staticmethod(phrases.range_)
     missing = staticmethod(phrases.missing)

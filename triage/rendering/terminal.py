@@ -13,7 +13,8 @@ from rich.text import Text
 from triage.document import summary
 from triage.document.bundle import Bundle, column
 from triage.document.disambiguate import apart
-from triage.document.entries import LocationEntry, Result
+from triage.document.entries import Result
+from triage.document.location_entries import LocationEntry
 from triage.document.summary import Summary
 from triage.document.time_shares import UndiagnosedEntry
 from triage.document.todo_items import TodoItem
@@ -21,7 +22,7 @@ from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.limiters import BY_ID
 from triage.ground.phrasing import percent, plural
 from triage.ground.terminology import said, voice
-from triage.rendering import phrases, terminal_bars
+from triage.rendering import code_places, phrases, terminal_bars
 from triage.rendering.escape import clean, distinct, short
 from triage.rendering.findings_csv import Write
 from triage.rendering.labels import HEADS
@@ -175,7 +176,7 @@ class _Page:
             if places := phrases.where(c, 3, 36):
                 self._labelled(HEADS.within, ", ".join(places))
             if at := self._line(c):
-                self._labelled("At", phrases.location(at), "yellow")
+                self._labelled("At", code_places.location(at), "yellow")
         if not shown and (small := phrases.only_small(self.s)):
             self.say(small, indent=4)
         elif rest := self.s["causes"][len(shown) :]:
@@ -327,7 +328,8 @@ class _Page:
                 # wrapped, never cut: a cell is found by its line and column
                 self.say(phrases.origin_of(e), "bright_black", 6)
             for place in f["locations"] if self.full else f["locations"][:1]:
-                self.say(f"@ {phrases.location(place)}", "yellow", 4)
+                said = code_places.in_full(place) if self.full else code_places.location(place)
+                self.say(f"@ {said}", "yellow", 4)
             for a in f["advice"] if self.full else f["advice"][:2]:
                 self.say(f"→ {clean(a)}", "green", 4)
 
