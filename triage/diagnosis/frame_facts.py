@@ -49,7 +49,8 @@ def frame_capture(capture: Capture, limiter: Codes, lead: tuple[Floats, Indices]
         known["frame.uncovered"] = (capture.uncovered_ns / total, "time outside all ranges / frame time")
         for name, time in zip(CLASSES, np.bincount(limiter, own, len(CLASSES)), strict=True):
             known[f"frame.share_{name.replace('-', '_')}"] = (float(time / total), over)
-        known |= _tiny(capture, own, leaf, total)
+        if not capture.table.isolated:
+            known |= _tiny(capture, own, leaf, total)
         known |= _weighted(capture, own, leaf, total)
         known |= _merge(capture, own, leaf, total)
         known |= _pairs(capture, own, leaf, total)

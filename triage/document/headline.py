@@ -33,6 +33,8 @@ def headline(doc: Result, found: Sequence[TodoItem], item: str = "workload", *, 
         most = f" Most frequent: {lower_first(found[0]['title'])}." if found else ""
         return f"{count}: findings ranked by share of each {item}.{most}"
     text = _span(frame, item)
+    if any("isolated" in c for c in doc["captures"]):
+        text += ", replayed one by one (no frame time)"
     several = [c["frames"] for c in doc["captures"] if c["frames"]]
     if several:
         median = show(several[0]["median_ns"] or 0.0, "ns")

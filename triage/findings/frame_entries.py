@@ -19,7 +19,7 @@ from triage.ground.limiters import CLASSES
 def capture(part: Part) -> CaptureEntry:
     """One input."""
     c = part.capture
-    return {
+    entry: CaptureEntry = {
         "path": c.input.path,
         "sha256": c.sha256,
         "dialect": c.input.dialect,
@@ -30,6 +30,7 @@ def capture(part: Part) -> CaptureEntry:
         "unmapped": list(c.table.unmapped),
         "notes": list(c.notes),
     }
+    return {**entry, "isolated": True} if c.table.isolated else entry
 
 
 def _frames(c: Capture) -> FramesEntry | None:

@@ -59,6 +59,12 @@ def _per_pixel(p: PassEntry) -> str:
     return "" if bytes_ is None else _ratio(bytes_) + (f", min {_ratio(least)}" if least else "")
 
 
+def _layers(p: PassEntry) -> str:
+    """`19.8, 2.9 pass`: layers shaded on the target, and how many of them pass the tests where that was counted."""
+    shaded, passed = p["layers"], p["layers_passed"]
+    return "" if shaded is None else _ratio(shaded) + (f", {_ratio(passed)} pass" if passed is not None else "")
+
+
 def name(p: PassEntry) -> str:
     """Name of a pass: its marker, or `(X, other)` for work of a wrapper outside its markers."""
     own = p["name"] or "(unmarked)"
@@ -74,6 +80,7 @@ _COLUMNS: tuple[tuple[str, bool, Cell], ...] = (
     ("Primitives in", True, lambda p: count(p["primitives_in"])),
     ("Primitives out", True, lambda p: count(p["primitives"])),
     ("Pixels", True, lambda p: count(p["pixels"] if p["pixels"] is not None else p["pixel_invocations"])),
+    ("Layers", True, _layers),
     ("Px/prim", True, lambda p: _ratio(p["pixels_per_primitive"])),
     ("Bytes moved", True, _moved),
     ("Read:write", True, _read_share),

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterable
 
 from triage import schema
+from triage.document.budget_entries import BudgetEntry
 from triage.document.entries import (
     VERDICT_CLASSES,
     CellEntry,
@@ -145,6 +146,22 @@ def cause(c: TodoItem, brief: bool = False) -> str:
     if c["saved_ns"] and (c["alone_ns"] or 0.0) > 1.05 * c["saved_ns"]:
         text += f"; {time(c['alone_ns'])} on its own"
     return text
+
+
+def budget(e: BudgetEntry) -> str:
+    """`over by 2.1 ms: items 1, 2 save 2.4 ms`, `under by 310 µs`, `no marker matches`."""
+    owner = f" ({e['owner']})" if e["owner"] else ""
+    if not e["matched"]:
+        return f"no marker matches{owner}"
+    if not e["over_ns"]:
+        return f"under by {time(e['allowed_ns'] - e['ns'])}{owner}"
+    count = len(e["items"])
+    items = f"{'item' if count == 1 else 'items'} {', '.join(map(str, e['items'][:4]))}" + (
+        f" + {count - 4} more" if count > 4 else ""
+    )
+    saved = f"{items} {'saves' if count == 1 else 'save'} {time(e['saves_ns'])}"
+    enough = ", not enough" if e["saves_ns"] < e["over_ns"] else ""
+    return f"over by {time(e['over_ns'])}: {saved + enough if count else 'no item saves time here'}{owner}"
 
 
 def chain(c: TodoItem) -> str:

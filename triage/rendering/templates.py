@@ -170,6 +170,7 @@ class Phrases:
     dark = staticmethod(phrases.dark)
     shares = staticmethod(phrases.shares)
     limiters = staticmethod(phrases.limiters)
+    budget = staticmethod(phrases.budget)
     cause = staticmethod(phrases.cause)
     chain = staticmethod(phrases.chain)
     where = staticmethod(phrases.where)

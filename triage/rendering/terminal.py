@@ -76,6 +76,7 @@ class _Page:
     def all(self) -> None:
         """Write summary, to-do list, timeline, markers, passes, findings, missing counters and notes."""
         self.head()
+        self.budgets()
         self.todo()
         self.timeline()
         self.markers()
@@ -133,6 +134,28 @@ class _Page:
         self.console.print(grid)
         for note in self.doc["frame"]["notes"]:
             self.say(f"note: {clean(note)}", "yellow")
+
+    def budgets(self) -> None:
+        """Budgets: time, allowance, and what would bring those under that are over."""
+        entries = self.doc["frame"].get("budgets", [])
+        if not entries:
+            return
+        self.title(HEADS.budgets)
+        grid = Table.grid(padding=(0, 2, 0, 0))
+        grid.add_column(max_width=max(self.wide // 4, 12), overflow="fold")
+        grid.add_column(justify="right")
+        grid.add_column(justify="right")
+        grid.add_column(overflow="fold")
+        for e in entries:
+            style = "red" if e["over_ns"] else "green"
+            cells = (
+                short(e["marker"], 60),
+                phrases.time(e["ns"]),
+                f"of {phrases.time(e['allowed_ns'])}",
+                phrases.budget(e),
+            )
+            grid.add_row(*(Text(clean(c), style if i == len(cells) - 1 else "") for i, c in enumerate(cells)))
+        self.console.print(grid)
 
     def _undiagnosed(self, dark: UndiagnosedEntry) -> str:
         """`1.7 ms (13 %): Shadow map + 1 more, counters not collected`; the busiest unit where one is under pressure."""
