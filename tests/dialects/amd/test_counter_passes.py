@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.helpers.dialects import check_provenance, read
 from triage.dialects.amd import rocprof
-from triage.dialects.amd.counters import counter_names, counter_passes
+from triage.dialects.amd.counters import availability, counter_names, counter_passes
 from triage.dialects.amd.rocprofv3 import rocprofv3_counters
 from triage.ground.errors import BadCapture
 
@@ -25,7 +25,7 @@ def test_every_pass_fits_and_nothing_is_lost(metrics: list[str]) -> None:
     for run in runs:
         used: dict[str, set[str]] = {}
         for name in run:
-            for counter in counter_passes.behind(name):
+            for counter in availability.behind(name):
                 used.setdefault(counter_passes.block(counter), set()).add(counter)
         if len(run) > 1:  # one derived metric alone is the tool's own affair
             assert all(len(c) <= counter_passes.limits().get(b, 2) for b, c in used.items()), used

@@ -6,7 +6,7 @@ from triage.capture.capture import Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.amd import agents, long, rocm
-from triage.dialects.amd.counters import counter_names, counter_passes, rdna
+from triage.dialects.amd.counters import counter_names, counter_passes
 from triage.dialects.amd.rocm_export import Export
 from triage.dialects.amd.rocprof import LAUNCH_NAMES
 from triage.dialects.tables import wide_table
@@ -27,19 +27,6 @@ program then runs once per line, into out/pass_1, out/pass_2 and so on. Give tri
 """
 ENDING = "_counter_collection"
 _SIZES = ("cu_per_gpu", "num_xcd", "max_waves_per_cu", "max_sclk")  # what agent_info.csv states
-# rocprofv3 spells some derived metrics of rocprof v1 differently, and has not all of them: then their inputs
-_SPELLED = {
-    "FetchSize": "FETCH_SIZE",
-    "WriteSize": "WRITE_SIZE",
-    "Wavefronts": "SQ_WAVES",
-    "L2CacheHit": "TCC_HIT_sum TCC_MISS_sum",
-    "GPUBusy": "GRBM_GUI_ACTIVE GRBM_COUNT",
-}
-
-
-def _spelled(counter: str, arch: str) -> str:
-    found = _SPELLED.get(counter, counter)
-    return found.replace("TCC_", "GL2C_") if rdna.is_rdna(arch) else found
 
 
 def names() -> dict[str, list[str]]:
@@ -91,8 +78,8 @@ def _join(table: Table, export: Export, source: Source, options: Options) -> Non
 
 def collect(metrics: list[str], arch: str = "") -> str:
     """The rocprofv3 command for the missing metrics. arch: gfx name, where the run's GPU is known."""
-    wanted = [w for m in metrics for c in counter_names.counters(m, arch) for w in _spelled(c, arch).split()]
-    runs = counter_passes.split(wanted or counter_names.first(arch))
+    wanted = [c for m in metrics for c in counter_names.counters(m, arch)]
+    runs = counter_passes.split(wanted or counter_names.first(arch), arch)
     if len(runs) == 1:
         return f"rocprofv3 --pmc {' '.join(runs[0])} --kernel-trace -f csv -- ./app"
     return f"{counter_passes.input_file(runs)}; rocprofv3 -i counters.txt --kernel-trace -f csv -d out -- ./app"
