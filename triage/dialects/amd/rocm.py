@@ -255,13 +255,11 @@ def _busy_in_cycles(table: Table, export: Export) -> None:
 
 def _collectable(metrics: Iterable[str], export: Export) -> frozenset[str] | None:
     """What the tool can give for this GPU: more where sizes are known, less where it lacks counters; None: what it can."""
-    arch = export.arch
-    if not export.specs:
+    arch, every = export.arch, counter_names.exported()
+    if not export.specs and not arch:
         return None
-    have = {*metrics, *counter_names.exported(tuple(export.specs))}
-    if rdna.is_rdna(arch):
-        have -= set(counter_names.exported()) - set(counter_names.exported(arch=arch))
-    return frozenset(have | set(counter_names.exported(tuple(export.specs), arch)))
+    have = {*metrics, *counter_names.exported(tuple(export.specs), arch)}
+    return frozenset(m for m in have if m not in every or not arch or counter_names.counters(m, arch))
 
 
 def _groups(table: Table, export: Export) -> None:
