@@ -31,6 +31,7 @@ def test_no_command_asks_for_a_counter_that_the_gpu_lacks(arch: str) -> None:
         for asked in (METRICS, [], *([m] for m in METRICS)):
             assert not unknown(module.collect(asked, arch), arch), asked
         assert "pmc" in module.collect([], arch)
+    assert rocprofv3_counters.collect(["tlb.miss_rate"], "gfx1100") == ""  # nothing that RDNA counts
 
 
 def test_the_table_tells_generations_apart() -> None:

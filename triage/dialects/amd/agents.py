@@ -38,7 +38,7 @@ def tables_in_folder(source: Source, ending: str) -> list[Source]:
 def folder(source: Source, ending: str) -> Match | None:
     """An output folder that holds tables of this kind; a folder with pmc_perf.csv is rocprof-compute's."""
     files = tables_in_folder(source, ending)
-    if not files or source.sibling("pmc_perf.csv") is not None:
+    if not files or source.sibling("pmc_perf.csv") or source.sibling("pmc_perf.csv.gz"):
         return None
     return Match(0.90, f"a folder with {files[0].name}")
 

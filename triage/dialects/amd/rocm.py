@@ -50,6 +50,8 @@ LAUNCH = {
 # a counter of one L2 channel or texture unit, `TCC_HIT[17]`, where the tool wrote no sum
 CHANNEL = re.compile(r"(.+)\[(\d+)\]\Z")
 MAX_WAVES = 40  # slots of a compute unit before RDNA: four SIMDs of ten
+# kernels of the runtime that copy and fill buffers, and packets that only order others
+RUNTIME_RE = re.compile(r"__amd_rocclr_(copy|fill)|<barrier packet>|MEMORY_COPY_")
 _LEVEL = re.compile(r"SQ\w*_LEVEL")
 _KD = ("[clone .kd]", "(.kd)", ".kd")
 
@@ -66,6 +68,11 @@ def names(texts: Names) -> Names:
     """Clean kernel names; a nameless dispatch is called by its place."""
     short = {t: clean(str(t)) for t in set(texts)}
     return np.array([short[t] or f"dispatch {i + 1}" for i, t in enumerate(texts)], dtype=object)
+
+
+def kinds(shown: Names) -> Names:
+    """`copy` for what the runtime does by itself, `compute` for kernels of the program."""
+    return np.array(["copy" if RUNTIME_RE.match(str(name)) else "compute" for name in shown], dtype=object)
 
 
 def stamps(texts: Names) -> Floats:
@@ -171,7 +178,7 @@ def finish(table: Table, export: Export, options: Options, metrics: Iterable[str
     names: metrics that the tool can export at all. Raises NotTriageable when nothing came of it.
     """
     n = len(table)
-    table.kinds = np.full(n, "compute", dtype=object)
+    table.kinds = kinds(table.names)
     for role, metric in LAUNCH.items():
         if role in export.roles:
             table.columns[metric] = export.roles[role]

@@ -46,9 +46,10 @@ _FAMILIES = tuple(
     for main, others in (
         (r"GPUTRACE_REGIMES", r"D3DPERF_EVENTS|GPUTRACE_FRAME|REPRO_INFO|^FRAME\."),
         (
-            r"^pmc_perf\.csv$",
-            r"^(sysinfo|timestamps|roofline|pmc_perf_\d+|SQC?_\w+|dispatch_info|\w+_agent_info)\.csv$|^log\.txt$",
+            r"^pmc_perf\.csv(\.gz)?$",
+            r"^(sysinfo|timestamps|roofline|results_.+|pmc_perf_\d+|SQC?_\w+|dispatch_info|\w+_agent_info)\.csv(\.gz)?$|^log\.txt$",
         ),
+        (r"^results_.+\.csv(\.gz)?$", r"^(sysinfo|timestamps|roofline|SQC?_\w+|\w+_agent_info)\.csv(\.gz)?$"),
         (r"counters?\b.*\.csv$", r"events?\b.*\.txt$"),
         (r"counter_collection\.csv$", r"kernel_trace\.csv$"),  # counters serialise kernels: their trace tells no more
         (
@@ -58,7 +59,7 @@ _FAMILIES = tuple(
     )
 )
 # metric sets or passes of one program: one capture
-_SETS_RE = re.compile(r"metrics_.*\.csv|.*counter_collection\.csv", re.IGNORECASE)
+_SETS_RE = re.compile(r"metrics_.*\.csv|.*counter_collection\.csv|results_.+\.csv(\.gz)?", re.IGNORECASE)
 _PASS_RE = re.compile(r"(pass|pmc)_\d+")  # folders of passes, which the folder above joins
 _NO_PLACE, _HINT = "is not searched for captures", "name the folder they lie in"
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -24,19 +25,32 @@ from triage.ground.phrasing import plural
 PASS_RE = re.compile(r"(?:pass|pmc)_(\d+)\Z")
 
 
+Reader = Callable[[Source], tuple[Table, Export]]
+
+
 def load(source: Source, ending: str, dialect: str, decimal: str) -> tuple[Table, Export, Source]:
-    """(the dispatches with the counters of all passes, their export, the file of the first pass).
+    """(the dispatches with the counters of all passes, their export, the file of the first pass), of rocprofv3's tables.
 
     Raises BadCapture where the passes ran different kernels, or several programs lie in one folder.
     """
+
+    def read(file: Source) -> tuple[Table, Export]:
+        line, headers = wide_table.header(file)
+        return long.load(file, dialect, line, headers, decimal)
+
     files = agents.tables_in_folder(source, ending) if source.is_folder else [source]
+    return joined(source, files, read)
+
+
+def joined(source: Source, files: Sequence[Source], read: Reader) -> tuple[Table, Export, Source]:
+    """As `load`, of the files of a folder, each read by the same reader."""
     if len(files) == 1:
-        table, export = _read(files[0], dialect, decimal)
+        table, export = read(files[0])
         return table, export, files[0]
     runs: list[tuple[Source, Table, Export]] = []
     for file in sorted(files, key=_number):
         try:
-            runs.append((file, *_read(file, dialect, decimal)))
+            runs.append((file, *read(file)))
         except CaptureError as e:
             if "without rows" not in str(e):  # a helper process dispatched nothing
                 raise
@@ -50,11 +64,6 @@ def load(source: Source, ending: str, dialect: str, decimal: str) -> tuple[Table
             Quality("other-processes", f"{plural(len(left), 'file')} of other processes not shown: {names}")
         )
     return table, export, first
-
-
-def _read(file: Source, dialect: str, decimal: str) -> tuple[Table, Export]:
-    line, headers = wide_table.header(file)
-    return long.load(file, dialect, line, headers, decimal)
 
 
 def _number(file: Source) -> tuple[int, str]:

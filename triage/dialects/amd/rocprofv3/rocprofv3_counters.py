@@ -53,8 +53,10 @@ def read(source: Source, options: Options) -> Table:
 
 
 def collect(metrics: list[str], arch: str = "") -> str:
-    """The rocprofv3 command for the missing metrics. arch: gfx name, where the run's GPU is known."""
+    """The rocprofv3 command for the missing metrics, "" where the GPU has none. arch: gfx name, where the run's GPU is known."""
     wanted = [c for m in metrics for c in counter_names.counters(m, arch)]
+    if metrics and not wanted and arch:
+        return ""
     runs = counter_passes.split(wanted or counter_names.first(arch), arch)
     if len(runs) == 1:
         return f"rocprofv3 --pmc {' '.join(runs[0])} --kernel-trace -f csv -- ./app"
