@@ -170,6 +170,9 @@ _BASE: tuple[tuple[str, str], ...] = (
     ("vmem.lines_per_inst", "TCP_TOTAL_CACHE_ACCESSES_sum / TA_TOTAL_WAVEFRONTS_sum"),
     ("vmem.lines_per_inst", "TCP_TOTAL_CACHE_ACCESSES_sum / vmem.insts"),
     ("vmem.l2_requests_per_inst", "TCC_REQ_sum / vmem.insts"),
+    # stores pass the vector L1: each of its requests to L2 is a line that lanes of a store touched
+    ("vmem.lines_per_store", "TCP_TCC_WRITE_REQ_sum / SQ_INSTS_VMEM_WR"),
+    ("vmem.store_share", "TCP_TCC_WRITE_REQ_sum / (TCP_TCC_READ_REQ_sum + TCP_TCC_WRITE_REQ_sum)"),
     ("tlb.miss_rate", "TCP_UTCL1_TRANSLATION_MISS_sum / TCP_UTCL1_REQUEST_sum"),
     ("tlb.miss_rate", "max(0, 1 - TCP_UTCL1_TRANSLATION_HIT_sum / TCP_UTCL1_REQUEST_sum)"),
     ("tlb.miss_rate", "1 - vL1dCacheTcbHitRate / 100"),
@@ -199,6 +202,7 @@ _BASE: tuple[tuple[str, str], ...] = (
         ("vram.bytes_written", f)
         for (f,) in _ea("64 * TCC_EA_WRREQ_64B_sum + 32 * (TCC_EA_WRREQ_sum - TCC_EA_WRREQ_64B_sum)")
     ),
+    ("vmem.l2_reads", "TCP_TCC_READ_REQ_sum"),
     ("vmem.bytes_per_inst", "(vram.bytes_read + vram.bytes_written) / vmem.insts"),
     ("vram.bandwidth", "(vram.bytes_read + vram.bytes_written) / gpu.time * 1000000000"),
     ("vram.throughput", "(vram.bytes_read + vram.bytes_written) / (hbm_bw * gpu.time)"),  # GB/s times ns is bytes
