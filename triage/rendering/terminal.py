@@ -134,14 +134,17 @@ class _Page:
             self.say(f"note: {clean(note)}", "yellow")
 
     def _undiagnosed(self, dark: UndiagnosedEntry) -> str:
-        """`1.7 ms (13 %): Shadow map + 1 more, counters not collected`."""
+        """`1.7 ms (13 %): Shadow map + 1 more, counters not collected`; the busiest unit where one is under pressure."""
         outside = f"outside all {voice().item}s"
         reason = f", {phrases.time(dark['uncovered_ns'])} of it {outside}" if dark["uncovered_ns"] else ""
         if dark["uncovered_ns"] == dark["ns"]:
             reason = f" {outside}"
         elif dark["count"] and not reason:
             more = f" + {dark['count'] - 1:,} more" if dark["count"] > 1 else ""
-            reason = f": {short(dark['names'][0], 24)}{more}, counters not collected"
+            why = "counters not collected" if dark["collect"] else "no measured cause"
+            if dark["top"]:
+                why = f"{said(dark['top']['unit'])} at {phrases.number(dark['top']['pct'], '%')}, need not known"
+            reason = f": {short(dark['names'][0], 24)}{more}, {why}"
         return f"{phrases.time(dark['ns'])} ({percent(dark['share'])}){reason}"
 
     def todo(self) -> None:
@@ -262,7 +265,7 @@ class _Page:
                 phrases.time(w["self_ns"]),
                 *(() if narrow else (percent(w["share"]),)),
                 Text.assemble((fill, style), "" if narrow else f" {said(BY_ID[w['limiter_class']].brief)}"),
-                Text(clean(m["title"]) or "–"),
+                Text(clean(phrases.root_cause(m))),
                 phrases.back(m),
             )
         self.console.print(table)
@@ -331,8 +334,8 @@ class _Page:
     def collect(self) -> None:
         """Commands that collect the missing counters."""
         spots = self.s["blind"]
-        if not spots:
-            return
+        if not spots or (not self.full and self.s["unjudged"] and self.s["unjudged"]["collect"]):
+            return  # the command that decides stands above
         everything = clean(self.s["collect_all"] or "")
         self.title(HEADS.collect_next)
         if not self.full and everything and len(everything) <= MAX_COMMAND_CHARS:

@@ -9,7 +9,7 @@ from triage.document.bundle import ById
 from triage.document.entries import FindingEntry, Result
 from triage.document.todo_items import TodoItem
 from triage.ground.errors import TriageError
-from triage.ground.phrasing import lower_first, percent
+from triage.ground.phrasing import percent
 from triage.ground.terminology import speaking, voice
 from triage.products.tickets.ticket import Ticket
 from triage.rendering import declared, phrases, templates
@@ -17,8 +17,8 @@ from triage.rendering.escape import short
 
 MAX_TITLE_CHARS = 200  # every tracker takes 255 characters, and Redmine's subject also holds the fingerprint
 WHOLE = "the whole capture"
-# (rows of evidence, alternatives, ruled out, caveats, references): the first that fits the tracker's limit is used
-SIZES = ((3, 4, 3, 2, 3), (3, 2, 1, 1, 1), (2, 1, 0, 0, 0), (1, 0, 0, 0, 0), (0, 0, 0, 0, 0))
+# (rows of evidence, alternatives, caveats, references): the first that fits the tracker's limit is used
+SIZES = ((3, 4, 2, 3), (3, 2, 1, 1), (2, 1, 0, 0), (1, 0, 0, 0), (0, 0, 0, 0))
 
 
 def title(c: TodoItem) -> str:
@@ -61,18 +61,13 @@ def _fitting(t: Ticket, markup: str, limit: int, attached: bool) -> str:
     raise TriageError(f"ticket {t.fingerprint}: longer than {limit} characters", "see its attachment")
 
 
-def _words(t: Ticket, size: tuple[int, int, int, int, int], attached: bool, cut: bool) -> dict[str, Any]:
-    rows, advice, out, caveats, cites = size
+def _words(t: Ticket, size: tuple[int, int, int, int], attached: bool, cut: bool) -> dict[str, Any]:
+    rows, advice, caveats, cites = size
     c, doc = t.cause, t.doc
     found = {f["rank"]: f for f in doc["findings"]}
     evidence = [found[r] for r in c["findings"] if r in found]
     by_id = ById(doc["workloads"])
     worst = c["workloads"][0]
-    # of the workload that matters most, one reason for each cause; all of them are in evidence.json
-    why: dict[str, str] = {}
-    for r in doc["ruled_out"]:
-        if r["workload"] == worst and r["rule"] not in c["rules"]:
-            why.setdefault(r["why"].partition(":")[0], r["why"])
     shown = [_row(f, by_id, doc["frame"]["duration_ns"]) for f in evidence[:rows]]
     return {
         "c": c,
@@ -95,20 +90,10 @@ def _words(t: Ticket, size: tuple[int, int, int, int, int], attached: bool, cut:
         "hidden": max(0, len(evidence) - rows),
         "action": short(c["action"], 500),
         "advice": [short(a, 500) for a in c["advice"][1 : 1 + advice]],
-        "ruled_out": [short(w, 200) for w in _reasons(list(why.values()))[:out]],
         "caveats": [short(x, 400) for x in c["caveats"][:caveats]],
         "cites": c["cites"][:cites],
         "spread": phrases.range_(c["low_ns"], c["bound_ns"]) if c["saved_ns"] is not None else "",
     }
-
-
-def _reasons(why: list[str]) -> list[str]:
-    """`Vector registers, scalar registers: Achieved occupancy 75.0 % ≥ 75.0 %`: what one comparison excludes stands together."""
-    by: dict[str, list[str]] = {}
-    for text in why:
-        name, _, reason = text.partition(": ")
-        by.setdefault(reason, []).append(name)
-    return [f"{', '.join([names[0], *map(lower_first, names[1:])])}: {reason}" for reason, names in by.items()]
 
 
 def _place(workload: str, by_id: ById) -> dict[str, Any]:
