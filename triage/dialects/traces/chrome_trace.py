@@ -63,13 +63,11 @@ def names() -> dict[str, list[str]]:
 
 
 def recognise(source: Source) -> Match | None:
-    """JSON with traceEvents, an array of events, or rocprofv3's own JSON."""
+    """JSON with traceEvents, or an array of events."""
     head = source.head_text.lstrip()
     if head.startswith("{"):
         if _HEAD_RE.search(head):
             return Match(0.95, "JSON with traceEvents")
-        if re.match(r'\{\s*"rocprofiler-sdk-tool"', head):
-            return Match(0.95, "JSON of rocprofv3")
     elif head.startswith("[") and '"ph"' in head[:MAX_FIRST]:
         return Match(0.9, "a JSON array of trace events")
     return None
