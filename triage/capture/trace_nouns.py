@@ -100,7 +100,8 @@ class Trace:
     profiler of single kernels calls each, "" where that is not known. command: (function, launches to skip before it) ->
     how to profile one launch. grace: ns after a call's return in which its work is still being launched, after which it
     is queued; None where the rest of a gap is the launch's whatever it lasts. operators: longest first. steps: (name,
-    ns) of the framework's steps. loading: starts and ends of the host's waits for a data loader.
+    ns) of the framework's steps. loading: starts and ends of the host's waits for a data loader; loads_itself: True
+    where the loader has no workers, so that the waiting thread does the work.
     """
 
     operations: Operations
@@ -113,6 +114,7 @@ class Trace:
     operators: list[Operator] = field(default_factory=list)
     steps: list[tuple[str, int]] = field(default_factory=list)
     loading: tuple[Indices, Indices] | None = None
+    loads_itself: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +134,15 @@ class GapClass:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """One hole in a device's work. before, after: table rows of the operations around it. call: what led it, in words."""
+    """One hole in a device's work. before, after: table rows of the operations around it. call: what led it, in words.
+
+    cause: the class to which most of it goes, which is cause_ns.
+    """
 
     start: int
     end: int
     cause: str
+    cause_ns: int
     led_by: str
     call: str
     before: int
@@ -151,7 +157,7 @@ class DeviceTimeline:
     with no kernel beside it; exposed_ns: the same to and from the host. cold_ns: idle time blamed on loading, or on
     allocations in the first tenth. transition_ns: queued gaps as short as a device's own latency. elsewhere_ns: queued gaps while another device worked. compute_ns: union of kernels and sets without
     comm_ns, that of NCCL's and RCCL's kernels; exposed_comm_ns: communication outside of compute; exposed_copy_ns: copies
-    outside of both. loading_ns: idle time of host code in a data loader. slow_launch_ns: idle time of launch calls so long
+    outside of both. loading_ns: idle time of host code in a data loader, loading_own_ns: in one without workers. slow_launch_ns: idle time of launch calls so long
     that they load code. wait_ns: time in collectives
     beyond that of the device that came to them last. lanes: word of LANES or class of GAPS -> share of each of equal parts
     of the whole trace.
@@ -193,6 +199,7 @@ class DeviceTimeline:
     exposed_comm_ns: int = 0
     exposed_copy_ns: int = 0
     loading_ns: int = 0
+    loading_own_ns: int = 0
     slow_launch_ns: int = 0
     collective_ns: int = 0
     wait_ns: int = 0

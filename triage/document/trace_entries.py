@@ -20,11 +20,12 @@ class GapClassEntry(TypedDict):
 
 
 class GapEntry(TypedDict):
-    """One stretch of idle time."""
+    """One stretch of idle time. cause: the class to which most of it goes, which is cause_ns."""
 
     start_ns: int
     length_ns: int
     cause: GapCause
+    cause_ns: int
     led_by: GapCause
     call: str | None
     before: str

@@ -137,6 +137,7 @@ def _gap(g: Gap, part: Part, many: bool, start: int) -> GapEntry:
         "start_ns": g.start - start,
         "length_ns": g.end - g.start,
         "cause": g.cause,
+        "cause_ns": g.cause_ns,
         "led_by": g.led_by,
         "call": g.call or None,
         "before": names[0],

@@ -20,6 +20,8 @@ from triage.document.missing_counters import CollectEntry
 from triage.document.summary import Summary
 from triage.document.time_shares import UndiagnosedEntry
 from triage.document.todo_items import TodoItem
+from triage.document.trace_entries import GapEntry
+from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.limiters import BY_ID
 from triage.ground.phrasing import comparison, lower_first, percent, plural
 from triage.ground.terminology import said, voice
@@ -27,7 +29,14 @@ from triage.ground.units import show
 from triage.rendering.escape import clean, distinct, short
 from triage.rendering.labels import HEADS
 
+WHOLE_GAP = 0.95  # share of a gap from which on its cause has all of it: less than the figures shown can tell
 MIN_EXCESS = 2  # accesses over those needed that are worth a word (NVIDIA, Compute Triage Guide)
+
+
+def gap_reason(g: GapEntry) -> str:
+    """`host code`; `host code (82 ms of it)` where other classes have a part in the gap."""
+    name = GAP_WORDS[g["cause"]].name
+    return name if g["cause_ns"] >= WHOLE_GAP * g["length_ns"] else f"{name} ({time(g['cause_ns'])} of it)"
 
 
 def time(ns: float | None) -> str:

@@ -185,6 +185,7 @@ class Phrases:
     path = staticmethod(phrases.path)
     tail = staticmethod(phrases.tail)
     titled = staticmethod(phrases.titled)
+    gap_reason = staticmethod(phrases.gap_reason)
 
     def __init__(self) -> None:
         self.classes = {x.id: said(x.name) for x in LIMITERS}

@@ -17,7 +17,6 @@ from triage.document.entries import LocationEntry, Result
 from triage.document.summary import Summary
 from triage.document.time_shares import UndiagnosedEntry
 from triage.document.todo_items import TodoItem
-from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.limiters import BY_ID
 from triage.ground.phrasing import percent, plural
 from triage.ground.terminology import said, voice
@@ -217,7 +216,7 @@ class _Page:
             call = f" ({clean(g['call'])})" if g["call"] else ""
             self.say(
                 f"{phrases.time(g['length_ns'])} gap at {phrases.time(g['start_ns'])}, device {g['device']}: "
-                f"{GAP_WORDS[g['cause']].name}{call}; {short(g['before'], 28)} → {short(g['after'], 28)}",
+                f"{phrases.gap_reason(g)}{call}; {short(g['before'], 28)} → {short(g['after'], 28)}",
                 "bright_black",
                 2,
             )

@@ -93,7 +93,7 @@ def read(source: Source, options: Options) -> Table:
     table.tells = {"vendor": "amd", "api": "hip"} if amd else {"vendor": "nvidia", "api": "cuda"}
     table.trace = Trace(operations, calls, devices, words, functions, None if amd else profile, GRACE_NS)
     table.trace.operators = kineto_operators.operators(columns, calls, operations)
-    table.trace.steps, table.trace.loading = kineto.ranges(columns)
+    table.trace.steps, table.trace.loading, table.trace.loads_itself = kineto.ranges(columns)
     _columns(table, columns, sms, device)
     table.kinds = np.where((operations.kind == COPY) | (operations.kind == SET), "copy", "compute").astype(object)
     named = [name for _, name in devices if name]

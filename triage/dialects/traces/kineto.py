@@ -204,15 +204,16 @@ def calls(columns: Columns) -> tuple[Calls, Indices]:
     return made, found
 
 
-def ranges(columns: Columns) -> tuple[list[tuple[str, int]], tuple[Indices, Indices] | None]:
-    """(name and ns of the profiler's steps, starts and ends of waits for a data loader or None)."""
+def ranges(columns: Columns) -> tuple[list[tuple[str, int]], tuple[Indices, Indices] | None, bool]:
+    """(name and ns of the profiler's steps, starts and ends of waits for a data loader or None, is it without workers)."""
     words = list(columns.names)
     start, end = nanoseconds([r[0] for r in columns.ranges], [r[1] for r in columns.ranges])
     name = [words[r[4]] for r in columns.ranges]
     steps = [(n, int(e - s)) for n, s, e in zip(name, start, end, strict=True) if n.startswith("ProfilerStep#")]
     loads = np.flatnonzero(["DataLoader" in n for n in name])
     loads = loads[np.argsort(start[loads], kind="stable")]
-    return steps, (start[loads], end[loads]) if len(loads) else None
+    own = bool(len(loads)) and all("SingleProcess" in name[i] for i in loads)
+    return steps, (start[loads], end[loads]) if len(loads) else None, own
 
 
 def shapes(columns: Columns) -> dict[str, Floats]:
