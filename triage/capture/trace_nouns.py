@@ -83,7 +83,7 @@ class Operator:
     dims: str
     calls: int
     ns: int
-    kernels: list[str]
+    kernels: tuple[str, ...]
     flops: float | None
     bytes: float | None
     batch: int

@@ -76,7 +76,7 @@ class DeviceEntry(TypedDict):
 class OperatorEntry(TypedDict):
     """All calls of a framework's operator with the same dims and type; flops and bytes of one call, the least it can do.
 
-    B, M, N, K: of a product.
+    B, M, N, K: of a product. roof_share: rate over what the device allows it, 0 to 1.
     """
 
     capture: str
@@ -93,7 +93,16 @@ class OperatorEntry(TypedDict):
     M: int | None
     N: int | None
     K: int | None
+    roof_share: float | None
     kernel: str
+
+
+class StepEntry(TypedDict):
+    """One step of a framework's profiler."""
+
+    capture: str
+    name: str
+    ns: int
 
 
 class KernelEntry(TypedDict):

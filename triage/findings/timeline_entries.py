@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from triage.diagnosis.diagnosis_result import Part
+from triage.diagnosis.operator_roofs import roof_share
 from triage.document.numbers import number
-from triage.document.trace_entries import DeviceEntry, GapEntry, KernelEntry, OperatorEntry
+from triage.document.trace_entries import DeviceEntry, GapEntry, KernelEntry, OperatorEntry, StepEntry
 
 if TYPE_CHECKING:
     from triage.capture.trace_nouns import DeviceTimeline, Gap
@@ -56,6 +57,7 @@ def operators(parts: Sequence[Part]) -> list[OperatorEntry] | None:
     out: list[OperatorEntry] = []
     for part in parts:
         trace = part.capture.table.trace if part.capture.timeline is not None else None
+        peaks = part.capture.device.peaks if part.capture.device else None
         busy = sum(d.busy_ns for d in part.capture.timeline.devices) if part.capture.timeline else 0
         out += [
             {
@@ -73,11 +75,21 @@ def operators(parts: Sequence[Part]) -> list[OperatorEntry] | None:
                 "M": o.m or None,
                 "N": o.n or None,
                 "K": o.k or None,
+                "roof_share": None if (share := roof_share(o, peaks)) is None else number(share, 4),
                 "kernel": o.kernels[0],
             }
             for o in (trace.operators if trace else ())
         ]
     return sorted(out, key=lambda o: -o["total_ns"]) or None
+
+
+def steps(parts: Sequence[Part]) -> list[StepEntry] | None:
+    """Steps of all traces in their order; None where no trace names any."""
+    return [
+        {"capture": part.capture.input.path, "name": name, "ns": ns}
+        for part in parts
+        for name, ns in (part.capture.table.trace.steps if part.capture.table.trace else ())
+    ] or None
 
 
 def _device(d: DeviceTimeline, part: Part, many: bool) -> DeviceEntry:

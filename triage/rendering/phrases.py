@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+import statistics
+from collections.abc import Iterable, Sequence
 
 from triage import schema
 from triage.document.entries import (
@@ -20,7 +21,7 @@ from triage.document.missing_counters import CollectEntry
 from triage.document.summary import Summary
 from triage.document.time_shares import UndiagnosedEntry
 from triage.document.todo_items import TodoItem
-from triage.document.trace_entries import GapEntry
+from triage.document.trace_entries import GapEntry, StepEntry
 from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.limiters import BY_ID
 from triage.ground.phrasing import comparison, lower_first, percent, plural
@@ -37,6 +38,17 @@ def gap_reason(g: GapEntry) -> str:
     """`host code`; `host code (82 ms of it)` where other classes have a part in the gap."""
     name = GAP_WORDS[g["cause"]].name
     return name if g["cause_ns"] >= WHOLE_GAP * g["length_ns"] else f"{name} ({time(g['cause_ns'])} of it)"
+
+
+def steps(entries: Sequence[StepEntry] | None) -> str:
+    """`5 steps: median 21.3 ms, slowest ProfilerStep#4 51.4 ms`; "" without steps."""
+    if not entries:
+        return ""
+    worst = max(entries, key=lambda e: e["ns"])
+    if len(entries) == 1:
+        return f"1 step: {clean(worst['name'])} {time(worst['ns'])}"
+    median = statistics.median(e["ns"] for e in entries)
+    return f"{len(entries):,} steps: median {time(median)}, slowest {clean(worst['name'])} {time(worst['ns'])}"
 
 
 def time(ns: float | None) -> str:

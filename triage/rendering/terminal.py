@@ -24,7 +24,9 @@ from triage.rendering import phrases, terminal_bars
 from triage.rendering.escape import clean, distinct, short
 from triage.rendering.findings_csv import Write
 from triage.rendering.labels import HEADS
+from triage.rendering.operator_table import DEFAULT_OPERATORS, MOST_OPERATORS, operator_table
 from triage.rendering.pass_table import NARROW, pass_table
+from triage.rendering.text_table import TextTable
 
 MAX_WIDTH = 120
 MAX_COMMAND_CHARS = 600  # a longer command buries the lines around it
@@ -76,6 +78,7 @@ class _Page:
         self.head()
         self.todo()
         self.timeline()
+        self.operators()
         self.markers()
         self.passes()
         self.findings()
@@ -220,6 +223,8 @@ class _Page:
                 "bright_black",
                 2,
             )
+        if steps := phrases.steps(self.doc["frame"]["steps"]):
+            self.say(steps, indent=2)
         for k in [k for k in t["kernels"] if k["profile"]][: None if self.full else 2]:
             self.say(f"{short(k['name'], 40)}: {percent(k['share'])} of kernel time. Profile next:", indent=2)
             self.say(clean(k["profile"]), "cyan", 4)
@@ -275,13 +280,31 @@ class _Page:
         if t is None:
             return
         self.title("Passes in frame order")
+        self._table(t)
+        if t.more:
+            self.say(f"{plural(t.more, 'shorter pass')}: --full", "bright_black")
+
+    def operators(self) -> None:
+        """Operators of a framework by time, with what they do and how near their roof they are."""
+        t = operator_table(
+            self.doc["frame"]["operators"], wide=self.wide, most=MOST_OPERATORS if self.full else DEFAULT_OPERATORS
+        )
+        if t is None:
+            return
+        self.title(HEADS.operators)
+        self._table(t, split=1)
+        if t.more:
+            self.say(f"{plural(t.more, 'shorter operator')}: {'JSON' if self.full else '--full'}", "bright_black")
+
+    def _table(self, t: TextTable, split: int = -1) -> None:
+        """A table over the whole width; the first column and the one at `split` share what the others leave."""
         table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
         widest = [max(len(row[i]) for row in [[h for h, _ in t.headers], *t.rows]) for i in range(len(t.headers))]
-        # the first and the last column share what the figures between them leave
-        room = max(20, self.wide - sum(widest[1:-1]) - len(widest))
-        first = min(widest[0], max(room - max(12, widest[-1]), room * 3 // 5))
+        split %= len(widest)
+        room = max(20, self.wide - sum(widest[1:]) + widest[split] - len(widest))
+        first = min(widest[0], max(room - max(12, widest[split]), room * 3 // 5))
         for i, (header, right) in enumerate(t.headers):
-            size = first if i == 0 else room - first if i == len(t.headers) - 1 else widest[i]
+            size = first if i == 0 else room - first if i == split else widest[i]
             table.add_column(
                 header,
                 width=size,
@@ -293,8 +316,6 @@ class _Page:
         for row in t.rows:
             table.add_row(short(row[0], first), *(clean(cell) for cell in row[1:]))
         self.console.print(table)
-        if t.more:
-            self.say(f"{plural(t.more, 'shorter pass')}: --full", "bright_black")
 
     def findings(self) -> None:
         """Findings with their evidence and the cell of each number."""
