@@ -18,6 +18,7 @@ KERNEL, COPY, SET, GRAPH, WORK = range(5)
 # which way a copy went; OTHER_WAY: peer, array, unified memory
 TO_DEVICE, FROM_DEVICE, ON_DEVICE, OTHER_WAY = range(4)
 
+FEW, SHORT = 20, 1_000_000  # heuristic: operations, ns; one step of the smallest models seen has more
 LANES = ("kernels", "to-device", "from-device", "copies")  # what a strip shows beside the gaps
 
 # Classes of a gap, in the order in which they claim an instant. A call of the runtime is one of CALLS.
@@ -244,3 +245,13 @@ class Timeline:
     own_ns: Floats
     host: HostCalls | None
     sliced: bool
+
+    @property
+    def is_short(self) -> bool:
+        """True where a timeline says little of the program."""
+        return len(self.own_ns) < FEW or max(d.span_ns for d in self.devices) < SHORT
+
+    @property
+    def has_judged_gaps(self) -> bool:
+        """True where idle time has causes worth a word: few operations say something only around long gaps."""
+        return not self.is_short or max(d.largest_gap_ns for d in self.devices) >= SHORT

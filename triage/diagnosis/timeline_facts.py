@@ -88,6 +88,8 @@ def timeline_facts(t: Timeline, frame_ns: float) -> Facts:
                 total(lambda d: d.wait_ns) / frame_ns,
                 _each(devices, lambda d: d.wait_ns),
             )
+    if not t.has_judged_gaps:
+        return {metric: fact for metric, fact in out.items() if not metric.startswith("idle.")}
     return out | (_of_host(t, frame_ns, kernels) if t.host is not None else {})
 
 
