@@ -102,7 +102,8 @@ class Trace:
     how to profile one launch. grace: ns after a call's return in which its work is still being launched, after which it
     is queued; None where the rest of a gap is the launch's whatever it lasts. operators: longest first. steps: (name,
     ns) of the framework's steps. loading: starts and ends of the host's waits for a data loader; loads_itself: True
-    where the loader has no workers, so that the waiting thread does the work.
+    where the loader has no workers, so that the waiting thread does the work. rank: of the process in its job. groups:
+    row of a collective -> the ranks that take part.
     """
 
     operations: Operations
@@ -116,6 +117,8 @@ class Trace:
     steps: list[tuple[str, int]] = field(default_factory=list)
     loading: tuple[Indices, Indices] | None = None
     loads_itself: bool = False
+    rank: int | None = None
+    groups: dict[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,12 +234,23 @@ class HostCalls:
     median_copy_ns: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class RankShare:
+    """One rank of a job. comm_ns: time in collectives; wait_ns: of it, beyond the rank that came last; last: how often it was that."""
+
+    rank: str
+    comm_ns: int
+    wait_ns: int
+    last: int
+
+
 @dataclass(slots=True)
 class Timeline:
     """What a trace says of the time between the work.
 
     start, end: of all devices together, ns. own_ns: time of every operation, shared out where several ran at once; their
     sum is the busy time. host: None where no call was recorded. sliced: cut from a longer run, so its beginning is no start.
+    job: ranks that were read together, of which this one stands at `mine`.
     """
 
     start: int
@@ -245,6 +259,8 @@ class Timeline:
     own_ns: Floats
     host: HostCalls | None
     sliced: bool
+    job: list[RankShare] = field(default_factory=list)
+    mine: int = 0
 
     @property
     def is_short(self) -> bool:

@@ -88,6 +88,9 @@ def timeline_facts(t: Timeline, frame_ns: float) -> Facts:
                 total(lambda d: d.wait_ns) / frame_ns,
                 _each(devices, lambda d: d.wait_ns),
             )
+    if t.job:
+        mine = t.job[t.mine]
+        out["timeline.rank_wait"] = (mine.wait_ns / frame_ns, _ranks(t))
     if not t.has_judged_gaps:
         return {metric: fact for metric, fact in out.items() if not metric.startswith("idle.")}
     return out | (_of_host(t, frame_ns, kernels) if t.host is not None else {})
@@ -132,6 +135,15 @@ def _of_host(t: Timeline, frame_ns: float, kernels: float) -> Facts:
     if kernels:
         out["timeline.syncs_per_kernel"] = (host.syncs / kernels, f"{host.syncs:,} host syncs / {kernels:,.0f} kernels")
     return out
+
+
+def _ranks(t: Timeline) -> str:
+    """`rank 1 waits 8.9 ms of its 11.3 ms in collectives; rank 7 comes last to 6 of 8`."""
+    mine, late = t.job[t.mine], max(t.job, key=lambda r: (r.last, -r.wait_ns))
+    return (
+        f"rank {mine.rank} waits {show(float(mine.wait_ns), 'ns')} of its {show(float(mine.comm_ns), 'ns')} in collectives; "
+        f"rank {late.rank} comes last to {late.last:,} of {sum(r.last for r in t.job):,}"
+    )
 
 
 def _hideable(d: DeviceTimeline) -> float:

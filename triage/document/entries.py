@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, NotRequired, TypeAlias, TypedDict, final
 
-from triage.document.trace_entries import DeviceEntry, KernelEntry, OperatorEntry, StepEntry
+from triage.document.trace_entries import DeviceEntry, KernelEntry, OperatorEntry, RankEntry, StepEntry
 from triage.ground.limiters import BANDS, CLASSES, CONFIDENCE, GRADES, LEVELS
 from triage.ground.method import REVISIONS
 
@@ -83,6 +83,7 @@ class FrameEntry(TypedDict):
     kernels: list[KernelEntry] | None
     operators: list[OperatorEntry] | None
     steps: list[StepEntry] | None
+    ranks: list[RankEntry] | None
 
 
 class TimesEntry(TypedDict):

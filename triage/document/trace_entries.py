@@ -97,6 +97,15 @@ class OperatorEntry(TypedDict):
     kernel: str
 
 
+class RankEntry(TypedDict):
+    """One rank of a job. wait_ns: time in collectives beyond the rank that came last; last: how often it was that."""
+
+    rank: str
+    comm_ns: int
+    wait_ns: int
+    last: int
+
+
 class StepEntry(TypedDict):
     """One step of a framework's profiler."""
 

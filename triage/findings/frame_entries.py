@@ -12,7 +12,7 @@ from triage.diagnosis.outcomes import Outcomes
 from triage.diagnosis.verdicts import NOT_DIAGNOSED, missing
 from triage.document.entries import VERDICT_CLASSES, CaptureEntry, FrameEntry, FramesEntry, LimiterEntry, QualityEntry
 from triage.document.numbers import number, numbers
-from triage.findings.timeline_entries import kernels, operators, steps, timelines
+from triage.findings.timeline_entries import kernels, operators, ranks, steps, timelines
 from triage.ground.limiters import CLASSES
 
 
@@ -68,6 +68,7 @@ def frame(d: Diagnosis, outcomes: Sequence[Outcomes]) -> FrameEntry:
         "kernels": kernels(d.parts),
         "operators": operators(d.parts),
         "steps": steps(d.parts),
+        "ranks": ranks(d.parts),
     }
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from triage.diagnosis.diagnosis_result import Part
 from triage.diagnosis.operator_roofs import roof_share
 from triage.document.numbers import number
-from triage.document.trace_entries import DeviceEntry, GapEntry, KernelEntry, OperatorEntry, StepEntry
+from triage.document.trace_entries import DeviceEntry, GapEntry, KernelEntry, OperatorEntry, RankEntry, StepEntry
 
 if TYPE_CHECKING:
     from triage.capture.trace_nouns import DeviceTimeline, Gap
@@ -81,6 +81,12 @@ def operators(parts: Sequence[Part]) -> list[OperatorEntry] | None:
             for o in (trace.operators if trace else ())
         ]
     return sorted(out, key=lambda o: -o["total_ns"]) or None
+
+
+def ranks(parts: Sequence[Part]) -> list[RankEntry] | None:
+    """Ranks of a job whose traces were read together; None elsewhere."""
+    job = next((p.capture.timeline.job for p in parts if p.capture.timeline and p.capture.timeline.job), [])
+    return [{"rank": r.rank, "comm_ns": r.comm_ns, "wait_ns": r.wait_ns, "last": r.last} for r in job] or None
 
 
 def steps(parts: Sequence[Part]) -> list[StepEntry] | None:

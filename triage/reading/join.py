@@ -18,7 +18,7 @@ from triage.capture.capture import Capture, Column, Opinion, Quality, Table
 from triage.capture.location import Location
 from triage.ground.phrasing import plural
 from triage.ground.units import show
-from triage.reading import reader
+from triage.reading import ranks, reader
 
 _SHAPE = ("launch.grid_size", "launch.block_size")
 _TIMES = ("gpu.time", "frame.calls")  # the trace knows better
@@ -29,8 +29,9 @@ _CAST = re.compile(r"\((?:unsigned |signed )?(?:int|long|short|char|bool|size_t)
 def joined(captures: Sequence[Capture], marker: str = "") -> list[Capture]:
     """The captures, but for the report of counters whose kernels a trace among them has: it goes into the trace.
 
-    marker: what the captures were cut down to.
+    Traces of several ranks are told of each other. marker: what the captures were cut down to.
     """
+    ranks.enter(captures)
     traces = [c for c in captures if c.table.trace is not None]
     if len(traces) != 1 or len(captures) < 2:
         return list(captures)

@@ -49,12 +49,25 @@ _COLUMNS: tuple[tuple[str, bool, Callable[[OperatorEntry], str]], ...] = (
 _FIXED = ("Operator", "Calls", HEADS.time)
 
 
+def _merged(operators: Sequence[OperatorEntry]) -> list[OperatorEntry]:
+    """Operators of several captures, equal ones as one; the longest says how near the roof it is."""
+    out: dict[tuple[str, str, str], OperatorEntry] = {}
+    many = len({o["capture"] for o in operators})
+    for o in operators:
+        first = out.setdefault((o["op"], o["dims"], o["type"]), {**o, "calls": 0, "total_ns": 0, "share": 0.0})
+        first["calls"] += o["calls"]
+        first["total_ns"] += o["total_ns"]
+        first["share"] = (first["share"] or 0.0) + (o["share"] or 0.0) / many
+    return sorted(out.values(), key=lambda o: -o["total_ns"])
+
+
 def operator_table(
     operators: Sequence[OperatorEntry] | None, *, wide: int = 0, most: int = DEFAULT_OPERATORS
 ) -> TextTable | None:
     """The table of the `most` longest operators; None without any. wide: columns of a terminal."""
     if not operators:
         return None
+    operators = _merged(operators)
     shown = operators[:most]
     left_out = ("Rate", HEADS.share) if wide and wide < NARROW else (HEADS.share,) if wide else ()
     columns = [

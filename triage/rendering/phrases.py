@@ -21,7 +21,7 @@ from triage.document.missing_counters import CollectEntry
 from triage.document.summary import Summary
 from triage.document.time_shares import UndiagnosedEntry
 from triage.document.todo_items import TodoItem
-from triage.document.trace_entries import GapEntry, StepEntry
+from triage.document.trace_entries import GapEntry, RankEntry, StepEntry
 from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.limiters import BY_ID
 from triage.ground.phrasing import comparison, lower_first, percent, plural
@@ -49,6 +49,16 @@ def steps(entries: Sequence[StepEntry] | None) -> str:
         return f"1 step: {clean(worst['name'])} {time(worst['ns'])}"
     median = statistics.median(e["ns"] for e in entries)
     return f"{len(entries):,} steps: median {time(median)}, slowest {clean(worst['name'])} {time(worst['ns'])}"
+
+
+def ranks(entries: Sequence[RankEntry] | None) -> str:
+    """`4 ranks: rank 7 comes last to 8 of 8 collectives; rank 1 waits 8.91 ms, ...`; "" for one rank alone."""
+    if not entries:
+        return ""
+    late = max(entries, key=lambda r: (r["last"], -r["wait_ns"]))
+    waits = [f"rank {r['rank']} waits {time(r['wait_ns'])}" for r in sorted(entries, key=lambda r: -r["wait_ns"])[:4]]
+    all_of = sum(r["last"] for r in entries)
+    return f"{len(entries):,} ranks: rank {late['rank']} comes last to {late['last']:,} of {all_of:,} collectives; {', '.join(waits)}"
 
 
 def time(ns: float | None) -> str:

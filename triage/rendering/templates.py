@@ -189,6 +189,7 @@ class Phrases:
     titled = staticmethod(phrases.titled)
     gap_reason = staticmethod(phrases.gap_reason)
     steps = staticmethod(phrases.steps)
+    ranks = staticmethod(phrases.ranks)
 
     def __init__(self) -> None:
         self.classes = {x.id: said(x.name) for x in LIMITERS}

@@ -223,8 +223,9 @@ class _Page:
                 "bright_black",
                 2,
             )
-        if steps := phrases.steps(self.doc["frame"]["steps"]):
-            self.say(steps, indent=2)
+        for line in (phrases.steps(self.doc["frame"]["steps"]), phrases.ranks(self.doc["frame"]["ranks"])):
+            if line:
+                self.say(line, indent=2)
         for k in [k for k in t["kernels"] if k["profile"]][: None if self.full else 2]:
             self.say(f"{short(k['name'], 40)}: {percent(k['share'])} of kernel time. Profile next:", indent=2)
             self.say(clean(k["profile"]), "cyan", 4)

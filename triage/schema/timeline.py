@@ -91,6 +91,13 @@ METRICS = (
         "Share of the devices' span in collective kernels beyond the time of the last device",
     ),
     Metric(
+        "timeline.rank_wait",
+        "ratio",
+        "Wait for the last rank",
+        "low",
+        "Share of a rank's span in collectives beyond the time of the rank that came to them last",
+    ),
+    Metric(
         "timeline.exposed_comm",
         "ratio",
         "Exposed communication",

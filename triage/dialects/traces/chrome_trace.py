@@ -92,6 +92,7 @@ def read(source: Source, options: Options) -> Table:
     table = Table(NAME, [source], np.array(words, dtype=object)[operations.name], {})
     table.tells = {"vendor": "amd", "api": "hip"} if amd else {"vendor": "nvidia", "api": "cuda"}
     table.trace = Trace(operations, calls, devices, words, functions, None if amd else profile, GRACE_NS)
+    table.trace.rank, table.trace.groups = _rank(rows.head), columns.groups
     table.trace.operators = kineto_operators.operators(columns, calls, operations)
     table.trace.steps, table.trace.loading, table.trace.loads_itself = kineto.ranges(columns)
     _columns(table, columns, sms, device)
@@ -119,6 +120,13 @@ def _is_amd(head: kineto.Row, words: list[str]) -> bool:
     if any(k in head for k in ("roctracer_version", "rocprofiler-sdk_version", "hip_runtime_version")):
         return True
     return any(w.startswith("hip") for w in words)
+
+
+def _rank(head: kineto.Row) -> int | None:
+    """The process's rank in its job, where the head says it."""
+    told = head.get("distributedInfo")
+    rank = told.get("rank") if type(told) is dict else None
+    return rank if type(rank) is int and 0 <= rank < 1 << 24 else None
 
 
 def _devices(

@@ -67,6 +67,7 @@ class Columns:
         self.ranges: list[tuple[Any, ...]] = []
         self.signatures: list[tuple[str, Row]] = []
         self.names: dict[str, int] = {}
+        self.groups: dict[int, str] = {}
         self._known: dict[tuple[str, ...], int] = {}
         self._take: dict[str, Callable[[Row, str], None]] = {
             **dict.fromkeys(_WORK, self._enter_work),
@@ -111,6 +112,8 @@ class Columns:
             pageable = "Pageable" in name and way in (TO_DEVICE, FROM_DEVICE)
             size = _whole(args.get("bytes"), 0)
         device = _whole(args.get("device", row.get("pid")), 0)
+        if type(peers := args.get("Process Group Ranks")) is str:
+            self.groups[len(self.work)] = peers[:200]
         grid, block = _axes(args.get("grid")), _axes(args.get("block"))
         self.work.append(
             (
