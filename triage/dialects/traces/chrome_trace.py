@@ -1,4 +1,4 @@
-"""Chrome traces with GPU work: what PyTorch's profiler (Kineto) writes, for NVIDIA and AMD."""
+"""Chrome traces with GPU work: what the profilers of PyTorch (Kineto) and XLA (JAX, TensorFlow) write, for NVIDIA and AMD."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from triage.ground.phrasing import plural
 NAME = "pytorch-trace"
 SIGN = ("traceevents", '"ph"', "rocprofiler-sdk-tool", '"deviceproperties"')
 TELLS = {"work": "compute"}
-TITLE = "PyTorch profiler, Chrome trace (timeline of devices, host and operators)"
+TITLE = "PyTorch profiler or JAX (XLA), Chrome trace (timeline of devices, host and operators)"
 CAPTURE = """\
     with torch.profiler.profile(
         schedule=torch.profiler.schedule(wait=1, warmup=3, active=3),
@@ -31,7 +31,9 @@ CAPTURE = """\
             prof.step()
 
 writes `log/*.pt.trace.json`, one per process; packed (`.json.gz`) is fine. `prof.export_chrome_trace("trace.json.gz")` writes
-the same. With `record_shapes=True` triage knows the operations behind the kernels; `with_stack=True` slows the host down."""
+the same. With `record_shapes=True` triage knows the operations behind the kernels; `with_stack=True` slows the host down.
+
+JAX: `with jax.profiler.trace("log"): ...` writes `log/plugins/profile/TIME/HOST.trace.json.gz`."""
 _HEAD_RE = re.compile(r'"traceEvents"\s*:|"schemaVersion"\s*:.*"deviceProperties"\s*:', re.DOTALL)
 MAX_FIRST = 8192  # characters in which an array of events shows its first one
 # a launch call that returned so long before its kernel began had done its part
@@ -199,7 +201,9 @@ def _columns(
 def _say(table: Table, rows: JsonRows, columns: Columns, devices: list[tuple[str, str | None]]) -> None:
     """Notes on the trace, and remarks on what may be wrong with it."""
     table.notes.append(
-        "Chrome trace of PyTorch's profiler: times, launch shapes, host calls and operators without counters"
+        "Chrome trace of XLA's profiler (JAX, TensorFlow): times, launch shapes and host calls without counters"
+        if columns.gpus
+        else "Chrome trace of PyTorch's profiler: times, launch shapes, host calls and operators without counters"
     )
     if len(devices) > 1:
         listed = ", ".join(f"{key} ({name})" if name else key for key, name in devices[:8])

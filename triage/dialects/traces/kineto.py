@@ -28,6 +28,7 @@ from triage.capture.trace_nouns import (
     Calls,
     Operations,
 )
+from triage.dialects.traces import xla_rows
 
 Row = dict[str, Any]
 MAX_US = float(1 << 52)
@@ -45,13 +46,14 @@ _OVERHEAD = {
 _COPY_KERNEL_RE = re.compile(r"__amd_rocclr_copyBuffer|MEMORY_COPY_|__amd_rocclr_copyImage")
 _SET_KERNEL_RE = re.compile(r"__amd_rocclr_fillBuffer")
 _WAY_RE = re.compile(r"(HtoD|HostToDevice)|(DtoH|DeviceToHost)|(DtoD|DeviceToDevice)")
+_STEP_RE = re.compile(r"[\w ./-]{1,60}#\d{1,12}")  # `ProfilerStep#3`, `train#3`
 SHAPE = ("grid x", "grid y", "grid z", "block x", "block y", "block z", "registers per thread", "shared memory")
 
 
 class Columns:
     """Columns of a trace, filled row by row; `rows` counts all rows of the file.
 
-    operators: (start us, length us, process, thread, signature); signatures: name and arguments of each, told apart by
+    gpus: process -> number of the GPU that XLA draws there. operators: (start us, length us, process, thread, signature); signatures: name and arguments of each, told apart by
     name, dims, types and the arguments that are no tensors.
     """
 
@@ -60,6 +62,7 @@ class Columns:
         self.odd = 0
         self.categories: Counter[str] = Counter()
         self.processes: set[str] = set()
+        self.gpus: dict[int | str, int] = {}
         self.work: list[tuple[Any, ...]] = []
         self.calls: list[tuple[Any, ...]] = []
         self.overhead: list[tuple[float, float, int]] = []
@@ -85,6 +88,8 @@ class Columns:
             category = row.get("cat") or ""
             if type(category) is not str:
                 category = ""
+            if not category and self.gpus and (known := xla_rows.row(row, self.gpus)) is not None:
+                row, category = known, known["cat"]
             seen[category] += 1
             if (take := self._take.get(category)) is not None and row.get("ph") == "X":
                 try:
@@ -92,8 +97,13 @@ class Columns:
                 except (TypeError, ValueError, OverflowError):
                     self.odd += 1
             elif not category and row.get("name") == "process_name" and type(row.get("args")) is dict:
-                self.processes.add(str(row["args"].get("name"))[:80])
+                self._enter_process(row, str(row["args"].get("name"))[:80])
         self.categories.update(seen)
+
+    def _enter_process(self, row: Row, name: str) -> None:
+        self.processes.add(name)
+        if (found := xla_rows.GPU_RE.match(name)) is not None and type(row.get("pid")) in (int, str):
+            self.gpus[row["pid"]] = int(found[1])
 
     def _name(self, row: Row) -> int:
         name = str(row.get("name") or "(no name)")
@@ -212,7 +222,7 @@ def ranges(columns: Columns) -> tuple[list[tuple[str, int]], tuple[Indices, Indi
     words = list(columns.names)
     start, end = nanoseconds([r[0] for r in columns.ranges], [r[1] for r in columns.ranges])
     name = [words[r[4]] for r in columns.ranges]
-    steps = [(n, int(e - s)) for n, s, e in zip(name, start, end, strict=True) if n.startswith("ProfilerStep#")]
+    steps = [(n, int(e - s)) for n, s, e in zip(name, start, end, strict=True) if _STEP_RE.fullmatch(n)]
     loads = np.flatnonzero(["DataLoader" in n for n in name])
     loads = loads[np.argsort(start[loads], kind="stable")]
     own = bool(len(loads)) and all("SingleProcess" in name[i] for i in loads)
