@@ -90,10 +90,10 @@ def read(source: Source, options: Options) -> Table:
     operations = kineto.operations(columns, calls, found, device)
     words = list(columns.names)
     amd = _is_amd(rows.head, words)
-    functions = ["" if amd else _function(w) for w in words]
+    functions = [_function(w) for w in words]
     table = Table(NAME, [source], np.array(words, dtype=object)[operations.name], {})
     table.tells = {"vendor": "amd", "api": "hip"} if amd else {"vendor": "nvidia", "api": "cuda"}
-    table.trace = Trace(operations, calls, devices, words, functions, None if amd else profile, GRACE_NS)
+    table.trace = Trace(operations, calls, devices, words, functions, profile_amd if amd else profile, GRACE_NS)
     table.trace.rank, table.trace.groups = _rank(rows.head), columns.groups
     table.trace.operators = kineto_operators.operators(columns, calls, operations)
     table.trace.steps, table.trace.loading, table.trace.loads_itself = kineto.ranges(columns)
@@ -112,8 +112,14 @@ def profile(function: str, skip: int) -> str:
     return f"ncu --kernel-name {shlex.quote(function)} --launch-skip {skip} --launch-count 1 {sections} -o {file} python train.py"
 
 
+def profile_amd(function: str, _skip: int) -> str:
+    """The command that profiles the launches of a function with rocprof-compute, which takes a part of a kernel's name."""
+    name = re.sub(r"\W+", "_", function)[:40].strip("_") or "kernel"
+    return f"rocprof-compute profile --name {name} --kernel {shlex.quote(function)} -- python train.py"
+
+
 def _function(name: str) -> str:
-    """What Nsight Compute calls a kernel: the function's name without namespaces, arguments and parameters."""
+    """What profilers of single kernels ask for: the function's name without namespaces, arguments and parameters."""
     text = name.replace("(anonymous namespace)", "").removeprefix("void ")
     return re.split(r"[<(]", text, maxsplit=1)[0].rpartition("::")[2].strip()
 
