@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from triage.capture.capture import Column, Quality, Table
 from triage.capture.source import Source
 from triage.capture.trace_nouns import COPY, KERNEL, SET, Trace
 from triage.dialects import Match, Options
-from triage.dialects.traces import chrome_refusals, kineto, kineto_operators
+from triage.dialects.traces import chrome_refusals, kineto, kineto_operators, next_command
 from triage.dialects.traces.json_rows import JsonRows
 from triage.dialects.traces.kineto import Columns
 from triage.ground.phrasing import plural
@@ -36,6 +35,7 @@ the same. With `record_shapes=True` triage knows the operations behind the kerne
 JAX: `with jax.profiler.trace("log"): ...` writes `log/plugins/profile/TIME/HOST.trace.json.gz`."""
 _HEAD_RE = re.compile(r'"traceEvents"\s*:|"schemaVersion"\s*:.*"deviceProperties"\s*:', re.DOTALL)
 MAX_FIRST = 8192  # characters in which an array of events shows its first one
+APP = "python train.py"
 # a launch call that returned so long before its kernel began had done its part
 GRACE_NS = 100_000
 _PRODUCTS = {
@@ -107,15 +107,12 @@ def read(source: Source, options: Options) -> Table:
 
 def profile(function: str, skip: int) -> str:
     """The command that profiles one launch of a function with Nsight Compute."""
-    sections = " ".join(f"--section {s}" for s in _SECTIONS)
-    file = re.sub(r"\W+", "_", function)[:40].strip("_") or "kernel"
-    return f"ncu --kernel-name {shlex.quote(function)} --launch-skip {skip} --launch-count 1 {sections} -o {file} python train.py"
+    return next_command.ncu(function, skip, _SECTIONS, APP)
 
 
 def profile_amd(function: str, _skip: int) -> str:
-    """The command that profiles the launches of a function with rocprof-compute, which takes a part of a kernel's name."""
-    name = re.sub(r"\W+", "_", function)[:40].strip("_") or "kernel"
-    return f"rocprof-compute profile --name {name} --kernel {shlex.quote(function)} -- python train.py"
+    """The command that profiles the launches of a function with rocprof-compute."""
+    return next_command.rocprof_compute(function, APP)
 
 
 def _function(name: str) -> str:
