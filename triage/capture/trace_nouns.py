@@ -93,6 +93,20 @@ class Operator:
     k: int
 
 
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A range of a framework on the host: a step, or the optimizer's part of one; start, end in ns."""
+
+    name: str
+    start: int
+    end: int
+
+    @property
+    def ns(self) -> int:
+        """How long it took."""
+        return self.end - self.start
+
+
 @dataclass(slots=True)
 class Trace:
     """Everything a reader knows of the time between the work.
@@ -100,8 +114,8 @@ class Trace:
     devices: (key, name or None) in the order that Operations.device counts in. names: of operations; functions: what a
     profiler of single kernels calls each, "" where that is not known. command: (function, launches to skip before it) ->
     how to profile one launch. grace: ns after a call's return in which its work is still being launched, after which it
-    is queued; None where the rest of a gap is the launch's whatever it lasts. operators: longest first. steps: (name,
-    ns) of the framework's steps. loading: starts and ends of the host's waits for a data loader; loads_itself: True
+    is queued; None where the rest of a gap is the launch's whatever it lasts. operators: longest first. steps: of the
+    framework's profiler, in order; optimizer: the optimizer's part of them. loading: starts and ends of the host's waits for a data loader; loads_itself: True
     where the loader has no workers, so that the waiting thread does the work. rank: of the process in its job. groups:
     row of a collective -> the ranks that take part.
     """
@@ -114,7 +128,8 @@ class Trace:
     command: Callable[[str, int], str] | None = None
     grace: int | None = None
     operators: list[Operator] = field(default_factory=list)
-    steps: list[tuple[str, int]] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    optimizer: list[Step] = field(default_factory=list)
     loading: tuple[Indices, Indices] | None = None
     loads_itself: bool = False
     rank: int | None = None

@@ -63,6 +63,10 @@ def frame_capture(capture: Capture, limiter: Codes, lead: tuple[Floats, Indices]
             from triage.diagnosis.timeline_facts import timeline_facts  # only traces need it
 
             known |= timeline_facts(capture.timeline, total)
+            if capture.table.trace is not None and (capture.table.trace.steps or capture.table.trace.optimizer):
+                from triage.diagnosis.step_facts import step_facts
+
+                known |= step_facts(capture.table.trace, total)
             if capture.table.trace is not None and capture.table.trace.operators:
                 from triage.diagnosis.operator_facts import operator_facts
 

@@ -35,6 +35,8 @@ GOOD_PRODUCT, SLOW_PRODUCT, NEAR_RIDGE = 0.7, 0.5, 4
 # NVIDIA, CUDA C++ Best Practices Guide: effective over theoretical bandwidth; copies of measured pairs reach 0.8 to 0.9
 GOOD_BYTES, SLOW_BYTES = 0.8, 0.6
 _FP32_RE = re.compile(r"sgemm|scudnn|ffma|(?:^|_)fp32(?:_|$)|f32f32_f32f32", re.IGNORECASE)
+# CUTLASS names its kernels by the elements that one load takes
+_NARROW_RE = re.compile(r"_align[12](?!\d)")
 _LAYOUT_RE = re.compile(
     r"nchwToNhwc|nhwcToNchw|nchw2nhwc|nhwc2nchw|batched_transpose|transpose_readWrite", re.IGNORECASE
 )
@@ -58,7 +60,11 @@ def operator_facts(trace: Trace, peaks: Peaks | None, frame_ns: float) -> Facts:
     return out | {
         "operators.attention": _share(attention, frame_ns),
         "operators.misaligned": _share(odd, frame_ns),
-        "operators.misaligned_excess": (sum(o.ns * _behind_neighbours(o, shaped) for o in odd) / frame_ns, _named(odd)),
+        "operators.misaligned_excess": (
+            # those of an attention go with it
+            sum(o.ns * _behind_neighbours(o, shaped, peaks) for o in odd if o not in attention) / frame_ns,
+            _named(odd),
+        ),
         "operators.memory_bound": _share([o for o in rest if _memory_bound(o)], frame_ns),
         "operators.elementwise": _share(chains, frame_ns),
         "operators.elementwise_calls": (float(sum(o.calls for o in chains)), _named(chains)),
@@ -115,19 +121,22 @@ def _misaligned(o: Operator) -> bool:
         and o.m * o.batch > 1
         and bool(o.n % ALIGNED or o.k % ALIGNED)
         and _long(o, LONG_CALL_NS)
-        and not _memory_bound(o)
+        and (not _memory_bound(o) or any(_NARROW_RE.search(k) for k in o.kernels))
     )
 
 
-def _behind_neighbours(o: Operator, shaped: Iterable[Operator]) -> float:
-    """Part of a product's time above that at the rate of aligned products of its type."""
+def _behind_neighbours(o: Operator, shaped: Iterable[Operator], peaks: Peaks | None) -> float:
+    """Part of a product's time above that at the rate of aligned products of its type, as far as its bytes allow that."""
     rates = [
         rate(n)
         for n in shaped
         if n.kind == "matmul" and n.type == o.type and n.n and not (n.n % ALIGNED or n.k % ALIGNED)
     ]
-    best = max(rates, default=0.0)
-    return max(0.0, 1 - rate(o) / best) if best else 0.1
+    if not (best := max(rates, default=0.0)):
+        return 0.1
+    if peaks is not None and peaks.dram_bytes_per_s and intensity(o):
+        best = min(best, intensity(o) * peaks.dram_bytes_per_s / 1e9)
+    return max(0.0, 1 - rate(o) / best)
 
 
 def _long(o: Operator, least: int) -> bool:

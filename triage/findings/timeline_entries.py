@@ -92,9 +92,9 @@ def ranks(parts: Sequence[Part]) -> list[RankEntry] | None:
 def steps(parts: Sequence[Part]) -> list[StepEntry] | None:
     """Steps of all traces in their order; None where no trace names any."""
     return [
-        {"capture": part.capture.input.path, "name": name, "ns": ns}
+        {"capture": part.capture.input.path, "name": step.name, "ns": step.ns}
         for part in parts
-        for name, ns in (part.capture.table.trace.steps if part.capture.table.trace else ())
+        for step in (part.capture.table.trace.steps if part.capture.table.trace else ())
     ] or None
 
 

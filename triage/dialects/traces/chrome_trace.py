@@ -96,7 +96,7 @@ def read(source: Source, options: Options) -> Table:
     table.trace = Trace(operations, calls, devices, words, functions, profile_amd if amd else profile, GRACE_NS)
     table.trace.rank, table.trace.groups = _rank(rows.head), columns.groups
     table.trace.operators = kineto_operators.operators(columns, calls, operations)
-    table.trace.steps, table.trace.loading, table.trace.loads_itself = kineto.ranges(columns)
+    kineto.enter_ranges(columns, table.trace)
     _columns(table, columns, sms, device)
     table.kinds = np.where((operations.kind == COPY) | (operations.kind == SET), "copy", "compute").astype(object)
     named = [name for _, name in devices if name]

@@ -27,6 +27,8 @@ from triage.capture.trace_nouns import (
     TO_DEVICE,
     Calls,
     Operations,
+    Step,
+    Trace,
 )
 from triage.dialects.traces import xla_rows
 
@@ -46,7 +48,7 @@ _OVERHEAD = {
 _COPY_KERNEL_RE = re.compile(r"__amd_rocclr_copyBuffer|MEMORY_COPY_|__amd_rocclr_copyImage")
 _SET_KERNEL_RE = re.compile(r"__amd_rocclr_fillBuffer")
 _WAY_RE = re.compile(r"(HtoD|HostToDevice)|(DtoH|DeviceToHost)|(DtoD|DeviceToDevice)")
-_STEP_RE = re.compile(r"[\w ./-]{1,60}#\d{1,12}")  # `ProfilerStep#3`, `train#3`
+_STEP_RE = re.compile(r"(?!Optimizer)[\w ./-]{1,60}#\d{1,12}")  # `ProfilerStep#3`, `train#3`
 SHAPE = ("grid x", "grid y", "grid z", "block x", "block y", "block z", "registers per thread", "shared memory")
 
 
@@ -217,16 +219,19 @@ def calls(columns: Columns) -> tuple[Calls, Indices]:
     return made, found
 
 
-def ranges(columns: Columns) -> tuple[list[tuple[str, int]], tuple[Indices, Indices] | None, bool]:
-    """(name and ns of the profiler's steps, starts and ends of waits for a data loader or None, is it without workers)."""
+def enter_ranges(columns: Columns, trace: Trace) -> None:
+    """Fill in the steps, the optimizer's ranges and the waits for a data loader."""
     words = list(columns.names)
     start, end = nanoseconds([r[0] for r in columns.ranges], [r[1] for r in columns.ranges])
     name = [words[r[4]] for r in columns.ranges]
-    steps = [(n, int(e - s)) for n, s, e in zip(name, start, end, strict=True) if _STEP_RE.fullmatch(n)]
-    loads = np.flatnonzero(["DataLoader" in n for n in name])
-    loads = loads[np.argsort(start[loads], kind="stable")]
-    own = bool(len(loads)) and all("SingleProcess" in name[i] for i in loads)
-    return steps, (start[loads], end[loads]) if len(loads) else None, own
+    found = [Step(n, int(s), int(e)) for n, s, e in zip(name, start, end, strict=True)]
+    found.sort(key=lambda r: r.start)
+    trace.steps = [r for r in found if _STEP_RE.fullmatch(r.name)]
+    trace.optimizer = [r for r in found if r.name.startswith("Optimizer.step#")]
+    loads = [r for r in found if "DataLoader" in r.name]
+    if loads:
+        trace.loading = np.array([r.start for r in loads]), np.array([r.end for r in loads])
+        trace.loads_itself = all("SingleProcess" in r.name for r in loads)
 
 
 def shapes(columns: Columns) -> dict[str, Floats]:
