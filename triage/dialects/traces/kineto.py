@@ -34,6 +34,7 @@ from triage.dialects.traces import xla_rows
 
 Row = dict[str, Any]
 MAX_US = float(1 << 52)
+MAX_NAME = 16_384  # characters; the longest names of templates seen have 8,000
 _WORK = {
     "kernel": KERNEL, "gpu_memcpy": COPY, "gpu_memset": SET, "Kernel": KERNEL, "Memcpy": COPY, "Memset": SET,
 }  # fmt: skip
@@ -108,7 +109,7 @@ class Columns:
             self.gpus[row["pid"]] = int(found[1])
 
     def _name(self, row: Row) -> int:
-        name = str(row.get("name") or "(no name)")
+        name = str(row.get("name") or "(no name)")[:MAX_NAME]
         return self.names.setdefault(name, len(self.names))
 
     def _enter_work(self, row: Row, category: str) -> None:
