@@ -1,8 +1,9 @@
-"""`python benchmarks/truth.py FOLDER [--fit] [--record]`: measured savings of fixed kernels against triage's predictions.
+"""`python benchmarks/truth.py FOLDER [--fit] [--aside PREFIX] [--record]`: measured savings of fixed kernels against triage's predictions.
 
 FOLDER holds pairs.json (a list of `id`, `repo`, `gpu`, `strength`, `causes`, `saving`, `metrics_ill`) and
 csv/ID.ill.csv.gz, csv/ID.cured.csv.gz, the exports before and after. None of it is part of this repository.
 --fit also chooses the gain model's numbers anew, each repository judged by numbers chosen on the others (minutes).
+--aside PREFIX (repeatable) names pairs that were not in view when rules were written: they get a line of their own.
 --record writes the figures to docs/prediction-accuracy.md.
 """
 
@@ -21,6 +22,7 @@ import triage
 from triage.capture.capture import Capture
 from triage.diagnosis import gain
 from triage.diagnosis.diagnosing import Diagnoser
+from triage.document.entries import VERDICT_CLASSES
 from triage.findings.finding_types import EntryView
 from triage.rulebook import packs
 
@@ -44,7 +46,9 @@ The exports belong to their authors and are not part of this repository. The com
 
 {summary}
 
-- **First**, **top three**: the true cause is the first item, or one of the first three.
+- **First**, **top three**: the true cause is the first item of the list, or one of the first three.
+- **Empty**: lists without an item although the cure saved something. **False lows**: a first item of another cause that says "at least"
+  more than {slack:.0%}, or a low end above what was saved.
 - **Inside**: the measured saving lies in the predicted range, give or take {slack:.0%} of the time.
 - **Mean error**, **median width**: of the likely saving and of the range, as fractions of the time.
 - **Small exports** (fewer than {full} metrics) count as answered if the cause is first, or not evaluated for missing counters.
@@ -64,10 +68,16 @@ accuracy on new kernels.
 
 @dataclass
 class Answer:
-    """What was said of one ill kernel. rank: place of the true cause, 0 where it was not named."""
+    """What was said of one ill kernel. rank: place of the true cause in the to-do list, 0 where it is not named.
+
+    verdict: the kernel's. items: length of the list. low: what its first item promises at least, a fraction of the time.
+    """
 
     pair: dict[str, Any]
     rank: int
+    verdict: str
+    items: int
+    low: float
     gain: EntryView | None
     blind: bool
 
@@ -86,12 +96,19 @@ class Answer:
 def judge(capture: Capture, pair: dict[str, Any], by: Diagnoser, spots: bool = True) -> Answer:
     """Diagnose the ill side of a pair. spots: whether what could not be judged is asked too."""
     found = triage.Diagnosis.from_judged(by.diagnose([capture]))
-    ill = [(f.rule.cause, f.gain) for f in found.findings if f.gain]  # what promises nothing is a verdict
-    order = list(dict.fromkeys(cause for cause, _ in ill))
-    rank = next((n for n, c in enumerate(order, 1) if c in pair["causes"]), 0)
-    told = next((g for cause, g in ill if cause in pair["causes"]), None)
-    blind = {c for spot in found.to_dict()["blind_spots"] for c in spot["causes"]} if spots else set()
-    return Answer(pair, rank, told, bool(blind & set(pair["causes"])))
+    doc = found.to_dict()
+    rank = next((n for n, item in enumerate(doc["todo"], 1) if item["cause"] in pair["causes"]), 0)
+    told = next((f.gain for f in found.findings if f.gain and f.rule.cause in pair["causes"]), None)
+    blind = {c for spot in doc["blind_spots"] for c in spot["causes"]} if spots else set()
+    first, total = next(iter(doc["todo"]), None), doc["frame"]["duration_ns"] or 1.0
+    low = (first["low_ns"] or 0.0) / total if first else 0.0
+    verdict = doc["workloads"][0]["verdict_class"]
+    return Answer(pair, rank, verdict, len(doc["todo"]), low, told, bool(blind & set(pair["causes"])))
+
+
+def is_false_low(a: Answer) -> bool:
+    """True if the first item promises at least something that its cure cannot have saved."""
+    return a.low > (SLACK if a.rank != 1 else a.saving + SLACK)
 
 
 def row(name: str, of: list[Answer]) -> list[str]:
@@ -114,6 +131,8 @@ def row(name: str, of: list[Answer]) -> list[str]:
         share(sum(a.inside for a in told), len(told)),
         f"{mean(error):.2f}" if error else "–",
         f"{median(width):.2f}" if width else "–",
+        share(sum(not a.items for a in full), len(full)),
+        share(sum(map(is_false_low, full)), len(full)),
         share(sum(a.rank == 1 or a.blind for a in thin), len(thin)),
         share(len(bad), len(control)),
     ]
@@ -126,15 +145,22 @@ HEAD = (
     "Inside",
     "Mean error",
     "Median width",
+    "Empty",
+    "False lows",
     "Small exports",
     "Controls predicted",
 )
 
 
-def table(answers: list[Answer]) -> str:
-    """A line per repository and one for all, as Markdown."""
+def table(answers: list[Answer], aside: Sequence[str] = ()) -> str:
+    """A line per repository, per verdict, in view and kept aside, and one for all, as Markdown."""
     repos = sorted({str(a.pair["repo"]) for a in answers})
     rows = [row(r, [a for a in answers if a.pair["repo"] == r]) for r in repos]
+    rows += [row(f"*verdict {v}*", found) for v in VERDICT_CLASSES if (found := [a for a in answers if a.verdict == v])]
+    if aside:
+        kept = [a.pair["id"].startswith(tuple(aside)) for a in answers]
+        rows.append(row("*in view*", [a for a, k in zip(answers, kept, strict=True) if not k]))
+        rows.append(row("*kept aside at first*", [a for a, k in zip(answers, kept, strict=True) if k]))
     lines = [HEAD, ["--"] * len(HEAD), *rows, row("**all**", answers)]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
@@ -209,13 +235,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--fit", action="store_true", help="choose the gain model's numbers, one repository left out")
+    parser.add_argument(
+        "--aside", action="append", default=[], metavar="PREFIX", help="ids not in view when rules were written"
+    )
     parser.add_argument("--record", action="store_true", help="write docs/prediction-accuracy.md")
     args = parser.parse_args()
     pairs = json.loads((args.folder / "pairs.json").read_text(encoding="utf-8"))
     captures = [triage.read(args.folder / "csv" / f"{p['id']}.ill.csv.gz") for p in pairs]
     by = Diagnoser(packs.select(packs.load([])))
     answers = [judge(c, p, by) for c, p in zip(captures, pairs, strict=True)]
-    lines, summary = table(answers), worst(answers)
+    lines, summary = table(answers, args.aside), worst(answers)
     fitted = fit(captures, answers, by) if args.fit or args.record else ""
     print(lines, "", summary, "", fitted, sep="\n")
     if args.record:

@@ -64,6 +64,13 @@ reading = stack(
         help="GPU of the capture (name, or sm_86 / gfx90a), where the file does not name it.",
     ),
     _reading("--marker", default="", metavar="GLOB", help="Only markers or kernels whose name or path matches."),
+    _reading(
+        "--needs",
+        type=_types.Need(),
+        multiple=True,
+        metavar="NAME=BYTES",
+        help="Bytes that a kernel must move per launch: inputs and outputs once (repeatable).",
+    ),
     _reading("--unfold", is_flag=True, help="Keep repeated markers and launches apart."),
     _reading(
         "--map",
@@ -179,6 +186,7 @@ def settings(*groups: Decorator) -> Decorator:
                 values["rules"] = (*known.rules, *values["rules"])
                 # of two values for one threshold the later applies: the command line's
                 values["sets"] = (*known.sets, *values["sets"])
+            values["needs"] = (*values.get("needs", ()), *known.needs)
             values["scope"] = values.get("scope") or known.scope
             for name in ("budgets", "owners", "accepted"):
                 values[name] = getattr(known, name)

@@ -214,6 +214,21 @@ class Size(Text):
         return int(float(m[1]) * (1 << 10 * " kmgt".index(m[2] or " ")))
 
 
+class Need(Text):
+    """`NAME=537MB` -> (glob, bytes)."""
+
+    name = "need"
+
+    def parse(self, text: str, option: str) -> tuple[str, float]:
+        """Raises TriageError."""
+        from triage.reading import stated_needs
+
+        name, _, size = text.rpartition("=")
+        if not name:
+            raise TriageError(f"{option} {text!r}: expected NAME=BYTES such as 'scale*=537MB'")
+        return name, stated_needs.parse_size(size, option)
+
+
 class When(Text):
     """`2026-05-01`, `2026-05-01T12:00Z` or seconds since 1970 -> seconds since 1970."""
 

@@ -242,9 +242,10 @@ DERIVATIONS = (
     ),
     Derivation(
         "unit.shared_active",
-        ("unit.shared", "sm.active"),
-        "shared memory's part of L1's data stage / SM active",
-        lambda busy, active: np.minimum(over(busy, active), 1.0),
+        ("unit.shared",),
+        "shared memory's part of L1's data stage / SM active, else / share of SMs with a group",
+        lambda busy, active, idle: np.minimum(over(busy, first(active, np.where(idle > 0, 1 - idle, np.nan))), 1.0),
+        ("sm.active", "launch.idle_sms"),
     ),
     # what the busy ones work at
     Derivation(

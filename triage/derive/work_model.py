@@ -18,6 +18,7 @@ SECTOR = 32.0  # bytes
 MAX_L2_LOAD_HITS = 0.15  # of L2's load sectors
 MAX_READ_RATIO = 1.25  # DRAM bytes read per byte that L2 loads: memory with ECC reads up to a fifth more
 MIN_DENSE = 0.90  # share of the moved sectors' bytes that threads used
+MAX_NEED_RATIO = 1.15  # DRAM bytes moved per byte stated as needed: alignment and ECC
 MAX_WRITE_RATIO = 1.15  # DRAM bytes written per byte stored, of a kernel that only stores
 
 
@@ -33,14 +34,27 @@ def _load_hits(sectors: Values, stores: Values, hits: Values, read: Values, writ
 
 
 def _counted_once(
-    loads: Values, stores: Values, waste: Values, sectors: Values, load_hits: Values, read: Values, written: Values
+    loads: Values,
+    stores: Values,
+    waste: Values,
+    sectors: Values,
+    load_hits: Values,
+    read: Values,
+    written: Values,
+    needed: Values,
+    moved: Values,
 ) -> Values:
-    """1 where no array is read twice: a second pass would hit L2, or read more from DRAM than L2 loads once."""
+    """1 where no array is read twice: a second pass would hit L2, or read more from DRAM than L2 loads once.
+
+    Where the needed bytes are stated, 1 where hardly more were moved.
+    """
     dense = waste <= 1 - MIN_DENSE
     once = (load_hits <= MAX_L2_LOAD_HITS) & (read <= MAX_READ_RATIO * (sectors - stores) * SECTOR)
     fills = (loads == 0) & (stores > 0) & (written <= MAX_WRITE_RATIO * stores * SECTOR)
     known = ~np.isnan(loads + sectors + load_hits + read) | fills
-    return np.where(known, ((once & dense) | fills).astype(float), np.nan)
+    counted = np.where(known, np.where((once & dense) | fills, 1.0, 0.0), np.nan)
+    stated = np.where(np.isnan(needed + moved), np.nan, np.where(moved <= MAX_NEED_RATIO * needed, 1.0, 0.0))
+    return first(stated, counted)
 
 
 def _roof(once: Values, vram: Values, *pipes: Values) -> Values:
@@ -57,16 +71,29 @@ DERIVATIONS = (
     ),
     Derivation(
         "work.dram_excess",
-        ("vram.useful_share",),
-        "1 - bytes that global accesses asked for / DRAM bytes",
-        lambda useful: np.clip(1 - useful, 0.0, 1.0),
+        (),
+        "1 - stated bytes / DRAM bytes, else 1 - bytes that global accesses asked for / DRAM bytes",
+        lambda useful, needed, moved: np.clip(1 - first(over(needed, moved), useful), 0.0, 1.0),
+        ("vram.useful_share", "work.needed_bytes", "vram.bytes"),
+        ask=("vram.useful_share",),
     ),
     Derivation(
         "work.counted_once",
-        ("global_load.sectors", "global_store.sectors"),
-        "dense loads, L2 load hits and DRAM reads of a single pass",
+        (),
+        "DRAM bytes within a few percent of the stated ones, else dense loads, L2 load hits and DRAM reads of a single pass",
         _counted_once,
-        ("global_access.waste", "l2.sectors", "l2.load_hit_rate", "vram.bytes_read", "vram.bytes_written"),
+        (
+            "global_load.sectors",
+            "global_store.sectors",
+            "global_access.waste",
+            "l2.sectors",
+            "l2.load_hit_rate",
+            "vram.bytes_read",
+            "vram.bytes_written",
+            "work.needed_bytes",
+            "vram.bytes",
+        ),
+        ask=("global_load.sectors", "global_store.sectors"),
     ),
     Derivation(
         "work.roof",

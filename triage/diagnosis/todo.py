@@ -16,6 +16,7 @@ import numpy as np
 from triage.capture.arrays import Floats, Indices, distinct
 from triage.diagnosis.diagnosis_result import Item, Part
 from triage.diagnosis.root_causes import CauseIndex
+from triage.ground.kernel_owners import owner_of
 
 MAX_LISTED_WORKLOADS = 50  # workloads named per item; beyond that only the count is given
 
@@ -30,7 +31,8 @@ def todo(parts: Sequence[Part], cause_index: CauseIndex) -> list[Item]:
             del local[item.cause]
         else:
             wide.remove(item)
-    rest = sorted(local.values(), key=lambda i: (-_worth(i, total), i.cause))
+    aside = {i.cause for i in local.values() if _is_aside(i, parts)}
+    rest = sorted(local.values(), key=lambda i: (i.cause in aside, -_worth(i, total), i.cause))
     out: list[Item] = []
     taken = 0.0
     while rest or wide:
@@ -47,6 +49,13 @@ def todo(parts: Sequence[Part], cause_index: CauseIndex) -> list[Item]:
         out.append(item)
         taken += 0.0 if item.apart or item.saved_ns != item.saved_ns else item.saved_ns
     return out
+
+
+def _is_aside(item: Item, parts: Sequence[Part]) -> bool:
+    """True if all workloads named are initialisation, fills, copies or checks of results: no work to begin with."""
+    of = {part.number: part for part in parts}
+    owners = (owner_of(str(of[p].capture.names[w])) for p, w in item.workloads)
+    return all(owner is not None and owner.is_aside for owner in owners)
 
 
 def _worth(i: Item, total: float) -> float:

@@ -70,8 +70,11 @@ def verdicts(view: View, limits: Limits, leaders: Leaders, index: CauseIndex, ro
         full = view["work.roof"] >= ROOF
         if setting(view).get("work") != "compute":  # units of a frame have no work model yet: the method's band decides
             full = full | (limits.band == _HIGH)
+        # where the user states the bytes, a roof with no excess is proven whatever else was counted
+        stated = ~np.isnan(view["work.needed_bytes"]) & (view["work.counted_once"] == 1) & (view["unit.vram"] >= ROOF)
     for _, lacks in missing(view):
         full = full & ~lacks
+    full = full | stated
     out[np.broadcast_to(full, view.size)] = AT_LIMIT
     led = leaders.cause[rows] >= 0
     out[led] = np.where(index.is_suspect[rule[led]], SUSPECT, FIX)

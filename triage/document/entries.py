@@ -223,6 +223,7 @@ class ItemEntry(TypedDict):
     workload_count: int
     workloads: list[str]
     names: list[str]
+    kernel_owner: str | None
     chain: list[LinkEntry]
     message: str
     action: str

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from triage.document.entries import FrameEntry, Result
 from triage.document.markers_by_time import WorkloadsByTime
-from triage.document.time_shares import MIN_UNDIAGNOSED_SHARE, unjudged
+from triage.document.time_shares import MIN_UNDIAGNOSED_SHARE, is_unjudged
 from triage.document.timeline_summary import timeline
 from triage.document.todo_items import TodoItem, is_insignificant
 from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.kernel_names import kernel, plain
 from triage.ground.limiters import BY_ID
-from triage.ground.phrasing import lower_first, percent, plural, upper_first
+from triage.ground.phrasing import lower_first, percent, plural
 from triage.ground.terminology import said
 from triage.ground.units import show
 
@@ -53,11 +53,12 @@ def headline(doc: Result, found: Sequence[TodoItem], item: str = "workload", *, 
 
 
 def _without_items(doc: Result) -> str:
-    """The second sentence without to-do items: the finding of the longest workload, and the verdict on most of the time."""
+    """The second sentence without to-do items: the verdict on most of the time, and the finding of the longest workload."""
+    if is_unjudged(doc["frame"]):
+        return "Not diagnosed"
     findings = WorkloadsByTime(doc, {}).best_findings()
     title = next((best["title"] for best in findings if best["cause"] != "low-throughput"), "")
-    verdict = "not diagnosed" if unjudged(doc["frame"]) else "at hardware limit"
-    return f"{title}; {verdict}" if title else upper_first(verdict)
+    return f"{title}; at hardware limit" if title else "At hardware limit"
 
 
 def _span(frame: FrameEntry, item: str) -> str:

@@ -10,7 +10,7 @@ from triage.document.entries import FindingEntry, Result, WorkloadEntry
 
 
 class MarkerRow(TypedDict):
-    """One workload with its findings. best: the one of its root cause. title: of root cause or best finding."""
+    """One workload with its findings. best: the one of its root cause. title: of the root cause; "" without."""
 
     workload: WorkloadEntry
     findings: list[FindingEntry]
@@ -61,8 +61,7 @@ class WorkloadsByTime(Sequence[MarkerRow]):
             "workload": w,
             "findings": mine,
             "best": best,
-            # to-do title; without a root cause, the best finding's title
-            "title": self._titles.get(root or "") or (best["title"] if best else ""),
+            "title": self._titles.get(root or "") or (best["title"] if best and root else ""),
             # without a root cause a finding is in no sum and no list, so it saves nothing here either
             "saved_ns": (gain["saved_ns"] or 0.0) if root and gain else None,
         }

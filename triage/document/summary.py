@@ -87,7 +87,7 @@ def summarise(b: Bundle) -> Summary:
         "blind": missing_counters(doc),
         "waiting": len({r for spot in doc["blind_spots"] for r in spot["rules"]}),
         "headline": headline(doc, items, b.item, accepted=len(items) < len(b.todo)),
-        "unjudged": unjudged(frame),
+        "unjudged": unjudged(doc),
         "timeline": timeline(frame),
         "dark": undiagnosed_time(doc),
         "finished": time_at_limit(doc),

@@ -5,22 +5,27 @@ from __future__ import annotations
 from typing import TypedDict
 
 from triage.document.bundle import column
-from triage.document.entries import FrameEntry, Result
+from triage.document.entries import FrameEntry, Result, UnitEntry
 
+MIN_PRESSURE = 60.0  # percent of peak from which a unit is worth a word (NVIDIA, Compute Triage Guide)
 MIN_UNDIAGNOSED_SHARE = 0.2  # heuristic: a larger undiagnosed share of the time comes before everything else
 
 
 class UnjudgedEntry(TypedDict):
-    """Time without counters to decide; collect: the command that diagnoses most of it."""
+    """Time without counters to decide. top: busiest unit of its longest workload; collect: what diagnoses most of it."""
+
+    ns: float
+    share: float
+    top: UnitEntry | None
+    collect: str | None
+
+
+class UndiagnosedEntry(TypedDict):
+    """All time that is not diagnosed. uncovered_ns: under no marker. names: of the largest workloads; count: of all."""
 
     ns: float
     share: float
     collect: str | None
-
-
-class UndiagnosedEntry(UnjudgedEntry):
-    """All time that is not diagnosed. uncovered_ns: under no marker. names: of the largest workloads; count: of all."""
-
     uncovered_ns: float
     names: list[str]
     count: int
@@ -34,12 +39,29 @@ class AtLimitEntry(TypedDict):
     count: int
 
 
-def unjudged(frame: FrameEntry) -> UnjudgedEntry | None:
-    """Time of workloads without counters to decide, and the command that diagnoses most of it; None where it is little."""
+def is_unjudged(frame: FrameEntry) -> bool:
+    """True if much of the time is not diagnosed."""
     total, ns = frame["duration_ns"], frame["time_by_verdict"]["not-diagnosed"]
-    if not total or not ns or ns < MIN_UNDIAGNOSED_SHARE * total:
+    return bool(total and ns and ns >= MIN_UNDIAGNOSED_SHARE * total)
+
+
+def unjudged(doc: Result) -> UnjudgedEntry | None:
+    """Time of workloads without counters to decide, and the command that diagnoses most of it; None where it is little."""
+    frame = doc["frame"]
+    if not is_unjudged(frame):
         return None
-    return {"ns": ns, "share": ns / total, "collect": frame["unjudged_collect"]}
+    total, ns = frame["duration_ns"] or 1.0, frame["time_by_verdict"]["not-diagnosed"] or 0.0
+    longest = next(iter(_undiagnosed(doc)), None)
+    units = doc["workloads"][longest]["sol"] if longest is not None else []
+    pressed = next((u for u in units if (u["pct"] or 0.0) >= MIN_PRESSURE), None)
+    return {"ns": ns, "share": ns / total, "top": pressed, "collect": frame["unjudged_collect"]}
+
+
+def _undiagnosed(doc: Result) -> list[int]:
+    """Positions of the workloads that are not diagnosed, longest first."""
+    verdicts, own = column(doc["workloads"], "verdict_class"), column(doc["workloads"], "self_ns")
+    mine = [i for i, ns in enumerate(own) if ns and verdicts[i] == "not-diagnosed"]
+    return sorted(mine, key=lambda i: -own[i])
 
 
 def undiagnosed_time(doc: Result) -> UndiagnosedEntry | None:
@@ -49,9 +71,7 @@ def undiagnosed_time(doc: Result) -> UndiagnosedEntry | None:
     ns = (frame["time_by_verdict"]["not-diagnosed"] or 0) + uncovered
     if not total or ns < 0.0005 * total:
         return None
-    verdicts, own = column(doc["workloads"], "verdict_class"), column(doc["workloads"], "self_ns")
-    mine = [i for i, ns in enumerate(own) if ns and verdicts[i] == "not-diagnosed"]
-    mine.sort(key=lambda i: -own[i])
+    mine = _undiagnosed(doc)
     return {
         "ns": ns,
         "share": ns / total,

@@ -13,6 +13,8 @@ from triage.document.numbers import number
 from triage.findings.cause_chains import Causes
 from triage.findings.finding_types import Finding
 from triage.findings.identity import of_item, scope
+from triage.findings.owner_advice import owner_advice
+from triage.ground.kernel_owners import owner_of
 from triage.ground.limiters import level
 from triage.ground.terminology import said
 from triage.inference.rule_context import gpu_facts
@@ -60,7 +62,9 @@ def _entry(
     """One item. finding: the one on its worst workload. total: time of its captures in ns."""
     cause, f = d.book.cause(d.cause_index.names[item.cause]), finding.entry
     share = item.saved_ns / total if total > 0 and item.saved_ns == item.saved_ns else None
-    advice = list(dict.fromkeys((*f["advice"], *general(cause, d.parts[finding.part].view))))
+    worst = "" if item.whole else str(d.parts[item.workloads[0][0]].capture.names[item.workloads[0][1]])
+    owner, theirs = owner_of(worst), owner_advice(worst)
+    advice = theirs or list(dict.fromkeys((*f["advice"], *general(cause, d.parts[finding.part].view))))
     mine = set(item.workloads)
     return {
         "rank": rank,
@@ -80,11 +84,12 @@ def _entry(
         "workload_count": item.count,
         "workloads": [d.parts[p].workload_id(w, d.many) for p, w in item.workloads],
         "names": ["frame" if w < 0 else str(d.parts[p].capture.names[w]) for p, w in item.workloads],
+        "kernel_owner": owner.owner if owner else None,
         "chain": causes.links(item, finding, listed),
         "message": f["message"],
         "action": advice[0] if advice else said(cause.meaning),
         "advice": advice,
-        "code": f["code"],
+        "code": [] if theirs else f["code"],
         "verify": f["verify"],
         "caveats": f["caveats"],
         "cites": f["cites"],

@@ -6,6 +6,8 @@
     "MEM003.sector" = "64 byte"         # as --set
     [columns]                           # of custom tables, as --map
     "Their column" = "sm.throughput"
+    [needs]                             # bytes per launch, as --needs
+    "scale_*" = "537MB"
     [budgets]                           # ms, by marker or pass
     "Frame/Shadows" = 2.5
     [owners]                            # by marker; the first that fits
@@ -37,6 +39,7 @@ from typing import Any
 
 from triage.files import bounded
 from triage.ground.errors import TriageError
+from triage.reading.stated_needs import parse_size
 
 LARGEST = 1 << 20  # bytes of a project's settings
 NAME = "triage.toml"
@@ -46,6 +49,7 @@ KNOWN = {
     "rules": list,
     "thresholds": dict,
     "columns": dict,
+    "needs": dict,
     "budgets": dict,
     "owners": dict,
     "accepted": list,
@@ -73,7 +77,7 @@ class Accepted:
 class Project:
     """A project's file. budgets: (glob, ns). owners: (glob, owner), the first that fits. sets: RULE.threshold=VALUE.
 
-    columns: (header, metric) of custom tables.
+    columns: (header, metric) of custom tables. needs: (glob, bytes per launch).
     """
 
     path: str = ""
@@ -81,6 +85,7 @@ class Project:
     rules: tuple[str, ...] = ()
     sets: tuple[str, ...] = ()
     columns: tuple[tuple[str, str], ...] = ()
+    needs: tuple[tuple[str, float], ...] = ()
     budgets: tuple[tuple[str, float], ...] = ()
     owners: tuple[tuple[str, str], ...] = ()
     accepted: tuple[Accepted, ...] = ()
@@ -145,6 +150,10 @@ def parse(path: Path, table: Mapping[str, Any], today: date) -> Project:
         rules=tuple(rules),
         sets=tuple(f"{k}={v}" for k, v in _flat(table.get("thresholds", {}))),
         columns=tuple((header, _metric(path, header, metric)) for header, metric in table.get("columns", {}).items()),
+        needs=tuple(
+            (glob, parse_size(_text(where, f"needs.{glob}", s), f"{where}: needs.{glob}"))
+            for glob, s in table.get("needs", {}).items()
+        ),
         budgets=tuple((glob, _ms(where, f"budgets.{glob}", ms)) for glob, ms in table.get("budgets", {}).items()),
         owners=tuple((glob, _text(where, f"owners.{glob}", who)) for glob, who in table.get("owners", {}).items()),
         accepted=tuple(_accepted(where, n, entry, today) for n, entry in enumerate(table.get("accepted", ()))),

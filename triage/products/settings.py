@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Settings:
     """Plain values only: a batch sends them to other processes, and keeps a rulebook per value there.
 
-    dialects: folders of dialect modules, whose code runs. mapping: (column, metric) pairs, sorted. min_gain: share of a frame, 0-1. max_unpacked: bytes; None for the reader's
+    dialects: folders of dialect modules, whose code runs. mapping: (column, metric) pairs, sorted. needs: (glob, bytes per launch). min_gain: share of a frame, 0-1. max_unpacked: bytes; None for the reader's
     own limit. scope, budgets, owners, accepted: what the project's file says (see `triage.products.project`).
     """
 
@@ -31,6 +31,7 @@ class Settings:
     marker: str = ""
     unfold: bool = False
     mapping: tuple[tuple[str, str], ...] = ()
+    needs: tuple[tuple[str, float], ...] = ()
     events: str = ""
     decimal: str = ""
     max_unpacked: int | None = None
@@ -94,6 +95,7 @@ class Settings:
             options=Options(mapping=dict(self.mapping), events=self.events, decimal=self.decimal),
             max_unpacked=self.most_unpacked,
             unfold=self.unfold,
+            needs=self.needs,
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from triage.capture.compression import BYTES
 from triage.capture.source import Source
 from triage.devices import Device
 from triage.ground.errors import BadCapture, CaptureError, TriageError
-from triage.reading import bad_rows, frames, marker_tree, pass_tree, quality, tiny_work
+from triage.reading import bad_rows, frames, marker_tree, pass_tree, quality, stated_needs, tiny_work
 
 if TYPE_CHECKING:
     from triage.capture.trace_nouns import Timeline, Trace
@@ -30,11 +30,12 @@ def read(
     options: dialects.Options | None = None,
     max_unpacked: int = BYTES,
     unfold: bool = False,
+    needs: Sequence[tuple[str, float]] = (),
 ) -> Capture:
     """Read one export (file, gz, folder, or "-") into a Capture.
 
     dialect: name of a reader instead of detection. device: GPU name or architecture for exports that do not say.
-    marker: glob over workload names and `/`-joined paths. unfold: keep repeats apart. max_unpacked: bytes that a gz
+    marker: glob over workload names and `/`-joined paths. unfold: keep repeats apart. needs: (glob, compulsory bytes per launch). max_unpacked: bytes that a gz
     file may grow to. Raises CaptureError and its kin, always in one line.
     """
     source = path if isinstance(path, Source) else Source(path, max_unpacked=max_unpacked)
@@ -60,7 +61,9 @@ def read(
     table.quality += quality.check(table)
     if unfold:
         table.group = False
-    return capture(table, module, why, device, marker)
+    out = capture(table, module, why, device, marker)
+    stated_needs.enter(out, needs)
+    return out
 
 
 def capture(table: Table, module: dialects.Dialect, why: str, device: str = "", marker: str = "") -> Capture:

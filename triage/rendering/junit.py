@@ -40,7 +40,7 @@ def junit(b: Bundle, write: Write, fail_on: str = "") -> None:
             for w, name in zip(mine, _names(mine), strict=True)
         ]
         if found := by.get(f"{prefix}frame"):
-            whole = _Work(f"{prefix}frame", "frame", "", None, None, "Findings about the whole frame.", [])
+            whole = _Work(f"{prefix}frame", "frame", "", None, None, "Findings about the whole frame.", "", [])
             wide = [i for i in bad.values() if whole.id in i["workloads"]]
             cases.append(_case(whole, "frame", found, wide))
         # exclusive times: a marker within another is not counted twice
@@ -59,6 +59,7 @@ class _Work(NamedTuple):
     duration_ns: float | None
     self_ns: float | None
     verdict: str
+    verdict_class: str
     chain: Sequence[str]
 
 
@@ -84,8 +85,14 @@ def _case(w: _Work, name: str, found: Sequence[FindingEntry], items: Sequence[It
         name=name,
         seconds=(w.duration_ns or 0) / 1e9,
         failure=failure,
-        out=[w.verdict, *_lines(passed)],
+        out=[*_verdict(w), *_lines(passed)],
     )
+
+
+def _verdict(w: _Work) -> Iterator[str]:
+    if w.verdict_class:
+        yield f"{HEADS.verdict}: {phrases.verdict(w.verdict_class).lower()}."
+    yield w.verdict
 
 
 def _lines(found: Sequence[FindingEntry]) -> Iterator[str]:

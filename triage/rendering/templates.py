@@ -166,6 +166,8 @@ class Phrases:
     # each function by itself: through the module, a template would reach everything the module imports
     total = staticmethod(phrases.total)
     recoverable = staticmethod(phrases.recoverable)
+    verdicts = staticmethod(phrases.verdicts)
+    root_cause = staticmethod(phrases.root_cause)
     unjudged = staticmethod(phrases.unjudged)
     dark = staticmethod(phrases.dark)
     shares = staticmethod(phrases.shares)

@@ -267,7 +267,7 @@ class _Page:
                 phrases.time(w["self_ns"]),
                 *(() if narrow else (percent(w["share"]),)),
                 Text.assemble((fill, style), "" if narrow else f" {said(BY_ID[w['limiter_class']].brief)}"),
-                Text(clean(m["title"]) or "–"),
+                Text(clean(phrases.root_cause(m))),
                 phrases.back(m),
             )
         self.console.print(table)
@@ -352,8 +352,8 @@ class _Page:
     def collect(self) -> None:
         """Commands that collect the missing counters."""
         spots = self.s["blind"]
-        if not spots:
-            return
+        if not spots or (not self.full and self.s["unjudged"] and self.s["unjudged"]["collect"]):
+            return  # the command that decides stands above
         everything = clean(self.s["collect_all"] or "")
         self.title(HEADS.collect_next)
         if not self.full and everything and len(everything) <= MAX_COMMAND_CHARS:

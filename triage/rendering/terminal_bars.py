@@ -44,7 +44,7 @@ def time_bar(s: Summary, cells: int) -> tuple[Text, Text]:
     names = {
         "+": "smaller items",
         "=": HEADS.at_limit.lower(),
-        ".": "remaining",
+        ".": "stays after fixes",
         "~": HEADS.not_diagnosed.lower(),
     }
     seen = [f"{sign} {name}" for sign, name in names.items() if sign in text.plain]

@@ -20,11 +20,18 @@ METRICS = (
         "L2 hits of loads alone; stores always hit and are taken out",
     ),
     Metric(
+        "work.needed_bytes",
+        "byte",
+        "Compulsory bytes",
+        "",
+        "Bytes that a kernel must move: its inputs and outputs once, as stated with --needs or in triage.toml",
+    ),
+    Metric(
         "work.dram_excess",
         "ratio",
-        "DRAM bytes not requested",
+        "DRAM bytes not needed",
         "low",
-        "Share of the bytes DRAM moved that no global load or store asked for",
+        "Share of the bytes DRAM moved beyond those stated as needed, or else that no global load or store asked for",
     ),
     Metric(
         "work.reread_share",

@@ -41,6 +41,7 @@ class Overview(TypedDict):
     recoverable_low_ns: float | None
     recoverable_bound_ns: float | None
     findings_total: int
+    time_by_verdict: dict[str, float | None]
     limiters: list[Limited]
     remarks: int
     causes: list[Cause]

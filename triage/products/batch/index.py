@@ -15,7 +15,7 @@ from triage.ground.limiters import LIMITERS
 from triage.products.batch.batch_result import Listed, Overview
 from triage.rendering.html import bars
 from triage.rendering.html.page import STYLES, shell
-from triage.rendering.phrases import range_, time
+from triage.rendering.phrases import range_, time, verdict
 
 if TYPE_CHECKING:
     from triage.products.batch.batch_contents import Batch
@@ -51,10 +51,17 @@ def listed(found: Found, c: Overview, reports: list[str], drawn: bool) -> Listed
         recoverable_ns=c["recoverable_ns"],
         recoverable_low_ns=c["recoverable_low_ns"],
         recoverable_bound_ns=c["recoverable_bound_ns"],
-        first=f"{first['title']} ({time(first['saved_ns'])})" if first else "no findings",
+        first=f"{first['title']} ({time(first['saved_ns'])})" if first else _silence(c),
         limiters=c["limiters"] if drawn else [],
         reports=reports,
     )
+
+
+def _silence(c: Overview) -> str:
+    """What no item means: nothing was diagnosed, or the work is at a hardware limit."""
+    times = {name: ns for name, ns in c["time_by_verdict"].items() if ns}
+    longest = max(times, key=lambda name: times[name], default="")
+    return verdict(longest).lower() if longest in ("not-diagnosed", "at-limit") else "no items"
 
 
 def context(batch: Batch) -> dict[str, object]:

@@ -102,6 +102,7 @@ def _work(found: Found, settings: Settings) -> Outcome:
         "recoverable_low_ns": frame["recoverable_low_ns"],
         "recoverable_bound_ns": frame["recoverable_bound_ns"],
         "findings_total": frame["findings_total"],
+        "time_by_verdict": frame["time_by_verdict"],
         "limiters": frame["limiters"],
         "remarks": len(capture.quality),
         "causes": [

@@ -1,0 +1,42 @@
+"""A to-do item speaks to who can act: the call of a library's kernel, the code of one's own; fills never lead."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from triage import api
+
+
+def items(tmp_path: Path, rows: list[tuple[str, str]]) -> list[dict[str, Any]]:
+    """To-do items of kernels (name, duration in ms) that wait for scattered loads."""
+    path = tmp_path / "kernels.csv"
+    lines = [f'"{name}",compute,{ms},80,24,{32},90,35,70\n' for name, ms in rows]
+    head = "name,kind,gpu.time [ms],memory.side [%],global_load.sectors_per_request,stall.long_scoreboard [%],l1tex.throughput [%],sm.throughput [%],l2.throughput [%]\n"
+    path.write_text(head + "".join(lines), "utf-8")
+    return list(api.diagnose(path).to_dict()["todo"])
+
+
+def test_a_librarys_kernel_gets_advice_about_the_call(tmp_path: Path) -> None:
+    (own,) = items(tmp_path, [("my_kernel(float*)", "1")])
+    (theirs,) = items(tmp_path, [("ampere_sgemm_128x128_tn", "1")])
+    assert own["kernel_owner"] is None
+    assert theirs["kernel_owner"] == "library"
+    assert own["cause"] == theirs["cause"]
+    assert theirs["action"].startswith("Change the call")
+    assert not theirs["code"]
+    assert own["action"] != theirs["action"]
+
+
+def test_fills_and_copies_lead_no_list(tmp_path: Path) -> None:
+    path = tmp_path / "kernels.csv"
+    path.write_text(
+        "name,kind,gpu.time [ms],memory.side [%],global_load.sectors_per_request,stall.long_scoreboard [%],"
+        "l1tex.throughput [%],shared.bank_conflicts,shared.wavefronts,stall.short_scoreboard [%]\n"
+        "__amd_rocclr_fillBufferAligned.kd,compute,5,80,24,32,90,,,\n"
+        "mine,compute,1,20,4,5,90,31000,32000,60\n",
+        "utf-8",
+    )
+    todo = api.diagnose(path).to_dict()["todo"]
+    assert [i["kernel_owner"] for i in todo] == [None, "runtime"]
+    assert todo[1]["saved_ns"] > todo[0]["saved_ns"]  # told with its saving, and not first

@@ -1,0 +1,86 @@
+"""Who can change a kernel, told by its name: the user, a library, a framework, a compiler (kernel_owners.toml beside this file)."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+
+_FILE = Path(__file__).with_suffix(".toml")
+_ANONYMOUS_RE = re.compile(r"\(anonymous namespace\)|<unnamed>|\(anonymous\)")
+MAX_NAME = 4096  # characters; a longer name is nobody's
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """owner: library, framework, compiler ...; family: gemm, elementwise ...; is_aside: no work that a report should lead with.
+
+    tile: rows and columns of the output block that a matrix product's name tells, (0, 0) where it does not.
+    """
+
+    id: str
+    owner: str
+    family: str
+    is_aside: bool
+    tile: tuple[int, int] = (0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """One pattern of the table. reads_template: the template arguments are searched too. example: a name it finds."""
+
+    id: str
+    regex: re.Pattern[str]
+    reads_template: bool
+    owner: str
+    family: str
+    is_aside: bool
+    example: str
+
+
+@cache
+def patterns() -> tuple[Pattern, ...]:
+    """The table, in the order in which patterns are tried."""
+    entries = tomllib.loads(_FILE.read_text("utf-8")).items()
+    return tuple(
+        Pattern(
+            name,
+            re.compile(e["pattern"]),
+            e.get("template", False),
+            e["owner"],
+            e["family"],
+            e.get("aside", False),
+            e["example"],
+        )
+        for name, e in entries
+    )
+
+
+@lru_cache(maxsize=65_536)
+def owner_of(kernel: str) -> Owner | None:
+    """The owner of a kernel; None for the user's own and for names that tell nothing.
+
+    Of a C++ name the function is read, its template arguments only for patterns that say so, its parameters never.
+    """
+    if len(kernel) > MAX_NAME:
+        return None
+    whole = _without_parameters(_ANONYMOUS_RE.sub("anon", kernel).removeprefix("void "))
+    function = whole.partition("<")[0]
+    for p in patterns():
+        if (m := p.regex.search(whole if p.reads_template else function)) is not None:
+            found = m.groupdict()
+            tile = (int(found.get("tm") or 0), int(found.get("tn") or 0))
+            return Owner(p.id, p.owner, p.family, p.is_aside, tile)
+    return None
+
+
+def _without_parameters(name: str) -> str:
+    """The name before its parameter list; a cast in template arguments, such as `(int)4`, is no list."""
+    depth = 0
+    for i, c in enumerate(name):
+        depth += (c == "<") - (c == ">" and name[i - 1 : i] != "-")
+        if c == "(" and depth <= 0 and i:
+            return name[:i]
+    return name
