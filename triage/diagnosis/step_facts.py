@@ -38,21 +38,27 @@ def step_facts(trace: Trace, frame_ns: float) -> Facts:
 
 
 def _optimizer(trace: Trace, frame_ns: float) -> Facts:
-    rows = np.flatnonzero(trace.operations.kind == KERNEL)
-    rows = rows[trace.operations.call[rows] >= 0]
-    called = trace.calls.start[trace.operations.call[rows]]
-    rows = np.concatenate([rows[(called >= s.start) & (called < s.end)] for s in trace.optimizer])
+    ops = trace.operations
+    kernels = np.flatnonzero((ops.kind == KERNEL) & (ops.call >= 0))
+    called = trace.calls.start[ops.call[kernels]]
+    parts = [kernels[(called >= s.start) & (called < s.end)] for s in trace.optimizer]
+    rows = np.concatenate(parts)
     if not len(rows):
         return {}
-    time = int((trace.operations.end[rows] - trace.operations.start[rows]).sum())
-    each = len(rows) / len(trace.optimizer)
-    fused = sum(bool(_FUSED_RE.search(trace.names[int(trace.operations.name[r])])) for r in rows.tolist())
-    text = f"{trace.optimizer[0].name}: {len(rows):,} kernels in {len(trace.optimizer):,}, {show(float(time), 'ns')}"
+    order = np.argsort(ops.start, kind="stable")
+    busy = union(ops.start[order], ops.end[order])
+    begun, ended = (
+        np.array([f(side[p]) for p in parts if len(p)]) for f, side in ((np.min, ops.start), (np.max, ops.end))
+    )
+    idle = int((ended - begun - (busy.until(ended) - busy.until(begun))).sum())
+    time = int((ops.end[rows] - ops.start[rows]).sum())
+    fused = sum(bool(_FUSED_RE.search(trace.names[int(n)])) for n in ops.name[rows].tolist())
+    text = f"{trace.optimizer[0].name}: kernels {show(float(time), 'ns')}, idle between them {show(float(idle), 'ns')}"
     return {
-        "optimizer.kernels": (each, text),
+        "optimizer.kernels": (len(rows) / len(trace.optimizer), text),
         "optimizer.fused": (fused / len(rows), text),
         "optimizer.time": (time / frame_ns, text),
-        "optimizer.host": (sum(s.ns for s in trace.optimizer) / frame_ns, text),
+        "optimizer.idle": (idle / frame_ns, text),
     }
 
 

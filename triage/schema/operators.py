@@ -42,11 +42,11 @@ METRICS = (
         "Share of the devices' span: kernels launched by the optimizer",
     ),
     Metric(
-        "optimizer.host",
+        "optimizer.idle",
         "ratio",
-        "Host time of the optimizer",
+        "Idle in the optimizer",
         "low",
-        "Share of the devices' span: the host in the optimizer's step",
+        "Share of the devices' span: idle between kernels launched by the optimizer",
     ),
     Metric(
         "optimizer.fused",
