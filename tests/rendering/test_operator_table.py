@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from xml.etree import ElementTree as tree
+
 from tests.conftest import SAMPLES
 from triage.api import diagnose
 from triage.rendering import formats
+from triage.rendering.html import operator_roofline
 from triage.rendering.operator_table import operator_table
 
 SAMPLE = str(SAMPLES / "pytorch-trace" / "training.pt.trace.json")
@@ -40,3 +43,16 @@ def test_every_report_shows_operators() -> None:
         text = "".join(parts)
         assert "Of roof" in text and "aten::bmm" in text, form
         assert form == "jira" or "3 steps: median" in text, form
+
+
+def test_the_roofline_draws_operators_below_their_roofs() -> None:
+    operators = diagnose(SAMPLE).to_dict()["frame"]["operators"]
+    assert operators is not None
+    known = [o for o in operators if o["roof_share"] and o["kind"] != "elementwise"]
+    drawn = tree.fromstring(str(operator_roofline.roofline(operators)))
+    points, bars = (drawn.findall(t) for t in ("circle", "path[@class='line']"))
+    assert len(points) == len(bars) == len(known) > 1
+    for point, bar in zip(points, bars, strict=True):
+        top = float(bar.attrib["d"].partition("V")[2].partition("M")[0])
+        assert top <= float(point.attrib["cy"])  # up is small
+    assert operator_roofline.roofline(known[:1]) == "" == operator_roofline.roofline(None)
