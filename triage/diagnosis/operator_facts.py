@@ -34,7 +34,11 @@ LOW_INTENSITY_FP32 = 10.0
 GOOD_PRODUCT, SLOW_PRODUCT, NEAR_RIDGE = 0.7, 0.5, 4
 # NVIDIA, CUDA C++ Best Practices Guide: effective over theoretical bandwidth; copies of measured pairs reach 0.8 to 0.9
 GOOD_BYTES, SLOW_BYTES = 0.8, 0.6
-_FP32_RE = re.compile(r"sgemm|scudnn|ffma|(?:^|_)fp32(?:_|$)|f32f32_f32f32", re.IGNORECASE)
+# no kernel of a narrower type, which may name FP32 for its sums: `bmm_E4m3_E2m1_Fp32`
+_FP32_RE = re.compile(
+    r"^(?!.*(?:e[2-5]m[0-3]|bf16|fp16|fp8|tf32)).*(?:sgemm|scudnn|ffma|(?:^|_)fp32(?:_|$)|f32f32_f32f32)",
+    re.IGNORECASE | re.DOTALL,
+)
 # CUTLASS names its kernels by the elements that one load takes
 _NARROW_RE = re.compile(r"_align[12](?!\d)")
 _LAYOUT_RE = re.compile(
