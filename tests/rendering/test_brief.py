@@ -12,7 +12,12 @@ from triage.document.entries import VERDICT_CLASSES
 from triage.findings import assembling
 from triage.rendering import brief, formats
 
-NAMES = ("ncu-rep/transpose.ncu-rep", "gpu-trace/demo_frame", "rocprof-compute/four_kernels_mi210", "mobile/mali-frame.csv")
+NAMES = (
+    "ncu-rep/transpose.ncu-rep",
+    "gpu-trace/demo_frame",
+    "rocprof-compute/four_kernels_mi210",
+    "mobile/mali-frame.csv",
+)
 
 
 def text_of(path: Path) -> str:
@@ -32,7 +37,9 @@ def told(request: pytest.FixtureRequest) -> str:
 
 def workloads(text: str) -> list[str]:
     """The part about each workload."""
-    return [p for p in re.split(r"\n(?=\S)", text) if re.match(r"[^\n]*: [\d.]+ ", p) and not p.startswith(("total", "=="))]
+    return [
+        p for p in re.split(r"\n(?=\S)", text) if re.match(r"[^\n]*: [\d.]+ ", p) and not p.startswith(("total", "=="))
+    ]
 
 
 def test_each_workload_fits(told: str) -> None:

@@ -11,7 +11,7 @@ from typing import Annotated, NotRequired, TypeAlias, TypedDict, final
 
 from triage.document.budget_entries import BudgetEntry
 from triage.document.location_entries import LocationEntry
-from triage.document.trace_entries import DeviceEntry, KernelEntry, OperatorEntry
+from triage.document.trace_entries import DeviceEntry, KernelEntry, OperatorEntry, RankEntry, StepEntry
 from triage.ground.limiters import BANDS, CLASSES, CONFIDENCE, GRADES, LEVELS
 from triage.ground.method import REVISIONS
 
@@ -85,6 +85,8 @@ class FrameEntry(TypedDict):
     timeline: dict[str, DeviceEntry] | None
     kernels: list[KernelEntry] | None
     operators: list[OperatorEntry] | None
+    steps: list[StepEntry] | None
+    ranks: list[RankEntry] | None
     budgets: NotRequired[list[BudgetEntry]]
 
 

@@ -42,7 +42,7 @@ def iterations(c: Capture) -> Iterations | None:
     if (trace := c.table.trace) is None:
         return None
     if len(trace.steps) >= MARKED:
-        return Iterations("step", [float(ns) for _, ns in trace.steps])
+        return Iterations("step", [float(s.ns) for s in trace.steps])
     return _sequences(trace)
 
 
