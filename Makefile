@@ -60,7 +60,7 @@ bench: $(BIN)/triage  ## ratios against pandas.read_csv and friends, one run, ta
 hard: $(BIN)/triage  ## damaged exports, fuzz totals, fault matrix, engine agreement (minutes, bounded)
 	$(BIN)/python benchmarks/hard.py
 
-readme: $(BIN)/triage  ## refresh the terminal output and the picture that README shows
+readme: $(BIN)/triage  ## refresh the pictures that README shows
 	$(BIN)/python docs/readme.py
 
 clean:

@@ -1,13 +1,12 @@
-"""Refresh what README.md shows of a real run: the terminal output of `make demo`, and a picture of the HTML report.
+"""Refresh the pictures of the HTML report that README.md and the site show.
 
     python docs/readme.py            (make readme)
 
-The picture needs node, playwright-core (tests/browser) and a Chromium; without them only the text is refreshed.
+The picture needs node, playwright-core (tests/browser) and a Chromium; without them they are left as they are.
 """
 
 from __future__ import annotations
 
-import re
 import shutil
 import subprocess
 import sys
@@ -15,20 +14,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 DEMO = "sample_captures/gpu-trace/demo_frame"
-BLOCK = re.compile(r"(<!-- demo:begin -->\n```text\n).*?(```\n<!-- demo:end -->)", re.DOTALL)
-LINES = 50  # of the terminal output: the frame, the first things to do and the worst markers
 
 
 def triage(*arguments: str) -> str:
     """One run of the command line, from the project's root."""
     command = [sys.executable, "-m", "triage", *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, encoding="utf-8").stdout
-
-
-def refreshed(text: str) -> str:
-    """README.md with today's output in its demo block."""
-    shown = "\n".join(triage("diagnose", DEMO).splitlines()[:LINES])
-    return BLOCK.sub(lambda m: f"{m[1]}{shown}\n...\n{m[2]}", text)
 
 
 def picture() -> bool:
@@ -48,11 +39,9 @@ def picture() -> bool:
 
 
 def main() -> None:
-    """Write both."""
-    readme = ROOT / "README.md"
-    readme.write_text(refreshed(readme.read_text("utf-8")), "utf-8")
+    """Take the pictures."""
     if not picture():
-        sys.stderr.write("no browser here: the picture was left as it is\n")
+        sys.stderr.write("no browser here: the pictures were left as they are\n")
 
 
 if __name__ == "__main__":

@@ -59,7 +59,7 @@ def test_a_real_client_is_answered(tmp_path: Path) -> None:
 
     async def asked(client: Any) -> None:
         tools = {t.name: t for t in (await client.list_tools()).tools}
-        assert set(tools) == {"diagnose", "explain", "compare", "facts", "occupancy", "next_capture"}
+        assert set(tools) == {"brief", "diagnose", "explain", "compare", "facts", "occupancy", "next_capture"}
         assert all(t.description for t in tools.values())
         assert set(tools["diagnose"].input_schema["properties"]) == {"path", "start", "count", "device", "marker"}
         found = answer(await client.call_tool("diagnose", {"path": "a.csv"}))

@@ -108,7 +108,7 @@ FIRST = {
     "rocprof/v3-kernel-names__kernel_names.csv": ("", "rocprofv3"),
     "rocprof_compute/vcopy-mi100-omniperf1": ("memory-latency", "rocprof-compute profile"),
     "rocprof_compute/vcopy-mi200-omniperf2": ("memory-latency", "rocprof-compute profile"),
-    "rocprof_compute/vcopy-mi300x-rocpd-long": ("memory-latency", "rocprof-compute profile"),
+    "rocprof_compute/vcopy-mi300x-rocpd-long": ("memory-latency", ""),  # lacks only what an MI300X does not count
     "rocprof_compute/vcopy-mi300x-rpc": ("", "rocprof-compute profile"),
     "rocprof_compute/omni1-analysis-sol__201.csv": ("vram-bandwidth", "rocprof-compute profile"),
     "intel/oneprof-docsample__aggregated-kernel-metrics.txt": ("", "unitrace -q -g"),
@@ -127,4 +127,4 @@ def test_the_first_cause_is_the_one_written_down(path: str) -> None:
     found = [f["cause"] for f in result["findings"] if f["cause"] not in ("low-throughput", "near-limit")]
     assert (found[0] if found else "") == cause
     asked = [s["collect"] or "" for s in result["blind_spots"]] + [result["frame"].get("unjudged_collect") or ""]
-    assert any(command in c for c in asked)
+    assert not command or any(command in c for c in asked)

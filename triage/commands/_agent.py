@@ -72,6 +72,17 @@ class Tools:
             d = self._doctor.diagnose([settings.read(self.allowed(path))])
             return accepted.apply(assembling.bundle(d, ways=False), settings.accepted)
 
+    def brief(self, path: str, device: str = "", marker: str = "") -> str:
+        """Per workload the verdict, the numbers that decide with absolute counts, what is ruled out and what is missing.
+
+        Sure and unsure apart; computed numbers begin with `~`. device: GPU, where the file does not name it. marker: glob.
+        """
+        from triage.rendering import formats
+
+        parts: list[str] = []
+        formats.render(self._diagnosed(path, device, marker), "brief", parts.append)
+        return _text("".join(parts))
+
     def diagnose(self, path: str, start: int = 1, count: int = 5, device: str = "", marker: str = "") -> dict[str, Any]:
         """The to-do list of a capture: what to fix first, the time it saves, why, and how to verify it.
 
@@ -112,7 +123,7 @@ class Tools:
 
     def compare(self, before: list[str], after: list[str], count: int = 10) -> dict[str, Any]:
         """Verdicts and intervals of a change, from captures before and after (several of a side are repeats)."""
-        from triage.products.compare import compare_report, comparing
+        from triage.products.compare import comparing, headline
 
         if not before or not after:
             raise TriageError("need one capture before and one after", "name both")
@@ -133,7 +144,8 @@ class Tools:
             for p in pairs[: max(1, min(count, 50))]
         ]
         head = {
-            "headline": compare_report.headline(doc),
+            "headline": headline.headline(doc),
+            "kinds": headline.kinds(doc),
             "warnings": doc["warnings"],
             "frame": frame,
             "unmatched": doc["totals"]["unmatched"],
