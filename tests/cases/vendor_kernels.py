@@ -116,7 +116,7 @@ def derived(gpu: Gpu, k: Numbers) -> dict[str, float]:
     rdna, waves = gpu.wave == 32, k["groups"] * ceil(k["group"] / gpu.wave)
     each = loads(gpu, k) / waves
     return {
-        "Wavefronts": waves, "VALUBusy": 100 * k["valu"], "SALUBusy": 100 * k["salu"],
+        "Wavefronts": waves, "VALUBusy": (400 if rdna else 100) * k["valu"], "SALUBusy": 100 * k["salu"],
         "VALUUtilization": 100 * k["lanes"], "MemUnitBusy": 100 * k["ta"], "MemUnitStalled": 100 * k["ta_stalled"],
         "WriteUnitStalled": 100 * k["write_stalled"], "L2CacheHit": 100 * k["l2"], "MfmaUtil": 100 * k["mfma"],
         "LDSBankConflict": 100 * k["conflicts"] * (1 if rdna else k["lds_busy"]), "ALUStalledByLDS": 100 * k["lds_waits"],
@@ -139,7 +139,7 @@ def rdna(gpu: Gpu, k: Numbers) -> dict[str, float]:
         "TCP_REQ_sum": requests, "TCP_REQ_MISS_sum": misses, "GL2C_REQ_sum": misses, "GL2C_HIT_sum": misses * k["l2"],
         "GL2C_MISS_sum": misses * (1 - k["l2"]), "GL2C_EA_RDREQ_32B_sum": 0, "GL2C_EA_RDREQ_64B_sum": 0, "GL2C_EA_RDREQ_96B_sum": 0,
         "GL2C_EA_RDREQ_128B_sum": reads, "GL2C_MC_WRREQ_sum": 0.3 * reads / 0.7 * 2, "GL2C_EA_WRREQ_64B_sum": 0.3 * reads / 0.7 * 2,
-        "SQ_WAIT_INST_ANY": life * 0.08, "TA_TA_BUSY_max": k["ta"] * cycles, "SQ_INST_CYCLES_VALU": k["valu"] * cu / 2,
+        "SQ_WAIT_INST_ANY": life * 0.08, "TA_BUSY_max": k["ta"] * cycles, "SQ_INST_CYCLES_VALU": k["valu"] * cu * 2,
     }  # fmt: skip
 
 

@@ -85,3 +85,21 @@ def test_shortened_names_have_room(names: list[str], most: int) -> None:
     out = distinct(names, most)
     assert len(out) == len(names)
     assert all(len(s) <= most for s in out)
+
+
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [
+        (
+            "gemv_v2(sycl::queue&, float*)::{lambda(sycl::handler&)#1}::operator()(sycl::handler&) const::{lambda(sycl::nd_item<2>)#1}",
+            "gemv_v2 lambda",
+        ),
+        (
+            "typeinfo name for main::{lambda(sycl::handler&)#1}::operator()(sycl::handler&) const::{lambda(sycl::id<1>)#1}",
+            "main lambda",
+        ),
+        ("typeinfo name for MatMul<float>", "MatMul<float>"),
+    ],
+)
+def test_a_lambda_of_sycl_is_called_by_the_function_that_submits_it(name: str, short: str) -> None:
+    assert kernel(name) == short

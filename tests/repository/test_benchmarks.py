@@ -74,7 +74,7 @@ def test_the_page_says_who_else_was_at_work(part: dict[str, ModuleType], load: f
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("kind", "args"), [("gpu_trace", ["20", "30"]), ("ncu_raw", ["5", "40"]), ("ncu_rep", ["5"]), ("nsys_sqlite", ["18"]), ("frame", ["40"]), ("captures", ["2", "3"])]
+    ("kind", "args"), [("gpu_trace", ["20", "30"]), ("ncu_raw", ["5", "40"]), ("ncu_rep", ["5"]), ("nsys_sqlite", ["18"]), ("torch_trace", ["1"]), ("frame", ["40"]), ("captures", ["2", "3"])]
 )  # fmt: skip
 def test_every_input_can_be_made_and_read(kind: str, args: list[str], tmp_path: Path) -> None:
     command = [sys.executable, str(ROOT / "benchmarks" / "inputs.py"), str(tmp_path), kind, *args]
@@ -83,3 +83,16 @@ def test_every_input_can_be_made_and_read(kind: str, args: list[str], tmp_path: 
         assert len(list(made.iterdir())) == 2
         made = made / "c00000.csv"
     assert len(reader.read(str(made.parent if kind == "gpu_trace" else made)))
+
+
+def test_coverage_of_stalls_and_words_for_a_disassembler() -> None:
+    def printed(*args: str) -> list[str]:
+        command = [sys.executable, "benchmarks/stalls.py", *args]
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+
+    table = printed("sample_captures/ncu-rep")
+    assert "places that wait for a scoreboard: 1 name a producer, 0 say why not, 0 neither" in table
+    assert any(line.split() == ["a", "producer", "is", "found", "100.00%"] for line in table)
+    words = [line.split("\t")[4:] for line in printed("--words", "sample_captures/ncu-rep/transpose.ncu-rep")]
+    assert ["0x50", "0x981", "LDG", "R9", "", "000100", "000000"] in words
+    assert ["0xb0", "0x947", "BRA", "", "0xb0", "000000", "000000"] in words

@@ -136,7 +136,8 @@ def _is(vendor: str) -> Derivation:
 
 def _rdna(view: View) -> Values:
     device = view.capture.device
-    return full(device is not None and device.arch.startswith(_RDNA), view.size)
+    arch = device.arch if device is not None else view.capture.table.arch
+    return full(arch == "gfx1" or arch.startswith(_RDNA), view.size)  # "gfx1": told by its registers alone
 
 
 def _kernels(view: View) -> Values:
@@ -200,5 +201,11 @@ DERIVATIONS = (
         whole=True,
     ),
     Derivation("device.capability", (), "sm_90 is 9.0", _capability, whole=True),
-    Derivation("device.is_rdna", (), "the device's architecture is gfx10 or later", _rdna, whole=True),
+    Derivation(
+        "device.is_rdna",
+        (),
+        "the architecture is gfx10 or later, by the device or its scalar registers",
+        _rdna,
+        whole=True,
+    ),
 )

@@ -13,6 +13,7 @@ from triage.capture.arrays import Values
 from triage.derive._arrays import first, highest, over
 from triage.derive._derivation import Derivation
 
+AMD_LINE = 64  # bytes of a request of the vector L1 to L2
 SECTOR = 32.0  # bytes
 # heuristics, set on kernels whose arrays are known to be read once (single-pass copies, sums and maps)
 MAX_L2_LOAD_HITS = 0.15  # of L2's load sectors
@@ -22,15 +23,16 @@ MAX_NEED_RATIO = 1.15  # DRAM bytes moved per byte stated as needed: alignment a
 MAX_WRITE_RATIO = 1.15  # DRAM bytes written per byte stored, of a kernel that only stores
 
 
-def _load_hits(sectors: Values, stores: Values, hits: Values, read: Values, written: Values) -> Values:
+def _load_hits(hits: Values, sectors: Values, stores: Values, read: Values, written: Values, asked: Values) -> Values:
     """Stores count as hits, so that a copy shows a third to a half of them; they are taken out.
 
-    Without a count of accesses what missed are the bytes read, and the stores those written.
+    Without a count of accesses what missed are the bytes read, and the stores those written; without hits what AMD's L1 asked
+    for, in lines of 64 bytes, and DRAM did not read.
     """
     counted = over(hits * sectors - stores, sectors - stores)
     accesses = over(read, 1 - hits)
     by_bytes = over(hits * accesses - written, accesses - written)
-    return np.clip(first(counted, by_bytes), 0.0, 1.0)
+    return np.clip(first(counted, by_bytes, 1 - over(read, AMD_LINE * asked)), 0.0, 1.0)
 
 
 def _counted_once(
@@ -64,10 +66,11 @@ def _roof(once: Values, vram: Values, *pipes: Values) -> Values:
 DERIVATIONS = (
     Derivation(
         "l2.load_hit_rate",
-        ("l2.hit_rate",),
-        "L2 hits without the stores', of the loads; accesses by their count, else by what missed",
-        lambda hits, *rest: _load_hits(rest[0], rest[1], hits, rest[2], rest[3]),
-        ("l2.sectors", "global_store.sectors", "vram.bytes_read", "vram.bytes_written"),
+        (),
+        "L2 hits without the stores', of the loads; accesses by their count, else by what missed, else by what L1 asked for",
+        _load_hits,
+        ("l2.hit_rate", "l2.sectors", "global_store.sectors", "vram.bytes_read", "vram.bytes_written", "vmem.l2_reads"),
+        ask=("l2.hit_rate",),
     ),
     Derivation(
         "work.dram_excess",

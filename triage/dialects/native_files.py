@@ -22,6 +22,7 @@ Such a file is for the profiler's own window. Make an export of it first:
 - `.nsys-rep`, `.qdrep`: `nsys export --type sqlite report.nsys-rep`
 - `.nvprof`, `.nvvp`: `nvprof --csv --print-gpu-trace -i report.nvprof 2> report.csv`
 - `.ngfx-gputrace`, `.ngfx-capture`: profile again with `ngfx --activity="GPU Trace Profiler" ... --auto-export`
+- `.pftrace`: record with `rocprofv3 --output-format rocpd`, or `traceconv json trace.pftrace trace.json`
 - `.rdc`: in RenderDoc, Window > Performance Counter Viewer, *Capture counters*, *Save as CSV*
 - `.wpix`: `pixtool open-capture FRAME.wpix save-event-list events.csv --counters=*`
 - `.rgp`: it has no tables to export; collect counters with `rocprofv3` (compute) or RenderDoc (graphics)
@@ -134,6 +135,18 @@ _KINDS = (
         (),
         "GPU capture of Xcode, not its counters",
         "open it in Xcode: Performance, Counters, Editor > Export GPU Counters",
+    ),
+    _Kind(
+        (".pftrace", ".perfetto-trace", ".perfetto"),
+        (),
+        "Perfetto trace (protobuf), no rows of text",
+        "rocprofv3: record with --output-format rocpd; other tools: traceconv json {name} {stem}.json",
+    ),
+    _Kind(
+        (".xplane.pb",),
+        (),
+        "profile of XLA (protobuf), no rows of text",
+        "name the .trace.json.gz beside it",
     ),
     _Kind(
         (".trace",),

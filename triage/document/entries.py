@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Annotated, NotRequired, TypeAlias, TypedDict, final
 
 from triage.document.budget_entries import BudgetEntry
-from triage.document.trace_entries import DeviceEntry, KernelEntry, OperatorEntry
+from triage.document.location_entries import LocationEntry
+from triage.document.trace_entries import DeviceEntry, KernelEntry, OperatorEntry, RankEntry, StepEntry
 from triage.ground.limiters import BANDS, CLASSES, CONFIDENCE, GRADES, LEVELS
 from triage.ground.method import REVISIONS
 
@@ -85,6 +86,8 @@ class FrameEntry(TypedDict):
     timeline: dict[str, DeviceEntry] | None
     kernels: list[KernelEntry] | None
     operators: list[OperatorEntry] | None
+    steps: list[StepEntry] | None
+    ranks: list[RankEntry] | None
     budgets: NotRequired[list[BudgetEntry]]
 
 
@@ -298,27 +301,6 @@ class EvidenceEntry(TypedDict):
     threshold: float | None
     margin: float | None
     source: SourceEntry
-
-
-class LocationEntry(TypedDict):
-    """A source line, or an instruction without one."""
-
-    file: str | None
-    line: int | None
-    function: str
-    offset: int
-    pc: int
-    instructions: int
-    share: float | None
-    what: str
-    metric: str
-    value: float | None
-    access: str | None
-    reason: str | None
-    reason_share: float | None
-    excess: float | None
-    source: str | None
-    result: int
 
 
 class FindingEntry(TypedDict):

@@ -12,7 +12,7 @@ from triage.diagnosis.outcomes import Outcomes
 from triage.diagnosis.verdicts import NOT_DIAGNOSED, missing
 from triage.document.entries import VERDICT_CLASSES, CaptureEntry, FrameEntry, FramesEntry, LimiterEntry, QualityEntry
 from triage.document.numbers import number, numbers
-from triage.findings.timeline_entries import kernels, operators, timelines
+from triage.findings.timeline_entries import kernels, operators, ranks, steps, timelines
 from triage.ground.limiters import CLASSES
 
 
@@ -69,6 +69,8 @@ def frame(d: Diagnosis, outcomes: Sequence[Outcomes]) -> FrameEntry:
         "timeline": timelines(d.parts),
         "kernels": kernels(d.parts),
         "operators": operators(d.parts),
+        "steps": steps(d.parts),
+        "ranks": ranks(d.parts),
     }
 
 

@@ -53,6 +53,8 @@ def kernel(name: str) -> str:
     text = _CAST.sub("", _LAMBDA.sub("lambda", _ANONYMOUS.sub("anon", name)))
     token = _last(_without_parameters(text), " ")  # what stands before is the return type
     token = _last(token, "::")
+    if token == "lambda" and (around := text.partition("::lambda")[0]) != text:  # SYCL: the function that submits it
+        return f"{_last(_last(_without_parameters(around), ' '), '::')} lambda"
     cut = token.find("<")
     base, arguments = (token, "") if cut <= 0 else (token[:cut], token[cut:])
     inner = _arguments(arguments)

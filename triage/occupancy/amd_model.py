@@ -15,6 +15,7 @@ from triage.devices import AmdLimits
 from triage.ground.errors import TriageError
 from triage.occupancy.core import UNLIMITED, Core, Ints, conclude, divide
 
+_SGPRS_OF_A_SLOT = 128  # from gfx10 on (LLVM, AMDGPUBaseInfo.cpp: getTotalNumSGPRs)
 _AGPRS = 256  # most a wave can address, on every generation that has them
 
 
@@ -119,11 +120,15 @@ def evaluate(
 
 
 def sgpr_cap(limits: AmdLimits) -> int:
-    """Most scalar registers a wave can have: what it can address, plus VCC, flat scratch and XNACK.
+    """Most scalar registers a wave can have as profilers print them, which is as allocated.
 
-    On Tonga and Iceland a hardware bug fixes the allocation at 96, special registers included.
+    Up to gfx9 what it can address, plus VCC, flat scratch and XNACK, in whole granules; later 128, one slot's own. On
+    Tonga and Iceland a hardware bug fixes the allocation at 96, special registers included.
     """
-    return limits.sgprs_per_wave + (0 if limits.sgpr_unit == limits.sgprs_per_wave else 6)
+    unit = limits.sgpr_unit
+    if unit is None:
+        return _SGPRS_OF_A_SLOT
+    return limits.sgprs_per_wave if unit == limits.sgprs_per_wave else -(-(limits.sgprs_per_wave + 6) // unit) * unit
 
 
 def _by_sgprs(limits: AmdLimits, sgprs: Ints, units: int, waves: Ints) -> Ints:

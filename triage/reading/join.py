@@ -18,31 +18,56 @@ from triage.capture.capture import Capture, Column, Opinion, Quality, Table
 from triage.capture.location import Location
 from triage.ground.phrasing import plural
 from triage.ground.units import show
-from triage.reading import reader
+from triage.reading import ranks, reader
 
 _SHAPE = ("launch.grid_size", "launch.block_size")
 _TIMES = ("gpu.time", "frame.calls")  # the trace knows better
+_AGAIN = ": collect again with --clock-control none --cache-control none"
 _TWICE = 2.0  # NVIDIA, Compute Triage Guide: a replayed launch that differs more ran under other conditions
+_PASSES = ("rocprofv3-counters", "rocprof")  # AMD's tools run a program again for every group of counters
 _CAST = re.compile(r"\((?:unsigned |signed )?(?:int|long|short|char|bool|size_t)\)")
 
 
 def joined(captures: Sequence[Capture], marker: str = "") -> list[Capture]:
-    """The captures, but for the report of counters whose kernels a trace among them has: it goes into the trace.
+    """The captures, but for reports of counters whose kernels another of them has: they go into it.
 
-    marker: what the captures were cut down to.
+    That is the only trace; without one the first of several passes of one program. Traces of several ranks are told of
+    each other. marker: what the captures were cut down to.
     """
+    ranks.enter(captures)
+    base = _base(captures)
+    if base is None:
+        return list(captures)
+    # a metric has one file: a first report of Nsight Compute goes in, and of AMD's passes each that counted something else
+    reports = [c for c in captures if c is not base and c.input.dialect.startswith(("ncu-", *_PASSES))]
+    taken: list[Capture] = []
+    for report in reports:
+        first = not any(not c.input.dialect.startswith(_PASSES) for c in taken)
+        if (first or report.input.dialect in _PASSES) and _join(base.table, report):
+            taken.append(report)
+    if not taken:
+        return list(captures)
+    module = dialects.require(base.input.dialect)
+    whole = reader.capture(base.table, module, base.input.why, base.device.name if base.device else "", marker)
+    return [whole if c is base else c for c in captures if not any(c is t for t in taken)]
+
+
+def _base(captures: Sequence[Capture]) -> Capture | None:
+    """The capture that others are put into, None where they stay apart."""
+    if len(captures) < 2:
+        return None
     traces = [c for c in captures if c.table.trace is not None]
-    if len(traces) != 1 or len(captures) < 2:
-        return list(captures)
-    (trace,) = traces
-    # a column has one file, so the first report whose kernels occur goes in, and others stay beside
-    reports = (c for c in captures if c.input.dialect.startswith("ncu-"))
-    report = next((c for c in reports if _join(trace.table, c)), None)
-    if report is None:
-        return list(captures)
-    module = dialects.require(trace.input.dialect)
-    whole = reader.capture(trace.table, module, trace.input.why, trace.device.name if trace.device else "", marker)
-    return [whole if c is trace else c for c in captures if c is not report]
+    if len(traces) == 1:
+        return traces[0]
+    kernels = [sorted(map(str, c.table.names)) for c in captures]
+    passes = all(c.input.dialect in _PASSES for c in captures) and all(k == kernels[0] for k in kernels)
+    return captures[0] if passes and not traces and _differ(captures) else None
+
+
+def _differ(captures: Sequence[Capture]) -> bool:
+    """Did each pass count something that no other did? Runs that are compared count the same."""
+    sets = [set(c.table.columns) for c in captures]
+    return all(s - set().union(*(o for o in sets if o is not s)) for s in sets)
 
 
 def key(kernel: str) -> str:
@@ -146,9 +171,10 @@ def _columns(table: Table, report: Table, rows: Indices, place: int) -> None:
 def _say(table: Table, report: Capture, rows: Indices, first: dict[int, int]) -> None:
     """What was joined, what was not, and where the two disagree about the time."""
     found = int((rows >= 0).sum())
+    source = "the trace" if table.trace is not None else table.files[0].path
     table.notes.append(
         f"counters of {plural(found, 'launch')} come from {report.input.path}, which ran kernels one by one; "
-        "times and counts come from the trace"
+        f"times and counts come from {source}"
     )
     table.notes += [n for n in report.table.notes if n not in table.notes]
     table.quality += [Quality(q.check, q.message, first.get(q.row, -1)) for q in report.table.quality]
@@ -166,6 +192,6 @@ def _say(table: Table, report: Capture, rows: Indices, first: dict[int, int]) ->
         if real > 0 and replayed > 0 and not 1 / _TWICE <= replayed / real <= _TWICE:
             text = (
                 f"{str(table.names[row])[:80]}: {show(replayed, 'ns')} where its counters were collected, "
-                f"{show(real, 'ns')} in the trace: collect again with --clock-control none --cache-control none"
+                f"{show(real, 'ns')} in the trace{_AGAIN if report.input.dialect.startswith('ncu-') else ''}"
             )
             table.quality.append(Quality("replayed-otherwise", text, row))

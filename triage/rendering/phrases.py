@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable
+import statistics
+from collections.abc import Iterable, Sequence
 
 from triage import schema
 from triage.document.budget_entries import BudgetEntry
@@ -14,7 +15,6 @@ from triage.document.entries import (
     EvidenceEntry,
     FindingEntry,
     FrameEntry,
-    LocationEntry,
     SourceEntry,
     WorkloadEntry,
 )
@@ -23,6 +23,8 @@ from triage.document.missing_counters import CollectEntry
 from triage.document.summary import Summary
 from triage.document.time_shares import UndiagnosedEntry
 from triage.document.todo_items import TodoItem
+from triage.document.trace_entries import GapEntry, RankEntry, StepEntry
+from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.limiters import BY_ID
 from triage.ground.phrasing import comparison, lower_first, percent, plural
 from triage.ground.terminology import said, voice
@@ -30,7 +32,34 @@ from triage.ground.units import show
 from triage.rendering.escape import clean, distinct, short
 from triage.rendering.labels import HEADS
 
-MIN_EXCESS = 2  # accesses over those needed that are worth a word (NVIDIA, Compute Triage Guide)
+WHOLE_GAP = 0.95  # share of a gap from which on its cause has all of it: less than the figures shown can tell
+
+
+def gap_reason(g: GapEntry) -> str:
+    """`host code`; `host code (82 ms of it)` where other classes have a part in the gap."""
+    name = GAP_WORDS[g["cause"]].name
+    return name if g["cause_ns"] >= WHOLE_GAP * g["length_ns"] else f"{name} ({time(g['cause_ns'])} of it)"
+
+
+def steps(entries: Sequence[StepEntry] | None) -> str:
+    """`5 steps: median 21.3 ms, slowest ProfilerStep#4 51.4 ms`; "" without steps."""
+    if not entries:
+        return ""
+    worst = max(entries, key=lambda e: e["ns"])
+    if len(entries) == 1:
+        return f"1 step: {clean(worst['name'])} {time(worst['ns'])}"
+    median = statistics.median(e["ns"] for e in entries)
+    return f"{len(entries):,} steps: median {time(median)}, slowest {clean(worst['name'])} {time(worst['ns'])}"
+
+
+def ranks(entries: Sequence[RankEntry] | None) -> str:
+    """`4 ranks: rank 7 comes last to 8 of 8 collectives; rank 1 waits 8.91 ms, ...`; "" for one rank alone."""
+    if not entries:
+        return ""
+    late = max(entries, key=lambda r: (r["last"], -r["wait_ns"]))
+    waits = [f"rank {r['rank']} waits {time(r['wait_ns'])}" for r in sorted(entries, key=lambda r: -r["wait_ns"])[:4]]
+    all_of = sum(r["last"] for r in entries)
+    return f"{len(entries):,} ranks: rank {late['rank']} comes last to {late['last']:,} of {all_of:,} collectives; {', '.join(waits)}"
 
 
 def time(ns: float | None) -> str:
@@ -117,6 +146,21 @@ def dark(u: UndiagnosedEntry) -> str:
     if u["collect"]:
         sentences.append("Collect:")
     return " ".join(sentences)
+
+
+def undiagnosed(dark: UndiagnosedEntry) -> str:
+    """`1.7 ms (13 %): Shadow map + 1 more, counters not collected`; the busiest unit where one is under pressure."""
+    outside = f"outside all {voice().item}s"
+    reason = f", {time(dark['uncovered_ns'])} of it {outside}" if dark["uncovered_ns"] else ""
+    if dark["uncovered_ns"] == dark["ns"]:
+        reason = f" {outside}"
+    elif dark["count"] and not reason:
+        more = f" + {dark['count'] - 1:,} more" if dark["count"] > 1 else ""
+        why = "counters not collected" if dark["collect"] else "no measured cause"
+        if dark["top"]:
+            why = f"{said(dark['top']['unit'])} at {number(dark['top']['pct'], '%')}, need not known"
+        reason = f": {short(dark['names'][0], 24)}{more}, {why}"
+    return f"{time(dark['ns'])} ({percent(dark['share'])}){reason}"
 
 
 def _more(count: int) -> str:
@@ -289,21 +333,6 @@ def cell(o: SourceEntry) -> str:
 
 
 _NOT_ZERO = re.compile("[^0., ]")
-
-
-def location(place: LocationEntry) -> str:
-    """`kernel.cu:41 (global load): 62 % of stalls, 8.0x the accesses needed, top stall barrier`."""
-    if place["line"]:
-        at = f"{tail(place['file'] or '')}:{place['line']}"
-    else:
-        at = f"{short(place['function'], 60) or 'address'}+{place['offset']:#x}"
-    access = f" ({place['access']})" if place["access"] else ""
-    parts = [f"{at}{access}: {percent(place['share'])} of {place['what']}"]
-    if place["excess"] and place["excess"] > MIN_EXCESS:
-        parts.append(f"{place['excess']:.1f}x the accesses needed")
-    if place["reason"] and place["reason"] not in place["what"]:
-        parts.append(f"top stall {short(place['reason'], 40)}")
-    return ", ".join(parts) + (f": {short(place['source'], 100)}" if place["source"] else "")
 
 
 def origin_of(e: EvidenceEntry) -> str:

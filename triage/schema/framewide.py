@@ -49,6 +49,13 @@ METRICS = (
         "low",
         stated("Share of the capture's kernel time in launches shorter than {tiny}"),
     ),
+    Metric(
+        "frame.communication",
+        "ratio",
+        "Communication kernels",
+        "low",
+        "Share of the capture's time in kernels of NCCL, RCCL and similar libraries",
+    ),
     # idle time and drains, over leaf ranges only: parents contain them again
     Metric("frame.idle", "ratio", "Frame idle", "low", "GPU idle over the frame's leaf ranges, weighted by their time"),
     Metric(

@@ -9,13 +9,40 @@ from pathlib import Path
 import pytest
 
 from tests.cases import vendor_kernels as amd
-from triage import api
-from triage.dialects.amd import rcp
-from triage.dialects.amd.counters import rdna
+from triage import api, devices
+from triage.dialects.amd import rcp, rocprof
+from triage.dialects.amd.counters import availability, counter_names
+from triage.dialects.amd.rocprofv3 import rocprofv3_counters
 
-GFX9 = re.compile(r"\b(?:TCC_\w+|SPI_RA_\w+|TA_\w+_sum|SQ_LDS_\w+|SQ_ACTIVE_INST_\w+|TCP_(?:TCC|TOTAL|GATE|UTCL1)\w*)")
-LACKING = re.compile(rf"\b(?:{'|'.join(sorted(rdna.LACKING))})\b")
-RADEON = ("RX 6800 XT", "RX 7900 XTX", "RX 9070 XT")
+METRICS = sorted(counter_names.exported())
+DEVICES = ("MI210", "MI300X", "MI355X", "RX 6800 XT", "RX 7900 XTX", "RX 9070 XT", "gfx1151")
+ARCHS = ("gfx906", "gfx908", "gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1151", "gfx1201", "gfx1", "")
+
+
+def unknown(command: str, arch: str) -> list[str]:
+    """Names of counters in a command that the GPU lacks."""
+    asked = re.findall(r"pmc:? ([^'-]*)", command)
+    return [c for group in asked for c in group.split() if availability.spelled(c, arch) != c]
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_no_command_asks_for_a_counter_that_the_gpu_lacks(arch: str) -> None:
+    for module in (rocprof, rocprofv3_counters):
+        for asked in (METRICS, [], *([m] for m in METRICS)):
+            assert not unknown(module.collect(asked, arch), arch), asked
+        assert "pmc" in module.collect([], arch)
+    assert rocprofv3_counters.collect(["tlb.miss_rate"], "gfx1100") == ""  # nothing that RDNA counts
+
+
+def test_the_table_tells_generations_apart() -> None:
+    assert not availability.spelled("TCC_EA0_RDREQ_sum", "gfx90a") and availability.spelled(
+        "TCC_EA0_RDREQ_sum", "gfx942"
+    )
+    assert not availability.spelled("MemUnitBusy", "gfx942") and availability.spelled("MemUnitBusy", "gfx90a")
+    assert not availability.spelled("VALUBusy", "gfx1151") and availability.spelled("VALUBusy", "gfx1201")
+    assert availability.spelled("TCP_REQ_sum", "gfx1200") == "TCP_REQ"
+    assert availability.behind("L2CacheHit", "gfx1100") == ("GL2C_HIT", "GL2C_MISS")
+    assert availability.families("gfx1103") == ("gfx11",) and availability.families("gfx1152") == ("gfx115",)
 
 
 def trace(path: Path) -> Path:
@@ -55,9 +82,10 @@ def commands(path: Path, device: str) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("device", RADEON)
-def test_radeons_are_asked_for_their_own_counters(device: str, tmp_path: Path) -> None:
-    gpu = amd.GPUS[device]
+@pytest.mark.parametrize("device", DEVICES)
+def test_reports_ask_for_counters_of_the_gpu(device: str, tmp_path: Path) -> None:
+    gpu = amd.GPUS.get(device, amd.GPUS["MI300X"])
+    arch = devices.require(device).arch
     for path in (
         trace(tmp_path / "1_kernel_trace.csv"),
         amd.v1(tmp_path / "results.csv", gpu, [("blur", amd.WELL)], ["Wavefronts"]),
@@ -65,17 +93,11 @@ def test_radeons_are_asked_for_their_own_counters(device: str, tmp_path: Path) -
     ):
         asked = commands(path, device)
         assert asked
-        assert not [c for c in asked if GFX9.search(c)], path.name
-        if not gpu.arch.startswith("gfx12"):  # which has VALUBusy
-            assert not [c for c in asked if LACKING.search(c)], path.name
-
-
-def test_instincts_are_asked_for_theirs(tmp_path: Path) -> None:
-    asked = commands(trace(tmp_path / "1_kernel_trace.csv"), "MI300X")
-    assert any("VALUBusy" in c or GFX9.search(c) for c in asked)
-    assert not any("GL2C_" in c for c in asked)
+        assert not [u for c in asked for u in unknown(c, arch)], path.name
 
 
 def test_the_old_compute_profiler_is_asked_for_what_it_derives() -> None:
     assert "VALUBusy" in rcp.collect(["valu.busy"])
-    assert not GFX9.search(rcp.collect(["valu.busy", "l2.throughput", "waves.dependency_wait", "lds.busy"]))
+    assert not re.search(
+        r"TCC_|SPI_|SQ_", rcp.collect(["valu.busy", "l2.throughput", "waves.dependency_wait", "lds.busy"])
+    )

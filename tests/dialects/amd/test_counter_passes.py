@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,11 @@ from hypothesis import strategies as st
 
 from tests.helpers.dialects import check_provenance, read
 from triage.dialects.amd import rocprof
-from triage.dialects.amd.counters import counter_names, counter_passes
+from triage.dialects.amd.counters import availability, counter_names, counter_passes
 from triage.dialects.amd.rocprofv3 import rocprofv3_counters
 from triage.ground.errors import BadCapture
+from triage.products.batch import find
+from triage.reading import join, reader
 
 METRICS = sorted(counter_names.exported())
 
@@ -25,7 +28,7 @@ def test_every_pass_fits_and_nothing_is_lost(metrics: list[str]) -> None:
     for run in runs:
         used: dict[str, set[str]] = {}
         for name in run:
-            for counter in counter_passes.behind(name):
+            for counter in availability.behind(name):
                 used.setdefault(counter_passes.block(counter), set()).add(counter)
         if len(run) > 1:  # one derived metric alone is the tool's own affair
             assert all(len(c) <= counter_passes.limits().get(b, 2) for b, c in used.items()), used
@@ -79,3 +82,40 @@ def test_passes_that_ran_differently_are_refused(tmp_path: Path) -> None:
     run(tmp_path, 2, [("c", "FETCH_SIZE", 8.0)])
     with pytest.raises(BadCapture, match="other kernels"):
         read(tmp_path)
+
+
+def test_passes_lie_where_the_printed_command_puts_them(tmp_path: Path) -> None:
+    """Each pass is a process of its own, below the host's name, with a trace, and a helper that dispatched something else."""
+    command = rocprofv3_counters.collect(
+        [f"sched.insufficient_{x}" for x in ("vgprs", "sgprs", "lds", "waveslots")], "gfx90a"
+    )
+    lines = [line.split() for line in re.findall(r"'pmc: ([^']*)'", command)]
+    assert len(lines) > 1
+    for number, counters in enumerate(lines, 1):
+        rows = [f'{i},{i},"Agent 1",1,{70 + number},7,65536,1,"{k}",256,0,0,16,0,32,"{c}",{i * 7},{1000 * i},{1000 * i + 500}\n'
+                for i, k in enumerate(("a", "b", "a"), 1) for c in counters]  # fmt: skip
+        here = tmp_path / "out" / f"pmc_{number}" / "node7"
+        here.mkdir(parents=True)
+        (here / f"{70 + number}_counter_collection.csv").write_text(HEAD + "".join(rows))
+        (here / f"{70 + number}_kernel_trace.csv").write_text("Kind,Kernel_Name\n")
+        (here / f"{90 + number}_counter_collection.csv").write_text(HEAD)
+    t = read(tmp_path / "out")
+    assert {c for counters in lines for c in counters} <= {*t.raw, *(c.header for c in t.columns.values()), *t.unmapped}
+    check_provenance(t)
+    assert len(find.gather([str(tmp_path / "out")]).captures) == 1
+
+
+def test_counters_beside_a_trace_are_one_capture(tmp_path: Path) -> None:
+    run(tmp_path, 1, [("a", "VALUBusy", 90.0)])
+    (tmp_path / "pass_1" / "9_kernel_trace.csv").write_text("Kind,Kernel_Name\n")
+    (only,) = find.gather([str(tmp_path / "pass_1")]).captures
+    assert len(read(Path(only.path))) == 1
+
+
+def test_passes_given_as_files_are_joined_and_runs_to_compare_are_not(tmp_path: Path) -> None:
+    run(tmp_path / "x", 1, [("a", "VALUBusy", 90.0), ("b", "VALUBusy", 10.0)])
+    run(tmp_path / "y", 1, [("a", "FETCH_SIZE", 8.0), ("b", "FETCH_SIZE", 16.0)])
+    files = [str(tmp_path / d / "pass_1" / "9_counter_collection.csv") for d in "xy"]
+    (one,) = join.joined([reader.read(f) for f in files])
+    assert {"valu.busy", "vram.bytes_read"} <= set(one.facts)
+    assert len(join.joined([reader.read(f) for f in (files[0], files[0])])) == 2

@@ -31,8 +31,12 @@ CALLS = [
 MARKS = [(500 * US, 1_500 * US, "step 0"), (1_600 * US, 2_000 * US, "step 1")]
 
 
-def database(path: Path, stamps: bool) -> Path:
-    """One run of one process on one GPU; stamps: the newer schema, with tables of timestamps and tracks."""
+def database(path: Path, stamps: bool, counted: list[tuple[int, int, float | None]] | None = None) -> Path:
+    """One run of one process on one GPU; stamps: the newer schema, with tables of timestamps and tracks.
+
+    counted: (event, counter, value), several of one counter for its instances.
+    """
+    counted = counted or []
     path.unlink(missing_ok=True)
     c = sqlite3.connect(path)
     times: list[int] = []
@@ -82,6 +86,13 @@ def database(path: Path, stamps: bool) -> Path:
     rows = [(k[0], k[1], k[3]) for k in CALLS] + [*MARKS]
     make("rocpd_region", f"id integer primary key, {host}, name_id integer, event_id integer",
          [(i + 1, *when(a, b), 2 if stamps else 4711, number[w], first + i) for i, (a, b, w) in enumerate(rows)])  # fmt: skip
+    make(
+        "rocpd_info_pmc",
+        "id integer primary key, name text",
+        [(i, n) for i, n in enumerate(("TCC_HIT_sum", "FETCH_SIZE", "TCC_MISS_sum"), 1)],
+    )
+    make("rocpd_pmc_event", "id integer primary key, event_id integer, pmc_id integer, value real",
+         [(i, *row) for i, row in enumerate(counted, 1)])  # fmt: skip
     if stamps:
         make("rocpd_timestamp", "id integer primary key, value integer", [(i + 1, t) for i, t in enumerate(times)])
     c.execute(f'create view rocpd_kernel_dispatch as select * from "rocpd_kernel_dispatch{RUN}"')
@@ -116,6 +127,17 @@ def test_both_schemas_give_the_same_timeline(stamps: bool, tmp_path: Path) -> No
     assert [
         c.facts[m][kernel] for m in ("launch.block_size", "launch.grid_size", "launch.registers", "launch.shared")
     ] == [256, 8, 24, 1024]
+
+
+@pytest.mark.parametrize("stamps", [False, True])
+def test_counters_of_dispatches_are_summed_over_their_instances(stamps: bool, tmp_path: Path) -> None:
+    counted = [(1, 1, 30.0), (1, 1, 45.0), (1, 3, 25.0), (1, 2, 8.0), (2, 2, 2.5), (3, 2, None)]
+    c = reader.read(str(database(tmp_path / "r.db", stamps, counted)), unfold=True)
+    kernels = [i for i, name in enumerate(c.names) if "axpy" in str(name)]
+    read = {m: [float(c.facts[m][i]) for i in kernels] for m in ("l2.hit_rate", "vram.bytes_read")}
+    assert read["l2.hit_rate"][0] == pytest.approx(0.75)
+    assert read["vram.bytes_read"][:2] == [8192, 2560] and read["vram.bytes_read"][2] != read["vram.bytes_read"][2]
+    assert c.timeline is not None and c.collectable and "valu.busy" in c.collectable
 
 
 def test_the_csv_traces_of_a_run_give_the_same_gaps(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import csv
+import gzip
 import shutil
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from triage.capture.source import Source
 from triage.dialects import Options
 from triage.dialects.amd.rocprof_compute import pmc_perf, rocprof_compute_panel
 from triage.ground.errors import BadCapture, NotTriageable
+from triage.products.batch import find
 from triage.reading import quality
 
 FOLDER = SAMPLES / "rocprof-compute" / "four_kernels_mi210"
@@ -165,8 +168,6 @@ def test_durations_come_from_the_timing_run_when_the_table_has_none(tmp_path: Pa
 
 def long_layout(folder: Path) -> Path:
     """The sample in the layout of the rocpd backend: one row per dispatch and counter, two passes with their own times."""
-    import csv
-
     with (FOLDER / "pmc_perf.csv").open(newline="") as f:
         rows = list(csv.DictReader(f))
     fixed = [
@@ -276,8 +277,30 @@ def test_a_list_of_dispatches_is_no_profile() -> None:
 
 def test_a_folder_whose_passes_are_not_joined(tmp_path: Path) -> None:
     shutil.copy(FOLDER / "sysinfo.csv", tmp_path)
-    with pytest.raises(BadCapture, match="not joined"):
+    with pytest.raises(BadCapture, match=r"results_\*"):
         read(tmp_path)
+
+
+def test_packed_tables_and_packed_passes_are_the_same_workload(tmp_path: Path) -> None:
+    long_layout(tmp_path)
+    lines = (tmp_path / "pmc_perf.csv").read_text().splitlines(keepends=True)
+    plain = read(tmp_path)
+    (tmp_path / "pmc_perf.csv.gz").write_bytes(gzip.compress((tmp_path / "pmc_perf.csv").read_bytes()))
+    (tmp_path / "pmc_perf.csv").unlink()
+    packed = read(tmp_path)
+    (tmp_path / "pmc_perf.csv.gz").unlink()
+    shutil.copy(FOLDER / "sysinfo.csv", tmp_path)
+    counters = list(dict.fromkeys(row[-2] for row in csv.reader(lines[1:])))
+    for number in range(2):
+        mine = [line for line in lines[1:] if counters.index(next(csv.reader([line]))[-2]) % 2 == number]
+        (tmp_path / f"results_pmc_perf_{number}.csv.gz").write_bytes(gzip.compress("".join([lines[0], *mine]).encode()))
+    passes = read(tmp_path)
+    for metric, column in plain.columns.items():
+        assert packed.columns[metric].values == pytest.approx(column.values, nan_ok=True)
+        if metric != "gpu.time":  # of the first pass
+            assert passes.columns[metric].values == pytest.approx(column.values, nan_ok=True)
+    check_provenance(passes)
+    assert len(find.gather([str(tmp_path)]).captures) == 1
 
 
 def test_a_panel_with_decimal_commas() -> None:

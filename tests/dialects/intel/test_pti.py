@@ -31,7 +31,7 @@ def test_metrics_per_kernel_instance_on_two_devices() -> None:
     assert c["launch.block_size"].values[1] == 256
     assert c["launch.wave_size"].values[1] == 16
     assert c["vram.bandwidth"].values[0] == pytest.approx((805306368 + 402653184) / 1.25e-3)
-    assert [q.check for q in t.quality] == ["profiler-flags"]
+    assert [q.check for q in t.quality] == ["profiler-flags", "gpu-not-named"]
     assert t.quality[0].row == 2
     check_provenance(t)
 

@@ -64,3 +64,27 @@ def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
     assert "computing tasks without times" in refusal(path)
     p = run("diagnose", report(tmp_path / "b.csv", "\t", rows=ROWS[-1:]))
     assert p.returncode == 2 and "no computing task" in p.stderr
+
+
+def test_the_summary_that_vtune_prints_is_read_by_its_table_of_tasks() -> None:
+    text = """\
+Hottest Host Tasks
+Host Task                      Task Time  % of Elapsed Time(%)  Task Count
+-----------------------------  ---------  --------------------  ----------
+zeCommandListAppendMemoryCopy       0.5s                   10%          12
+
+Hottest GPU Computing Tasks
+Computing Task                 Total Time  Execution Time  % of Total Time(%)  XVE Threads Occupancy(%)
+-----------------------------  ----------  --------------  ------------------  ------------------------
+typeinfo name for main::gemm       1.500s          1.400s               93.3%                     70.2%
+copy                               0.500s          0.400s               80.0%                     50.2%
+
+Collection and Platform Info
+    GPU
+        Name: Intel(R) Arc(TM) B580 Graphics
+"""
+    t = read(text)
+    assert list(t.names) == ["main::gemm", "copy"] and t.device == "Arc B580"
+    assert list(t.columns["gpu.time"].values) == [1.5e9, 0.5e9]
+    assert t.columns["eu.occupancy"].values[0] == pytest.approx(0.702)
+    check_provenance(t)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import re
 from pathlib import Path
 
 import numpy as np
@@ -39,7 +38,7 @@ def tables_in_folder(source: Source, ending: str) -> list[Source]:
 def folder(source: Source, ending: str) -> Match | None:
     """An output folder that holds tables of this kind; a folder with pmc_perf.csv is rocprof-compute's."""
     files = tables_in_folder(source, ending)
-    if not files or source.sibling("pmc_perf.csv") is not None:
+    if not files or source.sibling("pmc_perf.csv") or source.sibling("pmc_perf.csv.gz"):
         return None
     return Match(0.90, f"a folder with {files[0].name}")
 
@@ -56,24 +55,6 @@ def only(source: Source, ending: str) -> Source:
             "name one of these files",
         )
     return files[0]
-
-
-_PASS = re.compile(r"pass_(\d+)\Z")
-
-
-def passes(source: Source, ending: str) -> list[Source]:
-    """Tables of one run in several passes (`pass_1`, `pass_2`, ... of one folder), in their order; [] for anything else."""
-    if not source.is_folder:
-        return []
-    numbered = []
-    for file in tables_in_folder(source, ending):
-        number = next((int(m[1]) for part in Path(file.path).parts[::-1] if (m := _PASS.match(part))), None)
-        if number is None:
-            return []
-        numbered.append((number, file))
-    numbered.sort(key=lambda n: n[0])
-    alike = [n for n, _ in numbered] == list(range(1, len(numbered) + 1))  # one table per pass, none missing
-    return [file for _, file in numbered] if alike and len(numbered) > 1 else []
 
 
 def under(source: Source, table: Table) -> Table:

@@ -19,6 +19,7 @@ from triage.ground.errors import TriageError
 
 _BARE = re.compile(r"[A-Za-z_]\w*")  # of `reduce<float>`: `reduce`
 MAX_KERNELS = 64  # kernels that are looked up: a folder is asked once for each
+MAX_NAME = 200  # characters of a kernel's name that a file's name can hold
 _FOLDER = ("{arch}_{kernel}_stats.csv", "{kernel}_stats.csv")
 
 
@@ -49,7 +50,7 @@ def join(table: Table, source: Source, arch: str) -> None:
 
 def _beside(source: Source, arch: str, name: str) -> Table | None:
     m = _BARE.match(kernel_names.kernel(name))
-    if m is None:
+    if m is None or len(m[0]) > MAX_NAME:
         return None
     for pattern in _FOLDER:
         file = source.sibling(pattern.format(arch=arch, kernel=m[0]))

@@ -50,6 +50,8 @@ LAUNCH = {
 # a counter of one L2 channel or texture unit, `TCC_HIT[17]`, where the tool wrote no sum
 CHANNEL = re.compile(r"(.+)\[(\d+)\]\Z")
 MAX_WAVES = 40  # slots of a compute unit before RDNA: four SIMDs of ten
+# kernels of the runtime that copy and fill buffers, and packets that only order others
+RUNTIME_RE = re.compile(r"__amd_rocclr_(copy|fill)|<barrier packet>|MEMORY_COPY_")
 _LEVEL = re.compile(r"SQ\w*_LEVEL")
 _KD = ("[clone .kd]", "(.kd)", ".kd")
 
@@ -66,6 +68,11 @@ def names(texts: Names) -> Names:
     """Clean kernel names; a nameless dispatch is called by its place."""
     short = {t: clean(str(t)) for t in set(texts)}
     return np.array([short[t] or f"dispatch {i + 1}" for i, t in enumerate(texts)], dtype=object)
+
+
+def kinds(shown: Names) -> Names:
+    """`copy` for what the runtime does by itself, `compute` for kernels of the program."""
+    return np.array(["copy" if RUNTIME_RE.match(str(name)) else "compute" for name in shown], dtype=object)
 
 
 def stamps(texts: Names) -> Floats:
@@ -171,13 +178,15 @@ def finish(table: Table, export: Export, options: Options, metrics: Iterable[str
     names: metrics that the tool can export at all. Raises NotTriageable when nothing came of it.
     """
     n = len(table)
-    table.kinds = np.full(n, "compute", dtype=object)
+    table.kinds = kinds(table.names)
     for role, metric in LAUNCH.items():
         if role in export.roles:
             table.columns[metric] = export.roles[role]
     _groups(table, export)
     # what the tool printed as a metric wins over a formula for it
     sizes.complete(table, export, options.device)
+    if not export.arch and "sgpr" in export.roles and rdna.told_by_registers(export.roles["sgpr"].values):
+        export.arch = rdna.UNKNOWN
     compiled.join(table, export.source, export.arch)
     printed = counter_names.direct(export.arch, export.counters)
     for name, column in export.counters.items():
@@ -253,13 +262,11 @@ def _busy_in_cycles(table: Table, export: Export) -> None:
 
 def _collectable(metrics: Iterable[str], export: Export) -> frozenset[str] | None:
     """What the tool can give for this GPU: more where sizes are known, less where it lacks counters; None: what it can."""
-    arch = export.arch
-    if not export.specs:
+    arch, every = export.arch, counter_names.exported()
+    if not export.specs and not arch:
         return None
-    have = {*metrics, *counter_names.exported(tuple(export.specs))}
-    if rdna.is_rdna(arch):
-        have -= set(counter_names.exported()) - set(counter_names.exported(arch=arch))
-    return frozenset(have | set(counter_names.exported(tuple(export.specs), arch)))
+    have = {*metrics, *counter_names.exported(tuple(export.specs), arch)}
+    return frozenset(m for m in have if m not in every or not arch or counter_names.counters(m, arch))
 
 
 def _groups(table: Table, export: Export) -> None:

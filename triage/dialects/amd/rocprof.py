@@ -73,8 +73,9 @@ def read(source: Source, options: Options) -> Table:
 
 
 def collect(metrics: list[str], arch: str = "") -> str:
-    """The counter file and command that collect the missing metrics. arch: gfx name, where the GPU is known."""
-    wanted = [
-        c for m in metrics for c in counter_names.counters(m, arch, counter_names.SDK_ONLY)
-    ] or counter_names.first(arch)
-    return f"{counter_passes.input_file(counter_passes.split(wanted))}; rocprof -i counters.txt --timestamp on -o results.csv ./app"
+    """The counter file and command for the missing metrics, "" where the GPU has none. arch: gfx name, where it is known."""
+    wanted = [c for m in metrics for c in counter_names.counters(m, arch, counter_names.SDK_ONLY)]
+    if metrics and not wanted and arch:
+        return ""
+    runs = counter_passes.split(wanted or counter_names.first(arch), arch)
+    return f"{counter_passes.input_file(runs)}; rocprof -i counters.txt --timestamp on -o results.csv ./app"

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import re
 
-import numpy as np
-
 from triage.capture.capture import Column, Table
 from triage.capture.source import Source
-from triage.dialects.amd import rocm
+from triage.dialects.amd import rocm, unquoted_names
 from triage.dialects.tables import wide_table
 from triage.ground.errors import BadCapture, NotTriageable
 
@@ -67,6 +65,7 @@ def read(source: Source, dialect: str, hint: str, decimal: str = "") -> Table:
     if not line:
         raise BadCapture(f"{source.path}: not a rocprof stats table", "see: triage facts FILE")
     roles = wide_table.roles(headers, ROLES)
+    source = unquoted_names.quoted(source, line, headers, roles["name"])
     numeric = [roles["calls"], roles["total"]]
     style = wide_table.number_style(source, source.head_lines[line:], numeric, decimal)
     wide = wide_table.read(source, line, len(headers), numeric, [roles["name"]], style=style)
@@ -76,7 +75,7 @@ def read(source: Source, dialect: str, hint: str, decimal: str = "") -> Table:
     shown = rocm.names(wide.texts[roles["name"]])
     table = Table(dialect, [source], shown, {}, first_line=wide.first_line, lines=wide.lines)
     table.quality += wide.quality
-    table.kinds = np.full(len(table), "compute", dtype=object)
+    table.kinds = rocm.kinds(table.names)
     for role, metric, unit in (("total", "gpu.time", "ns"), ("calls", "frame.calls", "")):
         c = roles[role]
         table.columns[metric] = Column(wide.numbers[c], headers[c], c + 1, unit)

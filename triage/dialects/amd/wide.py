@@ -8,7 +8,7 @@ from triage.capture import shape
 from triage.capture.arrays import Names
 from triage.capture.capture import Column, Table
 from triage.capture.source import Source
-from triage.dialects.amd import rocm
+from triage.dialects.amd import rocm, unquoted_names
 from triage.dialects.amd.rocm_export import Export
 from triage.dialects.tables import wide_table
 from triage.ground.errors import BadCapture
@@ -37,6 +37,7 @@ def load(
     Raises BadCapture without rows, or for a single row without a number.
     """
     roles = wide_table.roles(headers, rocm.ROLES)
+    source = unquoted_names.quoted(source, line, headers, roles["name"])
     taken = set(roles.values())
     wanted = rocm.wanted(headers)
     counters: dict[str, int] = {}

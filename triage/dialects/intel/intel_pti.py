@@ -209,6 +209,7 @@ def read(source: Source, options: Options) -> Table:
     table = _table(source, best, plan, compiled)
     if not options.device:
         _device(table, source, best[0].line)
+        device_name.remark_unnamed(table, "Arc B580")
     left = sum(len(g) for g in groups.values()) - len(best)
     if left:
         said = f"{left} other kernel tables of this file hold other columns and were left out"

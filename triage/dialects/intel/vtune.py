@@ -10,12 +10,14 @@ import re
 
 import numpy as np
 
+from triage import devices
 from triage.capture.arrays import Masks
 from triage.capture.capture import Column, Table
 from triage.capture.cells import cells, delimiter
 from triage.capture.source import Source
 from triage.capture.unused_cells import Odd
 from triage.dialects import Match, Options
+from triage.dialects.intel import vtune_summary
 from triage.dialects.tables import device_name, extents, wide_table
 from triage.ground.errors import BadCapture, NotTriageable
 
@@ -28,7 +30,7 @@ CAPTURE = """\
     vtune -report hotspots -r result -group-by computing-task -format csv -csv-delimiter tab -report-output kernels.csv
 
 The report of a gpu-offload result has the same shape and fewer metrics. A tab as delimiter is the better choice: names of some
-columns hold commas.
+columns hold commas. The summary that VTune prints (`vtune -report summary`) is read by its table of hottest computing tasks.
 """
 _TIMES = ("Computing Task:Total Time", "Total Time", "GPU Time")
 # name in the report without its unit; EU is the XVE of GPUs before Xe-HPG -> (canonical id, factor to its unit)
@@ -104,7 +106,7 @@ def _header(source: Source) -> tuple[int, list[str]]:
     """Line and cells of the header, below what VTune printed; (0, []) without a column of computing tasks."""
     if source.is_folder:
         return 0, []
-    for number, line in enumerate(source.head_lines[:100], 1):
+    for number, line in enumerate(source.head_lines[: vtune_summary.FIRST_LINES], 1):
         if line.lstrip('"').startswith(_TASKS):
             source.delimiter = delimiter(line)
             found = [c.strip() for c in cells(line, source.delimiter)]
@@ -120,7 +122,7 @@ def _header(source: Source) -> tuple[int, list[str]]:
 
 def recognise(source: Source) -> Match | None:
     """A column of computing tasks and one of times or of vector engines."""
-    line, headers = _header(source)
+    line, headers = _header(vtune_summary.as_table(source))
     plain = {_plain(h) for h in headers}
     if line and (plain & {*_TIMES, *_METRICS} - {"TLB Misses"}):
         return Match(0.9, f"VTune's hotspots by computing task ({', '.join(headers[:3])}, ...) on line {line}")
@@ -129,6 +131,7 @@ def recognise(source: Source) -> Match | None:
 
 def read(source: Source, options: Options) -> Table:
     """One row per computing task; NotTriageable for a report without times, BadCapture without rows."""
+    printed, source = source, vtune_summary.as_table(source)
     line, headers = _header(source)
     if not line:
         raise BadCapture(f"{source.path}: not a VTune report by computing task", "see: triage facts FILE")
@@ -182,7 +185,12 @@ def read(source: Source, options: Options) -> Table:
         table.columns["vram.bandwidth"] = Column(both, formula, formula=formula, inputs=(_READ, _WRITTEN))
     _shape(table, wide, at)
     if not options.device:
+        named = {
+            d.name for text in printed.head_lines[:1000] if "Name:" in text and (d := devices.named(text, "intel"))
+        }
+        table.device = named.pop() if len(named) == 1 else ""
         device_name.by_path(table, source, TELLS["vendor"])
+        device_name.remark_unnamed(table, "Arc B580")
     if outside.any():
         table.notes.append("the row of what the GPU did outside any computing task is no kernel and was left out")
     table.unmapped = [h for i, h in enumerate(headers) if i not in {*numeric, *texts}]

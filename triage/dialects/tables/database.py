@@ -116,6 +116,22 @@ class Database:
                 rows = np.fromiter(self._connection.execute(f"select {odd}{tail}"), dtype)
         return {c: np.ascontiguousarray(rows[f"c{i}"]) for i, c in enumerate(have)}
 
+    def measured(self, table: str, keys: Sequence[str], value: str) -> tuple[dict[str, Indices], Floats]:
+        """Whole numbers by column and one column of any numbers beside them, NaN where it holds none; all empty without the table."""
+        if not {*keys, value} <= set(self.columns(table)):
+            return {k: np.zeros(0, dtype=np.int64) for k in keys}, np.zeros(0)
+        dtype = np.dtype([*((f"c{i}", np.int64) for i in range(len(keys))), ("v", np.float64)])
+        number = _quoted(value)
+        cells = ", ".join(_whole(_quoted(k)) for k in keys)
+        with self._guard():  # 9e999 is infinity: what is no number
+            found = self._connection.execute(
+                f"select {cells}, case when typeof({number}) in ('integer', 'real') then cast({number} as real) else 9e999 end"
+                f" from {_quoted(table)}"
+            )
+            rows = np.fromiter(found, dtype)
+        columns = {k: np.ascontiguousarray(rows[f"c{i}"]) for i, k in enumerate(keys)}
+        return columns, np.where(np.isfinite(rows["v"]), rows["v"], np.nan)
+
     def texts(self, table: str, wanted: Sequence[str], where: str = "") -> list[tuple[str, ...]]:
         """Rows of texts, "" for empty cells and for columns that the table lacks."""
         if not table:

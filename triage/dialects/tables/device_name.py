@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 from triage import devices
-from triage.capture.capture import Table
+from triage.capture.capture import Quality, Table
 from triage.capture.source import Source
 from triage.devices import Device, Vendor
 
@@ -38,3 +38,10 @@ def by_comment(table: Table, lines: Sequence[str]) -> None:
             table.device = found[0].name
             table.notes.append(f"the comment {line.strip()[:60]!r} tells the GPU: {table.device} (--device overrules)")
             return
+
+
+def remark_unnamed(table: Table, example: str) -> None:
+    """A remark where bytes were counted and no GPU is named: its peaks would tell how near the memory is to its limit."""
+    if not table.device and any(m.startswith(("vram.", "gti.", "l3.bytes")) for m in table.columns):
+        said = f"GPU not named: share of the memory's peak unknown; name it, as in --device {example!r}"
+        table.quality.append(Quality("gpu-not-named", said))

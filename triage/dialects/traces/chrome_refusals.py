@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from triage.capture.source import Source
+from triage.dialects.tables import same_run
 from triage.dialects.traces.json_rows import JsonRows
 from triage.dialects.traces.kineto import Columns
 from triage.ground.errors import CaptureError, NotTriageable
@@ -22,17 +23,15 @@ _WRITERS = (
 
 
 def other_tool(source: Source) -> None:
-    """Raise NotTriageable for JSON of rocprofv3 and rocprof, which is told by its first lines."""
+    """Raise NotTriageable for the JSON of rocprof, which is told by its first lines."""
     head = source.head_text
-    if re.match(r'\s*\{\s*"rocprofiler-sdk-tool"', head):
-        raise NotTriageable(
-            f"{source.path}: JSON of rocprofv3, not read",
-            "record with: rocprofv3 --hip-trace --kernel-trace --memory-copy-trace --output-format rocpd -- ./app",
-        )
     if '"CPU HIP API"' in head or '"BeginNs"' in head:
         raise NotTriageable(
             f"{source.path}: results.json of rocprof, not read",
-            "give the results.stats.csv or results.csv beside it, or record with rocprofv3 --output-format rocpd",
+            same_run.advice(
+                source,
+                "give the results.stats.csv or results.csv of the run, or record with rocprofv3 --output-format rocpd",
+            ),
         )
 
 

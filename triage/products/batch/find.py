@@ -45,17 +45,21 @@ _FAMILIES = tuple(
     for main, others in (
         (r"GPUTRACE_REGIMES", r"D3DPERF_EVENTS|GPUTRACE_FRAME|REPRO_INFO|^FRAME\."),
         (
-            r"^pmc_perf\.csv$",
-            r"^(sysinfo|timestamps|roofline|pmc_perf_\d+|SQC?_\w+|dispatch_info|\w+_agent_info)\.csv$|^log\.txt$",
+            r"^pmc_perf\.csv(\.gz)?$",
+            r"^(sysinfo|timestamps|roofline|results_.+|pmc_perf_\d+|SQC?_\w+|dispatch_info|\w+_agent_info)\.csv(\.gz)?$|^log\.txt$",
         ),
+        (r"^results_.+\.csv(\.gz)?$", r"^(sysinfo|timestamps|roofline|SQC?_\w+|\w+_agent_info)\.csv(\.gz)?$"),
         (r"counters?\b.*\.csv$", r"events?\b.*\.txt$"),
+        (r"counter_collection\.csv$", r"kernel_trace\.csv$"),  # counters serialise kernels: their trace tells no more
         (
             r"(counter_collection|kernel_trace)\.csv$",
             r"(agent_info|memory_copy_trace|(hip|hsa|marker)_(runtime_)?(api_)?trace)\.csv$",
         ),
     )
 )
-_SETS_RE = re.compile(r"metrics_.*\.csv", re.IGNORECASE)  # metric sets of one program: one capture
+# metric sets or passes of one program: one capture
+_SETS_RE = re.compile(r"metrics_.*\.csv|.*counter_collection\.csv|results_.+\.csv(\.gz)?", re.IGNORECASE)
+_PASS_RE = re.compile(r"(pass|pmc)_\d+")  # folders of passes, which the folder above joins
 _NO_PLACE, _HINT = "is not searched for captures", "name the folder they lie in"
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)
 
@@ -139,8 +143,16 @@ def _walk(root: Path, out: str, g: Gathered) -> list[tuple[str, str]]:
     if not searched(str(root)):
         return []
     found: list[tuple[str, str]] = []
+    joined: set[Path] = set()
     for here, files in below:
         folder = Path(here)
+        if (whole := _of_passes(folder, root)) is not None:
+            g.companions += len(files)
+            if whole not in joined:
+                joined.add(whole)
+                name = whole.relative_to(root).as_posix()
+                found.append((str(whole), root.name or "capture" if name == "." else name))
+            continue
         mains, companions = _split(files)
         g.companions += len(companions)
         sets = {n for n in files if _SETS_RE.fullmatch(n)}
@@ -158,6 +170,14 @@ def _walk(root: Path, out: str, g: Gathered) -> list[tuple[str, str]]:
             else:
                 found.append((str(path), path.relative_to(root).as_posix()))
     return found
+
+
+def _of_passes(folder: Path, root: Path) -> Path | None:
+    """The folder whose passes lie here (`out` of `out/pmc_1/host`), None where no reader joins them."""
+    parts = folder.relative_to(root).parts
+    at = next((i for i, part in enumerate(parts) if _PASS_RE.fullmatch(part)), None)
+    whole = root.joinpath(*parts[:at])
+    return whole if at is not None and _recognised(whole) else None
 
 
 def _split(files: Iterable[str]) -> tuple[set[str], set[str]]:

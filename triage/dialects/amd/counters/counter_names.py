@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from triage.dialects.amd.counters import rdna
+from triage.dialects.amd.counters import availability, rdna
 from triage.dialects.tables.formulas import names
 
 # derived metric as rocprof prints it -> (canonical id, factor to the canonical unit). Shares are printed in percent,
@@ -32,10 +32,10 @@ DIRECT: dict[str, tuple[str, float]] = {
     "GPU_UTIL": ("gpu.active", 0.01),
     "OccupancyPercent": ("sm.occupancy_elapsed", 0.01),
     "MeanOccupancyPerActiveCU": ("sm.active_warps", 1.0),
-    "FetchSize": ("vram.bytes_read", 1024.0),
     "FETCH_SIZE": ("vram.bytes_read", 1024.0),
-    "WriteSize": ("vram.bytes_written", 1024.0),
+    "FetchSize": ("vram.bytes_read", 1024.0),
     "WRITE_SIZE": ("vram.bytes_written", 1024.0),
+    "WriteSize": ("vram.bytes_written", 1024.0),
     "Wavefronts": ("waves.launched", 1.0),
     "SQ_WAVES": ("waves.launched", 1.0),
     "SQ_WAVES_sum": ("waves.launched", 1.0),
@@ -170,6 +170,9 @@ _BASE: tuple[tuple[str, str], ...] = (
     ("vmem.lines_per_inst", "TCP_TOTAL_CACHE_ACCESSES_sum / TA_TOTAL_WAVEFRONTS_sum"),
     ("vmem.lines_per_inst", "TCP_TOTAL_CACHE_ACCESSES_sum / vmem.insts"),
     ("vmem.l2_requests_per_inst", "TCC_REQ_sum / vmem.insts"),
+    # stores pass the vector L1: each of its requests to L2 is a line that lanes of a store touched
+    ("vmem.lines_per_store", "TCP_TCC_WRITE_REQ_sum / SQ_INSTS_VMEM_WR"),
+    ("vmem.store_share", "TCP_TCC_WRITE_REQ_sum / (TCP_TCC_READ_REQ_sum + TCP_TCC_WRITE_REQ_sum)"),
     ("tlb.miss_rate", "TCP_UTCL1_TRANSLATION_MISS_sum / TCP_UTCL1_REQUEST_sum"),
     ("tlb.miss_rate", "max(0, 1 - TCP_UTCL1_TRANSLATION_HIT_sum / TCP_UTCL1_REQUEST_sum)"),
     ("tlb.miss_rate", "1 - vL1dCacheTcbHitRate / 100"),
@@ -199,6 +202,7 @@ _BASE: tuple[tuple[str, str], ...] = (
         ("vram.bytes_written", f)
         for (f,) in _ea("64 * TCC_EA_WRREQ_64B_sum + 32 * (TCC_EA_WRREQ_sum - TCC_EA_WRREQ_64B_sum)")
     ),
+    ("vmem.l2_reads", "TCP_TCC_READ_REQ_sum"),
     ("vmem.bytes_per_inst", "(vram.bytes_read + vram.bytes_written) / vmem.insts"),
     ("vram.bandwidth", "(vram.bytes_read + vram.bytes_written) / gpu.time * 1000000000"),
     ("vram.throughput", "(vram.bytes_read + vram.bytes_written) / (hbm_bw * gpu.time)"),  # GB/s times ns is bytes
@@ -256,12 +260,13 @@ def exported(sizes: tuple[str, ...] = SPECS, arch: str = "") -> dict[str, list[s
     A formula counts when its sizes are known and every metric in it can itself be had.
     """
     out: dict[str, list[str]] = {}
-    absent = rdna.LACKING if rdna.is_rdna(arch) else frozenset()
     for header, (metric, _) in direct(arch).items():
-        if header not in absent:
+        if not arch or availability.spelled(header, arch):
             out.setdefault(metric, []).append(header)
     for metric, formula in formulas_of(arch):
         used = names(formula)
+        if arch and not all(availability.spelled(n, arch) for n in _inputs(formula)):
+            continue
         if all(n in sizes for n in used if n in SPECS) and all(
             n in out for n in used if n.islower() and n not in SPECS and n not in GIVEN
         ):
@@ -272,31 +277,48 @@ def exported(sizes: tuple[str, ...] = SPECS, arch: str = "") -> dict[str, list[s
 
 
 def counters(metric: str, arch: str = "", without: frozenset[str] = frozenset()) -> list[str]:
-    """Counters to collect for a metric: the derived one where there is one, else all inputs of its first formula.
+    """Counters to collect for a metric: the derived one where there is one, else all inputs of a formula; [] where the GPU has none.
 
-    without: derived metrics that the tool does not know.
+    arch: gfx name, where it is known; else names that all Instinct GPUs have. without: derived metrics that the tool does not know.
     """
-    absent = without | (rdna.LACKING if rdna.is_rdna(arch) else frozenset())
     for header, (known, _) in direct(arch).items():
-        if known == metric and header not in absent:
-            return [header]
+        if known == metric and header not in without and (name := availability.spelled(header, arch)):
+            return [name]
     for known, formula in formulas_of(arch):
-        if known == metric:
-            found: list[str] = []
-            for name in names(formula):
-                if name.islower():
-                    found += [] if name in SPECS or name in GIVEN else counters(name, arch, without)
-                else:
-                    found.append(name.rpartition(".")[2])
-            return list(dict.fromkeys(found))
+        if known == metric and (found := _obtainable(formula, arch, without)):
+            return found
     return [c for part in SM_PARTS[:2] for c in counters(part, arch, without)] if metric == "sm.throughput" else []
+
+
+def _obtainable(formula: str, arch: str, without: frozenset[str]) -> list[str]:
+    """Counters of a formula, [] where the GPU lacks one of them or of the metrics in it."""
+    found: list[str] = []
+    for name in names(formula):
+        if name in SPECS or name in GIVEN:
+            continue
+        # a counter of another pass, as `SQ_LEVEL_WAVES.GRBM_GUI_ACTIVE`, is rocprof-compute's affair
+        one = counters(name, arch, without) if name.islower() else [availability.spelled(name, arch)]
+        if not one or not all(one):
+            return []
+        found += one
+    return list(dict.fromkeys(found))
+
+
+def _inputs(formula: str) -> list[str]:
+    return [n.rpartition(".")[2] for n in names(formula) if not n.islower()]
 
 
 def first(arch: str = "") -> list[str]:
     """Counters to collect first, if none was asked for: waits and busy units."""
-    if rdna.is_rdna(arch):
-        return ["SQ_WAVES", "SQ_WAVE_CYCLES", "SQ_WAIT_ANY", "GRBM_GUI_ACTIVE", "L2CacheHit"]
-    return ["SQ_WAVES", "VALUBusy", "MemUnitBusy", "L2CacheHit"]
+    asked = (
+        "waves.launched",
+        "valu.busy",
+        "waves.dependency_wait",
+        "mem_unit.busy",
+        "l2.hit_rate",
+        "sm.occupancy_elapsed",
+    )
+    return list(dict.fromkeys(c for m in asked for c in counters(m, arch)))
 
 
 GIVEN = ("gpu.time", "launch.wave_size")  # every export with dispatches carries these

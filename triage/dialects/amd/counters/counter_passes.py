@@ -1,7 +1,7 @@
 """Counters into passes that the hardware can hold, and the input file with one line per pass.
 
 A GPU counts a few events per hardware block at once; a run that asks for more is refused or, worse, silently incomplete.
-The limits stand in counter_limits.csv with their source; derived metrics count by what they are computed from.
+The limits stand in counter_limits.csv with their source; derived metrics count by the counters behind them.
 """
 
 from __future__ import annotations
@@ -11,33 +11,8 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
-# derived metric as the tools print it -> the counters behind it (ROCm, derived counters of MI200 and MI300)
-_BEHIND: dict[str, tuple[str, ...]] = {
-    "VALUBusy": ("SQ_ACTIVE_INST_VALU", "GRBM_GUI_ACTIVE"),
-    "SALUBusy": ("SQ_INST_CYCLES_SALU", "GRBM_GUI_ACTIVE"),
-    "VALUUtilization": ("SQ_THREAD_CYCLES_VALU", "SQ_ACTIVE_INST_VALU"),
-    "VALUThreadUtilization": ("SQ_THREAD_CYCLES_VALU", "SQ_ACTIVE_INST_VALU"),
-    "MfmaUtil": ("SQ_VALU_MFMA_BUSY_CYCLES", "GRBM_GUI_ACTIVE"),
-    "MemUnitBusy": ("TA_TA_BUSY", "GRBM_GUI_ACTIVE"),
-    "MemUnitStalled": ("TCP_TCP_TA_DATA_STALL_CYCLES", "GRBM_GUI_ACTIVE"),
-    "WriteUnitStalled": ("TCC_EA_WRREQ_STALL", "GRBM_GUI_ACTIVE"),
-    "LDSBankConflict": ("SQ_LDS_BANK_CONFLICT", "GRBM_GUI_ACTIVE"),
-    "ALUStalledByLDS": ("SQ_WAIT_INST_LDS", "SQ_WAVES", "GRBM_GUI_ACTIVE"),
-    "L2CacheHit": ("TCC_HIT", "TCC_MISS"),
-    "GPUBusy": ("GRBM_GUI_ACTIVE", "GRBM_COUNT"),
-    "GPU_UTIL": ("GRBM_GUI_ACTIVE", "GRBM_COUNT"),
-    "OccupancyPercent": ("SQ_LEVEL_WAVES", "SQ_ACCUM_PREV_HIRES", "GRBM_GUI_ACTIVE"),
-    "MeanOccupancyPerCU": ("SQ_LEVEL_WAVES", "SQ_ACCUM_PREV_HIRES", "GRBM_GUI_ACTIVE"),
-    "MeanOccupancyPerActiveCU": ("SQ_LEVEL_WAVES", "SQ_ACCUM_PREV_HIRES", "SQ_BUSY_CYCLES"),
-    "FetchSize": ("TCC_EA_RDREQ", "TCC_EA_RDREQ_32B", "TCC_BUBBLE"),
-    "FETCH_SIZE": ("TCC_EA_RDREQ", "TCC_EA_RDREQ_32B", "TCC_BUBBLE"),
-    "WriteSize": ("TCC_EA_WRREQ", "TCC_EA_WRREQ_64B"),
-    "WRITE_SIZE": ("TCC_EA_WRREQ", "TCC_EA_WRREQ_64B"),
-    "Wavefronts": ("SQ_WAVES",),
-    "VFetchInsts": ("SQ_INSTS_VMEM_RD", "SQ_WAVES"),
-    "VWriteInsts": ("SQ_INSTS_VMEM_WR", "SQ_WAVES"),
-    "FlatVMemInsts": ("SQ_INSTS_FLAT", "SQ_WAVES"),
-}
+from triage.dialects.amd.counters import availability
+
 _SAME = {"GL2C": "TCC"}  # RDNA's name of L2
 
 
@@ -64,16 +39,11 @@ def block(counter: str) -> str:
     return _partner().get(first, first)
 
 
-def behind(name: str) -> tuple[str, ...]:
-    """Hardware counters of a name as the tools take it: a sum over instances is the counter itself."""
-    return tuple(c.removesuffix("_sum") for c in _BEHIND.get(name, (name,)))
-
-
-def split(names: Iterable[str]) -> list[list[str]]:
-    """The names in passes, each within the limits; in order, each name in the first pass that has room for it."""
+def split(names: Iterable[str], arch: str = "") -> list[list[str]]:
+    """The names in passes, each within the limits; in order, each name in the first pass that has room for it. arch: gfx name, "" for unknown."""
     passes: list[tuple[list[str], set[str]]] = []
     for name in dict.fromkeys(names):
-        asked = set(behind(name))
+        asked = set(availability.behind(name, arch))
         for held, counters in passes:
             if _fits(counters | asked):
                 held.append(name)

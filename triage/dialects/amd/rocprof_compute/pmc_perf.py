@@ -21,6 +21,7 @@ from triage.dialects.amd import agents, long, rocm, wide
 from triage.dialects.amd.counters import counter_names, sizes, spread
 from triage.dialects.amd.rocm_export import Export
 from triage.dialects.amd.rocprof import LAUNCH_NAMES
+from triage.dialects.amd.rocprofv3 import passes
 from triage.dialects.tables import wide_table
 from triage.ground.errors import BadCapture, NotTriageable
 from triage.schema import normal
@@ -43,6 +44,7 @@ Do not open the CSV files in a spreadsheet: it cuts the timestamps.
 """
 # columns that a data-frame library numbers when it joins the passes; no single pass has them
 _RESIDUE = re.compile(r"(wave_size|obj|correlation_id|kernel_id|xcc_index)_\d+", re.IGNORECASE)
+_RESULTS_RE = re.compile(r"results_.+\.csv(\.gz)?")  # one pass each, before pmc_perf.csv is made of them
 # the whole header of a pass that failed
 _STUB = ["dispatch id", "kernel name"]
 
@@ -58,7 +60,7 @@ def recognise(source: Source) -> Match | None:
         found = _workloads(source)
         if found:
             return Match(0.95, f"a workload folder with {found[0].name}")
-        info = source.sibling("sysinfo.csv")
+        info = _beside(source, "sysinfo.csv")
         if info is not None and _is_sysinfo(wide_table.header(info)[1]):
             return Match(0.90, "a workload folder with sysinfo.csv")
         return None
@@ -73,7 +75,7 @@ def recognise(source: Source) -> Match | None:
     if _is_roofline(headers):
         return Match(0.90, "the roofline.csv of a rocprof-compute workload")
     # neither layout is this tool's alone: what tells it are traces of joining, its own columns, or the file beside
-    beside = (info := source.sibling("sysinfo.csv")) is not None and _is_sysinfo(wide_table.header(info)[1])
+    beside = (info := _beside(source, "sysinfo.csv")) is not None and _is_sysinfo(wide_table.header(info)[1])
     if long.is_long(headers) and "scratch per workitem" in low:
         return Match(0.92, "rocpd long columns (one row per dispatch and counter)")
     if wide.is_wide(headers):
@@ -95,17 +97,17 @@ def read(source: Source, options: Options) -> Table:
         found = _workloads(source)
         if not found:
             raise BadCapture(
-                f"{source.path}: folder without pmc_perf.csv (its passes are not joined)",
-                f"run: rocprof-compute analyze -p {source.path}",
+                f"{source.path}: folder without pmc_perf.csv and without passes (results_*.csv)",
+                f"profile again, or run: rocprof-compute analyze -p {source.path}",
             )
-        if len(found) != 1:
+        if len(found) != 1 and not all(_RESULTS_RE.fullmatch(f.name) for f in found):
             shown = ", ".join(str(Path(f.path).parent) for f in found[:4])
             raise BadCapture(
                 f"{source.path}: {len(found)} captures in this folder ({shown})",
                 "name one of them",
             )
         main = found[0]
-    line, headers = wide_table.header(main)
+    _, headers = wide_table.header(main)
     # side files given by themselves were recognised to be refused by name
     if _is_sysinfo(headers):
         raise NotTriageable(
@@ -119,19 +121,25 @@ def read(source: Source, options: Options) -> Table:
         )
     if [normal(h) for h in headers] == _STUB:
         raise BadCapture(f"{main.path}: header without counters (the profiling pass failed)", "profile again")
-    if long.is_long(headers):
-        table, export = long.load(main, NAME, line, headers, options.decimal)
-    elif wide.is_wide(headers):
-        table, export, start, end = wide.load(main, NAME, line, headers, options.decimal)
-        rocm.add_time(table, export, start, end)
-    else:
-        raise BadCapture(
-            f"{main.path}: no dispatches (columns: {', '.join(headers[:4])})",
-            "name the folder of the capture",
-        )
+    files = found if source.is_folder else [main]
+    table, export, main = passes.joined(source, files, lambda file: _dispatches(file, options))
     _companions(table, export, main)
     rocm.finish(table, export, options, names())
     return agents.under(source, table)
+
+
+def _dispatches(file: Source, options: Options) -> tuple[Table, Export]:
+    """The dispatches of one file in either layout; raises BadCapture for any other table."""
+    line, headers = wide_table.header(file)
+    if long.is_long(headers):
+        return long.load(file, NAME, line, headers, options.decimal)
+    if not wide.is_wide(headers):
+        raise BadCapture(
+            f"{file.path}: no dispatches (columns: {', '.join(headers[:4])})", "name the folder of the capture"
+        )
+    table, export, start, end = wide.load(file, NAME, line, headers, options.decimal)
+    rocm.add_time(table, export, start, end)
+    return table, export
 
 
 def collect(metrics: list[str]) -> str:
@@ -162,9 +170,19 @@ _BLOCKS = {
 
 
 def _workloads(folder: Source) -> list[Source]:
-    """pmc_perf.csv in this folder, else in the folders below it."""
-    here = folder.sibling("pmc_perf.csv")
-    return [here] if here is not None else folder.children("pmc_perf.csv")
+    """pmc_perf.csv in this folder, packed or not; else its passes; else pmc_perf.csv in the folders below it."""
+    if (here := _beside(folder, "pmc_perf.csv")) is not None:
+        return [here]
+    if _beside(folder, "sysinfo.csv") is not None:
+        inside = [f for f in folder.children("results_*.csv*") if _RESULTS_RE.fullmatch(f.name)]
+        if inside := [f for f in inside if Path(f.path).parent == Path(folder.path)]:
+            return inside
+    return folder.children("pmc_perf.csv") or folder.children("pmc_perf.csv.gz")
+
+
+def _beside(source: Source, name: str) -> Source | None:
+    """A file beside this one or in this folder; ROCm Compute Profiler packs its tables in newer versions."""
+    return source.sibling(name) or source.sibling(f"{name}.gz")
 
 
 def _is_sysinfo(headers: list[str]) -> bool:
@@ -179,7 +197,7 @@ def _is_roofline(headers: list[str]) -> bool:
 def _companions(table: Table, export: Export, main: Source) -> None:
     """sysinfo.csv, and the pass with wave occupancy, where they lie beside the counters."""
     n = len(table)
-    info = main.sibling("sysinfo.csv")
+    info = _beside(main, "sysinfo.csv")
     if info is not None:
         table.files.append(info)
         odd = Odd()
@@ -197,11 +215,11 @@ def _companions(table: Table, export: Export, main: Source) -> None:
             table.notes.append(f"sysinfo.csv does not state {' and '.join(lacking)}")
     else:
         table.notes.append("no sysinfo.csv beside the counters, which states the GPU's sizes: give the workload folder")
-    if (roof := main.sibling("roofline.csv")) is not None:
+    if (roof := _beside(main, "roofline.csv")) is not None:
         _peak(table, export, roof)
-    if "gpu.time" not in table.columns and (times := main.sibling("timestamps.csv")) is not None:
+    if "gpu.time" not in table.columns and (times := _beside(main, "timestamps.csv")) is not None:
         _join_times(table, export, times)
-    levels = main.sibling("SQ_LEVEL_WAVES.csv")
+    levels = _beside(main, "SQ_LEVEL_WAVES.csv")
     if levels is not None and levels.name != main.name:
         _join_levels(table, export, levels)
 

@@ -9,8 +9,10 @@ from triage.capture.source import Source
 from triage.capture.trace_nouns import KERNEL, Trace
 from triage.dialects import Match, Options
 from triage.dialects.amd import rocm
-from triage.dialects.amd.rocprofv3 import rocprofv3_counters
+from triage.dialects.amd.counters import counter_names
+from triage.dialects.amd.rocprofv3 import rocpd_counters, rocprofv3_counters
 from triage.dialects.amd.rocprofv3.rocpd_tables import AXES, COPIES, DISPATCH, SEGMENTS, SYMBOL, Run, runs
+from triage.dialects.tables import same_run
 from triage.dialects.tables.database import Database, finder, is_database
 from triage.ground.errors import BadCapture, CaptureError, NotTriageable
 
@@ -21,8 +23,9 @@ TITLE = "AMD rocprofv3, rocpd database (timeline of devices and host)"
 CAPTURE = """\
     rocprofv3 --hip-trace --kernel-trace --memory-copy-trace --marker-trace --output-format rocpd -- ./app
 
-writes `*_results.db`: every dispatch, copy, HIP call and ROCTx range with its times. triage tells what the GPU waited for, and
-which kernels to profile next."""
+writes `*_results.db`, the default since ROCm 7.0: every dispatch, copy, HIP call and ROCTx range with its times. triage tells what
+the GPU waited for, and which kernels to profile next. With `--pmc COUNTERS` the database holds the counters of each dispatch too."""
+_ROCPROF1 = frozenset({"A", "OPS", "COPY", "HIP", "HSA", "rocTX"})  # tables of tblextr.py
 _CELLS = ("start", "end", *AXES, *SEGMENTS.values())
 collect = rocprofv3_counters.collect
 
@@ -36,7 +39,7 @@ def names() -> dict[str, list[str]]:
         "launch.grid_size": ["grid_size_x/y/z / workgroup_size_x/y/z"],
         **{metric: [column] for metric, column in {**SYMBOL, **SEGMENTS}.items()},
         "frame.calls": ["(rows)"],
-    }
+    } | counter_names.exported(rocprofv3_counters.SIZES)
 
 
 def recognise(source: Source) -> Match | None:
@@ -44,7 +47,10 @@ def recognise(source: Source) -> Match | None:
     if not is_database(source):
         return None
     try:
-        return Match(0.99, "a SQLite database with rocpd's tables") if runs(Database(source)) else None
+        database = Database(source)
+        if len(_ROCPROF1 & set(database.tables)) > 1:
+            return Match(0.9, "results.db of rocprof 1: recognised to be refused")
+        return Match(0.99, "a SQLite database with rocpd's tables") if runs(database) else None
     except CaptureError:
         return Match(0.97, "a damaged database with rocpd's tables") if b"rocpd_" in source.head else None
 
@@ -53,6 +59,11 @@ def read(source: Source, options: Options) -> Table:
     """One row per dispatch and copy; raises NotTriageable where nothing ran, BadCapture for several runs in one file."""
     database = Database(source)
     endings = runs(database)
+    if not endings and _ROCPROF1 & set(database.tables):
+        raise NotTriageable(
+            f"{source.path}: results.db of rocprof 1, not read",
+            same_run.advice(source, "give the results.csv of the run, or record with rocprofv3"),
+        )
     if not endings:
         raise BadCapture(
             f"{source.path}: table of dispatches missing",
@@ -79,11 +90,15 @@ def read(source: Source, options: Options) -> Table:
     table = Table(NAME, [source], labels, {}, lines=lines, paths=run.paths(calls, operations.call, nest))
     table.trace = Trace(operations, calls, devices, [shown[w] for w in words], [""] * len(words))
     _columns(table, run, operations.start, operations.end)
-    table.kinds = np.where(operations.kind == KERNEL, "compute", "copy").astype(object)
     known = [run.agents[a] for a in run.kernels["agent_id"].unique().tolist() if a in run.agents]
     if known:
         table.device, table.arch = known[0][2], known[0][3].split(":")[0]
-    table.notes.append("rocpd: times, launch shapes and host calls without counters")
+    if (export := rocpd_counters.enter(table, run)) is None:
+        table.notes.append("rocpd: times, launch shapes and host calls without counters")
+    else:
+        rocm.finish(table, export, options, names())
+    own = [rocm.RUNTIME_RE.match(str(name)) is None for name in labels]
+    table.kinds = np.where((operations.kind == KERNEL) & own, "compute", "copy").astype(object)
     if len(devices) > 1:
         table.notes.append(
             f"work on {len(devices)} devices: {', '.join(k for k, _ in devices[:8])}; the first one's limits are used"

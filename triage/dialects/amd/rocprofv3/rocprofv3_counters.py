@@ -6,11 +6,10 @@ from triage.capture.capture import Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.amd import agents, long, rocm
-from triage.dialects.amd.counters import counter_names, counter_passes, rdna
-from triage.dialects.amd.rocm_export import Export
+from triage.dialects.amd.counters import counter_names, counter_passes
 from triage.dialects.amd.rocprof import LAUNCH_NAMES
+from triage.dialects.amd.rocprofv3 import passes
 from triage.dialects.tables import wide_table
-from triage.ground.errors import BadCapture
 
 NAME = "rocprofv3-counters"
 SIGN = ("counter",)
@@ -22,29 +21,16 @@ CAPTURE = """\
 
 writes `*_counter_collection.csv` (this table), `*_kernel_trace.csv` and `*_agent_info.csv`; keep them together. One run holds
 as many counters as the hardware counts at once; for more, give several `pmc:` lines in an input file (`-i counters.txt`): the
-program then runs once per line, into out/pass_1, out/pass_2 and so on. Give triage the folder, and the passes are joined.
+program then runs once per line, into out/pmc_1, out/pmc_2 and so on. Give triage the folder, and the passes are joined.
 `rocprofv3-avail list --pmc` lists the counters of the GPU.
 """
 ENDING = "_counter_collection"
-_SIZES = ("cu_per_gpu", "num_xcd", "max_waves_per_cu", "max_sclk")  # what agent_info.csv states
-# rocprofv3 spells some derived metrics of rocprof v1 differently, and has not all of them: then their inputs
-_SPELLED = {
-    "FetchSize": "FETCH_SIZE",
-    "WriteSize": "WRITE_SIZE",
-    "Wavefronts": "SQ_WAVES",
-    "L2CacheHit": "TCC_HIT_sum TCC_MISS_sum",
-    "GPUBusy": "GRBM_GUI_ACTIVE GRBM_COUNT",
-}
-
-
-def _spelled(counter: str, arch: str) -> str:
-    found = _SPELLED.get(counter, counter)
-    return found.replace("TCC_", "GL2C_") if rdna.is_rdna(arch) else found
+SIZES = ("cu_per_gpu", "num_xcd", "max_waves_per_cu", "max_sclk")  # what agent_info.csv states
 
 
 def names() -> dict[str, list[str]]:
     """What rocprofv3 can export. Peaks of L2 and memory are not in its files."""
-    return counter_names.exported(_SIZES) | LAUNCH_NAMES
+    return counter_names.exported(SIZES) | LAUNCH_NAMES
 
 
 def recognise(source: Source) -> Match | None:
@@ -59,40 +45,19 @@ def recognise(source: Source) -> Match | None:
 
 def read(source: Source, options: Options) -> Table:
     """The dispatches; raises BadCapture for a header without rows."""
-    folder = source
-    every = agents.passes(source, ENDING)
-    source = every[0] if every else agents.only(source, ENDING)
-    line, headers = wide_table.header(source)
-    table, export = long.load(source, NAME, line, headers, options.decimal)
-    for more in every[1:]:
-        _join(table, export, more, options)
+    table, export, first = passes.load(source, ENDING, NAME, options.decimal)
     if "gpu.time" not in table.columns:
         table.notes.append("no timestamps in this file (older rocprofv3): add --kernel-trace, or use a newer version")
-    agents.add(table, export, source, ENDING)
-    return agents.under(folder, rocm.finish(table, export, options, names()))
-
-
-def _join(table: Table, export: Export, source: Source, options: Options) -> None:
-    """Counters of another pass over the same dispatches; raises BadCapture where the passes did not run alike."""
-    line, headers = wide_table.header(source)
-    other, more = long.load(source, NAME, line, headers, options.decimal)
-    if list(other.names) != list(table.names):
-        raise BadCapture(
-            f"{source.path}: dispatched other kernels than {table.files[0].path}",
-            "name one of the files alone; passes are joined only if all runs launch the same kernels",
-        )
-    table.files.append(source)
-    for name, column in more.counters.items():
-        if name not in export.counters:
-            column.file = len(table.files) - 1
-            export.counters[name] = column
-    table.unmapped += [u for u in other.unmapped if u not in table.unmapped]
+    agents.add(table, export, first, ENDING)
+    return agents.under(source, rocm.finish(table, export, options, names()))
 
 
 def collect(metrics: list[str], arch: str = "") -> str:
-    """The rocprofv3 command for the missing metrics. arch: gfx name, where the run's GPU is known."""
-    wanted = [w for m in metrics for c in counter_names.counters(m, arch) for w in _spelled(c, arch).split()]
-    runs = counter_passes.split(wanted or counter_names.first(arch))
+    """The rocprofv3 command for the missing metrics, "" where the GPU has none. arch: gfx name, where the run's GPU is known."""
+    wanted = [c for m in metrics for c in counter_names.counters(m, arch)]
+    if metrics and not wanted and arch:
+        return ""
+    runs = counter_passes.split(wanted or counter_names.first(arch), arch)
     if len(runs) == 1:
         return f"rocprofv3 --pmc {' '.join(runs[0])} --kernel-trace -f csv -- ./app"
     return f"{counter_passes.input_file(runs)}; rocprofv3 -i counters.txt --kernel-trace -f csv -d out -- ./app"

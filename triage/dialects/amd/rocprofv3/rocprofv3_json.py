@@ -1,0 +1,143 @@
+"""rocprofv3 `*_results.json` (--output-format json): dispatches with times, launch shape and counters of one process."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+import orjson
+
+from triage.capture.arrays import Floats
+from triage.capture.capture import Column, Table
+from triage.capture.compression import bounded
+from triage.capture.source import Source
+from triage.dialects import Match, Options
+from triage.dialects.amd import rocm
+from triage.dialects.amd.counters import counter_names
+from triage.dialects.amd.rocm_export import Export
+from triage.dialects.amd.rocprof import LAUNCH_NAMES
+from triage.dialects.amd.rocprofv3 import kernel_trace, rocprofv3_counters
+from triage.ground.errors import BadCapture, NotTriageable
+from triage.ground.phrasing import plural
+
+NAME = "rocprofv3-json"
+SIGN = ("rocprofiler-sdk-tool",)
+TELLS = {"work": "compute", "vendor": "amd", "api": "hip"}
+TITLE = "AMD rocprofv3 JSON (dispatches and counters)"
+CAPTURE = """\
+    rocprofv3 --kernel-trace --pmc COUNTERS --output-format json -- ./app
+
+writes `*_results.json`: every dispatch with its time, launch shape and counters, and the GPU's sizes. For host calls and copies record
+`--output-format rocpd`, the default since ROCm 7.0.
+"""
+MAX_BYTES = 1 << 30
+_HEAD_RE = re.compile(r'\{\s*"rocprofiler-sdk-tool"')
+_SIZES = {"cu_per_gpu": "cu_count", "num_xcd": "num_xcc", "max_sclk": "max_engine_clk_fcompute", "max_waves_per_cu": "max_waves_per_cu"}  # fmt: skip
+# metric -> where a record holds it: of the dispatch, else of its kernel's symbol
+_SEGMENTS = {"launch.shared": "group_segment_size", "launch.scratch": "private_segment_size"}
+_SYMBOL = {
+    "launch.registers": "arch_vgpr_count",
+    "launch.accum_registers": "accum_vgpr_count",
+    "launch.scalar_registers": "sgpr_count",
+}
+collect = rocprofv3_counters.collect
+Record = dict[str, Any]
+
+
+def names() -> dict[str, list[str]]:
+    """What rocprofv3 can export."""
+    return counter_names.exported(rocprofv3_counters.SIZES) | LAUNCH_NAMES
+
+
+def recognise(source: Source) -> Match | None:
+    """JSON whose first key is the tool's."""
+    return Match(0.97, "JSON of rocprofv3") if _HEAD_RE.match(source.head_text.lstrip()) else None
+
+
+def read(source: Source, options: Options) -> Table:
+    """The dispatches of the process with most of them; raises NotTriageable where none ran, BadCapture for damaged JSON."""
+    try:
+        with source.open() as file:
+            found = orjson.loads(bounded(file, source.path, MAX_BYTES))["rocprofiler-sdk-tool"]
+        processes = found if isinstance(found, list) else [found]
+        run = max(processes, key=lambda p: len(_records(p)))
+        return _table(source, run, len(processes), options)
+    except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError, ValueError) as e:
+        raise BadCapture(
+            f"{source.path}: JSON of rocprofv3, damaged or cut ({type(e).__name__})", "export again"
+        ) from e
+
+
+def _records(run: Record) -> list[Record]:
+    """Dispatches: with counters where they were collected, which a trace beside them repeats."""
+    counted = [{**r.get("dispatch_data", {}), "counted": r} for r in run["callback_records"]["counter_collection"]]
+    return counted or list(run["buffer_records"]["kernel_dispatch"])
+
+
+def _table(source: Source, run: Record, processes: int, options: Options) -> Table:
+    records = _records(run)
+    if not records:
+        raise NotTriageable(
+            f"{source.path}: JSON of rocprofv3 without dispatches", "record with: rocprofv3 --kernel-trace -- ./app"
+        )
+    infos = [r["dispatch_info"] for r in records]
+    symbols = {s["kernel_id"]: s for s in run["kernel_symbols"]}
+    of = [symbols.get(i["kernel_id"], {}) for i in infos]
+    shown = rocm.names(
+        np.array([str(s.get("formatted_kernel_name") or s.get("kernel_name") or "") for s in of], dtype=object)
+    )
+    table = Table(NAME, [source], shown, {}, lines=np.arange(1, len(records) + 1))
+    export = Export(source)
+    start, end = (np.array([str(int(r[f"{t}_timestamp"])) for r in records], dtype=object) for t in ("start", "end"))
+    took, _ = rocm.elapsed(start, end)
+    _computed(table, "gpu.time", took, "end_timestamp - start_timestamp of the dispatch", "ns")
+    groups, items = (np.array([[i[what][a] for a in "xyz"] for i in infos], dtype=np.float64) for what in ("workgroup_size", "grid_size"))  # fmt: skip
+    _computed(table, "launch.block_size", groups.prod(axis=1), "workgroup_size, x * y * z")
+    _computed(table, "launch.threads", items.prod(axis=1), "grid_size, x * y * z")
+    with np.errstate(all="ignore"):  # a last group may be partly filled, on each axis by itself
+        counts = np.ceil(items / np.where(groups > 0, groups, np.nan)).prod(axis=1)
+    _computed(table, "launch.grid_size", counts, "groups per axis, rounded up, multiplied")
+    for metric, key in _SEGMENTS.items():
+        _computed(table, metric, np.array([float(i[key]) for i in infos]), f"{key} of the dispatch", "byte")
+    for metric, key in _SYMBOL.items():
+        _computed(table, metric, np.array([float(s.get(key, np.nan)) for s in of]), f"{key} of the kernel's symbol")
+    _counters(table, export, run, records)
+    _agent(table, export, run, infos[0]["agent_id"]["handle"])
+    agents = np.array([f"Agent {i['agent_id']['handle']}" for i in infos], dtype=object)
+    table.trace = kernel_trace.trace(source, "", start, end, shown, agents, None)
+    if processes > 1:
+        table.notes.append(f"{plural(processes, 'process')} in this file: the one with most dispatches is shown")
+    if "launch.scalar_registers" in table.columns:
+        export.roles["sgpr"] = table.columns["launch.scalar_registers"]
+    return rocm.finish(table, export, options, names())
+
+
+def _computed(table: Table, metric: str, values: Floats, formula: str, unit: str = "") -> None:
+    table.columns[metric] = Column(values, "", unit=unit, formula=formula)
+
+
+def _counters(table: Table, export: Export, run: Record, records: list[Record]) -> None:
+    """Counters by name, summed over their instances."""
+    named = {c["id"]["handle"]: str(c["name"]) for c in run.get("counters", [])}
+    values: dict[str, Floats] = defaultdict(lambda: np.full(len(records), np.nan))
+    for row, record in enumerate(records):
+        for one in record.get("counted", {}).get("records", []):
+            name = named.get((one.get("counter_id") or one["id"])["handle"])
+            if name is not None:
+                held = values[name]
+                held[row] = np.nan_to_num(held[row]) + float(one["value"])
+    wanted = rocm.wanted(values)
+    for name in wanted:
+        export.counters[name] = Column(values[name], name, formula=f"{name} of the dispatch, all instances")
+    table.unmapped += sorted(set(values) - wanted)
+
+
+def _agent(table: Table, export: Export, run: Record, handle: int) -> None:
+    agent: Record = next((a for a in run.get("agents", []) if a["id"]["handle"] == handle), {})
+    export.arch = str(agent.get("name", "")).split(":")[0]
+    table.device = str(agent.get("product_name", ""))
+    for size, key in _SIZES.items():
+        if float(agent.get(key) or 0) > 0:
+            export.specs[size] = Column(np.full(len(table), float(agent[key])), key, formula=f"{key} of the agent")
